@@ -5,13 +5,12 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from rlx.version import __version__ as __version__
+from rlx.support.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from rlx import config as config
     from rlx.api import (
         bench,
         compare,
@@ -29,74 +28,75 @@ if TYPE_CHECKING:
         run,
         verify,
     )
-    from rlx.calibration.compare import Comparison
-    from rlx.calibration.criteria import Criteria
     from rlx.calibration.quantize import Quantized
-    from rlx.errors import RlxError
-    from rlx.estimation import Estimate
-    from rlx.exporters import Exported
-    from rlx.frontends.weights import load_weights
-    from rlx.inference import Accuracy, Layers, LayerValues, Ranked, Result
+    from rlx.driver.exporters import Exported
+    from rlx.frontends.weights import WeightStore
+    from rlx.frontends.weights.loading import load_weights
     from rlx.ir import Dim, DType, Node, QuantParams, TensorType, Value, f32, i8, i32
     from rlx.ir import Graph as _Graph
     from rlx.ir.file import save
     from rlx.ir.module import GraphModule
-    from rlx.latency import Benchmark, Latency
+    from rlx.metrics.compare import Comparison
+    from rlx.metrics.criteria import Criteria
+    from rlx.metrics.inference import Accuracy, Layers, LayerValues, Ranked, Result
     from rlx.networks import Network, load
-    from rlx.observation.machine import Machine, measure_machine
-    from rlx.observation.memory import MemoryEstimate
-    from rlx.observation.roofline import Roofline
     from rlx.passes import PrecisionPolicy
-    from rlx.reporting.report import Report
+    from rlx.passes.transforms.bind import bind
+    from rlx.passes.transforms.freeze import freeze
+    from rlx.reports.report import Report
     from rlx.runtime import CompiledGraph, CompileOptions, Device, Model, Session, devices
+    from rlx.runtime.latency import Benchmark, Latency
     from rlx.runtime.model import model
-    from rlx.target import Emission
+    from rlx.runtime.observation.machine import Machine, measure_machine
+    from rlx.runtime.observation.memory import MemoryEstimate
+    from rlx.runtime.observation.roofline import Roofline
+    from rlx.support import config as config
+    from rlx.support.errors import RlxError
+    from rlx.targets import Emission
+    from rlx.targets.estimation import Estimate
+    from rlx.targets.verifier import Verification
     from rlx.tracing import Graph, Tensor
     from rlx.tracing.control import if_, scan, while_loop
     from rlx.tracing.random import random_bits, random_normal, random_uniform
     from rlx.tracing.trace import trace
-    from rlx.transforms.bind import bind
-    from rlx.transforms.freeze import freeze
-    from rlx.verifier import Verification
-    from rlx.weights import WeightStore
 
 _HOMES = {
-    "Accuracy": "rlx.inference",
-    "Benchmark": "rlx.latency",
-    "Comparison": "rlx.calibration.compare",
+    "Accuracy": "rlx.metrics.inference",
+    "Benchmark": "rlx.runtime.latency",
+    "Comparison": "rlx.metrics.compare",
     "CompileOptions": "rlx.runtime",
     "CompiledGraph": "rlx.runtime",
-    "Criteria": "rlx.calibration.criteria",
+    "Criteria": "rlx.metrics.criteria",
     "DType": "rlx.ir",
     "Device": "rlx.runtime",
     "Dim": "rlx.ir",
-    "Emission": "rlx.target",
-    "Estimate": "rlx.estimation",
-    "Exported": "rlx.exporters",
+    "Emission": "rlx.targets",
+    "Estimate": "rlx.targets.estimation",
+    "Exported": "rlx.driver.exporters",
     "Graph": "rlx.tracing",
     "GraphModule": "rlx.ir.module",
-    "LayerValues": "rlx.inference",
-    "Latency": "rlx.latency",
-    "Layers": "rlx.inference",
-    "Machine": "rlx.observation.machine",
-    "MemoryEstimate": "rlx.observation.memory",
+    "LayerValues": "rlx.metrics.inference",
+    "Latency": "rlx.runtime.latency",
+    "Layers": "rlx.metrics.inference",
+    "Machine": "rlx.runtime.observation.machine",
+    "MemoryEstimate": "rlx.runtime.observation.memory",
     "Model": "rlx.runtime",
     "Network": "rlx.networks",
     "PrecisionPolicy": "rlx.passes",
     "QuantParams": "rlx.ir",
     "Quantized": "rlx.calibration.quantize",
-    "Ranked": "rlx.inference",
-    "Report": "rlx.reporting.report",
-    "Result": "rlx.inference",
-    "RlxError": "rlx.errors",
-    "Roofline": "rlx.observation.roofline",
+    "Ranked": "rlx.metrics.inference",
+    "Report": "rlx.reports.report",
+    "Result": "rlx.metrics.inference",
+    "RlxError": "rlx.support.errors",
+    "Roofline": "rlx.runtime.observation.roofline",
     "Session": "rlx.runtime",
     "Tensor": "rlx.tracing",
     "TensorType": "rlx.ir",
-    "Verification": "rlx.verifier",
-    "WeightStore": "rlx.weights",
+    "Verification": "rlx.targets.verifier",
+    "WeightStore": "rlx.frontends.weights",
     "bench": "rlx.api",
-    "bind": "rlx.transforms.bind",
+    "bind": "rlx.passes.transforms.bind",
     "compare": "rlx.api",
     "convert": "rlx.api",
     "devices": "rlx.runtime",
@@ -105,14 +105,14 @@ _HOMES = {
     "estimate_all": "rlx.api",
     "export": "rlx.api",
     "f32": "rlx.ir",
-    "freeze": "rlx.transforms.freeze",
+    "freeze": "rlx.passes.transforms.freeze",
     "i8": "rlx.ir",
     "if_": "rlx.tracing.control",
     "i32": "rlx.ir",
     "layers": "rlx.api",
     "load": "rlx.networks",
-    "load_weights": "rlx.frontends.weights",
-    "measure_machine": "rlx.observation.machine",
+    "load_weights": "rlx.frontends.weights.loading",
+    "measure_machine": "rlx.runtime.observation.machine",
     "memory_estimate": "rlx.api",
     "model": "rlx.runtime",
     "pick_device": "rlx.api",
@@ -202,7 +202,7 @@ __all__ = [
 ]
 
 
-_MODULES = ("config",)
+_MODULES = {"config": "rlx.support.config"}
 """Public modules that are imported in the same way."""
 
 
@@ -215,7 +215,7 @@ def _supply_pictures() -> None:
 
 
 def _graph_html(graph: _Graph, title: str) -> str:
-    from rlx.drawing.notebook import graph_html
+    from rlx.reports.drawing.notebook import graph_html
 
     return graph_html(graph, title)
 
@@ -223,7 +223,7 @@ def _graph_html(graph: _Graph, title: str) -> str:
 def _rows_svg(
     nodes: Sequence[Node], inputs: Sequence[Value], rows: Sequence[Mapping[str, Any]]
 ) -> str:
-    from rlx.drawing.notebook import rows_svg
+    from rlx.reports.drawing.notebook import rows_svg
 
     return rows_svg(nodes, inputs, rows)
 
@@ -233,7 +233,7 @@ if not TYPE_CHECKING:  # else a type checker would take any name for a public on
     def __getattr__(name: str) -> object:
         """Import a public name when it is first used, so that ``import rlx`` costs nothing."""
         if name in _MODULES:
-            return import_module(f"rlx.{name}")
+            return import_module(_MODULES[name])
         if name not in _HOMES:
             raise AttributeError(f"module 'rlx' has no attribute {name!r}")
         value = getattr(import_module(_HOMES[name]), name)

@@ -11,45 +11,47 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from rlx import comparison, driver, exporters, inference, latency, verifier
-from rlx import target as targets
+from rlx import targets
 from rlx.calibration.own_scales import convert_graph
 from rlx.calibration.quantize import quantize_graph
 from rlx.calibration.settings import MIN_AGREEMENT, MIN_SQNR_DB, settings_of
-from rlx.estimation import Estimate
+from rlx.driver import driver, exporters
+from rlx.driver.sweep import estimate_values
+from rlx.driver.verification.repeat import Request, verify_once
+from rlx.metrics import comparison, inference
 from rlx.networks import Model, Network, bound_module, module_of
-from rlx.observation.machine import measure_machine
-from rlx.outputs import read_manifest, write_file
 from rlx.passes import unobserved
-from rlx.reporting.gather import Wanted, gather
-from rlx.runtime import CompiledGraph
+from rlx.reports.gather import Wanted, gather
+from rlx.runtime import CompiledGraph, latency
 from rlx.runtime import Model as TracedModel
 from rlx.runtime.needs import memory_needed, time_bound
 from rlx.runtime.needs import pick_device as choose_device
-from rlx.sweep import estimate_values
-from rlx.verification.repeat import Request, verify_once
+from rlx.runtime.observation.machine import measure_machine
+from rlx.support.files.outputs import read_manifest, write_file
+from rlx.targets import verifier
+from rlx.targets.estimation import Estimate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from rlx.calibration.compare import Comparison
-    from rlx.calibration.criteria import Criteria
     from rlx.calibration.quantize import Quantized
-    from rlx.calibration.samples import Data
-    from rlx.estimation import Estimates
-    from rlx.exporters import Exported
-    from rlx.inference import Inputs, Layers, Result
+    from rlx.driver.exporters import Exported
     from rlx.ir import Array
-    from rlx.latency import Benchmark, Clock
-    from rlx.observation.machine import Machine
-    from rlx.observation.memory import MemoryEstimate
-    from rlx.observation.roofline import Roofline
+    from rlx.metrics.compare import Comparison
+    from rlx.metrics.criteria import Criteria
+    from rlx.metrics.inference import Inputs, Layers, Result
     from rlx.passes import Observer, Policies
-    from rlx.reporting.report import Report
+    from rlx.reports.report import Report
     from rlx.runtime import CompileOptions, Device
+    from rlx.runtime.latency import Benchmark, Clock
     from rlx.runtime.needs import Choice
-    from rlx.target import Emission
-    from rlx.verifier import Verification
+    from rlx.runtime.observation.machine import Machine
+    from rlx.runtime.observation.memory import MemoryEstimate
+    from rlx.runtime.observation.roofline import Roofline
+    from rlx.samples.batches import Data
+    from rlx.targets import Emission
+    from rlx.targets.estimation import Estimates
+    from rlx.targets.verifier import Verification
 
 Compared: TypeAlias = "TracedModel | comparison.Comparable"
 """What else can be compared: what runs, or its outputs."""

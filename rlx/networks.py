@@ -8,24 +8,25 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from rlx import frontends, inference
-from rlx.drawing.graph import layout
-from rlx.drawing.notebook import graph_html
-from rlx.drawing.svg import Picture, to_svg
-from rlx.errors import UsageError
+from rlx import frontends
 from rlx.frontends.open_shapes import Sizes
 from rlx.frontends.registry import with_sizes
 from rlx.ir import Graph
 from rlx.ir.module import GraphModule, HasModule, Stage
 from rlx.ir.printer import summarize_graph
-from rlx.limits import DEFAULT_LIMITS, Limits
+from rlx.metrics import inference
+from rlx.passes.transforms.freeze import freeze
+from rlx.reports.drawing.graph import layout
+from rlx.reports.drawing.notebook import graph_html
+from rlx.reports.drawing.svg import Picture, to_svg
 from rlx.samples import array_shapes
+from rlx.support.errors import UsageError
+from rlx.support.limits import DEFAULT_LIMITS, Limits
 from rlx.tracing import Graph as Builder
-from rlx.transforms.freeze import freeze
 
 if TYPE_CHECKING:
-    from rlx.inference import Inputs, Layers, Result
     from rlx.ir import TensorType
+    from rlx.metrics.inference import Inputs, Layers, Result
 
 Model: TypeAlias = "HasModule | GraphModule | Graph | Builder | str | Path"
 """A network: as ``rlx.load`` or ``rlx.quantize`` returned it, a graph, or the path of a file."""

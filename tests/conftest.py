@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from support import GoldenFolder, excused, missing, shared_folder
 
-from rlx import plugins
+from rlx.support import plugins
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping

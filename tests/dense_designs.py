@@ -4,7 +4,7 @@ import numpy as np
 
 from rlx.ir import DType, Graph, TensorType
 from rlx.ir.module import GraphModule, Stage
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QDense
 
 DESIGNS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rlx.ir import DType, Graph, QuantParams, TensorType
-from rlx.numerics.activations import leaky_relu_table, logistic_table
+from rlx.ops.numerics.activations import leaky_relu_table, logistic_table
 from rlx.ops.q import (
     QAdd,
     QArgmax,
@@ -31,7 +31,7 @@ from rlx.ops.q import (
     QTranspose,
     Window,
 )
-from rlx.quant.rescale import linear_rescale, rescale_of, softmax_scaling, sum_scaling
+from rlx.ops.rescale import linear_rescale, rescale_of, softmax_scaling, sum_scaling
 
 X = QuantParams.per_tensor(0.0471, -7)
 Y = QuantParams.per_tensor(0.0313, 12)

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from rlx.reporting.model import Accuracy, Port
+from rlx.reports.model import Accuracy, Port
 
 ATTACK = "</script></title></svg>--><script>window.bad=1</script><img src=x onerror='bad=1'>\"&amp;"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from rlx.errors import ShapeError
 from rlx.ir import Dim
+from rlx.support.errors import ShapeError
 
 NAMES = ("a", "b", "c", "not a word", "true")
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from rlx.ir import Dim, DType, Graph, Op, Origin, QuantParams, TensorType, f32, i8
 from rlx.ir.evaluate import evaluate
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QClamp, QConv2d, QDense, QReshape, QSoftmax, Window
 from rlx.ops.real import RealAdd, RealCast, RealConcat, RealReshape, RealSlice, RealTopK
 

@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from rlx.frontends import onnx as frontend
+from rlx.frontends.onnx import frontend
 from rlx.ir.evaluate import evaluate
 
 OPSET = 21
@@ -50,7 +50,7 @@ def node(type_, inputs, outputs="y", **attributes):
 
 def load(data, **options):
     """Return the graph of a model's bytes."""
-    from rlx.frontends.onnx_options import OnnxOptions
+    from rlx.frontends.onnx.options import OnnxOptions
 
     return frontend.load(data, name="net.onnx", options=OnnxOptions(**options)).graph
 

@@ -6,11 +6,11 @@ import pkgutil
 from importlib import import_module
 
 import rlx.passes
-import rlx.quant
+import rlx.passes.quantize
 from rlx.passes import Pass
 from rlx.passes.pipelines import PIPELINES
 
-PACKAGES = (rlx.passes, rlx.quant)
+PACKAGES = (rlx.passes, rlx.passes.quantize)
 """Packages with passes; a test finds others."""
 
 

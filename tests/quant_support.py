@@ -10,9 +10,9 @@ from rlx.ir import DType, Input, rebuild
 from rlx.ir.evaluate import evaluate_all
 from rlx.ops.real import RealDequantize, RealQuantize
 from rlx.passes.dead_code import DeadCode
-from rlx.quant import Converted, WeightScheme, convert
-from rlx.quant.known import known
-from rlx.quant.scheme import params_of
+from rlx.passes.quantize import Converted, WeightScheme, convert
+from rlx.passes.quantize.known import known
+from rlx.passes.quantize.scheme import params_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

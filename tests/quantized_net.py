@@ -5,7 +5,7 @@ import numpy as np
 import rlx
 from rlx.ir import Constant, Graph, Input
 from rlx.ir.evaluate import evaluate
-from rlx.quant.weighted import weighted_layers, with_weights
+from rlx.passes.quantize.weighted import weighted_layers, with_weights
 
 CLASSES = 5
 

@@ -11,7 +11,7 @@ from quant_support import calibrated, without_boundaries
 from rlx.ir import GraphModule, Stage
 from rlx.ir.evaluate import evaluate
 from rlx.ir.verify import verify
-from rlx.quant import WeightScheme, convert, prepare
+from rlx.passes.quantize import WeightScheme, convert, prepare
 from strategies import Case, float_graphs
 
 SCHEMES = (WeightScheme(8), WeightScheme(4), WeightScheme(2), WeightScheme(8, per_channel=False))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
-from rlx.errors import ToolMissingError
+from rlx.support.errors import ToolMissingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from tflite_builder import tflm, unpack
 
-from rlx.frontends import tflite
+from rlx.frontends.tflite import frontend as tflite
 from rlx.ir.evaluate import evaluate
 from rlx.ir.verify import verify
 

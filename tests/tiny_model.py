@@ -6,8 +6,8 @@ asked for) the int32 sum of x. The arena holds a copy of the input.
 
 import numpy as np
 
-from rlx.golden import Golden
-from rlx.outputs import Producer, write_folder
+from rlx.support.files.golden import Golden
+from rlx.support.files.outputs import Producer, write_folder
 from rlx_cortexm.firmware import FirmwareBuffer, firmware_files
 
 TABLE = np.array([1, -2, 3, 100], np.int32)

@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from rlx.schemas import SCHEMAS
+from rlx.cli.schemas import SCHEMAS
 
-FOLDER = Path(__file__).parents[1] / "rlx" / "schemas"
+FOLDER = Path(__file__).parents[1] / "rlx" / "cli" / "schemas"
 
 
 def schema_text(name: str, type_: Any) -> str:  # noqa: ANN401 - any type

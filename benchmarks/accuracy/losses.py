@@ -9,14 +9,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks.accuracy.data import NETWORKS, ROOT
-from rlx.calibration.compare import compare_graphs
 from rlx.calibration.quantize import quantize_graph
 from rlx.calibration.settings import settings_of
+from rlx.metrics.compare import compare_graphs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rlx.calibration.compare import Comparison
+    from rlx.metrics.compare import Comparison
 
 STORED: Final = ROOT / "benchmarks" / "results" / "accuracy.jsonl"
 KEY: Final = ("network", "weights")

@@ -12,8 +12,10 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rlx import driver, frontends, target
-from rlx.reference import random_inputs, reference_outputs
+from rlx import frontends
+from rlx.driver import driver
+from rlx.driver.reference import random_inputs, reference_outputs
+from rlx.targets import target
 from rlx_cortexm import CortexMOptions
 from rlx_sim.firmware import FirmwareBuild
 from rlx_sim.profile import profile

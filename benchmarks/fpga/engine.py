@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.fpga.points import NETWORKS, PREFIX, RESULTS, is_available, load
-from rlx import driver, target
+from rlx.driver import driver
+from rlx.targets import target
 from rlx_fpga import FpgaOptions
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ import rlx_fpga
 from benchmarks.fpga.designs import designs
 from benchmarks.fpga.points import RESULTS
 from benchmarks.fpga.samples import samples
-from rlx.process import run
+from rlx.support.process import run
 from rlx_fpga.cost.costs import FF_TERMS, LUT_TERMS, terms_of
 from rlx_fpga.devices import devices
 from rlx_fpga.packaging.axi import Interface

@@ -6,7 +6,8 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
-from rlx import driver, target
+from rlx.driver import driver
+from rlx.targets import target
 from rlx_fpga.architectures.dataflow.design import design_of
 from rlx_fpga.architectures.dataflow.pipeline import Pipeline
 from rlx_fpga.architectures.dataflow.staged import staged_graph

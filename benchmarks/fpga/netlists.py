@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchmarks.fpga.points import RESULTS
-from rlx import driver, target
+from rlx.driver import driver
 from rlx.ir import DType, Graph, TensorType
 from rlx.ir.module import GraphModule, Stage
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QAdd, QConv2d, QDense, QMaxPool2d, QMean, QReshape, Window
+from rlx.targets import target
 from rlx_fpga import FpgaOptions
 from rlx_sim.build import FPGA
 

@@ -8,8 +8,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rlx import driver, frontends, target
-from rlx.reference import random_inputs, reference_outputs
+from rlx import frontends
+from rlx.driver import driver
+from rlx.driver.reference import random_inputs, reference_outputs
+from rlx.targets import target
 from rlx_fpga import FpgaOptions
 from rlx_fpga.cells.multiply import PACKINGS, Packing
 from rlx_fpga.devices import device

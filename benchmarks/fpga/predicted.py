@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.fpga.folds import digest, folds_of
 from benchmarks.fpga.points import KEY as POINT
 from benchmarks.fpga.points import RESULTS, points
-from rlx import driver, target
+from rlx.driver import driver
+from rlx.targets import target
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,8 +17,8 @@ import numpy as np
 
 from rlx import frontends
 from rlx.ir.evaluate import evaluate
+from rlx.passes.transforms.batch import with_batch
 from rlx.runtime import CompileOptions, Device, Session
-from rlx.transforms.batch import with_batch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

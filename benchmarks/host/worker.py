@@ -16,8 +16,8 @@ from benchmarks.host.networks.mlp import mlp
 from benchmarks.host.networks.resnet import resnet
 from rlx import frontends
 from rlx.ir.evaluate import evaluate
+from rlx.passes.transforms.batch import with_batch
 from rlx.runtime import CompileOptions, Device, Session
-from rlx.transforms.batch import with_batch
 
 if TYPE_CHECKING:
     from benchmarks.host.networks.case import Case

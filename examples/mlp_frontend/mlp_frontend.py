@@ -13,14 +13,14 @@ from rlx.frontends.reading import read_bytes
 from rlx.frontends.refusal import DamagedError, MalformedError, RefusedError, UnsupportedError
 from rlx.frontends.work import check_work
 from rlx.ir import DType, Graph, GraphModule, Origin, QuantParams, TensorType
-from rlx.numerics.products import magnitudes
+from rlx.ops.numerics.products import magnitudes
 from rlx.ops.q import QDense
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from rlx.ir import Array, Value
-    from rlx.limits import Limits
+    from rlx.support.limits import Limits
 
 Table: TypeAlias = "dict[str, Any]"
 

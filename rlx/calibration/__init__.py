@@ -1,1 +1,7 @@
-"""Running float networks over data to quantize them, and to see what that costs."""
+"""Quantization by samples: ranges, widths of weights, and the report on what was lost.
+
+The conversion itself is ``rlx.passes.quantize``.
+
+Level 7. Public modules: ``own_scales``, ``plots``, ``quantize``, ``report``, ``settings``,
+``useful``.
+"""

@@ -11,19 +11,19 @@ from rlx.calibration.sequence import rounded_in_sequence
 from rlx.ir import DType
 from rlx.ops.nn import NnConv, NnLinear
 from rlx.ops.real import RealConv, RealMatmul
-from rlx.quant.convert import convert
-from rlx.quant.known import stored
-from rlx.quant.stored_weights import with_stored_weights
-from rlx.quant.weighted import Weighted, weighted_layers
+from rlx.passes.quantize.convert import convert
+from rlx.passes.quantize.known import stored
+from rlx.passes.quantize.stored_weights import with_stored_weights
+from rlx.passes.quantize.weighted import Weighted, weighted_layers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rlx.calibration.observation import Observation
-    from rlx.calibration.samples import Samples
     from rlx.calibration.settings import Settings
     from rlx.ir import Graph, Node, QuantParams, Value
-    from rlx.quant.convert import Converted
+    from rlx.passes.quantize.convert import Converted
+    from rlx.samples.batches import Samples
 
 
 @dataclass(slots=True)

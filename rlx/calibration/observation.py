@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rlx.calibration.masks import masks
+from rlx.calibration.observers import Observer
 from rlx.calibration.ranges import clamped
-from rlx.calibration.runner import Runner, computed_values
-from rlx.errors import UsageError
 from rlx.ir.inspect import printable
-from rlx.quant.functions import argument
-from rlx.quant.observers import Observer
-from rlx.quant.params import Needed
-from rlx.quant.weighted import Weighted, weighted_layers
+from rlx.metrics.masks import masks
+from rlx.metrics.runner import Runner, computed_values
+from rlx.passes.quantize.functions import argument
+from rlx.passes.quantize.params import Needed
+from rlx.passes.quantize.weighted import Weighted, weighted_layers
+from rlx.support.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import numpy.typing as npt
 
-    from rlx.calibration.samples import Samples
     from rlx.ir import Array, Graph, Node, Value
+    from rlx.samples.batches import Samples
 
     Doubles = npt.NDArray[np.float64]
     Progress = Callable[[str, int, int], None]

@@ -7,26 +7,26 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rlx.calibration.compare import compare_on
 from rlx.calibration.report import Report, weight_figures
-from rlx.calibration.samples import read_samples
 from rlx.calibration.useful import check_useful
 from rlx.ir import DType
 from rlx.ir.module import GraphModule
+from rlx.metrics.compare import compare_on
 from rlx.ops.real import RealQuantize
 from rlx.ops.real.cast import integer_range
-from rlx.quant.params import moves
-from rlx.quant.readiness import converted
-from rlx.quant.single import in_float32
+from rlx.passes.quantize.params import moves
+from rlx.passes.quantize.readiness import converted
+from rlx.passes.quantize.single import in_float32
+from rlx.samples.batches import read_samples
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import numpy.typing as npt
 
-    from rlx.calibration.samples import Data
     from rlx.calibration.settings import Settings
     from rlx.ir import Graph, Value
+    from rlx.samples.batches import Data
 
     Progress = Callable[[str, int, int], None]
 

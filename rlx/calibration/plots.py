@@ -7,15 +7,15 @@ import math
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
 
-from rlx.errors import ToolMissingError, UsageError
-from rlx.outputs import write_file
+from rlx.support.errors import ToolMissingError, UsageError
+from rlx.support.files.outputs import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from rlx.calibration.compare import Comparison
     from rlx.calibration.report import Report
+    from rlx.metrics.compare import Comparison
 
 FORMATS: Final = (".png", ".svg")
 _ROW_INCHES: Final = 0.26

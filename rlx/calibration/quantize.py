@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from rlx.calibration.compare import compare_on
 from rlx.calibration.measured import Measured
 from rlx.calibration.observation import channel_ranges, observe
 from rlx.calibration.ranges import clamped
 from rlx.calibration.report import LayerReport, Report
-from rlx.calibration.samples import read_samples
 from rlx.calibration.sensitivity import Sensitivity, error_table
 from rlx.calibration.settings import Settings
 from rlx.calibration.useful import check_useful, is_useful
@@ -23,21 +21,23 @@ from rlx.calibration.widths import (
     weight_bytes,
     within,
 )
-from rlx.errors import DoesNotFitError
 from rlx.ir.module import GraphModule, HasModule
+from rlx.metrics.compare import compare_on
 from rlx.passes.dead_code import DeadCode
-from rlx.quant.convert import prepare
-from rlx.quant.equalize import Equalize, before_depthwise, equalize_results
-from rlx.quant.readiness import simplified
-from rlx.quant.single import in_float32
+from rlx.passes.quantize.convert import prepare
+from rlx.passes.quantize.equalize import Equalize, before_depthwise, equalize_results
+from rlx.passes.quantize.readiness import simplified
+from rlx.passes.quantize.single import in_float32
+from rlx.samples.batches import read_samples
+from rlx.support.errors import DoesNotFitError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from rlx.calibration.compare import Comparison
-    from rlx.calibration.samples import Data, Samples
     from rlx.ir import Graph, Node
-    from rlx.quant.convert import Converted
+    from rlx.metrics.compare import Comparison
+    from rlx.passes.quantize.convert import Converted
+    from rlx.samples.batches import Data, Samples
 
     Progress = Callable[[str, int, int], None]
 
@@ -89,7 +89,7 @@ def quantize_graph(
     Args:
         graph: A float network; parameters frozen, dimensions bound.
         calib: Samples from which ranges are taken, see
-            :func:`rlx.calibration.samples.read_samples`. With labels, ``auto`` goes by the share
+            :func:`rlx.samples.batches.read_samples`. With labels, ``auto`` goes by the share
             of correct classes on them.
         test: Other samples, on which the loss is measured; None for the calibration data, which
             the report then says.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
+from rlx.calibration.observers import Method
 from rlx.ops.nn import (
     NnAveragePool,
     NnClamp,
@@ -26,16 +27,15 @@ from rlx.ops.real import (
     RealTanh,
     RealTranspose,
 )
-from rlx.quant.known_ranges import known_params
-from rlx.quant.observers import Method
-from rlx.quant.rules.pool import is_mean
-from rlx.quant.scheme import params_of, range_of
+from rlx.passes.quantize.known_ranges import known_params
+from rlx.passes.quantize.rules.pool import is_mean
+from rlx.passes.quantize.scheme import params_of, range_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from rlx.calibration.observers import Observer
     from rlx.ir import Graph, Node, Op, QuantParams, Value
-    from rlx.quant.observers import Observer
 
 MOVING: Final[tuple[type[Op], ...]] = (
     NnDepthToSpace, NnFlatten, NnMaxPool, NnSpaceToDepth, NnSplit, RealMaxPool, RealReshape,

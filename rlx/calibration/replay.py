@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rlx.calibration.runner import batchable, observed
 from rlx.ir.program import prepared
+from rlx.metrics.runner import batchable, observed
 from rlx.passes.dead_code import DeadCode
 from rlx.passes.decompose import decompose
-from rlx.transforms.batch import with_batch
+from rlx.passes.transforms.batch import with_batch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

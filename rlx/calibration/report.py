@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rlx.calibration.compare import WORST
-from rlx.notebook import report_html
+from rlx.metrics.compare import WORST
 from rlx.ops.q import QConv2d, QDense
+from rlx.support.text.notebook import report_html
 
 if TYPE_CHECKING:
-    from rlx.calibration.compare import Comparison
-    from rlx.calibration.figures import Closeness
     from rlx.ir import Graph
+    from rlx.metrics.compare import Comparison
+    from rlx.metrics.figures import Closeness
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rlx.calibration.masks import masks
 from rlx.calibration.replay import Replay
-from rlx.calibration.runner import Runner
-from rlx.calibration.samples import take
+from rlx.metrics.masks import masks
+from rlx.metrics.runner import Runner
 from rlx.ops.nn import NnLogSoftmax, NnSoftmax
-from rlx.quant.bias_correction import corrected_bias
-from rlx.quant.rounding import RoundedWeights, round_weights
-from rlx.quant.weighted import Weighted, weighted_layers
+from rlx.passes.quantize.bias_correction import corrected_bias
+from rlx.passes.quantize.rounding import RoundedWeights, round_weights
+from rlx.passes.quantize.weighted import Weighted, weighted_layers
+from rlx.samples.batches import take
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from rlx.calibration.observation import Moments
-    from rlx.calibration.samples import Samples
     from rlx.ir import Graph, Node, QuantParams, Value
+    from rlx.samples.batches import Samples
 
     Numbers = npt.NDArray[Any]
     Progress = Callable[[str, int, int], None]

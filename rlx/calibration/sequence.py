@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from rlx.calibration.observation import MOST_TERMS
-from rlx.calibration.samples import take
 from rlx.calibration.sensitivity import Rounded, smallest_scales, through
-from rlx.errors import ShapeError, UnsupportedOpError
 from rlx.ir import Graph, Input
 from rlx.passes.decompose import decompose
-from rlx.quant.rounding import round_weights
-from rlx.quant.weighted import Weighted
+from rlx.passes.quantize.rounding import round_weights
+from rlx.passes.quantize.weighted import Weighted
+from rlx.passes.transforms.batch import with_batch
 from rlx.runtime import Session
-from rlx.transforms.batch import with_batch
+from rlx.samples.batches import take
+from rlx.support.errors import ShapeError, UnsupportedOpError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from rlx.calibration.observation import Moments
-    from rlx.calibration.samples import Samples
     from rlx.ir import Array, Node, QuantParams, Value
+    from rlx.samples.batches import Samples
 
     Doubles = npt.NDArray[np.float64]
     Step = Callable[..., tuple[Array, ...]]

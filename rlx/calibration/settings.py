@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from rlx.errors import UsageError
-from rlx.quant.observers import Method
-from rlx.suggest import did_you_mean
+from rlx.calibration.observers import Method
+from rlx.support.errors import UsageError
+from rlx.support.text.suggest import did_you_mean
 
 MIN_SQNR_DB: Final = 10.0
 """Ratio of signal to noise below which an integer network is not written."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from rlx.calibration.classes import Form
-from rlx.errors import DoesNotFitError
 from rlx.ir.inspect import printable
+from rlx.metrics.classes import Form
+from rlx.support.errors import DoesNotFitError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rlx.calibration.compare import Comparison, OutputFigures
     from rlx.calibration.settings import Settings
+    from rlx.metrics.compare import Comparison, OutputFigures
 
 _SPAN_SHARE: Final = 1 / 64
 """Share of what a score can reach below which samples without a hit have no signal."""

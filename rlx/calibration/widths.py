@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from rlx.errors import DoesNotFitError
+from rlx.support.errors import DoesNotFitError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

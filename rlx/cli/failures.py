@@ -20,8 +20,15 @@ import click
 
 from rlx.cli.signals import Ended
 from rlx.cli.streams import ReaderGoneError, complain
-from rlx.errors import EndedError, InternalError, PluginWarning, RlxError, UsageError, indented
-from rlx.suggest import did_you_mean
+from rlx.support.errors import (
+    EndedError,
+    InternalError,
+    PluginWarning,
+    RlxError,
+    UsageError,
+    indented,
+)
+from rlx.support.text.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

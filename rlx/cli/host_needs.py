@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from rlx.cli.common import missing_file, print_json
 from rlx.cli.table import prose, show_figures, show_table
-from rlx.errors import UsageError
+from rlx.support.errors import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from rlx.ir import GraphModule
-    from rlx.observation.machine import Machine
+    from rlx.runtime.observation.machine import Machine
 
 
 def show_needs(module: GraphModule, machine: Path | None, *, memory: bool, as_json: bool) -> None:
@@ -50,7 +50,7 @@ def read_machine(path: Path) -> Machine:
     Raises:
         UsageError: There is no such file, or it describes no machine.
     """
-    from rlx.observation.machine import Machine
+    from rlx.runtime.observation.machine import Machine
 
     if not path.exists():
         raise missing_file(path, "give a file with what rlx inspect --roofline --json prints")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rlx.cli.common import print_json
 from rlx.cli.stages import dump_dir, observer
 from rlx.cli.table import prose, show_table
-from rlx.outputs import read_manifest
+from rlx.support.files.outputs import read_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,23 +9,22 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from rlx import frontends
-from rlx import target as targets
+from rlx import frontends, targets
 from rlx.cli.common import missing_file
 from rlx.cli.plugin_options import PluginOptions, check_distinct
 from rlx.cli.samples import say
-from rlx.errors import FrontendError, RlxError, UsageError
 from rlx.frontends.open_shapes import Sizes
-from rlx.limits import DEFAULT_LIMITS, parse_limits
+from rlx.support.errors import FrontendError, RlxError, UsageError
+from rlx.support.limits import DEFAULT_LIMITS, parse_limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from rlx.ir.module import GraphModule
-    from rlx.target import Target
+    from rlx.targets import Target
 
-_GROUPS = "rlx.plugins"
-_LIMITS = "rlx.limits"
+_GROUPS = "rlx.support.plugins"
+_LIMITS = "rlx.support.limits"
 
 
 def model_command(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
-from rlx.errors import UsageError
+from rlx.support.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Final, TextIO
 import click
 
 from rlx.cli.quiet import is_quiet
-from rlx.steps import Steps, length_text
-from rlx.tables import printable, shortened
+from rlx.support.steps import Steps, length_text
+from rlx.support.text.tables import printable, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -6,7 +6,7 @@ from typing import Final
 
 import click
 
-from rlx.config import current
+from rlx.support.config import current
 
 QUIET: Final = "rlx.quiet"
 """Entry of the context's ``meta``."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from rlx.inference import Accuracy, Output, Ranked, Result
+    from rlx.metrics.inference import Accuracy, Output, Ranked, Result
 
     Numbers = npt.NDArray[Any]
 

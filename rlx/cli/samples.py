@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rlx.cli.common import missing_file
-from rlx.errors import UsageError
+from rlx.support.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from rlx.calibration.samples import Data
     from rlx.ir import Graph
     from rlx.samples import Loaded, Scaling
+    from rlx.samples.batches import Data
 
 FILES = ".npz by input name (or 'x'), .npy, .csv, .png, .wav, or a folder of .png or .wav"
 """Files of samples, for the help of options."""
@@ -83,8 +83,8 @@ def scaling() -> Scaling:
 
 def load(paths: Sequence[Path], graph: Graph) -> Loaded:
     """Read the samples that the user named; say on standard error what was done to them."""
+    from rlx.passes.transforms.bind import check_bound
     from rlx.samples import read
-    from rlx.transforms.bind import check_bound
 
     check_bound(graph)
     for path in paths:

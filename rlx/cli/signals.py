@@ -8,7 +8,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final
 
-from rlx.locks import ENDING
+from rlx.support.files.locks import ENDING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import click
 
-from rlx.config import override
-from rlx.errors import UsageError
-from rlx.suggest import did_you_mean
+from rlx.support.config import override
+from rlx.support.errors import UsageError
+from rlx.support.text.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

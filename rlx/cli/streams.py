@@ -9,7 +9,7 @@ import os
 import sys
 from typing import IO, TYPE_CHECKING, Any
 
-from rlx.errors import StreamError
+from rlx.support.errors import StreamError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

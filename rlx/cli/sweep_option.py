@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from rlx import target as targets
+from rlx import targets
 from rlx.cli.model_command import ModelCommand
-from rlx.errors import UsageError
+from rlx.support.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rlx.target import Sweep
+    from rlx.targets import Sweep
 
-_VALUES = "rlx.sweep"
+_VALUES = "rlx.driver.sweep"
 _WORDS = re.compile(r"[a-z]+|[^,]*,.*")
 
 

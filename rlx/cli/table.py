@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from rlx.tables import Column, Figures, Line, Table, figure_lines, lay_out
+from rlx.support.text.tables import Column, Figures, Line, Table, figure_lines, lay_out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rlx.tables import Layout, View
+    from rlx.support.text.tables import Layout, View
 
 _WIDE: Final = "rlx.wide"
 _STYLES: Final = {

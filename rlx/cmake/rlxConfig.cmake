@@ -19,7 +19,7 @@ endif()
 # Another version of rlx means another network: configure again.
 set_property(GLOBAL PROPERTY RLX_VERSION "${rlx_VERSION}")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
-  "${CMAKE_CURRENT_LIST_DIR}/../version.py")
+  "${CMAKE_CURRENT_LIST_DIR}/../support/version.py")
 
 #[[
 rlx_add_network(<name> MODEL <file>

@@ -1,4 +1,10 @@
-"""Frontends: readers of model files. Each checks a file completely before it builds a graph."""
+"""Readers of model files. Each checks a file completely before it builds a graph.
+
+A folder for each format; ``weights`` are files of tensors without a network.
+
+Level 5. Public modules: ``onnx.frontend``, ``open_shapes``, ``registry``, ``tflite.flatbuffer``,
+``tflite.schema``, ``weights``, ``weights.loading``.
+"""
 
 from rlx.frontends.registry import Frontend, NoOptions, find, formats, frontends, load
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from rlx.errors import UsageError
-from rlx.names import printable, shorten
+from rlx.support.errors import UsageError
+from rlx.support.text.names import printable, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

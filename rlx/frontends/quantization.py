@@ -1,7 +1,7 @@
-"""The arithmetic of ``rlx.quant.rescale``, refusing in the words of frontends.
+"""The arithmetic of ``rlx.ops.rescale``, refusing in the words of frontends.
 
 Any frontend of integer files uses it. Functions, arguments and results are those of
-``rlx.quant.rescale``, the only definition; what that refuses as ``ScaleError`` becomes one of the
+``rlx.ops.rescale``, the only definition; what that refuses as ``ScaleError`` becomes one of the
 errors of ``rlx.frontends.refusal``, which gather the place in the file.
 """
 
@@ -11,8 +11,8 @@ from functools import wraps
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from rlx.frontends.refusal import MalformedError, UnsupportedError
-from rlx.quant import rescale
-from rlx.quant.rescale import Bounds, RangeError, ScaleError, SoftmaxScaling, SumScaling
+from rlx.ops import rescale
+from rlx.ops.rescale import Bounds, RangeError, ScaleError, SoftmaxScaling, SumScaling
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from rlx.errors import FrontendError, UsageError
-from rlx.limits import DEFAULT_LIMITS, MIB, Limits, raise_hint
-from rlx.names import printable, shorten
+from rlx.support.errors import FrontendError, UsageError
+from rlx.support.limits import DEFAULT_LIMITS, MIB, Limits, raise_hint
+from rlx.support.text.names import printable, shorten
 
 if TYPE_CHECKING:
     from pathlib import Path

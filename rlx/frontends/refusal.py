@@ -1,14 +1,15 @@
 """Errors of readers: a reason, a hint, and a location that is collected while the reader unwinds.
 
 Readers raise these; the function that was given the file turns them into the public errors of
-``rlx.errors`` with ``public``. Each class of defect has a default hint, for refusals without one.
+``rlx.support.errors`` with ``public``. Each class of defect has a default hint, for refusals
+without one.
 """
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from rlx.errors import FrontendError, RlxError, UnsupportedOpError
+from rlx.support.errors import FrontendError, RlxError, UnsupportedOpError
 
 
 class RefusedError(Exception):

@@ -6,8 +6,13 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from rlx import plugins
-from rlx.errors import (
+from rlx.frontends.foreign import foreign
+from rlx.frontends.onnx.options import OnnxOptions
+from rlx.frontends.open_shapes import OpenInput
+from rlx.frontends.reading import check_size, read_start
+from rlx.frontends.tflite.options import TfliteOptions
+from rlx.support import plugins
+from rlx.support.errors import (
     FormatError,
     FrontendError,
     InternalError,
@@ -15,14 +20,9 @@ from rlx.errors import (
     TargetNotFoundError,
     UsageError,
 )
-from rlx.frontends import foreign
-from rlx.frontends.onnx_options import OnnxOptions
-from rlx.frontends.open_shapes import OpenInput
-from rlx.frontends.reading import check_size, read_start
-from rlx.frontends.tflite_options import TfliteOptions
-from rlx.limits import DEFAULT_LIMITS, Limits
-from rlx.names import printable, shorten
-from rlx.suggest import did_you_mean
+from rlx.support.limits import DEFAULT_LIMITS, Limits
+from rlx.support.text.names import printable, shorten
+from rlx.support.text.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,7 +38,7 @@ class Frontend(Protocol):
     """Interface of the entry points of the group ``rlx.frontends``.
 
     It may have an attribute ``api``, the version of this interface that it is written for
-    (:data:`rlx.plugins.API`).
+    (:data:`rlx.support.plugins.API`).
     """
 
     @property
@@ -51,7 +51,7 @@ class Frontend(Protocol):
 
     @property
     def options(self) -> type[Any]:
-        """Frozen dataclass with a default for every field, as :class:`rlx.target.Target` has one.
+        """Frozen dataclass with a default for every field, as :class:`rlx.targets.Target` has one.
 
         Commands that read a model offer its fields as command-line options. :class:`NoOptions` is
         one without any.
@@ -61,7 +61,7 @@ class Frontend(Protocol):
         """Return whether a file that begins with ``start`` (up to 16 bytes) is of this format."""
 
     def load(self, path: Path, options: Any, limits: Limits) -> GraphModule:  # noqa: ANN401
-        """Import a file; raises only errors of ``rlx.errors``.
+        """Import a file; raises only errors of ``rlx.support.errors``.
 
         Args:
             path: The file.
@@ -93,13 +93,13 @@ class _BuiltIn:
 def _load_onnx(
     path: Path, options: OnnxOptions, limits: Limits, sizes: Sizes | None = None
 ) -> GraphModule:
-    from rlx.frontends import onnx
+    from rlx.frontends.onnx import frontend as onnx
 
     return onnx.load(path, options=options, limits=limits, sizes=sizes)
 
 
 def _load_tflite(path: Path, options: TfliteOptions, limits: Limits) -> GraphModule:
-    from rlx.frontends import tflite
+    from rlx.frontends.tflite import frontend as tflite
 
     return tflite.load(path, options=options, limits=limits)
 
@@ -225,7 +225,7 @@ def _read(frontend: Frontend, path: Path, options: object, limits: Limits) -> Gr
 
 def with_sizes(module: GraphModule, sizes: Sizes) -> GraphModule:
     """Return a module with its symbols bound, as far as samples and batches fix them."""
-    from rlx.transforms.bind import bind, symbols
+    from rlx.passes.transforms.bind import bind, symbols
 
     names = symbols(module.graph)
     if not names:

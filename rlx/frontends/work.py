@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 from rlx.frontends.refusal import OverLimitError
 from rlx.ir.inspect import node_macs
 from rlx.ir.sizes import sizes_of
-from rlx.limits import raise_hint
 from rlx.ops import cost
 from rlx.ops.q import Window
 from rlx.ops.real.window import SpatialWindow
+from rlx.support.limits import raise_hint
 
 if TYPE_CHECKING:
     from rlx.ir import Graph, Node, TensorType
-    from rlx.limits import Limits
+    from rlx.support.limits import Limits
 
 
 def check_work(graph: Graph, limits: Limits) -> None:

@@ -1,4 +1,11 @@
-"""The IR: types, ops, graphs and rule tables."""
+"""The IR: types, ops, graphs, rule tables, text and file form.
+
+A graph is immutable but for appending; ``supplied`` are functions that modules above it supply.
+
+Level 2. Public modules: ``binding``, ``diff``, ``dims``, ``evaluate``, ``file``, ``graph``,
+``hash``, ``inspect``, ``lookup``, ``manifest``, ``manifest_diff``, ``module``, ``op``, ``payload``,
+``printer``, ``program``, ``regions``, ``sizes``, ``supplied``, ``types``, ``verify``, ``views``.
+"""
 
 from functools import partial
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from rlx.errors import ShapeError
+from rlx.support.errors import ShapeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

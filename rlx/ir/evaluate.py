@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rlx.errors import RlxError, UsageError
 from rlx.ir.binding import match_shapes, substitute
 from rlx.ir.graph import Input, Param
+from rlx.support.errors import RlxError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

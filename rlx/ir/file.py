@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as save_tensors
 
-from rlx.errors import FrontendError, VerifyError
 from rlx.ir.file_errors import HINT, RefusedError, at, where
 from rlx.ir.file_limits import check_node, check_sizes, over
 from rlx.ir.file_tensors import read_constant, seal, stored, tensor_name
@@ -49,8 +48,9 @@ from rlx.ir.plain import (
 from rlx.ir.regions import MAX_DEPTH
 from rlx.ir.types import TensorType  # noqa: TC001 - resolved when read
 from rlx.ir.verify import verify
-from rlx.limits import DEFAULT_LIMITS, Limits
-from rlx.outputs import write_file
+from rlx.support.errors import FrontendError, VerifyError
+from rlx.support.files.outputs import write_file
+from rlx.support.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
     import os

@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from rlx.errors import ShapeError
 from rlx.ir.plain import PlainError
-from rlx.names import printable
+from rlx.support.errors import ShapeError
+from rlx.support.text.names import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

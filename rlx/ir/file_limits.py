@@ -9,12 +9,12 @@ from rlx.ir.dims import factors, is_negative
 from rlx.ir.graph import Constant
 from rlx.ir.plain import PlainError
 from rlx.ir.sizes import sizes_of
-from rlx.limits import raise_hint
+from rlx.support.limits import raise_hint
 
 if TYPE_CHECKING:
     from rlx.ir.op import Op
     from rlx.ir.types import TensorType
-    from rlx.limits import Limits
+    from rlx.support.limits import Limits
 
 
 def over(name: str, found: str, number: int, limits: Limits) -> PlainError:

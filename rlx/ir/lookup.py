@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from rlx import plugins
 from rlx.ir.op import Op
 from rlx.ir.plain import PlainError
+from rlx.support import plugins
 
 GROUP: Final = "rlx.ops"
 """Entry points of packages with ops: the name is a dialect, the object the module of its ops."""

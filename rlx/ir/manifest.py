@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from rlx.ir.module import Region, Stage
-from rlx.tables import Column, Table, lay_out
+from rlx.support.text.tables import Column, Table, lay_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

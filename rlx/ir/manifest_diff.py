@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from rlx.ir.manifest import IoBindingEntry, text_of_tables, type_text
-from rlx.tables import Column, Table
+from rlx.support.text.tables import Column, Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

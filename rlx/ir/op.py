@@ -6,9 +6,9 @@ from abc import ABCMeta, abstractmethod
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
-from rlx.errors import ShapeError
 from rlx.ir import supplied
 from rlx.ir.traits import UNSTATED, Traits
+from rlx.support.errors import ShapeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -11,7 +11,6 @@ import binascii
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
-from rlx.errors import ShapeError
 from rlx.ir.dims import Dim
 from rlx.ir.graph import Constant, Graph, Origin, Source, Value
 from rlx.ir.lookup import op_class
@@ -21,6 +20,7 @@ from rlx.ir.regions import MAX_DEPTH as MAX_REGIONS
 from rlx.ir.text_reader import TextReader
 from rlx.ir.tokens import HINT
 from rlx.ir.types import DType, QuantParams, Shape, TensorType
+from rlx.support.errors import ShapeError
 
 if TYPE_CHECKING:
     from rlx.ir.op import Op

@@ -35,7 +35,7 @@ from rlx.ir.dims import Dim
 from rlx.ir.graph import Constant, Graph, Source
 from rlx.ir.payload import to_bytes, to_numbers
 from rlx.ir.plain import Plain, PlainError, PlainRecord, encode_fields, is_word
-from rlx.names import shorten
+from rlx.support.text.names import shorten
 
 if TYPE_CHECKING:
     from rlx.ir.graph import Node, Origin, Value

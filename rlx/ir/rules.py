@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from rlx.errors import UnsupportedOpError
+from rlx.support.errors import UnsupportedOpError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

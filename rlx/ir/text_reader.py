@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NoReturn
 
-from rlx.errors import ShapeError
 from rlx.ir.dims import Dim, factors, is_negative
 from rlx.ir.tokens import HINT, Token, error_at, tokens
+from rlx.support.errors import ShapeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

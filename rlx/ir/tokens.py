@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rlx.errors import TextFormError
+from rlx.support.errors import TextFormError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rlx.errors import ShapeError, VerifyError
 from rlx.ir.binding import symbols_of
 from rlx.ir.graph import Constant, Input, Source, State
 from rlx.ir.memo import once_per_node
@@ -14,6 +13,7 @@ from rlx.ir.regions import MAX_DEPTH
 from rlx.ir.rules import RuleTable
 from rlx.ir.types import DType
 from rlx.ir.verify_plan import plan_problems
+from rlx.support.errors import ShapeError, VerifyError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -10,7 +10,7 @@
 
 RLX ?= rlx
 RLX_BUILD ?= rlx
-RLX_VERSION_FILE := $(dir $(lastword $(MAKEFILE_LIST)))../version.py
+RLX_VERSION_FILE := $(dir $(lastword $(MAKEFILE_LIST)))../support/version.py
 
 # The first rule of the makefile stays the default one.
 rlx_goal := $(.DEFAULT_GOAL)

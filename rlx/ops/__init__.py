@@ -1,4 +1,16 @@
-"""What can be said: every op, by level. One module for each family."""
+"""Every op: attributes, types, meaning. A folder for each level of the IR, a module for each family.
+
+``evaluate`` of an integer op is its definition; ``numerics`` is the arithmetic that ops share.
+
+Level 3. Public modules: ``checks``, ``control``, ``cost``, ``expression``, ``fused``,
+``fused.attention``, ``fused.gated``, ``fused.norm``, ``fused.product``, ``fused.reading``,
+``fused.softmax``, ``indexing``, ``nn``, ``nn.activation``, ``nn.layout``, ``numbers``,
+``numerics.activations``, ``numerics.exponential``, ``numerics.fixed_point``, ``numerics.float32``,
+``numerics.halves``, ``numerics.products``, ``numerics.scales``, ``numerics.special``, ``q``,
+``q.prepared.linear``, ``quantized_values``, ``real``, ``real.binary``, ``real.cast``,
+``real.common``, ``real.index``, ``real.quantize``, ``real.random``, ``real.reduce``,
+``real.window``, ``rescale``, ``shapes``, ``tabulate``, ``work``.
+"""
 
 from rlx.ops import checks, cost, views
 from rlx.ops.control import CONTROL_OPS

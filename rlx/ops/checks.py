@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 
 from rlx.ir import Constant
 from rlx.ir.verify import CHECKS
-from rlx.numerics.products import magnitudes
+from rlx.ops.numerics.products import magnitudes
 from rlx.ops.q import QConv2d, QDense
 from rlx.ops.q.linear_view import accumulator_bounds
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rlx.ir import Array, Node
-    from rlx.numerics.fixed_point import Int64
+    from rlx.ops.numerics.fixed_point import Int64
 
 
 ACCUMULATOR_MAX = 2**31 - 1
@@ -29,7 +29,7 @@ def accumulator_bound(magnitudes: Int64, bias: Array, x_zero_point: int) -> Int6
 
     Args:
         magnitudes: Sum of the weights' magnitudes of each channel, int64[O]
-            (``rlx.numerics.products.magnitudes``).
+            (``rlx.ops.numerics.products.magnitudes``).
         bias: int32[O].
         x_zero_point: Code of the operand that stands for zero.
     """

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from rlx.errors import ShapeError
 from rlx.ir import Dim
 from rlx.ir.dims import is_negative
 from rlx.ops.real.shape import RealReshape, RealReverse, RealSlice
 from rlx.ops.shapes import missing_dimension
+from rlx.support.errors import ShapeError
 
 if TYPE_CHECKING:
     from types import EllipsisType

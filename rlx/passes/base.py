@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
-from rlx import config
-from rlx.errors import VerifyError
 from rlx.ir import rebuild
 from rlx.ir.module import GraphModule, Stage
 from rlx.ir.regions import depth_of, map_regions
 from rlx.ir.verify import verify
+from rlx.support import config
+from rlx.support.errors import VerifyError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

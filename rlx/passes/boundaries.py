@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from rlx.errors import QuantizationError, UnsupportedOpError
 from rlx.ir import DType, Graph, Input, QuantParams, TensorType, Value
 from rlx.ir.graph import copy_node
 from rlx.ir.inspect import printable
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import CODE_RANGE, QConvert, QRequantize
 from rlx.ops.real import RealCast, RealDequantize, RealQuantize
 from rlx.passes.dead_code import DeadCode
 from rlx.passes.port_layout import with_channels_last
+from rlx.support.errors import QuantizationError, UnsupportedOpError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

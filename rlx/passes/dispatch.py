@@ -7,10 +7,10 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from rlx.errors import UnsupportedOpError, UsageError
 from rlx.ir import Op
-from rlx.names import shorten
-from rlx.suggest import closest, did_you_mean
+from rlx.support.errors import UnsupportedOpError, UsageError
+from rlx.support.text.names import shorten
+from rlx.support.text.suggest import closest, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from rlx.errors import UsageError
 from rlx.passes.base import Pipeline, UntilStable
 from rlx.passes.canonicalize import Canonicalize
 from rlx.passes.common_subexpressions import CommonSubexpressions
@@ -14,7 +13,8 @@ from rlx.passes.fuse_clamps import FuseClamps
 from rlx.passes.fuse_pads import FusePads
 from rlx.passes.round_halves import RoundHalvesUp
 from rlx.passes.unroll import Unroll
-from rlx.suggest import did_you_mean
+from rlx.support.errors import UsageError
+from rlx.support.text.suggest import did_you_mean
 
 SIMPLIFY = UntilStable(
     passes=(

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rlx.errors import UsageError
 from rlx.ir import DType, Graph, Input, copy_node
 from rlx.ir.graph import Source
 from rlx.ir.regions import all_nodes, map_regions
 from rlx.ops.real import RealCast, RealPad
 from rlx.passes.dead_code import DeadCode
 from rlx.passes.op_classes import OpClass, class_of
-from rlx.suggest import closest, did_you_mean
+from rlx.support.errors import UsageError
+from rlx.support.text.suggest import closest, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rlx.ir import Constant, DType, RuleTable
-from rlx.numerics.fixed_point import INT32_MAX
+from rlx.ops.numerics.fixed_point import INT32_MAX
 from rlx.ops.q import (
     QAveragePool2d,
     QConcat,

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 import numpy as np
 
 from rlx.ir import RuleTable, rebuild
-from rlx.numerics.fixed_point import Rescale, Rounding
-from rlx.numerics.float32 import fixed_point_form
-from rlx.numerics.halves import Accumulators, rounds_up
+from rlx.ops.numerics.fixed_point import Rescale, Rounding
+from rlx.ops.numerics.float32 import fixed_point_form
+from rlx.ops.numerics.halves import Accumulators, rounds_up
 from rlx.ops.q import (
     CODE_RANGE,
     QAdd,

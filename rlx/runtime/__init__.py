@@ -1,4 +1,10 @@
-"""Running graphs on the host."""
+"""Running networks on this machine: sessions, backends, states, and what they cost here.
+
+``numpy_backend`` is the reference backend; ``observation`` measures memory and time.
+
+Level 5. Public modules: ``backend``, ``dump``, ``fusing``, ``latency``, ``lowering``, ``needs``,
+``observation.machine``, ``observation.memory``, ``observation.profile``, ``observation.roofline``.
+"""
 
 from rlx.runtime.backend import Backend, Program, backends, devices, find_backend
 from rlx.runtime.batching import Batching

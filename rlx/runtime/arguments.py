@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rlx.quant.numbers import quantized
+from rlx.ops.numbers import quantized
 from rlx.tracing.arrays import converted_to
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
-from rlx import plugins
-from rlx.errors import TargetNotFoundError
 from rlx.passes import fit
 from rlx.runtime.device import Device
+from rlx.support import plugins
+from rlx.support.errors import TargetNotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -67,7 +67,7 @@ class Backend(Protocol):
     """What a package must offer under the entry-point group ``rlx.backends``.
 
     It may have an attribute ``api``, the version of this interface that it is written for
-    (:data:`rlx.plugins.API`).
+    (:data:`rlx.support.plugins.API`).
 
     Attributes:
         name: Name in options and reports.

@@ -12,9 +12,9 @@ import numpy as np
 
 from rlx.passes.dead_code import DeadCode
 from rlx.passes.decompose import decompose
+from rlx.passes.transforms.batch import why_not_batched, with_batch
+from rlx.passes.transforms.bind import symbols
 from rlx.runtime.loaded import Loaded
-from rlx.transforms.batch import why_not_batched, with_batch
-from rlx.transforms.bind import symbols
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, TypeAlias
 
-from rlx.config import current
-from rlx.errors import UsageError
 from rlx.ir.hash import structural_hash
 from rlx.runtime.session import parts_of
+from rlx.support.config import current
+from rlx.support.errors import UsageError
 
 if TYPE_CHECKING:
     from rlx.ir import Graph

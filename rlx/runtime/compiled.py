@@ -13,15 +13,15 @@ from rlx.ir import supplied
 from rlx.ir.binding import match_shapes
 from rlx.ir.manifest import BindingManifest
 from rlx.ir.printer import summarize_graph
-from rlx.observation.memory import estimate_memory
-from rlx.observation.profile import profile_of
-from rlx.observation.roofline import roofline
-from rlx.quant.numbers import sample_reals
+from rlx.ops.numbers import sample_reals
+from rlx.passes.transforms.bind import bind
 from rlx.runtime.arguments import Arguments, converted, listed
 from rlx.runtime.backend import fit_to_backend
 from rlx.runtime.execution import Execution
+from rlx.runtime.observation.memory import estimate_memory
+from rlx.runtime.observation.profile import profile_of
+from rlx.runtime.observation.roofline import roofline
 from rlx.runtime.submission import Submissions
-from rlx.transforms.bind import bind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from rlx.ir import Array, Graph, TensorType
-    from rlx.observation.machine import Machine
-    from rlx.observation.memory import MemoryEstimate
-    from rlx.observation.profile import Profile
     from rlx.passes.fusion import FusionReport
     from rlx.passes.precision import PrecisionReport
     from rlx.runtime.backend import Backend
     from rlx.runtime.batching import Batching
     from rlx.runtime.device import Device
+    from rlx.runtime.observation.machine import Machine
+    from rlx.runtime.observation.memory import MemoryEstimate
+    from rlx.runtime.observation.profile import Profile
     from rlx.runtime.options import CompileOptions
     from rlx.runtime.submission import Pending
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import enum
 
-from rlx.errors import UsageError
-from rlx.suggest import did_you_mean
+from rlx.support.errors import UsageError
+from rlx.support.text.suggest import did_you_mean
 
 
 class Device(enum.Enum):

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from rlx.ir.inspect import inspect_module
 from rlx.ir.printer import format_graph
-from rlx.names import mangle
-from rlx.outputs import Producer, check_folder, write_folder
-from rlx.version import __version__
+from rlx.support.files.outputs import Producer, check_folder, write_folder
+from rlx.support.text.names import mangle
+from rlx.support.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence

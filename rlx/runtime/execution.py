@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from rlx.config import current
 from rlx.ir.binding import match_shapes
+from rlx.passes.transforms.bind import symbols
 from rlx.runtime.arguments import Arguments, listed
 from rlx.runtime.batching import Batches
 from rlx.runtime.extent import Extent
 from rlx.runtime.held import HeldInputs
 from rlx.runtime.loaded import Loaded
 from rlx.runtime.states import States
-from rlx.transforms.bind import symbols
+from rlx.support.config import current
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,8 +10,8 @@ import numpy as np
 
 from rlx.passes.dead_code import DeadCode
 from rlx.passes.decompose import decompose
+from rlx.passes.transforms.rows import first_rows
 from rlx.runtime.loaded import Loaded
-from rlx.transforms.rows import first_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rlx.ir.evaluate import evaluate_all
-from rlx.observation.finite import check_values
-from rlx.observation.profile import Timed, TimedRun
+from rlx.passes.transforms.bind import bind
 from rlx.runtime.dump import StageDump, folder_of
 from rlx.runtime.garbage import uncollected
 from rlx.runtime.lowering import lower
-from rlx.transforms.bind import bind
+from rlx.runtime.observation.finite import check_values
+from rlx.runtime.observation.profile import Timed, TimedRun
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rlx.errors import TargetNotFoundError, UnsupportedOpError, UsageError
 from rlx.ir import Graph
 from rlx.ir.module import GraphModule, Stage
-from rlx.observation.machine import Machine
-from rlx.observation.memory import MemoryEstimate, estimate_memory
-from rlx.observation.roofline import Roofline, roofline
 from rlx.passes import unobserved
+from rlx.passes.transforms.bind import sizes_hint, symbols
 from rlx.runtime.backend import devices, find_backend
 from rlx.runtime.device import Device
 from rlx.runtime.lowering import lower
+from rlx.runtime.observation.machine import Machine
+from rlx.runtime.observation.memory import MemoryEstimate, estimate_memory
+from rlx.runtime.observation.roofline import Roofline, roofline
 from rlx.runtime.options import CompileOptions
-from rlx.transforms.bind import sizes_hint, symbols
+from rlx.support.errors import TargetNotFoundError, UnsupportedOpError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,11 +7,11 @@ from os import PathLike
 from types import NoneType
 from typing import TYPE_CHECKING, Final
 
-from rlx.config import current
-from rlx.errors import UsageError
 from rlx.passes import Policies, Policy
 from rlx.passes.fusion import FusionOptions
 from rlx.passes.precision import PrecisionPolicy
+from rlx.support.config import current
+from rlx.support.errors import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path

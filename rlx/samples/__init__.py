@@ -1,6 +1,8 @@
-"""Files of samples: arrays, pictures, sounds and tables, for the inputs of a network.
+"""Samples for the inputs of a network: arrays, pictures, sounds and tables in files.
 
 Nothing is unpickled, and sizes are checked before anything is unpacked.
+
+Level 5. Public modules: ``batches``, ``layout``, ``shapes``.
 """
 
 from rlx.samples.classes import read_classes, read_names

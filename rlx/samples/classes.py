@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rlx.arrays import read_arrays
-from rlx.errors import FrontendError, UsageError
 from rlx.ir.inspect import printable
 from rlx.samples.csv_table import label_column, read_table
+from rlx.support.errors import FrontendError, UsageError
+from rlx.support.files.arrays import read_arrays
 
 if TYPE_CHECKING:
     from pathlib import Path

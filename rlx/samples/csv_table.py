@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rlx.errors import FrontendError, UsageError
 from rlx.ir.inspect import printable
 from rlx.ops.real.cast import integer_range
 from rlx.samples.shapes import sample_shape
+from rlx.support.errors import FrontendError, UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from rlx.arrays import stored_arrays
-from rlx.errors import RlxError
 from rlx.samples.files import is_array_file
+from rlx.support.errors import RlxError
+from rlx.support.files.arrays import stored_arrays
 
 
 def array_shapes(data: Any) -> dict[str, tuple[int, ...]]:  # noqa: ANN401 - what holds samples

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rlx.arrays import read_arrays
-from rlx.errors import UsageError
 from rlx.ir.inspect import printable
 from rlx.samples.csv_table import read_csv
 from rlx.samples.pictures import read_picture
 from rlx.samples.scaling import Scaling
 from rlx.samples.sounds import read_sound
+from rlx.support.errors import UsageError
+from rlx.support.files.arrays import read_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

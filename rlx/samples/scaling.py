@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rlx.errors import UsageError
+from rlx.support.errors import UsageError
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rlx.errors import FrontendError, UsageError
 from rlx.ir.inspect import printable
 from rlx.ir.types import DType
 from rlx.samples.shapes import sample_shape
+from rlx.support.errors import FrontendError, UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path

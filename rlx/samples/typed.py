@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rlx.errors import UsageError
 from rlx.ir.inspect import printable
-from rlx.quant.numbers import quantized
+from rlx.ops.numbers import quantized
 from rlx.samples.classes import KEYS
+from rlx.support.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

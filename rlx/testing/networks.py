@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rlx import api, frontends
-from rlx import target as targets
+from rlx import api, frontends, targets
 from rlx.ir.evaluate import evaluate
 
 if TYPE_CHECKING:
@@ -19,8 +18,8 @@ if TYPE_CHECKING:
 
     from rlx.ir import Array
     from rlx.ir.module import GraphModule
-    from rlx.target import Emission
-    from rlx.verifier import Verification
+    from rlx.targets import Emission
+    from rlx.targets.verifier import Verification
 
 
 class Networks:

@@ -1,4 +1,9 @@
-"""Building graphs by hand and by tracing."""
+"""Networks written in Python: graphs by hand and by tracing functions.
+
+Loops, branches, random numbers and layers of weights are here too.
+
+Level 4. Public modules: ``arrays``, ``layers``, ``trace``.
+"""
 
 from rlx.tracing.control import if_, scan, while_loop
 from rlx.tracing.graph import Graph

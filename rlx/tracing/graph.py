@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rlx.errors import ShapeError
 from rlx.ir import DType, Origin, State, TensorType
 from rlx.ir import Graph as IrGraph
 from rlx.ir.module import GraphModule, Stage
 from rlx.ops import real
 from rlx.ops.expression import Expression
+from rlx.support.errors import ShapeError
 from rlx.tracing.arrays import as_dtype, as_shape
 from rlx.tracing.tensor import Tensor
 

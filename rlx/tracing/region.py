@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from rlx.errors import ShapeError
 from rlx.ir import Graph as IrGraph
 from rlx.ir import Input, copy_node
 from rlx.ops.expression import Expression
+from rlx.support.errors import ShapeError
 from rlx.tracing.graph import Graph
 from rlx.tracing.tensor import Tensor
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from rlx.errors import ShapeError
 from rlx.ops.real import SpatialWindow
+from rlx.support.errors import ShapeError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

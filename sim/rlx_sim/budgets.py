@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from rlx.verification.budget import Quantity, Taken
+from rlx.driver.verification.budget import Quantity, Taken
 from rlx_sim.emitted_report import read_report
 
 if TYPE_CHECKING:

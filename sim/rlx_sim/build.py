@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
-from rlx.errors import DoesNotFitError, OutputError, SimulationError, ToolMissingError
-from rlx.golden import read_golden
-from rlx.outputs import read_manifest, write_folder
-from rlx.scratch import work_folder
-from rlx.steps import length_text, steps_of
+from rlx.support.errors import DoesNotFitError, OutputError, SimulationError, ToolMissingError
+from rlx.support.files.golden import read_golden
+from rlx.support.files.outputs import read_manifest, write_folder
+from rlx.support.files.scratch import work_folder
+from rlx.support.steps import length_text, steps_of
 from rlx_fpga.devices import DEFAULT_DEVICE
 from rlx_fpga.devices import device as find_device
 from rlx_fpga.packaging.netlist import counted_parts
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from rlx.outputs import Manifest
-    from rlx.steps import Steps
-    from rlx.tables import View
+    from rlx.support.files.outputs import Manifest
+    from rlx.support.steps import Steps
+    from rlx.support.text.tables import View
     from rlx_fpga.devices import FpgaDevice
     from rlx_sim.gates.run import NetlistRun
     from rlx_sim.nextpnr import RoutedDesign
@@ -130,7 +130,7 @@ class HardwareBuild:
         }
 
     def view(self) -> View:
-        """Return how the results are shown; see ``rlx.builder.view_of``."""
+        """Return how the results are shown; see ``rlx.targets.builder.view_of``."""
         return build_view(self.as_json())
 
 

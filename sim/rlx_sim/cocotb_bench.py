@@ -10,9 +10,9 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from rlx.errors import OutputError, SimulationError, ToolMissingError
-from rlx.process import last_lines, run
-from rlx.scratch import work_folder
+from rlx.support.errors import OutputError, SimulationError, ToolMissingError
+from rlx.support.files.scratch import work_folder
+from rlx.support.process import last_lines, run
 from rlx_sim.plain import plain_folder
 from rlx_sim.verilator import HINT, compilation_reader, find_verilator
 

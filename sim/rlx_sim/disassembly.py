@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from rlx.process import run
+from rlx.support.process import run
 from rlx_sim.toolchain import find
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from rlx.steps import length_text
+from rlx.support.steps import length_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

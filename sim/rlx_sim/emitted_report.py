@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from rlx.errors import OutputError
+from rlx.support.errors import OutputError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from rlx.process import run
+from rlx.support.process import run
 from rlx_sim.disassembly import disassemble
 from rlx_sim.elf import Sizes, object_sizes
 from rlx_sim.harness import sources

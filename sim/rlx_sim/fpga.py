@@ -7,10 +7,10 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from rlx.errors import UsageError
-from rlx.outputs import new_file
-from rlx.scratch import work_folder
-from rlx.steps import steps_of
+from rlx.support.errors import UsageError
+from rlx.support.files.outputs import new_file
+from rlx.support.files.scratch import work_folder
+from rlx.support.steps import steps_of
 from rlx_sim.cocotb_bench import run_bench
 from rlx_sim.duration import expected
 from rlx_sim.emitted_report import read_report
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from rlx.golden import Golden
-    from rlx.steps import Steps
+    from rlx.support.files.golden import Golden
+    from rlx.support.steps import Steps
     from rlx_fpga.devices import FpgaDevice
     from rlx_sim.cocotb_bench import CocotbRun
     from rlx_sim.stream import StreamRun

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rlx.errors import OutputError, SimulationError
-from rlx.process import failure, last_lines
+from rlx.support.errors import OutputError, SimulationError
+from rlx.support.process import failure, last_lines
 from rlx_sim.protocol import Simulation
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from rlx.golden import Golden
-    from rlx.process import Completed
+    from rlx.support.files.golden import Golden
+    from rlx.support.process import Completed
 
     Array = npt.NDArray[Any]
 

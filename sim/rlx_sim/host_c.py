@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from rlx.process import run
-from rlx.scratch import work_folder
+from rlx.support.files.scratch import work_folder
+from rlx.support.process import run
 from rlx_sim.harness import prepare, result, sources
 from rlx_sim.toolchain import find
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from rlx.golden import Golden
+    from rlx.support.files.golden import Golden
     from rlx_sim.protocol import Simulation
     from rlx_sim.toolchain import Tool
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from rlx.errors import ToolMissingError
-from rlx.process import run
+from rlx.support.errors import ToolMissingError
+from rlx.support.process import run
 from rlx_sim.toolchain import find
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from bisect import bisect_right
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
-from rlx.errors import SimulationError
+from rlx.support.errors import SimulationError
 from rlx_sim.toolchain import find
 
 if TYPE_CHECKING:

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from rlx.errors import DoesNotFitError, SimulationError, ToolMissingError
-from rlx.process import failure, run
+from rlx.support.errors import DoesNotFitError, SimulationError, ToolMissingError
+from rlx.support.process import failure, run
 from rlx_fpga.packaging.synthesis import UNCONSTRAINED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from rlx.process import Completed
+    from rlx.support.process import Completed
     from rlx_fpga.devices import FpgaDevice
 
 OLDEST: Final = (0, 6)

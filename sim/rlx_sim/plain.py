@@ -6,8 +6,8 @@ import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from rlx.errors import OutputError
-from rlx.scratch import is_plain, work_folder
+from rlx.support.errors import OutputError
+from rlx.support.files.scratch import is_plain, work_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

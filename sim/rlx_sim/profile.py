@@ -6,15 +6,15 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from rlx.errors import SimulationError
-from rlx.scratch import work_folder
+from rlx.support.errors import SimulationError
+from rlx.support.files.scratch import work_folder
 from rlx_sim.firmware import FirmwareBuild
 from rlx_sim.qemu import Qemu
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from rlx.golden import Golden
+    from rlx.support.files.golden import Golden
     from rlx_sim.protocol import Simulation
 
 _LAYER: Final = re.compile(r"^rlx layer (\d+) instructions (\d+)$", re.MULTILINE)

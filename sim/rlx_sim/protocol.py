@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from rlx.golden import Golden
+    from rlx.support.files.golden import Golden
 
     Array = npt.NDArray[Any]
 

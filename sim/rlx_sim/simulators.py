@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from rlx.errors import UsageError
-from rlx.suggest import did_you_mean
+from rlx.support.errors import UsageError
+from rlx.support.text.suggest import did_you_mean
 from rlx_sim.firmware import COMPILERS, CPUS
 from rlx_sim.host_c import HostC
 from rlx_sim.qemu import Qemu

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from rlx.errors import SimulationError
+from rlx.support.errors import SimulationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

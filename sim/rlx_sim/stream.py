@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rlx.errors import SimulationError
-from rlx.process import Completed, failure, last_lines, run
-from rlx.scratch import work_folder
+from rlx.support.errors import SimulationError
+from rlx.support.files.scratch import work_folder
+from rlx.support.process import Completed, failure, last_lines, run
 from rlx_sim.verilator import BUILD_TIMEOUT_S, build
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from rlx.errors import OutputError, SimulationError
-from rlx.process import last_lines, run
-from rlx.scratch import work_folder
+from rlx.support.errors import OutputError, SimulationError
+from rlx.support.files.scratch import work_folder
+from rlx.support.process import last_lines, run
 from rlx_sim import icarus, verilator
 from rlx_sim.emitted_report import read_report
 from rlx_sim.plain import plain_folder

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from rlx.errors import RlxError, ToolMissingError
-from rlx.process import run
+from rlx.support.errors import RlxError, ToolMissingError
+from rlx.support.process import run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,9 +9,9 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from rlx.errors import UsageError
-from rlx.process import run
-from rlx.scratch import work_folder
+from rlx.support.errors import UsageError
+from rlx.support.files.scratch import work_folder
+from rlx.support.process import run
 from rlx_sim.firmware import Firmware, FirmwareBuild
 from rlx_sim.harness import prepare, result
 from rlx_sim.toolchain import find
@@ -19,7 +19,7 @@ from rlx_sim.toolchain import find
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from rlx.golden import Golden
+    from rlx.support.files.golden import Golden
     from rlx_sim.protocol import Simulation
 
 

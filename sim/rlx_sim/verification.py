@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from rlx.notebook import report_html
+from rlx.support.text.notebook import report_html
 from rlx_sim.view import firmware_view, hardware_view
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rlx.tables import View
+    from rlx.support.text.tables import View
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class VerificationReport:
-    """Results of a verifier (a :class:`rlx.verifier.Verification`).
+    """Results of a verifier (a :class:`rlx.targets.verifier.Verification`).
 
     Attributes:
         target: Name of the target that emitted the folder.
@@ -82,6 +82,6 @@ class VerificationReport:
         )
 
     def view(self) -> View:
-        """Return how the results are shown; see ``rlx.verifier.view_of``."""
+        """Return how the results are shown; see ``rlx.targets.verifier.view_of``."""
         shown = firmware_view if self.target == "cortexm" else hardware_view
         return shown(self.network, self.as_json())

@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from rlx.errors import DoesNotFitError, OutputError, UsageError
-from rlx.golden import read_golden
-from rlx.outputs import read_manifest
-from rlx.scratch import work_folder
-from rlx.verifier import LayerCounts
+from rlx.support.errors import DoesNotFitError, OutputError, UsageError
+from rlx.support.files.golden import read_golden
+from rlx.support.files.outputs import read_manifest
+from rlx.support.files.scratch import work_folder
+from rlx.targets.verifier import LayerCounts
 from rlx_sim.budgets import FIRMWARE, HARDWARE, firmware_taken, hardware_taken
 from rlx_sim.firmware import CPUS, FirmwareBuild
 from rlx_sim.harness import arena_bytes
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from rlx.golden import Golden
-    from rlx.outputs import Manifest
-    from rlx.verification.budget import Quantity, Taken
-    from rlx.verifier import Verification
+    from rlx.driver.verification.budget import Quantity, Taken
+    from rlx.support.files.golden import Golden
+    from rlx.support.files.outputs import Manifest
+    from rlx.targets.verifier import Verification
     from rlx_fpga.devices import FpgaDevice
     from rlx_sim.firmware import Firmware
     from rlx_sim.protocol import Simulation, Simulator
@@ -61,7 +61,7 @@ class CortexmVerifier:
     target: Final = "cortexm"
 
     def simulators(self) -> Mapping[str, Simulator]:
-        """Return the host's compiler and both emulators; see ``rlx.verifier.Verifier``."""
+        """Return the host's compiler and both emulators; see ``rlx.targets.verifier.Verifier``."""
         return {"host-c": HostC(optimization="-O1"), "qemu": Qemu(), "unicorn": Unicorn()}
 
     def verify(
@@ -119,31 +119,31 @@ class CortexmVerifier:
         return _summary(runs, vectors.frames, tuple(notes), _network(manifest))
 
     def tools_used(self, folder: Path, tools: Sequence[str] | None) -> Mapping[str, str]:
-        """Return the tools of a verification; see ``rlx.verification.repeat.Repeatable``."""
+        """Return the tools of a verification; see ``rlx.driver.verification.repeat.Repeatable``."""
         cpu = _cpu(_manifest(folder, self.target, check_files=False))
         names = default_tools(cpu)[0] if tools is None else tools
         return {k: v for name in names for k, v in simulator_of(name, cpu).tools().items()}
 
     def restored(self, folder: Path, report: Mapping[str, Any], made: str) -> VerificationReport:
-        """Return a kept verification; see ``rlx.verification.repeat.Repeatable``."""
+        """Return a kept verification; see ``rlx.driver.verification.repeat.Repeatable``."""
         return _restored(folder, report, made)
 
     @property
     def quantities(self) -> Mapping[str, Quantity]:
-        """Limits that a budget may have; see ``rlx.verification.budget.Budgeted``."""
+        """Limits that a budget may have; see ``rlx.driver.verification.budget.Budgeted``."""
         return FIRMWARE
 
     def taken(
         self, folder: Path, result: Verification, build: Mapping[str, Any] | None
     ) -> Mapping[str, Taken]:
-        """Return what was measured; see ``rlx.verification.budget.Budgeted``."""
+        """Return what was measured; see ``rlx.driver.verification.budget.Budgeted``."""
         del folder, build
         return firmware_taken(result.figures)
 
     def layer_counts(
         self, folder: Path, *, timeout_s: float = TIMEOUT_S, progress: Progress | None = None
     ) -> LayerCounts | None:
-        """Return the instructions of each layer under QEMU; see ``rlx.verifier.LayerCounts``.
+        """Return the instructions of each layer under QEMU (``rlx.targets.verifier.LayerCounts``).
 
         None for a processor of which QEMU has no board.
 
@@ -174,7 +174,7 @@ class FpgaVerifier:
     target: Final = "fpga"
 
     def simulators(self) -> Mapping[str, Simulator]:
-        """Return Verilator with stalls on both sides; see ``rlx.verifier.Verifier``."""
+        """Return Verilator with stalls on both sides; see ``rlx.targets.verifier.Verifier``."""
         from rlx_sim.fpga import VerilatorHarness
         from rlx_sim.stream import Stalls
 
@@ -240,7 +240,7 @@ class FpgaVerifier:
         )
 
     def tools_used(self, folder: Path, tools: Sequence[str] | None) -> Mapping[str, str]:
-        """Return the tools of a verification; see ``rlx.verification.repeat.Repeatable``."""
+        """Return the tools of a verification; see ``rlx.driver.verification.repeat.Repeatable``."""
         del folder
         used = {"verilator", "c++", "make"}
         if tools is None or "cocotb" in tools:
@@ -252,18 +252,18 @@ class FpgaVerifier:
         return {name: find(name).version for name in sorted(used)}
 
     def restored(self, folder: Path, report: Mapping[str, Any], made: str) -> VerificationReport:
-        """Return a kept verification; see ``rlx.verification.repeat.Repeatable``."""
+        """Return a kept verification; see ``rlx.driver.verification.repeat.Repeatable``."""
         return _restored(folder, report, made)
 
     @property
     def quantities(self) -> Mapping[str, Quantity]:
-        """Limits that a budget may have; see ``rlx.verification.budget.Budgeted``."""
+        """Limits that a budget may have; see ``rlx.driver.verification.budget.Budgeted``."""
         return HARDWARE
 
     def taken(
         self, folder: Path, result: Verification, build: Mapping[str, Any] | None
     ) -> Mapping[str, Taken]:
-        """Return what was measured; see ``rlx.verification.budget.Budgeted``."""
+        """Return what was measured; see ``rlx.driver.verification.budget.Budgeted``."""
         return hardware_taken(folder, result.figures, build)
 
 

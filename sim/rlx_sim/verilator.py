@@ -16,8 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from rlx.errors import ToolMissingError
-from rlx.process import run
+from rlx.support.errors import ToolMissingError
+from rlx.support.process import run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from rlx.tables import Column, Figure, Figures, Table, share_text, text_of
+from rlx.support.text.tables import Column, Figure, Figures, Table, share_text, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rlx.tables import View
+    from rlx.support.text.tables import View
 
 _SIMULATORS: Final = {
     "host": "this machine",

@@ -9,7 +9,7 @@ import pytest
 from support import ROOT, require_program
 
 import rlx
-from rlx.process import run
+from rlx.support.process import run
 
 PACKAGE = ROOT / "rlx" / "cmake"
 TIMEOUT_S = 120

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support import require_program
 
-from rlx.process import run
+from rlx.support.process import run
 
 TIMEOUT_S = 120
 

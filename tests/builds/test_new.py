@@ -10,14 +10,14 @@ import shutil
 import pytest
 from support import ROOT, missing, require_program
 
-from rlx import projects
 from rlx.cli import main
-from rlx.errors import FrontendError, OutputError, UsageError
+from rlx.driver import projects
 from rlx.ir import DType, Graph, TensorType
 from rlx.ir.file import save
 from rlx.ir.module import GraphModule, Stage
 from rlx.ops.q import QClamp
-from rlx.process import run
+from rlx.support.errors import FrontendError, OutputError, UsageError
+from rlx.support.process import run
 
 TIMEOUT_S = 300
 PASSED = "digits: self-test passed, 6 layers, 640 bytes of arena\n"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MAY_DIFFER: Final = re.compile(r"[A-Za-z0-9_./-]*")
-"""What a line may have where another one has the harmless name; see ``rlx.names.comment_text``."""
+"""Text of a line where another one has the harmless name; see ``comment_text`` of rlx."""
 
 _C = re.compile(
     r'"(?:[^"\\\n]|\\.)*"|' r"'(?:[^'\\\n]|\\.)*'|/\*.*?\*/|//(?:\\\n|[^\n])*", re.DOTALL

@@ -22,13 +22,13 @@ import numpy as np
 from hypothesis import HealthCheck, Phase, given, settings
 
 from campaign.part import Outcome, Part
-from rlx.driver import emit
-from rlx.errors import RlxError
+from rlx.driver.driver import emit
+from rlx.driver.reference import reference_outputs
 from rlx.ir import Graph, i8
 from rlx.ir.module import GraphModule, Stage
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QAveragePool2d, QClamp, QConcat, QConv2d, QDense, QPad, QReshape, Window
-from rlx.reference import reference_outputs
+from rlx.support.errors import RlxError
 from rlx_fpga import TARGET, FpgaOptions
 from rlx_fpga.architectures import ARCHITECTURES
 from rlx_sim.icarus import build_testbench

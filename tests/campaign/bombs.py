@@ -10,7 +10,9 @@ from campaign.bomb_files import BOMBS
 from campaign.damaged_readers import use_vectors, vector_graph
 from campaign.part import Outcome, Part
 from campaign.refusals import outcome
-from rlx import driver, frontends, target
+from rlx import frontends
+from rlx.driver import driver
+from rlx.targets import target
 
 TARGETS = ("cortexm", "fpga")
 CASES = tuple(

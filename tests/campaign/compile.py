@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Final
 
 from campaign import networks
 from campaign.part import Outcome, Part
-from rlx.driver import fit_to_target
-from rlx.errors import EmitError
-from rlx.frontends import tflite
-from rlx.process import run
-from rlx.reference import random_inputs, reference_outputs
+from rlx.driver.driver import fit_to_target
+from rlx.driver.reference import random_inputs, reference_outputs
+from rlx.frontends.tflite import frontend as tflite
+from rlx.support.errors import EmitError
+from rlx.support.process import run
 from rlx_c.choice import OBJECTIVES
 from rlx_cortexm import TARGET, CortexMOptions
 from rlx_cortexm.core import CORES

@@ -12,10 +12,11 @@ from support import shared_folder
 from tflite_builder import TfliteBuilder
 
 import rlx.ops  # noqa: F401 - files may hold any of our ops
-from rlx import driver, target
-from rlx.frontends import tflite
+from rlx.driver import driver
+from rlx.frontends.tflite import frontend as tflite
 from rlx.ir.file import to_file_bytes
 from rlx.ir.module import GraphModule, Stage
+from rlx.targets import target
 
 if TYPE_CHECKING:
     from rlx.ir import Graph

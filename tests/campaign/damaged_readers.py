@@ -14,13 +14,13 @@ from mutation import mutate, mutate_text
 from campaign import corpus
 from campaign.damage import damage_part
 from campaign.refusals import outcome
-from rlx.frontends import tflite
-from rlx.golden import Golden, read_golden
+from rlx.driver.reference import given_inputs, random_inputs, reference_outputs
+from rlx.frontends.tflite import frontend as tflite
 from rlx.ir.parser import parse_graph
 from rlx.ir.printer import format_graph
-from rlx.outputs import MANIFEST, Producer, read_manifest, write_folder
-from rlx.reference import given_inputs, random_inputs, reference_outputs
 from rlx.samples import read
+from rlx.support.files.golden import Golden, read_golden
+from rlx.support.files.outputs import MANIFEST, Producer, read_manifest, write_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

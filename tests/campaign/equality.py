@@ -11,10 +11,10 @@ from campaign import networks
 from campaign.hardware import SMALL
 from campaign.part import Outcome, Part
 from campaign.runs import frames, refused, simulated
-from rlx.errors import UnsupportedOpError
-from rlx.frontends import tflite
+from rlx.frontends.tflite import frontend as tflite
 from rlx.ir.evaluate import evaluate
 from rlx.ir.verify import verify
+from rlx.support.errors import UnsupportedOpError
 from rlx_sim.firmware import CPUS
 from rlx_sim.fpga import VerilatorHarness
 from rlx_sim.host_c import HostC

@@ -8,10 +8,10 @@ import json
 from campaign import networks
 from campaign.part import Outcome, Part
 from campaign.runs import emitted, refused, vectors
-from rlx.errors import DoesNotFitError, EmitError, UnsupportedOpError
-from rlx.frontends import tflite
+from rlx.frontends.tflite import frontend as tflite
 from rlx.ir.inspect import node_macs
-from rlx.outputs import read_manifest
+from rlx.support.errors import DoesNotFitError, EmitError, UnsupportedOpError
+from rlx.support.files.outputs import read_manifest
 from rlx_fpga.architectures import ARCHITECTURES
 from rlx_fpga.options import AIMS
 from rlx_sim.verilator import lint

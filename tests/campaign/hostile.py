@@ -23,7 +23,7 @@ from campaign.bare_text import bare, suspicious
 from campaign.hostile_names import NAMES
 from campaign.part import Outcome, Part
 from rlx import cli
-from rlx.outputs import MANIFEST
+from rlx.support.files.outputs import MANIFEST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

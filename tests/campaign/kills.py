@@ -29,11 +29,11 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import rlx.outputs.folder
+import rlx.support.files.outputs.folder
 from campaign.part import Outcome, Part
-from rlx.errors import OutputError
-from rlx.outputs import Producer, read_manifest, write_file, write_folder
-from rlx.scratch import sweep
+from rlx.support.errors import OutputError
+from rlx.support.files.outputs import Producer, read_manifest, write_file, write_folder
+from rlx.support.files.scratch import sweep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -162,7 +162,10 @@ def _counted(at: int, act: Callable[[], object], *, after: bool = False) -> Iter
         return call
 
     with contextlib.ExitStack() as stack:
-        for holder, name in [*((os, name) for name in CALLS), (rlx.outputs.folder, "exchange")]:
+        for holder, name in [
+            *((os, name) for name in CALLS),
+            (rlx.support.files.outputs.folder, "exchange"),
+        ]:
             real = getattr(holder, name)
             setattr(holder, name, counted(name, real))
             stack.callback(setattr, holder, name, real)
@@ -183,14 +186,14 @@ def _write(base: Path, writer: str, *, force: bool | None = None) -> None:
     if writer == "file":
         write_file(base / "out", b"new")
         return
-    exchange = rlx.outputs.folder.exchange
+    exchange = rlx.support.files.outputs.folder.exchange
     if writer == "stepwise":  # as on a system that cannot exchange two folders
-        rlx.outputs.folder.exchange = lambda *_: False
+        rlx.support.files.outputs.folder.exchange = lambda *_: False
     try:
         forced = writer != "new" if force is None else force
         write_folder(base / "out", _NEW, producer=_PRODUCER, force=forced)
     finally:
-        rlx.outputs.folder.exchange = exchange
+        rlx.support.files.outputs.folder.exchange = exchange
 
 
 def _kill(base: Path, words: list[str]) -> str | None:

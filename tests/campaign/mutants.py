@@ -11,10 +11,10 @@ from campaign import networks
 from campaign.equality import c_options
 from campaign.part import Outcome, Part
 from campaign.runs import simulated
-from rlx.errors import RlxError
-from rlx.frontends import tflite
+from rlx.frontends.tflite import frontend as tflite
 from rlx.ir import DType
 from rlx.ir.hash import structural_hash
+from rlx.support.errors import RlxError
 from rlx_sim.host_c import HostC
 
 _SEEDS = 10_000

@@ -21,7 +21,7 @@ from campaign.part import Outcome, Part
 from campaign.runs import emission_equals
 from rlx.ir.evaluate import evaluate
 from rlx.ir.module import GraphModule, Stage
-from rlx.quant import convert
+from rlx.passes.quantize import convert
 from rlx_sim.host_c import HostC
 
 if TYPE_CHECKING:

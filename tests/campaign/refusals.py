@@ -13,12 +13,12 @@ import numpy as np
 
 from campaign.part import Outcome
 from rlx import frontends
-from rlx.errors import RlxError
+from rlx.driver.reference import random_inputs, reference_outputs
 from rlx.frontends import registry
 from rlx.ir.hash import structural_hash
 from rlx.ir.inspect import inspect_graph
 from rlx.ir.verify import verify
-from rlx.reference import random_inputs, reference_outputs
+from rlx.support.errors import RlxError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from campaign.part import Outcome
-from rlx import target
-from rlx.driver import emit
-from rlx.errors import DoesNotFitError, EmitError, RlxError, UnsupportedOpError
-from rlx.frontends import tflite
+from rlx.driver.driver import emit
+from rlx.driver.reference import reference_outputs
+from rlx.frontends.tflite import frontend as tflite
 from rlx.ir import DType
-from rlx.reference import reference_outputs
+from rlx.support.errors import DoesNotFitError, EmitError, RlxError, UnsupportedOpError
+from rlx.targets import target
 from rlx_sim.protocol import compare
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rlx.golden import Golden
     from rlx.ir import Array, Graph
     from rlx.ir.module import GraphModule
+    from rlx.support.files.golden import Golden
     from rlx_sim.protocol import Simulator
 
 TIMEOUT_S = 300.0

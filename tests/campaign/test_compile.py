@@ -8,7 +8,7 @@ from support import require_program
 from campaign import compile as campaign
 from campaign.compile import Unit, Variant, findings, variants
 from campaign.networks import Knobs, make
-from rlx.frontends import tflite
+from rlx.frontends.tflite import frontend as tflite
 from rlx_cortexm.core import CORES
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tflite_builder import unpack
 
 from campaign.networks import Knobs, frequencies, kinds, make
-from rlx.frontends.tflite_ops import IMPORTERS
+from rlx.frontends.tflite.ops import IMPORTERS
 
 # What the importer folds away; it has no importer of its own.
 FOLDED = {"SHAPE"}

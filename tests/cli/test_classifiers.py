@@ -9,8 +9,8 @@ from onnx_builder import helper, load, onnx
 
 from rlx import frontends
 from rlx.cli import main
-from rlx.errors import UnsupportedOpError
 from rlx.ir.evaluate import evaluate
+from rlx.support.errors import UnsupportedOpError
 
 RANDOM = np.random.default_rng(5)
 CLASSES = np.array([[1, 0, 1, 0], [0, 1, -1, 0.5], [-1, -1, 0, 0.3]], np.float32)

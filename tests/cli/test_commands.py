@@ -11,9 +11,9 @@ from rlx.cli import main
 from rlx.cli.model_command import with_name
 from rlx.ir import Graph, GraphModule, f32, i8
 from rlx.ir.file import save
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QRequantize
-from rlx.target import QUANTIZE
+from rlx.targets import QUANTIZE
 
 
 def run_json(capsys, *arguments):

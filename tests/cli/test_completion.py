@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rlx.cli import main
-from rlx.cli.completion import SHELLS
+from rlx.cli.commands.completion import SHELLS
 
 ASK = """
 eval "$(rlx completion bash)"

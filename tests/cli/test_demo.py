@@ -55,7 +55,7 @@ def test_the_demo_says_what_is_missing_and_how_to_add_it(capsys, tmp_path, no_to
 
 @pytest.mark.qemu
 def test_a_tool_that_fails_is_reported_and_the_others_run(capsys, monkeypatch):
-    from rlx.errors import SimulationError
+    from rlx.support.errors import SimulationError
     from rlx_sim.verify import CortexmVerifier
 
     verify = CortexmVerifier.verify
@@ -73,7 +73,7 @@ def test_a_tool_that_fails_is_reported_and_the_others_run(capsys, monkeypatch):
 
 
 def test_hardware_that_was_asked_for_and_cannot_run_is_an_error(capsys, no_tools, monkeypatch):
-    from rlx.errors import ToolMissingError
+    from rlx.support.errors import ToolMissingError
     from rlx_sim.verify import FpgaVerifier
 
     def missing(*_: object, **__: object) -> None:

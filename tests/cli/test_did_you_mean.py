@@ -3,7 +3,7 @@
 import pytest
 
 from rlx.cli import main
-from rlx.suggest import closest, did_you_mean
+from rlx.support.text.suggest import closest, did_you_mean
 
 ESTIMATE = ("estimate", "{model}", "--target")
 

@@ -9,7 +9,7 @@ from support import ROOT
 
 import rlx
 from rlx.cli import main
-from rlx.folder_diff import folder_diff, read_emitted
+from rlx.reports.folder_diff import folder_diff, read_emitted
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rlx.cli import main
-from rlx.limits import parse_limits
+from rlx.support.limits import parse_limits
 
 KWS = "mlperf-tiny/kws_ref_model.tflite"
 

@@ -11,9 +11,9 @@ from tflite_builder import run_tflm
 
 import rlx
 from rlx.cli import main
-from rlx.errors import UsageError
 from rlx.ir.file import save
 from rlx.ir.module import GraphModule, Stage
+from rlx.support.errors import UsageError
 
 DIGITS = ROOT / "examples" / "digits" / "digits.tflite"
 

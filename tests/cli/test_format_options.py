@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, make_dataclass
 
 import pytest
 
-from rlx import plugins
 from rlx.cli import main
 from rlx.frontends import registry
 from rlx.ir import DType, Graph, GraphModule, QuantParams, TensorType
 from rlx.ops.q import QClamp
+from rlx.support import plugins
 
 
 def percent(text: str) -> float:

@@ -68,7 +68,7 @@ def test_a_fault_of_rlx(capsys, monkeypatch):
     def fail():
         raise ZeroDivisionError("division by zero")
 
-    monkeypatch.setattr("rlx.target.names", fail)
+    monkeypatch.setattr("rlx.targets.names", fail)
     status, error, text = error_of(capsys, "targets", "--json")
     assert (status, error["code"]) == (70, "RLX-E900")
     assert error["message"] == "internal error: ZeroDivisionError: division by zero"

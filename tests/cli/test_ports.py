@@ -8,14 +8,14 @@ from tflite_builder import TfliteBuilder, run_tflm
 
 from rlx.cli import main
 from rlx.cli.model_command import with_name
-from rlx.golden import read_golden
 from rlx.ir import DType, Graph, GraphModule, QuantParams, TensorType, f32, i8
 from rlx.ir.evaluate import evaluate
 from rlx.ir.file import save
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QArgmax, QClamp, QConvert, QDense, QRequantize, QTranspose
 from rlx.ops.real import RealCast, RealDequantize, RealQuantize, RealTanh
-from rlx.target import CONVERT, PARTLY, QUANTIZE
+from rlx.support.files.golden import read_golden
+from rlx.targets import CONVERT, PARTLY, QUANTIZE
 
 INPUT = QuantParams.per_tensor(0.0625, 3)
 OUTPUT = QuantParams.per_tensor(0.125, -7)

@@ -10,7 +10,7 @@ import pytest
 
 from rlx.cli import main
 from rlx.cli.progress import StepList
-from rlx.steps import Steps, length_text, steps_of
+from rlx.support.steps import Steps, length_text, steps_of
 
 SCRIPT = """
 import time

@@ -10,7 +10,7 @@ from PIL import Image
 
 import rlx
 from rlx.cli import main
-from rlx.golden import read_golden
+from rlx.support.files.golden import read_golden
 
 
 @pytest.fixture

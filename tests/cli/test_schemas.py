@@ -19,12 +19,13 @@ from support import ROOT
 
 import rlx
 from benchmarks.host.networks.mlp import mlp
-from rlx import builder, f32
+from rlx import f32
 from rlx.cli import main
+from rlx.cli.schemas import SCHEMAS
 from rlx.ir.file import save
 from rlx.ir.module import GraphModule
-from rlx.outputs import Producer, write_folder
-from rlx.schemas import SCHEMAS
+from rlx.support.files.outputs import Producer, write_folder
+from rlx.targets import builder
 from rlx_fpga.devices import device
 from rlx_sim.build import HardwareBuild
 from rlx_sim.nextpnr import RoutedDesign, TimingPath
@@ -180,12 +181,14 @@ def test_every_schema_is_listed():
 
 @pytest.mark.parametrize("name", sorted(SCHEMAS))
 def test_a_schema_is_up_to_date(tool, name):
-    stored = (ROOT / "rlx" / "schemas" / f"{name}.json").read_text(encoding="utf-8")
+    stored = (ROOT / "rlx" / "cli" / "schemas" / f"{name}.json").read_text(encoding="utf-8")
     assert stored == tool.schema_text(name, SCHEMAS[name]), "run tools/schemas.py"
 
 
 def test_no_schema_is_left_over():
-    assert {path.stem for path in (ROOT / "rlx" / "schemas").glob("*.json")} == SCHEMAS.keys()
+    assert {
+        path.stem for path in (ROOT / "rlx" / "cli" / "schemas").glob("*.json")
+    } == SCHEMAS.keys()
 
 
 @pytest.mark.parametrize(

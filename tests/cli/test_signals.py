@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rlx.cli import main
-from rlx.scratch import sweep, work_folder
+from rlx.support.files.scratch import sweep, work_folder
 
 # A compiler that starts a child which ignores TERM, names both processes, and hangs.
 COMPILER = """#!{python}

@@ -7,22 +7,22 @@ import numpy as np
 import pytest
 
 import rlx
-from rlx import driver
-from rlx import target as targets
+from rlx import targets
 from rlx.cli import main
-from rlx.config import current
+from rlx.driver import driver
 from rlx.ir import Graph, GraphModule, QuantParams, f32, i8
 from rlx.ir.file import save
 from rlx.ir.parser import parse_graph
 from rlx.ops import nn
 from rlx.ops.q import QClamp, QPad
 from rlx.ops.real import RealDequantize, RealQuantize
-from rlx.outputs import read_manifest
 from rlx.passes import Pipeline
 from rlx.passes.pipelines import PIPELINES
 from rlx.runtime.lowering import STEPS, lower
 from rlx.runtime.numpy_backend import BACKEND
 from rlx.runtime.options import CompileOptions
+from rlx.support.config import current
+from rlx.support.files.outputs import read_manifest
 
 QUANT = QuantParams.per_tensor(0.5, 0)
 

@@ -18,8 +18,7 @@ from quantized_net import float_network, samples
 from support import ROOT
 
 import rlx
-from rlx import explanations
-from rlx.cli import main
+from rlx.cli import explanations, main
 from rlx.ir import DType, Graph, QuantParams, TensorType
 from rlx.ir.file import save
 from rlx.ir.module import GraphModule, Stage

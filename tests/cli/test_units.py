@@ -3,7 +3,7 @@
 import pytest
 
 from rlx.cli import main
-from rlx.units import parse_bytes, parse_clock, parse_count
+from rlx.support.text.units import parse_bytes, parse_clock, parse_count
 
 
 def test_clock_is_read_from_text():

@@ -9,7 +9,7 @@ import pytest
 
 import rlx
 from rlx.cli import main
-from rlx.process import program
+from rlx.support.process import program
 
 pytestmark = [pytest.mark.qemu, pytest.mark.slow]
 

@@ -19,13 +19,12 @@ import click
 import pytest
 from support import ROOT
 
-from rlx import frontends
-from rlx import target as targets
+from rlx import frontends, targets
 from rlx.cli import COMMANDS, root
+from rlx.cli.commands.targets import TargetsCommand
 from rlx.cli.model_command import ModelCommand
 from rlx.cli.plugin_options import PluginOptions
 from rlx.cli.sweep_option import SweepCommand
-from rlx.cli.targets import TargetsCommand
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -24,7 +24,7 @@ PACKAGES = (
     "rlx.passes.fusion",
     "rlx.runtime",
     "rlx.tracing",
-    "rlx.weights",
+    "rlx.frontends.weights",
 )
 
 

@@ -16,17 +16,16 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from rlx import verifier
-from rlx.driver import emit, lower
-from rlx.errors import DoesNotFitError, EmitError, UnsupportedOpError
+from rlx.driver.driver import emit, lower
+from rlx.driver.reference import reference_outputs
 from rlx.ir import Graph, Input, i8
 from rlx.ir.graph import copy_node
 from rlx.ir.module import GraphModule, Stage
 from rlx.ir.printer import format_graph
-from rlx.numerics.exponential import softmax_scaling
+from rlx.ops.numerics.exponential import softmax_scaling
 from rlx.ops.q import Q_OPS, QArgmax, QReshape, QSoftmax
-from rlx.reference import reference_outputs
-from rlx.target import load, names
+from rlx.support.errors import DoesNotFitError, EmitError, UnsupportedOpError
+from rlx.targets import load, names, verifier
 from rlx_fpga.architectures import ARCHITECTURES, DEFAULT
 from rlx_sim.protocol import compare
 from strategies import STRATEGIES, Case, random_graphs

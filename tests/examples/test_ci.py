@@ -18,7 +18,7 @@ import yaml
 from support import ROOT, require_program
 
 import rlx
-from rlx.verification import budget
+from rlx.driver.verification import budget
 
 CI = ROOT / "examples" / "ci"
 MODEL = ROOT / "examples" / "digits" / "digits.tflite"

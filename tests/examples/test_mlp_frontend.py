@@ -12,9 +12,9 @@ from mutation import mutate_text
 from page_commands import assert_prints, commands
 from support import ROOT
 
-from rlx.errors import FrontendError, RlxError
 from rlx.ir.evaluate import evaluate
-from rlx.limits import DEFAULT_LIMITS
+from rlx.support.errors import FrontendError, RlxError
+from rlx.support.limits import DEFAULT_LIMITS
 
 FOLDER = ROOT / "examples" / "mlp_frontend"
 PAGE = ROOT / "docs" / "how-to" / "add-a-frontend.md"

@@ -10,7 +10,7 @@ import nbformat
 import pytest
 from support import ROOT
 
-from rlx import shipped
+from rlx.support.files import shipped
 
 NOTEBOOKS = sorted((ROOT / "examples" / "notebooks").glob("*.ipynb"))
 

@@ -9,10 +9,12 @@ import pytest
 from support import ROOT
 
 import rlx
-from rlx import Graph, plugins, target
+from rlx import Graph
 from rlx.cli import main
 from rlx.passes.boundaries import Ports
 from rlx.runtime import CompileOptions, Session, backend
+from rlx.support import plugins
+from rlx.targets import target
 
 TOY = ROOT / "tests" / "packages" / "toy"
 DIGITS = ROOT / "examples" / "digits" / "digits.tflite"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rlx.errors import RlxError
+    from rlx.support.errors import RlxError
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from malformed.onnx_models import (
     sound_file,
     weights,
 )
-from rlx.errors import FrontendError, UnsupportedOpError
+from rlx.support.errors import FrontendError, UnsupportedOpError
 
 HOSTILE = '*/ int pwned; /* ");system("x\n`\\'
 
@@ -427,7 +427,7 @@ CASES: dict[str, Case] = {
         lambda: sound_file() + field(1000, b"?"), "protobuf keeps what it does not know"
     ),
     "names made to break C": Accepted(
-        lambda: renamed(HOSTILE), "names reach C and SystemVerilog through rlx.names only"
+        lambda: renamed(HOSTILE), "names reach C and SystemVerilog through the mangler only"
     ),
     "names of keywords": Accepted(lambda: renamed("while"), "identifiers are made of them"),
     "a long name": Accepted(lambda: renamed("n" * 100_000), "messages show its beginning"),

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from malformed.case import Accepted, Case, Refused
 from malformed.rlx_models import edited, joined, op, parts
-from rlx.errors import FrontendError
 from rlx.ir import Dim, Graph, GraphModule, f32
 from rlx.ir.file import to_file_bytes
 from rlx.ops.real import RealBroadcastTo, RealNeg, RealReshape
+from rlx.support.errors import FrontendError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,7 +6,7 @@ import numpy as np
 
 from malformed.case import Accepted, Case, Refused
 from malformed.rlx_models import changed, edited, op, sound_file
-from rlx.errors import FrontendError, VerifyError
+from rlx.support.errors import FrontendError, VerifyError
 
 CASES: dict[str, Case] = {
     "stage unknown": Refused(

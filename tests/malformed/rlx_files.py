@@ -7,7 +7,7 @@ from safetensors.numpy import save as save_tensors
 
 from malformed.case import Case, Refused
 from malformed.rlx_models import metadata, resealed, sound_file
-from rlx.errors import FrontendError
+from rlx.support.errors import FrontendError
 
 CASES: dict[str, Case] = {
     "empty": Refused(

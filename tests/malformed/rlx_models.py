@@ -12,7 +12,7 @@ from safetensors.numpy import save as save_tensors
 
 import rlx.ops  # noqa: F401 - a file holds ops
 from malformed.tflite_models import sound_model
-from rlx.frontends import tflite
+from rlx.frontends.tflite import frontend as tflite
 from rlx.ir.file import to_file_bytes
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from malformed.case import Accepted, Case, Refused
 from malformed.tflite_models import X, no_terminator, overlapping, set_tensor, sound_model, surgery
-from rlx.errors import FrontendError
+from rlx.support.errors import FrontendError
 
 CASES: dict[str, Case] = {
     "empty": Refused(

@@ -9,7 +9,7 @@ from tflite_builder import TfliteBuilder, pack, unpack
 
 from malformed.case import Accepted, Case, Refused
 from malformed.tflite_models import CODES, one
-from rlx.errors import FrontendError, UnsupportedOpError
+from rlx.support.errors import FrontendError, UnsupportedOpError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

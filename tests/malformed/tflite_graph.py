@@ -34,7 +34,7 @@ from malformed.tflite_models import (
     without_last_operator,
     written,
 )
-from rlx.errors import FrontendError, UnsupportedOpError
+from rlx.support.errors import FrontendError, UnsupportedOpError
 
 CASES: dict[str, Case] = {
     "schema version": Refused(

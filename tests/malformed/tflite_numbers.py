@@ -22,7 +22,7 @@ from malformed.tflite_models import (
     set_quantization,
 )
 from malformed.tflite_oddities import accumulator, sum_of
-from rlx.errors import FrontendError, UnsupportedOpError
+from rlx.support.errors import FrontendError, UnsupportedOpError
 
 HUGE, TINY, DENORMAL = 3.4e38, 1e-38, 1e-45
 

@@ -37,7 +37,7 @@ from malformed.tflite_models import (
     without_inputs,
     without_shape,
 )
-from rlx.errors import FrontendError, UnsupportedOpError
+from rlx.support.errors import FrontendError, UnsupportedOpError
 
 CASES: dict[str, Case] = {
     "no quantization": Refused(

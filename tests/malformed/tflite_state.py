@@ -5,7 +5,7 @@ from __future__ import annotations
 from malformed.case import Case, Refused
 from malformed.tflite_models import CONV, set_code, set_tensor
 from malformed.tflite_oddities import no_outputs, stateful, variable, variable_output
-from rlx.errors import FrontendError, UnsupportedOpError
+from rlx.support.errors import FrontendError, UnsupportedOpError
 
 CASES: dict[str, Case] = {
     "SVDF": Refused(

@@ -6,7 +6,7 @@ from functools import partial
 
 from malformed.case import Case, Refused
 from malformed.tflite_models import CONV_OP, POOL_OP, set_options
-from rlx.errors import FrontendError
+from rlx.support.errors import FrontendError
 
 _COUNT = {0: "want at least 1", -1: "want at least 1", -(2**31): "want at least 1"}
 _PADDING = {-1: "want at least 0", 2: "want at most 1", 127: "want at most 1"}

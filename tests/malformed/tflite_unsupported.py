@@ -28,7 +28,7 @@ from malformed.tflite_models import (
     set_tensor,
     two,
 )
-from rlx.errors import UnsupportedOpError
+from rlx.support.errors import UnsupportedOpError
 
 CASES: dict[str, Case] = {
     "unknown operator": Refused(

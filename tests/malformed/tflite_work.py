@@ -15,7 +15,7 @@ from malformed.tflite_oddities import (
     shared_weights,
     wide,
 )
-from rlx.errors import FrontendError, UnsupportedOpError
+from rlx.support.errors import FrontendError, UnsupportedOpError
 
 
 def joined(count: int) -> bytes:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from rlx import frontends
+from rlx.passes.transforms.batch import with_batch
 from rlx.runtime import CompileOptions, Device, Session
-from rlx.transforms.batch import with_batch
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rlx.cli import main
-from rlx.golden import read_golden
+from rlx.support.files.golden import read_golden
 from rlx_sim.verify import CORTEXM
 
 pytestmark = [pytest.mark.models, pytest.mark.qemu]

@@ -4,7 +4,9 @@ import pytest
 
 from benchmarks import stored
 from benchmarks.cortexm import networks
-from rlx import driver, frontends, target
+from rlx import frontends
+from rlx.driver import driver
+from rlx.targets import target
 
 pytestmark = pytest.mark.models
 

@@ -16,7 +16,7 @@ from rlx.ir.evaluate import evaluate
 from rlx.ir.module import GraphModule, Stage
 from rlx.ir.verify import verify
 from rlx.ops.real import RealQuantize
-from rlx.quant import convert
+from rlx.passes.quantize import convert
 
 pytestmark = pytest.mark.models
 

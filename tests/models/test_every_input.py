@@ -11,8 +11,10 @@ import pytest
 from PIL import Image
 from tflite_builder import tflm
 
-from rlx import driver, frontends, target
-from rlx.golden import Golden
+from rlx import frontends
+from rlx.driver import driver
+from rlx.support.files.golden import Golden
+from rlx.targets import target
 from rlx_sim.host_c import HostC
 from rlx_sim.protocol import compare
 from rlx_sim.qemu import Qemu

@@ -5,9 +5,9 @@ import pytest
 from onnx_builder import by_runtime, load
 from quantize_static import FORMS, NETWORKS, TYPES, quantized
 
-from rlx.errors import UnsupportedOpError
 from rlx.ir.evaluate import evaluate
-from rlx.quant import convert
+from rlx.passes.quantize import convert
+from rlx.support.errors import UnsupportedOpError
 
 pytestmark = pytest.mark.slow
 

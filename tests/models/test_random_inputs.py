@@ -9,8 +9,8 @@ import pytest
 from tflite_builder import tflm
 
 from rlx import frontends
+from rlx.passes.transforms.batch import with_batch
 from rlx.runtime import CompileOptions, Device, Session
-from rlx.transforms.batch import with_batch
 
 if TYPE_CHECKING:
     from pathlib import Path

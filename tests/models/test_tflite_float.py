@@ -77,7 +77,7 @@ def test_outputs_equal_those_of_litert(shared_models: Path, name: str) -> None:
 
 
 def test_weights_of_a_dynamic_range_file_are_scale_times_code(shared_models: Path) -> None:
-    from rlx.frontends.tflite_file import parse
+    from rlx.frontends.tflite.file import parse
 
     path = shared_models / "kws_ref_model_float32.tflite"
     model = parse(path.read_bytes(), path.name)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rlx import frontends
-from rlx.frontends.tflite_file import parse
+from rlx.frontends.tflite.file import parse
 from rlx.ir.evaluate import evaluate, evaluate_all
 from rlx.ir.verify import verify
 

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from rlx import driver, frontends, target
-from rlx.reference import given_inputs
+from rlx import frontends
+from rlx.driver import driver
+from rlx.driver.reference import given_inputs
+from rlx.targets import target
 from rlx_fpga import FpgaOptions
 from rlx_sim.build import FPGA as BUILDER
 from rlx_sim.fpga import read_report

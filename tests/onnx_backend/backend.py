@@ -8,7 +8,7 @@ import numpy as np
 from onnx import TensorProto, defs, numpy_helper
 from onnx.backend.base import Backend, BackendRep
 
-from rlx.frontends import onnx as frontend
+from rlx.frontends.onnx import frontend
 from rlx.runtime import Session
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Compiled(BackendRep):  # type: ignore[misc]  # onnx has no types
 
 
 class RlxBackend(Backend):  # type: ignore[misc]  # onnx has no types
-    """Imports models with ``rlx.frontends.onnx`` and runs them with ``rlx.runtime``."""
+    """Imports models with ``rlx.frontends.onnx.frontend`` and runs them with ``rlx.runtime``."""
 
     @classmethod
     def prepare(

@@ -14,7 +14,7 @@ import onnx
 from onnx import TensorProto, numpy_helper
 
 from onnx_backend.backend import RlxBackend
-from rlx.errors import FrontendError, UnsupportedOpError
+from rlx.support.errors import FrontendError, UnsupportedOpError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,9 +11,9 @@ from support import ROOT
 from benchmarks.markdown import markdown_table
 from onnx_backend.backend import CONSTANT_INPUTS, OLDEST
 from onnx_backend.cases import EXPLAINED, store, stored
-from rlx.frontends import onnx_check
-from rlx.frontends.onnx_branches import branch
-from rlx.frontends.onnx_ops import IMPORTERS
+from rlx.frontends.onnx import check as onnx_check
+from rlx.frontends.onnx.branches import branch
+from rlx.frontends.onnx.ops import IMPORTERS
 
 if TYPE_CHECKING:
     from onnx_backend.cases import Summary

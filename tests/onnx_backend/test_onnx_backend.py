@@ -7,8 +7,8 @@ import pytest
 from onnx_backend import page
 from onnx_backend.backend import CONSTANT_INPUTS, RlxBackend
 from onnx_backend.cases import array_of, cases, stored, summary
-from rlx.errors import RlxError
-from rlx.frontends.onnx_ops import IMPORTERS
+from rlx.frontends.onnx.ops import IMPORTERS
+from rlx.support.errors import RlxError
 
 pytestmark = pytest.mark.slow
 

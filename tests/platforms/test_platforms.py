@@ -127,8 +127,8 @@ def test_a_tree_of_processes_is_ended_by_taskkill(tmp_path):
     code = textwrap.dedent(
         """
         import sys
-        from rlx.errors import TimeLimitError
-        from rlx.process import run
+        from rlx.support.errors import TimeLimitError
+        from rlx.support.process import run
         parent = (
             "import subprocess, sys, time\\n"
             "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(100)'])\\n"
@@ -153,8 +153,8 @@ def test_output_is_read_whole_or_refused_where_pipes_cannot_be_polled():
     code = textwrap.dedent(
         """
         import sys
-        from rlx.errors import SimulationError
-        from rlx.process import run
+        from rlx.support.errors import SimulationError
+        from rlx.support.process import run
         text = "import sys; sys.stdout.write('a' * 3_000_000); sys.stderr.write('b' * 200_000)"
         done = run([sys.executable, "-c", text], timeout_s=60)
         print(len(done.stdout), len(done.stderr), done.returncode)

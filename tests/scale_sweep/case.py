@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from tflite_builder import TfliteBuilder, run_tflm
 
-from rlx.frontends import tflite
+from rlx.frontends.tflite import frontend as tflite
 from rlx.ir.evaluate import evaluate
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 
 if TYPE_CHECKING:
     from rlx.ir import Array, Op

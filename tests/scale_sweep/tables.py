@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rlx.numerics import activations
-from rlx.numerics.exponential import exp_on_negative_values, softmax_by_table
-from rlx.numerics.fixed_point import saturating_rounding_doubling_high_multiply
+from rlx.ops.numerics import activations
+from rlx.ops.numerics.exponential import exp_on_negative_values, softmax_by_table
+from rlx.ops.numerics.fixed_point import saturating_rounding_doubling_high_multiply
 from rlx.ops.q import QAveragePool2d, QClamp, QMaxPool2d, QSoftmax, QTable, Window
 from scale_sweep.case import (
     CODES,

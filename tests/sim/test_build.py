@@ -10,9 +10,9 @@ import msgspec
 import pytest
 from design_report import TOTALS
 
-from rlx import builder
 from rlx.cli import main
-from rlx.errors import (
+from rlx.cli.schemas import SCHEMAS
+from rlx.support.errors import (
     DoesNotFitError,
     OutputError,
     SimulationError,
@@ -21,9 +21,9 @@ from rlx.errors import (
     ToolMissingError,
     UsageError,
 )
-from rlx.outputs import Producer, read_manifest, write_folder
-from rlx.schemas import SCHEMAS
-from rlx.steps import Steps, length_text
+from rlx.support.files.outputs import Producer, read_manifest, write_folder
+from rlx.support.steps import Steps, length_text
+from rlx.targets import builder
 from rlx_fpga.cells.divide import Divide
 from rlx_fpga.devices import device
 from rlx_fpga.packaging.axi import Interface, StreamPort

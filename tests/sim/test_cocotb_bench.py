@@ -12,11 +12,11 @@ import pytest
 from design_report import TOTALS
 from support import missing
 
-from rlx.errors import OutputError, UsageError
-from rlx.golden import Golden, read_golden
-from rlx.numerics.exponential import softmax_int8, softmax_scaling, softmax_table
-from rlx.process import kept_environment
-from rlx.steps import Steps
+from rlx.ops.numerics.exponential import softmax_int8, softmax_scaling, softmax_table
+from rlx.support.errors import OutputError, UsageError
+from rlx.support.files.golden import Golden, read_golden
+from rlx.support.process import kept_environment
+from rlx.support.steps import Steps
 from rlx_fpga.cells.softmax import Softmax
 from rlx_fpga.devices import device
 from rlx_fpga.packaging.axi import Interface, StreamPort

@@ -11,8 +11,8 @@ import pytest
 from design_report import TOTALS
 from support import missing, require_program
 
-from rlx.errors import SimulationError
-from rlx.process import run
+from rlx.support.errors import SimulationError
+from rlx.support.process import run
 from rlx_fpga.cells.concat import Concat
 from rlx_fpga.devices import device, devices
 from rlx_fpga.packaging.axi import Interface, StreamPort

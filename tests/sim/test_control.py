@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from design_report import TOTALS
 
-from rlx.golden import Golden, read_golden
+from rlx.support.files.golden import Golden, read_golden
 from rlx_fpga.cells.concat import Concat
 from rlx_fpga.devices import device
 from rlx_fpga.packaging.axi import Interface, StreamPort, control_files, top_verilog

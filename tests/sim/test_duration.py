@@ -2,7 +2,7 @@
 
 import pytest
 
-from rlx.steps import length_text
+from rlx.support.steps import length_text
 from rlx_sim.cocotb_bench import bench_reader
 from rlx_sim.duration import expected
 from rlx_sim.verilator import compilation_reader

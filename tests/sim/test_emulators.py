@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tiny_model import golden, write_tiny
 
-from rlx.errors import SimulationError, TimeLimitError, ToolMissingError, UsageError
+from rlx.support.errors import SimulationError, TimeLimitError, ToolMissingError, UsageError
 from rlx_sim import toolchain
 from rlx_sim.firmware import CPUS, FirmwareBuild
 from rlx_sim.protocol import compare

@@ -5,8 +5,8 @@ import pytest
 from support import missing
 from tiny_model import golden, write_tiny
 
-from rlx.errors import OutputError, SimulationError, TimeLimitError
-from rlx.golden import Golden
+from rlx.support.errors import OutputError, SimulationError, TimeLimitError
+from rlx.support.files.golden import Golden
 from rlx_sim.host_c import HostC
 from rlx_sim.protocol import Mismatch, compare
 from rlx_sim.toolchain import search

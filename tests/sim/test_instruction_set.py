@@ -8,8 +8,8 @@ from elftools.elf.elffile import ELFFile
 from support import require_program
 from tiny_model import golden, write_tiny
 
-from rlx.errors import SimulationError
-from rlx.process import run
+from rlx.support.errors import SimulationError
+from rlx.support.process import run
 from rlx_sim.firmware import CPUS, FirmwareBuild
 from rlx_sim.instruction_set import CORES, Needs, check_instructions, instructions, needed
 from rlx_sim.protocol import compare

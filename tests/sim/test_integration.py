@@ -12,13 +12,14 @@ import pytest
 import yaml
 from support import missing, require_program
 
-from rlx import driver, target
+from rlx.driver import driver
 from rlx.ir import DType, Graph, TensorType
 from rlx.ir.module import GraphModule, Stage
-from rlx.numerics.exponential import softmax_scaling
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.exponential import softmax_scaling
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QConv2d, QSoftmax, Window
-from rlx.process import run
+from rlx.support.process import run
+from rlx.targets import target
 from rlx_fpga import FpgaOptions
 from rlx_fpga.packaging.synthesis import find_yosys, read_cells, resources
 from rlx_sim.verilator import environment, lint

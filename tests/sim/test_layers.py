@@ -8,9 +8,11 @@ import msgspec
 import pytest
 from dense_designs import DESIGNS, dense
 
-from rlx import api, driver, target
+from rlx import api
 from rlx.cli import main
-from rlx.schemas import SCHEMAS
+from rlx.cli.schemas import SCHEMAS
+from rlx.driver import driver
+from rlx.targets import target
 from rlx_fpga import FpgaOptions
 from rlx_sim.build import FPGA
 from rlx_sim.layers import PREDICTED, REST, layer_rows

@@ -5,9 +5,11 @@ import shutil
 import pytest
 from support import ROOT
 
-from rlx import driver, frontends, target
-from rlx.errors import SimulationError
-from rlx.golden import read_golden
+from rlx import frontends
+from rlx.driver import driver
+from rlx.support.errors import SimulationError
+from rlx.support.files.golden import read_golden
+from rlx.targets import target
 from rlx_cortexm import CortexMOptions
 from rlx_sim.firmware import FirmwareBuild
 from rlx_sim.profile import profile

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rlx.errors import SimulationError
+from rlx.support.errors import SimulationError
 from rlx_sim.disassembly import Disassembly, Function, read_functions
 from rlx_sim.stack import StackBound, stack_bound
 

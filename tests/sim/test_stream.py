@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rlx.errors import SimulationError
+from rlx.support.errors import SimulationError
 from rlx_fpga.packaging.axi import Interface, StreamPort, harness_cpp, top_verilog
 from rlx_sim.stream import Stalls, StreamBench
 from rlx_sim.verilator import find_verilator, lint

@@ -10,10 +10,11 @@ import pytest
 from dense_designs import DESIGNS, dense
 from design_report import TOTALS
 
-from rlx import driver, target
-from rlx.errors import DoesNotFitError, SimulationError
-from rlx.golden import Golden, read_golden
-from rlx.process import run
+from rlx.driver import driver
+from rlx.support.errors import DoesNotFitError, SimulationError
+from rlx.support.files.golden import Golden, read_golden
+from rlx.support.process import run
+from rlx.targets import target
 from rlx_fpga import TARGET, FpgaOptions
 from rlx_fpga.cells.concat import Concat
 from rlx_fpga.devices import device

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from dense_designs import DESIGNS, dense
 
-from rlx import driver, target
 from rlx.cli import main
-from rlx.errors import OutputError, SimulationError, ToolMissingError
+from rlx.driver import driver
 from rlx.ir import DType, Graph, TensorType
 from rlx.ir.module import GraphModule, Stage
 from rlx.ops.q import QClamp
+from rlx.support.errors import OutputError, SimulationError, ToolMissingError
+from rlx.targets import target
 from rlx_fpga import FpgaOptions
 from rlx_sim import icarus
 from rlx_sim.icarus import find_icarus

@@ -5,7 +5,7 @@ from importlib.metadata import entry_points
 
 import pytest
 
-from rlx.errors import ToolMissingError
+from rlx.support.errors import ToolMissingError
 from rlx_sim import toolchain
 from rlx_sim.toolchain import Tool, find, search, survey
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from tiny_model import golden, tiny_files, write_tiny
 
-from rlx.errors import DoesNotFitError, OutputError, ToolMissingError, UsageError
-from rlx.golden import Golden
-from rlx.outputs import Producer, write_folder
+from rlx.support.errors import DoesNotFitError, OutputError, ToolMissingError, UsageError
+from rlx.support.files.golden import Golden
+from rlx.support.files.outputs import Producer, write_folder
 from rlx_sim import toolchain, verify
 from rlx_sim.verify import CORTEXM, FPGA, VerificationReport
 

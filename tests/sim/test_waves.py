@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from dense_designs import DESIGNS, dense
 
-from rlx import driver, target
-from rlx.errors import SimulationError
-from rlx.golden import read_golden
+from rlx.driver import driver
 from rlx.ir import DType, Graph, TensorType
 from rlx.ir.module import GraphModule, Stage
 from rlx.ops.q import QClamp
-from rlx.process import run
+from rlx.support.errors import SimulationError
+from rlx.support.files.golden import read_golden
+from rlx.support.process import run
+from rlx.targets import target
 from rlx_fpga import FpgaOptions
 from rlx_sim import icarus, verilator
 from rlx_sim.fpga import verify_fpga

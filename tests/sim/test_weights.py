@@ -8,12 +8,13 @@ import re
 import numpy as np
 import pytest
 
-from rlx import driver, target
-from rlx.golden import read_golden
+from rlx.driver import driver
 from rlx.ir import DType, Graph, TensorType
 from rlx.ir.module import GraphModule, Stage
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QDense
+from rlx.support.files.golden import read_golden
+from rlx.targets import target
 from rlx_fpga import FpgaOptions
 from rlx_sim.build import FPGA
 from rlx_sim.fpga import VerilatorHarness

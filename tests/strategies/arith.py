@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rlx.ir import DType
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import CODE_RANGE, QAdd, QClamp, QConvert, QMul, QRequantize, QSub, QTable
 from strategies.table import strategy
 

@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from rlx.ir import Array, DType, Graph, Op, QuantParams, TensorType, Value
-from rlx.numerics.fixed_point import INT32_MAX, Rescale, Rounding
+from rlx.ops.numerics.fixed_point import INT32_MAX, Rescale, Rounding
 
 Draw: TypeAlias = Callable[[st.SearchStrategy[Any]], Any]
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 
 from rlx.ir import Array, DType, Graph, Op, TensorType, Traits
-from rlx.numerics.fixed_point import Rescale
 from rlx.ops import nn, real
 from rlx.ops.expression import Expression
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QClamp, QRequantize
 from rlx.ops.real import SpatialWindow
 from rlx.passes.common_subexpressions import CommonSubexpressions

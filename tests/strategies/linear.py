@@ -12,7 +12,7 @@ from strategies.table import strategy
 from strategies.window import window_and_size
 
 if TYPE_CHECKING:
-    from rlx.numerics.fixed_point import Rescale
+    from rlx.ops.numerics.fixed_point import Rescale
     from strategies.case import Case, Maker
 
 _WEIGHT_RANGES = {DType.I8: (-128, 127), DType.I4: (-8, 7), DType.I2: (-2, 1)}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from rlx.numerics.exponential import softmax_scaling
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.exponential import softmax_scaling
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import (
     QAdd,
     QAveragePool2d,

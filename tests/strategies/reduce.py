@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from rlx.numerics.exponential import softmax_scaling
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.exponential import softmax_scaling
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QArgmax, QMean, QSoftmax
 from strategies.table import strategy
 

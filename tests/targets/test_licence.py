@@ -7,8 +7,10 @@ import re
 import pytest
 from support import ROOT
 
-from rlx import driver, frontends, target
-from rlx.licence import COMMENTS, DATA, LICENCE, with_licence
+from rlx import frontends
+from rlx.driver import driver
+from rlx.support.text.licence import COMMENTS, DATA, LICENCE, with_licence
+from rlx.targets import target
 
 DIGITS = ROOT / "examples" / "digits" / "digits.rlx"
 

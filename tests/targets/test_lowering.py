@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from rlx import driver, frontends, target
+from rlx import frontends
+from rlx.driver import driver
+from rlx.targets import target
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits" / "digits.rlx"
 

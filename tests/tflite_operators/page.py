@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, Final
 from support import ROOT
 
 from benchmarks.markdown import markdown_table
-from rlx import target
-from rlx.driver import fit_to_target
-from rlx.frontends import tflite
-from rlx.frontends.tflite_ops import IMPORTERS, REAL_IMPORTERS
+from rlx.driver.driver import fit_to_target
+from rlx.frontends.tflite import frontend as tflite
+from rlx.frontends.tflite.ops import IMPORTERS, REAL_IMPORTERS
 from rlx.passes.dispatch import Outcome
+from rlx.targets import target
 from tflite_operators.samples import SAMPLES
 
 if TYPE_CHECKING:
-    from rlx.frontends.tflite_ops.importers import Importer
+    from rlx.frontends.tflite.ops.importers import Importer
     from rlx.ir.module import GraphModule
 
 PAGE: Final = ROOT / "docs" / "reference" / "tflite-operators.md"

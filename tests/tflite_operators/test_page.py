@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rlx.frontends.tflite_ops import IMPORTERS
+from rlx.frontends.tflite.ops import IMPORTERS
 from tflite_operators.page import PAGE, page
 from tflite_operators.samples import SAMPLES
 

@@ -10,8 +10,8 @@ from support import ROOT
 
 import rlx
 from rlx.cli import main
-from rlx.errors import UnsupportedOpError, UsageError
-from rlx.estimation import Estimate
+from rlx.support.errors import UnsupportedOpError, UsageError
+from rlx.targets.estimation import Estimate
 
 DIGITS = ROOT / "examples/digits/digits.rlx"
 

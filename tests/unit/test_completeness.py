@@ -14,7 +14,6 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from ir_dims import dims
 
-from rlx.errors import RlxError
 from rlx.ir import Dim, Graph, Op, QuantParams, f32, rebuild
 from rlx.ir.file import load, save
 from rlx.ir.graph import Source
@@ -25,9 +24,10 @@ from rlx.ir.parser import parse_graph, parse_op
 from rlx.ir.plain import annotations_of, codec
 from rlx.ir.printer import format_graph, format_op
 from rlx.ir.verify import verify
-from rlx.numerics.fixed_point import Rescale, Rounding
 from rlx.ops import ALL_OPS
+from rlx.ops.numerics.fixed_point import Rescale, Rounding
 from rlx.ops.real import RealMul
+from rlx.support.errors import RlxError
 from strategies import STRATEGIES
 
 OURS = [cls for cls in Op.registry.values() if cls.__module__.startswith("rlx.")]

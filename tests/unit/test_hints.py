@@ -13,9 +13,9 @@ from support import ROOT
 
 import rlx
 import rlx.cli
-from rlx import errors
-from rlx.errors import RlxError
 from rlx.frontends.refusal import RefusedError
+from rlx.support import errors
+from rlx.support.errors import RlxError
 
 FOLDERS = ("rlx", "targets", "sim")
 FEW_WORDS = 2

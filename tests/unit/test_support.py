@@ -7,7 +7,7 @@ from _pytest.outcomes import Failed, Skipped
 from hypothesis import settings
 from support import GoldenFolder, excused, in_ci, missing, require_program, shared_folder
 
-from rlx.errors import ToolMissingError
+from rlx.support.errors import ToolMissingError
 
 
 @pytest.mark.parametrize(

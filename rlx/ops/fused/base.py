@@ -13,9 +13,9 @@ from rlx.ir.program import prepared
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rlx.errors import ShapeError
     from rlx.ir import Array
     from rlx.ir.op import Evaluator
+    from rlx.support.errors import ShapeError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

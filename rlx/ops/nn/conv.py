@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from rlx.errors import ShapeError
 from rlx.ops import real
 from rlx.ops.nn.base import NnOp
 from rlx.ops.nn.layout import Layout
 from rlx.ops.real import SpatialWindow
+from rlx.support.errors import ShapeError
 
 if TYPE_CHECKING:
     from rlx.ir import Op, TensorType

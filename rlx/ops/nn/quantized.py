@@ -2,8 +2,8 @@
 
 Each has two forms. Its decomposition computes the very integers of ONNX Runtime. Its meaning is the
 same layer between ``real.dequantize`` and ``real.quantize``, from which integer ops are made
-(``rlx.quant``); at a rounding half the two may be one step apart. Layers with weights have integer
-ops of their own, which compute the integers of ONNX Runtime.
+(``rlx.passes.quantize``); at a rounding half the two may be one step apart. Layers with weights
+have integer ops of their own, which compute the integers of ONNX Runtime.
 
 Source: onnxruntime ``contrib_ops/cpu/quantization`` and ``core/mlas/lib`` (``qladd.cpp``,
 ``qlmul.cpp``, ``qlgavgpool.cpp``, ``quantize.cpp``).

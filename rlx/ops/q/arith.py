@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from rlx.ir import DType, Op, TensorType, Traits
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q.common import (
     check_clamp,
     check_int8,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from rlx.ir import Array
     from rlx.ir.op import Evaluator
-    from rlx.numerics.fixed_point import Int64
+    from rlx.ops.numerics.fixed_point import Int64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

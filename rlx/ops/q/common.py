@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from rlx.ir import DType
-from rlx.numerics.fixed_point import Rounding
+from rlx.ops.numerics.fixed_point import Rounding
 
 if TYPE_CHECKING:
     from rlx.ir import Op, TensorType
-    from rlx.numerics.fixed_point import Int64, Rescale
+    from rlx.ops.numerics.fixed_point import Int64, Rescale
 
 INT8_MIN = -128
 INT8_MAX = 127

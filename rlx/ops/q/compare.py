@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from rlx.ir import DType, Op, TensorType, Traits
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q.common import check_clamp, check_int8, check_rescale, check_zero_point, to_int8
 from rlx.ops.q.prepared.table import prepare_by_channel
 from rlx.ops.shapes import broadcast_shapes

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from rlx.ir import Along, DType, Op, TensorType, Traits
-from rlx.numerics.fixed_point import Rescale
-from rlx.numerics.products import exact_matmul
+from rlx.ops.numerics.fixed_point import Rescale
+from rlx.ops.numerics.products import exact_matmul
 from rlx.ops.q.common import (
     check_bias,
     check_clamp,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from rlx.ir import Array
     from rlx.ir.op import Evaluator
-    from rlx.numerics.products import Int32
+    from rlx.ops.numerics.products import Int32
 
 _BLOCK = 1 << 20
 """Values of windows that one product reads, unless a single group has more."""

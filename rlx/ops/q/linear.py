@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from rlx.ir import Along, DType, Op, TensorType, Traits
-from rlx.numerics.fixed_point import Rescale
-from rlx.numerics.products import exact_matmul
+from rlx.ops.numerics.fixed_point import Rescale
+from rlx.ops.numerics.products import exact_matmul
 from rlx.ops.q.common import (
     check_bias,
     check_clamp,

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rlx.numerics.products import magnitudes
+from rlx.ops.numerics.products import magnitudes
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from rlx.ir import Array
-    from rlx.numerics.fixed_point import Int64, Rescale
+    from rlx.ops.numerics.fixed_point import Int64, Rescale
     from rlx.ops.q.conv import QConv2d
     from rlx.ops.q.linear import QDense
 

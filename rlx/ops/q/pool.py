@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from rlx.ir import Array
     from rlx.ir.op import Evaluator
-    from rlx.numerics.requantizer import Int8
+    from rlx.ops.numerics.requantizer import Int8
 
 # Sums of fewer values than this, with half the count added, stay within int16.
 _INT16_TAPS = 255

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from rlx.ir import Along, Op, QuantParams, TensorType, Traits
-from rlx.numerics.exponential import softmax_by_table, softmax_int8, softmax_table
+from rlx.ops.numerics.exponential import softmax_by_table, softmax_int8, softmax_table
 from rlx.ops.q.common import check_int8
 
 if TYPE_CHECKING:

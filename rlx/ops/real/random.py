@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from rlx.ir import Dim, DType, Op, TensorType, Traits
-from rlx.numerics.philox import advanced, blocks_of, normal, random_words, uniform
+from rlx.ops.numerics.philox import advanced, blocks_of, normal, random_words, uniform
 
 if TYPE_CHECKING:
     from rlx.ir import Array
-    from rlx.numerics.philox import Words
+    from rlx.ops.numerics.philox import Words
 
 KEY = TensorType((2,), DType.U32)
 COUNTER = TensorType((4,), DType.U32)

@@ -1,7 +1,7 @@
 """Ops that move elements without computing. They take any element type, quantized values included.
 
 Dimensions may be symbols; an attribute that names a symbol gets its number when the graph is
-bound (``rlx.transforms.bind``).
+bound (``rlx.passes.transforms.bind``).
 """
 
 from __future__ import annotations

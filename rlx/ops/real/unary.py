@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from rlx.ir import Op, TensorType, Traits
-from rlx.numerics.special import erf
+from rlx.ops.numerics.special import erf
 from rlx.ops.real.common import check_float, check_number, check_unquantized, narrow, widen
 
 if TYPE_CHECKING:

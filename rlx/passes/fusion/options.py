@@ -8,9 +8,9 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from rlx.errors import UsageError
 from rlx.ir import Op
-from rlx.suggest import did_you_mean
+from rlx.support.errors import UsageError
+from rlx.support.text.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

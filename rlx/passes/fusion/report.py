@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from rlx.notebook import table_html
-from rlx.tables import Column, Table, lay_out
+from rlx.support.text.notebook import table_html
+from rlx.support.text.tables import Column, Table, lay_out
 
 if TYPE_CHECKING:
     from rlx.passes.fusion.options import Pattern

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rlx.ir import Refusal, Stage
+from rlx.memory import host_in_place, plan_memory
 from rlx.ops.nn import NnOp
-from rlx.plan import host_in_place, plan_memory
 from rlx.runtime.device import Device
 from rlx.runtime.numpy_backend import kernels  # noqa: F401 - importing it fills the table
 from rlx.runtime.numpy_backend.program import NumpyProgram

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rlx.observation.finite import check_results
+from rlx.runtime.observation.finite import check_results
 
 if TYPE_CHECKING:
     from rlx.runtime.numpy_backend.step import Run, Step

@@ -9,7 +9,7 @@ import numpy as np
 
 from rlx.ir import Constant, Param, Region
 from rlx.ir.evaluate import explain
-from rlx.plan import moves_nothing
+from rlx.memory import moves_nothing
 from rlx.runtime.numpy_backend.finite import checked
 from rlx.runtime.numpy_backend.step import Step, bound
 from rlx.runtime.numpy_backend.workspace import Workspace, aligned

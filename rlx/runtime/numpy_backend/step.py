@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from rlx.errors import ShapeError
 from rlx.ir import RuleTable
+from rlx.support.errors import ShapeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,7 +28,7 @@ class Step:
         node: The node.
         inputs: Array of each operand, the same in every run.
         outputs: Array of each result. It may share its bytes with an operand, from the first to
-            the last, if the plan has the node work in place (see ``rlx.plan.host_in_place``).
+            the last, if the plan has the node work in place (see ``rlx.memory.host_in_place``).
         constants: For each operand its array if that never changes, else None.
         workspace: Memory for what is needed while the step runs.
     """

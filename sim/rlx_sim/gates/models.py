@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from rlx.errors import SimulationError, ToolMissingError
+from rlx.support.errors import SimulationError, ToolMissingError
 from rlx_fpga.packaging.render import render
 from rlx_fpga.packaging.synthesis import HINT
 

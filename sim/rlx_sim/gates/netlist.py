@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from rlx.errors import SimulationError
+from rlx.support.errors import SimulationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

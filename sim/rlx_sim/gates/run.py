@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from rlx.scratch import work_folder
-from rlx.steps import length_text
+from rlx.support.files.scratch import work_folder
+from rlx.support.steps import length_text
 from rlx_sim.gates.models import FAMILIES
 from rlx_sim.gates.netlist import read_netlist
 from rlx_sim.gates.verilog import netlist_verilog
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from rlx.golden import Golden
-    from rlx.steps import Steps
+    from rlx.support.files.golden import Golden
+    from rlx.support.steps import Steps
     from rlx_fpga.devices import FpgaDevice
     from rlx_sim.protocol import Mismatch
     from rlx_sim.stream import Stalls, StreamRun

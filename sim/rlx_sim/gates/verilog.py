@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rlx.errors import SimulationError
+from rlx.support.errors import SimulationError
 from rlx_sim.gates.logic import expressions, name_of, register
 from rlx_sim.gates.models import FAMILIES, instance, is_modeled, model_verilog
 

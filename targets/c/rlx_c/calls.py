@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rlx.ir import DType
-from rlx.names import comment_text
-from rlx.plan import moves_nothing
+from rlx.memory import moves_nothing
+from rlx.support.text.names import comment_text
 from rlx_c.ports import C_TYPES, Place
 from rlx_c.render import breaks
 from rlx_c.symbols import layer_name

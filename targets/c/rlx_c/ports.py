@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from rlx.errors import EmitError
 from rlx.ir import DType, Region
+from rlx.support.errors import EmitError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

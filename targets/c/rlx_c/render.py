@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from rlx import templates
+from rlx.support.text import templates
 from rlx_c.initializer import COLUMNS, c_array
 
 if TYPE_CHECKING:

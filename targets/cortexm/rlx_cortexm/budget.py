@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rlx.errors import DoesNotFitError
+from rlx.support.errors import DoesNotFitError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

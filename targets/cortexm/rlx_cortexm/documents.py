@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rlx.plan import memory_picture, memory_text
+from rlx.memory import memory_picture, memory_text
 from rlx_cortexm.estimate import layer_rows, scratch_places
 from rlx_cortexm.packages import usage
 from rlx_cortexm.render import render

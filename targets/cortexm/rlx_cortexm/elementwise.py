@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from rlx.ir import Node
-    from rlx.numerics.fixed_point import Rescale
+    from rlx.ops.numerics.fixed_point import Rescale
     from rlx.ops.q import QAdd, QMul
 
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rlx.errors import UsageError
 from rlx.ir.hash import structural_hash
-from rlx.names import comment_text
-from rlx.version import __version__
+from rlx.support.errors import UsageError
+from rlx.support.text.names import comment_text
+from rlx.support.version import __version__
 from rlx_c.calls import Calls
 from rlx_c.entry_point import EntryPoint
 from rlx_c.symbols import Symbols, with_prefix
@@ -23,8 +23,8 @@ from rlx_cortexm.render import render
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rlx.golden import Golden
     from rlx.ir import Array
+    from rlx.support.files.golden import Golden
     from rlx_c.layer import Kernel
     from rlx_c.ports import Port
     from rlx_c.program import LoweredProgram, Named

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rlx.plan import ScratchPlace, alive_bytes
+from rlx.memory import ScratchPlace, alive_bytes
 from rlx_c.calls import type_text
 from rlx_c.symbols import layer_name
 from rlx_cortexm.code_size import code_bytes, kernel_bytes

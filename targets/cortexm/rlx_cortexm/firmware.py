@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rlx.paths import template_root
-from rlx.templates import environment
+from rlx.support.files.paths import template_root
+from rlx.support.text.templates import environment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

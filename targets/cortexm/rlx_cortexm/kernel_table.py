@@ -6,8 +6,8 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from rlx import config
-from rlx.tables import Column, Table, lay_out, printable
+from rlx.support import config
+from rlx.support.text.tables import Column, Table, lay_out, printable
 from rlx_c.losers import losers
 from rlx_cortexm.code_size import code_sizes
 from rlx_cortexm.lower import RULES

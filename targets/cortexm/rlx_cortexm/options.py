@@ -6,11 +6,11 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from rlx.errors import UsageError
-from rlx.names import check_prefix, mangle
 from rlx.passes.boundaries import PortKind, Ports
-from rlx.suggest import did_you_mean
-from rlx.units import parse_bytes
+from rlx.support.errors import UsageError
+from rlx.support.text.names import check_prefix, mangle
+from rlx.support.text.suggest import did_you_mean
+from rlx.support.text.units import parse_bytes
 from rlx_c.choice import DEFAULT, OBJECTIVES
 from rlx_cortexm.core import CORES, DEFAULT_CORE, Core
 from rlx_cortexm.packages import PACKAGES, check_packages, parse_packages

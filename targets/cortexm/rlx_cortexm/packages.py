@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from rlx.errors import UsageError
-from rlx.suggest import did_you_mean
+from rlx.support.errors import UsageError
+from rlx.support.text.suggest import did_you_mean
 from rlx_cortexm.render import render
 
 if TYPE_CHECKING:

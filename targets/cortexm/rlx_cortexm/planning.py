@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from rlx.memory import elementwise_in_place, to_lir
 from rlx.ops.q import QSoftmax
-from rlx.plan import elementwise_in_place, to_lir
 from rlx_c.choice import OBJECTIVES
 from rlx_cortexm.code_size import code_bytes
 from rlx_cortexm.program import Settings, min_scratch, program

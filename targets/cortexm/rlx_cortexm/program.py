@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from rlx.ir import Stage
-from rlx.plan import moves_nothing
+from rlx.memory import moves_nothing
 from rlx_c.arena import alive_by_step, find_scratch
 from rlx_c.candidate import Candidate
 from rlx_c.choice import DEFAULT, OBJECTIVES, MemoryLimits, Need, choose

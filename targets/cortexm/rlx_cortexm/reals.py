@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rlx.operands import unsupported
+from rlx.targets.operands import unsupported
 from rlx_c.ports import float32_text
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rlx.paths import template_root
+from rlx.support.files.paths import template_root
 from rlx_c.render import environment
 
 if TYPE_CHECKING:

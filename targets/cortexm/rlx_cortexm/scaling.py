@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from rlx.numerics.fixed_point import Rounding
+from rlx.ops.numerics.fixed_point import Rounding
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from rlx.numerics.fixed_point import Int64, Rescale
+    from rlx.ops.numerics.fixed_point import Int64, Rescale
 
 INT32_BOUND: Final = 1 << 31
 NARROW_BOUND: Final = 1 << 30

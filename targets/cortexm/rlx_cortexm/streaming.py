@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from rlx.ir import Input
 from rlx.ir.module import Region
+from rlx.memory import alive_bytes
 from rlx.passes.stripes import Chain, chains, striped
-from rlx.plan import alive_bytes
 from rlx_cortexm.lower import candidates
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rlx.tables import Column
-from rlx.target import Sweep
+from rlx.support.text.tables import Column
+from rlx.targets import Sweep
 from rlx_cortexm.options import CPUS
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def sweep_with(estimate: Estimate) -> Sweep:
     """Return the comparison over processors.
 
     Args:
-        estimate: As ``rlx.target.Target.estimate``.
+        estimate: As ``rlx.targets.Target.estimate``.
     """
     return Sweep(
         option="cpu",

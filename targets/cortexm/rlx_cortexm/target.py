@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rlx.licence import with_licence
-from rlx.target import Emission, Target
+from rlx.support.text.licence import with_licence
+from rlx.targets import Emission, Target
 from rlx_cortexm.budget import check_budget
 from rlx_cortexm.emitter import Emitter
 from rlx_cortexm.estimate import estimate, scratch_places
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
     from rlx.ir import GraphModule, Node, Op, Refusal
     from rlx.passes.boundaries import Ports
-    from rlx.tables import View
-    from rlx.target import Sweep
+    from rlx.support.text.tables import View
+    from rlx.targets import Sweep
     from rlx_c.program import LoweredProgram
 
 
 class CortexM(Target):
-    """C99 for Cortex-M; see ``rlx.target.Target``."""
+    """C99 for Cortex-M; see ``rlx.targets.Target``."""
 
     api = 1
     name = "cortexm"

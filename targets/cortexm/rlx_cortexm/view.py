@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rlx.tables import Column, Figure, Figures, Table, share_text, text_of
+from rlx.support.text.tables import Column, Figure, Figures, Table, share_text, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rlx.tables import View
+    from rlx.support.text.tables import View
 
 
 def view(report: Mapping[str, Any], cpu: str) -> View:

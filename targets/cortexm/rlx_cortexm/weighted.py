@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import numpy as np
 
-from rlx.operands import constant_operand, unsupported
 from rlx.ops.q import Linear, QDense
+from rlx.targets.operands import constant_operand, unsupported
 from rlx_c.layer import ConstantTable
 from rlx_cortexm.image import WindowedImage
 from rlx_cortexm.narrow import WHOLE, can_pack, pack_narrow
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from rlx.ir import Array, Node
-    from rlx.numerics.fixed_point import Int64
+    from rlx.ops.numerics.fixed_point import Int64
     from rlx.ops.q import QConv2d
 
 WEIGHT_LIMIT: Final = (1 << 15) - 1

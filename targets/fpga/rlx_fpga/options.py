@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final
 
-from rlx.errors import UsageError
-from rlx.names import check_prefix, mangle
 from rlx.passes.boundaries import PortKind, Ports
-from rlx.suggest import did_you_mean
-from rlx.units import parse_clock
+from rlx.support.errors import UsageError
+from rlx.support.text.names import check_prefix, mangle
+from rlx.support.text.suggest import did_you_mean
+from rlx.support.text.units import parse_clock
 from rlx_fpga.architectures import ARCHITECTURES, DEFAULT
 from rlx_fpga.cost.memories import LIBRARIES
 from rlx_fpga.devices import DEFAULT_DEVICE, FpgaDevice, boards, device, devices

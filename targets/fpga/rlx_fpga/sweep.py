@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rlx.tables import Column
-from rlx.target import Sweep
+from rlx.support.text.tables import Column
+from rlx.targets import Sweep
 from rlx_fpga.architectures.choice import build
 from rlx_fpga.devices import boards, device, devices
 from rlx_fpga.explore.fit import shortage

@@ -7,11 +7,11 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rlx.errors import UsageError
 from rlx.ir.hash import structural_hash
-from rlx.licence import with_licence
-from rlx.target import Emission, Target
-from rlx.version import __version__
+from rlx.support.errors import UsageError
+from rlx.support.text.licence import with_licence
+from rlx.support.version import __version__
+from rlx.targets import Emission, Target
 from rlx_fpga.architectures import ARCHITECTURES, architecture
 from rlx_fpga.architectures.choice import built_or_advised, lowering, require_fit
 from rlx_fpga.explore.fit import shortage
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
     from rlx.ir import GraphModule, Node, Op, Refusal, Value
     from rlx.passes.boundaries import Ports
-    from rlx.tables import View
-    from rlx.target import Lowering
+    from rlx.support.text.tables import View
+    from rlx.targets import Lowering
     from rlx_fpga.architectures.interface import Core, CorePort, WeightStream
     from rlx_fpga.packaging.axi import Direction
 
 
 class Fpga(Target):
-    """Streaming hardware in SystemVerilog; see ``rlx.target.Target``."""
+    """Streaming hardware in SystemVerilog; see ``rlx.targets.Target``."""
 
     api = 1
     name = "fpga"
@@ -57,7 +57,7 @@ class Fpga(Target):
         return lowering(node, options.architecture)
 
     def alternatives(self, options: FpgaOptions) -> tuple[str, dict[str, FpgaOptions]]:
-        """Return the options with each other architecture; see ``rlx.target.Alternatives``."""
+        """Return the options with each other architecture; see ``rlx.targets.Alternatives``."""
         found = {}
         for name in ARCHITECTURES:
             # Some options are of one architecture only.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from rlx.tables import Column, Figure, Figures, Table, text_of
+from rlx.support.text.tables import Column, Figure, Figures, Table, text_of
 from rlx_fpga.architectures import architecture
 from rlx_fpga.cost.costs import PORTS
 from rlx_fpga.report import doubt
@@ -12,7 +12,7 @@ from rlx_fpga.report import doubt
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from rlx.tables import View
+    from rlx.support.text.tables import View
 
 CELLS: Final = (("LUT", "lut"), ("FF", "ff"), ("DSP", "dsp"), ("BRAM", "bram"))
 """Heading and key of each kind of cell."""

@@ -5,8 +5,8 @@ import time
 import numpy as np
 
 from rlx.ir import Constant, Refusal
+from rlx.memory import to_lir
 from rlx.ops.nn import NnOp
-from rlx.plan import to_lir
 from rlx.runtime import Device
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from rlx.ir import Refusal
 from rlx.ops.q import Q_OPS
-from rlx.target import Emission, Lowering, Target
+from rlx.targets import Emission, Lowering, Target
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rlx.errors import SimulationError
-from rlx.process import run
+from rlx.support.errors import SimulationError
+from rlx.support.process import run
 from rlx_sim.gates import models
 from rlx_sim.gates.logic import expressions, register
 from rlx_sim.gates.netlist import Cell, Netlist, read_netlist

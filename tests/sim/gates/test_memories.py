@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlx.process import run
+from rlx.support.process import run
 from rlx_fpga.devices import device
 from rlx_fpga.packaging.synthesis import synthesize
 from rlx_sim.gates.models import instance

@@ -8,12 +8,13 @@ import re
 import pytest
 from dense_designs import dense
 
-from rlx import driver, target
 from rlx.cli import main
-from rlx.errors import SimulationError, ToolMissingError, UsageError
-from rlx.golden import read_golden
-from rlx.outputs import Producer, write_folder
-from rlx.steps import Steps
+from rlx.driver import driver
+from rlx.support.errors import SimulationError, ToolMissingError, UsageError
+from rlx.support.files.golden import read_golden
+from rlx.support.files.outputs import Producer, write_folder
+from rlx.support.steps import Steps
+from rlx.targets import target
 from rlx_fpga import FpgaOptions
 from rlx_fpga.devices import device
 from rlx_fpga.packaging.synthesis import synthesize

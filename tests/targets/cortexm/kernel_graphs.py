@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rlx.driver.reference import random_inputs, reference_outputs
 from rlx.ir import DType, Graph, GraphModule, QuantParams, Stage, TensorType, f32, i8
-from rlx.numerics.exponential import softmax_scaling
-from rlx.numerics.fixed_point import Rescale, Rounding
+from rlx.ops.numerics.exponential import softmax_scaling
+from rlx.ops.numerics.fixed_point import Rescale, Rounding
 from rlx.ops.q import (
     QAdd,
     QArgmax,
@@ -39,15 +40,14 @@ from rlx.ops.q import (
     Window,
 )
 from rlx.ops.real import RealCast, RealDequantize, RealQuantize, Ties
-from rlx.reference import random_inputs, reference_outputs
 from rlx_cortexm import TARGET, CortexMOptions
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from rlx.golden import Golden
     from rlx.ir import Op, Value
-    from rlx.target import Emission
+    from rlx.support.files.golden import Golden
+    from rlx.targets import Emission
 
 SAME = "same"
 

@@ -5,7 +5,7 @@ from support import ROOT
 from targets.cortexm.kernel_graphs import KERNEL_GRAPHS, emit_graph, planned, write
 
 from rlx.cli import main
-from rlx.errors import DoesNotFitError
+from rlx.support.errors import DoesNotFitError
 from rlx_cortexm import TARGET, CortexMOptions
 from rlx_cortexm.budget import check_budget
 from rlx_sim.firmware import FirmwareBuild

@@ -5,8 +5,10 @@ import pytest
 from support import ROOT
 from targets.cortexm.kernel_graphs import write
 
-from rlx import driver, frontends, target
-from rlx.reference import given_inputs
+from rlx import frontends
+from rlx.driver import driver
+from rlx.driver.reference import given_inputs
+from rlx.targets import target
 from rlx_cortexm import TARGET, CortexMOptions
 from rlx_cortexm.options import CPUS
 from rlx_sim.firmware import CPUS as EMULATED

@@ -4,12 +4,12 @@ import pytest
 from support import require_program
 from tiny_model import write_tiny
 
-from rlx.driver import emit, golden_for
+from rlx.driver.driver import emit, golden_for
 from rlx.ir import DType, Graph, GraphModule, TensorType
 from rlx.ops.q import QClamp
-from rlx.paths import template_root
-from rlx.process import run
-from rlx.target import load
+from rlx.support.files.paths import template_root
+from rlx.support.process import run
+from rlx.targets import load
 from rlx_cortexm.firmware import COPIED, FirmwareBuffer, firmware_files
 from rlx_sim.host_c import HostC
 from rlx_sim.protocol import compare

@@ -12,7 +12,7 @@ from targets.cortexm.kernel_graphs import (
     write,
 )
 
-from rlx.numerics.fixed_point import Rescale, Rounding
+from rlx.ops.numerics.fixed_point import Rescale, Rounding
 from rlx.ops.q import QAdd, QAveragePool2d, QSub, Window
 from rlx_cortexm.kernels.conv2d_blocks import tactic as blocks
 from rlx_sim.firmware import FirmwareBuild

@@ -6,9 +6,9 @@ from quantized_files import QdqFile, QonnxFile
 from quantized_operators import Network
 from targets.cortexm.kernel_graphs import write
 
-from rlx import driver
+from rlx.driver import driver
 from rlx.ir.module import GraphModule, Stage
-from rlx.quant import convert
+from rlx.passes.quantize import convert
 from rlx_cortexm import TARGET, CortexMOptions
 from rlx_sim.firmware import FirmwareBuild
 from rlx_sim.host_c import HostC

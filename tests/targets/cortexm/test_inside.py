@@ -16,9 +16,9 @@ from targets.cortexm.kernel_graphs import (
 )
 
 from rlx.cli import main
-from rlx.errors import EmitError, UsageError
 from rlx.ops.q import QClamp
-from rlx.process import run
+from rlx.support.errors import EmitError, UsageError
+from rlx.support.process import run
 from rlx_cortexm import CortexMOptions
 from rlx_sim.host_c import WARNINGS, HostC
 from rlx_sim.protocol import compare

@@ -7,12 +7,13 @@ from elftools.elf.elffile import ELFFile
 from support import require_program
 from targets.cortexm.kernel_graphs import KERNEL_GRAPHS, emit_graph, golden_of, write
 
-from rlx import driver, target
-from rlx.errors import SimulationError, UsageError
-from rlx.golden import Golden
+from rlx.driver import driver
 from rlx.ir import Graph, GraphModule, Stage, i8
 from rlx.ops.q import QClamp, QTable
-from rlx.process import run
+from rlx.support.errors import SimulationError, UsageError
+from rlx.support.files.golden import Golden
+from rlx.support.process import run
+from rlx.targets import target
 from rlx_cortexm import CortexMOptions
 from rlx_cortexm.emitter import STACK_BYTES
 from rlx_sim.firmware import FirmwareBuild

@@ -6,7 +6,9 @@ import pytest
 from support import ROOT
 
 import rlx
-from rlx import config, driver, target
+from rlx.driver import driver
+from rlx.support import config
+from rlx.targets import target
 from rlx_c.candidate import Candidate
 from rlx_c.choice import MemoryLimits, Need, Objective
 from rlx_c.losers import Choice, losers

@@ -24,9 +24,9 @@ from targets.cortexm.test_narrow import network as narrow
 from tiny_model import golden as tiny_golden
 from tiny_model import write_tiny
 
-from rlx.errors import SimulationError
 from rlx.ir import DType
-from rlx.process import run
+from rlx.support.errors import SimulationError
+from rlx.support.process import run
 from rlx_sim.firmware import CPUS, FirmwareBuild
 from rlx_sim.harness import prepare, result, sources
 from rlx_sim.host_c import WARNINGS
@@ -36,7 +36,7 @@ from rlx_sim.toolchain import search
 from targets.cortexm import test_forced as forced
 
 if TYPE_CHECKING:
-    from rlx.golden import Golden
+    from rlx.support.files.golden import Golden
     from rlx_sim.protocol import Simulation
 
 HERE = Path(__file__).parent

@@ -19,7 +19,7 @@ from targets.cortexm.kernel_graphs import (
 )
 
 from rlx.ir import DType
-from rlx.numerics.fixed_point import Rescale, Rounding
+from rlx.ops.numerics.fixed_point import Rescale, Rounding
 from rlx.ops.q import QAdd, QAveragePool2d, QMaxPool2d, QSub, Window
 from rlx_cortexm.core import CORES
 from rlx_cortexm.lower import candidates

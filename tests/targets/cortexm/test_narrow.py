@@ -10,7 +10,7 @@ from targets.cortexm.kernel_graphs import WHOLE as UNPADDED
 from targets.cortexm.kernel_graphs import GraphBuilder, emit_graph, golden_of, write
 
 from rlx.ir import DType
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QClamp, QDense
 from rlx_cortexm.lower import candidates
 from rlx_cortexm.narrow import WHOLE, can_pack, pack_narrow, run_bytes

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from targets.cortexm.kernel_graphs import write
 
-from rlx import driver, frontends
-from rlx.reference import given_inputs
+from rlx import frontends
+from rlx.driver import driver
+from rlx.driver.reference import given_inputs
 from rlx_cortexm import TARGET, CortexMOptions
 from rlx_sim.firmware import FirmwareBuild
 from rlx_sim.host_c import HostC

@@ -16,8 +16,8 @@ import yaml
 from support import missing, require_program
 from targets.cortexm.negation import CALL, PRINTED, PROGRAM, files_of, folder_of
 
-from rlx.errors import SimulationError
-from rlx.process import run
+from rlx.support.errors import SimulationError
+from rlx.support.process import run
 
 TIMEOUT_S = 120
 WARNINGS = ["-Wall", "-Wextra", "-Werror"]

@@ -12,8 +12,8 @@ from support import ROOT, require_program
 from targets.cortexm.kernel_graphs import emit_graph
 from targets.cortexm.negation import PRINTED, PROGRAM, files_of, folder_of, network
 
-from rlx.errors import UsageError
-from rlx.process import run
+from rlx.support.errors import UsageError
+from rlx.support.process import run
 from rlx_cortexm import CortexMOptions
 from rlx_cortexm.packages import PACKAGES, parse_packages, usage
 
@@ -319,7 +319,9 @@ def test_hostile_names_stay_in_their_place():
 @pytest.mark.qemu
 def test_example_firmware_prints_the_digit(tmp_path):
     """The commands of examples/firmware_qemu/README.md."""
-    from rlx import driver, frontends, target
+    from rlx import frontends
+    from rlx.driver import driver
+    from rlx.targets import target
 
     cmake = require_program("cmake")
     require_program("arm-none-eabi-gcc")

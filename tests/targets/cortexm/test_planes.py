@@ -5,7 +5,7 @@ import pytest
 from targets.cortexm.forced import chosen_by, named
 from targets.cortexm.kernel_graphs import RELU, WHOLE, GraphBuilder, emit_graph
 
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx_cortexm.image import WindowedImage
 from rlx_cortexm.kernels.depthwise_planes.planes import Planes, TapLine
 from rlx_cortexm.lower import candidates

@@ -5,12 +5,12 @@ import pytest
 from oracle import Quant, run_operator
 from targets.cortexm.kernel_graphs import bridges, emit_graph, golden_of, write
 
-from rlx.errors import EmitError, UsageError
-from rlx.golden import Golden
+from rlx.driver.reference import reference_outputs
 from rlx.ir import DType, Graph, QuantParams, TensorType, f32
 from rlx.ops.q import CODE_RANGE
 from rlx.ops.real import RealCast, RealDequantize, RealQuantize, Ties
-from rlx.reference import reference_outputs
+from rlx.support.errors import EmitError, UsageError
+from rlx.support.files.golden import Golden
 from rlx_cortexm import CortexMOptions
 from rlx_cortexm.core import CORES
 from rlx_cortexm.lower import lowering

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rlx.numerics.fixed_point import Rescale, Rounding
+from rlx.ops.numerics.fixed_point import Rescale, Rounding
 from rlx_cortexm.scaling import (
     CENTRED,
     AccumulatorScaling,

@@ -3,9 +3,9 @@
 import pytest
 from targets.cortexm.kernel_graphs import RELU, GraphBuilder, emit_graph, golden_of, planned, write
 
-from rlx.errors import DoesNotFitError
 from rlx.ir import Graph, i8
 from rlx.ops.q import QConcat, QMaxPool2d, QReshape, QSlice, Window
+from rlx.support.errors import DoesNotFitError
 from rlx_cortexm import TARGET, CortexMOptions
 from rlx_sim.host_c import HostC
 from rlx_sim.protocol import compare

@@ -1,11 +1,11 @@
-"""The shared C functions for scaling equal ``rlx.numerics`` wherever they are used."""
+"""The shared C functions for scaling equal ``rlx.ops.numerics`` wherever they are used."""
 
 import numpy as np
 import pytest
 
-from rlx.golden import Golden
-from rlx.numerics.exponential import one_over_one_plus_x
-from rlx.numerics.fixed_point import Rounding, multiply_by_quantized_multiplier
+from rlx.ops.numerics.exponential import one_over_one_plus_x
+from rlx.ops.numerics.fixed_point import Rounding, multiply_by_quantized_multiplier
+from rlx.support.files.golden import Golden
 from rlx_cortexm.firmware import FirmwareBuffer, firmware_files
 from rlx_cortexm.render import ENV
 from rlx_sim.firmware import FirmwareBuild

@@ -11,7 +11,7 @@ from support import ROOT, require_program
 from targets.cortexm.forced import chosen_by, named
 from targets.cortexm.kernel_graphs import KERNEL_GRAPHS, GraphBuilder, depthwise, emit_graph, write
 
-from rlx.process import run
+from rlx.support.process import run
 from rlx_sim.firmware import CPUS
 from rlx_sim.host_c import WARNINGS
 

@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 from targets.cortexm.kernel_graphs import GraphBuilder, classifier, emit_graph, golden_of, write
 
-from rlx import target
-from rlx.errors import EmitError, UsageError
 from rlx.ir import DType, Graph, Refusal, TensorType, i8, i32
 from rlx.ir.hash import structural_hash
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import (
     Q_OPS,
     QAdd,
@@ -26,6 +24,8 @@ from rlx.ops.q import (
     QSoftmax,
     Window,
 )
+from rlx.support.errors import EmitError, UsageError
+from rlx.targets import target
 from rlx_cortexm import TARGET, CortexMOptions
 from rlx_cortexm.options import CPUS
 from rlx_cortexm.planning import in_place

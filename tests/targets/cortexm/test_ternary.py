@@ -8,7 +8,7 @@ from targets.cortexm.forced import chosen_by, named
 from targets.cortexm.kernel_graphs import GraphBuilder, emit_graph, golden_of, write
 
 from rlx.ir import DType
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QConv2d, QDense, Window
 from rlx_cortexm.core import CORES
 from rlx_cortexm.kernels.dense_ternary.tactic import SEGMENT, lists

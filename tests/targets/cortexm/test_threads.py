@@ -5,7 +5,7 @@ import pytest
 from support import require_program
 from targets.cortexm.kernel_graphs import classifier, convolutions, emit_graph, golden_of, write
 
-from rlx.process import run
+from rlx.support.process import run
 from rlx_sim.host_c import WARNINGS
 
 pytestmark = pytest.mark.sim

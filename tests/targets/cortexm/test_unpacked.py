@@ -8,7 +8,7 @@ from targets.cortexm.forced import chosen_by
 from targets.cortexm.kernel_graphs import RELU, WHOLE, GraphBuilder, emit_graph, golden_of, write
 
 from rlx.ir import DType
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx_cortexm.code_size import code_sizes
 from rlx_cortexm.core import CORES
 from rlx_cortexm.lower import candidates

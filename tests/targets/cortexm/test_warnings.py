@@ -5,7 +5,7 @@ from support import require_program
 from targets.cortexm.forced import chosen_by, named
 from targets.cortexm.kernel_graphs import KERNEL_GRAPHS, emit_graph, write
 
-from rlx.process import run
+from rlx.support.process import run
 from rlx_sim.host_c import WARNINGS
 
 MORE = (

@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from targets.fpga.harness import drive
 
-from rlx.errors import DoesNotFitError, EmitError, UnsupportedOpError
 from rlx.ir import Graph, i8
 from rlx.ir.evaluate import evaluate
 from rlx.ir.module import GraphModule, Stage
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QAdd, QClamp, QConv2d, QDense, QMaxPool2d, QReshape, Window
+from rlx.support.errors import DoesNotFitError, EmitError, UnsupportedOpError
 from rlx_fpga import FpgaOptions
 from rlx_fpga.architectures import ARCHITECTURES, architecture
 from strategies import random_graphs

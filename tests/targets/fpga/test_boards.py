@@ -6,7 +6,7 @@ from importlib import import_module
 
 import pytest
 
-from rlx.errors import ToolMissingError
+from rlx.support.errors import ToolMissingError
 from rlx_fpga import FpgaOptions
 from rlx_fpga.devices import boards, device, devices
 from rlx_fpga.devices.pins import Pin, board_pins

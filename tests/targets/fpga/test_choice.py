@@ -6,11 +6,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from rlx.errors import DoesNotFitError, EmitError
 from rlx.ir import Dim, DType, Graph, Refusal, TensorType, i8
 from rlx.ir.module import GraphModule, Stage
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QClamp, QConvert, QMinimum
+from rlx.support.errors import DoesNotFitError, EmitError
 from rlx_fpga import FpgaOptions
 from rlx_fpga.architectures import ARCHITECTURES, choice
 

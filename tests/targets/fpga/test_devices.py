@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from rlx.errors import UsageError
+from rlx.support.errors import UsageError
 from rlx_fpga.devices import DEFAULT_DEVICE, boards, device, devices
 
 NAMES = [

@@ -11,7 +11,7 @@ from amaranth import Const, Module, Signal, signed
 from amaranth.hdl._ir import PortDirection
 from amaranth.lib.wiring import Component, In, Out
 
-from rlx.process import run
+from rlx.support.process import run
 from rlx_fpga.architectures.engine.scale import AnyRounding, Requantizer
 from rlx_fpga.cells.arith import Product
 from rlx_fpga.cells.divide import Divide

@@ -9,8 +9,8 @@ import pytest
 from support import ROOT
 
 from rlx import frontends
-from rlx.driver import emit, lower
-from rlx.reference import random_inputs, reference_outputs
+from rlx.driver.driver import emit, lower
+from rlx.driver.reference import random_inputs, reference_outputs
 from rlx_fpga import TARGET, FpgaOptions
 from rlx_fpga.cost.costs import Resources
 from rlx_fpga.cost.memories import Ram, mapping_of

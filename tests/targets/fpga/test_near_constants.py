@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from rlx.process import run
+from rlx.support.process import run
 from rlx_fpga.devices import device, devices
 from rlx_fpga.packaging.render import render
 from rlx_fpga.packaging.synthesis import find_yosys, near_constants

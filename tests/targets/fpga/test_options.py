@@ -1,6 +1,6 @@
 import pytest
 
-from rlx.errors import UsageError
+from rlx.support.errors import UsageError
 from rlx_fpga import FpgaOptions
 from rlx_fpga.devices import devices
 from rlx_fpga.explore.solver import Amount

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from rlx.errors import EmitError
+from rlx.support.errors import EmitError
 from rlx_fpga.devices.pll import TOLERANCE, pll_for
 
 BOARDS = [("ecp5", 25), ("ecp5", 48), ("ice40", 12), ("xc7", 100)]

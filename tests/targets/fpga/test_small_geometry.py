@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from rlx.driver import emit, lower
-from rlx.errors import EmitError, UnsupportedOpError
+from rlx.driver.driver import emit, lower
+from rlx.driver.reference import random_inputs, reference_outputs
 from rlx.ir import Graph, i8
 from rlx.ir.module import GraphModule, Stage
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import Q_OPS, QAveragePool2d, QClamp, QConcat, QDense, QMean, Window
-from rlx.reference import random_inputs, reference_outputs
+from rlx.support.errors import EmitError, UnsupportedOpError
 from rlx_fpga import TARGET, FpgaOptions
 from rlx_fpga.architectures import ARCHITECTURES
 from rlx_fpga.architectures.choice import build

@@ -10,13 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rlx.driver import emit, lower
-from rlx.errors import DoesNotFitError, EmitError, UnsupportedOpError, UsageError
+from rlx.driver.driver import emit, lower
+from rlx.driver.sweep import estimate_values
 from rlx.ir import DType, Graph, QuantParams, TensorType
 from rlx.ir.module import GraphModule, Stage
-from rlx.names import comment_text
-from rlx.numerics.exponential import softmax_scaling
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.exponential import softmax_scaling
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import (
     QAdd,
     QArgmax,
@@ -30,9 +29,10 @@ from rlx.ops.q import (
     QTranspose,
     Window,
 )
-from rlx.process import kept_environment
-from rlx.sweep import estimate_values
-from rlx.target import load
+from rlx.support.errors import DoesNotFitError, EmitError, UnsupportedOpError, UsageError
+from rlx.support.process import kept_environment
+from rlx.support.text.names import comment_text
+from rlx.targets import load
 from rlx_fpga import TARGET, FpgaOptions
 from rlx_fpga.architectures import ARCHITECTURES
 from rlx_fpga.architectures.dataflow.lower import Plan

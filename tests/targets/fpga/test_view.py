@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlx.tables import Column
+from rlx.support.text.tables import Column
 from rlx_fpga.view import cell_columns, layers_table, plain_op, total, view
 
 LAYERS = [

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import rlx
-from rlx.errors import UsageError
 from rlx.ir import f32
+from rlx.support.errors import UsageError
 
 
 @pytest.mark.parametrize("name", ["x", "signal"])

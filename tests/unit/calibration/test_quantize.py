@@ -7,19 +7,19 @@ import pytest
 from quantized_net import CLASSES, float_network, named, samples, with_scaled_channel
 
 import rlx
-from rlx.calibration.compare import compare_graphs
 from rlx.calibration.observation import observe
 from rlx.calibration.replay import Replay
-from rlx.calibration.runner import Runner, computed_values
-from rlx.calibration.samples import read_samples
 from rlx.calibration.settings import Settings
-from rlx.cli.quantize import summary
-from rlx.errors import DoesNotFitError, UsageError
+from rlx.cli.commands.quantize import summary
 from rlx.ir import TensorType
 from rlx.ir.evaluate import evaluate, evaluate_all
 from rlx.ir.file import save
+from rlx.metrics.compare import compare_graphs
+from rlx.metrics.runner import Runner, computed_values
 from rlx.ops.real import RealDequantize, RealQuantize
-from rlx.quant.weighted import weighted_layers
+from rlx.passes.quantize.weighted import weighted_layers
+from rlx.samples.batches import read_samples
+from rlx.support.errors import DoesNotFitError, UsageError
 
 GRAPH = float_network()
 CALIB, TEST = samples(48, 1), samples(64, 2)

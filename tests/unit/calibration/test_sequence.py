@@ -8,11 +8,11 @@ import rlx
 from rlx.calibration import measured as module
 from rlx.calibration import sequence
 from rlx.calibration.observation import observe
-from rlx.calibration.samples import read_samples, take
 from rlx.calibration.sequence import rounded_in_sequence
 from rlx.ir import QuantParams
-from rlx.quant.convert import prepare
-from rlx.quant.weighted import weighted_layers
+from rlx.passes.quantize.convert import prepare
+from rlx.passes.quantize.weighted import weighted_layers
+from rlx.samples.batches import read_samples, take
 
 GRAPH = float_network()
 CALIB, TEST = samples(96, 1), samples(64, 2)

@@ -17,7 +17,7 @@ from rlx.calibration.widths import (
     weight_bytes,
     within,
 )
-from rlx.errors import DoesNotFitError
+from rlx.support.errors import DoesNotFitError
 
 LOSSES = st.floats(0, 9, width=16)
 

@@ -16,8 +16,8 @@ from safetensors.numpy import save
 from support import ROOT
 
 from rlx import frontends
-from rlx.errors import FormatError, FrontendError, UsageError
-from rlx.frontends.foreign import KINDS
+from rlx.frontends.foreign.foreign import KINDS
+from rlx.support.errors import FormatError, FrontendError, UsageError
 
 HDF5 = b"\x89HDF\r\n\x1a\n" + bytes(88)
 READS = "rlx reads TFLite, ONNX and its own .rlx files"

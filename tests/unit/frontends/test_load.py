@@ -13,13 +13,14 @@ from malformed.tflite_models import sound_model
 from mutation import mutate
 from safetensors.numpy import save
 
-from rlx import frontends, plugins
-from rlx.errors import FormatError, FrontendError, UsageError, VerifyError
+from rlx import frontends
 from rlx.frontends import registry
 from rlx.ir import Graph, file
 from rlx.ir.hash import structural_hash
 from rlx.ir.module import GraphModule, Stage
-from rlx.limits import Limits
+from rlx.support import plugins
+from rlx.support.errors import FormatError, FrontendError, UsageError, VerifyError
+from rlx.support.limits import Limits
 
 if TYPE_CHECKING:
     from pathlib import Path

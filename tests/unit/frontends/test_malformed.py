@@ -8,7 +8,7 @@ import pytest
 from malformed import CASES, Accepted
 
 from rlx import frontends
-from rlx.errors import RlxError
+from rlx.support.errors import RlxError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,10 +11,10 @@ from malformed.tflite_oddities import shared_weights
 from tflite_builder import TfliteBuilder
 
 from rlx import frontends
-from rlx.frontends import tflite
+from rlx.frontends.tflite import frontend as tflite
 from rlx.ir import Constant, file
 from rlx.ir.evaluate import evaluate
-from rlx.numerics.products import magnitudes
+from rlx.ops.numerics.products import magnitudes
 from rlx.passes import pipeline
 
 if TYPE_CHECKING:

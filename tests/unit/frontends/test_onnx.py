@@ -4,8 +4,8 @@ import pytest
 from onnx_builder import by_runtime, helper, load, model, node, run
 
 from rlx import frontends
-from rlx.errors import FrontendError, ToolMissingError, UnsupportedOpError
 from rlx.ir import Dim
+from rlx.support.errors import FrontendError, ToolMissingError, UnsupportedOpError
 
 RANDOM = np.random.default_rng(0)
 

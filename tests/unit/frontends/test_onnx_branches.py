@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from onnx_builder import by_runtime, helper, load, model, node, value
 
-from rlx.errors import UnsupportedOpError
 from rlx.ir.evaluate import evaluate
+from rlx.support.errors import UnsupportedOpError
 
 RANDOM = np.random.default_rng(7)
 
@@ -104,7 +104,7 @@ def test_branches_of_other_shapes_are_refused():
 
 
 def test_a_branch_that_reads_what_nothing_writes():
-    from rlx.errors import FrontendError
+    from rlx.support.errors import FrontendError
 
     data = model(
         [choice(graph([node("Relu", "q", "r")]), graph([node("Relu", "x", "r")]))],

@@ -7,10 +7,10 @@ import pytest
 from malformed.onnx_models import WEIGHTS, external, sound_file
 
 from rlx import frontends
-from rlx.errors import FrontendError, UnsupportedOpError
-from rlx.frontends.onnx_options import OnnxOptions
+from rlx.frontends.onnx.options import OnnxOptions
+from rlx.frontends.weights import WeightStore
 from rlx.ir.evaluate import evaluate
-from rlx.weights import WeightStore
+from rlx.support.errors import FrontendError, UnsupportedOpError
 
 ALLOWED = OnnxOptions(allow_external=True)
 
@@ -65,7 +65,7 @@ def test_nothing_is_read_by_default(folder):
 
 
 def test_nothing_is_read_for_a_model_without_a_folder():
-    from rlx.frontends.onnx import load as load_bytes
+    from rlx.frontends.onnx.frontend import load as load_bytes
 
     with pytest.raises(UnsupportedOpError, match="and the model is given as bytes"):
         load_bytes(external("w.bin"), options=ALLOWED)

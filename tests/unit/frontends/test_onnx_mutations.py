@@ -14,10 +14,10 @@ from onnx import helper
 from onnx_builder import model, node
 
 from rlx import frontends
-from rlx.errors import FrontendError, UnsupportedOpError
-from rlx.frontends.onnx import load
+from rlx.frontends.onnx.frontend import load
 from rlx.ir.evaluate import evaluate
 from rlx.ir.verify import verify
+from rlx.support.errors import FrontendError, UnsupportedOpError
 
 SECONDS = 1.0
 MEMORY = 512 * 1024 * 1024

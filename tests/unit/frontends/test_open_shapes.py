@@ -5,9 +5,9 @@ import pytest
 from onnx_builder import by_runtime, load, model, node
 
 import rlx
-from rlx.errors import UnsupportedOpError, UsageError
 from rlx.frontends.open_shapes import OpenInput, Sizes
 from rlx.ir import Dim
+from rlx.support.errors import UnsupportedOpError, UsageError
 
 RANDOM = np.random.default_rng(6)
 

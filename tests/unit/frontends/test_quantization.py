@@ -20,7 +20,7 @@ from rlx.frontends.quantization import (
 )
 from rlx.frontends.refusal import MalformedError, UnsupportedError
 from rlx.ir import DType
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 
 # A scale that float32 holds, and the same number in double.
 TENTH = float(np.float32(0.1))

@@ -11,16 +11,17 @@ import pytest
 from support import ROOT
 from tflite_builder import TfliteBuilder
 
-from rlx import driver
-from rlx.frontends import tflite
+from rlx.driver import driver
+from rlx.frontends.tflite import frontend as tflite
 from rlx.ir import GraphModule, file
-from rlx.target import load
+from rlx.targets import load
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 RENEWED = (
-    "this is another version than rlx.frontends.tflite.REFERENCE, which importers reproduce; with "
+    "this is another version than REFERENCE of rlx.frontends.tflite.frontend, which importers "
+    "reproduce; with "
     "the new one run tests/unit/frontends/test_scales.py and the tests marked 'models': where it "
     "combines scales in another way a test fails that names the operator, and importer, sweep and "
     "a new design note must say so. Then set REFERENCE, README.md and docs/reference/tflite.md"

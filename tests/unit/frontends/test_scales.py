@@ -13,7 +13,7 @@ from scale_sweep.arith import requantize_of
 from scale_sweep.case import rescale
 from scale_sweep.layers import LAYERS, layer_of
 
-from rlx.frontends.tflite_ops import IMPORTERS
+from rlx.frontends.tflite.ops import IMPORTERS
 
 MODELS = 200
 

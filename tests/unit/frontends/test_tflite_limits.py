@@ -11,12 +11,12 @@ import pytest
 from malformed.tflite_models import CODES, hybrid, sound_model
 from tflite_builder import TfliteBuilder
 
-from rlx.errors import FrontendError, UnsupportedOpError
-from rlx.frontends import tflite
-from rlx.frontends.tflite_ops.importers import importer
+from rlx.frontends.tflite import frontend as tflite
+from rlx.frontends.tflite.ops.importers import importer
 from rlx.ir import Constant, Input, QuantParams
 from rlx.ir.module import Stage
-from rlx.limits import Limits
+from rlx.support.errors import FrontendError, UnsupportedOpError
+from rlx.support.limits import Limits
 
 # Names that would be code, markup, a path or a terminal command if they were let through.
 HOSTILE = (

@@ -13,10 +13,10 @@ from malformed.tflite_models import sound_model
 from mutation import mutate
 from tflite_fields import scramble
 
-from rlx.errors import FrontendError, UnsupportedOpError
-from rlx.frontends import tflite
+from rlx.frontends.tflite import frontend as tflite
 from rlx.ir.evaluate import evaluate
 from rlx.ir.verify import verify
+from rlx.support.errors import FrontendError, UnsupportedOpError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,10 +12,10 @@ from tflite_builder import TfliteBuilder, pack, schema, unpack
 from tflite_compare import compare
 
 import rlx
-from rlx.errors import FrontendError, UnsupportedOpError
-from rlx.frontends import tflite
+from rlx.frontends.tflite import frontend as tflite
 from rlx.ir import DType
 from rlx.ir.evaluate import evaluate
+from rlx.support.errors import FrontendError, UnsupportedOpError
 
 RANDOM = np.random.default_rng(11)
 

@@ -14,12 +14,12 @@ from mutation import mutate
 from safetensors.numpy import save_file
 
 import rlx
-from rlx.errors import FormatError, FrontendError, RlxError, UsageError
 from rlx.ir import DType, Graph, TensorType
 from rlx.ir.evaluate import evaluate
 from rlx.ir.module import GraphModule
-from rlx.limits import Limits
 from rlx.ops.nn import NnLinear
+from rlx.support.errors import FormatError, FrontendError, RlxError, UsageError
+from rlx.support.limits import Limits
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 
 import rlx
-from rlx.errors import TextFormError
 from rlx.ir import Graph, i8, i32
 from rlx.ir.compact import WIDTH, format_compact
 from rlx.ir.parser import parse_graph
 from rlx.ir.payload import MAX_SEEDED, seeded
 from rlx.ir.printer import format_graph
 from rlx.ir.types import DType, TensorType
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QClamp, QConv2d, Window
+from rlx.support.errors import TextFormError
 from strategies import random_graphs
 
 

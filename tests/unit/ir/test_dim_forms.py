@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ir_dims import dims
 
-from rlx.errors import TextFormError
 from rlx.ir import Dim, Graph, GraphModule, TensorType, f32
 from rlx.ir.dims import MAX_DEGREE, MAX_TERMS, is_negative
 from rlx.ir.file import read, to_file_bytes
@@ -17,6 +16,7 @@ from rlx.ir.parser import parse_graph, parse_op, parse_type
 from rlx.ir.plain import PlainError, codec, from_json, to_json
 from rlx.ir.printer import format_graph, format_op, format_type
 from rlx.ops.real import RealReshape
+from rlx.support.errors import TextFormError
 
 PAST, BATCH, LENGTH = Dim("past"), Dim("batch"), Dim("length")
 

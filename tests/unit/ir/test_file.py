@@ -16,14 +16,14 @@ from mutation import mutate
 from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
-from rlx.errors import FrontendError, OutputError, VerifyError
 from rlx.ir import Graph, GraphModule, Stage, i8
 from rlx.ir.evaluate import evaluate
 from rlx.ir.file import VERSION, load, save, to_file_bytes
 from rlx.ir.hash import structural_hash
 from rlx.ir.printer import format_graph
-from rlx.limits import Limits
-from rlx.plan import to_lir
+from rlx.memory import to_lir
+from rlx.support.errors import FrontendError, OutputError, VerifyError
+from rlx.support.limits import Limits
 from strategies import random_graphs
 
 

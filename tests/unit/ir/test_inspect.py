@@ -16,11 +16,11 @@ from rlx.ir.inspect import (
     printable,
     table,
 )
+from rlx.memory import to_lir
 from rlx.ops.nn import NnLinear, NnRelu
 from rlx.ops.q import QClamp
 from rlx.ops.real import RealConv, RealMatmul
 from rlx.ops.real.window import SpatialWindow
-from rlx.plan import to_lir
 
 
 def test_figures_of_a_network():

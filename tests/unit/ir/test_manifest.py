@@ -11,8 +11,8 @@ import rlx
 from rlx.ir import DType, Graph, GraphModule, TensorType, f32, i8
 from rlx.ir.manifest import BindingManifest, IoBindingEntry, WeightBlock
 from rlx.ir.manifest_diff import EntryChange, FieldChange, ManifestDiff, NamedEntry
+from rlx.memory import to_lir
 from rlx.ops.real import RealAdd, RealReshape
-from rlx.plan import to_lir
 from rlx.runtime import Session
 
 

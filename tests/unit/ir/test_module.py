@@ -4,7 +4,7 @@ import pytest
 from ir_samples import clamp_graph, network
 
 from rlx.ir import GraphModule, Stage
-from rlx.plan import plan_memory
+from rlx.memory import plan_memory
 
 
 def test_stages_are_constructed():

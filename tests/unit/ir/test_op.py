@@ -5,10 +5,10 @@ import re
 import numpy as np
 import pytest
 
-from rlx.errors import ShapeError
 from rlx.ir import Op, TensorType, f32, i8
 from rlx.ops.q import QAdd, QClamp, QConcat, QDense, QTranspose
 from rlx.ops.real import RealAdd
+from rlx.support.errors import ShapeError
 
 
 def test_registry_has_ops_by_name():

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from ir_samples import Choose, regions, scaled
 
-from rlx.errors import FrontendError, TextFormError, VerifyError
 from rlx.ir import Constant, Dim, Graph, GraphModule, f32, rebuild
 from rlx.ir.binding import substitute, symbols_of
 from rlx.ir.diff import inspect_graph_diff
@@ -24,7 +23,8 @@ from rlx.ops.nn import NnRelu
 from rlx.ops.real import RealNeg
 from rlx.passes.base import same_nodes
 from rlx.passes.common_subexpressions import CommonSubexpressions
-from rlx.transforms.bind import bind, symbols
+from rlx.passes.transforms.bind import bind, symbols
+from rlx.support.errors import FrontendError, TextFormError, VerifyError
 
 
 def around(region, *, name="outer"):

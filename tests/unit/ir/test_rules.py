@@ -5,9 +5,9 @@ from importlib import import_module
 
 import pytest
 
-from rlx.errors import UnsupportedOpError
 from rlx.ir import RuleTable
 from rlx.ops.q import QClamp, QPad, QSlice
+from rlx.support.errors import UnsupportedOpError
 
 
 @pytest.fixture
@@ -53,8 +53,8 @@ def test_hint_is_that_of_the_table():
     ("module", "target"),
     [
         ("rlx.passes.ranges", None),
-        ("rlx.quant.convert", None),
-        ("rlx.transforms.batch", None),
+        ("rlx.passes.quantize.convert", None),
+        ("rlx.passes.transforms.batch", None),
         ("rlx_cortexm.lower.rules", "cortexm"),
         ("rlx_fpga.architectures.dataflow.lower.rules", "fpga"),
         ("rlx_fpga.architectures.engine.lower", "fpga"),

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import rlx
-from rlx.errors import ShapeError, VerifyError
 from rlx.ir import Graph, GraphModule, State, f32
 from rlx.ir.evaluate import evaluate
 from rlx.ir.parser import parse_graph
 from rlx.ir.printer import format_graph
 from rlx.ir.verify import verify
+from rlx.passes.transforms.batch import with_batch
+from rlx.support.errors import ShapeError, VerifyError
 from rlx.tracing import Graph as Builder
-from rlx.transforms.batch import with_batch
 
 
 def running_sum() -> Graph:

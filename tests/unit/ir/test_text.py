@@ -16,11 +16,11 @@ from ir_samples import (
     several_results,
 )
 
-from rlx.errors import TextFormError
 from rlx.ir import Constant, Dim, DType, Graph, QuantParams, TensorType, f32, i8
 from rlx.ir.parser import MAX_DEPTH, parse_graph, parse_op, parse_type
 from rlx.ir.printer import format_graph, format_node, format_op, format_type
 from rlx.ops.q import QClamp, QTable
+from rlx.support.errors import TextFormError
 from strategies import random_graphs
 
 TINY = """\

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from ir_samples import SAMPLES, clamp_graph, network
 
-from rlx.errors import VerifyError
 from rlx.ir import (
     Constant,
     Dim,
@@ -22,12 +21,13 @@ from rlx.ir import (
     i8,
 )
 from rlx.ir.verify import MAX_PROBLEMS, problems, verify
-from rlx.numerics.fixed_point import Rescale
-from rlx.numerics.products import magnitudes
 from rlx.ops.checks import accumulator_bound
 from rlx.ops.nn import NnRelu
+from rlx.ops.numerics.fixed_point import Rescale
+from rlx.ops.numerics.products import magnitudes
 from rlx.ops.q import QClamp, QDense, QReshape, QSoftmax
 from rlx.ops.real import RealBroadcastTo, RealNeg
+from rlx.support.errors import VerifyError
 from strategies import random_graphs
 
 PER_TENSOR = QuantParams.per_tensor
@@ -272,7 +272,7 @@ def test_message_lists_problems_up_to_a_limit():
 def test_a_plan_belongs_to_lir():
     module = GraphModule(network(), Stage.LIR)
     assert problems(module) == ["stage lir needs a memory plan"]
-    from rlx.plan import plan_memory
+    from rlx.memory import plan_memory
 
     graph = clamp_graph()
     assert problems(GraphModule(graph, Stage.MIR, plan_memory(graph))) == [

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from rlx.ir import Graph, GraphModule, MemoryPlan, Placement, Region, Stage, i8
 from rlx.ir.verify import problems
-from rlx.numerics.fixed_point import Rescale
+from rlx.memory import plan_memory
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QAdd, QClamp, QReshape, QSlice
-from rlx.plan import plan_memory
 from strategies import random_graphs
 
 ADD = QAdd(

@@ -8,13 +8,13 @@ from closeness import assert_close
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rlx.errors import ShapeError
 from rlx.ir import DType
 from rlx.ir.evaluate import evaluate
 from rlx.ops import ALL_OPS, NN_OPS, Q_OPS, REAL_OPS
 from rlx.ops.real import RealConcat
 from rlx.passes.decompose import decompose
 from rlx.runtime import Session
+from rlx.support.errors import ShapeError
 from strategies import STRATEGIES
 
 OPS = [*REAL_OPS, *NN_OPS]

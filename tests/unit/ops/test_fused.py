@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rlx.errors import ShapeError
 from rlx.ir import Graph, f32
 from rlx.ir.evaluate import evaluate
 from rlx.ops import FUSED_OPS, fused
 from rlx.ops.expression import Expression
 from rlx.passes.decompose import decompose
 from rlx.passes.fusion import FusionOptions, FusionPolicy, fuse
+from rlx.support.errors import ShapeError
 from strategies import STRATEGIES
 
 every_op = pytest.mark.parametrize("op", FUSED_OPS, ids=lambda op: op.name)

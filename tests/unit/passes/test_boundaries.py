@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from rlx.errors import QuantizationError, UnsupportedOpError
+from rlx.driver.reference import random_inputs, reference_outputs
 from rlx.ir import DType, Graph, QuantParams, TensorType, f32, i8
 from rlx.ir.evaluate import evaluate
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import CODE_RANGE, QArgmax, QClamp, QConvert, QRequantize
 from rlx.ops.real import RealDequantize, RealQuantize, RealTanh, Ties
 from rlx.passes.boundaries import PortKind, only_quantizer, with_ports
-from rlx.reference import random_inputs, reference_outputs
+from rlx.support.errors import QuantizationError, UnsupportedOpError
 
 KINDS = list(PortKind)
 INNER = QuantParams.per_tensor(0.5, 3)

@@ -7,9 +7,9 @@ from rlx.ir import Graph, QuantParams, f32, i8
 from rlx.ir.evaluate import evaluate
 from rlx.ir.module import GraphModule
 from rlx.ir.verify import verify
-from rlx.numerics.fixed_point import Rescale
 from rlx.ops import nn, q, real
 from rlx.ops.nn import Layout
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import Window
 from rlx.ops.real import SpatialWindow
 from rlx.passes.channels_last import ChannelsLast

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rlx.ir import Constant, Graph, GraphModule, Stage, i8, rebuild
 from rlx.ir.evaluate import evaluate, evaluate_all
 from rlx.ir.verify import verify
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QAdd, QConv2d, QDense, QReshape, Window
 from rlx.passes.base import UntilStable
 from rlx.passes.constant_channels import DropConstantChannels

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 import rlx
-from rlx.driver import fit_to_target, lower
-from rlx.errors import UnsupportedOpError, UsageError
+from rlx.driver.driver import fit_to_target, lower
 from rlx.ir import Graph, GraphModule, Refusal, f32, i8
 from rlx.ir.evaluate import evaluate
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QClamp, QRequantize, QReshape, QTable, QTranspose
 from rlx.passes import Policies, Policy, fit
-from rlx.target import QUANTIZE, Emission, Lowering, Target
+from rlx.support.errors import UnsupportedOpError, UsageError
+from rlx.targets import QUANTIZE, Emission, Lowering, Target
 
 REQUANTIZE = QRequantize(x_zero_point=1, rescale=Rescale.of(0.5), zero_point=3)
 

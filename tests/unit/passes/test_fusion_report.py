@@ -2,12 +2,12 @@
 
 import pytest
 
-from rlx.errors import UsageError
 from rlx.ir import Graph, f32
 from rlx.ops import nn
 from rlx.ops.expression import Expression
 from rlx.passes.decompose import decompose
 from rlx.passes.fusion import FusionOptions, FusionPolicy, Pattern, fuse
+from rlx.support.errors import UsageError
 
 
 def report():

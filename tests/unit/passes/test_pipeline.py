@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 import rlx
-from rlx import config
-from rlx.errors import VerifyError
 from rlx.ir import Graph, GraphModule, Input, Stage, i8, rebuild
 from rlx.ops.q import QClamp
 from rlx.passes.base import Pass, Pipeline, Step, UntilStable
 from rlx.passes.canonicalize import Canonicalize
 from rlx.passes.dead_code import DeadCode
 from rlx.passes.pipelines import PIPELINES, SIMPLIFY, pipeline
+from rlx.support import config
+from rlx.support.errors import VerifyError
 from rlx.tracing import Graph as TracedGraph
 
 

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from rlx import driver
-from rlx import target as targets
+from rlx import targets
+from rlx.driver import driver
+from rlx.driver.reference import random_inputs, reference_outputs
 from rlx.ir import DType, Graph, QuantParams, TensorType, f32
 from rlx.ir.evaluate import evaluate
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QClamp, QRequantize, QReshape, QTranspose
 from rlx.ops.real import RealDequantize, RealQuantize
 from rlx.passes.boundaries import PortKind, with_ports
-from rlx.reference import random_inputs, reference_outputs
 
 INNER, OUTER = QuantParams.per_tensor(0.5, 3), QuantParams.per_tensor(0.25, -7)
 LAST, FIRST = (0, 2, 3, 1), (0, 3, 1, 2)

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ir_samples import Choose, scaled
 
-from rlx.errors import UsageError
 from rlx.ir import DType, Graph, GraphModule, TensorType, f32, rebuild
 from rlx.ir.evaluate import evaluate
 from rlx.ir.graph import Source
@@ -24,6 +23,7 @@ from rlx.ops.real import REAL_OPS
 from rlx.passes.decompose import decompose
 from rlx.passes.op_classes import CLASSES, OpClass, class_of
 from rlx.passes.precision import POLICIES, PrecisionPolicy, apply_precision
+from rlx.support.errors import UsageError
 from strategies import STRATEGIES, float_graphs, random_graphs
 
 NARROW = {"f16": DType.F16, "bf16": DType.BF16, "mixed-f16": DType.F16, "mixed-bf16": DType.BF16}

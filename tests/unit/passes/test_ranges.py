@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rlx.ir import Graph, i8
 from rlx.ir.evaluate import evaluate_all
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import Q_OPS, QClamp, QMaximum, QPrelu
 from rlx.ops.real import RealReverse
 from rlx.passes.ranges import channel_ranges

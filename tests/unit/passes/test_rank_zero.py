@@ -8,7 +8,7 @@ import pytest
 from rlx.ir import Graph, i8
 from rlx.ir.evaluate import evaluate
 from rlx.ir.module import GraphModule
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QAdd, QClamp, QMul, QPad, QSlice, QSub, QTable, QTranspose
 from rlx.passes import pipeline
 from rlx.passes.ranges import channel_ranges

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from rlx.errors import UsageError
 from rlx.ir import Dim, Graph, QuantParams, f32, i8
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QAdd, QClamp, QConv2d, QPad, QRequantize, QReshape, QTranspose, Window
 from rlx.ops.real import RealBroadcastTo, RealSlice
 from rlx.passes.canonicalize import Canonicalize
@@ -15,7 +14,8 @@ from rlx.passes.fold_constants import FoldConstants
 from rlx.passes.fuse_clamps import FuseClamps, clamp_of_clamp
 from rlx.passes.fuse_pads import FusePads
 from rlx.passes.pipelines import pipeline
-from rlx.transforms.bind import bind
+from rlx.passes.transforms.bind import bind
+from rlx.support.errors import UsageError
 
 
 def names(graph):

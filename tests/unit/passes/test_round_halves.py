@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rlx.ir import DType, Graph, TensorType, i8
-from rlx.numerics.fixed_point import Rescale, Rounding
+from rlx.ops.numerics.fixed_point import Rescale, Rounding
 from rlx.ops.q import QAdd, QClamp, QConvert, QDense, QMean, QPrelu, QRequantize
 from rlx.passes.pipelines import SIMPLIFY
 from rlx.passes.round_halves import RoundHalvesUp

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from rlx.ir import Graph, GraphModule, Stage, i8
 from rlx.ir.evaluate import evaluate
 from rlx.ir.verify import verify
-from rlx.numerics.fixed_point import Rescale
+from rlx.memory import peak_bytes, plan_memory
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import (
     QAveragePool2d,
     QClamp,
@@ -20,7 +21,6 @@ from rlx.ops.q import (
     Window,
 )
 from rlx.passes.stripes import Chain, Rows, chains, striped
-from rlx.plan import peak_bytes, plan_memory
 
 NEGATE = QTable(table=tuple(-c if c > -128 else 127 for c in range(-128, 128)))
 

@@ -6,17 +6,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rlx
-from rlx.driver import fit_to_target, lower
-from rlx.errors import UnsupportedOpError
+from rlx.driver.driver import fit_to_target, lower
 from rlx.ir import GraphModule, QuantParams, i8, i32
 from rlx.ir.evaluate import evaluate
 from rlx.ir.verify import verify
-from rlx.numerics.fixed_point import Rescale
 from rlx.ops.control import CONTROL_OPS, If, Scan, While
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QAdd, QClamp
 from rlx.passes import pipeline
 from rlx.passes.unroll import NODE_LIMIT, Unroll, fixed_trips, unroll
-from rlx.target import load
+from rlx.support.errors import UnsupportedOpError
+from rlx.targets import load
 from rlx.tracing import Graph
 from strategies import STRATEGIES
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import rlx
-from rlx.errors import PluginWarning, TargetNotFoundError, UnsupportedOpError
 from rlx.ir import Refusal, RuleTable, f32
 from rlx.ops.nn import NnRelu, NnSoftmax
 from rlx.ops.real import RealAdd, RealMaximum, RealReduceMax
 from rlx.passes import Policies, Policy
 from rlx.runtime import CompileOptions, Device, Session, backend
 from rlx.runtime.numpy_backend import BACKEND, NumpyProgram
+from rlx.support.errors import PluginWarning, TargetNotFoundError, UnsupportedOpError
 
 RULES: RuleTable[None] = RuleTable("backend toy")
 RULES.rule(NnRelu, RealAdd, RealMaximum)(None)

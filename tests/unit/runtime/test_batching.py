@@ -8,7 +8,7 @@ from support import ROOT
 
 import rlx
 from rlx.ir import QuantParams, TensorType, f32, i8
-from rlx.quant.numbers import sample_reals
+from rlx.ops.numbers import sample_reals
 from rlx.runtime import CompiledGraph, Session, batching
 
 RANDOM = np.random.default_rng(5)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import rlx
-from rlx.errors import UsageError
 from rlx.runtime import CompileCache, CompileOptions, Session
+from rlx.support.errors import UsageError
 
 X = np.ones((1, 2), np.float32)
 

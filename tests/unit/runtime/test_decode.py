@@ -16,8 +16,8 @@ from rlx.ir.module import GraphModule
 from rlx.ir.parser import parse_graph
 from rlx.ir.printer import format_graph
 from rlx.passes.pipelines import pipeline
+from rlx.passes.transforms.bind import bind, symbols
 from rlx.runtime import Session
-from rlx.transforms.bind import bind, symbols
 
 BATCH, PAST = Dim("batch"), Dim("past")
 HEADS, SIZE = 2, 3
@@ -116,7 +116,9 @@ def test_every_length_gives_what_numpy_gives(lower, tmp_path):
 
 def test_a_cache_longer_than_its_table_is_refused():
     given = arrays(1, 32)
-    with pytest.raises(rlx.errors.ShapeError, match=r"does not fit axis 0 of f32\[32, 6\]$"):
+    with pytest.raises(
+        rlx.support.errors.ShapeError, match=r"does not fit axis 0 of f32\[32, 6\]$"
+    ):
         Session().compile(traced()).run(given)
 
 

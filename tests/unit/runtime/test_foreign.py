@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import rlx
-from rlx.errors import ShapeError
 from rlx.ir import Op
 from rlx.ir.evaluate import evaluate
 from rlx.runtime import CompileOptions, Session
+from rlx.support.errors import ShapeError
 
 W = np.random.default_rng(5).standard_normal((4, 4)).astype(np.float32)
 

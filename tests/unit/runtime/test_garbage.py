@@ -8,10 +8,10 @@ import threading
 import pytest
 
 import rlx
-from rlx.errors import UnsupportedOpError
 from rlx.passes import Policies
 from rlx.runtime import CompileOptions, Session
 from rlx.runtime.garbage import uncollected
+from rlx.support.errors import UnsupportedOpError
 
 
 @pytest.fixture(autouse=True)

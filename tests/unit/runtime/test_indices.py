@@ -9,10 +9,10 @@ import pytest
 
 import rlx
 from rlx.cli import main
-from rlx.errors import UsageError
 from rlx.ir import DType, TensorType
 from rlx.ir.evaluate import IndexRangeError, evaluate
 from rlx.runtime import CompileOptions, Session
+from rlx.support.errors import UsageError
 
 TABLE = np.arange(8, dtype=np.float32)
 RIGHT, WRONG = np.array([0, 7], np.int32), np.array([0, 8], np.int32)

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 import rlx
-from rlx.errors import OutputError
 from rlx.ir import Stage, f32
 from rlx.ir.evaluate import evaluate
 from rlx.ir.verify import verify
-from rlx.outputs import read_manifest
 from rlx.passes.precision import PrecisionPolicy
 from rlx.passes.split_params import split_params
 from rlx.runtime import CompileOptions, Session
 from rlx.runtime.lowering import lower
 from rlx.runtime.numpy_backend import BACKEND
+from rlx.support.errors import OutputError
+from rlx.support.files.outputs import read_manifest
 
 if TYPE_CHECKING:
     from pathlib import Path

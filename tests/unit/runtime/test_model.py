@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rlx
-from rlx.errors import TargetNotFoundError
+from rlx.support.errors import TargetNotFoundError
 
 
 def test_a_model_is_traced_and_compiled_once():

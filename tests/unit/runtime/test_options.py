@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import rlx
-from rlx.errors import UsageError
 from rlx.passes import Policies, Policy
 from rlx.passes.fusion import FusionOptions, FusionPolicy, Pattern
 from rlx.runtime import CompileOptions, Session
+from rlx.support.errors import UsageError
 
 
 def test_a_precision_has_a_name():

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import rlx
-from rlx.errors import TargetNotFoundError, UsageError
 from rlx.ir import Dim, TensorType, f32, i8
 from rlx.ir.module import GraphModule
 from rlx.runtime import CompiledGraph, CompileOptions, Device, Session
+from rlx.support.errors import TargetNotFoundError, UsageError
 
 X = np.arange(8, dtype=np.float32).reshape(2, 4)
 W = np.ones((4, 3), np.float32)

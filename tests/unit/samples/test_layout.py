@@ -5,8 +5,8 @@ import pytest
 from onnx_builder import model, node
 
 import rlx
-from rlx.errors import UsageError
 from rlx.samples.layout import channels_last, is_channels_first
+from rlx.support.errors import UsageError
 
 RANDOM = np.random.default_rng(9)
 
@@ -98,12 +98,12 @@ def test_where_the_file_is_channels_last_the_message_says_how(paths):
         "the channels are at another place: give samples.transpose(0, 3, 1, 2)"
     )
     with pytest.raises(UsageError, match="its vectors must be"):
-        rlx.reference.input_frames(rlx.load(path).graph, {"x": np.load(paths[1])["x"]}, None)
+        rlx.driver.reference.input_frames(rlx.load(path).graph, {"x": np.load(paths[1])["x"]}, None)
 
 
 def test_labelled_samples_of_a_core_may_be_as_in_the_file():
-    from rlx.inference.data import samples_of
-    from rlx.reporting.labelled import _ports_alone
+    from rlx.metrics.inference.data import samples_of
+    from rlx.reports.labelled import _ports_alone
 
     port = {"name": "x", "shape": [1, 4, 5, 3], "dtype": "i8", "quant": [0.5, 3]}
     out = {"name": "y", "shape": [1, 2], "dtype": "i8", "quant": [0.5, 3]}

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from rlx.errors import FrontendError, RlxError, ToolMissingError, UsageError
 from rlx.ir import DType, Graph, QuantParams, TensorType, f32, i8
 from rlx.samples import Scaling, labels_in, read, read_classes, read_names, vectors_for
+from rlx.support.errors import FrontendError, RlxError, ToolMissingError, UsageError
 
 PIXELS = QuantParams.per_tensor(1 / 255, -128)
 

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 import rlx
-from rlx.errors import ShapeError, UnsupportedOpError
 from rlx.ir.evaluate import evaluate
 from rlx.ir.file import load, save
 from rlx.ir.parser import parse_graph
 from rlx.ir.printer import format_graph
 from rlx.ir.verify import verify
 from rlx.ops.control import If, Scan, While
+from rlx.passes.transforms.batch import with_batch
+from rlx.support.errors import ShapeError, UnsupportedOpError
 from rlx.tracing import Graph
-from rlx.transforms.batch import with_batch
 
 F32 = np.float32
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import rlx
-from rlx.errors import ShapeError
 from rlx.ir import Dim, DType, QuantParams, TensorType, f32, i8
 from rlx.ir.evaluate import evaluate
 from rlx.ir.module import Stage
 from rlx.ops import real
+from rlx.support.errors import ShapeError
 from rlx.tracing import Graph, Tensor
 
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import rlx
-from rlx.errors import ShapeError
 from rlx.ir import Dim, DType, f32
 from rlx.ir.evaluate import evaluate
 from rlx.ops.nn import Layout
 from rlx.runtime import Session
+from rlx.support.errors import ShapeError
 from rlx.tracing import Graph
 
 X = np.array([[1.5, -2.0, 3.0], [-4.0, 5.0, 0.5]], np.float32)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from rlx.numerics.products import exact_float, sum_range
-from rlx.numerics.requantizer import Requantization, Requantizer
+from rlx.ops.numerics.products import exact_float, sum_range
+from rlx.ops.numerics.requantizer import Requantization, Requantizer
 from rlx.ops.q.linear_view import Linear
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from rlx.ir import Array
     from rlx.ir.op import Evaluator
-    from rlx.numerics.requantizer import Int8, Take
+    from rlx.ops.numerics.requantizer import Int8, Take
     from rlx.ops.q.conv import QConv2d
     from rlx.ops.q.linear import QDense
 

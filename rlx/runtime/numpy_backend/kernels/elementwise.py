@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from rlx.ir import DType
-from rlx.numerics.special import ERF_SCRATCH, erf_blocks, erf_into
 from rlx.ops import real
+from rlx.ops.numerics.special import ERF_SCRATCH, erf_blocks, erf_into
 from rlx.ops.real.binary import RELATIONS
 from rlx.runtime.numpy_backend.kernels.common import (
     call,

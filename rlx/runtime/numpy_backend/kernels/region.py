@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from rlx.ir import Constant
+from rlx.memory import elementwise_in_place
 from rlx.ops import real
 from rlx.ops.real.reduce import RealReduce
-from rlx.plan import elementwise_in_place
 from rlx.runtime.numpy_backend.step import Step, bound
 
 if TYPE_CHECKING:

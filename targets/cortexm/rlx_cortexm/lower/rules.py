@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from rlx.errors import UnsupportedOpError
 from rlx.ir import Refusal, RuleTable, once_per_node, target_hint
-from rlx.operands import unsupported
-from rlx.target import Lowering
+from rlx.support.errors import UnsupportedOpError
+from rlx.targets import Lowering
+from rlx.targets.operands import unsupported
 from rlx_cortexm.core import DEFAULT_CORE, Core
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from rlx.errors import DoesNotFitError, EmitError
 from rlx.ir import DType, Refusal
+from rlx.support.errors import DoesNotFitError, EmitError
 from rlx_fpga.architectures import ARCHITECTURES, architecture
 from rlx_fpga.architectures.refusals import INT8_INPUT
 from rlx_fpga.devices import devices
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from rlx.ir import Graph, GraphModule, Node
-    from rlx.target import Lowering
+    from rlx.targets import Lowering
     from rlx_fpga.architectures.interface import Core
     from rlx_fpga.options import FpgaOptions
 

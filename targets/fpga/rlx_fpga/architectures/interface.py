@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from amaranth.lib import wiring
 
     from rlx.ir import Graph, GraphModule, Node, Op, Refusal, RuleTable, Value
-    from rlx.tables import Table
-    from rlx.target import Lowering
+    from rlx.support.text.tables import Table
+    from rlx.targets import Lowering
     from rlx_fpga.options import FpgaOptions
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from rlx.numerics.fixed_point import Rescale, Rounding
+from rlx.ops.numerics.fixed_point import Rescale, Rounding
 
 if TYPE_CHECKING:
     from rlx.ir import Op

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rlx.operands import unsupported
 from rlx.ops.q import QPrelu, QRequantize, QTable
 from rlx.ops.tabulate import tabulated
+from rlx.targets.operands import unsupported
 from rlx_fpga.architectures.dataflow.lower import RULES
 from rlx_fpga.architectures.dataflow.lower.elementwise import Elementwise
 from rlx_fpga.architectures.engine import lower as engine

@@ -11,7 +11,7 @@ import numpy as np
 from amaranth import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from rlx.numerics.products import sum_range
+from rlx.ops.numerics.products import sum_range
 from rlx_fpga.cells.credit import LATENCY, ResultQueue, counter, queue_depth, queue_logic
 from rlx_fpga.cells.pipe import follow
 from rlx_fpga.cells.rom import CyclicRom, pack, signed_bits

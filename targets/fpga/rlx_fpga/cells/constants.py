@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from amaranth import ClockSignal, Instance
 from amaranth.hdl import Shape
 
-from rlx.names import mangle
+from rlx.support.text.names import mangle
 from rlx_fpga.cells.rom import BANK
 from rlx_fpga.packaging.render import render
 

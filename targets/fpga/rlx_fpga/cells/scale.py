@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 from amaranth import Array, Cat, Const, Module, Mux, Signal, Value, signed
 
-from rlx.numerics.fixed_point import Rounding
+from rlx.ops.numerics.fixed_point import Rounding
 from rlx_fpga.cells.multiply import LATENCY, multiply
 from rlx_fpga.cells.pipe import follow, register
 from rlx_fpga.cells.scaling import FLOAT32_BITS, PART_BITS

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from rlx.numerics.fixed_point import Rounding, multiply_by_quantized_multiplier
+from rlx.ops.numerics.fixed_point import Rounding, multiply_by_quantized_multiplier
 from rlx_fpga.cells.rom import CyclicRom, pack
 
 RoundingName: TypeAlias = Literal["double", "single", "even", "odd", "float32"]

@@ -15,7 +15,7 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from rlx.errors import UsageError
+from rlx.support.errors import UsageError
 from rlx_fpga.devices.pins import board_pins
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from rlx.errors import ToolMissingError
+from rlx.support.errors import ToolMissingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

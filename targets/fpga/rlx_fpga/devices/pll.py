@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from rlx.errors import EmitError
+from rlx.support.errors import EmitError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

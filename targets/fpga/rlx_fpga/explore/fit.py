@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from rlx.errors import DoesNotFitError, RlxError
+from rlx.support.errors import DoesNotFitError, RlxError
 from rlx_fpga.devices import devices
 from rlx_fpga.options import BUDGETS
 

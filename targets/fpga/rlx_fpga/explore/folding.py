@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from rlx.errors import UsageError
-from rlx.suggest import did_you_mean
+from rlx.support.errors import UsageError
+from rlx.support.text.suggest import did_you_mean
 from rlx_fpga.explore.solver import Amount, Option, choose, min_amount
 
 if TYPE_CHECKING:

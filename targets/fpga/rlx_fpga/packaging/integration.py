@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from rlx.version import __version__
+from rlx.support.version import __version__
 from rlx_fpga.devices.pll import pll_for
 from rlx_fpga.packaging.axi import pins_verilog
 from rlx_fpga.packaging.registers import ADDRESS_BITS

@@ -12,7 +12,7 @@ from amaranth.hdl import Fragment
 from amaranth.hdl._ir import PortDirection
 from amaranth.lib.wiring import In
 
-from rlx.names import comment_text
+from rlx.support.text.names import comment_text
 from rlx_fpga.cells.constants import Constants
 from rlx_fpga.cells.multiply import NetlistPlatform, Packing, has_blocks
 from rlx_fpga.packaging.axi import (

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from rlx.errors import DoesNotFitError
+from rlx.support.errors import DoesNotFitError
 from rlx_fpga.cost.costs import PORTS, Resources
 from rlx_fpga.report import device_report
 

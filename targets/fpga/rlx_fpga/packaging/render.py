@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from rlx.paths import template_root
+from rlx.support.files.paths import template_root
 
 if TYPE_CHECKING:
     import jinja2
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def templates() -> jinja2.Environment:
     """Return the environment in which the templates of this target render."""
     # Estimates render nothing, and are asked for again and again.
-    from rlx.templates import environment
+    from rlx.support.text.templates import environment
 
     return environment(template_root() / "fpga")
 

@@ -14,16 +14,16 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from rlx.errors import SimulationError, ToolMissingError
-from rlx.process import failure, run
-from rlx.scratch import work_folder
+from rlx.support.errors import SimulationError, ToolMissingError
+from rlx.support.files.scratch import work_folder
+from rlx.support.process import failure, run
 from rlx_fpga.packaging.render import render
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from rlx.process import Completed
+    from rlx.support.process import Completed
     from rlx_fpga.devices import FpgaDevice
 
 OLDEST: Final = (0, 40)

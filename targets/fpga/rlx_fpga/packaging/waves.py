@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vcd.gtkw import GTKWSave
 
-from rlx.names import comment_text
+from rlx.support.text.names import comment_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from amaranth.hdl import Instance, MemoryInstance, Signal, Value
 from amaranth.hdl._ir import PortDirection
 
-from rlx.names import mangle
+from rlx.support.text.names import mangle
 from rlx_fpga.rtl import memories
 from rlx_fpga.rtl.aliases import aliases
 from rlx_fpga.rtl.comments import heading_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from amaranth.hdl import Signal, Value
 from amaranth.lib import wiring
 
-from rlx.names import mangle
+from rlx.support.text.names import mangle
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

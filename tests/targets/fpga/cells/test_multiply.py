@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 from targets.fpga.harness import assert_lint_clean, run_cell
 from targets.fpga.packaging.test_axi import interface
 
-from rlx.process import run
+from rlx.support.process import run
 from rlx_fpga.cells.multiply import (
     BLOCK_LATENCY,
     LATENCY,

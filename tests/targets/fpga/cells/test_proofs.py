@@ -8,7 +8,7 @@ import pytest
 from amaranth import Module, Signal, signed
 from amaranth.back import rtlil
 
-from rlx.process import run
+from rlx.support.process import run
 from rlx_fpga.cells.pipe import follow
 from rlx_fpga.cells.scale import ROUNDING_STAGES, Lane
 from rlx_fpga.cells.scaling import Scaling

@@ -4,7 +4,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from targets.fpga.harness import assert_lint_clean, run_cell, to_beats
 
-from rlx.numerics.fixed_point import Rescale, Rounding, multiply_by_quantized_multiplier
+from rlx.ops.numerics.fixed_point import Rescale, Rounding, multiply_by_quantized_multiplier
 from rlx_fpga.cells.requantize import Requantize, lane_multipliers
 from rlx_fpga.cells.scaling import OutputRange, saturated_width
 

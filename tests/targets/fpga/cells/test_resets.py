@@ -12,7 +12,7 @@ from amaranth.sim import Simulator
 from targets.fpga.harness import _bed, _geometry, _play
 
 from benchmarks.fpga.samples import samples
-from rlx.numerics.exponential import softmax_scaling, softmax_table
+from rlx.ops.numerics.exponential import softmax_scaling, softmax_table
 from rlx_fpga.cells.argmax import Argmax
 from rlx_fpga.cells.arith import Product, ScaledSum
 from rlx_fpga.cells.channel_table import ChannelTable

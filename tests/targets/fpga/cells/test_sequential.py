@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from targets.fpga.harness import assert_lint_clean
 
-from rlx.numerics.fixed_point import saturating_rounding_doubling_high_multiply
+from rlx.ops.numerics.fixed_point import saturating_rounding_doubling_high_multiply
 from rlx_fpga.cells.sequential import CYCLES, SequentialMultiply
 
 MINIMUM, MAXIMUM = -(2**31), 2**31 - 1

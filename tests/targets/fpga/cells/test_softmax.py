@@ -1,4 +1,4 @@
-"""The softmax cell against the definition in rlx.numerics."""
+"""The softmax cell against the definition in rlx.ops.numerics."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from targets.fpga.harness import assert_lint_clean, run_cell, to_beats
 
-from rlx.numerics.exponential import softmax_int8, softmax_scaling, softmax_table
+from rlx.ops.numerics.exponential import softmax_int8, softmax_scaling, softmax_table
 from rlx_fpga.cells.softmax import Softmax
 
 pytestmark = pytest.mark.slow  # Each simulates a cell.

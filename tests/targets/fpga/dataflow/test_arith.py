@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlx.ir import Graph, i8
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QAdd, QMul
 from rlx_fpga.architectures.dataflow.lower import RULES
 from rlx_fpga.architectures.dataflow.lower.arith import period

@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 from targets.fpga.test_target import network
 
-from rlx import driver, frontends
-from rlx.errors import DoesNotFitError
+from rlx import frontends
+from rlx.driver import driver
 from rlx.ir import Graph, i8
 from rlx.ir.module import GraphModule, Stage
 from rlx.ops.q import QReshape
+from rlx.support.errors import DoesNotFitError
 from rlx_fpga import TARGET, FpgaOptions
 from rlx_fpga.architectures.dataflow.design import design_of
 

@@ -5,7 +5,7 @@ import pytest
 from targets.fpga.dataflow.test_pipeline import SAME, conv, simulate
 
 from rlx.ir import Graph, i8
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QDense, QMaxPool2d, Window
 from rlx_fpga.architectures.dataflow.latency import (
     EVEN,

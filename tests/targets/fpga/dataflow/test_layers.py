@@ -5,8 +5,8 @@ import pytest
 from targets.fpga.harness import drive, to_beats
 
 from rlx.ir import Graph, i8
-from rlx.numerics.exponential import softmax_scaling
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.exponential import softmax_scaling
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import (
     QAdd,
     QArgmax,

@@ -6,10 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from targets.fpga.harness import drive, to_beats
 
-from rlx.errors import EmitError, UnsupportedOpError
 from rlx.ir import Graph, f32, i8
 from rlx.ir.evaluate import evaluate
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import (
     Q_OPS,
     QAdd,
@@ -24,6 +23,7 @@ from rlx.ops.q import (
     QTranspose,
     Window,
 )
+from rlx.support.errors import EmitError, UnsupportedOpError
 from rlx_fpga.architectures.dataflow.pipeline import Pipeline
 from rlx_fpga.architectures.dataflow.staged import staged_graph
 from rlx_fpga.explore.folding import Folding

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rlx.ir import Graph, i8
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QConv2d, QDense, Window
 from rlx_fpga.architectures.dataflow.pipeline import Pipeline
 from rlx_fpga.architectures.dataflow.price import amount_of

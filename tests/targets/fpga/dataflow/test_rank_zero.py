@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rlx.ir import Graph, i8
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QAdd, QMul, QSub
 from rlx_fpga.architectures.dataflow.lower.rules import RULES
 

@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
 
-from rlx.errors import UnsupportedOpError
 from rlx.ir import Graph, Refusal, i8
-from rlx.numerics.fixed_point import Rescale, Rounding
+from rlx.ops.numerics.fixed_point import Rescale, Rounding
 from rlx.ops.q import (
     Q_OPS,
     QArgmax,
@@ -18,6 +17,7 @@ from rlx.ops.q import (
     QTranspose,
     Window,
 )
+from rlx.support.errors import UnsupportedOpError
 from rlx_fpga.architectures.choice import lowering
 from rlx_fpga.architectures.dataflow.lower import RULES, Alias
 from rlx_fpga.architectures.dataflow.lower.weighted import DepthwiseConvolution, Drain, Matrix

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlx.errors import UnsupportedOpError
 from rlx.ir import Graph, i8
 from rlx.ops.q import QConcat, QPad, QSlice, QTranspose
+from rlx.support.errors import UnsupportedOpError
 from rlx_fpga.architectures.dataflow.lower import RULES, Alias
 
 

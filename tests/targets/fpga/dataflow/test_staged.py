@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from rlx.errors import EmitError
 from rlx.ir import Graph, i8
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QClamp, QDense, QReshape
+from rlx.support.errors import EmitError
 from rlx_fpga.architectures.dataflow.staged import LANES_MAX, staged_graph
 from rlx_fpga.cells.multiply import Packing
 from rlx_fpga.cells.rom import Store

@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 
-from rlx.numerics.fixed_point import (
+from rlx.ops.numerics.fixed_point import (
     Rounding,
     multiply_by_quantized_multiplier,
     rounding_divide_by_power_of_two,

@@ -3,8 +3,8 @@
 import pytest
 from targets.fpga.engine.test_lower import activations, dense
 
-from rlx.errors import DoesNotFitError
 from rlx.ir.module import GraphModule, Stage
+from rlx.support.errors import DoesNotFitError
 from rlx_fpga import FpgaOptions
 from rlx_fpga.architectures import architecture
 from rlx_fpga.architectures.engine.choice import engine_of

@@ -7,14 +7,16 @@ import pytest
 from support import ROOT
 from targets.fpga.harness import drive
 
-from rlx import driver, frontends, target
+from rlx import frontends
+from rlx.driver import driver
+from rlx.driver.reference import random_inputs, reference_outputs
 from rlx.ir import Graph, i8
 from rlx.ir.evaluate import evaluate
 from rlx.ir.module import GraphModule, Stage
-from rlx.numerics.exponential import softmax_scaling
-from rlx.numerics.fixed_point import Rescale, Rounding
+from rlx.ops.numerics.exponential import softmax_scaling
+from rlx.ops.numerics.fixed_point import Rescale, Rounding
 from rlx.ops.q import QAdd, QArgmax, QConv2d, QDense, QMaxPool2d, QReshape, QSoftmax, Window
-from rlx.reference import random_inputs, reference_outputs
+from rlx.targets import target
 from rlx_fpga import FpgaOptions
 from rlx_fpga.architectures.engine.design import Engine
 from rlx_fpga.architectures.engine.loader import stream_bytes

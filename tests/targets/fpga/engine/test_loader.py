@@ -3,9 +3,9 @@
 import pytest
 from targets.fpga.engine.test_design import network
 
-from rlx.errors import EmitError
 from rlx.ir import Graph, i8
 from rlx.ops.q import QMaxPool2d, Window
+from rlx.support.errors import EmitError
 from rlx_fpga.architectures.engine.loader import stream_bytes
 from rlx_fpga.architectures.engine.lower import assemble
 from rlx_fpga.architectures.engine.program import Feed

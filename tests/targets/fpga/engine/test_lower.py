@@ -7,11 +7,10 @@ from hypothesis import strategies as st
 from targets.fpga.engine.interpreter import interpreted, program_of
 from targets.fpga.harness import drive
 
-from rlx.errors import DoesNotFitError, EmitError, UnsupportedOpError
 from rlx.ir import Graph, i8, i32
 from rlx.ir.evaluate import evaluate
-from rlx.numerics.exponential import softmax_scaling
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.exponential import softmax_scaling
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import (
     Q_OPS,
     QArgmax,
@@ -28,6 +27,7 @@ from rlx.ops.q import (
     QSoftmax,
     Window,
 )
+from rlx.support.errors import DoesNotFitError, EmitError, UnsupportedOpError
 from rlx_fpga.architectures.engine.architecture import RULES
 from rlx_fpga.architectures.engine.design import Engine
 from rlx_fpga.architectures.engine.lower import LANES, assemble, refusal

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from targets.fpga.engine.interpreter import interpreted, program_of, reads
 
-from rlx.errors import UnsupportedOpError
 from rlx.ir import Graph, i8
 from rlx.ir.evaluate import evaluate
 from rlx.ops.q import QConcat, QPad, QSlice, QTranspose
+from rlx.support.errors import UnsupportedOpError
 
 
 def moved(op, *shapes):

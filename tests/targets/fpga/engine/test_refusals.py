@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from rlx.errors import UnsupportedOpError
 from rlx.ir import Graph, Refusal, i8
-from rlx.numerics.fixed_point import Rescale, Rounding
+from rlx.ops.numerics.fixed_point import Rescale, Rounding
 from rlx.ops.q import (
     QAdd,
     QArgmax,
@@ -20,6 +19,7 @@ from rlx.ops.q import (
     QTranspose,
     Window,
 )
+from rlx.support.errors import UnsupportedOpError
 from rlx_fpga.architectures import ARCHITECTURES, architecture
 from rlx_fpga.architectures.engine import lower
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from amaranth.sim import Simulator
 
-from rlx.numerics.fixed_point import Rescale, Rounding, wrap_int32
+from rlx.ops.numerics.fixed_point import Rescale, Rounding, wrap_int32
 from rlx_fpga.architectures.engine.scale import LATENCY, ROUNDINGS, AnyRounding, Requantizer
 
 

@@ -10,7 +10,7 @@ from targets.fpga.engine.test_design import network
 from targets.fpga.engine.test_lower import convolution
 
 from rlx.ir import Graph, i8
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QConcat, QConv2d, QPad, Window
 from rlx_fpga.architectures.engine.program import Feed, Mode
 from rlx_fpga.architectures.engine.sequencer import Sequencer

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rlx.errors import DoesNotFitError, UsageError
+from rlx.support.errors import DoesNotFitError, UsageError
 from rlx_fpga import FpgaOptions
 from rlx_fpga.devices import device, devices
 from rlx_fpga.explore.fit import does_not_fit, fitting, shortage

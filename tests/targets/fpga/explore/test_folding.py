@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlx.errors import UsageError
+from rlx.support.errors import UsageError
 from rlx_fpga.explore.fold import Fold
 from rlx_fpga.explore.folding import Folding, first_step, multipliers_only
 from rlx_fpga.explore.solver import Amount, Option

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from rlx.process import run
+from rlx.support.process import run
 from rlx_fpga.formal.proof import REGISTERS, verilog_of
 from rlx_fpga.packaging.render import render
 from rlx_fpga.packaging.synthesis import find_yosys

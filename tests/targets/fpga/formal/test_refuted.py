@@ -26,7 +26,7 @@ from targets.fpga.formal.faults import (
 from targets.fpga.formal.instances import ENTRIES, EVERY
 from targets.fpga.formal.solver import compile_bench, solve
 
-from rlx.errors import SimulationError
+from rlx.support.errors import SimulationError
 from rlx_fpga.cells.pad import Pad, Slice
 from rlx_fpga.cells.streams import raw
 from rlx_fpga.cells.table import Table

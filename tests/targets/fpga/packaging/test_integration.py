@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
-from rlx.errors import EmitError
+from rlx.support.errors import EmitError
 from rlx_fpga.devices import device
 from rlx_fpga.packaging.axi import Interface, StreamPort, WeightPort
 from rlx_fpga.packaging.integration import (

@@ -7,7 +7,7 @@ import re
 import pytest
 from support import missing
 
-from rlx.process import run
+from rlx.support.process import run
 from rlx_fpga.options import FpgaOptions
 from rlx_fpga.packaging.axi import Interface, StreamPort, control_files, pins_verilog, top_verilog
 from rlx_fpga.packaging.registers import ADDRESS_BITS, MAGIC, REGISTERS, Control, packed_version

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from dense_designs import dense
 
-from rlx.errors import DoesNotFitError
+from rlx.support.errors import DoesNotFitError
 from rlx_fpga import TARGET, FpgaOptions
 from rlx_fpga.devices import device
 from rlx_fpga.packaging.axi import Interface, StreamPort, WeightPort

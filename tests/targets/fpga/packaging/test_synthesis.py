@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from rlx.errors import SimulationError, ToolMissingError
+from rlx.support.errors import SimulationError, ToolMissingError
 from rlx_fpga.devices import device, devices
 from rlx_fpga.packaging import synthesis
 from rlx_fpga.packaging.synthesis import (

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlx.numerics.fixed_point import Rescale, Rounding
+from rlx.ops.numerics.fixed_point import Rescale, Rounding
 from rlx_fpga.architectures.parallel.affine import (
     _min_arguments,
     _roundest,

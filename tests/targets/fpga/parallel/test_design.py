@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 from targets.fpga.harness import drive
 
-from rlx import driver, target
-from rlx.errors import UsageError
+from rlx.driver import driver
 from rlx.ir import Graph, i8
 from rlx.ir.evaluate import evaluate
 from rlx.ir.module import GraphModule, Stage
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import (
     QAdd,
     QArgmax,
@@ -21,6 +20,8 @@ from rlx.ops.q import (
     QReshape,
     Window,
 )
+from rlx.support.errors import UsageError
+from rlx.targets import target
 from rlx_fpga import FpgaOptions
 from rlx_fpga.architectures import architecture
 from rlx_sim.verify import FPGA

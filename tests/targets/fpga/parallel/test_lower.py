@@ -8,10 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rlx.errors import DoesNotFitError, UnsupportedOpError
 from rlx.ir import Graph, i8
 from rlx.ir.evaluate import evaluate
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import (
     Q_OPS,
     QArgmax,
@@ -23,6 +22,7 @@ from rlx.ops.q import (
     QSub,
     Window,
 )
+from rlx.support.errors import DoesNotFitError, UnsupportedOpError
 from rlx_fpga.architectures.parallel import lower
 from rlx_fpga.architectures.parallel.architecture import RULES
 from rlx_fpga.architectures.parallel.lower import unroll

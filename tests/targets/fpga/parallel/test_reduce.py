@@ -8,7 +8,7 @@ from targets.fpga.parallel.test_design import core_of
 
 from rlx.ir import Graph, i8
 from rlx.ir.evaluate import evaluate
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QArgmax, QMaxPool2d, QMean, Window
 from rlx_fpga.architectures.parallel.reduce import _average_line
 

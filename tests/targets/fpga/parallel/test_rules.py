@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from rlx.errors import UnsupportedOpError
 from rlx.ir import Graph, i8
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QDense
+from rlx.support.errors import UnsupportedOpError
 from rlx_fpga.architectures.parallel.affine import Line
 from rlx_fpga.architectures.parallel.netlist import Netlist
 from rlx_fpga.architectures.parallel.rules import checked, requantizer, scaled

@@ -5,11 +5,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from rlx import driver, target
+from rlx.driver import driver
 from rlx.ir import Graph, i8
 from rlx.ir.module import GraphModule, Stage
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QArgmax, QDense
+from rlx.targets import target
 from rlx_fpga import FpgaOptions
 from rlx_sim.build import FPGA as BUILDER
 from rlx_sim.verify import FPGA

@@ -15,8 +15,8 @@ from amaranth.hdl import Value, signed, unsigned
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Component, In, Out
 
-from rlx.errors import SimulationError
-from rlx.process import run
+from rlx.support.errors import SimulationError
+from rlx.support.process import run
 from rlx_fpga.packaging.axi import Interface
 from rlx_fpga.packaging.netlist import ports_of, sources_of
 from rlx_fpga.packaging.synthesis import find_yosys

@@ -15,7 +15,7 @@ from amaranth.lib.wiring import Component, In, Out
 from targets.fpga.harness import verilator
 from targets.fpga.rtl.test_equality import INPUTS, Values, prove_equal
 
-from rlx.errors import SimulationError
+from rlx.support.errors import SimulationError
 from rlx_fpga.packaging.axi import Interface
 from rlx_fpga.packaging.netlist import sources_of
 from rlx_fpga.rtl import modules, processes

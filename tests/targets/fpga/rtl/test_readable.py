@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from support import ROOT
 
-from rlx import driver, frontends
+from rlx import frontends
+from rlx.driver import driver
 from rlx.ir import DType, Graph, TensorType
 from rlx.ir.module import GraphModule, Stage
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QDense
 from rlx_fpga import TARGET, FpgaOptions
 

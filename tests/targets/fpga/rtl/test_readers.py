@@ -14,10 +14,10 @@ from pyslang import driver as slang
 
 from rlx.ir import DType, Graph, TensorType
 from rlx.ir.module import GraphModule, Stage
-from rlx.numerics.exponential import softmax_scaling
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.exponential import softmax_scaling
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QAdd, QConv2d, QSoftmax, Window
-from rlx.process import run
+from rlx.support.process import run
 from rlx_fpga import TARGET, FpgaOptions
 from rlx_fpga.packaging.synthesis import find_yosys
 

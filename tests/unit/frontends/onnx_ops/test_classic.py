@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from onnx_builder import by_runtime, helper, load, onnx
 
-from rlx.errors import FrontendError, UnsupportedOpError
 from rlx.ir.evaluate import evaluate
+from rlx.support.errors import FrontendError, UnsupportedOpError
 
 RANDOM = np.random.default_rng(8)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from onnx_builder import by_runtime, load, model, node, run
 
-from rlx.errors import FrontendError, UnsupportedOpError
+from rlx.support.errors import FrontendError, UnsupportedOpError
 
 RANDOM = np.random.default_rng(3)
 
@@ -180,7 +180,7 @@ def test_dropout_that_drops_is_refused():
 
 
 def test_an_attribute_that_nobody_reads_refuses_the_node(monkeypatch):
-    from rlx.frontends.onnx_ops import IMPORTERS
+    from rlx.frontends.onnx.ops import IMPORTERS
 
     monkeypatch.setitem(IMPORTERS, ("", "Elu"), lambda call: call.value(0).relu())
     with pytest.raises(UnsupportedOpError, match="attribute 'alpha' is not supported in version"):

@@ -5,7 +5,7 @@ import pytest
 from onnx_builder import by_runtime, load, run
 from quantized_operators import Random, file_of
 
-from rlx.errors import UnsupportedOpError
+from rlx.support.errors import UnsupportedOpError
 
 X = np.random.default_rng(8).standard_normal((3, 40)).astype(np.float32)
 

@@ -6,7 +6,7 @@ from onnx_builder import by_runtime, load, model, node, run
 
 from rlx.ir import DType
 from rlx.ir.evaluate import evaluate
-from rlx.quant import convert
+from rlx.passes.quantize import convert
 
 RANDOM = np.random.default_rng(5)
 NUMBERS = (RANDOM.standard_normal((1, 4, 6, 8)) * 4).astype(np.float32)

@@ -5,11 +5,11 @@ import pytest
 from onnx_builder import by_runtime, load, node, run
 from quantized_operators import OPERATORS, Network, Random, file_of
 
-from rlx.errors import UnsupportedOpError
 from rlx.ir import Graph, TensorType
 from rlx.ir.evaluate import evaluate
 from rlx.ops.nn import NnQuantized
-from rlx.quant import convert
+from rlx.passes.quantize import convert
+from rlx.support.errors import UnsupportedOpError
 
 
 @pytest.mark.parametrize("operator", OPERATORS)

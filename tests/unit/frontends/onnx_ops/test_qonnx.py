@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from onnx_builder import helper, load, model, onnx, run
 
-from rlx.errors import FrontendError, UnsupportedOpError
+from rlx.support.errors import FrontendError, UnsupportedOpError
 
 DOMAIN = "qonnx.custom_op.general"
 RANDOM = np.random.default_rng(2)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from onnx_builder import by_runtime, load, model, node, run
 
-from rlx.errors import FrontendError, UnsupportedOpError
+from rlx.support.errors import FrontendError, UnsupportedOpError
 
 RANDOM = np.random.default_rng(1)
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from onnx_builder import by_runtime, load, model, node, onnx, run
 
-from rlx.errors import FrontendError, UnsupportedOpError
 from rlx.ir import Dim
+from rlx.support.errors import FrontendError, UnsupportedOpError
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.standard_normal((2, 3, 4, 6)).astype(np.float32)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from onnx_builder import by_runtime, model, node, run
 
-from rlx.errors import RlxError
+from rlx.support.errors import RlxError
 
 
 def numbers(random, *shape):

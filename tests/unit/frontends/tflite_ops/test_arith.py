@@ -7,7 +7,7 @@ import pytest
 from tflite_builder import TfliteBuilder
 from tflite_compare import compare, random_codes, random_scale, random_zero_point
 
-from rlx.frontends import tflite
+from rlx.frontends.tflite import frontend as tflite
 from rlx.ops.q import QClamp, QRequantize
 
 ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")

@@ -6,7 +6,7 @@ import numpy as np
 from litert import run_litert
 from tflite_builder import TfliteBuilder, run_tflm
 
-from rlx.frontends import tflite
+from rlx.frontends.tflite import frontend as tflite
 from rlx.ir.evaluate import evaluate
 
 

@@ -9,9 +9,9 @@ import pytest
 from tflite_builder import TfliteBuilder
 from tflite_compare import compare, random_codes, random_scale, random_zero_point
 
-from rlx.errors import UnsupportedOpError
-from rlx.frontends import tflite
+from rlx.frontends.tflite import frontend as tflite
 from rlx.ops.q import QPrelu
+from rlx.support.errors import UnsupportedOpError
 
 SHAPES = (
     ((2, 3, 4, 5), (2, 3, 4, 5)),

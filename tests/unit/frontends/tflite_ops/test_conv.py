@@ -9,9 +9,9 @@ import pytest
 from tflite_builder import TfliteBuilder
 from tflite_compare import compare, random_codes, random_scale, random_zero_point
 
-from rlx.frontends import tflite
+from rlx.frontends.tflite import frontend as tflite
 from rlx.ir.evaluate import evaluate
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 
 ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
 

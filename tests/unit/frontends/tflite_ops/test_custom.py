@@ -9,9 +9,9 @@ import pytest
 from litert import run_litert
 from tflite_builder import TfliteBuilder
 
-from rlx.errors import FrontendError, UnsupportedOpError
-from rlx.frontends import tflite
+from rlx.frontends.tflite import frontend as tflite
 from rlx.ir.evaluate import evaluate
+from rlx.support.errors import FrontendError, UnsupportedOpError
 
 RANDOM = np.random.default_rng(4)
 SAME, VALID = 1, 2

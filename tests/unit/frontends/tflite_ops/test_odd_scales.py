@@ -10,10 +10,10 @@ from litert import run_litert
 from tflite_builder import TfliteBuilder
 from tflite_compare import compare
 
-from rlx.errors import UnsupportedOpError
-from rlx.frontends import tflite
+from rlx.frontends.tflite import frontend as tflite
 from rlx.ir.evaluate import evaluate
 from rlx.ir.verify import verify
+from rlx.support.errors import UnsupportedOpError
 
 POOL = {"padding": "VALID", "strideH": 2, "strideW": 2, "filterHeight": 2, "filterWidth": 2}
 COPIES: dict[str, tuple[Any, ...]] = {

@@ -10,10 +10,10 @@ from litert import run_litert
 from tflite_builder import TfliteBuilder
 from tflite_compare import compare
 
-from rlx.errors import FrontendError, UnsupportedOpError
-from rlx.frontends import tflite
-from rlx.frontends.tflite_options import TfliteOptions
+from rlx.frontends.tflite import frontend as tflite
+from rlx.frontends.tflite.options import TfliteOptions
 from rlx.ir.evaluate import evaluate
+from rlx.support.errors import FrontendError, UnsupportedOpError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

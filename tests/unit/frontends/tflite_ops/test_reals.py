@@ -11,8 +11,8 @@ import pytest
 from litert import dequantized, run_litert
 from tflite_builder import TfliteBuilder
 
-from rlx.frontends import tflite
-from rlx.frontends.tflite_ops import REAL_IMPORTERS
+from rlx.frontends.tflite import frontend as tflite
+from rlx.frontends.tflite.ops import REAL_IMPORTERS
 from rlx.ir.evaluate import evaluate
 from rlx.ir.module import Stage
 from rlx.ir.verify import verify

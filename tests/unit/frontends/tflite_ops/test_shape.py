@@ -11,9 +11,9 @@ from malformed.tflite_models import RESHAPE_OP, set_operator
 from tflite_builder import TfliteBuilder
 from tflite_compare import compare, random_codes
 
-from rlx.errors import FrontendError, UnsupportedOpError
-from rlx.frontends import tflite
+from rlx.frontends.tflite import frontend as tflite
 from rlx.ops.q import QReshape
+from rlx.support.errors import FrontendError, UnsupportedOpError
 
 CODES = {"scale": 0.5, "zero_point": -7}
 

@@ -7,7 +7,7 @@ import pytest
 from tflite_builder import TfliteBuilder, run_tflm
 from tflite_compare import compare, random_scale, random_zero_point
 
-from rlx.frontends import tflite
+from rlx.frontends.tflite import frontend as tflite
 from rlx.ir.evaluate import evaluate
 from rlx.ops.q import QTable
 

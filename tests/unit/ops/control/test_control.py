@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rlx.errors import ShapeError
 from rlx.ir import Dim, DType, Graph, QuantParams, TensorType, f32, i8, i32
 from rlx.ir.evaluate import evaluate
 from rlx.ops.control import CONTROL_OPS, If, Scan, While
@@ -22,7 +21,8 @@ from rlx.ops.real import (
     RealReduceSum,
     RealSub,
 )
-from rlx.transforms.bind import bind
+from rlx.passes.transforms.bind import bind
+from rlx.support.errors import ShapeError
 from strategies import STRATEGIES
 
 I64 = DType.I64

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import rlx
-from rlx.errors import FrontendError
 from rlx.ir.file import to_file_bytes
 from rlx.ir.inspect import inspect_graph, node_macs
-from rlx.limits import Limits
 from rlx.ops.control import Scan, While
+from rlx.support.errors import FrontendError
+from rlx.support.limits import Limits
 from rlx.tracing import Graph
 
 

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from rlx.errors import ShapeError
 from rlx.ir import Dim, f32, i8
 from rlx.ops import nn
+from rlx.support.errors import ShapeError
 
 
 def selu(v: float) -> float:

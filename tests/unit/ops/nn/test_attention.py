@@ -5,13 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from rlx.errors import ShapeError
 from rlx.ir import Dim, DType, Graph, TensorType, f32, i8
 from rlx.ir.binding import substitute
 from rlx.ir.evaluate import evaluate
 from rlx.ops.nn import NnAttention
+from rlx.passes.transforms.bind import bind
 from rlx.runtime import Session
-from rlx.transforms.bind import bind
+from rlx.support.errors import ShapeError
 
 GENERATOR = np.random.default_rng(0)
 Q, K, V = (GENERATOR.standard_normal((2, 3, *s)) for s in ((4, 5), (6, 5), (6, 2)))

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rlx.errors import ShapeError
 from rlx.ir import Dim, f32
 from rlx.ops.nn import Layout, NnConv, NnConvTranspose
 from rlx.ops.real import RealConv, SpatialWindow
+from rlx.support.errors import ShapeError
 from strategies import STRATEGIES
 
 GENERATOR = np.random.default_rng(0)

@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rlx.errors import ShapeError
 from rlx.ir import Dim, f32, i32
 from rlx.ops.nn import NnEmbedding
+from rlx.support.errors import ShapeError
 
 
 def test_rows_by_number():

@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rlx.errors import ShapeError
 from rlx.ir import Dim, f32
 from rlx.ops.nn import NnDot, NnLinear
+from rlx.support.errors import ShapeError
 
 GENERATOR = np.random.default_rng(0)
 

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from rlx.errors import ShapeError
 from rlx.ir import Dim, f32
 from rlx.ops import nn
+from rlx.support.errors import ShapeError
 
 GENERATOR = np.random.default_rng(0)
 X = GENERATOR.standard_normal((2, 4, 6)) * 3 + 1

@@ -3,10 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rlx.errors import ShapeError
 from rlx.ir import Dim, f32
 from rlx.ops.nn import Layout, NnAveragePool, NnMaxPool
 from rlx.ops.real import RealAveragePool, RealMaxPool, SpatialWindow
+from rlx.support.errors import ShapeError
 
 WINDOW = SpatialWindow((2, 3), (2, 1), padding=((1, 0), (0, 2)))
 X = np.random.default_rng(0).standard_normal((2, 5, 6, 3))

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from rlx.errors import ShapeError
 from rlx.ir import DType, QuantParams, TensorType
 from rlx.ops import nn
 from rlx.ops.real import RealBitcast, SpatialWindow, Ties
+from rlx.support.errors import ShapeError
 
 ONE = QuantParams.per_tensor(0.5, 3)
 ROWS = QuantParams((0.5, 0.25), (0, 0), 0)

@@ -5,9 +5,9 @@ import statistics
 import numpy as np
 import pytest
 
-from rlx.errors import ShapeError
 from rlx.ir import Dim, f32
 from rlx.ops.nn import NnVariance
+from rlx.support.errors import ShapeError
 
 
 def test_variance_is_that_of_a_population():

@@ -6,9 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from rlx.errors import ShapeError
 from rlx.ir import Dim, f32
 from rlx.ops.nn import Border, Coordinates, Interpolation, Layout, NnPad, NnResize
+from rlx.support.errors import ShapeError
 
 BORDERS = {
     Border.EDGE: [1, 1, 1, 2, 3, 4, 4, 4],

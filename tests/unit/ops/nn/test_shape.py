@@ -3,12 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rlx.errors import ShapeError
 from rlx.ir import Dim, Graph, f32
 from rlx.ir.evaluate import evaluate
 from rlx.ops import nn
 from rlx.ops.nn import Layout
 from rlx.passes.decompose import Decompose
+from rlx.support.errors import ShapeError
 
 X = np.arange(24.0).reshape(2, 3, 4)
 BATCH = Dim("batch")

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from rlx.errors import ShapeError
 from rlx.ir import Dim, f32, i8
 from rlx.ops.nn import NnLogSoftmax, NnLogSumExp, NnSoftmax
+from rlx.support.errors import ShapeError
 
 X = np.random.default_rng(0).standard_normal((2, 3, 4)) * 3
 

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracle import ACTIVATIONS, Quant, clamp_of, codes, quants, run_operator
 
-from rlx.errors import ShapeError
 from rlx.ir import Dim, i8, i32
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QAdd, QClamp, QMul, QRequantize, QSub
+from rlx.support.errors import ShapeError
 
 HALF = Rescale.of(0.5)
 ADD = QAdd(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rlx.errors import ShapeError
 from rlx.ir import QuantParams, TensorType, i8, i32
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QMaximum, QMinimum, QPrelu
+from rlx.support.errors import ShapeError
 
 X = np.array([[-128, 5, 127], [0, -1, 3]], np.int8)
 HALF, TWO = QuantParams.per_tensor(0.5, 3), QuantParams.per_tensor(2.0, 3)

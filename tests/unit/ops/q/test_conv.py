@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracle import ACTIVATIONS, Quant, clamp_of, codes, float32, quants, run_operator
 
-from rlx.errors import ShapeError
 from rlx.ir import DType, TensorType, i8, i32
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QConv2d, QPad, Window
+from rlx.support.errors import ShapeError
 
 CONV = QConv2d(window=Window((2, 2)), x_zero_point=0, rescale=Rescale.of(2.0**-9), zero_point=0)
 TYPES = (i8(1, 4, 4, 6), i8(8, 2, 2, 6), i32(8))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rlx.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import Linear, QConv2d, QDense, Window
 from rlx.ops.q.linear_view import accumulator_bounds
 

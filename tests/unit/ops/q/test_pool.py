@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracle import ACTIVATIONS, Quant, clamp_of, codes, quants, run_operator
 
-from rlx.errors import ShapeError
 from rlx.ir import i8, i32
 from rlx.ops.q import QAveragePool2d, QMaxPool2d, Window
+from rlx.support.errors import ShapeError
 
 AVERAGE = QAveragePool2d(window=Window((2, 2)))
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from oracle import codes
 
 from rlx.ir.evaluate import evaluate_all
-from rlx.numerics.fixed_point import Rescale, Rounding
+from rlx.ops.numerics.fixed_point import Rescale, Rounding
 from rlx.ops.q import Q_OPS, QAveragePool2d, QConv2d, QDense, QMaxPool2d, Window
 from strategies import STRATEGIES, Case, random_graphs
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracle import Quant, codes, run_operator
 
-from rlx.errors import ShapeError
 from rlx.ir import QuantParams, i8, i32
 from rlx.ops.q import QConcat, QPad, QReshape, QSlice, QTranspose
+from rlx.support.errors import ShapeError
 
 QUANT = Quant(0.5, -7)
 PARAMS = QuantParams.per_tensor(0.5, -7)

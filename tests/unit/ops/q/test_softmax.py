@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rlx.errors import ShapeError
 from rlx.ir import QuantParams, i8, i32
-from rlx.numerics.exponential import softmax_int8, softmax_scaling
+from rlx.ops.numerics.exponential import softmax_int8, softmax_scaling
 from rlx.ops.q import QSoftmax
+from rlx.support.errors import ShapeError
 
 SCALING = softmax_scaling(0.25)
 SOFTMAX = QSoftmax(multiplier=SCALING[0], left_shift=SCALING[1], diff_min=SCALING[2])

@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pytest
 
-from rlx.errors import ShapeError
 from rlx.ir import i8, i32
 from rlx.ops.q import QTable
+from rlx.support.errors import ShapeError
 
 
 def test_table_maps_every_code() -> None:

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlx.errors import ShapeError
 from rlx.ir import Dim, i8
 from rlx.ops.q import QMaxPool2d, Window
+from rlx.support.errors import ShapeError
 
 SMALL = st.integers(1, 4)
 PAIRS = st.tuples(SMALL, SMALL)

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlx.errors import ShapeError
 from rlx.ir import Dim, DType, QuantParams, TensorType, f32, i8, i32
 from rlx.ops import real
 from rlx.ops.real import Comparison
+from rlx.support.errors import ShapeError
 
 bytes_ = st.integers(-128, 127)
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlx.errors import ShapeError
 from rlx.ir import Dim, DType, QuantParams, TensorType, f32, i8
 from rlx.ops.real import RealBitcast, RealCast
 from rlx.ops.real.cast import integer_range
+from rlx.support.errors import ShapeError
 
 INTEGERS = [DType.I64, DType.I32, DType.I16, DType.I8, DType.I4, DType.I2, DType.U64, DType.U32,
             DType.U16, DType.U8]  # fmt: skip

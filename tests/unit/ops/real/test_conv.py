@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rlx.errors import ShapeError
 from rlx.ir import Dim, f32, i32
 from rlx.ops.real import RealConv, SpatialWindow
+from rlx.support.errors import ShapeError
 from strategies import STRATEGIES
 
 

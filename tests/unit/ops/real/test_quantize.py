@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlx.errors import ShapeError
 from rlx.ir import Dim, DType, QuantParams, TensorType, f32, i8
 from rlx.ops.real import RealDequantize, RealQuantize, Ties
+from rlx.support.errors import ShapeError
 
 floats = st.floats(width=32)
 scales = st.floats(2.0**-20, 2.0**10, width=32)

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rlx
-from rlx.errors import ShapeError
 from rlx.ir import Dim, DType, TensorType, f32
 from rlx.ir.evaluate import evaluate
-from rlx.numerics.philox import normal, philox, uniform
+from rlx.ops.numerics.philox import normal, philox, uniform
 from rlx.ops.real import RealRandomBits, RealRandomNormal, RealRandomUniform
+from rlx.support.errors import ShapeError
 from rlx.tracing import Graph
 
 U32 = DType.U32

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlx.errors import ShapeError
 from rlx.ir import Dim, DType, TensorType, f32, i32
 from rlx.ops import real
+from rlx.support.errors import ShapeError
 
 X = np.arange(24).reshape(2, 3, 4) - 7
 

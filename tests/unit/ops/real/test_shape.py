@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rlx.errors import ShapeError
 from rlx.ir import Dim, QuantParams, f32, i8
 from rlx.ops import real
+from rlx.support.errors import ShapeError
 
 BATCH, LENGTH = Dim("batch"), Dim("length")
 X = np.arange(24).reshape(2, 3, 4)

@@ -8,9 +8,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from rlx.errors import ShapeError
 from rlx.ir import Dim, DType, QuantParams, TensorType, f32, i8
 from rlx.ops import real
+from rlx.support.errors import ShapeError
 
 # Name, domain, and the definition.
 FUNCTIONS = [

@@ -5,9 +5,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from rlx.errors import ShapeError
 from rlx.ir import Dim, f32
 from rlx.ops.real import RealMaxPool, SpatialWindow
+from rlx.support.errors import ShapeError
 
 
 def check(window, image):

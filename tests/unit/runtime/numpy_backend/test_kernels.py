@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from rlx.ir import Op
 from rlx.ir.graph import Source
+from rlx.memory import elementwise_in_place
 from rlx.ops.nn import NnOp
-from rlx.plan import elementwise_in_place
 from rlx.runtime.numpy_backend.step import KERNELS, Step, bound
 from rlx.runtime.numpy_backend.workspace import Workspace
 from strategies import STRATEGIES

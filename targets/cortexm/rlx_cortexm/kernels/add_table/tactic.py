@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from rlx.ir import Node
-    from rlx.numerics.fixed_point import Int64
+    from rlx.ops.numerics.fixed_point import Int64
     from rlx.ops.q import QAdd
     from rlx_cortexm.scaling import AccumulatorScaling
 

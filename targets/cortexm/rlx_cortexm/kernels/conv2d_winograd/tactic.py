@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rlx.ir import Array, Node
-    from rlx.numerics.fixed_point import Int64
+    from rlx.ops.numerics.fixed_point import Int64
     from rlx.ops.q import QConv2d
 
 TILE: Final = 2

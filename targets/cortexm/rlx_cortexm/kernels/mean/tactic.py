@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final, cast
 
-from rlx.operands import unsupported
+from rlx.targets.operands import unsupported
 from rlx_c.candidate import Candidate
 from rlx_c.layer import Kernel, LoweredLayer
 from rlx_c.nest import nest, row_major

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, cast
 
-from rlx.operands import constant_operand
+from rlx.targets.operands import constant_operand
 from rlx_c.candidate import Candidate
 from rlx_c.layer import ConstantTable, Kernel, LoweredLayer
 from rlx_cortexm.scaling import output_constants, scaling

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, cast
 
 from rlx.ir import DType
-from rlx.operands import unsupported
 from rlx.ops.q import CODE_RANGE
+from rlx.targets.operands import unsupported
 from rlx_c.candidate import Candidate
 from rlx_c.layer import CodeSize, Kernel, LoweredLayer
 from rlx_c.ports import C_TYPES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, cast
 
-from rlx.numerics.exponential import softmax_table
+from rlx.ops.numerics.exponential import softmax_table
 from rlx_c.candidate import Candidate
 from rlx_c.layer import CodeSize, ConstantTable, Kernel, LoweredLayer
 from rlx_cortexm.tactic import Tactic

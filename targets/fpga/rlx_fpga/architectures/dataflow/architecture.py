@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rlx.ir import GraphModule, Node, Refusal, RuleTable
-    from rlx.tables import Table
-    from rlx.target import Lowering
+    from rlx.support.text.tables import Table
+    from rlx.targets import Lowering
     from rlx_fpga.options import FpgaOptions
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from rlx.errors import DoesNotFitError
+from rlx.support.errors import DoesNotFitError
 from rlx_fpga.architectures.dataflow.price import amount_of, folding_for
 from rlx_fpga.cost.memories import LIBRARIES
 from rlx_fpga.devices import devices

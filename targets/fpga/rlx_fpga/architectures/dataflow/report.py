@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from rlx.ir.inspect import node_macs
-from rlx.tables import Column, Table, share_text
+from rlx.support.text.tables import Column, Table, share_text
 from rlx_fpga.cost.costs import PORTS
 from rlx_fpga.report import cells_of, device_report
 from rlx_fpga.view import CELLS, cell_columns, layers_table, plain_op, total

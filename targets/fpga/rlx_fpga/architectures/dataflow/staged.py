@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from rlx.errors import EmitError
 from rlx.ir import DType
+from rlx.support.errors import EmitError
 from rlx_fpga.architectures.dataflow.lower import Alias, plan_of
 from rlx_fpga.architectures.refusals import INT8_INPUT
 from rlx_fpga.cells.multiply import Packing

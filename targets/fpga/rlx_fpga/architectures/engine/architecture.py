@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from rlx.ir import Refusal, once_per_node
-from rlx.target import Lowering
+from rlx.targets import Lowering
 from rlx_fpga.architectures.engine import moves as moves
 from rlx_fpga.architectures.engine.choice import engine_of
 from rlx_fpga.architectures.engine.loader import stream_bytes
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rlx.ir import GraphModule, Node, RuleTable
-    from rlx.tables import Table
+    from rlx.support.text.tables import Table
     from rlx_fpga.architectures.engine.program import EngineProgram
     from rlx_fpga.options import FpgaOptions
 

@@ -9,7 +9,7 @@ from amaranth import Const, Module, Mux, Signal, signed, unsigned
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Component, In, Out, connect, flipped
 
-from rlx.numerics.exponential import softmax_table
+from rlx.ops.numerics.exponential import softmax_table
 from rlx.ops.q import QSoftmax
 from rlx_fpga.architectures.engine.array import MultiplierArray
 from rlx_fpga.architectures.engine.loader import Loader

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
-from rlx.errors import DoesNotFitError, EmitError, UnsupportedOpError
 from rlx.ir import DType, Graph, RuleTable, target_hint
 from rlx.ir.graph import copy_node
-from rlx.numerics.fixed_point import Rescale, Rounding
-from rlx.operands import constant_operand
+from rlx.memory import plan_memory
+from rlx.ops.numerics.fixed_point import Rescale, Rounding
 from rlx.ops.q import (
     Linear,
     QAdd,
@@ -30,7 +29,8 @@ from rlx.ops.q import (
     QSub,
     Window,
 )
-from rlx.plan import plan_memory
+from rlx.support.errors import DoesNotFitError, EmitError, UnsupportedOpError
+from rlx.targets.operands import constant_operand
 from rlx_fpga.architectures.engine.loops import (
     corner,
     each_element,

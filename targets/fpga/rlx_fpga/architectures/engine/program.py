@@ -7,7 +7,7 @@ from enum import Enum, IntEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from rlx.numerics.fixed_point import Rounding
+from rlx.ops.numerics.fixed_point import Rounding
 from rlx_fpga.architectures.engine.fields import Fields
 from rlx_fpga.architectures.engine.timing import running_cycles
 

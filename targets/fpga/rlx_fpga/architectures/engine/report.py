@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from rlx.ir.inspect import node_macs
-from rlx.tables import Column, Table, share_text
+from rlx.support.text.tables import Column, Table, share_text
 from rlx_fpga.architectures.engine.program import Feed
 from rlx_fpga.report import device_report
 from rlx_fpga.view import layers_table, plain_op, total

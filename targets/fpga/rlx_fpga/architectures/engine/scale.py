@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from amaranth import Array, Cat, Const, Module, Mux, Signal, Value, signed, unsigned
 from amaranth.lib.wiring import Component, In, Out
 
-from rlx.numerics.fixed_point import Rounding
+from rlx.ops.numerics.fixed_point import Rounding
 from rlx_fpga.cells.multiply import has_blocks, multiply_moving
 from rlx_fpga.cells.pipe import follow
 from rlx_fpga.cost.logic import Logic

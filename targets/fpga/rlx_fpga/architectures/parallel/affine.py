@@ -20,7 +20,7 @@ from rlx_fpga.architectures.parallel.program import signed_digits
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rlx.numerics.fixed_point import Rescale
+    from rlx.ops.numerics.fixed_point import Rescale
     from rlx_fpga.cells.rom import Integers
 
     Quantizer: TypeAlias = Callable[[Integers], Integers]

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from rlx.ir import Refusal, once_per_node
-from rlx.target import Lowering
+from rlx.targets import Lowering
 from rlx_fpga.architectures.interface import Core, CorePort, Ruled
 from rlx_fpga.architectures.parallel import reduce as reduce
 from rlx_fpga.architectures.parallel.design import ParallelDesign
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rlx.ir import GraphModule, Node, RuleTable
-    from rlx.tables import Table
+    from rlx.support.text.tables import Table
     from rlx_fpga.options import FpgaOptions
 
 

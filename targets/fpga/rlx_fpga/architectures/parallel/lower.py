@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
-from rlx.errors import DoesNotFitError
-from rlx.operands import constant_operand, unsupported
 from rlx.ops.q import (
     Linear,
     QAdd,
@@ -26,6 +24,8 @@ from rlx.ops.q import (
     QSub,
     QTranspose,
 )
+from rlx.support.errors import DoesNotFitError
+from rlx.targets.operands import constant_operand, unsupported
 from rlx_fpga.architectures.parallel.netlist import Netlist
 from rlx_fpga.architectures.parallel.program import signed_digits
 from rlx_fpga.architectures.parallel.rules import PADDING, RULES, requantizer, scaled

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rlx.ir import RuleTable, target_hint
-from rlx.operands import unsupported
+from rlx.targets.operands import unsupported
 from rlx_fpga.architectures.parallel.affine import requantizer_line
 from rlx_fpga.architectures.parallel.sums import shift_add
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from rlx.operands import unsupported
 from rlx.ops.q import QAdd, QClamp, QConvert, QMul, QSub
+from rlx.targets.operands import unsupported
 from rlx_fpga.architectures.dataflow.lower.elementwise import Elementwise
 from rlx_fpga.architectures.dataflow.lower.rules import RULES, Layer, Plan, divisors, pipeline_hold
 from rlx_fpga.architectures.dataflow.lower.weighted import requantizer

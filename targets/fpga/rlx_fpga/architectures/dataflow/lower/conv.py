@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from rlx.operands import constant_operand
 from rlx.ops.q import QConv2d
+from rlx.targets.operands import constant_operand
 from rlx_fpga.architectures.dataflow.lower.rules import RULES
 from rlx_fpga.architectures.dataflow.lower.weighted import DepthwiseConvolution, Matrix
 from rlx_fpga.architectures.dataflow.lower.windows import Image

@@ -6,8 +6,8 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, cast
 
-from rlx.operands import unsupported
 from rlx.ops.q import QArgmax, QMean
+from rlx.targets.operands import unsupported
 from rlx_fpga.architectures.dataflow.latency import with_last_pixel
 from rlx_fpga.architectures.dataflow.lower.rules import RULES, Layer, Plan, divisors, pipeline_hold
 from rlx_fpga.architectures.dataflow.lower.weighted import requantizer

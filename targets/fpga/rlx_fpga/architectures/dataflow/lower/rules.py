@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
-from rlx.errors import UnsupportedOpError
 from rlx.ir import Refusal, RuleTable, once_per_node, target_hint
-from rlx.operands import unsupported
-from rlx.target import Lowering
+from rlx.support.errors import UnsupportedOpError
+from rlx.targets import Lowering
+from rlx.targets.operands import unsupported
 from rlx_fpga.architectures.dataflow.latency import EVEN, Demand
 from rlx_fpga.explore.fold import Fold
 

@@ -6,8 +6,8 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, cast
 
-from rlx.operands import unsupported
 from rlx.ops.q import QConcat, QPad, QReshape, QSlice, QTranspose
+from rlx.targets.operands import unsupported
 from rlx_fpga.architectures.dataflow.lower.arith import period
 from rlx_fpga.architectures.dataflow.lower.rules import (
     RULES,

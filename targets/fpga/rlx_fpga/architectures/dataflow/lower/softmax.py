@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, cast
 
-from rlx.numerics.exponential import softmax_table
+from rlx.ops.numerics.exponential import softmax_table
 from rlx.ops.q import QSoftmax
 from rlx_fpga.architectures.dataflow.latency import at_once
 from rlx_fpga.architectures.dataflow.lower.rules import RULES, Layer, Plan, pipeline_hold

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rlx.operands import constant_operand, unsupported
 from rlx.ops.q import Linear
+from rlx.targets.operands import constant_operand, unsupported
 from rlx_fpga.architectures.dataflow.lower.rules import Layer, Plan, divisors, pipeline_hold
 from rlx_fpga.architectures.dataflow.lower.windows import (
     Image,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rlx.ir import Node
-    from rlx.numerics.fixed_point import Rescale
+    from rlx.ops.numerics.fixed_point import Rescale
     from rlx.ops.q import QConv2d, QDense, Window
     from rlx_fpga.cells.accumulate import Ranges
     from rlx_fpga.cells.rom import Integers

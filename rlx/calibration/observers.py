@@ -1,0 +1,207 @@
+"""Which range of numbers the 256 values of an int8 tensor should cover.
+
+An observer sees the numbers of one tensor batch by batch and keeps a histogram of them, never the
+numbers. Afterwards a method chooses the range; zero is always in it and exactly representable.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from rlx.metrics.histogram import Histogram
+from rlx.passes.quantize.scheme import LEVELS, params_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    import numpy.typing as npt
+
+    from rlx.ir import QuantParams
+
+    Floats = npt.NDArray[np.float64]
+    Range = tuple[float, float]
+
+PERCENTILE = 99.99
+"""Share of the numbers, in percent, that ``PERCENTILE`` covers."""
+
+_MOMENTUM = 0.95
+"""Share of the running range that one more sample keeps."""
+
+_CANDIDATES: Final = tuple(np.linspace(0.05, 1.0, 96).tolist())
+_REFINED = np.linspace(0.9, 1.1, 21)
+_DIVERGENCE_STEPS = 128
+
+
+class Method(enum.Enum):
+    """How the range of a tensor follows from the numbers that were seen.
+
+    ``MIN_MAX`` covers all of them. ``MOVING_AVERAGE`` averages the extremes of single samples,
+    later ones counting more. ``PERCENTILE`` leaves out outliers. ``MSE`` minimizes the mean squared
+    error. ``KL`` minimizes the divergence between the two distributions (Migacz, "8-bit inference
+    with TensorRT").
+    """
+
+    MIN_MAX = "min-max"
+    MOVING_AVERAGE = "moving-average"
+    PERCENTILE = "percentile"
+    MSE = "mse"
+    KL = "kl"
+
+
+@dataclass(slots=True)
+class Observer:
+    """What was seen of one tensor.
+
+    Attributes:
+        histogram: Counts of all numbers.
+        average: Moving average of the minimum and maximum of a sample; None before the first.
+    """
+
+    histogram: Histogram = field(default_factory=Histogram)
+    average: Range | None = None
+
+    def add(self, samples: npt.NDArray[Any]) -> None:
+        """Observe a batch [samples, ...].
+
+        Raises:
+            ValueError: A number is NaN or infinite.
+        """
+        self.histogram.add(samples)
+        rows = samples.reshape(len(samples), -1)
+        if not rows.shape[1]:
+            return
+        for low, high in zip(rows.min(axis=1).tolist(), rows.max(axis=1).tolist(), strict=True):
+            if self.average is None:
+                self.average = low, high
+            else:
+                self.average = (
+                    _MOMENTUM * self.average[0] + (1 - _MOMENTUM) * low,
+                    _MOMENTUM * self.average[1] + (1 - _MOMENTUM) * high,
+                )
+
+    def range(self, method: Method) -> Range:
+        """Return the range that ``method`` chooses; zero lies in it."""
+        low, high = _METHODS[method](self)
+        return min(low, 0.0), max(high, 0.0)
+
+    def params(self, method: Method, *, symmetric: bool = False) -> QuantParams:
+        """Return the parameters of int8 values over the range that ``method`` chooses."""
+        return params_of(*self.range(method), symmetric=symmetric)
+
+
+def _min_max(observer: Observer) -> Range:
+    return observer.histogram.minimum, observer.histogram.maximum
+
+
+def _moving_average(observer: Observer) -> Range:
+    return observer.average or (0.0, 0.0)
+
+
+def _percentile(observer: Observer) -> Range:
+    """Cut the same share off both ends."""
+    histogram = observer.histogram
+    cut = (1 - PERCENTILE / 100) * histogram.total / 2
+    edges = (np.arange(len(histogram.counts) + 1) + histogram.first) * histogram.width
+    counts = histogram.counts.astype(np.float64)
+    # Zeros belong to the bin that begins with zero.
+    counts[-histogram.first] += histogram.zeros
+    below = np.concatenate([[0.0], np.cumsum(counts)])
+    low = float(edges[np.searchsorted(below, cut, side="right") - 1])
+    high = float(edges[np.searchsorted(below, below[-1] - cut, side="left")])
+    return max(low, histogram.minimum), min(high, histogram.maximum)
+
+
+def _mse(observer: Observer) -> Range:
+    """Search one limit for both ends, then each end alone."""
+    histogram = observer.histogram
+    used = histogram.counts > 0
+    numbers, counts = histogram.centres()[used], histogram.counts[used]
+
+    def error(low: float, high: float) -> float:
+        return _squared_error(numbers, counts, low, high)
+
+    low, high = min(histogram.minimum, 0.0), max(histogram.maximum, 0.0)
+    if low == high:
+        return low, high
+    low, high = min(_cut(low, high, _CANDIDATES[::-1]), key=lambda r: error(*r))
+    for _ in range(2):
+        lows = np.clip(low * _REFINED, histogram.minimum, None) if low < 0 else [low]
+        low = min(lows, key=lambda end: (error(float(end), high), -end))
+        highs = np.clip(high * _REFINED, None, histogram.maximum) if high > 0 else [high]
+        high = min(highs, key=lambda end: (error(float(low), float(end)), end))
+    return float(low), float(high)
+
+
+def _cut(low: float, high: float, factors: Iterable[float]) -> list[Range]:
+    """Return the range cut at each of ``factors`` of its largest magnitude."""
+    limits = [factor * max(-low, high) for factor in factors]
+    return [(max(low, -limit), min(high, limit)) for limit in limits]
+
+
+def squared_error(histogram: Histogram, low: float, high: float) -> float:
+    """Return the sum of squared errors of int8 values over ``low`` to ``high``."""
+    return _squared_error(histogram.centres(), histogram.counts, low, high)
+
+
+def _squared_error(
+    numbers: Floats, counts: npt.NDArray[np.int64], low: float, high: float
+) -> float:
+    params = params_of(low, high)
+    (scale,), (zero,) = params.scale, params.zero_point
+    steps = np.clip(np.rint(numbers / scale), -128 - zero, 127 - zero)
+    return float(((numbers - steps * scale) ** 2) @ counts)
+
+
+def _kl(observer: Observer) -> Range:
+    """Search one limit for both ends: the divergence is no smooth function of either."""
+    histogram = observer.histogram
+    low, high = min(histogram.minimum, 0.0), max(histogram.maximum, 0.0)
+    if low == high:
+        return low, high
+    factors = np.linspace(1.0, 1 / _DIVERGENCE_STEPS, _DIVERGENCE_STEPS).tolist()
+    return min(_cut(low, high, factors), key=lambda r: divergence(histogram, *r))
+
+
+def divergence(histogram: Histogram, low: float, high: float) -> float:
+    """Return how far the distribution of int8 values over ``low`` to ``high`` is from the numbers'.
+
+    Numbers outside belong to the ends of the clipped distribution; within a step of the scale the
+    quantized distribution is flat over the bins that are not empty.
+    """
+    params = params_of(low, high)
+    (scale,), (zero,) = params.scale, params.zero_point
+    numbers = histogram.centres()
+    inside = (numbers >= low) & (numbers <= high)
+    if not inside.any():
+        return float("inf")
+    counts = np.where(inside, histogram.counts, 0).astype(np.float64)
+    clipped = counts.copy()
+    places = np.flatnonzero(inside)
+    clipped[places[0]] += histogram.counts[numbers < low].sum()
+    clipped[places[-1]] += histogram.counts[numbers > high].sum()
+    steps = np.clip(np.rint(numbers / scale), -128 - zero, 127 - zero).astype(np.int64) + 128 + zero
+    used = counts > 0
+    sums = np.bincount(steps[used], counts[used], LEVELS)
+    filled = np.bincount(steps[used], minlength=LEVELS)
+    spread = np.zeros_like(counts)
+    spread[used] = (sums / np.maximum(filled, 1))[steps[used]]
+    total, spread_total = clipped.sum(), spread.sum()
+    if not total or not spread_total:
+        return 0.0 if not total else float("inf")
+    p, q = clipped / total, spread / spread_total
+    where = p > 0
+    # What the quantized distribution lacks (outliers beyond a bin that was empty) counts dearly.
+    return float((p[where] * np.log(p[where] / np.maximum(q[where], 1e-9))).sum())
+
+
+_METHODS: dict[Method, Callable[[Observer], Range]] = {
+    Method.MIN_MAX: _min_max,
+    Method.MOVING_AVERAGE: _moving_average,
+    Method.PERCENTILE: _percentile,
+    Method.MSE: _mse,
+    Method.KL: _kl,
+}

@@ -1,0 +1,61 @@
+"""``rlx bench``: how long a model takes on this machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from rlx.cli.common import json_option, print_json, print_table, progress
+from rlx.cli.model_command import load_bound, model_command
+from rlx.cli.table import prose, wide_option
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@model_command("bench")
+@click.option("--batch", type=click.IntRange(1), default=1, help="Inputs in one call [1].")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0),
+    default=2.0,
+    help="Time to measure [2]; 10 calls at least.",
+)
+@click.option("--against", metavar="ENGINE", help="Run an ONNX file in onnxruntime too, in turns.")
+@wide_option
+@json_option
+def command(model: Path, batch: int, seconds: float, against: str | None, as_json: bool) -> None:
+    """Show how long MODEL takes on this machine, and how much there is to compute.
+
+    Inputs are random. OPENBLAS_NUM_THREADS=1 gives figures for one thread, which vary less.
+    """
+    from rlx.runtime.latency import bench
+
+    graph = load_bound(model).graph
+    with progress(enabled=not as_json) as show:
+        show(f"running {model.name}")
+        found = bench(graph, batch=batch, seconds=seconds, against=against, file=model)
+    if as_json:
+        print_json(found.as_json())
+        return
+    engines = {"rlx": found.latency}
+    if found.other is not None:
+        engines[found.engine] = found.other
+    rows = [
+        [name, *(f"{s * 1e3:.4g}" for s in (t.minimum, t.median, t.p90)), f"{t.calls:,}"]
+        for name, t in engines.items()
+    ]
+    print_table(
+        f"{model.name}, milliseconds", ["engine", "minimum", "median", "p90", "calls"], rows
+    )
+    macs = "unknown" if found.macs is None else f"{found.macs:,}"
+    prose(
+        f"{found.ops:,} ops, {macs} MACs and {found.constant_bytes:,} bytes of constants"
+        f" in a call of {found.batch}"
+    )
+    if found.ratio is not None:
+        prose(
+            f"rlx takes {found.ratio:.2f} times as long as {found.engine};"
+            f" outputs differ by {found.difference:.2g} at most"
+        )

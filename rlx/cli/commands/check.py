@@ -1,0 +1,105 @@
+"""``rlx check``: what a target or backend does with each op of a model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from rlx.cli import failures
+from rlx.cli.common import json_option, policy_option, print_json
+from rlx.cli.model_command import load_bound, model_command, selected_target, with_name
+from rlx.cli.streams import complain
+from rlx.cli.table import print_table, sentences, wide_option
+from rlx.support import plugins
+from rlx.support.errors import RlxError, TargetNotFoundError, UsageError
+from rlx.support.text.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rlx.ir import GraphModule
+    from rlx.passes import DispatchReport, Policies
+
+
+@model_command("check")
+@click.option("--target", metavar="NAME", help="Target; see 'rlx targets'.")
+@click.option("--backend", metavar="NAME", help="Backend that runs graphs on the host: numpy.")
+@policy_option
+@wide_option
+@json_option
+def command(
+    model: Path,
+    target: str | None,
+    backend: str | None,
+    policies: Policies | None,
+    as_json: bool,
+) -> int:
+    """Show what a target or backend does with each op of MODEL; nothing is planned or emitted.
+
+    Each op is native, rewritten as another op, decomposed into simpler ones, or refused; for a
+    target, after the model is simplified. Exit status 5 if anything is refused.
+    """
+    if (target is None) == (backend is None):
+        raise UsageError(
+            "a target or a backend is needed, but not both",
+            hint="give --target NAME or --backend NAME",
+        )
+    module = load_bound(model)
+    if backend is not None:
+        report = _for_backend(module, backend, policies)
+    else:
+        from rlx.driver.driver import fit_to_target
+
+        chosen, options = selected_target()
+        report = fit_to_target(module, chosen, options=options, policies=policies).dispatch
+    return _print(report, model, as_json=as_json)
+
+
+def _for_backend(module: GraphModule, name: str, policies: Policies | None) -> DispatchReport:
+    """Return what the backend called ``name`` does with each op."""
+    from rlx.runtime.backend import GROUP, backends, fit_to_backend
+
+    for backend in backends():
+        if backend.name == name:
+            return fit_to_backend(module.graph, backend, policies).report
+    if problem := plugins.problem_of(GROUP, name):
+        raise TargetNotFoundError(str(problem), hint=problem.hint)
+    known = [b.name for b in backends()]
+    raise TargetNotFoundError(
+        f"no backend is called {name!r}", hint=did_you_mean(name, known, what="backends")
+    )
+
+
+def _print(report: DispatchReport, model: Path, *, as_json: bool) -> int:
+    """Print a report, also that of a graph that is refused; return the exit status.
+
+    Raises:
+        UnsupportedOpError: Ops are refused. With ``as_json`` it is a part of the object.
+    """
+    if as_json:
+        refusal = _refusal(report)
+        if refusal is not None:
+            refusal.hint = with_name(refusal.hint, model)
+        print_json(report.to_dict() | ({} if refusal is None else failures.as_object(refusal)))
+        if refusal is not None:
+            complain(failures.text(refusal))
+        return 0 if refusal is None else refusal.exit_status
+    rows = [[e.op, e.count, str(e.path), e.reason] for e in report.entries]
+    columns = [
+        "op",
+        "count",
+        "path",
+        sentences("why"),
+    ]
+    print_table(f"Ops of {report.graph} on {report.owner}", columns, rows)
+    report.require_ready()
+    return 0
+
+
+def _refusal(report: DispatchReport) -> RlxError | None:
+    try:
+        report.require_ready()
+    except RlxError as error:
+        return error
+    return None

@@ -1,0 +1,130 @@
+"""``rlx compare``: two models on the same data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rlx.cli.commands.quantize import summary
+from rlx.cli.common import json_option, print_json, progress_bar
+from rlx.cli.model_command import load_bound, model_command
+from rlx.cli.samples import FILES, data_of, scaling_options
+from rlx.cli.table import prose, show_table, wide_option
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rlx.metrics.compare import Comparison
+    from rlx.metrics.criteria import Criteria
+
+_LIMITS = {
+    "max_abs": "Largest absolute difference allowed in an output.",
+    "max_rel": "Largest difference allowed relative to MODEL's value.",
+    "cosine": "Smallest cosine allowed between the outputs, as vectors.",
+    "sqnr": "Smallest ratio of signal to noise allowed, in dB.",
+}
+
+
+def _criteria_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options from which :func:`_criteria` makes criteria."""
+    for name, text in reversed(_LIMITS.items()):
+        flag = "--" + name.replace("_", "-")
+        function = click.option(flag, type=float, metavar="NUMBER", help=text)(function)
+    preset = click.option(
+        "--criteria",
+        "preset",
+        metavar="NAME",
+        help="What outputs must keep: exact, strict (float32) or half (float16).",
+    )
+    exact = click.option("--exact", is_flag=True, help="Every value of every output is the same.")
+    return preset(exact(function))
+
+
+def _criteria(preset: str | None, limits: dict[str, Any]) -> Criteria | None:
+    """Return what the options ask for; None if they ask for nothing."""
+    from rlx.metrics.criteria import Criteria, criteria_of
+
+    given = {name: value for name, value in limits.items() if value not in (None, False)}
+    if preset is not None:
+        return replace(criteria_of(preset), **given)
+    return Criteria(**given) if given else None
+
+
+@model_command("compare")
+@click.argument("other", type=click.Path(path_type=Path))
+@click.option(
+    "--data",
+    required=True,
+    type=click.Path(path_type=Path),
+    help=f"Samples: {FILES}; 'y' for labels.",
+)
+@scaling_options
+@_criteria_options
+@click.option("--only-outputs", is_flag=True, help="Compare no layers, only outputs.")
+@click.option("--plot", type=click.Path(path_type=Path), help="Picture to write, .png or .svg.")
+@wide_option
+@json_option
+def command(
+    model: Path,
+    other: Path,
+    data: Path,
+    *,
+    preset: str | None,
+    only_outputs: bool,
+    plot: Path | None,
+    as_json: bool,
+    **limits: Any,  # noqa: ANN401 - numbers and --exact
+) -> int:
+    """Run MODEL and OTHER on the same data; show how far outputs and layers are apart.
+
+    With criteria the exit status is 1 if an output does not keep them.
+    """
+    from rlx.api import compare
+    from rlx.calibration.plots import check_plot, plot_comparison
+
+    criteria = _criteria(preset, limits)
+    if plot is not None:
+        check_plot(plot)
+    first, second = load_bound(model, [data]), load_bound(other, [data], other=True)
+    samples = data_of(data, first.graph)
+    with progress_bar(enabled=not as_json) as show:
+        found = compare(
+            first, second, samples, criteria=criteria, nodes=not only_outputs, progress=show
+        )
+    if plot is not None:
+        plot_comparison(found, plot)
+    if as_json:
+        print_json(found.as_json())
+    else:
+        _print(found, f"{other.name} against {model.name}")
+    return 1 if found.passed is False else 0
+
+
+def _print(found: Comparison, title: str) -> None:
+    """Print outputs and layers, what is known of the whole, and the verdict."""
+    for number, table in enumerate(found.tables()):
+        if number:
+            print()
+        show_table(replace(table, title=f"{title}: {table.title}"))
+    for line in summary(found):
+        prose(line)
+    if found.layers:
+        worst = ", ".join(layer.place or layer.name for layer in found.worst)
+        prose(f"lowest SQNR: {worst}")
+    _print_verdict(found)
+
+
+def _print_verdict(found: Comparison) -> None:
+    """Print what of the criteria is not kept; without any, where numbers are not finite."""
+    for output in found.outputs:
+        bad = output.closeness.first_nonfinite
+        if bad is not None and found.criteria is None:
+            prose(f"{output.name}: NaN or infinity, the first: {bad}")
+        for text in output.failures:
+            prose(f"{output.name}: {text}")
+    if found.passed is not None:
+        verdict, colour = ("kept", "green") if found.passed else ("NOT KEPT", "red")
+        prose(f"{verdict}: {found.criteria}", fg=colour, bold=True)

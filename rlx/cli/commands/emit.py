@@ -1,0 +1,143 @@
+"""``rlx emit``: compile a model for a target into an output folder."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from rlx.cli.common import json_option, policy_option, print_json, progress, typed
+from rlx.cli.model_command import load_bound, model_command, selected_target, target_option
+from rlx.cli.samples import FILES, load, say, scaling_options
+from rlx.cli.stages import check_dump_dir, observer, prints, stage_options
+from rlx.cli.table import prose, show, wide_option
+from rlx.support.config import current
+from rlx.support.errors import OutputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rlx.ir import Array, Graph
+    from rlx.passes import Policies
+    from rlx.reports.folder_diff import Emitted, FolderDiff
+    from rlx.targets import Target
+
+_FILES: Final = 3
+"""Names of files that a message shows."""
+
+
+@model_command("emit")
+@target_option
+@click.option("-o", "--out", required=True, type=click.Path(path_type=Path), help="Folder to make.")
+@click.option("--force", is_flag=True, help="Replace the folder if rlx made it.")
+@click.option(
+    "--vectors",
+    type=click.Path(path_type=Path),
+    help=f"Inputs to store as golden vectors: {FILES}; 'y' of an .npz holds outputs to compare"
+    " with. Default: random values.",
+)
+@click.option("--frames", type=click.IntRange(1), help="Golden vectors to store.")
+@scaling_options
+@policy_option
+@stage_options
+@wide_option
+@json_option
+def command(
+    model: Path,
+    out: Path,
+    force: bool,
+    vectors: Path | None,
+    frames: int | None,
+    policies: Policies | None,
+    as_json: bool,
+) -> None:
+    """Compile MODEL for a target into an output folder.
+
+    The folder holds the sources, how to build them, and golden vectors; 'rlx verify' runs it.
+    Options of the target: 'rlx emit --target NAME --help'; of the model's format: '--format NAME'.
+    """
+    from rlx.driver import driver
+
+    chosen, options = selected_target()
+    check_dump_dir(out)
+    steps = driver.step_names(chosen)
+    old = _emitted(out) if force else None
+    with (
+        progress(enabled=not (as_json or prints() or current().debug)) as show,
+        observer(steps, stream=sys.stderr, force=force) as observe,
+    ):
+        show(f"reading {model.name}")
+        module = load_bound(model, [vectors])
+        show("computing golden vectors")
+        given = None if vectors is None else _vectors(vectors, module.graph)
+        golden = driver.golden_for(module.graph, chosen, options, vectors=given, frames=frames)
+        show(f"emitting for {chosen.name}")
+        emission = driver.emit(
+            module,
+            chosen,
+            out,
+            options=options,
+            policies=policies,
+            golden=golden,
+            source_sha256=hashlib.sha256(model.read_bytes()).hexdigest(),
+            force=force,
+            observe=observe,
+        )
+    difference = _difference(old, out)
+    if as_json:
+        changes = {} if difference is None else {"changes": difference.to_dict()}
+        print_json({"target": chosen.name, "out": str(out), "report": emission.report, **changes})
+        return
+    print_report(chosen, options, emission.report)
+    if difference is not None:
+        prose(f"changed: {difference.summary or _same(difference)}")
+    if vectors is None:
+        print(f"{golden.frames} random vectors; --vectors FILE for yours")
+    print(f"wrote {len(emission.files)} files to {out}; next: rlx verify {typed(out)}")
+
+
+def _emitted(folder: Path) -> Emitted | None:
+    """Return what is known about a folder that may be replaced; None if there is nothing known."""
+    from rlx.reports.folder_diff import read_emitted
+
+    try:
+        return read_emitted(folder, check_files=False)
+    except OutputError:
+        return None
+
+
+def _difference(before: Emitted | None, folder: Path) -> FolderDiff | None:
+    """Return what differs from the folder that was replaced, if there was one."""
+    from rlx.reports.folder_diff import folder_diff
+
+    after = None if before is None else _emitted(folder)
+    return None if before is None or after is None else folder_diff(before, after)
+
+
+def _same(difference: FolderDiff) -> str:
+    """Return how a folder is different whose interface, figures and layers are not."""
+    if not difference:
+        return "nothing"
+    names = [*difference.files, *difference.contents]
+    return f"only the contents of {', '.join(names[:_FILES])}" + (
+        f" and {len(names) - _FILES} more files" if len(names) > _FILES else ""
+    )
+
+
+def _vectors(path: Path, graph: Graph) -> Mapping[str, Array]:
+    """Read the samples that become golden vectors."""
+    from rlx.samples import vectors_for
+
+    found, notes = vectors_for(graph, load([path], graph).arrays)
+    say(notes)
+    return found
+
+
+def print_report(target: Target, options: Any, report: Mapping[str, Any]) -> None:  # noqa: ANN401
+    """Print a target's report: layers, totals, and ports that differ from the model's."""
+    show(target.view(report, options))
+    for line in report.get("ports", ()):
+        print(line)

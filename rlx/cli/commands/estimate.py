@@ -1,0 +1,84 @@
+"""``rlx estimate``: bytes, MACs, cycles or instructions without emitting."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rlx.cli.commands.emit import print_report
+from rlx.cli.common import json_option, policy_option, print_json, progress
+from rlx.cli.model_command import (
+    load_bound,
+    model_command,
+    selected_options,
+    selected_target,
+    target_option,
+)
+from rlx.cli.sweep_option import SweepCommand, swept_values
+from rlx.cli.table import prose, show_table, wide_option
+from rlx.support.errors import DoesNotFitError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rlx.passes import Policies
+    from rlx.targets import Target
+
+
+@model_command("estimate", cls=SweepCommand)
+@target_option
+@policy_option
+@wide_option
+@json_option
+def command(model: Path, policies: Policies | None, as_json: bool) -> None:
+    """Show what MODEL will need on a target, layer by layer, without emitting it.
+
+    With several values of one option, as --devices all or --cpu all, a table compares them, the
+    best first.
+    """
+    from rlx.driver import driver
+
+    chosen, options = selected_target()
+    values = swept_values()
+    if values is not None:
+        _compare(model, chosen, options, values, policies, as_json=as_json)
+        return
+    lowered = driver.lower(load_bound(model), chosen, options=options, policies=policies)
+    estimate = dict(chosen.estimate(lowered.module, options))
+    if lowered.changes:
+        estimate["ports"] = [str(change) for change in lowered.changes]
+    if as_json:
+        report = {"target": chosen.name, "dispatch": lowered.dispatch.to_dict(), **estimate}
+        print_json(report)
+        return
+    if not estimate.get("fits", True):
+        print(f"does not fit: {estimate['short']}")
+    print_report(chosen, options, estimate)
+
+
+def _compare(
+    model: Path,
+    target: Target,
+    options: Any,  # noqa: ANN401 - the target's own class
+    values: str,
+    policies: Policies | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Print an estimate for each value; the status is that of what does not fit if nothing does."""
+    from rlx.driver.sweep import estimate_values
+
+    with progress() as tell:
+        found = estimate_values(
+            load_bound(model), target, values, options,
+            given=selected_options(), policies=policies, progress=tell,
+        )  # fmt: skip
+    if as_json:
+        print_json(found.as_json())
+    else:
+        show_table(found.table())
+        for name, reason in found.reasons.items():
+            prose(f"{name}: {reason}")
+    if found.best is None:
+        raise click.exceptions.Exit(DoesNotFitError.exit_status)

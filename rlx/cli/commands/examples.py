@@ -1,0 +1,47 @@
+"""``rlx examples``: what ships with rlx, and a copy of it to work on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rlx.cli.common import json_option, print_json
+from rlx.support.files.shipped import copy, example, examples
+
+
+@click.group(name="examples", invoke_without_command=True)
+@json_option
+@click.pass_context
+def command(context: click.Context, as_json: bool) -> None:
+    """List the examples that ship with rlx, or copy one.
+
+    Without a command: the list, with what each needs beyond 'pip install rlx'.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    found = examples().values()
+    if as_json:
+        print_json(
+            {"examples": [{"name": e.name, "summary": e.summary, "needs": e.needs} for e in found]}
+        )
+        return
+    for one in found:
+        print(f"{one.name}\n    {one.summary}")
+        if one.needs:
+            print(f"    needs: {one.needs}")
+    print("\nnext: rlx examples copy NAME")
+
+
+@command.command(name="copy")
+@click.argument("name")
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=".")
+def copy_command(name: str, folder: Path) -> None:
+    """Copy the example NAME into FOLDER, which is the current one by default.
+
+    It becomes a folder of its own name. Examples that it refers to are copied beside it.
+    """
+    for made in copy(name, folder):
+        print(f"wrote {made}")
+    if needs := example(name).needs:
+        print(f"it needs: {needs}")

@@ -1,0 +1,37 @@
+"""``rlx paths``: where the files are that build systems include, and the JSON Schemas."""
+
+from __future__ import annotations
+
+import click
+
+from rlx.cli.common import json_option, print_json
+from rlx.support.files.paths import cmake_folder, makefile, schema_folder
+
+
+@click.command("paths")
+@click.option("--cmake", "one", flag_value="cmake", help="Only the folder of the CMake package.")
+@click.option("--make", "one", flag_value="make", help="Only the file that makefiles include.")
+@click.option(
+    "--schemas",
+    "one",
+    flag_value="schemas",
+    help="Only the folder of the JSON Schemas of what commands print with --json.",
+)
+@json_option
+def command(one: str | None, as_json: bool) -> None:
+    """Show where the files are that build systems include, and JSON Schemas.
+
+    Use them as in "cmake -Drlx_DIR=$(rlx paths --cmake)" and "include $(shell rlx paths --make)".
+    """
+    found = {
+        "cmake": str(cmake_folder()),
+        "make": str(makefile()),
+        "schemas": str(schema_folder()),
+    }
+    if as_json:
+        print_json(found if one is None else {one: found[one]})
+    elif one is None:
+        for name, path in found.items():
+            print(f"{name}: {path}")
+    else:
+        print(found[one])

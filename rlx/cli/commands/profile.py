@@ -1,0 +1,84 @@
+"""``rlx profile``: where the time of a model goes on this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rlx.cli.common import json_option, keep_inputs, print_json, progress
+from rlx.cli.host_needs import read_machine
+from rlx.cli.model_command import load_bound, model_command
+from rlx.cli.table import prose, show_table, wide_option
+
+if TYPE_CHECKING:
+    from rlx.runtime.observation.machine import Machine
+    from rlx.runtime.observation.profile import Profile
+
+_MEASURED = "measured"
+
+
+@model_command("profile")
+@click.option("--batch", type=click.IntRange(1), default=1, help="Inputs in one call [1].")
+@click.option("--runs", type=click.IntRange(1), default=50, help="Calls to measure [50].")
+@click.option("--by-layer", is_flag=True, help="Show a row for each layer, not for each node.")
+@click.option(
+    "--machine",
+    metavar="FILE",
+    help="Compare with the limits in a file of 'rlx inspect --roofline --json', or 'measured'.",
+)
+@click.option(
+    "--trace",
+    type=click.Path(path_type=Path),
+    help="Write all calls as a trace, .json, which ui.perfetto.dev shows.",
+)
+@wide_option
+@json_option
+def command(
+    model: Path,
+    *,
+    batch: int,
+    runs: int,
+    by_layer: bool,
+    machine: str | None,
+    trace: Path | None,
+    as_json: bool,
+) -> None:
+    """Run MODEL on this machine and show the time of each node.
+
+    Inputs are random. OPENBLAS_NUM_THREADS=1 gives figures for one thread, which vary less.
+    """
+    from rlx.runtime.latency import compiled_for
+
+    keep_inputs(trace, model)
+    graph = load_bound(model).graph
+    limits = None if machine is None else _machine(machine)
+    with progress(enabled=not as_json) as show:
+        show(f"running {model.name}")
+        net, inputs = compiled_for(graph, batch=batch)
+        found = net.profile(inputs, runs=runs, machine=limits)
+    if trace is not None:
+        found.to_perfetto(trace)
+    if as_json:
+        print_json(found.as_json())
+        return
+    _print(found, by_layer=by_layer)
+    if trace is not None:
+        print(f"wrote {trace}")
+
+
+def _machine(text: str) -> Machine:
+    """Return the limits in a file, or those of this machine."""
+    from rlx.runtime.observation.machine import measure_machine
+
+    return measure_machine() if text == _MEASURED else read_machine(Path(text))
+
+
+def _print(found: Profile, *, by_layer: bool) -> None:
+    """Print the table, and what is between the nodes."""
+    show_table(found.table(by_layer=by_layer))
+    prose(
+        f"a call takes {1e6 * found.seconds:,.4g} us;"
+        f" {1e6 * found.between:,.3g} us of it are between the nodes"
+    )

@@ -1,0 +1,291 @@
+"""``rlx quantize``: a float model to an integer one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from rlx.cli.common import json_option, keep_inputs, print_json, progress_bar, typed
+from rlx.cli.model_command import load_bound, model_command
+from rlx.cli.samples import FILES, data_of, scaling_options
+from rlx.cli.table import print_table, prose, wide_option
+from rlx.ir.inspect import printable
+from rlx.support.errors import UsageError
+from rlx.support.text.tables import Column
+
+if TYPE_CHECKING:
+    from rlx.calibration.report import Report
+    from rlx.ir.module import GraphModule
+    from rlx.metrics.classes import Classes
+    from rlx.metrics.compare import Comparison
+
+SQNR = Column("SQNR", "dB", meaning="signal to quantization noise; higher is closer")
+OBSERVERS = ("min-max", "moving-average", "percentile", "mse", "kl")
+
+
+def _share(text: str | None, option: str) -> float | None:
+    """Return ``0.5%`` or ``0.005`` as a share.
+
+    Raises:
+        UsageError: It is neither.
+    """
+    if text is None:
+        return None
+    try:
+        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise UsageError(
+            f"expected a share, got {text!r}", where=option, hint="write it as 0.5% or 0.005"
+        )
+    return share
+
+
+@model_command("quantize")
+@click.option(
+    "-o",
+    "--out",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="Integer model to write, .rlx.",
+)
+@click.option(
+    "--calib",
+    type=click.Path(path_type=Path),
+    help=f"Samples to take ranges from: {FILES}; 'y' for labels."
+    " Without: MODEL holds its own scales (ONNX with QuantizeLinear and DequantizeLinear, int8"
+    " .tflite).",
+)
+@click.option(
+    "--test",
+    type=click.Path(path_type=Path),
+    help="Other samples, on which the loss is measured [the calibration data].",
+)
+@click.option(
+    "--weights",
+    type=click.Choice(["8", "4", "2", "auto"]),
+    default="8",
+    show_default=True,
+    help="Bits of a weight; 2 is ternary, auto chooses for each layer.",
+)
+@click.option(
+    "--observer",
+    type=click.Choice(OBSERVERS),
+    default="mse",
+    show_default=True,
+    help="How ranges of activations are chosen.",
+)
+@click.option("--symmetric", is_flag=True, help="Activations with the zero point 0.")
+@click.option(
+    "--equalize/--no-equalize",
+    default=None,
+    help="Balance channels across layers [where it helps].",
+)
+@click.option(
+    "--bias-correction/--no-bias-correction",
+    default=True,
+    show_default=True,
+    help="Let biases make up for what weights lose on average.",
+)
+@click.option(
+    "--max-drop", metavar="SHARE", help="What may be lost, such as 0.5%; else exit status 3."
+)
+@click.option(
+    "--min-sqnr",
+    metavar="DB",
+    type=float,
+    default=10.0,
+    show_default=True,
+    help="Ratio of signal to noise that every output must have; else exit status 3.",
+)
+@click.option(
+    "--min-agreement",
+    metavar="SHARE",
+    default="80%",
+    show_default=True,
+    help="Share of samples that must keep their class, where an output has one; else exit status"
+    " 3.",
+)
+@click.option("--bits", type=click.FloatRange(2, 8), help="With auto: mean bits of a weight.")
+@click.option("--flash", type=click.IntRange(1), help="With auto: bytes of weights, packed.")
+@scaling_options
+@click.option("--plot", type=click.Path(path_type=Path), help="Picture to write, .png or .svg.")
+@wide_option
+@json_option
+def command(
+    model: Path,
+    out: Path,
+    plot: Path | None,
+    max_drop: str | None,
+    as_json: bool,
+    calib: Path | None,
+    **chosen: Any,  # noqa: ANN401 - of rlx.quantize
+) -> None:
+    """Quantize MODEL, a float network, to integers, and report what that lost.
+
+    Without --calib, MODEL holds its own scales and weights, which are taken as they are; it is
+    measured on --test, or on random numbers.
+
+    The loss is the share of correct classes where there are labels, of samples with another class
+    where there are none, of precision where an output has no classes, or what the error of a
+    reconstruction grows by; of the output that loses most.
+    """
+    from rlx.api import quantize
+    from rlx.ir.file import save
+
+    for path in (out, plot):
+        keep_inputs(path, model, calib, chosen["test"])
+    share = _share(max_drop, "--max-drop")
+    chosen["min_agreement"] = _share(chosen["min_agreement"], "--min-agreement")
+    if plot is not None:
+        from rlx.calibration.plots import check_plot
+
+        check_plot(plot)
+    module = load_bound(model, [calib, chosen["test"]])
+    if calib is None:
+        _refuse_options_without_samples(click.get_current_context())
+        _convert(module, model, out, chosen, as_json=as_json)
+        return
+    samples = data_of(calib, module.graph)
+    test = chosen.pop("test")
+    tested = None if test is None else data_of(test, module.graph)
+    with progress_bar(enabled=not as_json) as show:
+        found = quantize(module, samples, test=tested, max_drop=share, progress=show, **chosen)
+    save(found.module, out)
+    if plot is not None:
+        from rlx.calibration.plots import plot_report
+
+        plot_report(found.report, plot)
+    if as_json:
+        print_json(found.report.as_json())
+        return
+    _print(found.report, out)
+
+
+_WITHOUT_SAMPLES = (
+    "model", "out", "test", "min_sqnr", "min_agreement", "scale", "mean", "std", "as_json", "wide",
+)  # fmt: skip
+"""Parameters of the command for a model that holds its own scales."""
+
+
+def _convert(
+    module: GraphModule, model: Path, out: Path, chosen: dict[str, Any], *, as_json: bool
+) -> None:
+    """Convert a model that holds its own scales, and report what that lost."""
+    from rlx.calibration.own_scales import convert_graph
+    from rlx.calibration.settings import settings_of
+    from rlx.ir.file import save
+
+    settings = settings_of(**{k: chosen[k] for k in ("min_sqnr", "min_agreement")})
+    test = None if chosen["test"] is None else data_of(chosen["test"], module.graph)
+    with progress_bar(enabled=not as_json) as show:
+        found = convert_graph(module.graph, test, settings, show)
+    save(found.module, out)
+    report = found.report
+    if as_json and report is not None:
+        print_json(report.as_json())
+        return
+    if report is not None:
+        where = f"random numbers ({report.comparison.samples} samples)"
+        for line in summary(report.comparison):
+            prose(f"{line}, on {where if report.random else report.measured_on}")
+    for place in found.bounded:
+        prose(
+            f"note: no scale behind {place}: it has the range that its weights allow, which is"
+            " wide; --calib SAMPLES.npz measures it"
+        )
+    print(f"wrote {out} with the scales of {model.name}; next: rlx inspect {typed(out)}")
+
+
+def _refuse_options_without_samples(ctx: click.Context) -> None:
+    """Refuse options that need samples where there are none."""
+    given = [
+        param.opts[-1]
+        for param in ctx.command.params
+        if ctx.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
+        and param.name not in _WITHOUT_SAMPLES
+    ]
+    if given:
+        raise UsageError(
+            "nothing is calibrated without samples",
+            where=given[0],
+            hint="give --calib SAMPLES.npz, or leave it out where the model holds its own scales",
+        )
+
+
+def _print(report: Report, out: Path) -> None:
+    rows = [
+        [
+            layer.label,
+            layer.op,
+            layer.bits,
+            layer.loss,
+            None if layer.closeness is None else layer.closeness.as_json()["sqnr_db"],
+        ]
+        for layer in report.layers
+    ]
+    columns = [
+        Column("layer", shortest=16),
+        Column("op", priority=2),
+        Column("bits", priority=1),
+        Column("loss alone", meaning="with this layer alone quantized"),
+        SQNR,
+    ]
+    print_table(f"Layers of {report.graph}, quantized", columns, rows)
+    where = "test data" if report.tested else "the calibration data (give --test for others)"
+    for line in summary(report.comparison):
+        prose(f"{line}, on {where}")
+    prose("most is lost in: " + ", ".join(layer.label for layer in report.worst))
+    prose(
+        f"weights: {report.mean_bits:.2f} bits on average, {report.weight_bytes:,} bytes packed;"
+        f" channels {'balanced' if report.equalized else 'not balanced'}"
+    )
+    if report.widened:
+        prose("weights are wider than --max-drop allows: --min-sqnr and --min-agreement need it")
+    print(f"wrote {out}")
+
+
+def summary(comparison: Comparison) -> list[str]:
+    """Return lines about outputs and classes."""
+    from rlx.calibration.useful import lacks_hits
+
+    lines = []
+    if comparison.top1 is not None:
+        a, b = comparison.top1
+        lines.append(f"correct: {a:.2%} -> {b:.2%} of {comparison.samples}")
+    if comparison.auc is not None:
+        a, b = comparison.auc
+        lines.append(f"AUC: {a:.4f} -> {b:.4f}")
+    if comparison.reconstruction is not None:
+        a, b = comparison.reconstruction
+        lines.append(f"mean squared reconstruction error: {a:.4g} -> {b:.4g}")
+    for output in comparison.outputs:
+        name = f"output {printable(output.name)!r}" if len(comparison.outputs) > 1 else "output"
+        if output.classes is not None:
+            lines.append(
+                _agreement(output.classes, f"{name}: " if len(comparison.outputs) > 1 else "")
+            )
+        if lacks_hits(output):
+            lines.append(
+                f"{name}: no sample comes near {output.span:.2g}, which it can reach: give samples"
+                " with hits too, or their inputs may be out of range"
+            )
+        figures = output.closeness.as_json()
+        ratio = "none" if figures["sqnr_db"] is None else f"{figures['sqnr_db']:.1f} dB"
+        lines.append(
+            f"{name}: largest difference {figures['max']:.4g}, mean {figures['mean']:.4g},"
+            f" cosine {figures['cosine']:.6f}, SQNR {ratio}"
+        )
+    return lines
+
+
+def _agreement(classes: Classes, name: str) -> str:
+    """Return the line on classes of an output."""
+    from rlx.metrics.classes import Form
+
+    what = "largest in the same place" if classes.form is Form.LARGEST else "same class"
+    return f"{name}{what}: {classes.agreement:.2%} of {classes.total:,}"

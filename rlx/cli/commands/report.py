@@ -1,0 +1,163 @@
+"""``rlx report``: what is known about an output folder, predicted beside measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rlx.cli.common import json_option, print_json, progress
+from rlx.cli.table import print_table, prose, wide_option
+from rlx.support.text.tables import Column
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rlx.reports.report import Report
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command(name="report")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--html", type=_FILE, help="Write one page that needs no network to this file.")
+@click.option("--csv", type=_FILE, help="Write a line for each layer, with Vela's column names.")
+@click.option("--md", type=_FILE, help="Write a Markdown table, as for a pull request.")
+@click.option("--no-run", is_flag=True, help="Show predictions alone; run nothing.")
+@click.option(
+    "--verified", type=_FILE, help="What 'rlx verify --json' printed, instead of running it."
+)
+@click.option(
+    "--build",
+    type=click.Path(path_type=Path),
+    help="FPGA: folder of 'rlx build -o', for cells and clock.",
+)
+@click.option("--diff", "old", metavar="FOLDER", type=click.Path(path_type=Path),
+              help="Older output folder: show what has changed since.")  # fmt: skip
+@click.option("--data", type=_FILE, help="Labelled samples (.npz of x and y): show the accuracy.")
+@click.option("--labels", type=_FILE, help="Text file with the name of a class in each line.")
+@click.option("--model", type=_FILE, help="Model file, for the accuracy of the reference too.")
+@click.option(
+    "--measured",
+    "board",
+    type=_FILE,
+    help="Times of layers on a board: .json or .csv of name and number.",
+)
+@wide_option
+@json_option
+def command(
+    folder: Path,
+    html: Path | None,
+    csv: Path | None,
+    md: Path | None,
+    no_run: bool,
+    verified: Path | None,
+    build: Path | None,
+    old: Path | None,
+    data: Path | None,
+    labels: Path | None,
+    model: Path | None,
+    board: Path | None,
+    as_json: bool,
+) -> int:
+    """Show what is known about the output FOLDER of 'rlx emit', predicted beside measured.
+
+    Without --no-run the folder is verified first, which takes as long as 'rlx verify', or no time
+    if nothing has changed since. Exit status 1 if an output differs from the reference.
+    """
+    from rlx import api
+
+    with progress(enabled=not as_json, minimum_s=0.0) as show:
+        report = api.report(
+            folder,
+            run=not no_run,
+            verified=verified,
+            build=build,
+            board=board,
+            data=data,
+            labels=() if labels is None else _lines(labels),
+            model=model,
+            old=old,
+            progress=show,
+        )
+    files: dict[Path, Callable[[], str]] = {
+        path: make
+        for path, make in ((html, report.to_html), (csv, report.to_csv), (md, report.to_markdown))
+        if path is not None
+    }
+    _write(files, folder)
+    if as_json:
+        print_json(report.as_json())
+    elif not files:
+        _print(report)
+    else:
+        prose("wrote " + ", ".join(map(str, files)))
+    return 0 if report.verification is None or report.verification.passed else 1
+
+
+def _write(files: dict[Path, Callable[[], str]], folder: Path) -> None:
+    """Write files, none of them into the folder, whose content is known by its hashes.
+
+    Raises:
+        UsageError: A file would lie in the folder.
+        OutputError: A file cannot be written.
+    """
+    from rlx.support.errors import UsageError
+    from rlx.support.files.outputs import write_file
+
+    for path in files:
+        if path.resolve().is_relative_to(folder.resolve()):
+            raise UsageError(
+                "lies inside the output folder, which holds what was emitted and nothing else",
+                where=str(path),
+                hint=f"write it beside the folder: {folder.resolve().parent / path.name}",
+            )
+    for path, make in files.items():
+        write_file(path, make().encode())
+
+
+def _lines(path: Path) -> list[str]:
+    """Return the lines of a text file that are not empty.
+
+    Raises:
+        UsageError: It cannot be read.
+    """
+    from rlx.support.errors import UsageError
+
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise UsageError(
+            "cannot be read as text", where=str(path), hint="give a text file with a name on a line"
+        ) from None
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def _print(report: Report) -> None:
+    """Print layers, figures, accuracy, changes, warnings and the verdict."""
+    from rlx.reports.tables import figure_rows, summary_rows
+
+    columns = [
+        Column("layer", shortest=12),
+        Column("op", priority=3),
+        Column("result", priority=4),
+        Column("MACs", right=True, priority=2),
+        Column("predicted", right=True),
+        Column("measured", right=True),
+        Column("error", right=True, priority=1),
+        Column("share", right=True),
+    ]
+    print_table(f"{report.title}: layers, {report.unit}", columns, summary_rows(report))
+    heads = ("predicted", "measured", "error", "limit")
+    print_table("figures", ["figure", *(Column(h, right=True) for h in heads)], figure_rows(report))
+    if report.accuracy is not None:
+        for name, correct in report.accuracy.correct.items():
+            prose(f"{name}: {correct:,} of {report.accuracy.samples:,} classes correct")
+    if report.changes is not None:
+        prose(f"changed: {report.changes.count} of {len(report.changes.layers)} layers")
+        for line in report.changes.ports:
+            prose(line)
+    for text in report.warnings:
+        prose(f"note: {text}")
+    prose("not verified" if report.verification is None else report.verification.text)

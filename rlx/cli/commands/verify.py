@@ -1,0 +1,139 @@
+"""``rlx verify``: run what was emitted and compare every output with the reference."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rlx.cli.common import json_option, print_json, progress
+from rlx.cli.table import prose, show, wide_option
+from rlx.support.errors import UsageError
+from rlx.support.files.outputs import read_manifest
+from rlx.targets.verifier import TIMEOUT_S, view_of
+
+if TYPE_CHECKING:
+    from rlx.targets.verifier import Verification
+
+
+@click.command(name="verify")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--inputs", type=click.IntRange(1), help="Golden vectors to run. Default: all.")
+@click.option(
+    "--with",
+    "tools",
+    metavar="NAMES",
+    help="Simulators, separated by commas. C: host, sanitize, qemu, unicorn (qemu:zig and so on"
+    " names a compiler). FPGA: verilator, cocotb, testbench, testbench:icarus, netlist. Default:"
+    " what is installed.",
+)
+@click.option(
+    "--netlist",
+    is_flag=True,
+    help="FPGA: map the design to its device too, and simulate the netlist.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=1),
+    default=TIMEOUT_S,
+    show_default=True,
+    help="Seconds that each step may take.",
+)
+@click.option(
+    "--waves",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="FPGA: write a waveform of the first simulation to this file (.vcd or .fst).",
+)
+@click.option(
+    "--no-cache",
+    is_flag=True,
+    help="Run again what passed before, even if neither folder nor tools have changed.",
+)
+@click.option(
+    "--budget",
+    type=click.Path(path_type=Path),
+    help="Limits to keep, as rlx.toml; exit status 3 if one is not.",
+)
+@click.option(
+    "--build",
+    type=click.Path(path_type=Path),
+    help="With --budget: folder of 'rlx build -o', for cells and clock as built, not as estimated.",
+)
+@click.option(
+    "--junit",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File for the results as JUnit XML: a test for each simulation and each limit.",
+)
+@wide_option
+@json_option
+def command(
+    folder: Path,
+    inputs: int | None,
+    tools: str | None,
+    netlist: bool,
+    timeout: float,
+    waves: Path | None,
+    no_cache: bool,
+    budget: Path | None,
+    build: Path | None,
+    junit: Path | None,
+    as_json: bool,
+) -> int:
+    """Run the output FOLDER of 'rlx emit' and compare every output with the reference.
+
+    Exit status 1 if any output differs, 3 if a limit of the budget is not kept.
+    """
+    from rlx import api
+    from rlx.cli.check_results import Checks
+    from rlx.driver.verification import budget as budgets
+
+    checks = Checks(folder, budget, build, junit)
+    with checks.prepared(), progress(enabled=not as_json, minimum_s=0.0) as show:
+        result = api.verify(
+            folder,
+            inputs=inputs,
+            tools=_simulators(folder, tools, netlist=netlist),
+            timeout_s=timeout,
+            waves=waves,
+            cache=not no_cache,
+            progress=show,
+        )
+    checks.add(result)
+    if as_json:
+        rows = {} if budget is None else {"budget": budgets.as_json(checks.rows)}
+        print_json({**result.as_json(), **rows})
+    else:
+        _print(result)
+        checks.show()
+    return checks.status(result)
+
+
+def _simulators(folder: Path, names: str | None, *, netlist: bool) -> list[str] | None:
+    """Return the simulators that were asked for; None for the default ones."""
+    chosen = names.split(",") if names else None
+    if not netlist:
+        return chosen
+    if read_manifest(folder, check_files=False).producer.target != "fpga":
+        raise UsageError("C has no netlist", where="--netlist", hint="leave --netlist out")
+    return [*(chosen or ("verilator", "cocotb")), "netlist"]
+
+
+def _print(result: Verification) -> None:
+    """Print runs and figures, the first mismatches and the verdict."""
+    report = result.as_json()
+    show(view_of(result))
+    print()
+    for mismatch in report["mismatches"][:5]:
+        prose("differs: " + ", ".join(f"{k} {v}" for k, v in mismatch.items()))
+    prose("tools: " + ", ".join(f"{name} {version}" for name, version in report["tools"].items()))
+    for note in report.get("notes", []):
+        prose(f"note: {note}")
+    verdict = "all equal" if result.passed else "NOT EQUAL"
+    prose(
+        f"{verdict}: {report['equal']} of {report['inputs']} inputs give the reference's bits",
+        fg="green" if result.passed else "red",
+        bold=True,
+    )
+    if "cached" in report:
+        prose(f"(from the cache, ran {report['cached']}; --no-cache runs it again)")

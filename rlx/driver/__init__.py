@@ -1,0 +1,7 @@
+"""The steps from a network to an output folder, and from a folder to its verification.
+
+Start reading at ``driver``. ``exporters`` write networks in formats of other programs.
+
+Level 6. Public modules: ``description``, ``driver``, ``exporters``, ``projects``, ``reference``,
+``sweep``, ``verification.budget``, ``verification.junit``, ``verification.repeat``.
+"""

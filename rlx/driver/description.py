@@ -1,0 +1,243 @@
+"""The description of an emitted network that lies beside it: ``report/network.json``.
+
+It holds what a report shows and cannot know otherwise: the graph of the layers, their types and
+weights in numbers, the memory plan, and the target's predictions. Same network, same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from rlx.ir.graph import Source
+from rlx.ir.inspect import node_macs
+from rlx.ir.module import Region
+from rlx.ir.printer import format_attributes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rlx.ir import Array, Graph, Node, Value
+    from rlx.ir.module import GraphModule, MemoryPlan
+    from rlx.memory import ScratchPlace
+    from rlx.targets import Emission
+
+SCHEMA: Final = 1
+
+NETWORK: Final = "report/network.json"
+"""Path of the description in an output folder."""
+
+BINS: Final = 32
+"""Bars of a histogram of weights."""
+
+MAX_ROWS: Final = 1024
+"""Outputs of a dense layer up to which each has a hash of its own."""
+
+_ATTRIBUTE: Final = 160
+"""Longest text of an attribute, in characters."""
+
+
+def network_text(module: GraphModule, emission: Emission) -> str:
+    """Return the content of ``report/network.json``: one line for each layer, sorted keys.
+
+    Args:
+        module: What was emitted.
+        emission: What the target made of it. Without its ``nodes`` the layers are those of the
+            graph, and the predictions of each layer are left out.
+    """
+    values = describe(module, emission)
+    layers = ",\n".join(_line(layer) for layer in values.pop("layers"))
+    parts = [f'"layers": [\n{layers}\n]' if layers else '"layers": []']
+    parts += [f"{json.dumps(name)}: {_line(value)}" for name, value in sorted(values.items())]
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def describe(module: GraphModule, emission: Emission) -> dict[str, Any]:
+    """Return ``schema``, ``name``, ``inputs``, ``outputs``, ``layers``, ``memory``, ``totals``.
+
+    A layer has ``name``, ``source`` (its name in the model), ``op``, ``macs``, ``attributes``;
+    ``shape``, ``dtype`` and ``quant`` of its result (scale and zero point, or None); ``inputs``:
+    positions of layers, or -1 for the first input of the network, -2 for the second; ``weights``
+    (see :func:`weight_figures`); ``parameters``: elements of its constant operands; ``constants``:
+    hash of these, with types and shapes; ``rows``: hash of weights and bias of each output of a
+    dense layer, else None; and ``figures``: what the target predicts. ``totals`` are the numbers
+    and texts of its report.
+    """
+    rows = list(emission.report.get("layers", ()))
+    known = bool(emission.nodes) and len(emission.nodes) == len(rows)
+    graph = module.graph
+    nodes = list(emission.nodes) if known else list(graph.op_nodes)
+    figures = rows if known else [{} for _ in nodes]
+    inputs = list(emission.inputs or graph.inputs)
+    places = {id(node): place for place, node in enumerate(nodes)}
+    places |= {id(value.node): -1 - number for number, value in enumerate(inputs)}
+    return {
+        "schema": SCHEMA,
+        "name": graph.name,
+        "inputs": [{"name": v.name, **_type(v)} for v in graph.inputs],
+        "outputs": _outputs(graph),
+        "layers": [_layer(n, row, places) for n, row in zip(nodes, figures, strict=True)],
+        "memory": None if module.plan is None else _memory(module.plan, emission.scratch),
+        "totals": {
+            name: value
+            for name, value in emission.report.items()
+            if isinstance(value, int | float | str) or value is None
+        },
+    }
+
+
+def weight_figures(array: Array) -> dict[str, Any]:
+    """Return ``elements``, ``zeros``, ``low``, ``high``, and the histogram ``counts``.
+
+    A histogram has at most :data:`BINS` bars from ``low`` on, each ``step`` wide; of integers, each
+    holds the same number of them.
+    """
+    numbers = np.asarray(array).astype(np.float64).ravel()
+    low, high = float(numbers.min()), float(numbers.max())
+    if array.dtype.name.startswith(("int", "uint")):
+        step = float(math.ceil((high - low + 1) / BINS))
+        start, bins = low - 0.5, math.ceil((high - low + 1) / step)
+    else:
+        start, bins, step = low, BINS, (high - low) / BINS or 1.0
+    counts, _ = np.histogram(numbers, bins=bins, range=(start, start + bins * step))
+    return {
+        "elements": int(numbers.size),
+        "zeros": int((numbers == 0).sum()),
+        "low": _number(low),
+        "high": _number(high),
+        "step": _number(step),
+        "counts": [int(count) for count in counts],
+    }
+
+
+def _layer(node: Node, row: Mapping[str, Any], places: Mapping[int, int]) -> dict[str, Any]:
+    constants = [v.constant for v in node.operands if v.constant is not None]
+    constants = [array for array in constants if array.size]
+    largest = max(constants, key=lambda array: array.size, default=None)
+    attributes = format_attributes(node.op, full=False)
+    return {
+        "name": str(row.get("name") or node.name or f"{node.op.name.rpartition('.')[2]}"),
+        "source": node.name,
+        "op": node.op.name,
+        **_type(node.results[0]),
+        "macs": node_macs(node),
+        "inputs": _inputs(node, places),
+        "attributes": {name: _short(text) for name, text in attributes.items()},
+        "weights": None if largest is None or largest.size < 2 else weight_figures(largest),
+        "parameters": sum(array.size for array in constants),
+        "constants": _hash(constants),
+        "rows": _rows(node, constants),
+        "figures": {
+            name: value
+            for name, value in row.items()
+            if name not in ("name", "op", "macs", "result", "index") and _plain(value)
+        },
+    }
+
+
+def _hash(arrays: Sequence[Array]) -> str:
+    """Return the SHA-256 of arrays in row-major order, with their types and shapes."""
+    digest = hashlib.sha256()
+    for array in arrays:
+        little = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"))
+        digest.update(f"{array.dtype.name}{array.shape}".encode() + little.tobytes())
+    return digest.hexdigest()
+
+
+def _rows(node: Node, constants: Sequence[Array]) -> list[str] | None:
+    """Return the start of a hash for each output of a dense layer: its weights and its bias."""
+    if not node.op.name.endswith(".dense") or not constants or constants[0].ndim != 2:
+        return None
+    outputs = len(constants[0])
+    if outputs > MAX_ROWS:
+        return None
+    parts = [array for array in constants if array.shape[:1] == (outputs,)]
+    return [_hash([array[row] for array in parts])[:8] for row in range(outputs)]
+
+
+def _inputs(node: Node, places: Mapping[int, int]) -> list[int]:
+    """Return the layers whose results a node reads, also through nodes that are no layers."""
+    found: dict[int, None] = {}
+    waiting = [value.node for value in reversed(node.operands)]
+    seen: set[int] = set()
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if id(one) in places:
+            found[places[id(one)]] = None
+        else:
+            waiting += [value.node for value in reversed(one.operands)]
+    return list(found)
+
+
+def _outputs(graph: Graph) -> list[dict[str, Any]]:
+    pairs = zip(graph.outputs, graph.output_names, strict=True)
+    return [{"name": name or value.name, **_type(value)} for value, name in pairs]
+
+
+def _type(value: Value) -> dict[str, Any]:
+    quant = value.type.quant
+    one = None if quant is None or len(quant.scale) != 1 else quant
+    return {
+        "shape": [size if isinstance(size, int) else str(size) for size in value.type.shape],
+        "dtype": value.type.dtype.value,
+        "quant": None if one is None else [float(one.scale[0]), int(one.zero_point[0])],
+    }
+
+
+def _memory(plan: MemoryPlan, scratch: Sequence[ScratchPlace]) -> dict[str, Any]:
+    """Return ``bytes`` of the arena and ``boxes``: what lies where over which steps.
+
+    A box has ``layer`` (the step that writes it, -1 for an input), ``first`` and ``last`` step,
+    ``offset``, ``bytes`` and ``scratch``: whether it is the layer's own while it runs.
+    """
+    roots = [p for p in plan.placements if p.region is Region.ARENA and p.alias_of is None]
+    boxes = []
+    for root in roots:
+        group = [p for p in plan.placements if p is root or p.alias_of is root.value]
+        first, last = min(p.first for p in group), max(p.last for p in group)
+        boxes.append(
+            {
+                "layer": -1 if isinstance(root.value.node.op, Source) else root.first,
+                "first": max(first, 0),
+                "last": min(last, len(plan.schedule) - 1),
+                "offset": root.offset,
+                "bytes": root.nbytes,
+                "scratch": False,
+            }
+        )
+    boxes += [
+        {
+            "layer": place.step,
+            "first": place.step,
+            "last": place.step,
+            "offset": place.offset,
+            "bytes": place.nbytes,
+            "scratch": True,
+        }
+        for place in scratch
+    ]
+    ends = [box["offset"] + box["bytes"] for box in boxes]
+    return {"bytes": max([plan.arena_bytes, *ends]), "boxes": boxes}
+
+
+def _plain(value: object) -> bool:
+    return value is None or isinstance(value, bool | int | float | str)
+
+
+def _number(value: float) -> int | float:
+    return int(value) if value == int(value) else round(value, 6)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _ATTRIBUTE else f"{text[:_ATTRIBUTE]}..."
+
+
+def _line(value: object) -> str:
+    return json.dumps(value, sort_keys=True, allow_nan=False)

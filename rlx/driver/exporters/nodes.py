@@ -1,0 +1,106 @@
+"""Export of nodes one by one, whatever the format: operands, refusals, an error for all of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
+
+from rlx.support.errors import UnsupportedOpError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from rlx.ir import Array, Node, Op, RuleTable, Value
+
+_MAX_LISTED: Final = 20
+
+FULL: Final = (-128, 127)
+"""Bounds of a result that is not clamped."""
+
+
+class NodeExport:
+    """A node that is exported.
+
+    Attributes:
+        format: Name of the format in messages.
+        form: Form of integer networks in the format, in messages.
+        node: The node.
+    """
+
+    format: ClassVar[str]
+    form: ClassVar[str]
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+
+    @property
+    def op(self) -> Op:
+        """The op of the node."""
+        return self.node.op
+
+    @property
+    def result(self) -> Value:
+        """The result of the node."""
+        return self.node.result
+
+    def refused(self, reason: str, hint: str) -> UnsupportedOpError:
+        """Return the error that this node has no form in the format."""
+        return UnsupportedOpError(reason, where=f"{self.op.name} {self.node.label}", hint=hint)
+
+    def constant(self, value: Value) -> Array:
+        """Return the contents of an operand that must be constant.
+
+        Raises:
+            UnsupportedOpError: It is computed.
+        """
+        if value.constant is None:
+            raise self.refused(
+                f"{value.node.label} is computed, and {self.format} wants a constant",
+                "only weights that are constant can be exported",
+            )
+        return value.constant
+
+
+CallT = TypeVar("CallT", bound=NodeExport)
+
+
+def export_nodes(
+    calls: Iterable[CallT],
+    rules: RuleTable[Callable[[CallT], None]],
+    give_up: Callable[[CallT], None],
+) -> None:
+    """Export nodes in order, each by the rule of its op.
+
+    Args:
+        calls: The nodes.
+        rules: A function for each op of the format.
+        give_up: Called with a refused node, to make something up for its results: nodes that use
+            them are looked at as well, and nothing is written.
+
+    Raises:
+        UnsupportedOpError: Nodes were refused; all are listed.
+    """
+    errors: list[UnsupportedOpError] = []
+    for call in calls:
+        try:
+            if type(call.op) not in rules:
+                raise call.refused(
+                    f"has no form in {call.form}", "quantize the network first: rlx quantize"
+                )
+            rules[type(call.op)](call)
+        except UnsupportedOpError as error:
+            errors.append(error)
+            give_up(call)
+    if errors:
+        raise _refused_together(errors, call.format)
+
+
+def _refused_together(errors: Sequence[UnsupportedOpError], format_: str) -> UnsupportedOpError:
+    """Return the error that lists what a format cannot hold; a single one as it is."""
+    if len(errors) == 1:
+        return errors[0]
+    lines = [f"{len(errors)} ops have no form in {format_}"]
+    lines += [f"  {error.where}: {error.message}" for error in errors[:_MAX_LISTED]]
+    if len(errors) > _MAX_LISTED:
+        lines.append(f"  and {len(errors) - _MAX_LISTED} more")
+    hints = dict.fromkeys(error.hint for error in errors)
+    return UnsupportedOpError("\n".join(lines), hint="; ".join(hints))

@@ -1,0 +1,71 @@
+"""Integer networks as ``.onnx`` files in the form of QuantizeLinear and DequantizeLinear."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rlx.driver.exporters.nodes import export_nodes
+from rlx.driver.exporters.onnx import arith, layers, moves  # noqa: F401 - each registers its rules
+from rlx.driver.exporters.onnx.call import Call, Layout, State
+from rlx.driver.exporters.onnx.file import MAX_OPSET, MIN_OPSET, OnnxFile
+from rlx.driver.exporters.onnx.rules import RULES
+from rlx.support.errors import UsageError
+from rlx.support.text.names import printable
+
+if TYPE_CHECKING:
+    from rlx.ir import Graph, Value
+
+DEFAULT_OPSET: Final = 17
+"""Version of ai.onnx that runtimes and tools of the last years read."""
+
+
+def to_onnx(graph: Graph, opset: int = DEFAULT_OPSET) -> bytes:
+    """Return an integer network as an ``.onnx`` file.
+
+    Inputs, outputs, names, types and scales are kept; axes stay channels last at inputs and
+    outputs, and Transpose nodes turn them around convolutions. Weights of 4 and 2 bits are stored
+    in 4 bits from opset 21 on, before that in 8.
+
+    Args:
+        graph: ``q.*`` ops, with ``real.quantize`` and ``real.dequantize`` at the ends.
+        opset: Version of ai.onnx, ``MIN_OPSET`` to ``MAX_OPSET``.
+
+    Raises:
+        UsageError: The version is out of range.
+        UnsupportedOpError: Ops have no form; all are listed.
+        ToolMissingError: The package onnx is not installed.
+    """
+    if not MIN_OPSET <= opset <= MAX_OPSET:
+        raise UsageError(
+            f"opset {opset} is out of range",
+            where="--opset",
+            hint=f"give a version of ai.onnx from {MIN_OPSET} to {MAX_OPSET}",
+        )
+    state = State(OnnxFile(printable(graph.name) or "main", opset))
+    inputs = [(state.file.name(printable(v.name)), v.type) for v in graph.inputs]
+    for (name, _), value in zip(inputs, graph.inputs, strict=True):
+        state.quantized[value, Layout.LAST] = name
+    outputs = [
+        (state.file.name(printable(name)), value)
+        for name, value in zip(graph.output_names, graph.outputs, strict=True)
+    ]
+    for name, value in outputs:
+        if value not in graph.inputs and value.constant is None:
+            state.outputs.setdefault(value, name)
+    export_nodes((Call(state, node) for node in graph.op_nodes), RULES, _give_up)
+    for name, value in outputs:
+        _bind(state, name, value)
+    return state.file.build(inputs, [(name, value.type) for name, value in outputs])
+
+
+def _give_up(call: Call) -> None:
+    """Name tensors that no node makes, for the results of a refused node."""
+    for value in call.node.results:
+        call.state.quantized[value, Layout.LAST] = call.file.name("refused")
+
+
+def _bind(state: State, name: str, value: Value) -> None:
+    """Give an output its name if no node does: it is an input, or another output too."""
+    source = Call(state, value.node).quantized(value)
+    if source != name:
+        state.file.node("Identity", [source], name)

@@ -1,0 +1,207 @@
+"""Elementwise arithmetic, reductions and functions of one value."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from rlx.driver.exporters.tflite.functions import named_function
+from rlx.driver.exporters.tflite.rules import RULES
+from rlx.frontends.tflite.schema import TensorType
+from rlx.ir import DType
+from rlx.ops.q import (
+    QAdd,
+    QArgmax,
+    QClamp,
+    QConvert,
+    QMaximum,
+    QMean,
+    QMinimum,
+    QMul,
+    QPrelu,
+    QRequantize,
+    QSoftmax,
+    QSub,
+    QTable,
+)
+from rlx.ops.rescale import ScaleError, activation_bounds, rescale_of, softmax_scaling, sum_scaling
+
+if TYPE_CHECKING:
+    from rlx.driver.exporters.tflite.call import Call
+    from rlx.ir import Value
+    from rlx.ops.numerics.fixed_point import Rescale
+
+
+@RULES.rule(QAdd, QSub)
+def export_sum(call: Call) -> None:
+    """``ADD`` and ``SUB``."""
+    op = cast("QAdd", call.op)
+    x, y = call.node.operands
+    scaling = sum_scaling(
+        call.scale(x, op.x_zero_point),
+        call.scale(y, op.y_zero_point),
+        call.scale(call.result, op.zero_point),
+    )
+    call.require_rescale(op.x_rescale, scaling.x_rescale)
+    call.require_rescale(op.y_rescale, scaling.y_rescale)
+    call.require_rescale(op.rescale, scaling.rescale)
+    if op.left_shift != scaling.left_shift:
+        raise call.refused(
+            f"shifts its operands by {op.left_shift} bits, and TFLite by {scaling.left_shift}",
+            "export a network that rlx quantized or read",
+        )
+    name = "SUB" if isinstance(op, QSub) else "ADD"
+    operands = call.tensor(x), call.tensor(y)
+    call.finish_clamped(name, *operands, version=2, clamp=(op.low, op.high))
+
+
+@RULES.rule(QMul)
+def export_mul(call: Call) -> None:
+    """``MUL``."""
+    op = cast("QMul", call.op)
+    x, y = call.node.operands
+    product = call.scale(x, op.x_zero_point) * call.scale(y, op.y_zero_point)
+    call.require_rescale(op.rescale, rescale_of(product / call.scale(call.result, op.zero_point)))
+    operands = call.tensor(x), call.tensor(y)
+    call.finish_clamped("MUL", *operands, version=2, clamp=(op.low, op.high))
+
+
+@RULES.rule(QRequantize)
+def export_requantize(call: Call) -> None:
+    """``QUANTIZE`` from int8 to int8."""
+    op = cast("QRequantize", call.op)
+    x = call.tensor(_require_factor(call, op.rescale, op.x_zero_point, op.zero_point))
+    call.finish_plain("QUANTIZE", x, version=2, clamp=(op.low, op.high))
+
+
+@RULES.rule(QConvert)
+def export_convert(call: Call) -> None:
+    """``QUANTIZE`` between int8, uint8 and int16."""
+    op = cast("QConvert", call.op)
+    x = _require_factor(call, op.rescale, op.x_zero_point, op.zero_point)
+    call.finish("QUANTIZE", call.tensor(x), version=2)
+
+
+def _require_factor(call: Call, rescale: Rescale, x_zero_point: int, zero_point: int) -> Value:
+    """Return the only operand, after a check that its scale over the result's is the factor."""
+    x = call.node.operands[0]
+    factor = call.scale(x, x_zero_point) / call.scale(call.result, zero_point)
+    call.require_rescale(rescale, rescale_of(factor))
+    return x
+
+
+@RULES.rule(QClamp)
+def export_clamp(call: Call) -> None:
+    """``RELU`` or ``RELU6`` where the bounds are theirs, else ``MAXIMUM`` and ``MINIMUM``."""
+    op = cast("QClamp", call.op)
+    (x,) = call.node.operands
+    call.require_same_quant(x)
+    quant = call.params(x, x.type.quant.zero_point[0] if x.type.quant else 0)
+    for name, high in (("RELU", None), ("RELU6", 6.0)):
+        try:
+            bounds = activation_bounds(0.0, high, quant.scale[0], quant.zero_point[0], DType.I8)
+        except ScaleError:
+            continue
+        if bounds == (op.low, op.high):
+            call.finish(name, call.tensor(x), version=2)
+            return
+    if (op.low, op.high) == (-128, 127):
+        call.state.tensors[call.result] = call.tensor(x)
+        return
+    call.finish_bounds(call.tensor(x), (op.low, op.high))
+
+
+@RULES.rule(QMaximum, QMinimum)
+def export_extreme(call: Call) -> None:
+    """``MAXIMUM`` and ``MINIMUM``."""
+    call.require_same_quant(*call.node.operands)
+    name = "MAXIMUM" if isinstance(call.op, QMaximum) else "MINIMUM"
+    call.finish(name, *map(call.tensor, call.node.operands), version=2)
+
+
+@RULES.rule(QPrelu)
+def export_prelu(call: Call) -> None:
+    """``PRELU``."""
+    op = cast("QPrelu", call.op)
+    x, slopes = call.node.operands
+    x_scale = call.scale(x, op.x_zero_point)
+    scale = call.scale(call.result, op.zero_point)
+    call.require_rescale(op.rescale, rescale_of(x_scale / scale))
+    slope_scale = call.scale(slopes, op.y_zero_point)
+    call.require_rescale(op.slope_rescale, rescale_of(x_scale * slope_scale / scale))
+    call.constant(slopes)
+    operands = call.tensor(x), call.tensor(slopes)
+    call.finish_plain("PRELU", *operands, version=1, clamp=(op.low, op.high))
+
+
+@RULES.rule(QMean)
+def export_mean(call: Call) -> None:
+    """``MEAN``."""
+    op = cast("QMean", call.op)
+    (x,) = call.node.operands
+    shape = x.type.static_shape
+    factor = call.scale(x, op.x_zero_point) / call.scale(call.result, op.zero_point)
+    axes = sorted({a % len(shape) for a in op.axes})
+    count = math.prod(shape[a] for a in axes)
+    call.require_rescale(op.rescale, rescale_of(factor).divided(count))
+    operands = call.tensor(x), call.integers("axes", axes)
+    clamp = op.low, op.high
+    call.finish_plain("MEAN", *operands, version=2, clamp=clamp, keep_dims=op.keep_dims)
+
+
+@RULES.rule(QArgmax)
+def export_argmax(call: Call) -> None:
+    """``ARG_MAX`` to int32."""
+    op = cast("QArgmax", call.op)
+    (x,) = call.node.operands
+    axis = call.integers("axis", [op.axis % x.type.rank])
+    call.finish("ARG_MAX", call.tensor(x), axis, version=2, output_type=int(TensorType.INT32))
+
+
+@RULES.rule(QSoftmax)
+def export_softmax(call: Call) -> None:
+    """``SOFTMAX``, with the factor of exponents that the op's multiplier has."""
+    op = cast("QSoftmax", call.op)
+    (x,) = call.node.operands
+    quant = x.type.quant
+    scale = call.scale(x, quant.zero_point[0] if quant else 0)
+    factor = op.multiplier * 2.0 ** (op.left_shift - 31) / 2.0**26 / scale
+    wanted = op.multiplier, op.left_shift, op.diff_min
+    for beta in (1.0, float(np.float32(factor))):
+        try:
+            scaling = softmax_scaling(scale, beta)
+        except ScaleError:
+            continue
+        if (scaling.multiplier, scaling.left_shift, scaling.diff_min) == wanted:
+            call.finish("SOFTMAX", call.tensor(x), version=2, beta=beta)
+            return
+    raise call.refused(
+        f"its exponents have the factor {factor:.9g}, which float32 does not hold",
+        "export a network that rlx quantized or read",
+    )
+
+
+@RULES.rule(QTable)
+def export_table(call: Call) -> None:
+    """The operator whose table it is, such as ``LOGISTIC``; else a ``GATHER`` from 256 values."""
+    op = cast("QTable", call.op)
+    (x,) = call.node.operands
+    call.params(x, x.type.quant.zero_point[0] if x.type.quant else 0)
+    call.params(call.result, call.result.type.quant.zero_point[0] if call.result.type.quant else 0)
+    found = named_function(op.table, x.type.quant, call.result.type.quant)
+    if found is not None:
+        call.finish(found.name, call.tensor(x), version=found.version, **found.options)
+        return
+    shape = x.type.static_shape
+    integers, places = (
+        call.state.file.tensor(f"{call.name}/{what}", shape, TensorType.INT32)
+        for what in ("integers", "places")
+    )
+    call.add(integers, "CAST", call.tensor(x), version=1)
+    call.add(places, "ADD", integers, call.integers("offset", [128]), version=1)
+    table = call.state.file.constant(
+        f"{call.name}/table", np.array(op.table, np.int8), call.result.type.quant
+    )
+    call.finish("GATHER", table, places, version=2, axis=0)

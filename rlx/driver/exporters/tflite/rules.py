@@ -1,0 +1,22 @@
+"""Operators of ``.tflite`` that compute what a ``q.*`` op computes, one function for each op.
+
+A rule derives scales, bounds and tables as TensorFlow Lite Micro does, by the functions that the
+importer uses, and refuses an op whose integers are others: an exported file gives the same bits.
+
+Versions of operators are those that the schema gives to int8.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from rlx.ir import RuleTable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rlx.driver.exporters.tflite.call import Call
+
+Rule: TypeAlias = "Callable[[Call], None]"
+RULES: Final[RuleTable[Rule]] = RuleTable("export to .tflite")
+"""The rule of each op that can be exported."""

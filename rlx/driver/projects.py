@@ -1,0 +1,188 @@
+"""New projects around a network: what ``rlx new`` writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from rlx import frontends
+from rlx.support.errors import OutputError, UsageError
+from rlx.support.files.paths import example_root, template_root
+from rlx.support.text.names import mangle
+from rlx.support.text.suggest import did_you_mean
+from rlx.support.text.templates import environment
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+_NAME_LENGTH: Final = 32
+"""Longest name of a network that ``rlx emit --prefix`` takes."""
+
+_WORDS: Final = """
+app application firmware main board run all test help clean install package
+assert complex ctype errno fenv float limits locale math setjmp signal stdio stdlib string time
+"""
+_TAKEN: Final = frozenset(_WORDS.split())
+"""Names of other targets and headers in these projects."""
+
+_QEMU: Final = "firmware_qemu"
+"""The example whose board support a new firmware gets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of project.
+
+    Attributes:
+        summary: What it is, one line.
+        rendered: Path in the project to template, relative to ``templates/new``.
+        copied: Path in the project to file, relative to the examples.
+        commands: What to type next in the project.
+        one_port: It takes networks with one input and one output.
+    """
+
+    summary: str
+    rendered: Mapping[str, str]
+    copied: Mapping[str, str]
+    commands: tuple[str, ...]
+    one_port: bool = False
+
+
+KINDS: Final[Mapping[str, Kind]] = {
+    "firmware": Kind(
+        "bare-metal firmware for a Cortex-M4, run under QEMU",
+        {
+            "CMakeLists.txt": "firmware/CMakeLists.txt.j2",
+            "README.md": "firmware/README.md.j2",
+            "main.c": "common/main.c.j2",
+            ".gitignore": "common/gitignore.j2",
+        },
+        {
+            name: f"{_QEMU}/{name}"
+            for name in ("board.c", "board.h", "mps2_an386.ld", "arm-none-eabi.cmake")
+        },
+        (
+            "cmake -B build -DCMAKE_TOOLCHAIN_FILE=arm-none-eabi.cmake",
+            "cmake --build build --target run",
+        ),
+    ),
+    "cmake": Kind(
+        "CMake project: a program for this machine, a library for a Cortex-M",
+        {
+            "CMakeLists.txt": "cmake/CMakeLists.txt.j2",
+            "README.md": "cmake/README.md.j2",
+            "main.c": "common/main.c.j2",
+            "board.h": "common/board.h.j2",
+            ".gitignore": "common/gitignore.j2",
+        },
+        {"arm-none-eabi.cmake": f"{_QEMU}/arm-none-eabi.cmake"},
+        ("cmake -B build", "cmake --build build", "build/application"),
+    ),
+    "zephyr": Kind(
+        "Zephyr application",
+        {
+            "CMakeLists.txt": "zephyr/CMakeLists.txt.j2",
+            "README.md": "zephyr/README.md.j2",
+            "prj.conf": "zephyr/prj.conf.j2",
+            "src/main.c": "common/main.c.j2",
+            "src/board.h": "common/board.h.j2",
+            ".gitignore": "common/gitignore.j2",
+        },
+        {},
+        ("west build -b qemu_cortex_m3", "west build -t run"),
+    ),
+    "litex": Kind(
+        "SoC of LiteX with the network as a core, simulated under Verilator",
+        {
+            "README.md": "litex/README.md.j2",
+            "soc.py": "litex/soc.py.j2",
+            "tb.v": "litex/tb.v.j2",
+            "lint_off.vlt": "litex/lint_off.vlt.j2",
+            ".gitignore": "litex/gitignore.j2",
+        },
+        {},
+        ("less README.md",),
+        one_port=True,
+    ),
+}
+
+
+def kind(name: str) -> Kind:
+    """Return the kind of project of that name.
+
+    Raises:
+        UsageError: There is none.
+    """
+    if name not in KINDS:
+        hint = did_you_mean(name, KINDS, what="kinds")
+        raise UsageError(f"no kind of project is called {name!r}", hint=hint)
+    return KINDS[name]
+
+
+def create(name: str, folder: Path, model: Path | None = None) -> list[str]:
+    """Write a project that builds.
+
+    Args:
+        name: Kind of project, a key of :data:`KINDS`.
+        folder: Where; it must not exist, or be empty.
+        model: Model file to copy into it; the digits network that ships with rlx by default.
+
+    Returns:
+        The files, relative to the folder.
+
+    Raises:
+        UsageError: There is no such kind of project.
+        FrontendError: The model is not readable.
+        OutputError: The folder has files already, or cannot be written.
+    """
+    files = project_files(kind(name), model)
+    try:
+        if folder.exists() and any(folder.iterdir()):
+            raise OutputError(
+                "the folder is not empty", where=str(folder), hint="name a new folder"
+            )
+        for path, content in files.items():
+            place = folder / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            with place.open("xb") as file:
+                file.write(content)
+    except OSError as e:
+        raise OutputError(
+            f"cannot be written: {(e.strerror or str(e)).lower()}",
+            where=str(folder),
+            hint="name another folder",
+        ) from e
+    return list(files)
+
+
+def project_files(chosen: Kind, model: Path | None) -> dict[str, bytes]:
+    """Return the files of a project by path; see :func:`create`."""
+    source = example_root() / "digits" / "digits.rlx" if model is None else model
+    graph = frontends.load(source).graph  # what cannot be read is refused now, not by a build
+    if chosen.one_port and (len(graph.inputs), len(graph.outputs)) != (1, 1):
+        raise UsageError(
+            f"the network has {len(graph.inputs)} inputs and {len(graph.outputs)} outputs, but the"
+            " project connects one of each",
+            where=str(source),
+            hint="emit it with 'rlx emit --target fpga', and connect its streams by hand",
+        )
+    name = _network_name(source.stem)
+    file = f"{name}{source.suffix.lower()}"
+    parameters = {
+        "name": name, "macro": name.upper(), "model": file, "picture": model is None,
+        "class_name": "".join(part.capitalize() for part in name.split("_")),
+    }  # fmt: skip
+    texts = environment(template_root() / "new")
+    files = {file: source.read_bytes()}
+    for path, template in chosen.rendered.items():
+        files[path] = texts.get_template(template).render(parameters).encode()
+    for path, origin in chosen.copied.items():
+        files[path] = (example_root() / origin).read_bytes()
+    return dict(sorted(files.items()))
+
+
+def _network_name(stem: str) -> str:
+    """Return the first part of a network's C names, made from the name of its file."""
+    name = mangle(stem)[:_NAME_LENGTH].rstrip("_")
+    return mangle(f"{name} net") if name.lower() in _TAKEN else name

@@ -1,0 +1,223 @@
+"""What the reference computes for given or random inputs: the golden vectors of a folder."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rlx.ir.evaluate import evaluate
+from rlx.ir.inspect import printable
+from rlx.ir.types import DType
+from rlx.ops.real.cast import integer_range
+from rlx.passes.boundaries import only_quantizer
+from rlx.passes.transforms.bind import check_bound
+from rlx.samples.layout import channels_last, fits_as_in_file, order_hint
+from rlx.support.errors import QuantizationError, UsageError
+from rlx.support.files.golden import Golden
+from rlx.targets import quantize_hint
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rlx.ir import Array, Graph, Value
+
+RANDOM_FRAMES = 16
+RANDOM_ELEMENTS = 1 << 25
+"""Elements of all tensors that the reference may compute for random frames."""
+
+_BLOCK = 1 << 18
+"""Random values generated at a time, 64 bits each. The block size does not change the values.."""
+
+_PARTS = 4
+"""Of a step between two quantized values, for random real numbers: some lie halfway."""
+
+
+def reference_outputs(graph: Graph, inputs: tuple[Array, ...]) -> Golden:
+    """Return ``inputs`` (each [frames, *shape]) with what the reference computes for them."""
+    frames = [
+        evaluate(graph, {v.name: a[i] for v, a in zip(graph.inputs, inputs, strict=True)})
+        for i in range(len(inputs[0]))
+    ]
+    outputs = tuple(np.stack([f[k] for f in frames]) for k in range(len(graph.outputs)))
+    return Golden(inputs, outputs)
+
+
+def random_frames(graph: Graph) -> int:
+    """Return how many random frames suit a graph: fewer where the reference takes long for each."""
+    elements = sum(t.size for node in graph.op_nodes for t in node.types)
+    return max(1, min(RANDOM_FRAMES, RANDOM_ELEMENTS // max(elements, 1)))
+
+
+def random_inputs(graph: Graph, frames: int | None = None, seed: int = 0) -> tuple[Array, ...]:
+    """Return uniformly random values for each input, [frames, *shape]; the same every time.
+
+    An input of real numbers that is quantized at once gets numbers of that range, a little beyond
+    its ends and halfway between quantized values too.
+
+    Args:
+        graph: Whose inputs.
+        frames: How many; None for ``random_frames``.
+        seed: Another seed gives other values.
+
+    Raises:
+        UsageError: A dimension is a symbol, or a parameter has no value.
+        QuantizationError: An input is neither an integer nor quantized at once.
+    """
+    check_bound(graph)
+    count = random_frames(graph) if frames is None else frames
+    random = np.random.default_rng(seed)
+    return tuple(_random(random, graph, v, count) for v in graph.inputs)
+
+
+def _random(random: np.random.Generator, graph: Graph, value: Value, frames: int) -> Array:
+    type_ = value.type
+    shape = (frames, *type_.static_shape)
+    if type_.dtype.is_integer:
+        return _drawn(random, *integer_range(type_.dtype), shape, type_.dtype)
+    quantizer = only_quantizer(graph, value)
+    if quantizer is None or len(quantizer.quant.scale) != 1:
+        raise QuantizationError(
+            f"{type_} is not quantized",
+            where=f"input {printable(value.name)!r}",
+            hint=quantize_hint(graph),
+        )
+    low, high = integer_range(quantizer.dtype)
+    zero_point, scale = quantizer.quant.zero_point[0], quantizer.quant.scale[0]
+    beyond = max((high - low) // 32, 1)
+    low, high = (_PARTS * (end - zero_point) for end in (low - beyond, high + beyond))
+    parts = _drawn(random, low, high, shape, DType.F64).astype(np.float64)
+    return np.asarray(parts / _PARTS * scale, type_.dtype.numpy)
+
+
+def _drawn(
+    random: np.random.Generator, low: int, high: int, shape: tuple[int, ...], dtype: DType
+) -> Array:
+    """Return uniformly random whole numbers in [low, high]."""
+    drawn = np.uint64 if dtype is DType.U64 else np.int64
+    values = np.empty(math.prod(shape), dtype.numpy)
+    for start in range(0, values.size, _BLOCK):
+        part = values[start : start + _BLOCK]
+        part[:] = random.integers(low, high, part.size, drawn, endpoint=True)
+    return values.reshape(shape)
+
+
+def given_inputs(graph: Graph, vectors: Mapping[str, Array], count: int | None) -> Golden:
+    """Return frames that the user brought, with the reference's outputs.
+
+    Args:
+        graph: The model.
+        vectors: Arrays by name: each input's own name, or ``x`` where there is one input; and
+            optionally ``y``, the outputs that the user expects of a graph with one output.
+        count: Frames to use, None for all.
+
+    Raises:
+        UsageError: A name is missing, a shape does not fit, or the reference differs from ``y``.
+    """
+    golden = reference_outputs(graph, input_frames(graph, vectors, count))
+    check_expected(graph, vectors, golden)
+    return golden
+
+
+def input_frames(
+    graph: Graph, vectors: Mapping[str, Array], count: int | None
+) -> tuple[Array, ...]:
+    """Return the frames for each input that the user brought, [frames, *shape].
+
+    Arguments and errors as :func:`given_inputs`; outputs are not looked at.
+    """
+    check_bound(graph)
+    inputs = tuple(
+        _frames_of(v, vectors, alone=len(graph.inputs) == 1)[:count] for v in graph.inputs
+    )
+    counts = sorted({len(array) for array in inputs})
+    if len(counts) > 1:
+        raise UsageError(
+            f"the vectors hold {' and '.join(map(str, counts))} frames for different inputs",
+            hint="give the same number of frames for each input",
+        )
+    return inputs
+
+
+def check_expected(graph: Graph, vectors: Mapping[str, Array], golden: Golden) -> None:
+    """Check the outputs ``y`` that the user expects of a graph with one output, if given.
+
+    Raises:
+        UsageError: The reference gives others.
+    """
+    if "y" in vectors and len(graph.outputs) == 1:
+        _compare(vectors["y"], golden)
+
+
+def fits(graph: Graph, vectors: Mapping[str, Array]) -> bool:
+    """Whether there is an array for each input of ``graph``, and all are of the right type."""
+    alone = len(graph.inputs) == 1
+    arrays = [(v, _array_of(v.name, vectors, alone=alone)) for v in graph.inputs]
+    if "y" in vectors and len(graph.outputs) == 1:
+        arrays.append((graph.outputs[0], vectors["y"]))
+    return all(a is not None and a.dtype == v.type.dtype.numpy for v, a in arrays)
+
+
+def _array_of(name: str, vectors: Mapping[str, Array], *, alone: bool) -> Array | None:
+    return vectors.get(name, vectors.get("x") if alone else None)
+
+
+def _compare(expected: Array, golden: Golden) -> None:
+    """Refuse vectors whose outputs ``y`` are not what the reference gives."""
+    wanted = golden.outputs[0]
+    size = wanted[0].size
+    frames = expected.reshape(-1, size) if expected.size % size == 0 else np.empty((0, size))
+    if expected.size % size or len(frames) < golden.frames:
+        raise UsageError(
+            f"they are {expected.dtype}{list(expected.shape)}, but {golden.frames} frames need"
+            f" {list(wanted.shape)}",
+            where="expected outputs y",
+            hint="give y as [frames, elements of an output], or leave it out",
+        )
+    wrong = np.flatnonzero(
+        (frames[: golden.frames] != wanted.reshape(golden.frames, size)).any(axis=1)
+    )
+    if wrong.size:
+        raise UsageError(
+            f"the reference differs from them in {wrong.size} of {golden.frames} frames, first in"
+            f" frame {wrong[0]}",
+            where="expected outputs y",
+            hint="check that the vectors belong to this model and its rounding",
+        )
+
+
+def _is_framed(given: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    """Return whether an array holds frames of a shape: flat, or with other axes of one element."""
+    flat = len(given) <= 1 or given[1:] == (math.prod(shape),)
+    wanted = {tuple(d for d in s if d != 1) for s in (shape, shape[1:])}
+    rests = {tuple(d for d in s if d != 1) for s in (given, given[1:], given[2:])}
+    return flat or not wanted.isdisjoint(rests)
+
+
+def _frames_of(value: Value, vectors: Mapping[str, Array], *, alone: bool) -> Array:
+    """Return the frames for one input as [frames, *shape]."""
+    name, type_ = value.name, value.type
+    array = _array_of(name, vectors, alone=alone)
+    if array is None:
+        raise UsageError(
+            "the vectors hold nothing for it",
+            where=f"input {name!r}",
+            hint=f"name an array {name!r}" + (" or 'x'" if alone and name != "x" else ""),
+        )
+    shape = type_.static_shape
+    if fits_as_in_file(value, array.shape):
+        array = channels_last(array, shape)
+    fits = array.size % type_.size == 0 and _is_framed(array.shape, shape)
+    if not fits or array.dtype != type_.dtype.numpy:
+        raise UsageError(
+            f"its vectors must be {type_} for each frame, not {array.dtype}{list(array.shape)}",
+            where=f"input {name!r}",
+            hint=order_hint(array.shape, shape)
+            or f"give {type_.dtype.numpy} values as [frames, {', '.join(map(str, shape))}]",
+        )
+    if not array.size:
+        raise UsageError(
+            "its vectors hold no frames", where=f"input {name!r}", hint="give at least one frame"
+        )
+    return array.reshape(-1, *shape)

@@ -1,0 +1,175 @@
+"""One model on every device or processor of a target: an estimate for each, the best first."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from rlx.driver import driver
+from rlx.support.errors import DoesNotFitError, RlxError, UsageError
+from rlx.targets.estimation import Estimates
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Mapping, Sequence
+
+    from rlx.ir.module import GraphModule
+    from rlx.passes import Policies
+    from rlx.targets import Sweep, Target
+
+    Lower = Callable[[Any], GraphModule]
+    Row = dict[str, Any]
+
+
+def estimate_values(
+    module: GraphModule,
+    target: Target,
+    values: str,
+    options: Any,  # noqa: ANN401 - the target's own class
+    *,
+    given: frozenset[str] = frozenset(),
+    policies: Policies | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Estimates:
+    """Return an estimate for each of some values of the option that the target is compared over.
+
+    Args:
+        module: The model.
+        target: A target with a :class:`rlx.targets.Sweep`.
+        values: Values with commas between, or the name of a group of them, such as ``all``.
+        options: Instance of ``target.options`` with all other options.
+        given: Names of the options that the user chose; others may be varied until it fits.
+        policies: As for :func:`rlx.driver.driver.lower`.
+        progress: Called with a description of each step.
+
+    Raises:
+        UsageError: The target cannot be compared, or there is no such value.
+        UnsupportedOpError: No value makes the model possible.
+    """
+    sweep = target.sweep
+    if sweep is None:
+        raise UsageError(
+            f"target {target.name!r} has nothing to be compared over",
+            hint=f"estimate it alone: rlx estimate MODEL --target {target.name}",
+        )
+    names = _names(sweep, values)
+    lower = _lowering(module, target, sweep, policies)
+    rows: list[Row] = []
+    errors: list[RlxError] = []
+    for place, name in enumerate(names, 1):
+        if progress is not None:
+            progress(f"{sweep.option} {place} of {len(names)}: {name}")
+        row, refusals = _row(sweep, name, options, given, lower)
+        rows.append(row)
+        errors += refusals
+    if all(row["fits"] is None for row in rows):
+        raise _joined(errors)
+    ranked = sorted(rows, key=lambda row: _rank(sweep, row))
+    return Estimates(target.name, sweep.option, dict(sweep.columns), tuple(ranked))
+
+
+def _names(sweep: Sweep, values: str) -> list[str]:
+    """Return the values that a text stands for, each once."""
+    words = [word.strip() for word in values.split(",") if word.strip()]
+    found = [name for word in words for name in sweep.groups.get(word, (word,))]
+    if not found:
+        groups = ", ".join(sweep.groups)
+        raise UsageError(
+            f"no {sweep.option} is given",
+            hint=f"give names with commas between, or one of {groups}",
+        )
+    return list(dict.fromkeys(found))
+
+
+def _lowering(
+    module: GraphModule, target: Target, sweep: Sweep, policies: Policies | None
+) -> Lower:
+    """Return a function that lowers the model once for all options that lower it alike."""
+    done: dict[Hashable, GraphModule | RlxError] = {}
+
+    def lower(options: Any) -> GraphModule:  # noqa: ANN401 - the target's own class
+        key = sweep.lowered_by(options)
+        if key not in done:
+            try:
+                done[key] = driver.lower(module, target, options=options, policies=policies).module
+            except RlxError as error:
+                done[key] = error
+        found = done[key]
+        if isinstance(found, RlxError):
+            raise found
+        return found
+
+    return lower
+
+
+def _row(
+    sweep: Sweep,
+    name: str,
+    options: Any,  # noqa: ANN401 - the target's own class
+    given: frozenset[str],
+    lower: Lower,
+) -> tuple[Row, list[RlxError]]:
+    """Return the row of the first way that fits, else what stands against the first one.
+
+    ``fits`` is None where there is no estimate for another reason than space, and the errors of
+    all ways are returned too.
+    """
+    best: Row = {}
+    failed: list[RlxError] = []
+    try:
+        attempts = sweep.attempts(_chosen(sweep, options, name), given)
+    except UsageError:
+        raise
+    except RlxError as error:
+        return _refused(sweep, name, error), [error]
+    for attempt in attempts:
+        try:
+            report = sweep.estimate(lower(attempt), attempt)
+        except RlxError as error:
+            # The first one is of the options as they are.
+            best = best or _refused(sweep, name, error)
+            failed.append(error)
+            continue
+        fits = bool(report.get("fits", True))
+        figures = sweep.row(report, attempt)
+        reason = sweep.doubt(figures) if fits else str(report["short"])
+        row = {sweep.option: name, "fits": fits, "reason": reason, **figures}
+        if fits:
+            return row, []
+        best = row
+    return best, failed
+
+
+def _chosen(sweep: Sweep, options: Any, name: str) -> Any:  # noqa: ANN401 - the target's own class
+    """Return the options with one value of the option that is compared over."""
+    if sweep.chosen is not None:
+        return sweep.chosen(options, name)
+    return replace(options, **{sweep.option: name})
+
+
+def _refused(sweep: Sweep, name: str, error: RlxError) -> Row:
+    """Return a row without figures."""
+    first, *others = [line.strip() for line in error.message.splitlines()]
+    fits = False if isinstance(error, DoesNotFitError) else None
+    return {sweep.option: name, "fits": fits, "reason": f"{first} {'; '.join(others)}".rstrip()}
+
+
+def _joined(errors: Sequence[RlxError]) -> RlxError:
+    """Return an error with each distinct refusal and what to do about it."""
+    first, texts = errors[0], dict.fromkeys(map(_reason, errors))
+    if len(texts) == 1:
+        return first
+    hints = dict.fromkeys(e.hint for e in errors if e.hint)
+    message = f"refused for {len(texts)} reasons:\n  " + "\n  ".join(texts)
+    return type(first)(message, hint="; or ".join(hints))
+
+
+def _reason(error: RlxError) -> str:
+    """Return what an error is about, without its hint."""
+    return f"{error.where}: {error.message}" if error.where else error.message
+
+
+def _rank(sweep: Sweep, row: Mapping[str, Any]) -> tuple[int, float]:
+    """Return what rows are sorted by: what fits first, the best of that first."""
+    if sweep.by not in row:
+        return 2, 0.0
+    return 0 if row["fits"] else 1, -row[sweep.by] if sweep.most else row[sweep.by]

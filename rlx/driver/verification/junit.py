@@ -1,0 +1,149 @@
+"""Results of a verification as JUnit XML, which CI systems show as tests."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+from xml.etree import ElementTree as ET
+
+from rlx.driver.verification.budget import value_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from rlx.driver.verification.budget import Row
+    from rlx.support.errors import RlxError
+
+_FORBIDDEN: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_SHOWN: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """A test case.
+
+    Attributes:
+        kind: Group in the suite, such as ``budget``.
+        name: Name of the case.
+        failure: One line, or None if it passed.
+        detail: More about a failure, or what was measured.
+    """
+
+    kind: str
+    name: str
+    failure: str | None
+    detail: str
+
+
+def results_xml(
+    suite: str, report: Mapping[str, Any], rows: Sequence[Row] = (), *, seconds: float
+) -> bytes:
+    """Return a test suite with a case for each simulation and for each limit of a budget.
+
+    Args:
+        suite: Name of the suite, such as ``kws.cortexm``.
+        report: ``as_json()`` of a verification.
+        rows: Limits beside what is taken.
+        seconds: Wall-clock time of all.
+    """
+    cases = [*_simulations(report), *map(_limit, rows)]
+    root, tests = _suite(suite, seconds, cases)
+    about = ET.SubElement(tests, "properties")
+    for name, version in sorted(report["tools"].items()):
+        ET.SubElement(about, "property", name=f"tool {_text(name)}", value=_text(str(version)))
+    if "cached" in report:
+        ET.SubElement(about, "property", name="cached", value=_text(report["cached"]))
+    for case in cases:
+        _add(tests, suite, case)
+    return _bytes(root)
+
+
+def error_xml(suite: str, error: RlxError, *, seconds: float) -> bytes:
+    """Return a test suite whose only case could not be run.
+
+    Args:
+        suite: Name of the suite.
+        error: Why it could not be run.
+        seconds: Wall-clock time until then.
+    """
+    case = _Case("simulation", "verify", None, "")
+    root, tests = _suite(suite, seconds, [case], errors=1)
+    element = _add(tests, suite, case)
+    cause = ET.SubElement(element, "error", message=_text(error.message), type=error.code)
+    cause.text = _text(str(error))
+    return _bytes(root)
+
+
+def _simulations(report: Mapping[str, Any]) -> Iterator[_Case]:
+    """Yield a case for each run, and one for what the runs do not say."""
+    counted = 0
+    for run in report.get("runs", ()):
+        name = str(run.get("simulator") or run.get("simulation"))
+        frames = run.get("inputs") or report["inputs"]
+        equal = run["equal"]
+        figures = ", ".join(f"{k} {v}" for k, v in run.items() if v is not None)
+        wrong = [one for one in report["mismatches"] if one.get("simulator") == name]
+        counted += len(wrong)
+        if equal == frames and not wrong:
+            yield _Case("simulation", name, None, figures)
+        else:
+            failure = f"{equal} of {frames} inputs give the reference's bits"
+            yield _Case("simulation", name, failure, _differences(wrong) or figures)
+    if len(report["mismatches"]) > counted or not report.get("runs"):
+        passed = not report["mismatches"] and report["equal"] == report["inputs"] > 0
+        failure = f"{report['equal']} of {report['inputs']} inputs give the reference's bits"
+        detail = _differences(report["mismatches"])
+        yield _Case("simulation", "all", None if passed else failure, detail)
+
+
+def _differences(mismatches: Iterable[Mapping[str, Any]]) -> str:
+    lines = ["differs: " + ", ".join(f"{k} {v}" for k, v in one.items()) for one in mismatches]
+    return "\n".join(lines[:_SHOWN])
+
+
+def _limit(row: Row) -> _Case:
+    value = "unknown" if row.value is None else value_text(row.quantity, row.value)
+    detail = f"{row.name}: {value}, limit {value_text(row.quantity, row.limit)}; {row.source}"
+    return _Case("budget", row.name, None if row.kept else detail, detail)
+
+
+def _suite(
+    name: str, seconds: float, cases: Sequence[_Case], *, errors: int = 0
+) -> tuple[ET.Element, ET.Element]:
+    """Return the root and its only suite, without the cases."""
+    failures = sum(case.failure is not None for case in cases)
+    counts = {
+        "tests": str(len(cases)),
+        "failures": str(failures),
+        "errors": str(errors),
+        "time": f"{seconds:.3f}",
+    }
+    root = ET.Element("testsuites", {"name": "rlx verify", **counts})
+    attributes = {"name": _text(name), **counts, "skipped": "0"}
+    return root, ET.SubElement(root, "testsuite", attributes)
+
+
+def _add(tests: ET.Element, suite: str, case: _Case) -> ET.Element:
+    element = ET.SubElement(
+        tests, "testcase", classname=_text(f"{suite}.{case.kind}"), name=_text(case.name)
+    )
+    if case.failure is not None:
+        failure = ET.SubElement(
+            element, "failure", message=_text(case.failure), type=f"{case.kind} failed"
+        )
+        failure.text = _text(case.detail)
+    elif case.detail:
+        ET.SubElement(element, "system-out").text = _text(case.detail)
+    return element
+
+
+def _text(text: str) -> str:
+    """Return text without characters that XML cannot hold."""
+    return _FORBIDDEN.sub("\ufffd", text)
+
+
+def _bytes(root: ET.Element) -> bytes:
+    ET.indent(root)
+    text: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
+    return text + b"\n"

@@ -1,0 +1,157 @@
+"""Import ONNX models: float and quantized networks become graphs of ``nn`` and ``real`` ops."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rlx.frontends.onnx.check import check
+from rlx.frontends.onnx.external import reader
+from rlx.frontends.onnx.file import Model, parse
+from rlx.frontends.onnx.inputs import add_inputs, cut, distinct, open_inputs
+from rlx.frontends.onnx.meaning import with_input_meanings
+from rlx.frontends.onnx.nodes import Refusals, import_nodes
+from rlx.frontends.onnx.ops import IMPORTERS, Real, Scope
+from rlx.frontends.onnx.ops.call import OPEN_SHAPE
+from rlx.frontends.onnx.options import OnnxOptions
+from rlx.frontends.open_shapes import shape_hint
+from rlx.frontends.reading import read_bytes
+from rlx.frontends.refusal import MalformedError, RefusedError, UnsupportedError
+from rlx.frontends.work import check_work
+from rlx.ir import Graph, TensorType
+from rlx.ir.module import GraphModule, Stage
+from rlx.passes.channels_last import ChannelsLast
+from rlx.passes.channels_last_ports import ChannelsLastPorts
+from rlx.passes.dead_code import DeadCode
+from rlx.support.errors import UnsupportedOpError
+from rlx.support.limits import DEFAULT_LIMITS, Limits
+from rlx.support.text.names import printable, shorten
+
+if TYPE_CHECKING:
+    from rlx.frontends.onnx.infos import Info
+    from rlx.frontends.open_shapes import Sizes
+    from rlx.ir import Value
+
+# So many nodes are listed in one message.
+_LISTED = 40
+_PLACES = 4
+
+
+def load(
+    source: str | Path | bytes,
+    *,
+    name: str = "model.onnx",
+    options: OnnxOptions | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    sizes: Sizes | None = None,
+) -> GraphModule:
+    """Import a model.
+
+    Inputs and outputs keep the model's names, order, shapes and types; with the option
+    ``channels_last`` images are channels last there too. Inside they always are.
+
+    Args:
+        source: A file, or the bytes of one.
+        name: What messages and provenance call the file if bytes are given.
+        options: How to read it.
+        limits: How large a model to accept.
+        sizes: Fixes the dimensions that the file leaves open; None to keep them as symbols.
+
+    Raises:
+        UsageError: The file cannot be read, an option does not fit it, or nothing says how large a
+            dimension is.
+        FrontendError: It is malformed or over a limit.
+        UnsupportedOpError: It holds what rlx does not import; all of it is listed.
+        ToolMissingError: The package ``onnx`` is not installed.
+    """
+    options = options or OnnxOptions()
+    path = None if isinstance(source, bytes) else Path(source)
+    data = source if isinstance(source, bytes) else read_bytes(Path(source), limits)
+    shown = shorten(printable(name if path is None else path.name))
+    try:
+        external = reader(path, limits, allowed=options.allow_external)
+        model = parse(data, shown, external, limits)
+        check(model, limits)
+        model = cut(model, options)
+        graph = _build(model, options, limits, sizes)
+    except RefusedError as error:
+        raise error.public(shown) from None
+    return GraphModule(graph, Stage.HIR)
+
+
+def _build(model: Model, options: OnnxOptions, limits: Limits, sizes: Sizes | None) -> Graph:
+    """Make the graph of a checked model."""
+    graph = Graph(printable(model.source).removesuffix(".onnx") or "model")
+    scope = Scope(model, graph, model.versions, limits=limits)
+    add_inputs(scope, options, sizes)
+    refusals = Refusals()
+    import_nodes(scope, model.nodes, refusals)
+    if refusals.found:
+        raise _unsupported(model, refusals)
+    outputs = [_output(scope, place) for place in range(len(model.outputs))]
+    check_work(graph, limits)
+    graph.output(*outputs, names=distinct(printable(o.name) for o in model.outputs))
+    graph = with_input_meanings(DeadCode().apply(graph))
+    graph = DeadCode().apply(ChannelsLast().apply(graph))
+    return ChannelsLastPorts().apply(graph) if options.channels_last else graph
+
+
+def _output(scope: Scope, place: int) -> Value:
+    """Return a graph output, whose type must be what the file says."""
+    info = scope.model.outputs[place]
+    found = scope.values.get(info.name)
+    if found is None:
+        found = scope.model.tensors[info.name].array
+    if not isinstance(found, Real):
+        if found.dtype == object:
+            raise UnsupportedError(
+                f"graph output {place} '{shorten(printable(info.name))}' is made of dimensions "
+                "that have no size",
+                hint=_hint_of(scope.model, OPEN_SHAPE),
+            ).inside("graph")
+        found = Real(scope, scope.constant(found, name=printable(info.name)), None)
+    _check_output(info, found.type, place)
+    return found.value
+
+
+def _check_output(info: Info, type_: TensorType, place: int) -> None:
+    """Refuse an output that is not what the file says."""
+    fits = info.dtype in (None, type_.dtype)
+    if info.shape is not None:
+        fits = fits and len(info.shape) == type_.rank
+        fits = fits and all(
+            d == n
+            for d, n in zip(info.shape, type_.shape, strict=False)
+            if isinstance(d, int) and isinstance(n, int)
+        )
+    if not fits:
+        raise MalformedError(
+            f"graph output {place} '{shorten(printable(info.name))}' is {info.described}, but "
+            f"{type_.with_quant(None)} is computed"
+        ).inside("graph")
+
+
+def _hint_of(model: Model, hint: str | None) -> str:
+    """Return a hint with the names of the model's own inputs, where it is about their shapes."""
+    opened = [i for i in open_inputs(model) if any(isinstance(d, str) for d in i.dims)]
+    return shape_hint(opened) if hint == OPEN_SHAPE and opened else hint or ""
+
+
+def _unsupported(model: Model, refusals: Refusals) -> UnsupportedOpError:
+    """Return the one error that lists everything that is not supported."""
+    found = refusals.found
+    lines = [f"{len(found)} of {len(model.nodes)} nodes cannot be imported"]
+    for label, _, error in found[:_LISTED]:
+        lines += [f"  {label}", f"    why  {error.message}"]
+        if len(found) > 1 and error.hint:
+            lines.append(f"    try  {_hint_of(model, error.hint)}")
+    if len(found) > _LISTED:
+        lines.append(f"  and {len(found) - _LISTED} more")
+    hint = "change these nodes in the model as the lines 'try' say, and export it again"
+    if len(found) == 1:
+        hint = _hint_of(model, found[0][2].hint)
+    if any(operator not in {t for _, t in IMPORTERS} for _, operator, _ in found):
+        hint = f"{hint}; the operators that rlx imports are listed in the documentation"
+    shown = ", ".join(label for label, _, _ in found[:_PLACES])
+    place = f"{shown} and others" if len(found) > _PLACES else shown
+    return UnsupportedOpError("\n".join(lines), where=f"{model.source}: {place}", hint=hint)

@@ -1,0 +1,315 @@
+"""One ONNX node on its way into a graph: what an importer sees and does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rlx.frontends.onnx.file import Tensor
+from rlx.frontends.onnx.ops.attributes import default_of
+from rlx.frontends.onnx.ops.scope import Real, Scope
+from rlx.frontends.refusal import MalformedError, UnsupportedError
+from rlx.ir import Dim, DType, Origin, QuantParams, TensorType
+from rlx.support.text.names import printable, shorten
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from rlx.frontends.onnx.file import Attribute, Node
+    from rlx.ir import Array, Shape
+
+OPEN_SHAPE = "give the shape of the graph's inputs, as --input-shape NAME=1x3x224x224"
+"""What to do about dimensions without a size."""
+
+# For training and storage only, or how the standard's own definition rounds between steps.
+_WITHOUT_EFFECT = frozenset(
+    ("momentum", "seed", "spatial", "storage_order", "stash_type", "consumed_inputs")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One node, the values around it and the graph it goes into.
+
+    Attributes:
+        scope: The graph.
+        node: The node.
+        schema: What the package ``onnx`` says about the operator in this version; None for
+            operators that it does not know.
+        read: Names of the attributes that were asked for.
+    """
+
+    scope: Scope
+    node: Node
+    schema: Any = None
+    read: set[str] = field(default_factory=set)
+
+    @property
+    def version(self) -> int:
+        """The version of the standard in which the operator got the meaning that is used."""
+        return int(self.schema.since_version) if self.schema else 0
+
+    @property
+    def origin(self) -> Origin:
+        """Where the node's ops come from."""
+        return Origin(self.scope.model.source, self.label)
+
+    @property
+    def label(self) -> str:
+        """How messages call the node."""
+        place = f"{self.scope.place}, " if self.scope.place else ""
+        return f"{place}{self.node.label}"
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether an operand has a dimension without a size, or holds one."""
+        known = [p for p in range(self.count) if self.has(p)]
+        operands = [self.operand(p) for p in known]
+        return not all(self.type(p).is_static for p in known) or any(
+            isinstance(o, np.ndarray) and o.dtype == object for o in operands
+        )
+
+    @property
+    def result_name(self) -> str:
+        """Name of the ops: that of the first output."""
+        return printable(next(filter(None, self.node.outputs), ""))
+
+    def refuse(self, reason: str, hint: str | None = None) -> UnsupportedError:
+        """Return (not raise) the refusal of a node that is sound but not modelled."""
+        return UnsupportedError(reason, hint=hint)
+
+    def malformed(self, reason: str, hint: str | None = None) -> MalformedError:
+        """Return (not raise) the refusal of a node that contradicts itself."""
+        return MalformedError(reason, hint=hint)
+
+    # Attributes.
+
+    def attribute(self, name: str) -> Attribute | None:
+        """Return an attribute, else the operator's default, else None."""
+        self.read.add(name)
+        found = self.node.attributes.get(name)
+        if found is None and self.schema is not None and name in self.schema.attributes:
+            return default_of(self.schema.attributes[name])
+        if isinstance(found, UnsupportedError):
+            raise UnsupportedError(f"attribute '{name}' {found.message}", hint=found.hint)
+        return found
+
+    def require_all_read(self) -> None:
+        """Refuse a node with an attribute that nobody asked for, unless it changes nothing.
+
+        A later version of an operator may have one more, and with it another meaning.
+        """
+        for name, given in self.node.attributes.items():
+            known = self.schema is not None and name in self.schema.attributes
+            default = default_of(self.schema.attributes[name]) if known else None
+            if name not in self.read and name not in _WITHOUT_EFFECT and given != default:
+                raise UnsupportedError(
+                    f"attribute '{shorten(name)}' is not supported in version {self.version} of "
+                    f"{self.node.type}",
+                    hint="export the model with an older opset, or without the attribute",
+                )
+
+    def integer(self, name: str, default: int | None = None) -> int:
+        """Return a whole number."""
+        found = self.attribute(name)
+        if found is None and default is not None:
+            return default
+        if not isinstance(found, int):
+            raise self._wrong(name, "a whole number", found)
+        return found
+
+    def number(self, name: str, default: float | None = None) -> float:
+        """Return a floating-point number (a float32, as files hold them)."""
+        found = self.attribute(name)
+        if found is None and default is not None:
+            return default
+        if not isinstance(found, float):
+            raise self._wrong(name, "a number", found)
+        return found
+
+    def text(self, name: str, default: str | None = None) -> str:
+        """Return a text."""
+        found = self.attribute(name)
+        if found is None and default is not None:
+            return default
+        if not isinstance(found, str):
+            raise self._wrong(name, "a text", found)
+        return found
+
+    def flag(self, name: str) -> bool:
+        """Return a whole number as a truth value."""
+        return bool(self.integer(name, 0))
+
+    def integers(self, name: str) -> tuple[int, ...] | None:
+        """Return a list of whole numbers, None if it is not given."""
+        found = self.attribute(name)
+        if found is None:
+            return None
+        if not isinstance(found, tuple) or not all(isinstance(v, int) for v in found):
+            raise self._wrong(name, "a list of whole numbers", found)
+        return tuple(int(v) for v in found)
+
+    def numbers(self, name: str) -> tuple[float, ...] | None:
+        """Return a list of floating-point numbers, None if it is not given."""
+        found = self.attribute(name)
+        if found is None:
+            return None
+        if not isinstance(found, tuple) or not all(isinstance(v, float) for v in found):
+            raise self._wrong(name, "a list of numbers", found)
+        return tuple(float(v) for v in found)
+
+    def tensor(self, name: str) -> Tensor | None:
+        """Return a tensor, None if it is not given."""
+        found = self.attribute(name)
+        if found is not None and not isinstance(found, Tensor):
+            raise self._wrong(name, "a tensor", found)
+        return found
+
+    def _wrong(self, name: str, wanted: str, found: object) -> MalformedError:
+        kind = "missing" if found is None else f"a {type(found).__name__}"
+        return MalformedError(f"attribute '{name}' is {kind}, want {wanted}")
+
+    # Operands.
+
+    @property
+    def count(self) -> int:
+        """Number of inputs, those that are left out counted."""
+        return len(self.node.inputs)
+
+    def has(self, place: int) -> bool:
+        """Whether an input is given."""
+        return place < len(self.node.inputs) and self.node.inputs[place] != ""
+
+    def wants(self, place: int) -> bool:
+        """Whether an output has a name, so that somebody may read it."""
+        return place < len(self.node.outputs) and self.node.outputs[place] != ""
+
+    def operand(self, place: int) -> Real | npt.NDArray[Any]:
+        """Return an input: a value of the graph, or known elements (see ``Symbolic``)."""
+        if not self.has(place):
+            raise MalformedError(f"input {place} is missing")
+        name = self.node.inputs[place]
+        scope = self.scope
+        if name not in scope.values and name in scope.model.texts:
+            raise UnsupportedError(
+                f"'{self._name(place)}' holds strings, which rlx does not model",
+                hint="use float, integer or boolean tensors",
+            )
+        if name not in scope.values:
+            scope.values[name] = scope.model.tensors[name].array
+        return scope.values[name]
+
+    def texts(self, place: int) -> tuple[str, ...] | None:
+        """Return the texts that an input holds, None if it holds none."""
+        name = self.node.inputs[place] if self.has(place) else ""
+        return None if name in self.scope.values else self.scope.model.texts.get(name)
+
+    def value(self, place: int) -> Real:
+        """Return an input as a value of the graph; a constant enters it when it is first used."""
+        found = self.operand(place)
+        if isinstance(found, Real):
+            return Real(self.scope, found.value, self)
+        if found.dtype == object:
+            raise self._unbound(place)
+        name = self.node.inputs[place]
+        value = self.scope.constant(found, self, name=printable(name))
+        self.scope.values[name] = Real(self.scope, value, self)
+        return Real(self.scope, value, self)
+
+    def maybe(self, place: int) -> Real | None:
+        """Return an input, or None if it is left out."""
+        return self.value(place) if self.has(place) else None
+
+    def values(self) -> list[Real]:
+        """Return all inputs."""
+        return [self.value(place) for place in range(self.count)]
+
+    def type(self, place: int) -> TensorType:
+        """Return the type of an input."""
+        found = self.operand(place)
+        if isinstance(found, Real):
+            return found.type
+        dtype = DType.I64 if found.dtype == object else DType.of(found)
+        return TensorType(tuple(found.shape), dtype)
+
+    def known(self, place: int) -> Array | None:
+        """Return the elements of an input if all are known, symbols not allowed, else None."""
+        found = self.operand(place)
+        if isinstance(found, Real):
+            return found.array
+        return None if found.dtype == object else found
+
+    def array(self, place: int) -> Array:
+        """Return the elements of an input that must be known."""
+        found = self.known(place)
+        if found is None:
+            operand = self.operand(place)
+            if not isinstance(operand, Real):
+                raise self._unbound(place)
+            raise UnsupportedError(
+                f"input {place} '{self._name(place)}' is computed at run time; rlx needs a "
+                "constant there",
+                hint="export the model with fixed shapes and with constants folded",
+            )
+        return found
+
+    def bounds(self, place: int) -> tuple[int, int] | None:
+        """Return minimum and maximum of an input of integers that are narrower than their type."""
+        name = self.node.inputs[place]
+        tensor = self.scope.model.tensors.get(name)
+        if tensor is not None and tensor.bits:
+            return 0, (1 << tensor.bits) - 1
+        return self.scope.bounds.get(name)
+
+    def dims(self, place: int) -> tuple[int | Dim, ...]:
+        """Return the whole numbers of an input that must be known but for symbols."""
+        found = self.operand(place)
+        array = found if not isinstance(found, Real) and found.dtype == object else (
+            self.array(place)
+        )  # fmt: skip
+        if array.dtype != object and array.dtype.kind not in "iu":
+            raise MalformedError(f"input {place} holds {array.dtype}, want whole numbers")
+        if array.size > self.scope.limits.operands:
+            raise MalformedError(f"input {place} has {array.size} numbers, want fewer")
+        flat = array.reshape(-1).tolist()
+        return tuple(v if isinstance(v, Dim) else int(v) for v in flat)
+
+    def ints(self, place: int) -> tuple[int, ...]:
+        """Return the whole numbers of an input that must be known, without symbols."""
+        found = self.dims(place)
+        numbers = tuple(d for d in found if isinstance(d, int))
+        if len(numbers) != len(found):
+            raise self._unbound(place)
+        return numbers
+
+    def _unbound(self, place: int) -> UnsupportedError:
+        return UnsupportedError(
+            f"input {place} '{self._name(place)}' is computed from a dimension that has no size",
+            hint=OPEN_SHAPE,
+        )
+
+    def _name(self, place: int) -> str:
+        return shorten(printable(self.node.inputs[place]))
+
+    def axis(self, value: int, rank: int) -> int:
+        """Return an axis counted from the front."""
+        if not -rank <= value < max(rank, 1):
+            raise MalformedError(f"the axis is {value}, but there are {rank} dimensions")
+        return value % max(rank, 1)
+
+    def shape(self, place: int) -> Shape:
+        """Return the shape of an input."""
+        return self.type(place).shape
+
+    # Making things.
+
+    def constant(self, array: npt.ArrayLike, dtype: DType | None = None) -> Real:
+        """Return a constant that the node brings itself."""
+        elements = np.asarray(array, None if dtype is None else dtype.numpy)
+        return Real(self.scope, self.scope.constant(elements, self), self)
+
+    def quantized(self, array: Array, quant: QuantParams) -> Real:
+        """Return constant quantized values with what they stand for."""
+        return Real(self.scope, self.scope.constant(array, self, quant), self)

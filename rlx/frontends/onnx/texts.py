@@ -1,0 +1,23 @@
+"""Texts of an ONNX file, which may be no texts at all."""
+
+from __future__ import annotations
+
+from rlx.frontends.refusal import DamagedError
+from rlx.support.text.names import printable, shorten
+
+
+def text_of(given: str | bytes) -> str:
+    """Return a text of the file, as a terminal may show it."""
+    plain = given.decode("utf-8", errors="replace") if isinstance(given, bytes) else given
+    return printable(plain)
+
+
+def name_of(given: str | bytes) -> str:
+    """Return a name of the file as it is.
+
+    Raises:
+        DamagedError: It is not UTF-8, of which protobuf returns the bytes.
+    """
+    if isinstance(given, bytes):
+        raise DamagedError(f"the name '{shorten(text_of(given))}' is not UTF-8")
+    return given

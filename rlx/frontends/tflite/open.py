@@ -1,0 +1,81 @@
+"""Files whose shapes are open: what the inputs' shapes are, from the file and from the user.
+
+Converters mark dimensions that they do not know with -1 in a tensor's ``shape_signature``, and
+store a placeholder, mostly 1, in its shape. An interpreter computes the shapes of what is behind
+the inputs anew, and so do importers here (``Call.shaped``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from rlx.frontends.refusal import UnsupportedError
+from rlx.support.text.names import shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rlx.frontends.tflite.file import Model, Tensor
+
+Shape = tuple[int, ...]
+
+
+def bound(model: Model, shapes: Sequence[tuple[str, Shape]]) -> Model:
+    """Return a model whose inputs have the shapes that the user gave.
+
+    An open first dimension is the batch: 1 unless it was given. Other placeholders are taken as
+    they are where they are more than 1.
+
+    Raises:
+        UnsupportedError: A shape does not fit its input, or one is missing.
+    """
+    inputs = [model.tensors[i] for i in model.inputs]
+    wanted = dict(shapes)
+    names = ", ".join(shorten(t.name) for t in inputs)
+    for name in wanted.keys() - {t.name for t in inputs}:
+        raise UnsupportedError(
+            f"there is no input '{shorten(name)}' to give a shape", hint=f"inputs: {names}"
+        ).inside("subgraph 0")
+    tensors = list(model.tensors)
+    for place, tensor in enumerate(inputs):
+        try:
+            shape = _shape(tensor, wanted.get(tensor.name))
+        except UnsupportedError as error:
+            raise error.inside(f"graph input {place}") from None
+        tensors[tensor.index] = replace(tensor, shape=shape)
+    return replace(model, tensors=tuple(tensors))
+
+
+def _shape(tensor: Tensor, wanted: Shape | None) -> Shape:
+    """Return the shape of an input."""
+    signature = tensor.signature or tensor.shape
+    if wanted is None:
+        unknown = [d == -1 and n == 1 for d, n in zip(signature, tensor.shape, strict=False)]
+        if any(unknown[1:]) or len(signature) != len(tensor.shape):
+            raise UnsupportedError(
+                f"{tensor.label} has the shape {_written(signature)}: the file leaves dimensions "
+                "open",
+                hint=f"give it: --input-shape {_example(tensor)}",
+            )
+        return tensor.shape
+    pairs = zip(signature, wanted, strict=False)
+    if len(signature) != len(wanted) or not all(d in (-1, n) and n > 0 for d, n in pairs):
+        raise UnsupportedError(
+            f"the shape {'x'.join(map(str, wanted))} does not fit {tensor.label}, whose shape is "
+            f"{_written(signature)}",
+            hint="give numbers for the dimensions with a question mark, and keep the others",
+        )
+    return wanted
+
+
+def _written(signature: Shape) -> str:
+    return f"[{', '.join('?' if d == -1 else str(d) for d in signature)}]"
+
+
+def _example(tensor: Tensor) -> str:
+    """Return a shape as the option takes it, 16 for what is not known."""
+    sizes = [16 if d == -1 else d for d in tensor.signature]
+    if tensor.signature[0] == -1:
+        sizes[0] = 1
+    return f"{tensor.name}={'x'.join(map(str, sizes))}"

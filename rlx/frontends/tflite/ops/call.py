@@ -1,0 +1,370 @@
+"""One operator on its way into a graph: what an importer sees and does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rlx.frontends.refusal import MalformedError, UnsupportedError
+from rlx.frontends.tflite.ops.tensors import (
+    DTYPES,
+    QUANTIZED_TYPES,
+    REAL_TYPES,
+    PerTensor,
+    is_near,
+    narrow_dtype,
+    nonzero,
+    quant_of,
+    quant_of_axis,
+    real_array,
+    require_type,
+    show,
+    stated,
+)
+from rlx.frontends.tflite.schema import TensorType
+from rlx.ir import DType, Origin
+from rlx.ir import TensorType as Type
+from rlx.ops.numerics.fixed_point import Rescale
+from rlx.ops.q import QRequantize
+from rlx.ops.real import RealDequantize, RealTranspose
+from rlx.support.limits import DEFAULT_LIMITS, Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy.typing as npt
+
+    from rlx.frontends.tflite.file import Model, Operator, Tensor
+    from rlx.ir import Graph, Op, QuantParams, Value
+
+
+def fits(wanted: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    """Return whether ``shape`` is ``wanted`` with something filled in for each -1."""
+    pairs = zip(wanted, shape, strict=False)
+    return len(wanted) == len(shape) and all(w in (-1, s) for w, s in pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What the operators of one model share.
+
+    Attributes:
+        model: The file.
+        graph: What is made of it.
+        tensors: The tensors of the file; those with open shapes get theirs as they are computed.
+        values: The value of each tensor that entered the graph.
+        known: Tensors that operators compute, but of constants and shapes alone (see ``known``).
+        weights: Constants that operators share, by tensor and by the order of their axes.
+        reals: Constants of operators on reals, likewise.
+        magnitudes: For each constant that layers read as weights, their sums of magnitudes.
+        moved: Tensors that are uint8 in the file (see ``tflite_signed``).
+        limits: How much work to accept.
+    """
+
+    model: Model
+    graph: Graph
+    tensors: list[Tensor]
+    values: dict[int, Value] = field(default_factory=dict)
+    known: dict[int, npt.NDArray[Any]] = field(default_factory=dict)
+    weights: dict[tuple[int, tuple[int, ...]], Value] = field(default_factory=dict)
+    reals: dict[tuple[int, tuple[int, ...]], Value] = field(default_factory=dict)
+    magnitudes: dict[tuple[int, tuple[int, ...]], npt.NDArray[np.int64]] = field(
+        default_factory=dict
+    )
+    moved: frozenset[int] = frozenset()
+    limits: Limits = DEFAULT_LIMITS
+
+    def value(self, index: int) -> Value:
+        """Return the value of a tensor; a constant enters the graph when it is first used."""
+        if index not in self.values:
+            tensor = self.tensors[index]
+            self.values[index] = self.constant(tensor, tensor.array())
+        return self.values[index]
+
+    def constant(
+        self, tensor: Tensor, array: npt.NDArray[Any], quant: QuantParams | None = None
+    ) -> Value:
+        """Append a constant that comes from ``tensor``, perhaps reordered."""
+        if quant is None and tensor.quantization is not None:
+            quant = stated(tensor, tensor.quantization)
+        origin = Origin(self.model.source, f"tensor {tensor.index}")
+        return self.graph.constant(array, name=tensor.name, quant=quant, origin=origin)
+
+    def real(self, tensor: Tensor, axes: tuple[int, ...] = ()) -> Value:
+        """Return a tensor as plain numbers, its axes reordered to ``axes``.
+
+        A constant enters the graph once in each order; int8 weights enter it dequantized.
+
+        Raises:
+            UnsupportedError: It holds quantized values that are computed, or elements that no
+                operator takes.
+            MalformedError: It holds what is not a number.
+        """
+        array = self.known.get(tensor.index)
+        if array is None and tensor.data is None:
+            require_type(tensor, *REAL_TYPES)
+            value = self.values[tensor.index]
+            if not axes:
+                return value
+            op, origin = RealTranspose(axes=axes), value.node.origin
+            return self.graph.apply(op, value, name=tensor.name, origin=origin)
+        key = (tensor.index, axes)
+        if key in self.reals:
+            return self.reals[key]
+        origin = Origin(self.model.source, f"tensor {tensor.index}")
+        if array is None and narrow_dtype(tensor) is not DType.I8:
+            self.reals[key] = self._narrow(tensor, axes, origin)
+            return self.reals[key]
+        array = real_array(tensor) if array is None else array
+        ordered = array.transpose(axes) if axes else array
+        self.reals[key] = self.graph.constant(ordered, name=tensor.name, origin=origin)
+        return self.reals[key]
+
+    def _narrow(self, tensor: Tensor, axes: tuple[int, ...], origin: Origin) -> Value:
+        """Return weights of 4 or 2 bits, dequantized in the graph, which keeps what they are."""
+        array, quant = nonzero(tensor).astype(narrow_dtype(tensor).numpy), quant_of_axis(tensor)
+        if axes:
+            array = array.transpose(axes)
+            axis = None if quant.axis is None else axes.index(quant.axis)
+            quant = replace(quant, axis=axis)
+        integers = self.graph.constant(array, name=tensor.name, quant=quant, origin=origin)
+        op = RealDequantize(quant=quant)
+        return self.graph.apply(op, integers, name=tensor.name, origin=origin)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One operator, the tensors around it and the graph it goes into."""
+
+    scope: Scope
+    operator: Operator
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The operator's options by the schema's names."""
+        return self.operator.options
+
+    def arity(self, minimum: int, maximum: int | None = None, outputs: int = 1) -> None:
+        """Check the number of inputs and outputs."""
+        found, top = len(self.operator.inputs), minimum if maximum is None else maximum
+        if not minimum <= found <= top:
+            wanted = str(minimum) if minimum == top else f"{minimum} to {top}"
+            raise MalformedError(f"has {found} inputs, want {wanted}")
+        if len(self.operator.outputs) != outputs:
+            raise MalformedError(f"has {len(self.operator.outputs)} outputs, want {outputs}")
+
+    def optional(self, place: int) -> Tensor | None:
+        """Return an input tensor, or None if it is absent."""
+        inputs = self.operator.inputs
+        if place >= len(inputs) or inputs[place] == -1:
+            return None
+        return self.scope.tensors[inputs[place]]
+
+    def input(self, place: int) -> Tensor:
+        """Return an input tensor."""
+        tensor = self.optional(place)
+        if tensor is None:
+            raise MalformedError(f"input {place} is absent")
+        return tensor
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        """The input tensors that are there."""
+        given = (self.optional(place) for place in range(len(self.operator.inputs)))
+        return tuple(tensor for tensor in given if tensor is not None)
+
+    @property
+    def outputs(self) -> tuple[Tensor, ...]:
+        """The output tensors."""
+        return tuple(self.scope.tensors[i] for i in self.operator.outputs)
+
+    @property
+    def output(self) -> Tensor:
+        """The only output tensor (see ``arity``)."""
+        (tensor,) = self.outputs
+        return tensor
+
+    @property
+    def is_real(self) -> bool:
+        """Whether the operator computes with plain numbers: no quantized values.
+
+        Constants do not count, so that weights may be quantized where activations are float32.
+        """
+        computed = (t for t in self.inputs if t.data is None)
+        return not any(t.type in QUANTIZED_TYPES for t in (*computed, *self.outputs))
+
+    def value(self, place: int) -> Value:
+        """Return the value of an input of any shape, computed or constant.
+
+        It is int8, or plain numbers where the operator computes with those (see ``is_real``).
+        """
+        tensor = self.input(place)
+        if self.is_real:
+            return self.scope.real(tensor)
+        require_type(tensor, TensorType.INT8)
+        return self.scope.value(tensor.index)
+
+    def quant(self, place: int) -> PerTensor:
+        """Return scale and zero point of an int8 input."""
+        tensor = self.input(place)
+        require_type(tensor, TensorType.INT8)
+        return quant_of(tensor)
+
+    @property
+    def result_quant(self) -> PerTensor:
+        """Scale and zero point of the int8 output."""
+        require_type(self.output, TensorType.INT8)
+        return quant_of(self.output)
+
+    def check_moves(self, place: int = 0) -> None:
+        """Check that the outputs can hold elements of an input as they are."""
+        if not self.is_real:
+            self.same_quant(place)
+
+    def same_quant(self, place: int = 0) -> PerTensor:
+        """Return scale and zero point of an input, which must be those of the outputs."""
+        given = self.quant(place)
+        for output in self.outputs:
+            require_type(output, TensorType.INT8)
+            found = quant_of(output)
+            if not is_near(given.params, found.params):
+                raise UnsupportedError(
+                    f"input and output must share scale and zero point, but {show(given)} "
+                    f"and {show(found)} differ",
+                    hint=_COPIES_HINT,
+                )
+        return given
+
+    def shared(self, place: int) -> Value:
+        """Return an input of an operator whose inputs share the scale of the output."""
+        return self.restated(self.value(place), self.value(0).type.quant)
+
+    def restated(self, value: Value, quant: QuantParams | None) -> Value:
+        """Return a value with a scale that differs in the last digit at most (see ``is_near``)."""
+        if quant is None or value.type.quant == quant:
+            return value
+        (point,) = quant.zero_point
+        op = QRequantize(x_zero_point=point, rescale=Rescale.of(1.0), zero_point=point)
+        return self.emit(op, value, quant=quant)
+
+    def constant(self, place: int) -> Tensor:
+        """Return a constant input tensor."""
+        tensor = self.input(place)
+        if tensor.data is None:
+            raise UnsupportedError(
+                f"{tensor.label} is computed at run time; rlx needs a constant there",
+                hint="convert with fixed shapes",
+            )
+        return tensor
+
+    def numbers(self, place: int) -> npt.NDArray[Any]:
+        """Return an int32 or int64 input that is constant or known (see ``Scope``)."""
+        known = self.scope.known.get(self.input(place).index)
+        if known is not None and known.dtype.kind == "i":
+            return known
+        tensor = self.constant(place)
+        if tensor.type not in (TensorType.INT32, TensorType.INT64):
+            raise MalformedError(f"{tensor.label} is {tensor.described}, want int32 or int64")
+        return tensor.array()
+
+    def integers(self, place: int) -> tuple[int, ...]:
+        """Return the elements of ``numbers``: one for a dimension, an end or an output each."""
+        array = self.numbers(place)
+        most = 2 * self.scope.limits.rank + len(self.operator.outputs)
+        if array.size > most:
+            raise MalformedError(f"input {place} has {array.size} numbers, want at most {most}")
+        return tuple(int(v) for v in array.reshape(-1))
+
+    def axis(self, value: int, rank: int) -> int:
+        """Return an axis counted from the front."""
+        if not -rank <= value < rank:
+            raise MalformedError(f"the axis is {value}, but the input has {rank} dimensions")
+        return value % rank
+
+    def number(self, value: float) -> Value:
+        """Append a number as a float32 constant of no dimensions."""
+        return self.scope.graph.constant(np.array(value, np.float32), origin=self.origin)
+
+    def emit(self, op: Op, *operands: Value, quant: PerTensor | QuantParams | None = None) -> Value:
+        """Append an op on the way to an output; ``quant`` if it differs from its operand's."""
+        params = quant.params if isinstance(quant, PerTensor) else quant
+        return self.scope.graph.apply(
+            op, *operands, name=self.operator_name, quant=params, origin=self.origin
+        )
+
+    def emit_all(self, op: Op, *operands: Value) -> tuple[Value, ...]:
+        """Append an op and return all its results."""
+        return self.scope.graph.append(
+            op, *operands, name=self.operator_name, origin=self.origin
+        ).results
+
+    def finish(self, op: Op, *operands: Value, output: Tensor | None = None) -> None:
+        """Append the op that makes an output, and check the type that the file claims for it."""
+        tensor = output or self.output
+        (type_,) = op.infer_checked(*(o.type for o in operands))
+        quant = self.claimed(tensor) if type_.quant is None else None
+        value = self.scope.graph.apply(
+            op, *operands, name=tensor.name, quant=quant, origin=self.origin
+        )
+        self.bind(value, output=tensor)
+
+    def bind(self, value: Value, *, output: Tensor | None = None) -> None:
+        """Let a value stand for an output, and check the type that the file claims for it."""
+        tensor = self.shaped(value.type.static_shape, output=output)
+        wanted = Type(tensor.shape, DTYPES.get(tensor.type, DType.I8), self.claimed(tensor))
+        fits_claim = value.type.with_quant(None) == wanted.with_quant(None)
+        if not (fits_claim and is_near(value.type.quant, wanted.quant)):
+            raise MalformedError(
+                f"computes {value.type.with_quant(None)}, but {tensor.label} is {tensor.described}"
+            )
+        self.scope.values[tensor.index] = value
+
+    def shaped(self, shape: tuple[int, ...], *, output: Tensor | None = None) -> Tensor:
+        """Return an output in the shape that it is computed in, where the file leaves that open."""
+        tensor = output or self.output
+        if self.scope.model.leaves_open and tensor.shape != shape:
+            if not fits(tensor.signature or shape, shape):
+                raise MalformedError(
+                    f"computes the shape {list(shape)}, but {tensor.label} is {tensor.described}"
+                )
+            tensor = replace(tensor, shape=shape)
+            self.scope.tensors[tensor.index] = tensor
+        return tensor
+
+    def makes(self, shape: tuple[int, ...], *, output: Tensor | None = None) -> tuple[int, ...]:
+        """Return the shape of an output after comparing it with what the file claims."""
+        tensor = self.shaped(shape, output=output)
+        if shape != tensor.shape:
+            raise MalformedError(
+                f"makes the shape {list(shape)}, but {tensor.label} is {tensor.described}"
+            )
+        return shape
+
+    def claimed(self, tensor: Tensor) -> QuantParams | None:
+        """Return what the values of a quantized tensor stand for; None for plain numbers.
+
+        int8 always stands for something, uint8 and int16 where the file says for what.
+        """
+        if tensor.type is TensorType.INT8 or (
+            tensor.type in QUANTIZED_TYPES and tensor.quantization is not None
+        ):
+            return quant_of(tensor).params
+        return None
+
+    @property
+    def operator_name(self) -> str:
+        """Name for nodes on the way to the output: that of the first output tensor."""
+        return self.scope.tensors[self.operator.outputs[0]].name
+
+    @property
+    def origin(self) -> Origin:
+        """Where the operator's nodes come from."""
+        return Origin(self.scope.model.source, self.operator.label)
+
+
+_COPIES_HINT = (
+    "the operator copies values as they are, and the converter wrote scales that it cannot keep, "
+    "and would again: quantize the float32 model with rlx quantize, or use another converter"
+)

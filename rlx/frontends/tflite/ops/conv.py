@@ -1,0 +1,236 @@
+"""Convolutions."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+from rlx.frontends.refusal import MalformedError
+from rlx.frontends.tflite.ops.importers import importer, real_importer
+from rlx.frontends.tflite.ops.parts import (
+    activation_bounds,
+    bias_array,
+    bias_constant,
+    checked_bias,
+    layer_rescale,
+    weight_constant,
+    weights,
+    window,
+)
+from rlx.frontends.tflite.ops.reals import (
+    biased,
+    finish_activated,
+    finite,
+    spatial_window,
+    weight_tensor,
+)
+from rlx.frontends.tflite.schema import Padding
+from rlx.frontends.work import check_sizes
+from rlx.ops.nn import NnConv, NnConvTranspose
+from rlx.ops.q import QConv2d
+from rlx.ops.real import SpatialWindow
+
+if TYPE_CHECKING:
+    from rlx.frontends.tflite.file import Tensor
+    from rlx.frontends.tflite.ops.call import Call
+    from rlx.frontends.tflite.ops.parts import Axes
+    from rlx.ir import Value
+
+
+@importer("CONV_2D")
+def import_conv(call: Call) -> None:
+    """``CONV_2D`` with weights OHWI; fewer input channels in the weights mean groups."""
+    call.arity(2, 3)
+    tensor, _ = weights(call, 1, rank=4, axis=0)
+    _convolve(call, tensor, groups=_groups(call, tensor))
+
+
+@real_importer("CONV_2D")
+def import_real_conv(call: Call) -> None:
+    """``CONV_2D`` on float32."""
+    call.arity(2, 3)
+    tensor = weight_tensor(call, 1, rank=4)
+    _convolve_reals(call, tensor, groups=_groups(call, tensor))
+
+
+def _groups(call: Call, tensor: Tensor) -> int:
+    """Return how often the input channels of the weights OHWI go into those of the image."""
+    channels, inner = _channels(call), tensor.shape[3]
+    if channels % inner:
+        raise MalformedError(
+            f"{tensor.label} is {tensor.described}, but the input has {channels} channels"
+        )
+    return channels // inner
+
+
+@importer("DEPTHWISE_CONV_2D")
+def import_depthwise(call: Call) -> None:
+    """``DEPTHWISE_CONV_2D`` with weights 1HWO, the multiplier's channels of an input adjacent."""
+    call.arity(2, 3)
+    tensor, _ = weights(call, 1, rank=4, axis=3)
+    _convolve(call, tensor, groups=_depth(call, tensor), axes=_DEPTHWISE_AXES)
+
+
+@real_importer("DEPTHWISE_CONV_2D")
+def import_real_depthwise(call: Call) -> None:
+    """``DEPTHWISE_CONV_2D`` on float32."""
+    call.arity(2, 3)
+    tensor = weight_tensor(call, 1, rank=4)
+    _convolve_reals(call, tensor, groups=_depth(call, tensor), axes=_DEPTHWISE_AXES)
+
+
+# The order that turns weights 1HWO into OHWI.
+_DEPTHWISE_AXES = (3, 1, 2, 0)
+
+
+def _depth(call: Call, tensor: Tensor) -> int:
+    """Return the channels of the image, which the weights 1HWO hold one or several times."""
+    channels = _channels(call)
+    # The weights say it too; where the option was left out, the interpreter goes by them.
+    multiplier = call.options["depth_multiplier"] or tensor.shape[3] // channels
+    if tensor.shape[0] != 1 or tensor.shape[3] != channels * multiplier:
+        raise MalformedError(
+            f"{tensor.label} is {tensor.described}, want 1 in front and "
+            f"{channels} channels x {multiplier} behind"
+        )
+    return channels
+
+
+def _channels(call: Call) -> int:
+    image = call.input(0)
+    if len(image.shape) != 4:
+        raise MalformedError(f"{image.label} is {image.described}, want 4 dimensions")
+    return image.shape[3]
+
+
+def _convolve(call: Call, tensor: Tensor, groups: int, axes: Axes = ()) -> None:
+    """Append a convolution; ``axes`` bring the weights into the order OHWI."""
+    x, quant, result = call.value(0), call.quant(0), call.result_quant
+    outputs, rows, columns, _ = (tensor.shape[a] for a in axes or range(4))
+    bias = bias_array(call, 2, outputs)
+    low, high = activation_bounds(call, result)
+    rescale = layer_rescale(tensor, quant, result)
+    bias = checked_bias(call, tensor, bias, quant.zero_point, rescale, axes)
+    op = QConv2d(
+        window=window(call, call.input(0), (rows, columns)),
+        groups=groups,
+        x_zero_point=quant.zero_point,
+        rescale=rescale,
+        zero_point=result.zero_point,
+        low=low,
+        high=high,
+    )
+    call.finish(op, x, weight_constant(call, tensor, axes), bias_constant(call, 2, bias))
+
+
+def _convolve_reals(call: Call, tensor: Tensor, groups: int, axes: Axes = ()) -> None:
+    """Append a convolution of float32; ``axes`` bring the weights into the order OHWI."""
+    outputs, rows, columns, _ = (tensor.shape[a] for a in axes or range(4))
+    op = NnConv(window=spatial_window(call, call.input(0), (rows, columns)), groups=groups)
+    w, bias = finite(call, tensor, axes), biased(call, 2, outputs)
+    finish_activated(call, op, call.value(0), w, *bias)
+
+
+@real_importer("TRANSPOSE_CONV")
+def import_transpose_conv(call: Call) -> None:
+    """``TRANSPOSE_CONV`` on float32: output shape, weights OHWI, input, perhaps a bias."""
+    call.arity(3, 4)
+    image, kernel = _transposed_sizes(call, 2)
+    shape = call.integers(0)
+    call.makes(shape)
+    stride = (call.options["stride_h"], call.options["stride_w"])
+    cuts = [
+        _cut(call.options["padding"], *sizes)
+        for sizes in zip(image.shape[1:3], shape[1:3], kernel, stride, strict=True)
+    ]
+    window = SpatialWindow(kernel, stride, padding=tuple((b, a) for b, a, _ in cuts))
+    more = tuple(more for _, _, more in cuts)
+    op, operands = _transposed(call, window, more, (2, 1, 3))
+    finish_activated(call, op, *operands)
+
+
+@real_importer("CUSTOM 'Convolution2DTransposeBias'")
+def import_media_pipe_transpose_conv(call: Call) -> None:
+    """``Convolution2DTransposeBias`` of MediaPipe on float32: input, weights OHWI, bias.
+
+    Source: MediaPipe ``transpose_conv_bias.cc``.
+    """
+    call.arity(3)
+    image, kernel = _transposed_sizes(call, 0)
+    if len(call.operator.custom_options) < _MEDIA_PIPE.size:
+        raise MalformedError(
+            f"has {len(call.operator.custom_options)} bytes of options, want {_MEDIA_PIPE.size}"
+        )
+    padding, width, height = _MEDIA_PIPE.unpack_from(call.operator.custom_options)
+    if padding not in (_SAME, _VALID) or min(width, height) < 1:
+        raise MalformedError(f"has the padding {padding} and the strides {height} and {width}")
+    cuts = []
+    for size, taps, stride in zip(image.shape[1:3], kernel, (height, width), strict=True):
+        cut = max(taps - (size - 1) % stride - 1, 0) if padding == _SAME else 0
+        cuts.append((cut // 2, cut - cut // 2))
+    window = SpatialWindow(kernel, (height, width), padding=tuple(cuts))
+    op, operands = _transposed(call, window, (0, 0), (0, 1, 2))
+    call.finish(op, *operands)
+
+
+# Padding, width and height of the stride: ``TfLiteTransposeConvParams``, numbers of C.
+_MEDIA_PIPE = struct.Struct("<iii")
+_SAME, _VALID = 1, 2
+
+
+def _transposed_sizes(call: Call, place: int) -> tuple[Tensor, tuple[int, int]]:
+    """Return the image at ``place`` and the size of the kernel, whose weights are input 1."""
+    tensor, image = weight_tensor(call, 1, rank=4, image=place), call.input(place)
+    if len(image.shape) != 4 or image.shape[3] != tensor.shape[3]:
+        raise MalformedError(
+            f"{image.label} is {image.described}, which {tensor.label}, "
+            f"{tensor.described}, does not fit"
+        )
+    _, rows, columns, _ = tensor.shape
+    return image, (rows, columns)
+
+
+def _transposed(
+    call: Call, window: SpatialWindow, more: tuple[int, ...], places: tuple[int, int, int]
+) -> tuple[NnConvTranspose, tuple[Value, ...]]:
+    """Return a transposed convolution and its operands, from places of input, weights, bias."""
+    check_sizes(window, call.scope.limits)
+    given, weights, bias = places
+    tensor = call.input(weights)
+    operands = finite(call, tensor, (3, 1, 2, 0)), *biased(call, bias, tensor.shape[0])
+    return NnConvTranspose(window=window, output_padding=more), (call.value(given), *operands)
+
+
+def _cut(padding: int, size: int, result: int, kernel: int, stride: int) -> tuple[int, int, int]:
+    """Return what a transposed convolution cuts off in front and behind, and what it adds behind.
+
+    The padding is that of the convolution from ``result`` to ``size``.
+    """
+    windows = -(-result // stride) if padding == Padding.SAME else (result - kernel) // stride + 1
+    before = max((windows - 1) * stride + kernel - result, 0) // 2
+    after = (size - 1) * stride + kernel - before - result
+    return before, max(after, 0), max(-after, 0)
+
+
+@real_importer("CONV_3D")
+def import_conv_3d(call: Call) -> None:
+    """``CONV_3D`` on float32, with weights DHWIO."""
+    call.arity(2, 3)
+    tensor, image = weight_tensor(call, 1, rank=5), call.input(0)
+    if len(image.shape) != 5:
+        raise MalformedError(f"{image.label} is {image.described}, want 5 dimensions")
+    *kernel, inner, outputs = tensor.shape
+    if image.shape[4] % inner:
+        raise MalformedError(
+            f"{tensor.label} is {tensor.described}, but the input has {image.shape[4]} channels"
+        )
+    stride, dilation = (
+        tuple(call.options[f"{what}_{axis}"] for axis in "dhw") for what in ("stride", "dilation")
+    )
+    window = SpatialWindow(tuple(kernel), stride, dilation)
+    if call.options["padding"] == Padding.SAME:
+        window = SpatialWindow.same(image.shape[1:4], tuple(kernel), stride, dilation)
+    check_sizes(window, call.scope.limits)
+    op = NnConv(window=window, groups=image.shape[4] // inner)
+    w, bias = finite(call, tensor, (4, 0, 1, 2, 3)), biased(call, 2, outputs)
+    finish_activated(call, op, call.value(0), w, *bias)

@@ -1,0 +1,40 @@
+"""The tables of importers: one function for an operator on int8, one for it on plain numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from rlx.frontends.importer_table import entering
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rlx.frontends.tflite.ops.call import Call
+
+Importer: TypeAlias = "Callable[[Call], None]"
+
+IMPORTERS: dict[str, Importer] = {}
+"""The importer of each operator on int8, by its name in the schema."""
+
+REAL_IMPORTERS: dict[str, Importer] = {}
+"""The importer of each operator on plain numbers (see ``Call.is_real``)."""
+
+
+def importer(*names: str) -> Callable[[Importer], Importer]:
+    """Register the decorated function as the importer of operators on int8."""
+    return entering(IMPORTERS, names)
+
+
+def real_importer(*names: str) -> Callable[[Importer], Importer]:
+    """Register the decorated function as the importer of operators on plain numbers."""
+    return entering(REAL_IMPORTERS, names)
+
+
+def both_importer(*names: str) -> Callable[[Importer], Importer]:
+    """Register the decorated function for both: it cares for element types itself, or for none."""
+
+    def register(function: Importer) -> Importer:
+        importer(*names)(function)
+        return real_importer(*names)(function)
+
+    return register

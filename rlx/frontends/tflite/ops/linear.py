@@ -1,0 +1,122 @@
+"""Dense layers."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rlx.frontends.refusal import MalformedError, UnsupportedError
+from rlx.frontends.tflite.ops.importers import importer, real_importer
+from rlx.frontends.tflite.ops.parts import (
+    activation_bounds,
+    bias_array,
+    bias_constant,
+    checked_bias,
+    layer_rescale,
+    weight_constant,
+    weights,
+)
+from rlx.frontends.tflite.ops.reals import (
+    biased,
+    bind_activated,
+    finite,
+    require_float,
+    weight_tensor,
+)
+from rlx.ops.nn import NnLinear
+from rlx.ops.q import QDense, QReshape
+from rlx.ops.real import RealMatmul, RealReshape, RealTranspose
+
+if TYPE_CHECKING:
+    from rlx.frontends.tflite.ops.call import Call
+
+
+@importer("FULLY_CONNECTED")
+def import_fully_connected(call: Call) -> None:
+    """``FULLY_CONNECTED``: the input is read as rows of the weights' length."""
+    _check_form(call)
+    tensor, array = weights(call, 1, rank=2, axis=0)
+    x, quant, result = call.value(0), call.quant(0), call.result_quant
+    bias = bias_array(call, 2, array.shape[0])
+    low, high = activation_bounds(call, result)
+    rescale = layer_rescale(tensor, quant, result)
+    bias = checked_bias(call, tensor, bias, quant.zero_point, rescale)
+    op = QDense(
+        x_zero_point=quant.zero_point,
+        rescale=rescale,
+        zero_point=result.zero_point,
+        low=low,
+        high=high,
+    )
+    operands = weight_constant(call, tensor), bias_constant(call, 2, bias)
+    shape = _row_shape(call, array.shape[1])
+    if shape is not None:
+        x = call.emit(QReshape(shape=shape), x)
+    wanted = _result_shape(call, array.shape[0])
+    if wanted == (*x.type.static_shape[:-1], array.shape[0]):
+        call.finish(op, x, *operands)
+        return
+    flat = call.emit(op, x, *operands, quant=result)
+    call.finish(QReshape(shape=wanted), flat)
+
+
+@real_importer("FULLY_CONNECTED")
+def import_real_fully_connected(call: Call) -> None:
+    """``FULLY_CONNECTED`` on float32."""
+    _check_form(call)
+    tensor = weight_tensor(call, 1, rank=2)
+    outputs, length = tensor.shape
+    operands = finite(call, tensor), *biased(call, 2, outputs)
+    x, shape = call.value(0), _row_shape(call, length)
+    if shape is not None:
+        x = call.emit(RealReshape(shape=shape), x)
+    y = call.emit(NnLinear(), x, *operands)
+    wanted = _result_shape(call, outputs)
+    if y.type.shape != wanted:
+        y = call.emit(RealReshape(shape=wanted), y)
+    bind_activated(call, y)
+
+
+def _check_form(call: Call) -> None:
+    """Refuse weights in an order of their own."""
+    call.arity(2, 3)
+    if call.options["weights_format"]:
+        raise UnsupportedError("has shuffled weights", hint="convert with default weights")
+
+
+def _row_shape(call: Call, length: int) -> tuple[int, int] | None:
+    """Return the shape of the input as rows of ``length``, None if it has such rows already."""
+    image = call.input(0)
+    size = int(np.prod(image.shape, dtype=np.int64))
+    if size % length:
+        raise MalformedError(f"{image.label} is {image.described}, which has no rows of {length}")
+    return None if image.shape[-1:] == (length,) else (size // length, length)
+
+
+def _result_shape(call: Call, outputs: int) -> tuple[int, ...]:
+    """Return the shape of the result: as the file has it, or where that is open as LiteRT has."""
+    if not call.scope.model.leaves_open:
+        return call.output.shape
+    given, length = call.input(0).shape, call.input(1).shape[1]
+    if call.options["keep_num_dims"]:
+        return call.shaped((*given[:-1], outputs)).shape
+    return call.shaped((math.prod(given) // length, outputs)).shape
+
+
+@real_importer("BATCH_MATMUL")
+def import_batch_matmul(call: Call) -> None:
+    """``BATCH_MATMUL`` on float32; either matrix may be stored transposed."""
+    call.arity(2)
+    require_float(*call.inputs, call.output)
+    operands = []
+    for place, option in enumerate(("adj_x", "adj_y")):
+        value, rank = call.value(place), len(call.input(place).shape)
+        if rank < 2:
+            raise MalformedError(f"{call.input(place).label} has {rank} dimensions, want 2 or more")
+        if call.options[option]:
+            axes = (*range(rank - 2), rank - 1, rank - 2)
+            value = call.emit(RealTranspose(axes=axes), value)
+        operands.append(value)
+    call.finish(RealMatmul(), *operands)

@@ -1,0 +1,185 @@
+"""What several importers read from a call: weights, biases, activations, window geometry."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rlx.frontends import quantization
+from rlx.frontends.refusal import MalformedError, UnsupportedError
+from rlx.frontends.tflite.ops.tensors import narrow_dtype, nonzero, require_type
+from rlx.frontends.tflite.schema import Activation, Padding, TensorType
+from rlx.frontends.work import check_sizes
+from rlx.ir import DType, QuantParams
+from rlx.ops.numerics.products import magnitudes
+from rlx.ops.q import Window
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from rlx.frontends.quantization import Bounds
+    from rlx.frontends.tflite.file import Quantization, Tensor
+    from rlx.frontends.tflite.ops.call import Call
+    from rlx.frontends.tflite.ops.tensors import PerTensor
+    from rlx.ir import Value
+    from rlx.ops.numerics.fixed_point import Rescale
+
+Axes = tuple[int, ...]
+
+
+def activation_bounds(call: Call, quant: PerTensor) -> Bounds:
+    """Return the range of quantized values that a fused activation lets through."""
+    activation = Activation(call.options["activation"])
+    if activation not in _REAL_BOUNDS:
+        raise UnsupportedError(
+            f"has the fused activation {activation.name}",
+            hint="make the activation a layer of its own behind this one",
+        )
+    low, high = _REAL_BOUNDS[activation]
+    return quantization.activation_bounds(low, high, quant.real, quant.zero_point, DType.I8)
+
+
+_REAL_BOUNDS: dict[Activation, tuple[float | None, float | None]] = {
+    Activation.NONE: (None, None),
+    Activation.RELU: (0.0, None),
+    Activation.RELU6: (0.0, 6.0),
+    Activation.RELU_N1_TO_1: (-1.0, 1.0),
+}
+
+
+def window(call: Call, image: Tensor, kernel: tuple[int, int]) -> Window:
+    """Return the window of a convolution or pool with SAME or VALID made explicit."""
+    options = call.options
+    if len(image.shape) != 4:
+        raise MalformedError(f"{image.label} is {image.described}, want 4 dimensions")
+    stride = (options["stride_h"], options["stride_w"])
+    dilation = (options.get("dilation_h", 1), options.get("dilation_w", 1))
+    found = Window(kernel, stride, dilation)
+    if options["padding"] == Padding.SAME:
+        found = Window.same(image.shape[1:3], kernel, stride, dilation)
+    check_sizes(found, call.scope.limits)
+    return found
+
+
+def weights(call: Call, place: int, rank: int, axis: int) -> tuple[Tensor, npt.NDArray[np.int8]]:
+    """Return constant int8 weights; scales, if several, must run along ``axis``."""
+    tensor = call.constant(place)
+    require_type(tensor, TensorType.INT8)
+    if len(tensor.shape) != rank:
+        raise MalformedError(f"{tensor.label} is {tensor.described}, want {rank} dimensions")
+    found = tensor.quantization
+    if found is None:
+        raise MalformedError(f"{tensor.label} is {tensor.described} without scales")
+    if not found.per_tensor:
+        _check_axis(tensor, found, axis)
+    if found.zero_point.any():
+        raise UnsupportedError(
+            f"{tensor.label} has a zero point other than 0",
+            hint="quantize the weights symmetrically",
+        )
+    return tensor, nonzero(tensor)
+
+
+def _check_axis(tensor: Tensor, found: Quantization, axis: int) -> None:
+    """Check that there is one scale for each index of ``axis``."""
+    if found.axis != axis:
+        raise UnsupportedError(
+            f"{tensor.label} is quantized along axis {found.axis}, want {axis}",
+            hint="quantize the weights with one scale for each output channel",
+        )
+    count = len(found.scale)
+    if tensor.shape[axis] != count:
+        raise MalformedError(
+            f"{tensor.label} has {count} scales along axis {axis}, "
+            f"which has {tensor.shape[axis]} indices"
+        )
+
+
+def weight_scales(tensor: Tensor) -> tuple[float, ...]:
+    """Return the scales of weights in double precision: one, or one for each channel."""
+    if tensor.quantization is None:
+        raise AssertionError("weights() has checked that there are scales")
+    return tuple(float(s) for s in tensor.quantization.scale)
+
+
+def layer_rescale(tensor: Tensor, quant: PerTensor, result: PerTensor) -> Rescale:
+    """Return the scaling of a layer's accumulators to ``result``: one factor for each scale.
+
+    Args:
+        tensor: The weights.
+        quant: Scale and zero point of the layer's input.
+        result: Scale and zero point of its result.
+    """
+    return quantization.linear_rescale(quant.real, weight_scales(tensor), result.real)
+
+
+def weight_constant(call: Call, tensor: Tensor, axes: Axes = ()) -> Value:
+    """Return weights, their axes reordered to ``axes``, output channels in front.
+
+    Layers that read one tensor in one order share the constant.
+    """
+    shared, key = call.scope.weights, (tensor.index, axes)
+    if key not in shared:
+        scales = tuple(s or 1.0 for s in weight_scales(tensor))  # see nonzero()
+        quant = QuantParams(scales, (0,) * len(scales), None if len(scales) == 1 else 0)
+        array = nonzero(tensor).astype(narrow_dtype(tensor).numpy, copy=False)
+        shared[key] = call.scope.constant(tensor, array.transpose(axes) if axes else array, quant)
+    return shared[key]
+
+
+def bias_array(call: Call, place: int, channels: int) -> npt.NDArray[np.int32]:
+    """Return a constant int32 bias; zeros if it is absent."""
+    tensor = call.optional(place)
+    if tensor is None:
+        return np.zeros(channels, np.int32)
+    call.constant(place)
+    require_type(tensor, TensorType.INT32)
+    array: npt.NDArray[np.int32] = tensor.array().reshape(-1)
+    if len(array) != channels:
+        raise MalformedError(f"{tensor.label} has {len(array)} biases for {channels} channels")
+    return array
+
+
+def bias_constant(call: Call, place: int, array: npt.NDArray[np.int32]) -> Value:
+    """Return the bias that ``bias_array`` returned; layers with one tensor share the constant."""
+    tensor = call.optional(place)
+    if tensor is None:
+        return call.scope.graph.constant(array, origin=call.origin)
+    shared, key = call.scope.weights, (tensor.index, ())
+    known = shared[key].constant if key in shared else None
+    if known is None or not np.array_equal(known, array):
+        shared[key] = call.scope.constant(tensor, array)
+    return shared[key]
+
+
+def checked_bias(
+    call: Call,
+    tensor: Tensor,
+    bias: npt.NDArray[np.int32],
+    zero_point: int,
+    rescale: Rescale,
+    axes: Axes = (),
+) -> npt.NDArray[np.int32]:
+    """Return the bias, after refusing weights with which a sum of products could leave int32.
+
+    A bias of -2^31 without weights becomes one more, whose magnitude fits int32 too, where it gives
+    the same results.
+
+    Args:
+        call: The operator.
+        tensor: Its weights.
+        bias: One bias for each output channel.
+        zero_point: Zero point of the input, which may hold any int8 value.
+        rescale: What scales the sums to the result.
+        axes: Order of the weights' axes that puts the output channels in front.
+    """
+    known, key = call.scope.magnitudes, (tensor.index, axes)
+    if key not in known:
+        array = nonzero(tensor)
+        known[key] = magnitudes(array.transpose(axes) if axes else array)
+    more = bias + ((bias == np.iinfo(np.int32).min) & (known[key] == 0))
+    if (rescale.apply(more.astype(np.int64)) == rescale.apply(bias.astype(np.int64))).all():
+        bias = more.astype(np.int32)
+    quantization.check_accumulator(known[key], bias, zero_point)
+    return bias

@@ -1,0 +1,163 @@
+"""Operators that reshape or join tensors."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from rlx.frontends.refusal import MalformedError, UnsupportedError
+from rlx.frontends.tflite.ops import moves
+from rlx.frontends.tflite.ops.call import fits
+from rlx.frontends.tflite.ops.importers import both_importer, importer, real_importer
+from rlx.frontends.tflite.ops.tensors import is_near, quant_of, real_array, require_type
+from rlx.frontends.tflite.schema import TensorType
+from rlx.ops.q import QConcat, QPad
+from rlx.ops.real import RealConcat, RealPad
+
+if TYPE_CHECKING:
+    from rlx.frontends.tflite.ops.call import Call
+
+
+@both_importer("RESHAPE")
+def import_reshape(call: Call) -> None:
+    """``RESHAPE``; the new shape comes as a constant, as an option or from the output."""
+    call.arity(1, 2)
+    shape = call.output.shape
+    wanted = tuple(int(d) for d in call.options["new_shape"])
+    if call.optional(1) is not None:
+        wanted = call.integers(1)
+    # Old writers leave the single entry 0 for a scalar; without any entry the output decides.
+    if wanted not in ((), (0,)):
+        if call.scope.model.leaves_open:
+            shape = call.shaped(_filled(call, wanted)).shape
+        if wanted.count(-1) > 1 or not fits(wanted, shape):
+            raise MalformedError(
+                f"asks for the shape {list(wanted)}, "
+                f"but {call.output.label} is {call.output.described}"
+            )
+    _reshape(call, shape)
+
+
+def _filled(call: Call, wanted: tuple[int, ...]) -> tuple[int, ...]:
+    """Return a shape with the input's elements that are left for its only -1."""
+    rest = math.prod(d for d in wanted if d != -1)
+    size = math.prod(call.input(0).shape)
+    return tuple(size // max(rest, 1) if d == -1 else d for d in wanted)
+
+
+@both_importer("SQUEEZE")
+def import_squeeze(call: Call) -> None:
+    """``SQUEEZE``: takes away dimensions of 1."""
+    call.arity(1)
+    given = call.input(0).shape
+    axes = {call.axis(int(a), len(given)) for a in call.options["squeeze_dims"]}
+    if not axes:
+        axes = {a for a, size in enumerate(given) if size == 1}
+    if any(given[a] != 1 for a in axes):
+        raise MalformedError(f"takes away axes {sorted(axes)} of {call.input(0).described}")
+    _reshape(call, call.makes(tuple(d for a, d in enumerate(given) if a not in axes)))
+
+
+@both_importer("EXPAND_DIMS")
+def import_expand_dims(call: Call) -> None:
+    """``EXPAND_DIMS``: puts in a dimension of 1."""
+    call.arity(2)
+    given, axes = call.input(0).shape, call.integers(1)
+    if len(axes) != 1:
+        raise MalformedError(f"has {len(axes)} axes, want 1")
+    axis = call.axis(axes[0], len(given) + 1)
+    _reshape(call, call.makes((*given[:axis], 1, *given[axis:])))
+
+
+def _reshape(call: Call, shape: tuple[int, ...]) -> None:
+    call.check_moves()
+    given = call.input(0)
+    if math.prod(given.shape) != math.prod(shape):
+        raise MalformedError(f"turns {given.described} into {call.output.described}")
+    call.finish(moves.reshape(call, shape), call.value(0))
+
+
+@both_importer("TRANSPOSE")
+def import_transpose(call: Call) -> None:
+    """``TRANSPOSE`` with a constant permutation."""
+    call.arity(2)
+    call.check_moves()
+    rank = len(call.input(0).shape)
+    axes = tuple(call.axis(a, rank) for a in call.integers(1))
+    call.finish(moves.transpose(call, axes), call.value(0))
+
+
+@both_importer("CONCATENATION")
+def import_concatenation(call: Call) -> None:
+    """``CONCATENATION``; quantized values share scale and zero point."""
+    count = len(call.operator.inputs)
+    call.arity(max(count, 1))
+    if call.options["activation"]:
+        raise UnsupportedError("has a fused activation, which the interpreter refuses too")
+    for place in range(count):
+        call.check_moves(place)
+    axis = call.axis(call.options["axis"], len(call.input(0).shape))
+    make = RealConcat if call.is_real else QConcat
+    call.finish(make(axis=axis), *(call.shared(p) for p in range(count)))
+
+
+@both_importer("PACK")
+def import_pack(call: Call) -> None:
+    """``PACK``: joins along a new axis."""
+    count = len(call.operator.inputs)
+    call.arity(max(count, 1))
+    if count != call.options["values_count"]:
+        raise MalformedError(f"has {count} inputs, but values_count {call.options['values_count']}")
+    shape = call.input(0).shape
+    axis = call.axis(call.options["axis"], len(shape) + 1)
+    concat = RealConcat if call.is_real else QConcat
+    parts = []
+    for place in range(count):
+        call.check_moves(place)
+        found = call.input(place)
+        if found.shape != shape:
+            raise MalformedError(f"{found.label} is {found.described}, want the shape {shape}")
+        grown = (*shape[:axis], 1, *shape[axis:])
+        parts.append(call.emit(moves.reshape(call, grown), call.shared(place)))
+    call.finish(concat(axis=axis), *parts)
+
+
+@importer("PAD", "PADV2")
+def import_pad(call: Call) -> None:
+    """``PAD`` and ``PADV2`` with constant widths; the former adds real zeros."""
+    v2 = call.operator.name == "PADV2"
+    before, after = _widths(call, 3 if v2 else 2)
+    quant = call.same_quant()
+    value = quant.zero_point
+    if v2:
+        tensor = call.constant(2)
+        require_type(tensor, TensorType.INT8)
+        if math.prod(tensor.shape) != 1 or not is_near(quant_of(tensor).params, quant.params):
+            raise MalformedError(f"{tensor.label} must be one value in the input's scale")
+        value = int(tensor.array().reshape(-1)[0])
+    call.finish(QPad(before=before, after=after, value=value), call.value(0))
+
+
+@real_importer("PAD", "PADV2")
+def import_real_pad(call: Call) -> None:
+    """``PAD`` and ``PADV2`` on plain numbers."""
+    v2 = call.operator.name == "PADV2"
+    before, after = _widths(call, 3 if v2 else 2)
+    value = 0.0
+    if v2:
+        tensor = call.constant(2)
+        if math.prod(tensor.shape) != 1:
+            raise MalformedError(f"{tensor.label} is {tensor.described}, want one number")
+        value = float(real_array(tensor).reshape(-1)[0])
+    call.finish(RealPad(before=before, after=after, value=value), call.value(0))
+
+
+def _widths(call: Call, arity: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the elements that go in front of and behind each axis."""
+    call.arity(arity)
+    rank, widths = len(call.input(0).shape), call.integers(1)
+    if len(widths) != 2 * rank:
+        raise MalformedError(f"has {len(widths)} widths for {rank} dimensions")
+    if min(widths, default=0) < 0:
+        raise MalformedError(f"has the widths {list(widths)}, want none below 0")
+    return widths[::2], widths[1::2]

@@ -1,0 +1,152 @@
+"""Operators that take parts of a tensor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rlx.frontends.refusal import MalformedError, UnsupportedError
+from rlx.frontends.tflite.ops import moves
+from rlx.frontends.tflite.ops.importers import both_importer
+
+if TYPE_CHECKING:
+    from rlx.frontends.tflite.ops.call import Call
+
+Integers = tuple[int, ...]
+
+
+@both_importer("SLICE")
+def import_slice(call: Call) -> None:
+    """``SLICE``: constant begin and size; size -1 means up to the end."""
+    call.arity(3)
+    call.check_moves()
+    shape = call.input(0).shape
+    start, size = _each(call, 1, shape), _each(call, 2, shape)
+    stop = tuple(
+        whole if n == -1 else s + n for s, n, whole in zip(start, size, shape, strict=True)
+    )
+    call.finish(moves.part(call, start, stop), call.value(0))
+
+
+def _each(call: Call, place: int, shape: Integers) -> Integers:
+    """Return a constant input with one number for each dimension."""
+    values = call.integers(place)
+    if len(values) != len(shape):
+        raise MalformedError(f"input {place} has {len(values)} numbers for {len(shape)} dimensions")
+    return values
+
+
+@both_importer("STRIDED_SLICE")
+def import_strided_slice(call: Call) -> None:
+    """``STRIDED_SLICE`` with positive strides; an axis may be indexed away."""
+    call.arity(4)
+    call.check_moves()
+    for mask in ("ellipsis_mask", "new_axis_mask", "offset"):
+        if call.options[mask]:
+            raise UnsupportedError(f"has {mask} {int(call.options[mask])}, want 0")
+    shape = call.input(0).shape
+    begin, end, step = _strides(call, shape)
+    if min(step, default=1) < 1:
+        raise UnsupportedError(f"has the strides {list(step)}, want none below 1")
+    shrink = call.options["shrink_axis_mask"]
+    bounds = [_bounds(call, axis, begin[axis], end[axis], size) for axis, size in enumerate(shape)]
+    part = moves.part(call, tuple(b for b, _ in bounds), tuple(e for _, e in bounds), step)
+    if shrink:
+        kept = call.emit(part, call.value(0))
+        left = (n for axis, n in enumerate(kept.type.static_shape) if not shrink & 1 << axis)
+        call.finish(moves.reshape(call, call.shaped(tuple(left)).shape), kept)
+    else:
+        call.finish(part, call.value(0))
+
+
+def _strides(call: Call, shape: Integers) -> tuple[Integers, Integers, Integers]:
+    """Return begin, end and stride of each axis; axes without entries are whole."""
+    begin, end, step = (call.integers(place) for place in (1, 2, 3))
+    counts = len(begin), len(end), len(step)
+    if max(counts) > min(len(shape), *counts):
+        raise MalformedError(
+            "inputs 1 to 3 have {}, {} and {} numbers ".format(*counts)
+            + f"for {len(shape)} dimensions"
+        )
+    rest = len(shape) - len(begin)
+    return (*begin, *(0,) * rest), (*end, *shape[len(end) :]), (*step, *(1,) * rest)
+
+
+def _bounds(call: Call, axis: int, begin: int, end: int, size: int) -> tuple[int, int]:
+    """Return first and end index along one axis, masks and negative numbers resolved."""
+    bit = 1 << axis
+    if call.options["shrink_axis_mask"] & bit:
+        first = begin + size if begin < 0 else begin
+        if not 0 <= first < size:
+            raise MalformedError(f"takes index {begin} of axis {axis}, which has {size}")
+        return first, first + 1
+    first = 0 if call.options["begin_mask"] & bit else _clamp(begin, size)
+    last = size if call.options["end_mask"] & bit else _clamp(end, size)
+    return first, last
+
+
+def _clamp(index: int, size: int) -> int:
+    """Return an index counted from the front and kept in [0, size]."""
+    return min(max(index + size if index < 0 else index, 0), size)
+
+
+@both_importer("SPLIT")
+def import_split(call: Call) -> None:
+    """``SPLIT`` into equal parts along a constant axis (input 0)."""
+    call.arity(2, outputs=call.options["num_splits"])
+    axis, size = _split_axis(call, 0, 1)
+    count = call.options["num_splits"]
+    if size % count:
+        raise MalformedError(f"splits {size} indices into {count} parts")
+    _split(call, 1, axis, (size // count,) * count)
+
+
+@both_importer("SPLIT_V")
+def import_split_v(call: Call) -> None:
+    """``SPLIT_V`` into parts of constant sizes; one of them may be -1, the rest."""
+    call.arity(3, outputs=call.options["num_splits"])
+    axis, size = _split_axis(call, 2, 0)
+    sizes = call.integers(1)
+    if sizes.count(-1) == 1:
+        rest = size - sum(s for s in sizes if s != -1)
+        sizes = tuple(rest if s == -1 else s for s in sizes)
+    if len(sizes) != len(call.outputs) or sum(sizes) != size:
+        raise MalformedError(f"splits {size} indices into parts of {list(sizes)}")
+    _split(call, 0, axis, sizes)
+
+
+def _split_axis(call: Call, axis_place: int, place: int) -> tuple[int, int]:
+    """Return the axis and the number of its indices."""
+    values, shape = call.integers(axis_place), call.input(place).shape
+    if len(values) != 1:
+        raise MalformedError(f"has {len(values)} axes, want 1")
+    axis = call.axis(values[0], len(shape))
+    return axis, shape[axis]
+
+
+def _split(call: Call, place: int, axis: int, sizes: Integers) -> None:
+    call.check_moves(place)
+    shape, first = call.input(place).shape, 0
+    for size, output in zip(sizes, call.outputs, strict=True):
+        start, stop = [0] * len(shape), list(shape)
+        start[axis], stop[axis] = first, first + size
+        op = moves.part(call, tuple(start), tuple(stop))
+        call.finish(op, call.value(place), output=output)
+        first += size
+
+
+@both_importer("UNPACK")
+def import_unpack(call: Call) -> None:
+    """``UNPACK``: one output for each index of an axis, which goes away."""
+    call.arity(1, outputs=call.options["num"])
+    call.check_moves()
+    shape = call.input(0).shape
+    axis = call.axis(call.options["axis"], len(shape))
+    if shape[axis] != len(call.outputs):
+        raise MalformedError(f"has {len(call.outputs)} outputs for {shape[axis]} indices")
+    for index, output in enumerate(call.outputs):
+        start, stop = [0] * len(shape), list(shape)
+        start[axis], stop[axis] = index, index + 1
+        op = moves.part(call, tuple(start), tuple(stop))
+        part = call.emit(op, call.value(0))
+        output = call.shaped((*shape[:axis], *shape[axis + 1 :]), output=output)
+        call.finish(moves.reshape(call, output.shape), part, output=output)

@@ -1,0 +1,155 @@
+"""Functions of one quantized value: tables."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from rlx.frontends.refusal import MalformedError, UnsupportedError
+from rlx.frontends.tflite.gathers import TABLE_SIZE
+from rlx.frontends.tflite.ops.importers import importer, real_importer
+from rlx.frontends.tflite.ops.reals import require_float
+from rlx.frontends.tflite.ops.tensors import quant_of, require_type
+from rlx.frontends.tflite.schema import TensorType
+from rlx.ops.nn import NnHardSwish, NnLeakyRelu
+from rlx.ops.numerics import activations
+from rlx.ops.q import QTable
+from rlx.ops.real import RealSigmoid, RealTanh
+
+if TYPE_CHECKING:
+    from rlx.frontends.tflite.ops.call import Call
+    from rlx.frontends.tflite.ops.tensors import PerTensor
+    from rlx.ir import Op
+
+
+@importer("LOGISTIC")
+def import_logistic(call: Call) -> None:
+    """``LOGISTIC``; the operator fixes the scale and zero point of the result."""
+    call.arity(1)
+    quant = _sigmoid_quant(call, 1 / 256, -128)
+    _finish(call, activations.logistic_table(quant.real, quant.zero_point), "logistic")
+
+
+@real_importer("LOGISTIC", "TANH", "HARD_SWISH")
+def import_real_function(call: Call) -> None:
+    """``LOGISTIC``, ``TANH`` and ``HARD_SWISH`` on float32."""
+    call.arity(1)
+    require_float(call.input(0), call.output)
+    call.finish(_REAL_FUNCTIONS[call.operator.name], call.value(0))
+
+
+_REAL_FUNCTIONS: dict[str, Op] = {
+    "LOGISTIC": RealSigmoid(),
+    "TANH": RealTanh(),
+    "HARD_SWISH": NnHardSwish(),
+}
+
+
+@importer("TANH")
+def import_tanh(call: Call) -> None:
+    """``TANH``; the operator fixes the scale and zero point of the result."""
+    call.arity(1)
+    quant = _sigmoid_quant(call, 1 / 128, 0)
+    _finish(call, activations.tanh_table(quant.real, quant.zero_point), "tanh")
+
+
+def _sigmoid_quant(call: Call, scale: float, zero_point: int) -> PerTensor:
+    """Return the input's scale and zero point after checking those of the result."""
+    quant, result = call.quant(0), call.result_quant
+    if (result.real, result.zero_point) != (scale, zero_point):
+        raise UnsupportedError(
+            f"has the output scale {result.real!r} and zero point {result.zero_point}, "
+            f"want {scale!r} and {zero_point}",
+            hint="convert the model again: the operator's output has this scale by definition",
+        )
+    if not 2.0**-27 <= quant.real < 2.0**30:
+        raise UnsupportedError(
+            f"has the input scale {quant.real!r}, outside of the fixed point", hint=_SCALES_HINT
+        )
+    return quant
+
+
+@importer("LEAKY_RELU")
+def import_leaky_relu(call: Call) -> None:
+    """``LEAKY_RELU``."""
+    alpha = _slope(call, negative=False)
+    x, result = call.quant(0), call.result_quant
+    _check_ratio(x, result)
+    if alpha * x.real / result.real > 2.0**23:
+        raise UnsupportedError(
+            f"has the slope {alpha!r}, too steep for the fixed point",
+            hint="check the slope; it is multiplied by the input's scale over the result's",
+        )
+    table = activations.leaky_relu_table(
+        x.real, x.zero_point, alpha, result.real, result.zero_point
+    )
+    _finish(call, table, "leaky_relu")
+
+
+@real_importer("LEAKY_RELU")
+def import_real_leaky_relu(call: Call) -> None:
+    """``LEAKY_RELU`` on float32."""
+    slope = _slope(call, negative=True)
+    require_float(call.input(0), call.output)
+    call.finish(NnLeakyRelu(slope=slope), call.value(0))
+
+
+def _slope(call: Call, *, negative: bool) -> float:
+    """Return the factor of negative numbers, itself perhaps ``negative``."""
+    call.arity(1)
+    alpha = float(call.options["alpha"])
+    if not math.isfinite(alpha) or (alpha < 0 and not negative):
+        raise UnsupportedError(
+            f"has the slope {alpha!r}, want a finite number{'' if negative else ' from 0'}",
+            hint="use a slope from 0, such as alpha=0.1 in Keras",
+        )
+    return alpha
+
+
+@importer("HARD_SWISH")
+def import_hard_swish(call: Call) -> None:
+    """``HARD_SWISH``."""
+    call.arity(1)
+    x, result = call.quant(0), call.result_quant
+    _check_ratio(x, result)
+    output, relu = activations.hard_swish_multipliers(x.real, result.real)
+    if not (-15 <= output[1] <= 0 and -15 <= relu[1] <= 31):
+        raise UnsupportedError(
+            f"has the scales {x.real!r} and {result.real!r}, outside of the fixed point",
+            hint=_SCALES_HINT,
+        )
+    table = activations.hard_swish_table(output, relu, x.zero_point, result.zero_point)
+    _finish(call, table, "hard_swish")
+
+
+_SCALES_HINT = "quantize the model again with representative samples; no layer needs such numbers"
+
+
+@importer("GATHER")
+def import_table(call: Call) -> None:
+    """``CAST``, ``ADD`` of 128 and ``GATHER`` from a constant table of 256 values."""
+    call.arity(2)
+    table = call.constant(0)
+    if table.shape != (TABLE_SIZE,) or call.input(1).type is not TensorType.INT8:
+        raise UnsupportedError(
+            "takes quantized values by computed indices",
+            hint="gather by constant indices, or in float",
+        )
+    require_type(table, TensorType.INT8)
+    if quant_of(table) != call.result_quant:
+        raise MalformedError(f"{table.label} and the result have other scales or zero points")
+    op = QTable(table=tuple(table.array().tolist()), function="table")
+    call.finish(op, call.value(1))
+
+
+def _check_ratio(x: PerTensor, result: PerTensor) -> None:
+    """Refuse scales whose ratio overflows what tables are computed in."""
+    if not 2.0**-31 <= x.real / result.real <= 2.0**23:
+        raise UnsupportedError(
+            f"has the scales {x.real!r} and {result.real!r}, outside of the fixed point",
+            hint=_SCALES_HINT,
+        )
+
+
+def _finish(call: Call, table: activations.Table, function: str) -> None:
+    call.finish(QTable(table=table, function=function), call.value(0))

@@ -1,0 +1,239 @@
+"""When each value is alive, and which values share their bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING, TypeAlias
+
+from rlx.ir.module import Region
+from rlx.memory.sharing import Sharing, is_placed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from rlx.ir import Graph, Node, Value
+
+InPlace: TypeAlias = "Callable[[Node], tuple[int, ...]]"
+"""Operand places whose bytes a target may overwrite with the node's result."""
+
+Scratch: TypeAlias = "Callable[[Node], int]"
+"""Bytes of the arena that a target needs while a node runs."""
+
+
+def elementwise_in_place(node: Node) -> tuple[int, ...]:
+    """Return the operands that elementwise code, written front to back, may overwrite."""
+    if not node.op.traits.elementwise:
+        return ()
+    result = node.types[0]
+    return tuple(
+        i
+        for i, o in enumerate(node.operands)
+        if o.type.shape == result.shape and o.type.dtype == result.dtype and is_placed(o)
+    )
+
+
+def no_scratch(node: Node) -> int:
+    """Return 0: no node needs memory beside its operands and results."""
+    del node
+    return 0
+
+
+@dataclass(slots=True)
+class Lifetime:
+    """A buffer: one value, or several that share its bytes.
+
+    Attributes:
+        values: Each value in it with the bytes in front of it, the one in front that names the
+            buffer; none for scratch memory.
+        region: Where the buffer lives.
+        nbytes: Its size.
+        first: Step that writes it, -1 for inputs.
+        last: Last step that reads it; the number of steps for outputs.
+    """
+
+    values: dict[Value, int]
+    region: Region
+    nbytes: int
+    first: int
+    last: int
+
+    def overlaps(self, other: Lifetime) -> bool:
+        """Whether both hold something at the same step."""
+        return self.first <= other.last and other.first <= self.last
+
+
+def lifetimes(
+    graph: Graph,
+    order: Sequence[Node],
+    in_place: InPlace = elementwise_in_place,
+    *,
+    alignment: int = 1,
+    ports_inside: bool = False,
+) -> list[Lifetime]:
+    """Return the buffers that an execution in ``order`` needs, in order of first use.
+
+    A view (a reshape, a slice that is one run of bytes) shares its operand's bytes; what is joined
+    is computed where the whole has it; a node that may work in place takes over the bytes of an
+    operand that no node reads afterwards. None of them joins the caller's input buffer with
+    anything written, nor an output with another output.
+
+    Args:
+        graph: The graph, with static shapes.
+        order: Every node that computes, operands first.
+        in_place: Which operands a node may overwrite.
+        alignment: Every value begins at a multiple of so many bytes of its buffer.
+        ports_inside: Inputs and outputs lie in the arena: an input may be overwritten after its
+            last use, and an output lie where something else was.
+    """
+    return lifetimes_in(Sharing(graph, alignment, ports_inside=ports_inside), order, in_place)
+
+
+def lifetimes_in(sharing: Sharing, order: Sequence[Node], in_place: InPlace) -> list[Lifetime]:
+    """Return what :func:`lifetimes` does, with what the graph says about sharing at hand."""
+    buffers = _Buffers(sharing, order, in_place)
+    for step, node in enumerate(order):
+        for value in node.results:
+            buffers.add(value, step)
+    return list({id(b): b for b in buffers.by_value.values()}.values())
+
+
+def scratch_lifetimes(order: Sequence[Node], scratch: Scratch) -> list[Lifetime]:
+    """Return a buffer for each node of ``order`` that needs memory while it runs."""
+    needs = ((step, scratch(node)) for step, node in enumerate(order))
+    return [Lifetime({}, Region.ARENA, nbytes, step, step) for step, nbytes in needs if nbytes]
+
+
+def peak_of(buffers: Iterable[Lifetime], alignment: int = 1) -> int:
+    """Return the largest sum of bytes alive at one step, each size rounded up."""
+    changes: dict[int, int] = {}
+    for buffer in buffers:
+        nbytes = -(-buffer.nbytes // alignment) * alignment
+        changes[buffer.first] = changes.get(buffer.first, 0) + nbytes
+        changes[buffer.last + 1] = changes.get(buffer.last + 1, 0) - nbytes
+    return max(accumulate(changes[step] for step in sorted(changes)), default=0)
+
+
+def last_uses(graph: Graph, order: Sequence[Node]) -> dict[Value, int]:
+    """Return the last step that reads each value, or makes it; outputs are read after all steps."""
+    last = {v: -1 for n in graph.nodes for v in n.results}
+    for step, node in enumerate(order):
+        for value in (*node.operands, *node.results):
+            last[value] = step
+    for value in graph.outputs:
+        last[value] = len(order)
+    return last
+
+
+class _Buffers:
+    """The buffers of an execution, step by step."""
+
+    def __init__(self, sharing: Sharing, order: Sequence[Node], in_place: InPlace) -> None:
+        graph, inside = sharing.graph, sharing.ports_inside
+        self._sharing = sharing
+        self._in_place = in_place
+        self._nbytes = sharing.nbytes
+        self._alignment = sharing.alignment
+        self._last = last_uses(graph, order)
+        self._outputs = frozenset(() if inside else sharing.outputs)
+        self._homes = sharing.homes(in_place)
+        region = Region.ARENA if inside else Region.INPUT
+        self.by_value: dict[Value, Lifetime] = {}
+        for value in graph.inputs:
+            own = Region.STATE if value in sharing.states else region
+            self.by_value[value] = Lifetime(
+                {value: 0}, own, self._nbytes(value), -1, self._last[value]
+            )
+
+    def add(self, value: Value, step: int) -> None:
+        """Find a buffer for a value that ``step`` makes."""
+        if value in self.by_value:
+            return  # its parts made it
+        if value in self._sharing.joined:
+            whole, offset = self._sharing.joined[value]
+            if whole not in self.by_value:
+                self._make(whole, step)
+            self._share(value, self.by_value[whole], offset)
+            return
+        shared = self._view(value) or self._taken_over(value, step)
+        if shared is None:
+            self._make(value, step)
+        else:
+            self._share(value, *shared)
+
+    def _make(self, value: Value, step: int) -> None:
+        for state in self._homes.get(value, ()):
+            buffer = self.by_value[state]
+            if self._sharing.states[state] == value and buffer.last < step:
+                self._share(value, buffer, 0)
+                return
+        region = Region.OUTPUT if value in self._outputs else Region.ARENA
+        nbytes = self._nbytes(value)
+        self.by_value[value] = Lifetime({value: 0}, region, nbytes, step, self._last[value])
+
+    def _share(self, value: Value, buffer: Lifetime, offset: int) -> None:
+        buffer.values[value] = offset
+        buffer.last = max(buffer.last, self._last[value])
+        if value in self._outputs:
+            buffer.region = Region.OUTPUT
+        self.by_value[value] = buffer
+
+    def _view(self, value: Value) -> tuple[Lifetime, int] | None:
+        """Return the buffer and the offset in it of a value that is a view, or None."""
+        if value not in self._sharing.views:
+            return None
+        operand = value.node.operands[0]
+        buffer = self.by_value[operand]
+        place = buffer.values[operand] + self._sharing.views[value]
+        return (buffer, place) if self._fits(value, buffer, place) else None
+
+    def _taken_over(self, value: Value, step: int) -> tuple[Lifetime, int] | None:
+        """Return the buffer and the offset in it of an operand that dies, or None."""
+        for number in self._in_place(value.node):
+            operand = value.node.operands[number]
+            if not is_placed(operand):
+                continue
+            buffer = self.by_value[operand]
+            place = buffer.values[operand]
+            free = buffer.last <= step and self._may_take(value, buffer)
+            safe = free and not self._reads_elsewhere(value, number, buffer, place)
+            if safe and self._fits(value, buffer, place):
+                return buffer, place
+        return None
+
+    def _may_take(self, value: Value, buffer: Lifetime) -> bool:
+        """Whether a value may be computed in a buffer, as far as its region goes."""
+        if buffer.region is Region.STATE:
+            return next(iter(buffer.values)) in self._homes.get(value, ())
+        return buffer.region is Region.ARENA
+
+    def _reads_elsewhere(self, value: Value, number: int, buffer: Lifetime, place: int) -> bool:
+        """Whether the node that writes a value over an operand reads these bytes otherwise too.
+
+        An elementwise node may read element ``i`` of several operands just before it writes element
+        ``i`` of the result; a part of them, broadcast, would be read again after it is overwritten.
+        Of other nodes only the operand of that number may be there, and of several results one.
+        """
+        node = value.node
+        in_step = node.op.traits.elementwise
+        nbytes = self._nbytes(value)
+        for k, operand in enumerate(node.operands):
+            if self.by_value.get(operand) is buffer:
+                begin = buffer.values[operand]
+                read = self._nbytes(operand)
+                meets = begin < place + nbytes and place < begin + read
+                exact = (begin, read) == (place, nbytes) and (in_step or k == number)
+                if meets and not exact:
+                    return True
+        return any(other in buffer.values for other in node.results)
+
+    def _fits(self, value: Value, buffer: Lifetime, place: int) -> bool:
+        """Whether a value may be placed there: an output needs a whole buffer of the arena.
+
+        In the buffer of a state it would not last: the next value comes there.
+        """
+        if buffer.region is Region.STATE and value in self._sharing.outputs:
+            return False
+        if value not in self._outputs:
+            return place % self._alignment == 0
+        return buffer.region is Region.ARENA and buffer.nbytes == self._nbytes(value)

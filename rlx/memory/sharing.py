@@ -1,0 +1,197 @@
+"""Which values share their bytes whatever the order of execution."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from rlx.ir import Constant, Input, Param
+from rlx.ir.graph import Source
+from rlx.ir.views import contents, join_offsets, view_offset
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rlx.ir import Graph, Node, Value
+    from rlx.memory.lifetimes import InPlace
+
+
+class Sharing:
+    """What a graph says about bytes that values share: found once for all orders.
+
+    Args:
+        graph: The graph, with static shapes.
+        alignment: Every value begins at a multiple of so many bytes of its buffer.
+        ports_inside: Inputs and outputs lie in the arena.
+        unpacked: Elements of fewer than 8 bits take a byte each, as in NumPy's arrays.
+        states: States have buffers of their own; otherwise they are inputs and outputs like others.
+
+    Attributes:
+        graph: The graph.
+        alignment: As given.
+        ports_inside: As given.
+        unpacked: As given.
+        states: The states with buffers of their own, and their next values. A state that is an
+            output too, beside its next value, is none of them: the caller reads the old value when
+            the buffer has the new one.
+        outputs: The outputs but the next values of these states.
+        views: The values that stay in their first operand's bytes, and their offsets in it.
+        joined: The values that can be computed where the result of a join has them: for each of
+            them that result, and the bytes in it in front of the value.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        alignment: int = 1,
+        *,
+        ports_inside: bool = False,
+        unpacked: bool = False,
+        states: bool = False,
+    ) -> None:
+        self.graph, self.alignment = graph, alignment
+        self.ports_inside, self.unpacked = ports_inside, unpacked
+        self.states, self.outputs = _states(graph) if states else ({}, frozenset(graph.outputs))
+        users = graph.users()
+        outside = _views(graph, users, ports_inside=False)
+        self.views = _views(graph, users, ports_inside=True) if ports_inside else outside
+        self.joined = _joined(graph, users, outside, alignment)
+
+    def nbytes(self, value: Value) -> int:
+        """Return the bytes that a value takes."""
+        type_ = value.type
+        return type_.size * type_.dtype.numpy.itemsize if self.unpacked else type_.nbytes
+
+    def homes(self, in_place: InPlace) -> dict[Value, list[Value]]:
+        """Return the values that may be computed in buffers of states, and those states.
+
+        They are the next value of a state, and what is between the two if each takes over the bytes
+        of the one before. Other values would only be in the way of the next one.
+        """
+        if not self.states:
+            return {}
+        before = self._taken(in_place)
+        homes: dict[Value, list[Value]] = {}
+        for state, following in self.states.items():
+            reached = _reached(following, before)
+            leads = {state}
+            for value in sorted(reached, key=lambda v: (v.node.index, v.index)):
+                if not leads.isdisjoint(before.get(value, ())):
+                    leads.add(value)
+            for value in {following, *leads} - {state}:
+                if value not in self.outputs:
+                    homes.setdefault(value, []).append(state)
+        return homes
+
+    def _taken(self, in_place: InPlace) -> dict[Value, tuple[Value, ...]]:
+        """Return for each value the operands whose bytes it may have."""
+        taken: dict[Value, tuple[Value, ...]] = {}
+        for node in self.graph.op_nodes:
+            over = tuple(node.operands[k] for k in in_place(node))
+            for value in node.results:
+                taken[value] = node.operands[:1] if value in self.views else over
+        return taken
+
+    def buffers(self) -> dict[Value, tuple[Value, ...]]:
+        """Return for each value those whose bytes it shares in any order, or itself."""
+        shared: dict[Value, tuple[Value, ...]] = {}
+        wholes = {whole for whole, _ in self.joined.values()}
+        for node in self.graph.nodes:
+            for value in node.results:
+                if value in wholes:
+                    parts = (shared[operand] for operand in node.operands)
+                    shared[value] = tuple(dict.fromkeys(chain.from_iterable(parts)))
+                elif value in self.views:
+                    shared[value] = shared[node.operands[0]]
+                else:
+                    shared[value] = (value,)
+        return shared
+
+
+def _states(graph: Graph) -> tuple[dict[Value, Value], frozenset[Value]]:
+    """Return the states that get buffers, with their next values, and the other outputs."""
+    names = {state.name for state, _ in graph.states}
+    named = zip(graph.output_names, graph.outputs, strict=True)
+    outputs = {value for name, value in named if name not in names}
+    kept = {s: after for s, after in graph.states if s == after or s not in outputs}
+    rest = {after for state, after in graph.states if state not in kept}
+    return kept, frozenset(outputs | rest)
+
+
+def _reached(value: Value, before: Mapping[Value, Sequence[Value]]) -> set[Value]:
+    """Return a value and everything that its bytes may have been before."""
+    reached: set[Value] = set()
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        if value not in reached:
+            reached.add(value)
+            waiting += before.get(value, ())
+    return reached
+
+
+def is_placed(value: Value) -> bool:
+    """Whether a value has a place in a plan: constants and parameters lie elsewhere."""
+    return not isinstance(value.node.op, Constant | Param)
+
+
+def _views(
+    graph: Graph, users: Mapping[Value, Sequence[Node]], *, ports_inside: bool
+) -> dict[Value, int]:
+    """Return the values that stay in their first operand's bytes, and their offsets in it.
+
+    A part of a buffer keeps all of it alive. It stays there only if another value does so too, or
+    if its only reader can come next, waiting for nothing else, or if the buffer is the caller's.
+    """
+    last = {v: max((n.index for n in nodes), default=-1) for v, nodes in users.items()}
+    outputs = set(graph.outputs)
+    content = contents(graph)
+    found: dict[Value, int] = {}
+    for node in graph.op_nodes:
+        offset = view_offset(node)
+        if offset is None or not is_placed(node.operands[0]):
+            continue
+        value, operand = node.result, node.operands[0]
+        whole = value.type.nbytes == operand.type.nbytes
+        outside = not ports_inside and isinstance(content[value][0].node.op, Input)
+        brief = last[value] <= last[operand] or _read_next(users[value], value)
+        if whole or outside or (brief and value not in outputs):
+            found[value] = offset
+    return found
+
+
+def _read_next(users: Sequence[Node], value: Value) -> bool:
+    """Whether a value's only reader can run as soon as the value is there."""
+    return len(users) == 1 and all(o == value or o.constant is not None for o in users[0].operands)
+
+
+def _joined(
+    graph: Graph,
+    users: Mapping[Value, Sequence[Node]],
+    left: Mapping[Value, int],
+    alignment: int,
+) -> dict[Value, tuple[Value, int]]:
+    """Return the values that can be computed where the result of a join has them.
+
+    Returns:
+        For each of them that result, and the bytes in it in front of the value.
+    """
+    outputs = set(graph.outputs)
+    found: dict[Value, tuple[Value, int]] = {}
+    for node in graph.op_nodes:
+        offsets = join_offsets(node)
+        if offsets is None or not all(
+            not isinstance(o.node.op, Source)
+            and o not in left
+            and join_offsets(o.node) is None
+            and o not in outputs
+            and users[o] == [node]
+            for o in node.operands
+        ):
+            continue
+        if len(set(node.operands)) == len(offsets) and not any(o % alignment for o in offsets):
+            found |= {
+                operand: (node.result, offset)
+                for operand, offset in zip(node.operands, offsets, strict=True)
+            }
+    return found

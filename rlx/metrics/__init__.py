@@ -1,0 +1,8 @@
+"""Networks on many samples: outputs, classes, accuracy, and errors layer by layer.
+
+Two networks are compared here, whatever each of them is: graph, file, or arrays.
+
+Level 6. Public modules: ``classes``, ``compare``, ``comparison``, ``criteria``, ``figures``,
+``histogram``, ``inference``, ``inference.accuracy``, ``inference.data``, ``layer_match``,
+``masks``, ``runner``.
+"""

@@ -1,0 +1,488 @@
+"""Two networks on the same data: how far their outputs and layers are apart, and their accuracy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from rlx.ir.inspect import printable
+from rlx.metrics.classes import Form, classes_of
+from rlx.metrics.criteria import criteria_of
+from rlx.metrics.figures import Closeness, Scores
+from rlx.metrics.masks import masks
+from rlx.metrics.node_match import matched_layers
+from rlx.metrics.sides import GraphSide, paired
+from rlx.ops.numbers import reals
+from rlx.passes.quantize.known_ranges import known_params
+from rlx.passes.quantize.scheme import range_of
+from rlx.samples.batches import read_samples
+from rlx.support.errors import DifferenceError, UsageError
+from rlx.support.text.notebook import report_html, table_html
+from rlx.support.text.tables import Column, Table, lay_out
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from rlx.ir import Array, Graph
+    from rlx.metrics.classes import Classes
+    from rlx.metrics.criteria import Criteria
+    from rlx.metrics.masks import Mask
+    from rlx.metrics.node_match import Layer
+    from rlx.metrics.sides import Port, Side
+    from rlx.samples.batches import Data, Samples
+
+    Numbers = npt.NDArray[Any]
+    Pair = tuple[float, float]
+    Progress = Callable[[str, int, int], None]
+
+WORST: Final = 3
+"""Layers that a report names as the ones that lose most."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutputFigures:
+    """How close an output of both networks is.
+
+    Attributes:
+        name: Its name in the first network.
+        closeness: The figures.
+        failures: What of the criteria is not kept, a sentence each.
+        classes: How often both give the same class; None where the output has none.
+        span: What its numbers reach by definition, such as 1 of a sigmoid; 0 if nothing says it.
+    """
+
+    name: str
+    closeness: Closeness
+    failures: tuple[str, ...] = ()
+    classes: Classes | None = None
+    span: float = 0.0
+
+    @property
+    def agreement(self) -> float | None:
+        """Share of classes that are the same; None where the output has none."""
+        return None if self.classes is None else self.classes.agreement
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the figures."""
+        own = {"name": self.name, "failures": list(self.failures), "agreement": self.agreement}
+        return own | self.closeness.details()
+
+
+@dataclass(frozen=True, slots=True)
+class LayerFigures:
+    """How close a layer's results are in both networks."""
+
+    name: str
+    place: str
+    op: str
+    closeness: Closeness
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What identifies the layer."""
+        return self.name, self.place
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the figures."""
+        own = {"name": self.name, "place": self.place, "op": self.op}
+        return own | self.closeness.details()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Comparison:
+    """What comparing two networks found.
+
+    Attributes:
+        samples: Samples compared.
+        agreement: Share of samples for which both give the same class, of the output where it is
+            smallest; None without classes.
+        top1: Shares of correct classes, of the first and the second network; None without labels.
+        auc: Areas under the receiver operating characteristic, where labels are 0 and 1; else None.
+        reconstruction: Mean squared difference between input and output of both, where the output
+            has the input's shape; else None.
+        outputs: How close each output is.
+        layers: Layers with the same name in both, and other nodes that were matched, in order.
+        criteria: What the outputs must keep; None if nothing was asked for.
+        main: Place of the output that labels, if any, are compared with.
+    """
+
+    samples: int
+    agreement: float | None
+    top1: tuple[float, float] | None
+    auc: tuple[float, float] | None
+    reconstruction: tuple[float, float] | None
+    outputs: tuple[OutputFigures, ...]
+    layers: tuple[LayerFigures, ...]
+    criteria: Criteria | None = None
+    main: int = 0
+
+    @property
+    def output(self) -> Closeness:
+        """How close the first outputs are."""
+        return self.outputs[0].closeness
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether every output keeps the criteria; None if there are none."""
+        return None if self.criteria is None else not any(o.failures for o in self.outputs)
+
+    def judged(self, criteria: Criteria | str) -> Comparison:
+        """Return the same with other criteria."""
+        wanted = criteria_of(criteria)
+        outputs = tuple(replace(o, failures=wanted.failures(o.closeness)) for o in self.outputs)
+        return replace(self, criteria=wanted, outputs=outputs)
+
+    def require(self, criteria: Criteria | str | None = None) -> Comparison:
+        """Return the comparison if every output keeps the criteria.
+
+        Args:
+            criteria: Others than those of the comparison.
+
+        Raises:
+            DifferenceError: An output does not; the message has every reason.
+            UsageError: There are no criteria.
+        """
+        judged = self if criteria is None else self.judged(criteria)
+        if judged.criteria is None:
+            raise UsageError(
+                "there are no criteria",
+                where="comparison",
+                hint="give some: require('strict'), or Criteria(max_abs=1e-3)",
+            )
+        reasons = [
+            f"output {printable(o.name)!r}: {text}" for o in judged.outputs for text in o.failures
+        ]
+        if reasons:
+            raise DifferenceError("\n  ".join(reasons), where="comparison")
+        return judged
+
+    @property
+    def worst(self) -> tuple[LayerFigures, ...]:
+        """The layers with the lowest ratios of signal to noise, the lowest first."""
+        ranked = sorted(self.layers, key=lambda layer: layer.closeness.sqnr_db)
+        return tuple(ranked[:WORST])
+
+    @property
+    def drop(self) -> float:
+        """Loss of the second network, as a share: of the output that loses most.
+
+        Of correct classes, and of AUC where there are two classes (whatever loses more: with few
+        samples a worse network may have as many right by chance); of reconstruction; without labels
+        of agreement, else of precision.
+        """
+        labelled = [pair for pair in (self.top1, self.auc) if pair is not None]
+        if (self.reconstruction is not None and self.auc is not None) or not labelled:
+            return max(self._unlabelled_drop(), self._drop_of_others())
+        return max(*(before - after for before, after in labelled), self._drop_of_others())
+
+    def _unlabelled_drop(self) -> float:
+        if self.reconstruction is not None:
+            before, after = self.reconstruction
+            return after / before - 1 if before else 0.0
+        if self.agreement is not None:
+            return 1 - self.agreement
+        return _imprecision(self.outputs[self.main])
+
+    def _drop_of_others(self) -> float:
+        """Return the largest loss of outputs that neither labels nor classes judge."""
+        others = [o for k, o in enumerate(self.outputs) if k != self.main]
+        return max((_imprecision(o) for o in others if o.classes is None), default=0.0)
+
+    def __repr__(self) -> str:
+        figures = ", ".join(f"{name} {value}" for name, value in self.figures().items())
+        return f"<Comparison: {figures}>"
+
+    def __str__(self) -> str:
+        return "\n".join(line.text for table in self.tables() for line in lay_out(table).lines)
+
+    def _repr_html_(self) -> str:
+        """Return the figures, and the tables of outputs and layers, that notebooks show."""
+        facts = report_html("Comparison of two networks", self.figures())
+        return facts + "".join(table_html(table) for table in self.tables())
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return a row for each output, and one for each layer if some were compared."""
+        outputs = [(o.name, *_cells(o.closeness)) for o in self.outputs]
+        layers = [(v.place or v.name, v.op, *_cells(v.closeness)) for v in self.layers]
+        shown = Table("outputs", (Column("output", shortest=12), *_FIGURES), tuple(outputs))
+        heads = Column("layer", shortest=16), Column("op", priority=3)
+        return (shown, *([Table("layers", (*heads, *_FIGURES), tuple(layers))] if layers else []))
+
+    def figures(self) -> dict[str, str]:
+        """Return what is known of the whole as text, by name."""
+        pairs = {"top-1": self.top1, "AUC": self.auc, "reconstruction error": self.reconstruction}
+        known = {name: f"{a:.4g} and {b:.4g}" for name, (a, b) in _given(pairs).items()}
+        if self.agreement is not None:
+            known["agreement"] = f"{self.agreement:.2%}"
+        ratio = f"{min(o.closeness.sqnr_db for o in self.outputs):.1f} dB"
+        verdict = {} if self.passed is None else {"passed": "yes" if self.passed else "no"}
+        bad = sum(any(o.closeness.nonfinite) for o in self.outputs)
+        broken = {"outputs with NaN or infinity": str(bad)} if bad else {}
+        return {
+            "samples": f"{self.samples:,}",
+            **known,
+            "SQNR of the output": ratio,
+            **broken,
+            **verdict,
+        }
+
+    def as_json(self) -> dict[str, Any]:
+        """Return everything as JSON values."""
+        return {
+            "samples": self.samples,
+            "agreement": self.agreement,
+            "top1": _pair(self.top1),
+            "auc": _pair(self.auc),
+            "reconstruction": _pair(self.reconstruction),
+            "drop": self.drop,
+            "output": self.output.as_json(),
+            "outputs": [output.as_json() for output in self.outputs],
+            "criteria": None if self.criteria is None else str(self.criteria),
+            "passed": self.passed,
+            "layers": [layer.as_json() for layer in self.layers],
+            "worst": [layer.name for layer in self.worst],
+        }
+
+
+_FIGURES: Final = (
+    Column("largest", priority=2, meaning="largest difference of a value"),
+    Column("relative", priority=4, meaning="largest difference relative to the first model's"),
+    Column("mean", priority=2, meaning="mean difference"),
+    Column("cosine", priority=1),
+    Column("SQNR", "dB", meaning="ratio of signal to quantization noise"),
+    Column("unequal", priority=3, meaning="values that are not the same"),
+    Column("worst", priority=5, meaning="index of the largest difference, the sample first"),
+    Column("NaN", priority=4, meaning="values that are NaN or infinite, in both models together"),
+)
+
+
+def _cells(figures: Closeness) -> tuple[object, ...]:
+    worst = None if figures.worst is None else str(list(figures.worst.index))
+    bad = sum(figures.nonfinite)
+    return (
+        figures.maximum,
+        figures.relative,
+        figures.mean,
+        figures.cosine,
+        figures.as_json()["sqnr_db"],
+        figures.unequal,
+        worst,
+        bad or None,
+    )
+
+
+def _imprecision(output: OutputFigures) -> float:
+    """Return the noise of an output as a share of its signal, or of what it reaches."""
+    return min(output.closeness.noise_to(output.span), 1.0)
+
+
+def _given(pairs: Mapping[str, Pair | None]) -> dict[str, Pair]:
+    return {name: pair for name, pair in pairs.items() if pair is not None}
+
+
+def _pair(figures: tuple[float, float] | None) -> dict[str, float] | None:
+    return None if figures is None else {"first": figures[0], "second": figures[1]}
+
+
+def compare_graphs(
+    first: Graph,
+    second: Graph,
+    data: Data,
+    *,
+    labels: npt.NDArray[Any] | None = None,
+    what: str = "data",
+    progress: Progress | None = None,
+) -> Comparison:
+    """Run two graphs on the same samples and return how far they are apart.
+
+    Args:
+        first: The reference, such as a float network.
+        second: Such as the network that was quantized from it.
+        data: As for :func:`rlx.samples.batches.read_samples`, for the inputs of both.
+        labels: A class for each sample, if they are not in ``data``.
+        what: How messages call the data.
+        progress: Called with a text, samples done and all samples.
+
+    Raises:
+        UsageError: The data do not fit, or the networks have outputs of different sizes.
+    """
+    samples = tuple(read_samples(g, data, what=what, labels=labels) for g in (first, second))
+    return compare_on(first, second, samples, progress=progress)
+
+
+def compare_on(
+    first: Graph,
+    second: Graph,
+    samples: tuple[Samples, Samples] | tuple[Samples, ...],
+    *,
+    layers: bool = True,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Compare as :func:`compare_graphs`, on samples that were read for each graph.
+
+    Args:
+        first: The reference.
+        second: The other network.
+        samples: For the first and the second.
+        layers: Whether to compare the layers too.
+        progress: Called with a text, samples done and all samples.
+    """
+    matched = matched_layers(first, second) if layers else []
+    a, b = (
+        GraphSide(graph, samples[k], [layer.values[k] for layer in matched])
+        for k, graph in enumerate((first, second))
+    )
+    return compare_sides(a, b, matched, labels=samples[0].labels, progress=progress)
+
+
+def compare_sides(
+    a: Side,
+    b: Side,
+    matched: Sequence[Layer] = (),
+    *,
+    labels: npt.NDArray[np.int64] | None = None,
+    some: bool = False,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Compare two sides on as many samples.
+
+    Args:
+        a: The reference.
+        b: The other one.
+        matched: The nodes that both watch, in this order.
+        labels: A class for each sample.
+        some: Whether one side may have only some of the outputs, by name.
+        progress: Called with a text, samples done and all samples.
+
+    Raises:
+        UsageError: Outputs cannot be compared, or the sides have different numbers of samples.
+    """
+    pairs = paired(a.ports, b.ports, some=some)
+    _require_same_count(a, b)
+    size = min(a.batch, b.batch)
+    found = [Closeness() for _ in pairs]
+    nodes = [Closeness() for _ in matched]
+    masking = masks(a.graph) if matched and a.graph is not None else {}
+    classes = [classes_of(a, i, labelled=labels is not None) for i, _ in pairs]
+    main = next((k for k, one in enumerate(classes) if one is not None), 0)
+    rebuilds = not main and (classes[0] is None or classes[0].form is Form.LARGEST)
+    scores, done = Scores(), 0
+    for (inputs, left), (_, right) in zip(a.batches(size), b.batches(size), strict=True):
+        count = len(left[0])
+        outputs = [_both((a.ports[i], left[i]), (b.ports[k], right[k])) for i, k in pairs]
+        for one, chosen, (x, y) in zip(found, classes, outputs, strict=True):
+            one.add(x, y)
+            if chosen is not None:
+                chosen.add(x, y)
+        flat = outputs[main][0].reshape(count, -1), outputs[main][1].reshape(count, -1)
+        part = None if labels is None else labels[done : done + count]
+        scores.add(flat, part, _reconstructed(a.graph, inputs, count) if rebuilds else None)
+        arrays = zip(left[len(a.ports) :], right[len(b.ports) :], strict=True)
+        for layer, one, (x, y) in zip(matched, nodes, arrays, strict=True):
+            _add_layer(one, layer, x, y, masking.get(layer.values[0]))
+        done += count
+        if progress is not None:
+            progress("comparing", done, a.count)
+    return _summary(
+        scores,
+        tuple(
+            OutputFigures(a.ports[i].name, one, classes=chosen, span=_span(a, i))
+            for (i, _), one, chosen in zip(pairs, found, classes, strict=True)
+        ),
+        _layer_figures(matched, nodes),
+        main=main,
+    )
+
+
+def _require_same_count(a: Side, b: Side) -> None:
+    if a.count != b.count:
+        raise UsageError(
+            f"there are {a.count} and {b.count} samples",
+            where="compared models",
+            hint="give the outputs for the same samples",
+        )
+
+
+def _layer_figures(
+    layers: Sequence[Layer], figures: Sequence[Closeness]
+) -> tuple[LayerFigures, ...]:
+    return tuple(
+        LayerFigures(layer.name, layer.place, layer.op, one)
+        for layer, one in zip(layers, figures, strict=True)
+    )
+
+
+def _span(side: Side, place: int) -> float:
+    """Return what an output reaches by definition, 0 if nothing says it."""
+    params = None if side.graph is None else known_params(side.graph.outputs[place])
+    return 0.0 if params is None else max(map(abs, range_of(params)))
+
+
+def _both(a: tuple[Port, Array], b: tuple[Port, Array]) -> tuple[Numbers, Numbers]:
+    """Return an output of both sides: as it is where the types are equal, else as real numbers."""
+    (one, x), (other, y) = a, b
+    if np.size(x) != np.size(y):
+        raise UsageError(
+            f"the arrays are {list(x.shape)} and {list(y.shape)}",
+            where=f"output {printable(one.name)!r}",
+            hint="give [samples, *shape of the output]",
+        )
+    quants = [None if p.type is None else p.type.quant for p in (one, other)]
+    return reals(x, quants[0]), reals(y, quants[1])
+
+
+def _summary(
+    scores: Scores,
+    outputs: tuple[OutputFigures, ...],
+    layers: tuple[LayerFigures, ...],
+    *,
+    main: int,
+) -> Comparison:
+    rebuilt = any(scores.reconstruction)
+    n = scores.samples
+    auc = (scores.auc(0), scores.auc(1)) if scores.two_classes else (None, None)
+    labelled = scores.labelled and outputs[main].classes is not None and not rebuilt
+    if rebuilt:
+        outputs = (replace(outputs[0], classes=None), *outputs[1:])
+    agreements = [o.agreement for o in outputs if o.agreement is not None]
+    return Comparison(
+        samples=n,
+        agreement=min(agreements, default=None),
+        top1=(scores.right[0] / n, scores.right[1] / n) if labelled else None,
+        auc=(auc[0], auc[1]) if auc[0] is not None and auc[1] is not None else None,
+        reconstruction=(
+            (scores.reconstruction[0] / n, scores.reconstruction[1] / n) if rebuilt else None
+        ),
+        outputs=outputs,
+        layers=layers,
+        main=main,
+    )
+
+
+def _reconstructed(graph: Graph | None, inputs: Mapping[str, Array], count: int) -> Numbers | None:
+    """Return the inputs of a network whose output has the only input's shape, else None."""
+    if graph is None or len(graph.inputs) != 1:
+        return None
+    if graph.inputs[0].type.shape != graph.outputs[0].type.shape:
+        return None
+    (array,) = inputs.values()
+    return reals(array, graph.inputs[0].type.quant).reshape(count, -1)
+
+
+def _add_layer(closeness: Closeness, layer: Layer, a: Array, b: Array, mask: Mask | None) -> None:
+    """Compare a layer's results, without elements that only mask others."""
+    first, second = (
+        reals(array, value.type.quant) for array, value in zip((a, b), layer.values, strict=True)
+    )
+    if mask is not None:
+        masked = mask.where(first)
+        first, second = (np.where(masked, 0, array) for array in (first, second))
+    for node in layer.clamps:
+        first, second = (
+            node.op.evaluate(np.asarray(array, np.float32))[0] for array in (first, second)
+        )
+    closeness.add(first, second)

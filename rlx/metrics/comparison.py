@@ -1,0 +1,117 @@
+"""Compare anything that gives outputs on the same data: ``rlx.compare``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from rlx.ir import Graph
+from rlx.metrics.compare import Comparison, compare_sides
+from rlx.metrics.criteria import EXACT, HALF, PRESETS, STRICT, Criteria
+from rlx.metrics.inference import Result
+from rlx.metrics.inference.data import samples_of
+from rlx.metrics.node_match import matched_nodes
+from rlx.metrics.sides import ArraySide, CompiledSide, GraphSide, ports_of
+from rlx.runtime import CompiledGraph
+from rlx.support.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy.typing as npt
+
+    from rlx.ir import Value
+    from rlx.metrics.inference import Inputs
+    from rlx.metrics.node_match import Layer
+    from rlx.metrics.sides import Side
+    from rlx.samples.batches import Samples
+
+    Labels = npt.NDArray[Any]
+    Progress = Callable[[str, int, int], None]
+
+__all__ = ["EXACT", "HALF", "PRESETS", "STRICT", "Comparison", "Criteria", "compare"]
+
+Comparable: TypeAlias = "Graph | CompiledGraph | Result | Mapping[str, npt.ArrayLike]"
+"""What can be compared: graphs, compiled ones, or outputs ``[samples, *shape]`` by name."""
+
+
+def compare(
+    a: Comparable,
+    b: Comparable,
+    data: Inputs | None = None,
+    *,
+    labels: Labels | None = None,
+    criteria: Criteria | str | None = None,
+    nodes: bool = True,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Return how far two networks are apart on the same data.
+
+    A graph is run by the reference, with its nodes; a compiled graph as it was compiled, and of it
+    only the outputs are compared.
+
+    Args:
+        a: The reference.
+        b: What is compared with it.
+        data: As :func:`rlx.run` takes it; None if nothing is run.
+        labels: A class for each sample, if they are not in ``data``.
+        criteria: What the outputs must keep, or the name of a preset.
+        nodes: Whether to compare the nodes of two graphs too.
+        progress: Called with a text, samples done and all samples.
+
+    Raises:
+        UsageError: The data do not fit, or outputs cannot be compared.
+    """
+    samples = tuple(_samples(one, data, labels) for one in (a, b))
+    matched = _matched(a, b) if nodes else []
+    first = _side(a, b, samples[0], [layer.values[0] for layer in matched])
+    second = _side(b, a, samples[1], [layer.values[1] for layer in matched])
+    stated = next((s.labels for s in samples if s is not None), None)
+    some = any(_is_arrays(one) for one in (a, b))
+    found = compare_sides(first, second, matched, labels=stated, some=some, progress=progress)
+    return found if criteria is None else found.judged(criteria)
+
+
+def _is_arrays(one: Comparable) -> bool:
+    return isinstance(one, Result | Mapping)
+
+
+def _graph(one: Comparable) -> Graph | None:
+    """Return what something computes, if that is known."""
+    if isinstance(one, CompiledGraph):
+        return one.graph
+    return one if isinstance(one, Graph) else None
+
+
+def _samples(one: Comparable, data: Inputs | None, labels: Labels | None) -> Samples | None:
+    """Return the samples on which something is run; None for what is not run."""
+    graph = _graph(one)
+    if graph is None:
+        return None
+    if data is None:
+        raise UsageError(
+            "there are no data to run the network on",
+            where="compare",
+            hint="give samples: rlx.compare(a, b, data)",
+        )
+    return samples_of(graph, data, labels=labels)
+
+
+def _matched(a: Comparable, b: Comparable) -> list[Layer]:
+    """Return the nodes that belong together, if both are graphs."""
+    return matched_nodes(a, b) if isinstance(a, Graph) and isinstance(b, Graph) else []
+
+
+def _side(
+    one: Comparable, other: Comparable, samples: Samples | None, watched: list[Value]
+) -> Side:
+    """Return one side of a comparison."""
+    if isinstance(one, Result):
+        one = {name: output.array for name, output in one.outputs.items()}
+    if isinstance(one, Mapping):
+        graph = _graph(other)
+        return ArraySide(one, None if graph is None else ports_of(graph))
+    assert samples is not None  # made for everything that is run
+    if isinstance(one, CompiledGraph):
+        return CompiledSide(one, samples)
+    return GraphSide(one, samples, watched)

@@ -1,0 +1,116 @@
+"""When two networks count as equal."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from rlx.support.errors import UsageError
+from rlx.support.text.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from rlx.metrics.figures import Closeness
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Criteria:
+    """What the numbers of two networks must keep; all that is given.
+
+    NaN and infinite numbers keep no criteria, wherever they are.
+
+    Attributes:
+        exact: Whether every number must be the same.
+        max_abs: Largest absolute difference.
+        max_rel: Largest difference relative to the reference, which is taken as 1e-12 at least.
+        cosine: Smallest cosine of the angle between both, as vectors.
+        sqnr: Smallest ratio of signal to noise, in decibels.
+    """
+
+    exact: bool = False
+    max_abs: float | None = None
+    max_rel: float | None = None
+    cosine: float | None = None
+    sqnr: float | None = None
+
+    def __post_init__(self) -> None:
+        limits = {"max_abs": self.max_abs, "max_rel": self.max_rel}
+        for name, limit in {**limits, "cosine": self.cosine, "sqnr": self.sqnr}.items():
+            if limit is not None and (math.isnan(limit) or (name in limits and limit < 0)):
+                raise UsageError(f"{name} is {limit}", where="criteria", hint="give a number >= 0")
+        if not self.exact and self.limits() == {}:
+            raise UsageError(
+                "nothing is asked for",
+                where="criteria",
+                hint="give exact=True, max_abs, max_rel, cosine or sqnr",
+            )
+
+    def limits(self) -> dict[str, float]:
+        """Return the limits that are given, by name."""
+        named = {
+            "max_abs": self.max_abs,
+            "max_rel": self.max_rel,
+            "cosine": self.cosine,
+            "sqnr": self.sqnr,
+        }
+        return {name: limit for name, limit in named.items() if limit is not None}
+
+    def failures(self, found: Closeness) -> tuple[str, ...]:
+        """Return what is not kept, a sentence each; none if all is."""
+        return tuple(self._failures(found))
+
+    def _failures(self, found: Closeness) -> Iterator[str]:
+        if found.first_nonfinite is not None:
+            first, second = found.nonfinite
+            place = found.first_nonfinite
+            yield f"{first} and {second} numbers are NaN or infinite, the first: {place}"
+        if self.exact and found.unequal:
+            place_text = f", the largest difference: {found.worst}" if found.worst else ""
+            yield f"{found.unequal} of {found.count} numbers differ{place_text}"
+        if self.max_abs is not None and found.maximum > self.max_abs:
+            yield f"largest difference {found.maximum:.4g} > {self.max_abs:g}: {found.worst}"
+        if self.max_rel is not None and found.relative > self.max_rel:
+            yield f"largest relative difference {found.relative:.4g} > {self.max_rel:g}"
+        if self.cosine is not None and found.cosine < self.cosine:
+            yield f"cosine {found.cosine:.8g} < {self.cosine:g}"
+        if self.sqnr is not None and found.sqnr_db < self.sqnr:
+            yield f"SQNR {found.sqnr_db:.4g} dB < {self.sqnr:g} dB"
+
+    def __str__(self) -> str:
+        parts = ["exact"] if self.exact else []
+        signs = {"max_abs": "<=", "max_rel": "<=", "cosine": ">=", "sqnr": ">="}
+        parts += [f"{name} {signs[name]} {limit:g}" for name, limit in self.limits().items()]
+        return ", ".join(parts)
+
+
+EXACT: Final = Criteria(exact=True)
+"""Every number is the same: for integers, and for two runs of one program."""
+STRICT: Final = Criteria(max_abs=1e-4, max_rel=1e-3, cosine=0.9999)
+"""For two forms of a float32 network."""
+HALF: Final = Criteria(max_abs=5e-2, max_rel=5e-2, cosine=0.999)
+"""For a network in float16 or bfloat16 beside the same in float32."""
+
+PRESETS: Final[Mapping[str, Criteria]] = MappingProxyType(
+    {"exact": EXACT, "strict": STRICT, "half": HALF}
+)
+"""Criteria by the name that ``rlx compare --criteria`` takes."""
+
+
+def criteria_of(given: Criteria | str) -> Criteria:
+    """Return criteria, or those of a name in :data:`PRESETS`.
+
+    Raises:
+        UsageError: There are none of that name.
+    """
+    if isinstance(given, Criteria):
+        return given
+    if given not in PRESETS:
+        raise UsageError(
+            f"no criteria are called {given!r}",
+            where="criteria",
+            hint=did_you_mean(given, PRESETS, what="their names"),
+        )
+    return PRESETS[given]

@@ -1,0 +1,255 @@
+"""What a network gives for samples: numbers, and the classes they stand for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from rlx.ir.inspect import printable
+from rlx.metrics.inference.accuracy import Accuracy
+from rlx.ops.numbers import sample_reals
+from rlx.samples.batches import checked_labels
+from rlx.support.errors import UsageError
+from rlx.support.text.notebook import table_html
+from rlx.support.text.tables import Column, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from rlx.ir import TensorType
+
+_SHOWN: Final = 8
+"""Samples of which a notebook and a line show the classes."""
+
+
+class Ranked(NamedTuple):
+    """A class, and what speaks for it."""
+
+    number: int
+    """Number of the class: the place of the output."""
+    score: float
+    """Value of the output: a probability, behind a softmax."""
+    label: str
+    """Name of the class; its number as a text if there are no names."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Output:
+    """One output of a network, for every sample.
+
+    Attributes:
+        name: Its name.
+        type: Its type, for one sample.
+        array: As the network gives it, ``[samples, *shape of one sample]``; a leading dimension of
+            1 that the type has is that of the samples.
+        rebuilt: Whether it has the shape of the only input, as that of an autoencoder has.
+    """
+
+    name: str
+    type: TensorType
+    array: npt.NDArray[Any]
+    rebuilt: bool = False
+
+    @property
+    def codes(self) -> npt.NDArray[Any]:
+        """The integers that the network gives.
+
+        Raises:
+            UsageError: It gives real numbers.
+        """
+        if not self.type.dtype.is_integer:
+            raise UsageError(
+                f"{self.type} holds real numbers, not quantized ones",
+                where=f"output {printable(self.name)!r}",
+                hint="use .values",
+            )
+        return self.array
+
+    @property
+    def values(self) -> npt.NDArray[Any]:
+        """The numbers that quantized ones stand for; without quantization those that are given."""
+        return sample_reals(self.array, self.type)
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether it is one score for each of several classes: one axis, and no reconstruction."""
+        return not self.rebuilt and sum(int(size) != 1 for size in self.array.shape[1:]) == 1
+
+    def first(self, count: int) -> Output:
+        """Return the first ``count`` samples, or all if there are fewer."""
+        return replace(self, array=self.array[:count])
+
+    @property
+    def scores(self) -> npt.NDArray[Any]:
+        """The values as a score of each class, [samples, classes].
+
+        Raises:
+            UsageError: There are no classes: one number, more than one axis, a reconstruction.
+        """
+        if not self.has_classes:
+            raise UsageError(
+                f"{self.type} is not one score for each class",
+                where=f"output {printable(self.name)!r}",
+                hint="use .values",
+            )
+        return self.values.reshape(len(self.array), -1)
+
+    def top(self, k: int = 3, labels: Sequence[str] | None = None) -> list[list[Ranked]]:
+        """Return the ``k`` best classes of each sample, best first; of equal ones the first.
+
+        Args:
+            k: How many; all if there are fewer.
+            labels: Name of each class.
+
+        Raises:
+            UsageError: The output has no classes, or there are fewer names than classes.
+        """
+        scores = self.scores
+        names = self._names(labels, scores.shape[1])
+        best = np.argsort(-scores.astype(np.float64), axis=1, kind="stable")[:, :k]
+        return [
+            [Ranked(i, float(row[i]), names[i]) for i in places.tolist()]
+            for row, places in zip(scores, best, strict=True)
+        ]
+
+    def _names(self, labels: Sequence[str] | None, classes: int) -> Sequence[str]:
+        if labels is None:
+            return [str(i) for i in range(classes)]
+        if len(labels) != classes:
+            raise UsageError(
+                f"there are {len(labels)} names for {classes} classes",
+                where="labels",
+                hint="give the name of each class, in the order of the network's outputs",
+            )
+        return labels
+
+    def accuracy(self, expected: npt.ArrayLike) -> Accuracy:
+        """Return how many classes are right.
+
+        Args:
+            expected: Class of each sample, [samples].
+
+        Raises:
+            UsageError: The output has no classes, or ``expected`` are none of them.
+        """
+        scores = self.scores
+        count, classes = scores.shape
+        wanted = checked_labels(np.asarray(expected), classes, count, where="expected classes")
+        return Accuracy.of(wanted, scores.argmax(axis=1).astype(np.int64), classes)
+
+    def __repr__(self) -> str:
+        return f"<Output {self.name!r}: {self.type}, {len(self.array)} samples>"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Result:
+    """What a network gives for samples.
+
+    Attributes:
+        outputs: Each output by its name, in order.
+        labels: Class of each sample, int64 [samples], if it came with the data; else None.
+    """
+
+    outputs: Mapping[str, Output]
+    labels: npt.NDArray[np.int64] | None = None
+
+    def __len__(self) -> int:
+        return len(next(iter(self.outputs.values())).array)
+
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+        """Return the values of an output by its name, as :attr:`Output.values`.
+
+        Raises:
+            KeyError: The network has no output of that name.
+        """
+        if name not in self.outputs:
+            names = ", ".join(repr(printable(known)) for known in self.outputs)
+            raise KeyError(f"no output {printable(name)!r}; the network has {names}")
+        return self.outputs[name].values
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Any:  # noqa: ANN401
+        """Return the values of the only output for NumPy; UsageError if there are several."""
+        return np.array(self.values, dtype=dtype, copy=copy)
+
+    @property
+    def output(self) -> Output:
+        """The only output.
+
+        Raises:
+            UsageError: There are several.
+        """
+        if len(self.outputs) != 1:
+            names = ", ".join(repr(printable(name)) for name in self.outputs)
+            raise UsageError(
+                f"the network has the outputs {names}",
+                where="result",
+                hint="choose one: result.outputs[NAME]",
+            )
+        return next(iter(self.outputs.values()))
+
+    @property
+    def codes(self) -> npt.NDArray[Any]:
+        """The integers of the only output, ``[samples, *shape]``, as :attr:`Output.codes`."""
+        return self.output.codes
+
+    @property
+    def values(self) -> npt.NDArray[Any]:
+        """The real numbers of the only output, ``[samples, *shape]``."""
+        return self.output.values
+
+    def top(self, k: int = 3, labels: Sequence[str] | None = None) -> list[list[Ranked]]:
+        """Return the ``k`` best classes of each sample; as :meth:`Output.top`."""
+        return self.output.top(k, labels)
+
+    def accuracy(self, expected: npt.ArrayLike | None = None) -> Accuracy:
+        """Return how many classes are right; as :meth:`Output.accuracy`.
+
+        Args:
+            expected: Class of each sample; None for the labels that came with the data.
+
+        Raises:
+            UsageError: There are none, or they are not of this network.
+        """
+        wanted = self.labels if expected is None else expected
+        if wanted is None:
+            raise UsageError(
+                "the data came without classes",
+                where="accuracy",
+                hint="give them: result.accuracy(expected)",
+            )
+        return self.output.accuracy(wanted)
+
+    def __repr__(self) -> str:
+        outputs = ", ".join(
+            f"{name}: {o.type.with_quant(None)}" for name, o in self.outputs.items()
+        )
+        return f"<Result of {len(self)} samples: {outputs}{self._classes()}>"
+
+    def _classes(self) -> str:
+        """Return the classes of the first samples, as a line shows them."""
+        if not self.has_classes:
+            return ""
+        found = [row[0].label for row in self.output.top(1)[:_SHOWN]]
+        return f"; classes {', '.join(found)}{', …' if len(self) > _SHOWN else ''}"
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether there is one output, and it is one score for each of several classes."""
+        return len(self.outputs) == 1 and self.output.has_classes
+
+    def _repr_html_(self) -> str:
+        if not self.has_classes:
+            rows = tuple((o.name, str(o.type)) for o in self.outputs.values())
+            ports = Column("output"), Column("type")
+            return table_html(Table(f"{len(self)} samples", ports, rows))
+        best = self.output.top(3)[:_SHOWN]
+        ranked = tuple(
+            (i, *(f"{one.label} ({one.score:.4g})" for one in row)) for i, row in enumerate(best)
+        )
+        heads = ("sample", "best", "second", "third")[: 1 + len(best[0])]
+        columns = tuple(Column(head) for head in heads)
+        return table_html(Table(f"{len(self)} samples", columns, ranked))

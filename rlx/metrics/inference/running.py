@@ -1,0 +1,57 @@
+"""Run a network on samples."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rlx.metrics.inference.data import samples_of
+from rlx.metrics.inference.result import Output, Result
+from rlx.metrics.runner import Runner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rlx.ir import Array, Graph
+    from rlx.metrics.inference.data import Inputs
+    from rlx.samples.batches import Samples
+
+    Progress = Callable[[str, int, int], None]
+
+
+def run(graph: Graph, data: Inputs, *, progress: Progress | None = None) -> Result:
+    """Return the outputs of ``graph`` for data; integers are those of the reference, bit for bit.
+
+    Args:
+        graph: A network whose dimensions are numbers.
+        data: A sample or a batch of them: numbers for the only input, numbers for each input by
+            name, or a file.
+        progress: Called with a text, samples done and all samples.
+
+    Raises:
+        UsageError: The data do not fit the inputs.
+        FrontendError: A file is damaged.
+    """
+    return run_samples(graph, samples_of(graph, data), progress=progress)
+
+
+def run_samples(graph: Graph, samples: Samples, *, progress: Progress | None = None) -> Result:
+    """Return the outputs of ``graph`` for samples that were read for it."""
+    runner = Runner(graph, graph.outputs)
+    parts: list[list[Array]] = []
+    done = 0
+    for inputs, arrays in runner.run(samples):
+        # What a program returns may be written again by its next run.
+        parts.append([array.copy() for array in arrays])
+        done += len(next(iter(inputs.values())))
+        if progress is not None:
+            progress("running", done, samples.count)
+    only = graph.inputs[0].type.shape if len(graph.inputs) == 1 else None
+    outputs = {
+        name: Output(name, value.type, np.concatenate(arrays), rebuilt=value.type.shape == only)
+        for name, value, arrays in zip(
+            graph.output_names, graph.outputs, zip(*parts, strict=True), strict=True
+        )
+    }
+    return Result(outputs, samples.labels)

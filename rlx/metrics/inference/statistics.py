@@ -1,0 +1,348 @@
+"""What every layer of a network gives for samples, kept as figures and not as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from rlx.ir.inspect import printable
+from rlx.metrics.compare import compare_on
+from rlx.metrics.histogram import Histogram
+from rlx.metrics.inference.data import samples_of
+from rlx.metrics.node_match import matched_layers
+from rlx.metrics.runner import Runner, computed_values
+from rlx.ops.numbers import sample_reals
+from rlx.ops.real.cast import integer_range
+from rlx.support.errors import UsageError
+from rlx.support.text.notebook import table_html
+from rlx.support.text.tables import Column, Table, lay_out
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import numpy.typing as npt
+
+    from rlx.ir import Array, Graph, TensorType, Value
+    from rlx.metrics.figures import Closeness
+    from rlx.metrics.inference.data import Inputs
+    from rlx.samples.batches import Samples
+
+    Numbers = npt.NDArray[Any]
+    Progress = Callable[[str, int, int], None]
+
+_COLUMNS = (
+    Column("layer"),
+    Column("op"),
+    Column("type"),
+    Column("min"),
+    Column("max"),
+    Column("saturated", "%"),
+    Column("SQNR", "dB"),
+)
+
+
+class Counts(NamedTuple):
+    """A histogram, in the form of ``numpy.histogram``."""
+
+    counts: npt.NDArray[np.int64]
+    """Numbers in each bin."""
+    edges: npt.NDArray[np.float64]
+    """Ends of the bins as real numbers, one more than there are bins."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class LayerValues:
+    """What a layer gave for all samples.
+
+    Attributes:
+        name: Its name; made different from those of other layers where it was not.
+        op: Name of its op, such as ``q.conv2d``.
+        place: Where it comes from, such as ``operator 3 CONV_2D``; may be empty.
+        type: Type of what it gives, for one sample.
+        minimum: Smallest real number.
+        maximum: Largest real number.
+        saturated: Share of integers at an end of their type's range, not counting those that stand
+            for zero; None if they are real numbers.
+        histogram: How often each number was given: integers of 8 bits one by one, others in bins.
+        closeness: How close it is to the same layer of another network; None if none was given.
+    """
+
+    name: str
+    op: str
+    place: str
+    type: TensorType
+    minimum: float
+    maximum: float
+    saturated: float | None
+    histogram: Counts
+    closeness: Closeness | None
+    _again: Callable[[], Array]
+
+    @property
+    def array(self) -> Numbers:
+        """As the layer gave it, ``[samples, *shape]``; computed again, kept until another is."""
+        return self._again()
+
+    @property
+    def codes(self) -> Numbers:
+        """Its integers, as :attr:`array`.
+
+        Raises:
+            UsageError: It gives real numbers.
+        """
+        if not self.type.dtype.is_integer:
+            raise UsageError(
+                f"{self.type} holds real numbers, not quantized ones",
+                where=f"layer {printable(self.name)!r}",
+                hint="use .values",
+            )
+        return self.array
+
+    @property
+    def values(self) -> Numbers:
+        """Its real numbers, as :attr:`array`."""
+        return sample_reals(self.array, self.type)
+
+    @property
+    def sqnr_db(self) -> float | None:
+        """Ratio of signal to quantization noise in decibels; None if nothing was compared."""
+        return None if self.closeness is None else self.closeness.sqnr_db
+
+    def __repr__(self) -> str:
+        share = "" if self.saturated is None else f", {100 * self.saturated:.2g} % saturated"
+        extent = f"{self.minimum:.4g} to {self.maximum:.4g}"
+        return f"<{self.op} {self.name!r}: {self.type}, {extent}{share}>"
+
+
+class Layers(Mapping[str, LayerValues]):
+    """What every layer gave, by its name, in order.
+
+    Figures were gathered batch by batch. The numbers of a layer are computed again when they are
+    asked for; those of the last layer asked for are kept.
+
+    Attributes:
+        samples: Number of samples.
+    """
+
+    def __init__(self, layers: Sequence[LayerValues], samples: int) -> None:
+        self._layers = {layer.name: layer for layer in layers}
+        self.samples = samples
+
+    def __getitem__(self, name: str) -> LayerValues:
+        return self._layers[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._layers)
+
+    def __len__(self) -> int:
+        return len(self._layers)
+
+    def _table(self) -> Table:
+        """Return a row for each layer; with the last column only if layers were compared."""
+        rows = [
+            (
+                printable(v.name),
+                v.op,
+                str(v.type.with_quant(None)),
+                v.minimum,
+                v.maximum,
+                None if v.saturated is None else 100 * v.saturated,
+                v.sqnr_db,
+            )
+            for v in self.values()
+        ]
+        count = len(_COLUMNS) - all(v.sqnr_db is None for v in self.values())
+        title = f"{self.samples} samples"
+        return Table(title, _COLUMNS[:count], tuple(row[:count] for row in rows))
+
+    def __repr__(self) -> str:
+        return "\n".join(line.text.rstrip() for line in lay_out(self._table()).lines)
+
+    def _repr_html_(self) -> str:
+        return table_html(self._table())
+
+
+@dataclass(slots=True)
+class _Seen:
+    """Figures of one value, gathered batch by batch."""
+
+    type: TensorType
+    histogram: Histogram = field(default_factory=Histogram)
+    counts: npt.NDArray[np.int64] | None = None
+    at_ends: int = 0
+    total: int = 0
+
+    def __post_init__(self) -> None:
+        if self.exact:
+            self.counts = np.zeros(1 << self.type.dtype.bits, np.int64)
+
+    @property
+    def exact(self) -> bool:
+        """Whether each integer is counted by itself."""
+        quant = self.type.quant
+        whole = quant is None or quant.axis is None
+        return self.type.dtype.is_integer and self.type.dtype.bits <= 8 and whole
+
+    @property
+    def low(self) -> int:
+        """The smallest integer of the type."""
+        return integer_range(self.type.dtype)[0]
+
+    def add(self, array: Array) -> None:
+        """Add a batch.
+
+        Raises:
+            ValueError: A number is NaN or infinite.
+        """
+        numbers: Numbers = np.asarray(array)
+        self.total += numbers.size
+        if self.counts is not None:
+            shifted = numbers.reshape(-1).astype(np.int64) - self.low
+            self.counts += np.bincount(shifted, minlength=len(self.counts))
+            return
+        if self.type.dtype.is_integer:
+            low, high = integer_range(self.type.dtype)
+            self.at_ends += int(((numbers == low) | (numbers == high)).sum())
+        self.histogram.add(sample_reals(numbers, self.type))
+
+    def range(self) -> tuple[float, float]:
+        """Return the smallest and the largest real number."""
+        if self.counts is None:
+            return self.histogram.minimum, self.histogram.maximum
+        used = np.flatnonzero(self.counts)
+        return self._real(float(used[0])), self._real(float(used[-1]))
+
+    def saturated(self) -> float | None:
+        """Return the share of integers at an end of their range, but for zeros."""
+        if self.counts is None:
+            return self.at_ends / max(self.total, 1) if self.type.dtype.is_integer else None
+        quant = self.type.quant
+        zero = 0 if quant is None else quant.zero_point[0]
+        ends = {0, len(self.counts) - 1} - {zero - self.low}
+        return sum(int(self.counts[end]) for end in ends) / max(self.total, 1)
+
+    def as_counts(self) -> Counts:
+        """Return the histogram."""
+        if self.counts is not None:
+            places = np.arange(len(self.counts) + 1) - 0.5
+            return Counts(self.counts, np.array([self._real(p) for p in places.tolist()]))
+        own = self.histogram
+        counts = own.counts.copy()
+        counts[-own.first] += own.zeros  # zeros belong to the bin that begins with zero
+        edges = (np.arange(len(counts) + 1, dtype=np.float64) + own.first) * own.width
+        return Counts(counts, edges)
+
+    def _real(self, place: float) -> float:
+        """Return the real number of a place among the counts."""
+        quant = self.type.quant
+        code = place + self.low
+        return code if quant is None else (code - quant.zero_point[0]) * quant.scale[0]
+
+
+def layers(
+    graph: Graph, data: Inputs, *, against: Graph | None = None, progress: Progress | None = None
+) -> Layers:
+    """Return what every layer of ``graph`` gives for data.
+
+    Args:
+        graph: A network whose dimensions are numbers.
+        data: As for :func:`rlx.metrics.inference.run`.
+        against: Another network, such as the float one that ``graph`` was quantized from: the
+            layers of both are compared.
+        progress: Called with a text, samples done and all samples.
+
+    Raises:
+        UsageError: The data do not fit the inputs, or a layer gives NaN or infinite numbers.
+        FrontendError: A file is damaged.
+    """
+    samples = samples_of(graph, data)
+    found = _seen(graph, samples, progress)
+    close: dict[Value, Closeness] = {}
+    if against is not None:
+        pair = samples_of(against, data), samples
+        figures = compare_on(against, graph, pair, progress=progress).layers
+        matched = matched_layers(against, graph)
+        close = {m.values[1]: f.closeness for m, f in zip(matched, figures, strict=True)}
+    numbers = _Numbers(graph, samples)
+    names = _names(list(found))
+    return Layers(
+        [
+            _layer(names[value], value, seen, close.get(value), numbers)
+            for value, seen in found.items()
+        ],
+        samples.count,
+    )
+
+
+def _seen(graph: Graph, samples: Samples, progress: Progress | None) -> dict[Value, _Seen]:
+    """Run a graph and return the figures of all values that depend on its inputs."""
+    found = {value: _Seen(value.type) for value in computed_values(graph)}
+    done = 0
+    for inputs, arrays in Runner(graph, list(found)).run(samples):
+        for (value, seen), array in zip(found.items(), arrays, strict=True):
+            try:
+                seen.add(array)
+            except ValueError:
+                raise UsageError(
+                    "gives NaN or infinite numbers for data that are finite",
+                    where=f"{value.node.op.name} {printable(value.node.label)}",
+                    hint="check how the data are scaled, and the weights",
+                ) from None
+        done += len(next(iter(inputs.values())))
+        if progress is not None:
+            progress("measuring layers", done, samples.count)
+    return found
+
+
+def _names(values: Sequence[Value]) -> dict[Value, str]:
+    """Return a name for each value that no other has."""
+    taken: set[str] = set()
+    names: dict[Value, str] = {}
+    for value in values:
+        node = value.node
+        plain = node.name or f"%{node.index}"
+        name, k = plain, 1
+        while name in taken:
+            k += 1
+            name = f"{plain}.{k}"
+        taken.add(name)
+        names[value] = name
+    return names
+
+
+def _layer(
+    name: str, value: Value, seen: _Seen, close: Closeness | None, numbers: _Numbers
+) -> LayerValues:
+    low, high = seen.range()
+    return LayerValues(
+        name=name,
+        op=value.node.op.name,
+        place=value.node.origin.location,
+        type=value.type,
+        minimum=low,
+        maximum=high,
+        saturated=seen.saturated(),
+        histogram=seen.as_counts(),
+        closeness=close,
+        _again=lambda: numbers.of(value),
+    )
+
+
+class _Numbers:
+    """Computes the numbers of a layer; keeps those of one."""
+
+    def __init__(self, graph: Graph, samples: Samples) -> None:
+        self._graph, self._samples = graph, samples
+        self._last: tuple[Value, Array] | None = None
+
+    def of(self, value: Value) -> Array:
+        """Return a value for all samples, ``[samples, *shape]``; it cannot be written to."""
+        if self._last is None or self._last[0] != value:
+            runs = Runner(self._graph, [value]).run(self._samples)
+            array = np.concatenate([arrays[0].copy() for _, arrays in runs])
+            array.flags.writeable = False
+            self._last = value, array
+        return self._last[1]

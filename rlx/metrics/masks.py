@@ -1,0 +1,147 @@
+"""Elements that only mask others: what they are says nothing of a value's range.
+
+Such as the lowest float around an image in front of a max pool, or -1e9 that is added to what a
+softmax or an argmax is not to choose. Saturated they mask as well.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from rlx.ops.nn import NnSoftmax
+from rlx.ops.real import RealAdd, RealPad, RealSub
+from rlx.passes.quantize.functions import argument
+from rlx.passes.quantize.known import known
+from rlx.passes.quantize.params import moves, only_extremes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import numpy.typing as npt
+
+    from rlx.ir import Graph, Node, Value
+
+    Numbers = npt.NDArray[Any]
+    Found = npt.NDArray[np.bool_]
+
+_SOFTMAX_FAR: Final = 64.0
+"""A number that is so much below the largest has no share that float32 holds beside 1."""
+
+_HALF_STEP: Final = 512
+"""Parts of which a softmax's int8 result rounds one to zero."""
+
+_SUM_FAR: Final = 1000.0
+"""Minimum distance of a constant from the largest of its tensor to be a mask before a maximum."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mask:
+    """Elements of a value that mask others.
+
+    Attributes:
+        where: Returns them for an array ``[n, *shape]``, where a leading 1 may be left out.
+        filled: Returns the array with numbers in their place that a range has to cover.
+    """
+
+    where: Callable[[Numbers], Found]
+    filled: Callable[[Numbers], Numbers]
+
+
+def masks(graph: Graph) -> dict[Value, Mask]:
+    """Return the masks of the values of a float graph that have some."""
+    users, outputs = graph.users(), set(graph.outputs)
+    found: dict[Value, Mask] = {}
+    for node in graph.op_nodes:
+        made = _made_by(node, users, outputs)
+        if made is not None:
+            found[node.result] = made
+        elif _moved(node, found):
+            found |= dict.fromkeys(node.results, found[node.operands[0]])
+        if isinstance(node.op, NnSoftmax) and users[node.operands[0]] == [node]:
+            found.setdefault(node.operands[0], _of_softmax(node))
+    return {value: mask for value, mask in found.items() if value not in outputs}
+
+
+def _moved(node: Node, found: Mapping[Value, Mask]) -> bool:
+    """Return whether a node moves a value in which a constant masks, so that its results do."""
+    return moves(node) and len(node.operands) == 1 and node.operands[0] in found
+
+
+def _made_by(node: Node, users: Mapping[Value, list[Node]], outputs: set[Value]) -> Mask | None:
+    """Return the mask that a node makes, if it does."""
+
+    def extremes(number: float) -> bool:
+        return only_extremes(node.result, number, outputs, lambda v: users[v])
+
+    if isinstance(node.op, RealPad):
+        value = np.float32(node.op.value)
+        return _of_number(float(value)) if extremes(float(value)) else None
+    if isinstance(node.op, RealAdd | RealSub) and argument(node) is None:
+        numbers = known(node.operands[1])
+        if numbers is None and isinstance(node.op, RealAdd):
+            numbers = known(node.operands[0])
+        if numbers is None or not numbers.size:
+            return None
+        sign = 1 if isinstance(node.op, RealAdd) else -1
+        added = sign * np.asarray(numbers, np.float64)
+        low = added < added.max() - _SUM_FAR
+        high = added > added.min() + _SUM_FAR
+        if low.any() and extremes(-1.0):
+            return _of_places(low, -1)
+        if high.any() and extremes(1.0):
+            return _of_places(high, 1)
+    return None
+
+
+def _of_number(number: float) -> Mask:
+    """Return the mask of the elements that are a number; a range covers zero anyway."""
+
+    def where(array: Numbers) -> Found:
+        return np.asarray(array == number)
+
+    return Mask(where, lambda array: np.where(where(array), 0, array))
+
+
+def _of_places(places: Found, side: int) -> Mask:
+    """Return the mask of some places; in theirs stand numbers a little beyond the others."""
+
+    def where(array: Numbers) -> Found:
+        shape = places.shape
+        while len(shape) > array.ndim - 1 and shape[:1] == (1,):
+            shape = shape[1:]
+        return np.broadcast_to(places.reshape(shape), array.shape)
+
+    def filled(array: Numbers) -> Numbers:
+        at = where(array)
+        others = array[~at]
+        low, high = others.min(initial=0.0), others.max(initial=0.0)
+        beyond = (high - low) / 64
+        return np.where(at, low - beyond if side < 0 else high + beyond, array)
+
+    return Mask(where, filled)
+
+
+def _of_softmax(node: Node) -> Mask:
+    """Return the mask of what has no share in a softmax."""
+    op, shape = node.op, node.operands[0].type.static_shape
+    assert isinstance(op, NnSoftmax)
+    axis = op.axis % len(shape) - len(shape)
+    # All that are masked together are less than half a step of the result.
+    below = math.log(_HALF_STEP * max(shape[axis], 1))
+
+    def largest(array: Numbers) -> Numbers:
+        if array.ndim < -axis or array.shape[axis] != shape[axis]:
+            return array
+        return np.asarray(array.max(axis=axis, keepdims=True))
+
+    def where(array: Numbers) -> Found:
+        return np.asarray(array < largest(array) - _SOFTMAX_FAR)
+
+    def filled(array: Numbers) -> Numbers:
+        return np.where(where(array), largest(array) - below, array)
+
+    return Mask(where, filled)

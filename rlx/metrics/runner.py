@@ -1,0 +1,125 @@
+"""Runs of a graph over samples in batches, with the arrays of chosen values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from rlx.ir import Graph
+from rlx.ir.graph import Source, State, copy_node
+from rlx.passes.dead_code import DeadCode
+from rlx.passes.decompose import decompose
+from rlx.passes.transforms.batch import why_not_batched, with_batch
+from rlx.runtime import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rlx.ir import Array, Value
+    from rlx.runtime import CompiledGraph
+    from rlx.samples.batches import Samples
+
+BATCH_BYTES: Final = 24 << 20
+"""Bytes of all values of a batch, about: what decides how many samples run together."""
+
+MOST: Final = 32
+"""Samples of a batch at most."""
+
+
+class Runner:
+    """A graph that is run over samples.
+
+    Attributes:
+        batch: Samples that run together; 1 if the graph mixes its leading dimension with others.
+    """
+
+    def __init__(self, graph: Graph, watched: Sequence[Value]) -> None:
+        """Prepare to run ``graph`` and return the arrays of ``watched``."""
+        self._watched = tuple(watched)
+        self._moving = set(computed_values(graph))
+        self._graph = DeadCode().apply(decompose(observed(graph, watched)))
+        self._batched = batchable(self._graph)
+        size = sum(v.type.nbytes for n in self._graph.op_nodes for v in n.results)
+        self.batch = max(1, min(MOST, BATCH_BYTES // max(size, 1))) if self._batched else 1
+        self._compiled: dict[int, CompiledGraph] = {}
+
+    def run(self, samples: Samples) -> Iterator[tuple[dict[str, Array], list[Array]]]:
+        """Yield the inputs of each batch, and the watched values ``[n, *shape]``.
+
+        The leading dimension of 1 that a value has is that of the batch.
+        """
+        for inputs in samples.batches(self.batch):
+            yield inputs, self.run_batch(inputs)
+
+    def run_batch(self, inputs: dict[str, Array]) -> list[Array]:
+        """Return the watched values for one batch of inputs."""
+        count = len(next(iter(inputs.values())))
+        shaped = {
+            v.name: inputs[v.name].reshape(count, *v.type.static_shape) for v in self._graph.inputs
+        }
+        if self._batched:
+            given = {name: array[:, 0] for name, array in shaped.items()}
+            arrays = self._program(count).run_raw(given)
+        else:
+            runs = [
+                self._program(1).run_typed({name: a[i, ...] for name, a in shaped.items()})
+                for i in range(count)
+            ]
+            arrays = [np.stack(parts) for parts in zip(*runs, strict=True)]
+        pairs = zip(self._watched, arrays, strict=True)
+        return [self._by_sample(value, array, count) for value, array in pairs]
+
+    def _by_sample(self, value: Value, array: Array, count: int) -> Array:
+        """Return an array of the program as ``[count, *shape]``."""
+        shape = value.type.static_shape
+        if shape[:1] == (1,):
+            shape = shape[1:]
+        if self._batched and value not in self._moving:
+            array = np.broadcast_to(array.reshape(shape), (count, *shape))
+        return array.reshape(count, *shape)
+
+    def _program(self, count: int) -> CompiledGraph:
+        """Return the graph compiled for batches of ``count``; two sizes at most are kept."""
+        if count not in self._compiled:
+            graph = self._graph if count == 1 else with_batch(self._graph, count)
+            if len(self._compiled) > 1:
+                self._compiled.pop(next(iter(self._compiled)))
+            self._compiled[count] = Session().compile(graph)
+        return self._compiled[count]
+
+
+def observed(graph: Graph, watched: Sequence[Value]) -> Graph:
+    """Return ``graph`` with ``watched`` as its outputs, and states as inputs like others."""
+    new = Graph(graph.name)
+    mapped: dict[Value, Value] = {}
+    for node in graph.nodes:
+        if isinstance(node.op, State):
+            mapped[node.result] = new.input(node.name, node.op.type, origin=node.origin)
+            continue
+        copied = copy_node(new, node, tuple(mapped[o] for o in node.operands))
+        mapped.update(zip(node.results, copied.results, strict=True))
+    new.output(*(mapped[v] for v in watched), names=[f"v{i}" for i in range(len(watched))])
+    return new
+
+
+def batchable(graph: Graph) -> bool:
+    """Whether several samples can run together, and every output has a part for each of them."""
+    return why_not_batched(graph) is None
+
+
+def computed_values(graph: Graph) -> list[Value]:
+    """Return the inputs and all results that depend on inputs or states, in order.
+
+    Results of constants are the same for every sample.
+    """
+    inputs = set(graph.inputs)
+    moving = inputs | {n.result for n in graph.nodes if isinstance(n.op, State)}
+    found: list[Value] = []
+    for node in graph.nodes:
+        if isinstance(node.op, Source):
+            found += [value for value in node.results if value in inputs]
+        elif not moving.isdisjoint(node.operands):
+            moving.update(node.results)
+            found += node.results
+    return found

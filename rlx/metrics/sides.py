@@ -1,0 +1,200 @@
+"""What is compared: a graph that is run, a compiled graph as it is, or arrays from elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from rlx.ir.inspect import printable
+from rlx.metrics.runner import MOST, Runner
+from rlx.support.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from rlx.ir import Array, Graph, TensorType, Value
+    from rlx.runtime import CompiledGraph
+    from rlx.samples.batches import Samples
+
+    Batch = tuple[Mapping[str, Array], Sequence[Array]]
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """An output: its name, and its type for one sample, or None where nothing states it."""
+
+    name: str
+    type: TensorType | None
+
+
+class Side(Protocol):
+    """One of two things that are compared.
+
+    Attributes:
+        ports: Its outputs.
+        graph: What it computes, if that is known.
+        count: Samples.
+        batch: Samples that it takes together at most.
+    """
+
+    ports: tuple[Port, ...]
+    graph: Graph | None
+    count: int
+    batch: int
+
+    def batches(self, size: int) -> Iterator[Batch]:
+        """Yield inputs by name, and outputs and watched values ``[n, *shape of a sample]``."""
+        ...
+
+
+def ports_of(graph: Graph) -> tuple[Port, ...]:
+    """Return the outputs of a graph."""
+    pairs = zip(graph.output_names, graph.outputs, strict=True)
+    return tuple(Port(name, value.type) for name, value in pairs)
+
+
+class GraphSide:
+    """A graph run by the reference, with the values of some of its nodes."""
+
+    def __init__(self, graph: Graph, samples: Samples, watched: Sequence[Value] = ()) -> None:
+        self.graph: Graph | None = graph
+        self.ports = ports_of(graph)
+        self.count = samples.count
+        self._samples = samples
+        self._runner = Runner(graph, [*graph.outputs, *watched])
+        self.batch = self._runner.batch
+
+    def batches(self, size: int) -> Iterator[Batch]:
+        """Yield inputs, and outputs and watched values."""
+        for inputs in self._samples.batches(size):
+            yield inputs, self._runner.run_batch(inputs)
+
+
+class CompiledSide:
+    """A compiled graph, run as it was compiled: a sample at a time.
+
+    Samples hold values of states too, which are bound before each run; those of the given object
+    stay as they are.
+    """
+
+    batch = MOST
+
+    def __init__(self, compiled: CompiledGraph, samples: Samples) -> None:
+        self.graph: Graph | None = compiled.graph
+        self.ports = ports_of(compiled.graph)
+        self.count = samples.count
+        self._compiled = compiled.clone() if compiled.state_types else compiled
+        self._samples = samples
+
+    def batches(self, size: int) -> Iterator[Batch]:
+        """Yield inputs and outputs."""
+        types = self._compiled.input_types | self._compiled.state_types
+        for inputs in self._samples.batches(size):
+            count = len(next(iter(inputs.values())))
+            shaped = {n: inputs[n].reshape(count, *t.static_shape) for n, t in types.items()}
+            runs = [self._run({n: array[i] for n, array in shaped.items()}) for i in range(count)]
+            arrays = [np.stack(parts) for parts in zip(*runs, strict=True)]
+            # A leading dimension of 1 that an output has is that of the samples.
+            ones = [v.type.shape[:1] == (1,) for v in self._compiled.graph.outputs]
+            yield inputs, [a[:, 0] if one else a for a, one in zip(arrays, ones, strict=True)]
+
+    def _run(self, sample: Mapping[str, Array]) -> list[Array]:
+        """Return the outputs for one sample."""
+        for name in self._compiled.state_types:
+            self._compiled.bind_state(name, sample[name])
+        return self._compiled.run({name: sample[name] for name in self._compiled.input_types})
+
+
+class ArraySide:
+    """Outputs that something else computed, ``[samples, *shape of a sample]`` by name."""
+
+    graph: Graph | None = None
+    batch = 1 << 10
+
+    def __init__(self, arrays: Mapping[str, npt.ArrayLike], other: Sequence[Port] | None) -> None:
+        """Take arrays as outputs.
+
+        Args:
+            arrays: By name of the output.
+            other: Outputs of what they are compared with: integers of an output's element type are
+                its quantized numbers. None if these are arrays too.
+
+        Raises:
+            UsageError: There are none, or not as many samples in each.
+        """
+        self._arrays: dict[str, npt.NDArray[Any]] = {k: np.asarray(v) for k, v in arrays.items()}
+        counts = {a.shape[0] if a.ndim else 0 for a in self._arrays.values()}
+        if len(counts) != 1 or not min(counts):
+            shapes = {printable(k): list(a.shape) for k, a in self._arrays.items()}
+            raise UsageError(
+                f"arrays by name need the same number of samples in each, but there are {shapes}",
+                where="compared arrays",
+                hint="give {output: array [samples, *shape]}",
+            )
+        (self.count,) = counts
+        plain = [Port(name, None) for name in self._arrays]
+        types = dict.fromkeys(self._arrays) | _types_of(plain, other or ())
+        self.ports = tuple(Port(k, _as_type(a, types[k])) for k, a in self._arrays.items())
+
+    def batches(self, size: int) -> Iterator[Batch]:
+        """Yield no inputs, and the arrays."""
+        for start in range(0, self.count, size):
+            yield {}, [array[start : start + size] for array in self._arrays.values()]
+
+
+def _types_of(ports: Sequence[Port], other: Sequence[Port]) -> dict[str, TensorType | None]:
+    """Return the type that each output has on the other side, of those that belong together."""
+    pairs = _pairs(ports, other)
+    return {ports[i].name: other[k].type for i, k in pairs}
+
+
+def _as_type(array: npt.NDArray[Any], type_: TensorType | None) -> TensorType | None:
+    """Return the type of an output if an array holds numbers of its element type."""
+    return type_ if type_ is not None and array.dtype == type_.dtype.numpy else None
+
+
+def paired(a: Sequence[Port], b: Sequence[Port], *, some: bool = False) -> list[tuple[int, int]]:
+    """Return the places of outputs that belong together: of one name, else in order.
+
+    Args:
+        a: Outputs of the first side.
+        b: Outputs of the second.
+        some: Whether one side may have only some of the outputs, by name.
+
+    Raises:
+        UsageError: An output has no other that it could be compared with.
+    """
+    pairs = _pairs(a, b)
+    enough = min(len(a), len(b)) if some else max(len(a), len(b))
+    if len(pairs) < enough:
+        listed = [", ".join(repr(printable(p.name)) for p in ports) for ports in (a, b)]
+        raise UsageError(
+            f"the outputs are {listed[0]}, but those of the other are {listed[1]}",
+            where="compared models",
+            hint="compare a model with one that was made of it, or name the arrays as its outputs",
+        )
+    for i, k in pairs:
+        _check_sizes(a[i].type, b[k].type)
+    return pairs
+
+
+def _check_sizes(a: TensorType | None, b: TensorType | None) -> None:
+    if a is not None and b is not None and a.size != b.size:
+        raise UsageError(
+            f"the outputs are {a} and {b}",
+            where="compared models",
+            hint="compare a model with one that was made of it",
+        )
+
+
+def _pairs(a: Sequence[Port], b: Sequence[Port]) -> list[tuple[int, int]]:
+    """Return the places of outputs of one name, or all in order if these are not all."""
+    names = {p.name: k for k, p in enumerate(b)}
+    pairs = [(i, names[p.name]) for i, p in enumerate(a) if p.name in names]
+    if len(a) == len(b) and len(pairs) < len(a):
+        pairs = [(i, i) for i in range(len(a))]
+    return pairs

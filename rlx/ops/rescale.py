@@ -1,0 +1,258 @@
+"""Quantization arithmetic: scales and zero points become the integers of ``q.*`` ops.
+
+Frontends of integer files and the conversion of float networks use it. Functions take scales, zero
+points and element types as plain values, know no file format, and refuse what the integers cannot
+hold with ``ScaleError``.
+
+Scales are float32 numbers. Two widths and one rounding are used, those of the reference
+(docs/design/0005-one-reference.md):
+
+- Scales are widened to double (Python's ``float``) before they are multiplied or divided. A product
+  of two float32 numbers is exact there, so that the multiplier of 31 bits is the nearest one; in
+  float32 about every multiplier would differ in its last bits.
+- The ends of activations are quotients in float32, as the reference computes them.
+- Real numbers become integers by rounding to the nearest, halves away from zero (C's ``round``),
+  never half to even as NumPy's ``round`` does.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rlx.ops.checks import ACCUMULATOR_MAX, accumulator_bound
+from rlx.ops.numerics.activations import input_radius
+from rlx.ops.numerics.fixed_point import INT32_MAX, Rescale, Rounding, quantize_multiplier
+from rlx.ops.real.cast import integer_range
+from rlx.support.errors import QuantizationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rlx.ir import Array, DType
+    from rlx.ops.numerics.fixed_point import Int64
+
+Bounds = tuple[int, int]
+
+_FACTOR_MAX = 2.0**30 - 1
+_SUM_LEFT_SHIFT = 20
+_SOFTMAX_INTEGER_BITS = 5
+
+
+class ScaleError(QuantizationError):
+    """Scales are so far apart, or so small, that the integers of an op cannot hold them."""
+
+
+class RangeError(ScaleError):
+    """The end of an activation's range is beyond all quantized values of its scale."""
+
+
+def rescale_of(*factors: float, rounding: Rounding = Rounding.DOUBLE) -> Rescale:
+    """Return the fixed-point form of factors: multipliers of 31 bits, halves away from zero.
+
+    Args:
+        factors: Products and quotients of scales in double, none negative; one, or one for each
+            channel.
+        rounding: How products with the factors are rounded; the reference rounds twice.
+
+    Raises:
+        ScaleError: A factor is 2^30 or more, where the reference shifts an int32 out of
+            itself, which C leaves undefined.
+    """
+    for factor in factors:
+        if not factor <= _FACTOR_MAX:
+            raise ScaleError(
+                f"the scales give a factor of {factor:.3g}, want less than 2^30",
+                hint="quantize the model again; a scale is out of proportion",
+            )
+    return Rescale.of(*factors, rounding=rounding)
+
+
+def linear_rescale(
+    x_scale: float,
+    weight_scales: Iterable[float],
+    scale: float,
+    rounding: Rounding = Rounding.DOUBLE,
+) -> Rescale:
+    """Return the scaling of a convolution's or dense layer's accumulators to its result.
+
+    In double and in this order: ``x_scale * weight_scale / scale``. Another order rounds
+    differently, which in rare cases gives another multiplier.
+
+    Source: tflite-micro ``PopulateConvolutionQuantizationParams`` and
+    ``GetQuantizedConvolutionMultipler``.
+
+    Args:
+        x_scale: Scale of the input.
+        weight_scales: Scale of the weights, or one for each output channel.
+        scale: Scale of the result.
+        rounding: How products with the factors are rounded.
+    """
+    return rescale_of(*(x_scale * w / scale for w in weight_scales), rounding=rounding)
+
+
+def float32_rescale(
+    x_scale: float, weight_scales: Iterable[float], scale: float, alpha: float = 1.0
+) -> Rescale:
+    """Return the scaling of a layer's accumulators as ONNX Runtime has it, all in float32.
+
+    Args:
+        x_scale: Scale of the input.
+        weight_scales: Scale of the weights, or one for each output channel.
+        scale: Scale of the result.
+        alpha: Factor of the result.
+
+    Source: onnxruntime ``QLinearConv``, ``QGemm``.
+    """
+    left = np.float32(alpha) * np.float32(x_scale)
+    factors = left * np.array([*weight_scales], np.float32) / np.float32(scale)
+    return rescale_of(*factors.tolist(), rounding=Rounding.FLOAT32)
+
+
+@dataclass(frozen=True, slots=True)
+class SumScaling:
+    """How a sum or difference brings its operands to one scale: the attributes of ``q.add``.
+
+    Attributes:
+        x_rescale: Factor of the first operand, after ``left_shift``.
+        y_rescale: Factor of the second operand, after ``left_shift``.
+        left_shift: Fraction bits that operands get beforehand.
+        rescale: Factor of the sum.
+    """
+
+    x_rescale: Rescale
+    y_rescale: Rescale
+    left_shift: int
+    rescale: Rescale
+
+
+def sum_scaling(
+    x_scale: float, y_scale: float, scale: float, rounding: Rounding = Rounding.DOUBLE
+) -> SumScaling:
+    """Return the scalings of a sum: both operands go to twice the larger scale, all in double.
+
+    Source: tflite-micro ``CalculateOpDataAdd`` and ``CalculateOpDataSub``.
+
+    Args:
+        x_scale: Scale of the first operand.
+        y_scale: Scale of the second operand.
+        scale: Scale of the result.
+        rounding: How products with the factors are rounded.
+    """
+    twice = 2 * max(x_scale, y_scale)
+    return SumScaling(
+        rescale_of(x_scale / twice, rounding=rounding),
+        rescale_of(y_scale / twice, rounding=rounding),
+        _SUM_LEFT_SHIFT,
+        rescale_of(twice / ((1 << _SUM_LEFT_SHIFT) * scale), rounding=rounding),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SoftmaxScaling:
+    """How a softmax scales differences of inputs: the attributes of ``q.softmax``.
+
+    Attributes:
+        multiplier: Multiplier of 31 bits.
+        left_shift: Power of two that goes with it.
+        diff_min: Smallest difference to the largest input that counts, at most 0.
+    """
+
+    multiplier: int
+    left_shift: int
+    diff_min: int
+
+
+def softmax_scaling(x_scale: float, beta: float) -> SoftmaxScaling:
+    """Return the scaling of a softmax's inputs to Q5.26: ``beta * x_scale * 2^26`` in double.
+
+    Source: tflite-micro ``CalculateSoftmaxParams``, ``PreprocessSoftmaxScaling``.
+
+    Args:
+        x_scale: Scale of the input.
+        beta: Factor of the exponents, finite and above 0.
+
+    Raises:
+        ScaleError: The factor is at most 1.
+    """
+    real = min(beta * x_scale * 2 ** (31 - _SOFTMAX_INTEGER_BITS), 2**31 - 1)
+    if real <= 1:
+        raise ScaleError(
+            f"has the input scale {x_scale!r}, outside of the fixed point",
+            hint="quantize the model again with representative samples",
+        )
+    multiplier, shift = quantize_multiplier(real)
+    # At 31 only the largest input counts (diff_min is 0): any shift gives the same.
+    return SoftmaxScaling(multiplier, min(shift, 30), -input_radius(shift, _SOFTMAX_INTEGER_BITS))
+
+
+def quantized(real: float, scale: float, zero_point: int) -> int:
+    """Return ``real / scale + zero_point``: the quotient in float32, halves away from zero.
+
+    The result is not clamped to an element type.
+
+    Args:
+        real: A real number, exact in float32.
+        scale: A scale, exact in float32.
+        zero_point: Code that stands for zero.
+
+    Raises:
+        RangeError: The quotient does not fit int32.
+    """
+    with np.errstate(over="ignore"):
+        ratio = float(np.float32(real) / np.float32(scale))
+    if not abs(ratio) <= INT32_MAX:
+        raise RangeError(
+            f"the scale {scale!r} is too small for the activation's range",
+            hint="quantize the model again with representative samples",
+        )
+    return zero_point + math.floor(abs(ratio) + 0.5) * (1 if ratio >= 0 else -1)
+
+
+def activation_bounds(
+    low: float | None, high: float | None, scale: float, zero_point: int, dtype: DType
+) -> Bounds:
+    """Return the quantized values that an activation lets through; its ends are divided in float32.
+
+    Source: tflite-micro ``CalculateActivationRangeQuantized``.
+
+    Args:
+        low: Smallest real number that it lets through, exact in float32; None if it has no end.
+        high: The largest one, likewise.
+        scale: Scale of the result.
+        zero_point: Zero point of the result.
+        dtype: Integer type of the result.
+
+    Raises:
+        RangeError: An end divided by the scale does not fit int32.
+    """
+    lowest, highest = integer_range(dtype)
+    return (
+        lowest if low is None else max(lowest, quantized(low, scale, zero_point)),
+        highest if high is None else min(highest, quantized(high, scale, zero_point)),
+    )
+
+
+def check_accumulator(magnitudes: Int64, bias: Array, zero_point: int) -> None:
+    """Refuse a convolution or dense layer whose sum of products could leave int32.
+
+    Exact integers, nothing is rounded. The input may hold any int8 code.
+
+    Args:
+        magnitudes: Sum of the weights' magnitudes of each output channel, int64[O]
+            (``rlx.ops.numerics.products.magnitudes``).
+        bias: One for each output channel, int32[O].
+        zero_point: Zero point of the input.
+
+    Raises:
+        ScaleError: The accumulator of a channel may not fit.
+    """
+    bound = int(accumulator_bound(magnitudes, bias, zero_point).max())
+    if bound > ACCUMULATOR_MAX:
+        raise ScaleError(
+            f"the accumulator may reach {bound}, which does not fit 32 bits",
+            hint="quantize the layer again; its bias or its weights are out of proportion",
+        )

@@ -1,0 +1,465 @@
+"""The conversion of calibrated float graphs to graphs of exact integer ops.
+
+First every value gets parameters: given ones, carried through what only moves values
+(``rlx.passes.quantize.params``). Then each node is converted: a function of one number becomes a
+table of its 256 values, other ops have rules (``rlx.passes.quantize.rules``), and what has neither
+is written in simpler ops by the fitting engine (``rlx.passes.fit``), whose parts are asked for in
+turn.
+
+Scales in the graph itself (``real.quantize`` and ``real.dequantize`` nodes, such as ONNX's) are
+taken as they are, and weights that are dequantized constants keep their very integers: so one
+conversion serves calibrated and quantized models. Integer ops beside float ones stay as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, cast
+
+import numpy as np
+
+from rlx.ir import DType, Graph, Param, Refusal, RuleTable
+from rlx.ops.nn import NN_OPS, NnConv, NnLinear, NnQuantized
+from rlx.ops.numerics.fixed_point import Rounding
+from rlx.ops.real import (
+    RealCast,
+    RealConv,
+    RealDequantize,
+    RealDiv,
+    RealMatmul,
+    RealMul,
+    RealQuantize,
+    Ties,
+)
+from rlx.passes import Fitted, Outcome, fit
+from rlx.passes.fit import MOVES
+from rlx.passes.quantize import resizes
+from rlx.passes.quantize.functions import argument, function_table, rounds, table_op
+from rlx.passes.quantize.islands import floats_within
+from rlx.passes.quantize.known import known, stays
+from rlx.passes.quantize.params import Needed, Resolver
+from rlx.passes.quantize.per_channel import without_channel_scales
+from rlx.passes.quantize.quotients import softmax_of
+from rlx.passes.quantize.rules import (
+    RULES,
+    Call,
+    Making,
+    boundary,
+    integers,
+    place_of,
+    quant_of,
+    stepped,
+)
+from rlx.passes.quantize.scheme import WeightScheme, activation_problem, with_float32_scale
+from rlx.passes.quantize.signs import sign_params
+from rlx.support.errors import QuantizationError, UnsupportedOpError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rlx.ir import Node, QuantParams, Value
+    from rlx.passes.fit import Rewrite
+
+MEANINGS: RuleTable[Rewrite] = RuleTable("quantization")
+"""Layers on quantized values, written as layers between dequantize and quantize nodes."""
+
+
+@MEANINGS.rule(*(op for op in NN_OPS if issubclass(op, NnQuantized)))
+def meaning(new: Graph, node: Node, operands: tuple[Value, ...]) -> Value:
+    """nn.quantized_op(x...) -> quantize(nn.op(dequantize(x)...))."""
+    return cast("NnQuantized", node.op).decompose_meaning(new, *operands)
+
+
+@MEANINGS.rule(RealDiv)
+def quotient(new: Graph, node: Node, operands: tuple[Value, ...]) -> Value:
+    """``x / y`` -> x * (1 / y), with a function of y; a softmax where it is one."""
+    softmax = softmax_of(new, *operands)
+    if softmax is not None:
+        return softmax
+    one = new.constant(np.ones((), node.types[0].dtype.numpy))
+    return new.apply(RealMul(), operands[0], new.apply(RealDiv(), one, operands[1]))
+
+
+@MEANINGS.rule(*MOVES)
+def moved(new: Graph, node: Node, operands: tuple[Value, ...]) -> Value:
+    """real.op(x...) of quantized values -> quantize(real.op(dequantize(x)...))."""
+    numbers = (
+        x if x.type.quant is None else new.apply(RealDequantize(quant=x.type.quant), x)
+        for x in operands
+    )
+    (type_,) = node.types
+    assert type_.quant is not None
+    source = operands[0].node.op
+    ties = source.ties if isinstance(source, RealQuantize) else Ties.EVEN
+    op = RealQuantize(quant=type_.quant, dtype=type_.dtype, ties=ties)
+    return new.apply(op, new.apply(node.op, *numbers))
+
+
+@dataclass(frozen=True, slots=True)
+class LayerRow:
+    """What became of one node of the float graph.
+
+    Attributes:
+        name: Its name.
+        op: Its op.
+        path: How it was converted: as it stands, as a table, or written in other ops.
+        made: Integer ops that stand for it.
+        bits: Bits of its weights; None if it has none.
+    """
+
+    name: str
+    op: str
+    path: str
+    made: tuple[str, ...]
+    bits: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """An integer graph, and what its nodes stand for.
+
+    Attributes:
+        graph: It begins with ``real.quantize`` of each input and ends with ``real.dequantize``.
+        values: Integer value of each value of the float graph that has one to compare with. Those
+            whose range is that of the clamp behind them have none. The type has the parameters.
+        sources: For each integer op of the graph, the name of the float node that it stands for.
+        layers: What became of each converted node, in order.
+        bounded: Places of layers with weights whose range nothing says: theirs is that of the
+            largest sums that the weights allow, which is wider than what occurs.
+    """
+
+    graph: Graph
+    values: Mapping[Value, Value]
+    sources: Mapping[Node, str]
+    layers: tuple[LayerRow, ...]
+    bounded: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> dict[str, Value]:
+        """Integer value by the name of the float node, for nodes of one result and a name."""
+        return {
+            value.name: made
+            for value, made in self.values.items()
+            if value.name and len(value.node.types) == 1
+        }
+
+
+def prepare(graph: Graph) -> Fitted:
+    """Return ``graph`` in the ops that are converted, so that calibration sees every value.
+
+    What has no integer form itself is written in simpler ops. ``convert`` of the result changes
+    nothing more, and its ``values`` say where those of ``graph`` went.
+
+    Raises:
+        UnsupportedOpError: Something has no integer form; the message names all of it.
+    """
+    _check_sources(graph)
+    _check_resizes(graph)
+    plain = without_channel_scales(graph)
+    claim = _refusal_beside_integers if floats_within(graph) else refusal
+    fitted = fit(plain.graph, "quantization", claim, rewrites=MEANINGS)
+    bad = [e for e in fitted.report.entries if e.path is Outcome.REFUSED]
+    lines = [*map(str, bad), *_unmade(fitted.graph)]
+    if lines:
+        hints = dict.fromkeys(e.hint for e in bad if e.hint is not None)
+        raise UnsupportedOpError(
+            f"quantization cannot convert {len(lines)} kind(s) of op:\n    " + "\n    ".join(lines),
+            where=f"graph {graph.name!r}",
+            hint="; ".join(hints) or "express these layers by other ops in the model",
+        )
+    return Fitted(
+        fitted.graph,
+        fitted.report,
+        {node: plain.sources[of] for node, of in fitted.sources.items()},
+        {value: fitted.values[now] for value, now in plain.values.items()},
+    )
+
+
+def _unmade(graph: Graph) -> list[str]:
+    """Return what is wrong with functions whose results are no floating-point numbers."""
+    return [
+        f"{node.op.name} ({node.label}): its result is {node.types[0]}, which no table holds"
+        for node in Needed.of(graph).nodes
+        if argument(node) is not None and not node.types[0].dtype.is_float
+    ]
+
+
+_QUANTIZED: Final = (
+    "a network of such ops needs no quantization: rlx emit MODEL --target cortexm -o FOLDER"
+)
+
+
+def refusal(node: Node) -> Refusal | None:
+    """Return why a node of a float graph cannot be converted as it stands, or None."""
+    if known(node.results[0]) is not None or stays(node) or argument(node) is not None:
+        return None
+    if not all(t.is_static for t in (*node.types, *(o.type for o in node.operands))):
+        return Refusal(
+            "it has symbolic dimensions", hint="bind them to numbers before the conversion"
+        )
+    has_rule = isinstance(node.op, NnQuantized) and type(node.op) in RULES
+    if not has_rule and type(node.op) in MEANINGS and any(t.quant is not None for t in node.types):
+        return Refusal("its values are quantized already")
+    reason = RULES.reason(type(node.op))
+    return RULES[type(node.op)].check(node) if reason is None else _without_rule(node, reason)
+
+
+def _without_rule(node: Node, reason: str) -> Refusal:
+    """Return why a node has no rule."""
+    if node.op.name.startswith("q."):
+        return Refusal("it computes with integers already", hint=_QUANTIZED)
+    if _varies(node):
+        return Refusal(
+            "its constants differ from element to element, and no integer op has a function for "
+            "each element",
+            hint="run it in float on the host; quantizers that are to become integers have one "
+            "scale for a tensor",
+        )
+    return Refusal("it has no integer form" if reason == "it has no rule" else reason)
+
+
+def _varies(node: Node) -> bool:
+    """Whether a node is a function of one operand for each element, by other constants."""
+    constants = [numbers for o in node.operands if (numbers := known(o)) is not None]
+    computed = {o for o in node.operands if known(o) is None}
+    return node.op.traits.elementwise and len(computed) == 1 and any(c.size > 1 for c in constants)
+
+
+def _refusal_beside_integers(node: Node) -> Refusal | None:
+    """Return why a node of a graph that is partly integers cannot be converted, or None."""
+    return None if node.op.dialect == "q" else refusal(node)
+
+
+def _check_sources(graph: Graph) -> None:
+    """Refuse parameters without a value."""
+    names = [n.name for n in graph.nodes if isinstance(n.op, Param)]
+    if names:
+        raise QuantizationError(
+            f"parameters without a value: {', '.join(names)}",
+            where=f"graph {graph.name!r}",
+            hint="give them values with rlx.passes.transforms.freeze before the conversion",
+        )
+
+
+def _check_resizes(graph: Graph) -> None:
+    """Refuse interpolation between integers that a file states."""
+    found = resizes.problems(graph)
+    if found:
+        raise UnsupportedOpError("; ".join(found), where=f"graph {graph.name!r}", hint=resizes.HINT)
+
+
+def convert(
+    graph: Graph,
+    activations: Mapping[Value, QuantParams],
+    weights: Mapping[str, WeightScheme] | WeightScheme = WeightScheme(8),  # noqa: B008 - frozen
+    *,
+    rounding: Rounding | None = None,
+) -> Converted:
+    """Return the integer graph of a calibrated float graph.
+
+    Inputs and outputs stay what they are: a float input is quantized first, and float outputs are
+    dequantized last.
+
+    Args:
+        graph: A float graph: ``nn`` and ``real`` ops, parameters frozen, dimensions bound. Between
+            ``real.quantize`` and ``real.dequantize`` its scales are those of these nodes.
+        activations: Parameters of int8 values for values of the graph. Values that only move others
+            need none, nor do parts of what is converted as one; where a layer is written in
+            simpler ops, calibrate the result of ``prepare``, or bounds are derived.
+        weights: Scheme for the weights of every layer, or of each by the name of its node; others
+            have 8 bits.
+        rounding: How ops round to their scales; None for twice, as the reference does, or once
+            where the graph has quantize nodes and no integer ops, since others compute these in
+            floating point. Then halves go to even integers if those of a quantize node do, as in
+            ONNX, else up.
+
+    Raises:
+        UnsupportedOpError: Something has no integer form; the message names all of it.
+        QuantizationError: Values have no parameters, or scales that the integers cannot hold.
+    """
+    fitted = prepare(graph)
+    given = {fitted.values[v]: with_float32_scale(p) for v, p in activations.items()}
+    _check_given(given)
+    given |= sign_params(fitted.graph)
+    needed = Needed.of(fitted.graph)
+    resolver = Resolver(fitted.graph, given, needed)
+    params, missing = resolver.resolve()
+    if missing:
+        _refuse_missing(graph, missing, needed)
+    rounding = rounding or _rounding(fitted.graph)
+    making = Making(Graph(graph.name), params, weights, rounding, resolver.ties())
+    making.bounded = set(resolver.bounded)
+    if rounding is not Rounding.DOUBLE:
+        making.later = stepped.averages_of(fitted.graph)
+    sources: dict[Node, Node] = {}
+    _append_inputs(making, fitted.graph)
+    for node in (n for n in needed.nodes if n not in making.later):
+        first = making.graph.count
+        layer = needed.layers.get(node, node)
+        call = Call(making, layer, None if layer is node else node)
+        making.made.update(zip(node.results, _lowered(call), strict=True))
+        new = [n for n in making.graph.nodes[first:] if n.operands]
+        sources |= dict.fromkeys(new, fitted.sources[layer])
+    _append_outputs(making, fitted.graph)
+    return Converted(
+        making.graph,
+        _values(making, fitted, resolver),
+        {new: node.name for new, node in sources.items()},
+        _layers(sources, making, fitted),
+        tuple(place_of(v.node) for v in resolver.bounded if _has_weights(v.node, needed)),
+    )
+
+
+def _values(making: Making, fitted: Fitted, resolver: Resolver) -> dict[Value, Value]:
+    """Return the integer value of each float value that has one."""
+    return {
+        old: making.made[now]
+        for old, now in fitted.values.items()
+        if now in making.made and now not in resolver.clamped
+    }
+
+
+def _has_weights(node: Node, needed: Needed) -> bool:
+    """Return whether a node is a layer with weights, or adds the bias of one."""
+    layer = needed.layers.get(node, node)
+    return isinstance(layer.op, NnConv | NnLinear | RealConv | RealMatmul)
+
+
+def _rounding(graph: Graph) -> Rounding:
+    """Return how ops round by default."""
+    if any(isinstance(n.op, NnQuantized) for n in graph.op_nodes):
+        return Rounding.EVEN
+    ties = {n.op.ties for n in graph.op_nodes if isinstance(n.op, RealQuantize)}
+    if ties <= {Ties.AWAY}:
+        return Rounding.SINGLE if ties else Rounding.DOUBLE
+    return Rounding.EVEN
+
+
+def _check_given(given: Mapping[Value, QuantParams]) -> None:
+    problems = [
+        f"{v.node.label} {problem}" for v, p in given.items() if (problem := activation_problem(p))
+    ]
+    if problems:
+        raise QuantizationError("; ".join(problems), hint="calibrate one scale for each value")
+
+
+def _refuse_missing(graph: Graph, missing: Sequence[Value], needed: Needed) -> None:
+    """Raise QuantizationError for values without parameters; what follows of them is not named."""
+    lines = [place_of(v.node) for v in missing if set(missing).isdisjoint(needed.reads(v.node))]
+    raise QuantizationError(
+        f"{len(lines)} value(s) have no scale:\n    " + "\n    ".join(lines),
+        where=f"graph {graph.name!r}",
+        hint="give calibration data: rlx quantize MODEL --calib SAMPLES.npz -o MODEL.q.rlx",
+    )
+
+
+def _append_inputs(making: Making, graph: Graph) -> None:
+    """Append every input, and the quantized values of those that are read."""
+    for value in graph.inputs:
+        given = making.graph.input(value.name, value.type, origin=value.node.origin)
+        making.made[value] = making.raw[value] = given
+        if value not in making.params:
+            continue
+        quant, reals = making.params[value], given
+        if value.type.dtype is DType.I8 and value.type.quant == quant:
+            continue
+        if not value.type.dtype.is_float:
+            own = boundary.stored_params(quant, value.type.dtype)
+            reals = making.graph.apply(RealDequantize(quant=own), given, name=value.name)
+        op = RealQuantize(quant=quant, ties=making.ties_of(value))
+        making.made[value] = making.graph.apply(op, reals, name=value.name)
+
+
+def _append_outputs(making: Making, graph: Graph) -> None:
+    """Append the way back to what the outputs of the float graph are."""
+    outputs = []
+    for value, name in zip(graph.outputs, graph.output_names, strict=True):
+        numbers = known(value)
+        outputs.append(
+            _output(making, value, name)
+            if numbers is None
+            else making.graph.constant(numbers, name=name)
+        )
+    making.graph.output(*outputs, names=graph.output_names)
+
+
+def _output(making: Making, value: Value, name: str) -> Value:
+    """Append one output."""
+    if value.node.op.dialect == "q":
+        return making.raw[value]
+    made, dtype, graph = making.made[value], value.type.dtype, making.graph
+    if made.type.quant is None or (dtype is DType.I8 and value.type.quant == made.type.quant):
+        return made
+    reals = graph.apply(RealDequantize(quant=quant_of(made)), made, name=name)
+    if value.type.quant is not None:
+        return graph.apply(RealQuantize(quant=value.type.quant, dtype=dtype), reals, name=name)
+    return reals if dtype is DType.F32 else graph.apply(RealCast(dtype=dtype), reals, name=name)
+
+
+def _lowered(call: Call) -> Sequence[Value]:
+    """Append the integer form of a node and return what stands for its results."""
+    try:
+        if argument(call.node) is not None:
+            return [_function(call)]
+        if call.node.op.dialect == "q":
+            return integers.kept(call)
+        if stays(call.node) and call.making.params.keys().isdisjoint(call.node.results):
+            return _copied(call)
+        averaged = stepped.stated(call)
+        return RULES[type(call.node.op)].lower(call) if averaged is None else [averaged]
+    except QuantizationError as e:
+        where = e.where or place_of(call.node)
+        raise QuantizationError(e.message, where=where, hint=e.hint) from None
+
+
+def _copied(call: Call) -> Sequence[Value]:
+    """Append a node that computes whole numbers as it is."""
+    operands = []
+    for operand in call.node.operands:
+        numbers = known(operand)
+        made = call.making.made[operand] if numbers is None else call.constant(numbers, "constant")
+        operands.append(made)
+    origin = call.node.origin.through("quantize")
+    return call.making.graph.append(
+        call.node.op, *operands, name=call.node.name, origin=origin
+    ).results
+
+
+def _function(call: Call) -> Value:
+    """``f(x)`` -> q.table(x), q.clamp(x) if it is one, or x itself."""
+    of = argument(call.node)
+    assert of is not None
+    if of.node in call.making.later:
+        direct = stepped.stepped(call, of.node)
+        if direct is not None:
+            return direct
+        call.making.made[of] = call.making.made.get(of) or _lowered(Call(call.making, of.node))[0]
+    elif of in call.making.bounded and rounds(call.node.result, of):
+        raise call.refuse(
+            f"it rounds {place_of(of.node)}, which has no scale and would be rounded before",
+            hint="round to the nearest (ROUND), or measure what is lost on samples: "
+            "rlx quantize MODEL --calib SAMPLES.npz -o MODEL.q.rlx",
+        )
+    x, quant = call.making.made[of], call.quant
+    table = function_table(call.node.result, of, quant_of(x), quant, call.ties)
+    name = call.node.op.name.partition(".")[2]
+    op = table_op(table, name, clamps=quant == quant_of(x))
+    if op is None:
+        return x
+    return call.emit(op, x, quant=quant)
+
+
+def _layers(sources: Mapping[Node, Node], making: Making, fitted: Fitted) -> tuple[LayerRow, ...]:
+    """Return a row for each node of the float graph that something stands for."""
+    made: dict[Node, list[str]] = {}
+    for new, node in sources.items():
+        if new.op.dialect == "q":
+            made.setdefault(node, []).append(new.op.name)
+    bits = {fitted.sources[node]: width for node, width in making.bits.items()}
+    rows = []
+    for node, ops in made.items():
+        now = fitted.values[node.results[0]].node
+        path = "table" if argument(now) is not None else str(Outcome.NATIVE)
+        path = path if now.op is node.op else str(Outcome.DECOMPOSED)
+        rows.append(LayerRow(node.name, node.op.name, path, tuple(ops), bits.get(node)))
+    return tuple(rows)

@@ -1,0 +1,38 @@
+"""Rules of the conversion, one module a family, as ``rlx.ops.q`` has them."""
+
+from rlx.passes.quantize.rules import (
+    arith,
+    boundary,
+    compare,
+    index,
+    integers,
+    linear,
+    pool,
+    reduce,
+    refused,
+    shape,
+    softmax,
+    stepped,
+)
+from rlx.passes.quantize.rules.call import RULES, Call, Making, Rule, place_of, quant_of
+
+__all__ = [
+    "RULES",
+    "Call",
+    "Making",
+    "Rule",
+    "arith",
+    "boundary",
+    "compare",
+    "index",
+    "integers",
+    "linear",
+    "place_of",
+    "pool",
+    "quant_of",
+    "reduce",
+    "refused",
+    "shape",
+    "softmax",
+    "stepped",
+]

@@ -1,0 +1,193 @@
+"""Arithmetic of two values, element by element."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import numpy as np
+
+from rlx.ir import Refusal
+from rlx.ops.q import QAdd, QMul, QSub
+from rlx.ops.real import RealAdd, RealDequantize, RealDiv, RealMul, RealQuantize, RealSub
+from rlx.ops.rescale import rescale_of, sum_scaling
+from rlx.passes.quantize.functions import INT8
+from rlx.passes.quantize.known import int8_stored, known, stored
+from rlx.passes.quantize.offsets import DIRECTIONS
+from rlx.passes.quantize.rules.call import quant_of, rule
+from rlx.passes.quantize.scheme import params_of, range_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rlx.ir import Array, Node, QuantParams, Value
+    from rlx.passes.quantize.rules.call import Call
+
+Binary = TypeVar("Binary", QAdd, QMul)
+
+_NUDGES: Final = (0, *(sign << place for place in range(10) for sign in (1, -1)))
+"""Offsets of a multiplier: as far as the rounding errors of float32 are wide."""
+
+
+def operand(call: Call, place: int, quant: QuantParams | None = None) -> Value:
+    """Return an operand's quantized values; a known one becomes a constant.
+
+    Its values are those that the model stores, if it has some, else chosen over its own range.
+
+    Args:
+        call: The node.
+        place: Which operand.
+        quant: What its values are to stand for; None for what they do, or what suits them.
+    """
+    numbers = call.known(place)
+    if numbers is None:
+        return call.quantized(place, quant)
+    own = stored(call.node.operands[place])
+    if (
+        own is not None
+        and (values := int8_stored(own)) is not None
+        and quant in (None, values.quant)
+    ):
+        return call.constant(values.array, "constant", values.quant)
+    return constant(call, numbers, quant)
+
+
+def constant(call: Call, numbers: Array, quant: QuantParams | None = None) -> Value:
+    """Append constant numbers as int8 values, with parameters over their own range by default."""
+    reals = np.asarray(numbers, np.float32)
+    if not np.isfinite(reals).all():
+        raise call.refuse("a constant operand holds NaN or infinite numbers")
+    chosen = quant or params_of(float(reals.min(initial=0)), float(reals.max(initial=0)))
+    (steps,) = RealQuantize(quant=chosen).evaluate(reals)
+    return call.constant(steps, "constant", chosen)
+
+
+@rule(RealAdd, rescales=True)
+def addition(call: Call) -> Sequence[Value]:
+    """``x + y`` -> q.add."""
+    return [_sum(call, QAdd, np.add)]
+
+
+@rule(RealSub, rescales=True)
+def difference(call: Call) -> Sequence[Value]:
+    """``x - y`` -> q.sub."""
+    return [_sum(call, QSub, np.subtract)]
+
+
+def _sum(call: Call, make: type[QAdd], function: np.ufunc) -> Value:
+    values, quant = [_term(call, place, make) for place in range(2)], call.quant
+    x, y = (quant_of(v) for v in values)
+    scaling = sum_scaling(x.scale[0], y.scale[0], quant.scale[0], call.nearest)
+    op = make(
+        x_zero_point=x.zero_point[0],
+        y_zero_point=y.zero_point[0],
+        x_rescale=scaling.x_rescale,
+        y_rescale=scaling.y_rescale,
+        left_shift=scaling.left_shift,
+        rescale=scaling.rescale,
+        zero_point=quant.zero_point[0],
+    )
+    return call.emit(_nearest(call, op, values, function), *values, quant=quant)
+
+
+def _term(call: Call, place: int, make: type[QAdd]) -> Value:
+    """Return an operand of a sum; of a constant no more than what saturates the result.
+
+    A number that masks, such as -1e9, would leave no steps for the others.
+    """
+    numbers = call.known(place)
+    if numbers is None:
+        return call.quantized(place)
+    if call.known(1 - place) is not None:
+        return operand(call, place)
+    (low, high), (first, last) = (
+        range_of(call.quant), range_of(quant_of(call.quantized(1 - place)))
+    )  # fmt: skip
+    if make is QAdd:
+        ends = low - last, high - first
+    else:
+        ends = (low + first, high + last) if place == 0 else (first - high, last - low)
+    clipped = np.clip(np.asarray(numbers, np.float64), *ends)
+    if np.array_equal(clipped, numbers) or np.isnan(clipped).any():
+        return operand(call, place)
+    return constant(call, clipped)
+
+
+@rule(RealMul, rescales=True)
+def multiplication(call: Call) -> Sequence[Value]:
+    """``x * y`` -> q.mul."""
+    return [_product(call, operand(call, 0), operand(call, 1))]
+
+
+def _check_division(node: Node) -> Refusal | None:
+    divisor = known(node.operands[1])
+    if divisor is None:
+        return Refusal("it divides by computed numbers")
+    return Refusal("it divides by 0") if (divisor == 0).any() else None
+
+
+@rule(RealDiv, check=_check_division, rescales=True)
+def division(call: Call) -> Sequence[Value]:
+    """``x / y`` with constant y -> q.mul with 1 / y."""
+    divisor = np.asarray(call.known(1), np.float64)
+    return [_product(call, call.quantized(0), constant(call, np.asarray(1.0 / divisor)))]
+
+
+def _product(call: Call, x: Value, y: Value) -> Value:
+    quant, one, other = call.quant, quant_of(x), quant_of(y)
+    op = QMul(
+        x_zero_point=one.zero_point[0],
+        y_zero_point=other.zero_point[0],
+        rescale=rescale_of(one.scale[0] * other.scale[0] / quant.scale[0], rounding=call.nearest),
+        zero_point=quant.zero_point[0],
+    )
+    return call.emit(_nearest(call, op, (x, y), np.multiply), x, y, quant=quant)
+
+
+def _nearest(call: Call, op: Binary, values: Sequence[Value], function: np.ufunc) -> Binary:
+    """Return an op whose factor gives the integers of the float ops, where a model states them.
+
+    These round numbers and result to float32, and halves may go away from zero. A factor a few
+    units larger or smaller decides alike for nearly all scales; else the one of fewest differences.
+
+    Args:
+        call: The node.
+        op: The op with the nearest factor.
+        values: Its operands.
+        function: The node in float.
+
+    Raises:
+        QuantizationError: Every number is rounded down or up, and not so by any factor.
+    """
+    if call.stated is None:
+        return op
+    grid = [_integers(v).reshape(-1, *(1,) * place) for place, v in enumerate(values)]
+    reals = (
+        RealDequantize(quant=quant_of(v)).evaluate(own)[0]
+        for v, own in zip(values, grid, strict=True)
+    )
+    with np.errstate(over="ignore"):
+        (wanted,) = RealQuantize(quant=call.quant, ties=call.ties).evaluate(function(*reals))
+    best, fewest = op, wanted.size + 1
+    for candidate in _nudged(op):
+        different = int(np.count_nonzero(candidate.evaluate(*grid)[0] != wanted))
+        if different < fewest:
+            best, fewest = candidate, different
+        if not fewest:
+            break
+    if fewest and call.stated in DIRECTIONS:
+        raise call.directed()
+    return best
+
+
+def _integers(value: Value) -> Array:
+    """Return the integers that an operand may be."""
+    return INT8 if value.constant is None else np.unique(value.constant)
+
+
+def _nudged(op: Binary) -> Iterator[Binary]:
+    """Yield an op with its own factor, then with others near it."""
+    (multiplier,) = op.rescale.multiplier
+    for nudge in _NUDGES:
+        if not nudge or 1 << 30 <= multiplier + nudge < 1 << 31:
+            yield replace(op, rescale=replace(op.rescale, multiplier=(multiplier + nudge,)))

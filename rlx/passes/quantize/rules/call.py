@@ -1,0 +1,264 @@
+"""What a rule of the conversion sees of its node, and the table of rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from rlx.ir import QuantParams, Refusal, RuleTable
+from rlx.ops.numerics.fixed_point import Rounding
+from rlx.ops.q import QRequantize, QReshape, QTable, QTranspose
+from rlx.ops.real import RealDequantize, RealQuantize, Ties
+from rlx.ops.rescale import rescale_of
+from rlx.passes.quantize.known import known
+from rlx.passes.quantize.offsets import DIRECTIONS
+from rlx.passes.quantize.scheme import WeightScheme
+from rlx.support.errors import QuantizationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from rlx.ir import Array, Graph, Node, Op, Value
+    from rlx.ops.numerics.fixed_point import Rescale
+
+    Check: TypeAlias = Callable[[Node], Refusal | None]
+    Lower: TypeAlias = Callable[["Call"], Sequence[Value]]
+
+_INT8 = np.arange(-128, 128).astype(np.int8)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """How nodes of an op become integer ops.
+
+    Attributes:
+        lower: Appends the integer ops, and returns the values that stand for the node's results.
+        check: Returns why a node cannot be converted as it stands, or None.
+        shares: Whether the results hold elements of the operands only, so that all have one
+            scale and zero point.
+        rescales: Whether the results are computed into whatever scale is wanted, and limited to
+            its range.
+    """
+
+    lower: Lower
+    check: Check
+    shares: bool = False
+    rescales: bool = False
+
+
+RULES: RuleTable[Rule] = RuleTable("quantization")
+"""Rules for nodes of float graphs; functions of one number need none (see ``functions``)."""
+
+
+def rule(
+    *ops: type[Op], check: Check | None = None, shares: bool = False, rescales: bool = False
+) -> Callable[[Lower], Lower]:
+    """Register the decorated function as ``lower`` of a rule for ``ops``."""
+
+    def register(lower: Lower) -> Lower:
+        RULES.rule(*ops)(Rule(lower, check or _nothing_to_refuse, shares, rescales))
+        return lower
+
+    return register
+
+
+def _nothing_to_refuse(node: Node) -> Refusal | None:
+    del node
+    return None
+
+
+@dataclass(slots=True)
+class Making:
+    """The integer graph under construction.
+
+    Attributes:
+        graph: The graph.
+        params: What the quantized values of each float value are to stand for.
+        schemes: Schemes of weights by the name of the layer, or one for all.
+        rounding: How ops round to their scales.
+        ties: Where halves go of values of which the float graph says it.
+        made: For each float value that has one, the integer value; its type says what it stands
+            for.
+        raw: Copies of inputs and of results of integer ops, in the element type that they have.
+        bits: Bits of the weights of each node that has some.
+        again: Values brought to other parameters, so that it happens once.
+        later: Averages that become part of the functions that read them, if they can.
+        bounded: Values whose range is that of the largest sums that weights allow.
+    """
+
+    graph: Graph
+    params: Mapping[Value, QuantParams]
+    schemes: Mapping[str, WeightScheme] | WeightScheme
+    rounding: Rounding
+    ties: Mapping[Value, Ties] = field(default_factory=dict)
+    made: dict[Value, Value] = field(default_factory=dict)
+    raw: dict[Value, Value] = field(default_factory=dict)
+    bits: dict[Node, int] = field(default_factory=dict)
+    again: dict[tuple[Value, QuantParams], Value] = field(default_factory=dict)
+    later: set[Node] = field(default_factory=set)
+    bounded: set[Value] = field(default_factory=set)
+
+    def ties_of(self, value: Value) -> Ties:
+        """Return where halves of a float value go."""
+        usual = Ties.AWAY if self.rounding.to_parity is None else Ties.EVEN
+        return self.ties.get(value, usual)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One node that is being converted.
+
+    Attributes:
+        making: Where it goes.
+        node: The float node.
+        addition: The node that adds its bias, if that is one of its own.
+    """
+
+    making: Making
+    node: Node
+    addition: Node | None = None
+
+    @property
+    def scheme(self) -> WeightScheme:
+        """The scheme of the node's weights."""
+        schemes = self.making.schemes
+        if isinstance(schemes, WeightScheme):
+            return schemes
+        return schemes.get(self.node.name, WeightScheme())
+
+    @property
+    def quant(self) -> QuantParams:
+        """What the quantized values of the first result are to stand for."""
+        return self.making.params[(self.addition or self.node).results[0]]
+
+    @property
+    def ties(self) -> Ties:
+        """Rounding of halves in the first result."""
+        return self.making.ties_of((self.addition or self.node).results[0])
+
+    @property
+    def stated(self) -> Ties | None:
+        """Rounding of the first result, if the float graph says it."""
+        return self.making.ties.get((self.addition or self.node).results[0])
+
+    @property
+    def nearest(self) -> Rounding:
+        """Rounding of the integer ops to the scale of the first result, to the nearest."""
+        general, ties = self.making.rounding, self.ties
+        if general.to_parity is None or ties is Ties.EVEN:
+            return general
+        return Rounding.ODD if ties is Ties.ODD else Rounding.SINGLE
+
+    @property
+    def rounding(self) -> Rounding:
+        """Rounding of an integer op whose accumulators get no offset.
+
+        Raises:
+            QuantizationError: The float graph wants one that integer ops do not have.
+        """
+        if self.stated in DIRECTIONS:
+            raise self.directed()
+        return self.nearest
+
+    def directed(self) -> QuantizationError:
+        """Return (not raise) an error about the rounding of the first result."""
+        return self.refuse(
+            f"its result is rounded {DIRECTIONS[self.ties]}, which this integer op cannot do with "
+            "its scales",
+            hint="round to the nearest, halves to even (ROUND), or take scales that are powers of "
+            "two, behind layers with weights only",
+        )
+
+    def known(self, place: int) -> Array | None:
+        """Return the numbers of an operand if they are known."""
+        return known(self.node.operands[place])
+
+    def quantized(self, place: int = 0, quant: QuantParams | None = None) -> Value:
+        """Return the integer value of an operand that is not known.
+
+        Args:
+            place: Which operand.
+            quant: What its values are to stand for; None for what they do.
+        """
+        value = self.making.made[self.node.operands[place]]
+        return value if quant is None else self.brought(value, quant)
+
+    def brought(self, value: Value, quant: QuantParams) -> Value:
+        """Return ``value`` with its values standing for ``quant``."""
+        given = quant_of(value)
+        if given == quant:
+            return value
+        key = value, quant
+        if key not in self.making.again:
+            self.making.again[key] = self.emit(self._requantize(given, quant), value, quant=quant)
+        return self.making.again[key]
+
+    def _requantize(self, given: QuantParams, quant: QuantParams) -> QRequantize | QTable:
+        """Return the op that brings values to another scale.
+
+        Where the graph says where halves go, it computes what dequantize and quantize do in
+        float32, if need be as a table.
+        """
+        op = QRequantize(
+            x_zero_point=given.zero_point[0],
+            rescale=rescale_of(given.scale[0] / quant.scale[0], rounding=self.nearest),
+            zero_point=quant.zero_point[0],
+        )
+        if self.nearest.to_parity is None and self.stated is None:
+            return op
+        (reals,) = RealDequantize(quant=given).evaluate(_INT8)
+        (table,) = RealQuantize(quant=quant, ties=self.ties).evaluate(reals)
+        (scaled,) = op.evaluate(_INT8)
+        if np.array_equal(table, scaled):
+            return op
+        return QTable(table=tuple(table.tolist()), function="requantize")
+
+    def rescale(self, factor: float) -> Rescale:
+        """Return the fixed-point form of a factor."""
+        return rescale_of(factor, rounding=self.rounding)
+
+    def emit(self, op: Op, *operands: Value, quant: QuantParams | None = None) -> Value:
+        """Append an op in the node's name and return its result."""
+        origin = self.node.origin.through("quantize")
+        return self.making.graph.apply(
+            op, *operands, name=self.node.name, quant=quant, origin=origin
+        )
+
+    def constant(self, array: Array, what: str, quant: QuantParams | None = None) -> Value:
+        """Append a constant called after the node and ``what`` it is."""
+        name = f"{self.node.name}.{what}" if self.node.name else ""
+        return self.making.graph.constant(
+            array, name=name, quant=quant, origin=self.node.origin.through("quantize")
+        )
+
+    def reshaped(self, value: Value, shape: tuple[int, ...]) -> Value:
+        """Return ``value`` in another shape."""
+        if value.type.shape == shape:
+            return value
+        return self.emit(QReshape(shape=shape), value, quant=value.type.quant)
+
+    def transposed(self, value: Value, axes: tuple[int, ...]) -> Value:
+        """Return ``value`` with its axes in another order."""
+        if axes == tuple(range(len(axes))):
+            return value
+        return self.emit(QTranspose(axes=axes), value, quant=value.type.quant)
+
+    def refuse(self, message: str, *, hint: str | None = None) -> QuantizationError:
+        """Return (not raise) an error that names the node."""
+        return QuantizationError(message, where=place_of(self.node), hint=hint)
+
+
+def place_of(node: Node) -> str:
+    """Return how messages call a node: op, label, and where it comes from."""
+    origin = str(node.origin)
+    return f"{node.op.name} {node.label}" + (f" ({origin})" if origin else "")
+
+
+def quant_of(value: Value) -> QuantParams:
+    """Return what the quantized values of an integer value stand for."""
+    quant = value.type.quant
+    if quant is None:
+        raise AssertionError(f"{value.node.label} of the integer graph says not what it stands for")
+    return quant

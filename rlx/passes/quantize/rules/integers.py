@@ -1,0 +1,61 @@
+"""Integer ops beside float ones: they stay, on the same integers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rlx.ir import Constant, DType, copy_node
+from rlx.ops.numerics.fixed_point import Rescale
+from rlx.ops.q import QConvert, QReshape
+from rlx.passes.quantize.known import known
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rlx.ir import QuantParams, Value
+    from rlx.passes.quantize.rules.call import Call
+
+
+def kept(call: Call) -> Sequence[Value]:
+    """Append an integer op as it is; where float ops read its results, int8 of their scale."""
+    operands = tuple(_operand(call, value) for value in call.node.operands)
+    results = copy_node(call.making.graph, call.node, operands).results
+    call.making.raw.update(zip(call.node.results, results, strict=True))
+    params = call.making.params
+    return [
+        result if (quant := params.get(old)) is None else as_int8(call, result, quant)
+        for old, result in zip(call.node.results, results, strict=True)
+    ]
+
+
+def _operand(call: Call, value: Value) -> Value:
+    """Return the integers that an integer op reads, in their own element type."""
+    making, numbers = call.making, known(value)
+    if numbers is not None:
+        if isinstance(value.node.op, Constant):
+            making.raw.setdefault(value, copy_node(making.graph, value.node, ()).result)
+        else:
+            making.raw.setdefault(value, call.constant(numbers, "constant", value.type.quant))
+    own = making.raw.get(value)
+    if own is None:
+        made, dtype = making.made[value], value.type.dtype
+        own = made if made.type.dtype is dtype else _shifted(call, made, dtype, value.type.quant)
+        making.raw[value] = own
+    return own
+
+
+def as_int8(call: Call, value: Value, quant: QuantParams) -> Value:
+    """Return quantized values as int8 that stand for ``quant``: those of uint8 less 128."""
+    if value.type.dtype is not DType.I8:
+        value = _shifted(call, value, DType.I8, quant)
+    if value.type.quant == quant:
+        return value
+    return call.emit(QReshape(shape=value.type.static_shape), value, quant=quant)
+
+
+def _shifted(call: Call, value: Value, dtype: DType, quant: QuantParams | None) -> Value:
+    """Return int8 values as uint8, or uint8 values as int8."""
+    shift = 128 if dtype is DType.U8 else -128
+    zero = 0 if dtype is DType.U8 else 128
+    op = QConvert(x_zero_point=zero, rescale=Rescale.of(1.0), zero_point=zero + shift, dtype=dtype)
+    return call.emit(op, value, quant=quant)

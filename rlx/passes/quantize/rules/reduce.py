@@ -1,0 +1,110 @@
+"""Means, sums and extremes over axes, and the index of the largest number."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, cast
+
+from rlx.ir import QuantParams, Refusal
+from rlx.ops.q import QArgmax, QMaxPool2d, QMean, QTable, Window
+from rlx.ops.real import (
+    RealArgmax,
+    RealArgmin,
+    RealReduceMax,
+    RealReduceMean,
+    RealReduceMin,
+    RealReduceSum,
+)
+from rlx.passes.quantize.rules.call import quant_of, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rlx.ir import Node, Value
+    from rlx.passes.quantize.rules.call import Call
+
+
+@rule(RealReduceMean, rescales=True)
+def mean(call: Call) -> Sequence[Value]:
+    """``mean(x)`` -> q.mean."""
+    op = cast("RealReduceMean", call.node.op)
+    return [mean_of(call, call.quantized(0), op.axes, keep_dims=op.keep_dims)]
+
+
+@rule(RealReduceSum, rescales=True)
+def total(call: Call) -> Sequence[Value]:
+    """``sum(x)`` -> q.mean, which is a sum where the factor does not divide."""
+    op = cast("RealReduceSum", call.node.op)
+    return [mean_of(call, call.quantized(0), op.axes, keep_dims=op.keep_dims, divide=False)]
+
+
+def mean_of(
+    call: Call, x: Value, axes: tuple[int, ...], *, keep_dims: bool, divide: bool = True
+) -> Value:
+    """Append a mean, or a sum, of an integer value over axes."""
+    given, quant = quant_of(x), call.quant
+    rescale = call.rescale(given.scale[0] / quant.scale[0])
+    if divide:
+        rescale = rescale.divided(math.prod(x.type.static_shape[a] for a in axes))
+    op = QMean(
+        axes=axes,
+        keep_dims=keep_dims,
+        x_zero_point=given.zero_point[0],
+        rescale=rescale,
+        zero_point=quant.zero_point[0],
+    )
+    return call.emit(op, x, quant=quant)
+
+
+def _check_reduced(node: Node) -> Refusal | None:
+    return None if node.operands[0].type.size else Refusal("it reduces no elements")
+
+
+@rule(RealReduceMax, check=_check_reduced, shares=True)
+def maximum(call: Call) -> Sequence[Value]:
+    """``reduce_max(x)`` -> q.max_pool2d of an image whose height is what is reduced."""
+    return [_largest(call, call.quantized(0, call.quant))]
+
+
+@rule(RealReduceMin, check=_check_reduced, shares=True)
+def minimum(call: Call) -> Sequence[Value]:
+    """``reduce_min(x)`` -> the maximum of -1 - x, which turns the order of int8 values around."""
+    x = call.quantized(0, call.quant)
+    return [_turned(call, _largest(call, _turned(call, x)))]
+
+
+def _largest(call: Call, x: Value) -> Value:
+    op, shape = cast("RealReduceMax | RealReduceMin", call.node.op), x.type.static_shape
+    axes = tuple(sorted(a % len(shape) for a in op.axes))
+    kept = tuple(a for a in range(len(shape)) if a not in axes)
+    # What stays before the reduced axes goes through the pool as the batch, the rest as channels.
+    front = tuple(a for a in kept if a < axes[0])
+    back = kept[len(front) :]
+    moved = call.transposed(x, (*front, *axes, *back))
+    batch, rows, channels = (math.prod(shape[a] for a in some) for some in (front, axes, back))
+    image = call.reshaped(moved, (batch, rows, 1, channels))
+    pool = QMaxPool2d(window=Window(kernel=(rows, 1)))
+    pooled = call.emit(pool, image, quant=quant_of(x))
+    return call.reshaped(pooled, call.node.types[0].static_shape)
+
+
+def _turned(call: Call, x: Value) -> Value:
+    """Return -1 - x, int8 values that stand for the negative numbers."""
+    quant = quant_of(x)
+    negative = QuantParams(quant.scale, (-1 - quant.zero_point[0],))
+    table = QTable(table=tuple(range(127, -129, -1)), function="neg")
+    return call.emit(table, x, quant=negative)
+
+
+@rule(RealArgmin)
+def argmin(call: Call) -> Sequence[Value]:
+    """``argmin(x)`` -> q.argmax of -1 - x."""
+    op = cast("RealArgmin", call.node.op)
+    return [call.emit(QArgmax(axis=op.axis), _turned(call, call.quantized(0)))]
+
+
+@rule(RealArgmax)
+def argmax(call: Call) -> Sequence[Value]:
+    """``argmax(x)`` -> q.argmax: the largest code is that of a largest number."""
+    op = cast("RealArgmax", call.node.op)
+    return [call.emit(QArgmax(axis=op.axis), call.quantized(0))]

@@ -1,0 +1,7 @@
+"""Reports on output folders: predicted beside measured, as a page, a table or data.
+
+``drawing`` lays out graphs and draws them as SVG.
+
+Level 7. Public modules: ``drawing``, ``drawing.graph``, ``drawing.notebook``, ``drawing.page``,
+``drawing.svg``, ``folder_diff``, ``gather``, ``report``, ``tables``.
+"""

@@ -1,0 +1,238 @@
+"""Pictures of a report as SVG: memory over time, timeline, clock, histogram.
+
+Colours are classes of the page's style sheet. Every text that comes from a model is escaped.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from markupsafe import Markup
+
+from rlx.reports.kinds import colour_of
+from rlx.reports.tables import number_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rlx.reports.model import Clock, Layer, Memory, MemoryBox, Weights
+    from rlx.reports.report import Report
+
+_NAME: Final = 24
+_TIMELINE: Final = 980
+_LIMIT_SHOWN: Final = 2.5
+"""A limit further away than this times the arena would flatten the picture."""
+_STEPS: Final = (1, 2, 2.5, 5, 10)
+
+
+def memory_svg(memory: Memory, layers: Sequence[Layer]) -> Markup:
+    """Return the arena over time: steps to the right, addresses upwards."""
+    left, top, height, bottom = 76, 18, 300, 46
+    step = max(18.0, min(72.0, 860 / max(len(layers), 1)))
+    shown = memory.limit if _near(memory) else None
+    ticks = _ticks(max(memory.bytes, shown or 0, 1))
+    scale, width = height / max(ticks[-1], shown or 0), left + step * len(layers) + 24
+    base = top + height
+    parts = [_grid(left, width - 24, base - tick * scale, f"{tick:,}") for tick in ticks]
+    parts += [_memory_box(b, layers, left, base, step, scale) for b in memory.boxes]
+    parts += [
+        Markup('<text class="tick" x="{:.1f}" y="{}" text-anchor="middle">{}</text>').format(
+            left + (one.index + 0.5) * step, base + 16, one.index
+        )
+        for one in layers
+        if one.index % max(1, round(26 / step)) == 0
+    ]
+    parts.append(_axis(left, top, base, width - 24))
+    parts.append(_axis_name((left + width - 24) / 2, base + 38, "layer, in order of execution"))
+    parts.append(_axis_name(16, top + height / 2, "address in the arena, bytes", turned=True))
+    if shown is not None:
+        parts.append(_limit(left, width - 24, base - shown * scale, f"limit {shown:,} B"))
+    return _svg(parts, width, base + bottom, "memory", "Memory over time")
+
+
+def timeline_svg(report: Report) -> Markup:
+    """Return a bar for each layer: its cycles of a frame beside the initiation interval."""
+    left, top, row = 190, 26, 26
+    spans = _spans(report)
+    end = max((stop for _, _, stop in spans), default=1) or 1
+    ticks = _ticks(end)
+    width, base = _TIMELINE, top + row * len(spans)
+    scale = (width - left - 90) / max(ticks[-1], end)
+    parts = [
+        Markup('<path class="grid" d="M{0:.1f} {1}V{2}"/>'
+               '<text class="tick" x="{0:.1f}" y="{3}" text-anchor="middle">{4:,}</text>').format(
+            left + tick * scale, top, base, base + 16, tick
+        )
+        for tick in ticks
+    ]  # fmt: skip
+    parts += [
+        _span(layer, start, stop, left, top + row * number, scale)
+        for number, (layer, start, stop) in enumerate(spans)
+    ]
+    parts.append(_axis_name((left + width) / 2, base + 38, "clock cycles"))
+    interval = next((one for one in report.figures if one.name == "interval"), None)
+    if report.pipelined and interval is not None and interval.best:
+        x = left + interval.best * scale
+        what = "predicted" if interval.measured is None else "measured"
+        text = f"interval {interval.best:,} ({what})"
+        parts.append(
+            Markup(
+                '<path class="limit" d="M{0:.1f} {1}V{2}"/>'
+                '<text class="limit-text" x="{0:.1f}" y="{3}" text-anchor="end">{4}</text>'
+            ).format(x, top - 6, base, top - 10, text)
+        )
+    return _svg(parts, width, base + 46, "timeline", "Cycles of each layer")
+
+
+def clock_svg(clock: Clock) -> Markup:
+    """Return each seed as a dot on an axis of MHz, with the median and the target."""
+    values = [mhz for _, mhz in clock.seeds]
+    known = [one for one in (*values, clock.target) if one is not None]
+    ticks = _ticks(max(known) * 1.05)
+    left, right, base, width = 40, 40, 64, 620
+    scale = (width - left - right) / ticks[-1]
+    parts = [
+        Markup('<path class="grid" d="M{0:.1f} 18V64"/>'
+               '<text class="tick" x="{0:.1f}" y="80" text-anchor="middle">{1}</text>').format(
+            left + tick * scale, number_text(tick)
+        )
+        for tick in ticks
+    ]  # fmt: skip
+    parts.append(Markup('<path class="axis" d="M{} {}H{}"/>').format(left, base, width - right))
+    if clock.target is not None:
+        parts.append(
+            Markup('<path class="limit" d="M{0:.1f} 14V64"/><text class="limit-text" x="{0:.1f}"'
+                   ' y="10" text-anchor="middle">predicted {1} MHz</text>').format(
+                left + clock.target * scale, number_text(clock.target)
+            )
+        )  # fmt: skip
+    parts += [
+        Markup('<circle class="dot" cx="{:.1f}" cy="42" r="6"><title>seed {}: {:.2f} MHz</title>'
+               "</circle>").format(left + mhz * scale, seed, mhz)
+        for seed, mhz in clock.seeds
+    ]  # fmt: skip
+    parts.append(_axis_name(width / 2, 98, "MHz"))
+    return _svg(parts, width, 104, "clock", "Clock reached by each seed")
+
+
+def histogram_svg(weights: Weights) -> Markup:
+    """Return the histogram of a layer's weights."""
+    bar, height = 300 / len(weights.counts), 90
+    most = max(max(weights.counts), 1)
+    parts = []
+    for number, count in enumerate(weights.counts):
+        tall = height * count / most
+        first = round(weights.low + number * weights.step, 4)
+        parts.append(
+            Markup('<rect class="bar" x="{:.2f}" y="{:.2f}" width="{:.2f}" height="{:.2f}">'
+                   "<title>from {:,}: {:,}</title></rect>").format(
+                10 + number * bar, 8 + height - tall, max(bar - 1, 0.5), tall, first, count
+            )
+        )  # fmt: skip
+    parts.append(Markup('<path class="axis" d="M10 98H310"/>'))
+    parts += [
+        Markup('<text class="tick" x="{}" y="114" text-anchor="{}">{}</text>').format(x, at, text)
+        for x, at, text in ((10, "start", f"{weights.low:,}"), (310, "end", f"{weights.high:,}"))
+    ]
+    return _svg(parts, 320, 120, "histogram", "Histogram of the weights")
+
+
+def _memory_box(
+    box: MemoryBox, layers: Sequence[Layer], left: float, base: float, step: float, scale: float
+) -> Markup:
+    owner = layers[box.layer] if 0 <= box.layer < len(layers) else None
+    name = "input" if owner is None else owner.name
+    what = f"scratch of {name}" if box.scratch else name
+    title = f"{what}: {box.bytes:,} bytes at {box.offset:,}, layers {box.first} to {box.last}"
+    kind = "scratch" if box.scratch else colour_of(owner.op) if owner else "k-other"
+    tall = max(box.bytes * scale, 1.0)
+    return Markup(
+        '<rect class="buffer {}"{} x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}">'
+        "<title>{}</title></rect>"
+    ).format(
+        kind,
+        Markup(' data-layer="{}"').format(box.layer) if owner else "",
+        left + box.first * step + 1,
+        base - box.offset * scale - tall,
+        (box.last - box.first + 1) * step - 2,
+        tall,
+        title,
+    )
+
+
+def _spans(report: Report) -> list[tuple[Layer, int, int]]:
+    """Return begin and end of each layer: all at 0 in a pipeline, else one after the other."""
+    spans, start = [], 0
+    for layer in report.layers:
+        time = (layer.predicted if layer.measured is None else layer.measured) or 0
+        spans.append((layer, start, start + time))
+        start += 0 if report.pipelined else time
+    return spans
+
+
+def _span(layer: Layer, start: int, stop: int, left: float, y: float, scale: float) -> Markup:
+    return Markup(
+        '<g class="span {kind}" data-layer="{index}"><title>{name}: {text} cycles</title>'
+        '<text class="row" x="{label}" y="{line}" text-anchor="end">{short}</text>'
+        '<rect class="bar" x="{x:.1f}" y="{y}" width="{width:.1f}" height="16" rx="2"/>'
+        '<text class="value" x="{after}" y="{line}" text-anchor="end">{text}</text></g>'
+    ).format(
+        kind=colour_of(layer.op), index=layer.index, name=layer.name, text=f"{stop - start:,}",
+        short=_short(f"{layer.index}  {layer.name}"), label=left - 10, line=y + 17,
+        x=left + start * scale, y=y + 5, width=max((stop - start) * scale, 1),
+        after=_TIMELINE - 4,
+    )  # fmt: skip
+
+
+def _near(memory: Memory) -> bool:
+    return memory.limit is not None and memory.limit <= _LIMIT_SHOWN * memory.bytes
+
+
+def _ticks(top: float) -> list[int | float]:
+    """Return about five round numbers from 0 to ``top`` or a little more."""
+    rough = max(top / 5, 1e-9)
+    power = 10.0 ** len(f"{int(rough)}") / 10
+    step = next(power * factor for factor in _STEPS if power * factor >= rough)
+    count = int(-(-top // step))
+    numbers = [round(step * number, 6) for number in range(count + 1)]
+    return [int(one) if one == int(one) else one for one in numbers]
+
+
+def _grid(left: float, right: float, y: float, text: str) -> Markup:
+    return Markup(
+        '<path class="grid" d="M{} {:.1f}H{:.1f}"/>'
+        '<text class="tick" x="{}" y="{:.1f}" text-anchor="end">{}</text>'
+    ).format(left, y, right, left - 8, y + 4, text)
+
+
+def _axis(left: float, top: float, base: float, right: float) -> Markup:
+    return Markup('<path class="axis" d="M{} {}V{}H{:.1f}"/>').format(left, top, base, right)
+
+
+def _axis_name(x: float, y: float, text: str, *, turned: bool = False) -> Markup:
+    turn = Markup(' transform="rotate(-90 {:.1f} {:.1f})"').format(x, y) if turned else ""
+    return Markup(
+        '<text class="axis-name" x="{:.1f}" y="{:.1f}" text-anchor="middle"{}>{}</text>'
+    ).format(x, y, turn, text)
+
+
+def _limit(left: float, right: float, y: float, text: str) -> Markup:
+    return Markup(
+        '<path class="limit" d="M{} {:.1f}H{:.1f}"/>'
+        '<text class="limit-text" x="{:.1f}" y="{:.1f}" text-anchor="end">{}</text>'
+    ).format(left, y, right, right, y - 5, text)
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _NAME else f"{name[: _NAME - 1]}…"
+
+
+def _svg(
+    parts: Sequence[Markup], width: float, height: float, name: str, label: str, *,
+    fixed: bool = False,
+) -> Markup:  # fmt: skip
+    """Return a picture of its own width, or one that grows with the page."""
+    size = Markup(' width="{:.0f}" height="{:.0f}"').format(width, height) if fixed else ""
+    return Markup(
+        '<svg class="{}" viewBox="0 0 {:.0f} {:.0f}"{} role="img" aria-label="{}">\n{}\n</svg>'
+    ).format(name, width, height, size, label, Markup("\n").join(parts))

@@ -1,0 +1,359 @@
+"""Makes a report of an output folder and of what was measured."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from rlx.driver.description import NETWORK, SCHEMA
+from rlx.reports.commands import command_text
+from rlx.reports.model import (
+    Clock,
+    Figure,
+    Layer,
+    LayerCells,
+    Memory,
+    MemoryBox,
+    Port,
+    Resource,
+    Verified,
+    Weights,
+)
+from rlx.reports.report import Report
+from rlx.support.errors import OutputError
+from rlx.support.files.outputs import read_manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from rlx.support.files.outputs import Manifest
+
+UNITS: Final = ("instructions", "cycles")
+"""Predictions of a layer that are its time, by the key that the target gives them."""
+
+RESOURCES: Final = ("lut", "ff", "dsp", "bram", "spram")
+
+_FIGURES: Final = (
+    # name, unit, keys of the prediction, keys of the verification (sums), option that limits it
+    ("instructions", "", ("instructions",), ("instructions",), None),
+    ("flash", "B", ("constant_bytes", "code_bytes"), ("const_bytes", "text_bytes"), "flash"),
+    ("RAM", "B", ("arena_bytes",), ("ram_bytes",), "ram"),
+    ("stack", "B", (), ("stack_bytes",), None),
+    ("interval", "cycles", ("interval",), ("interval",), None),
+    ("latency", "cycles", ("latency",), ("latency",), None),
+)
+_SHOWN: Final = ("ram_bytes", "flash_bytes")
+"""Figures of a layer that are attributes of it."""
+
+_NOTABLE_ERROR: Final = 0.25
+_NOTABLE_SHARE: Final = 0.1
+_AGAIN: Final = "emit the model again with 'rlx emit'"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """What was measured of a folder; each part may be missing.
+
+    Attributes:
+        verification: What ``rlx verify --json`` prints.
+        layers: Time of each layer, in order.
+        build: What ``rlx build --json`` prints.
+        placement: The picture of the placement that the build left, as SVG.
+        board: Time of a layer on hardware, by the layer's name.
+        tools: Name and version of each tool used for ``layers``.
+    """
+
+    verification: Mapping[str, Any] | None = None
+    layers: Sequence[int] | None = None
+    build: Mapping[str, Any] | None = None
+    placement: str | None = None
+    board: Mapping[str, float] | None = None
+    tools: Mapping[str, str] | None = None
+
+
+def collect(folder: Path, measured: Measured | None = None) -> Report:
+    """Return the report of an output folder.
+
+    Args:
+        folder: What ``rlx emit`` wrote.
+        measured: What was measured of it; None for predictions alone.
+
+    Raises:
+        OutputError: The folder was not made by rlx or was changed.
+    """
+    measured = measured or Measured()
+    manifest, network = read_manifest(folder), read_network(folder)
+    totals, options = network["totals"], manifest.producer.options
+    verification = None if measured.verification is None else _verified(measured.verification)
+    memory = _memory(network, options)
+    unit = _unit(network)
+    pipelined = bool(totals.get("pipelined", unit == "cycles"))
+    report = Report(
+        title=str(network["name"]),
+        target=manifest.producer.target,
+        device=str(manifest.producer.facts.get("cpu") or totals.get("device") or ""),
+        unit=unit,
+        figures=_figures(totals, measured, options),
+        inputs=tuple(_port(one) for one in network["inputs"]),
+        outputs=tuple(_port(one) for one in network["outputs"]),
+        layers=_layers(network, measured, unit, memory, pipelined=pipelined),
+        pipelined=pipelined,
+        memory=memory,
+        resources=_resources(totals, measured.build),
+        layer_cells=_layer_cells(measured.build),
+        placement=measured.placement,
+        clock=_clock(totals, measured.build),
+        verification=verification,
+        facts=_facts(manifest, measured),
+        command=command_text(manifest.producer.target, options),
+    )
+    return replace(report, warnings=_warnings(report, manifest, measured))
+
+
+def read_network(folder: Path) -> dict[str, Any]:
+    """Return ``report/network.json`` of an output folder.
+
+    Raises:
+        OutputError: There is none, or it is of another schema.
+    """
+    where = str(folder / NETWORK)
+    try:
+        values: dict[str, Any] = json.loads((folder / NETWORK).read_text(encoding="utf-8"))
+        schema = values["schema"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise OutputError(
+            "cannot be read: the folder was emitted by an older rlx", where=where, hint=_AGAIN
+        ) from None
+    if schema != SCHEMA:
+        raise OutputError(
+            f"has schema {schema!r}, this rlx reads {SCHEMA}", where=where, hint=_AGAIN
+        )
+    return values
+
+
+def _unit(network: Mapping[str, Any]) -> str:
+    """Return what the target's predictions of time count."""
+    rows = [layer["figures"] for layer in network["layers"]]
+    return next((unit for unit in UNITS if any(unit in row for row in rows)), UNITS[0])
+
+
+def _figures(
+    totals: Mapping[str, Any], measured: Measured, options: Mapping[str, Any]
+) -> tuple[Figure, ...]:
+    verified = measured.verification or {}
+    found = [
+        Figure(
+            name=name,
+            unit=unit,
+            predicted=_sum(totals, predictions),
+            measured=_sum(verified, counts),
+            limit=options.get(limit) if limit else None,
+        )
+        for name, unit, predictions, counts, limit in _FIGURES
+    ]
+    build = measured.build or {}
+    clock = Figure(
+        name="clock", unit="MHz", predicted=totals.get("clock_mhz"), measured=build.get("fmax_mhz")
+    )
+    rate = Figure(
+        name="rate",
+        unit="frames/s",
+        predicted=totals.get("fps"),
+        measured=build.get("frames_per_second"),
+    )
+    return tuple(one for one in (*found, clock, rate) if one.best is not None)
+
+
+def _sum(values: Mapping[str, Any], names: Sequence[str]) -> int | float | None:
+    """Return the sum of some entries; None unless all are numbers."""
+    found = [values.get(name) for name in names]
+    numbers = [one for one in found if isinstance(one, int | float)]
+    return sum(numbers) if numbers and len(numbers) == len(found) else None
+
+
+def _layers(
+    network: Mapping[str, Any],
+    measured: Measured,
+    unit: str,
+    memory: Memory | None,
+    *,
+    pipelined: bool,
+) -> tuple[Layer, ...]:
+    rows = network["layers"]
+    counts = measured.layers if measured.layers and len(measured.layers) == len(rows) else None
+    board = measured.board or {}
+    layers = [
+        replace(
+            _layer(index, row, unit),
+            measured=None if counts is None else counts[index],
+            board=board.get(row["name"]),
+            ram=_in_use(memory, index),
+        )
+        for index, row in enumerate(rows)
+    ]
+    times = [(one.predicted if one.measured is None else one.measured) or 0 for one in layers]
+    # Layers that work at the same time are shown beside the slowest.
+    whole = max(times, default=0) if pipelined else sum(times)
+    return tuple(
+        replace(one, share=time / whole if whole else 0.0)
+        for one, time in zip(layers, times, strict=True)
+    )
+
+
+def _layer(index: int, row: Mapping[str, Any], unit: str) -> Layer:
+    figures = dict(row["figures"])
+    flash = _sum(figures, ("constant_bytes", "code_bytes"))
+    for name in _SHOWN:
+        figures.pop(name, None)
+    weights = row["weights"]
+    return Layer(
+        index=index,
+        name=row["name"],
+        source=row["source"],
+        op=row["op"],
+        shape=tuple(row["shape"]),
+        dtype=row["dtype"],
+        quant=_quant(row),
+        macs=row["macs"],
+        inputs=tuple(row["inputs"]),
+        attributes=row["attributes"],
+        weights=None if weights is None else _weights(weights),
+        parameters=row["parameters"],
+        predicted=figures.pop(unit, None),
+        flash=None if flash is None else int(flash),
+        kernel=str(figures.pop("kernel", None) or ""),
+        figures=figures,
+    )
+
+
+def _weights(values: Mapping[str, Any]) -> Weights:
+    return Weights(**{**values, "counts": tuple(values["counts"])})
+
+
+def _port(row: Mapping[str, Any]) -> Port:
+    return Port(name=row["name"], shape=tuple(row["shape"]), dtype=row["dtype"], quant=_quant(row))
+
+
+def _quant(row: Mapping[str, Any]) -> tuple[float, int] | None:
+    return None if row["quant"] is None else (row["quant"][0], row["quant"][1])
+
+
+def _memory(network: Mapping[str, Any], options: Mapping[str, Any]) -> Memory | None:
+    values = network["memory"]
+    if values is None:
+        return None
+    limit = options.get("ram")
+    return Memory(
+        bytes=values["bytes"],
+        boxes=tuple(MemoryBox(**box) for box in values["boxes"]),
+        limit=limit if isinstance(limit, int) else None,
+    )
+
+
+def _in_use(memory: Memory | None, step: int) -> int | None:
+    if memory is None:
+        return None
+    return sum(box.bytes for box in memory.boxes if box.first <= step <= box.last)
+
+
+def _resources(totals: Mapping[str, Any], build: Mapping[str, Any] | None) -> tuple[Resource, ...]:
+    rows = {row["resource"]: row for row in (build or {}).get("resources", ())}
+    names = [name for name in RESOURCES if name in totals or name in rows]
+    return tuple(_resource(name, totals, rows.get(name, {})) for name in names)
+
+
+def _resource(name: str, totals: Mapping[str, Any], row: Mapping[str, Any]) -> Resource:
+    predicted = totals.get(name, row.get("estimate"))
+    found = [row.get("placed"), row.get("synthesis"), predicted]
+    used, available = next((one for one in found if one is not None), None), row.get("available")
+    percent = totals.get(f"{name}_percent")
+    if available and used is not None:
+        percent = round(100 * used / available, 1)
+    return Resource(
+        name=name,
+        predicted=predicted,
+        synthesis=row.get("synthesis"),
+        placed=row.get("placed"),
+        available=available,
+        percent=percent,
+    )
+
+
+def _layer_cells(build: Mapping[str, Any] | None) -> tuple[LayerCells, ...]:
+    return tuple(
+        LayerCells(name=row["layer"], predicted=row["estimate"], synthesis=row["synthesis"])
+        for row in (build or {}).get("layers", ())
+    )
+
+
+def _clock(totals: Mapping[str, Any], build: Mapping[str, Any] | None) -> Clock | None:
+    target = totals.get("clock_mhz")
+    if target is None and build is None:
+        return None
+    build = build or {}
+    seeds = tuple((int(row["seed"]), float(row["fmax_mhz"])) for row in build.get("seeds", ()))
+    return Clock(target=target, seeds=seeds, median=build.get("fmax_mhz"))
+
+
+def _verified(values: Mapping[str, Any]) -> Verified:
+    runs = tuple(values.get("runs", ()))
+    names = [str(run.get("simulator") or run.get("simulation")) for run in runs]
+    names = [name.partition(",")[0] for name in names]
+    inputs, equal, wrong = values["inputs"], values["equal"], tuple(values["mismatches"])
+    return Verified(
+        passed=inputs > 0 and equal == inputs and not wrong,
+        inputs=inputs,
+        equal=equal,
+        simulators=tuple(dict.fromkeys(names)),
+        runs=runs,
+        mismatches=wrong,
+        notes=tuple(values.get("notes", ())),
+    )
+
+
+def _facts(manifest: Manifest, measured: Measured) -> dict[str, str]:
+    """Return versions and hashes; what the manifest does not say is left out."""
+    producer = manifest.producer
+    reference = producer.facts.get("reference") or {}
+    verified, build = measured.verification or {}, measured.build or {}
+    tools = {**verified.get("tools", {}), **build.get("tools", {}), **(measured.tools or {})}
+    kept = verified.get("cached")
+    facts = {
+        "rlx": producer.rlx_version,
+        "model file, SHA-256": producer.input_sha256,
+        "network, hash": producer.facts.get("model_hash"),
+        "prefix of names": producer.facts.get("prefix"),
+        "reference": " ".join(str(reference[k]) for k in ("name", "version") if k in reference),
+        "files": str(len(manifest.files)),
+        "verified": kept and f"{kept}, nothing changed since",
+        **{name: tools[name] for name in sorted(tools)},
+    }
+    return {name: str(value) for name, value in facts.items() if value}
+
+
+def _warnings(report: Report, manifest: Manifest, measured: Measured) -> tuple[str, ...]:
+    verification = report.verification
+    lines = []
+    if verification is not None and not verification.passed:
+        wrong = len(verification.mismatches)
+        lines.append(f"outputs differ from the reference: {wrong} mismatches")
+    lines += [
+        f"{one.name} exceeds its limit: {one.best:,} of {one.limit:,} {one.unit}"
+        for one in report.figures
+        if one.over
+    ]
+    lines += [
+        f"{one.name}: predicted {one.predicted:,}, measured {one.measured:,} {report.unit}"
+        for one in report.layers
+        if one.share >= _NOTABLE_SHARE and abs(one.error or 0) > _NOTABLE_ERROR
+    ]
+    clock = report.clock
+    if clock is not None and clock.median and clock.target and clock.median < clock.target:
+        lines.append(f"rates are predicted for {clock.target:g} MHz, {clock.median:g} are reached")
+    lines += map(str, manifest.producer.facts.get("ports", ()))
+    lines += verification.notes if verification is not None else ()
+    build = measured.build or {}
+    lines += [*build.get("problems", ()), *build.get("notes", ())]
+    return tuple(dict.fromkeys(lines))

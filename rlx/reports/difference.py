@@ -1,0 +1,88 @@
+"""What is different between the reports of two versions of a network."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rlx.metrics.layer_match import matched_runs
+from rlx.reports.model import Changes, Figure, LayerChange, shape_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rlx.reports.model import Layer, Port
+    from rlx.reports.report import Report
+
+_COMPARED: Final = {
+    "op": "op",
+    "shape": "shape",
+    "quant": "scale",
+    "attributes": "attributes",
+    "weights": "weights",
+    "kernel": "kernel",
+    "predicted": "time",
+    "flash": "flash",
+    "ram": "RAM",
+}
+"""Attributes of a layer that are compared, each with the word for it."""
+
+
+def changes_of(old: Report, new: Report) -> Changes:
+    """Return what is different in ``new``."""
+    return Changes(
+        figures=tuple(_figures(old, new)),
+        ports=tuple(_ports("input", old.inputs, new.inputs)) +
+        tuple(_ports("output", old.outputs, new.outputs)),
+        layers=tuple(_layers(old.layers, new.layers)),
+    )  # fmt: skip
+
+
+def _figures(old: Report, new: Report) -> Iterator[tuple[Figure, Figure]]:
+    """Yield figures of the same name; measured ones only where both were measured."""
+    before = {one.name: one for one in old.figures}
+    for one in new.figures:
+        other = before.get(one.name)
+        if other is None:
+            continue
+        if other.measured is not None and one.measured is not None:
+            yield other, one
+        elif other.predicted is not None and one.predicted is not None:
+            yield _predicted(other), _predicted(one)
+
+
+def _predicted(one: Figure) -> Figure:
+    return Figure(name=one.name, unit=one.unit, predicted=one.predicted, limit=one.limit)
+
+
+def _ports(kind: str, old: Sequence[Port], new: Sequence[Port]) -> Iterator[str]:
+    for number in range(max(len(old), len(new))):
+        before = _port_text(old[number]) if number < len(old) else "none"
+        after = _port_text(new[number]) if number < len(new) else "none"
+        if before != after:
+            yield f"{kind} {number}: {before} → {after}"
+
+
+def _port_text(port: Port) -> str:
+    quant = "" if port.quant is None else f", scale {port.quant[0]:.6g}, zero {port.quant[1]}"
+    return f"{port.name} {port.dtype} {shape_text(port.shape)}{quant}"
+
+
+def _layers(old: Sequence[Layer], new: Sequence[Layer]) -> Iterator[LayerChange]:
+    """Yield every layer, in order; layers of the same op are matched as a text is."""
+    for before, after in matched_runs(old, new, lambda layer: (layer.op, layer.source)):
+        pairs = min(len(before), len(after))
+        for one, other in zip(before, after, strict=False):
+            yield from _pair(one, other)
+        for one in before[pairs:]:
+            yield LayerChange(name=one.name, old=one, new=None)
+        for one in after[pairs:]:
+            yield LayerChange(name=one.name, old=None, new=one)
+
+
+def _pair(old: Layer, new: Layer) -> Iterator[LayerChange]:
+    if old.op != new.op:
+        yield LayerChange(name=old.name, old=old, new=None)
+        yield LayerChange(name=new.name, old=None, new=new)
+        return
+    changed = [word for name, word in _COMPARED.items() if getattr(old, name) != getattr(new, name)]
+    yield LayerChange(name=new.name, old=old, new=new, changed=tuple(changed))

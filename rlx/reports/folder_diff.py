@@ -1,0 +1,281 @@
+"""What differs between two output folders: for their caller, in figures, layer by layer."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from rlx.driver.description import NETWORK
+from rlx.metrics.layer_match import matched_runs
+from rlx.support.errors import OutputError
+from rlx.support.files.outputs import read_manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from rlx.support.files.outputs import Manifest
+
+_MOST: Final = 3
+_LONGEST: Final = 60
+_WEIGHTS: Final = "weights"
+_SHOWN_OTHERWISE: Final = frozenset({"shape", "zero_point"})
+"""Attributes of a layer that its type repeats."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Something that both folders have, but not alike.
+
+    Attributes:
+        name: What it is, such as ``input image: shape`` or ``arena``.
+        before: Its value in the first folder, a JSON value; None for none.
+        after: Its value in the second one.
+        unit: Unit of the values; may be empty.
+    """
+
+    name: str
+    before: Any
+    after: Any
+    unit: str = ""
+
+    @property
+    def values(self) -> tuple[str, str]:
+        """Both values as text, without the unit."""
+        return _text(self.before), _text(self.after)
+
+    def __str__(self) -> str:
+        before, after = self.values
+        if max(len(before), len(after)) > _LONGEST:
+            return f"{self.name} {'differ' if self.name == _WEIGHTS else 'differs'}"
+        return f"{self.name} {before} -> {after}" + (f" {self.unit}" if self.unit else "")
+
+
+@dataclass(frozen=True, slots=True)
+class LayerDiff:
+    """A layer of one folder, or one that both have, but not alike.
+
+    Attributes:
+        name: Name of the layer, in the second folder if both have it.
+        op: Its operation.
+        kind: ``added``, ``removed`` or ``changed``.
+        changes: What differs; empty for a layer of one folder.
+    """
+
+    name: str
+    op: str
+    kind: str
+    changes: tuple[Change, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FolderDiff:
+    """What differs between two output folders. False if nothing does.
+
+    Attributes:
+        before: Network and target of the first folder.
+        after: Network and target of the second one.
+        caller: What a program that uses the network must follow: names, inputs and outputs,
+            options.
+        figures: What the target predicts for the whole network.
+        layers: Layers that differ.
+        unchanged: How many layers are alike.
+        files: Names of files that only one folder has.
+        contents: Files with other contents.
+    """
+
+    before: str
+    after: str
+    caller: tuple[Change, ...]
+    figures: tuple[Change, ...]
+    layers: tuple[LayerDiff, ...]
+    unchanged: int
+    files: tuple[str, ...]
+    contents: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.caller or self.figures or self.layers or self.files or self.contents)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as data that JSON can hold."""
+        return asdict(self) | {"equal": not self}
+
+    @property
+    def summary(self) -> str:
+        """What matters for a caller in one line: ``arena 640 -> 6,760 B, input image: shape ...``.
+
+        Empty if neither interface nor figures nor layers differ.
+        """
+        parts = [str(change) for change in (*self.caller, *self.figures)]
+        if self.layers:
+            kinds = [layer.kind for layer in self.layers]
+            counts = {kind: kinds.count(kind) for kind in ("added", "removed", "changed")}
+            parts.append("layers " + ", ".join(f"{n} {kind}" for kind, n in counts.items() if n))
+        return "; ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Emitted:
+    """What is known about an output folder.
+
+    Attributes:
+        manifest: Who made it, from what.
+        network: The description of the network: inputs, outputs, layers, totals.
+    """
+
+    manifest: Manifest
+    network: Mapping[str, Any]
+
+    @property
+    def title(self) -> str:
+        """Prefix of the identifiers, and the target."""
+        producer = self.manifest.producer
+        return f"{producer.facts.get('prefix', '')} on {producer.target}"
+
+
+def read_emitted(folder: Path, *, check_files: bool = True) -> Emitted:
+    """Return what is known about an output folder.
+
+    Raises:
+        OutputError: It was not made by rlx, was changed, or describes no network.
+    """
+    manifest = read_manifest(folder, check_files=check_files)
+    try:
+        network = json.loads((folder / NETWORK).read_bytes())
+        _ = network["layers"], network["totals"], network["inputs"], network["outputs"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise OutputError(
+            "describes no network: the folder was made by an older rlx",
+            where=str(folder / NETWORK),
+            hint="emit the model again",
+        ) from None
+    return Emitted(manifest, network)
+
+
+def folder_diff(before: Emitted, after: Emitted) -> FolderDiff:
+    """Return what differs between two output folders."""
+    files = before.manifest.files, after.manifest.files
+    layers = list(_layers(before.network["layers"], after.network["layers"]))
+    return FolderDiff(
+        before=before.title,
+        after=after.title,
+        caller=tuple(_caller(before, after)),
+        figures=tuple(_figures(before.network["totals"], after.network["totals"])),
+        layers=tuple(layer for layer in layers if layer.kind != "changed" or layer.changes),
+        unchanged=sum(layer.kind == "changed" and not layer.changes for layer in layers),
+        files=tuple(sorted(files[0].keys() ^ files[1].keys())),
+        contents=tuple(
+            sorted(n for n in files[0].keys() & files[1].keys() if files[0][n] != files[1][n])
+        ),
+    )
+
+
+def _caller(before: Emitted, after: Emitted) -> Iterator[Change]:
+    old, new = before.manifest.producer, after.manifest.producer
+    yield from _change("target", old.target, new.target)
+    yield from _change("prefix of all names", old.facts.get("prefix"), new.facts.get("prefix"))
+    for kind in ("input", "output"):
+        yield from _ports(kind, before.network[f"{kind}s"], after.network[f"{kind}s"])
+    yield from _changes("option ", old.options, new.options)
+    yield from _change("rlx", old.rlx_version, new.rlx_version)
+
+
+def _ports(
+    kind: str, before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]
+) -> Iterator[Change]:
+    """Yield what differs in inputs, or outputs; a caller knows them by their place."""
+    yield from _change(f"number of {kind}s", len(before), len(after))
+    for place, (old, new) in enumerate(zip(before, after, strict=False)):
+        title = kind if len(after) == 1 else f"{kind} {place}"
+        yield from _change(f"{title} name", old["name"], new["name"])
+        yield from _change(f"{title} shape", old["shape"], new["shape"])
+        yield from _change(f"{title} type", old["dtype"], new["dtype"])
+        scales = old["quant"] or [None, None], new["quant"] or [None, None]
+        yield from _change(f"{title} scale", scales[0][0], scales[1][0])
+        yield from _change(f"{title} zero point", scales[0][1], scales[1][1])
+
+
+def _figures(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Change]:
+    names = dict.fromkeys([*before, *after])
+    for name in names:
+        old, new = before.get(name), after.get(name)
+        if name.endswith("_bytes"):
+            yield from _change(name.removesuffix("_bytes").replace("_", " "), old, new, "B")
+        elif not name.endswith("_percent"):  # a share of what is shown as a number
+            yield from _change(name.replace("_", " "), old, new)
+
+
+def _layers(
+    before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]
+) -> Iterator[LayerDiff]:
+    """Yield every layer of either folder, in order; layers are matched as lines of a text are."""
+    runs = matched_runs(before, after, lambda layer: (layer["op"], layer["source"]))
+    for first, second in runs:
+        old, new = list(first), list(second)
+        while old and new and old[0]["op"] == new[0]["op"]:
+            one, other = old.pop(0), new.pop(0)
+            changes = tuple(_layer_changes(one, other))
+            yield LayerDiff(other["name"], other["op"], "changed", changes)
+        yield from (LayerDiff(one["name"], one["op"], "removed") for one in old)
+        yield from (LayerDiff(one["name"], one["op"], "added") for one in new)
+
+
+def _layer_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Change]:
+    for name in ("shape", "dtype", "macs"):
+        yield from _change(name, before[name], after[name])
+    scales = before["quant"] or [None, None], after["quant"] or [None, None]
+    yield from _change("scale", scales[0][0], scales[1][0])
+    yield from _change("zero point", scales[0][1], scales[1][1])
+    attributes = [
+        {name: text for name, text in layer["attributes"].items() if name not in _SHOWN_OTHERWISE}
+        for layer in (before, after)
+    ]
+    yield from _changes("", *attributes)
+    if before["weights"] != after["weights"]:
+        yield Change(_WEIGHTS, _weights(before), _weights(after))
+    elif "constants" in before and "constants" in after:  # not in folders of an older rlx
+        yield from _change(_WEIGHTS, before["constants"], after["constants"])
+    yield from _exchanged(before.get("rows"), after.get("rows"))
+    yield from _figures(before["figures"], after["figures"])
+
+
+def _exchanged(before: Sequence[str] | None, after: Sequence[str] | None) -> Iterator[Change]:
+    """Yield which outputs changed their places, if no other differ."""
+    if before is None or after is None or before == after or sorted(before) != sorted(after):
+        return
+    places = [place for place, row in enumerate(after) if row != before[place]]
+    if len(set(before)) == len(before):
+        sources = [before.index(after[place]) for place in places]
+        yield Change("order of outputs", ", ".join(map(str, places)), ", ".join(map(str, sources)))
+
+
+def _weights(layer: Mapping[str, Any]) -> str | None:
+    """Return the range of a layer's weights; two with the same range may still differ."""
+    weights = layer["weights"]
+    if weights is None:
+        return None
+    return f"{weights['elements']} from {weights['low']} to {weights['high']}"
+
+
+def _changes(title: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Change]:
+    for name in dict.fromkeys([*before, *after]):
+        yield from _change(f"{title}{name}", before.get(name), after.get(name))
+
+
+def _change(name: str, before: object, after: object, unit: str = "") -> Iterator[Change]:
+    if before != after:
+        yield Change(name, before, after, unit)
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, list):
+        if all(isinstance(one, int) for one in value):
+            return "x".join(map(str, value))
+        shown = ", ".join(map(str, value[:_MOST]))
+        return shown if len(value) <= _MOST else f"{shown}, ..."
+    if isinstance(value, bool | str):
+        return str(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"

@@ -1,0 +1,200 @@
+"""Runs what a report needs: verification, counts of layers, accuracy; reads what was kept."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any, Final
+
+from rlx.reports.collect import Measured, collect, read_network
+from rlx.reports.difference import changes_of
+from rlx.reports.labelled import accuracy_of
+from rlx.support.errors import TargetNotFoundError, ToolMissingError, UsageError
+from rlx.support.files.outputs import read_manifest
+from rlx.targets import verifier
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from rlx.ir import Graph
+    from rlx.metrics.inference.data import Inputs
+    from rlx.reports.report import Report
+    from rlx.targets.verifier import Verification
+
+_FILE_LIMIT: Final = 16 << 20
+"""Bytes of a file of measurements."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What a report is to show besides predictions.
+
+    Attributes:
+        verify: Returns a verification of the folder; None to run nothing.
+        verified: File with what ``rlx verify --json`` printed, used instead of a run.
+        build: Folder of ``rlx build -o``, or a file with what ``rlx build --json`` printed.
+        board: File with the time of layers on hardware: ``.json`` (an object) or ``.csv``.
+        data: Labelled samples.
+        labels: Names of the classes.
+        model: The model's graph, for its accuracy.
+        old: An output folder to compare with.
+    """
+
+    verify: Callable[[], Verification] | None = None
+    verified: Path | None = None
+    build: Path | None = None
+    board: Path | None = None
+    data: Inputs | None = None
+    labels: Sequence[str] = ()
+    model: Graph | None = None
+    old: Path | None = None
+
+
+def gather(
+    folder: Path, wanted: Wanted, *, progress: Callable[[str], None] | None = None
+) -> Report:
+    """Return the report of an output folder, with everything that is wanted.
+
+    Raises:
+        OutputError: A folder was not made by rlx or was changed.
+        UsageError: A file or the data do not fit.
+        RlxError: What verification raises.
+    """
+    notify = progress or (lambda _: None)
+    target = read_manifest(folder).producer.target
+    network = read_network(folder)
+    notes: list[str] = []
+    verification = _verification(wanted, notes)
+    counts = None if notes else _layer_counts(target, folder, wanted, notify, notes)
+    measured = Measured(
+        verification=verification,
+        layers=None if counts is None else counts.layers,
+        tools=None if counts is None else counts.tools,
+        build=None if wanted.build is None else _build(wanted.build),
+        placement=None if wanted.build is None else _placement(wanted.build),
+        board=None if wanted.board is None else _board(wanted.board, network),
+    )
+    report = collect(folder, measured)
+    report = replace(report, warnings=(*report.warnings, *notes))
+    if wanted.data is not None:
+        found = accuracy_of(
+            folder, network, target, wanted.data,
+            labels=wanted.labels, model=wanted.model, progress=progress,
+        )  # fmt: skip
+        report = replace(report, accuracy=found)
+    if wanted.old is not None:
+        report = replace(report, changes=changes_of(collect(wanted.old), report))
+    return report
+
+
+def _verification(wanted: Wanted, notes: list[str]) -> Mapping[str, Any] | None:
+    """Return a verification; None and a note where the tools for it are missing."""
+    if wanted.verified is not None:
+        return _object(wanted.verified, ("inputs", "equal", "mismatches"), "rlx verify --json")
+    if wanted.verify is None:
+        return None
+    try:
+        return wanted.verify().as_json()
+    except (ToolMissingError, TargetNotFoundError) as e:
+        notes.append(f"not verified: {e.message}")
+        return None
+
+
+def _layer_counts(
+    target: str, folder: Path, wanted: Wanted, notify: Callable[[str], None], notes: list[str]
+) -> verifier.LayerCounts | None:
+    """Return the measured time of each layer; None and a note if that is not possible here."""
+    if wanted.verify is None:
+        return None
+    try:
+        return verifier.layer_counts(target, folder, progress=notify)
+    except (ToolMissingError, TargetNotFoundError) as e:
+        notes.append(f"layers were not measured: {e.message}")
+        return None
+
+
+def _build(path: Path) -> Mapping[str, Any]:
+    file = path / "build.json" if path.is_dir() else path
+    return _object(file, ("resources", "tools"), "rlx build --json")
+
+
+def _placement(path: Path) -> str | None:
+    """Return the picture of a placement in the folder of a build, if there is one."""
+    name = path.is_dir() and _build(path).get("placement")
+    if not name:
+        return None
+    return _text(path / PurePosixPath(str(name)).name)
+
+
+def _board(path: Path, network: Mapping[str, Any]) -> dict[str, float]:
+    """Return the time of layers by name, measured by the user.
+
+    Raises:
+        UsageError: The file is no table of layers and numbers, or names an unknown layer.
+    """
+    text = _text(path)
+    where = str(path)
+    hint = 'write {"conv2d_0": 123, ...} into a .json file, or conv2d_0,123 into lines of a .csv'
+    try:
+        if path.suffix.lower() == ".json":
+            found = {str(name): float(value) for name, value in json.loads(text).items()}
+        else:
+            rows = [row for row in csv.reader(io.StringIO(text)) if row]
+            rows = rows[1:] if rows and not _is_number(rows[0][-1]) else rows
+            found = {row[0].strip(): float(row[1]) for row in rows}
+    except (ValueError, TypeError, AttributeError, IndexError):
+        raise UsageError("is no list of layers and numbers", where=where, hint=hint) from None
+    if not found:
+        raise UsageError("is no list of layers and numbers", where=where, hint=hint)
+    known = [layer["name"] for layer in network["layers"]]
+    if unknown := sorted(set(found) - set(known)):
+        raise UsageError(
+            f"no layer is called {unknown[0]!r}", where=where, hint=f"layers: {', '.join(known)}"
+        )
+    return found
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _object(path: Path, keys: Sequence[str], command: str) -> Mapping[str, Any]:
+    """Return the JSON object in a file that must have some keys.
+
+    Raises:
+        UsageError: There is no such file, or it is something else.
+    """
+    try:
+        values = json.loads(_text(path))
+    except ValueError:
+        values = None
+    if not isinstance(values, dict) or any(key not in values for key in keys):
+        raise UsageError(
+            f"is not what '{command}' prints", where=str(path), hint=f"make it with '{command}'"
+        )
+    return values
+
+
+def _text(path: Path) -> str:
+    try:
+        if path.stat().st_size > _FILE_LIMIT:
+            raise UsageError(
+                f"is larger than {_FILE_LIMIT:,} bytes",
+                where=str(path),
+                hint="give a file that rlx wrote: rlx verify --json, or rlx build",
+            )
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError):
+        raise UsageError(
+            "cannot be read as text",
+            where=str(path),
+            hint="give a file that rlx wrote: rlx verify --json, or rlx build",
+        ) from None

@@ -1,0 +1,155 @@
+"""Correct classes of an emitted network on labelled samples."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from rlx.ir import DType, Graph, Origin, QuantParams, TensorType
+from rlx.metrics.inference import run
+from rlx.metrics.inference.accuracy import Accuracy as Counted
+from rlx.metrics.inference.data import samples_of
+from rlx.passes.channels_last_ports import ChannelsLastPorts
+from rlx.reports.model import Accuracy
+from rlx.samples.batches import LABELS, checked_labels
+from rlx.support.errors import UsageError
+from rlx.support.files.golden import Golden
+from rlx.targets import verifier
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from rlx.metrics.inference.data import Inputs
+    from rlx.samples.batches import Samples
+
+    Array = np.ndarray[Any, Any]
+
+_WHAT: Final = "data"
+_BATCH: Final = 256
+
+
+def accuracy_of(
+    folder: Path,
+    network: Mapping[str, Any],
+    target: str,
+    data: Inputs,
+    *,
+    labels: Sequence[str] = (),
+    model: Graph | None = None,
+    timeout_s: float = verifier.TIMEOUT_S,
+    progress: Callable[[str], None] | None = None,
+) -> Accuracy:
+    """Run the content of an output folder on labelled samples.
+
+    Args:
+        folder: What ``rlx emit`` wrote.
+        network: Its description; see :func:`rlx.driver.description.describe`.
+        target: Name of the target that emitted it.
+        data: Samples with labels, as ``rlx.run`` takes them; ``y`` or ``labels`` holds a class for
+            each.
+        labels: Name of each class; none for their numbers.
+        model: The model, to compute the same with the reference; None to leave that out.
+        timeout_s: Wall-clock limit of the run, in seconds.
+        progress: Called with a description of each step.
+
+    Raises:
+        UsageError: The data do not fit, hold no labels, or the network gives no classes.
+        RlxError: A tool is missing or failed.
+    """
+    samples, shapes = samples_of(_ports_alone(network), data), network["inputs"]
+    classes = _classes(network)
+    if samples.labels is None:
+        raise UsageError(
+            "holds no labels", where=_WHAT, hint=f"add an array {' or '.join(map(repr, LABELS))}"
+        )
+    truth = checked_labels(samples.labels, classes, samples.count, where=_WHAT)
+    name, simulator = next(iter(verifier.load(target).simulators().items()))
+    if progress is not None:
+        progress(f"{name}: {samples.count} samples")
+    vectors = Golden(_frames(samples, shapes), _no_outputs(network, samples.count))
+    found = simulator.simulate(folder, vectors, timeout_s=timeout_s).outputs[0]
+    emitted = Counted.of(truth, _best(found, classes), classes)
+    correct = {name: emitted.correct}
+    if model is not None:
+        computed = run(model, data).output.scores
+        correct = {"reference": Counted.of(truth, _best(computed, classes), classes).correct,
+                   **correct}  # fmt: skip
+    return Accuracy(
+        samples=samples.count,
+        correct=correct,
+        labels=_names(labels, classes),
+        confusion=tuple(tuple(int(c) for c in row) for row in emitted.confusion),
+    )
+
+
+def _ports_alone(network: Mapping[str, Any]) -> Graph:
+    """Return a graph with the inputs and outputs of a network and nothing between them.
+
+    Images that are channels last in what was emitted may be channels first in the model, and so in
+    the samples.
+    """
+    graph, origin = Graph(str(network["name"])), Origin(passes=(ChannelsLastPorts.name,))
+    for one in network["inputs"]:
+        quant = None if one["quant"] is None else QuantParams.per_tensor(*one["quant"])
+        graph.input(
+            one["name"], TensorType(tuple(one["shape"]), DType(one["dtype"]), quant), origin=origin
+        )
+    for one in network["outputs"]:
+        zeros = np.zeros(tuple(one["shape"]), DType(one["dtype"]).numpy)
+        graph.output(graph.constant(zeros), names=[one["name"]])
+    return graph
+
+
+def _frames(samples: Samples, inputs: Sequence[Mapping[str, Any]]) -> tuple[Array, ...]:
+    """Return all samples of each input as ``[frames, *shape]``."""
+    batches = list(samples.batches(_BATCH))
+    return tuple(
+        np.concatenate([batch[one["name"]] for batch in batches]).reshape(-1, *one["shape"])
+        for one in inputs
+    )
+
+
+def _no_outputs(network: Mapping[str, Any], frames: int) -> tuple[Array, ...]:
+    """Return zeros of the shapes and element types of the outputs, which a simulator fills."""
+    return tuple(
+        np.zeros((frames, *one["shape"]), DType(one["dtype"]).numpy) for one in network["outputs"]
+    )
+
+
+def _classes(network: Mapping[str, Any]) -> int:
+    """Return the number of classes.
+
+    Raises:
+        UsageError: The first output is not one score for each class.
+    """
+    shape = network["outputs"][0]["shape"]
+    sizes = [size for size in shape if size != 1]
+    if len(sizes) != 1:
+        raise UsageError(
+            f"its output of shape {shape} is not one score for each class",
+            where="network",
+            hint="leave the labels out: they are for networks that classify",
+        )
+    return int(sizes[0])
+
+
+def _best(scores: Array, classes: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+    best: np.ndarray[Any, np.dtype[np.int64]] = np.asarray(scores).reshape(-1, classes).argmax(1)
+    return best
+
+
+def _names(labels: Sequence[str], classes: int) -> tuple[str, ...]:
+    """Return the name of each class.
+
+    Raises:
+        UsageError: There are more or fewer names than classes.
+    """
+    if labels and len(labels) != classes:
+        raise UsageError(
+            f"{len(labels)} labels for {classes} classes",
+            where="labels",
+            hint="give a name for each class, in the order of the network's output",
+        )
+    return tuple(labels) or tuple(str(number) for number in range(classes))

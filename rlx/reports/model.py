@@ -1,0 +1,279 @@
+"""Records of a report, the same for the page, the tables and programs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    Number = int | float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """One figure of the whole network.
+
+    Attributes:
+        name: What it is, such as ``flash``.
+        unit: Its unit, empty for a count.
+        predicted: What the compiler said, or None.
+        measured: What a simulator or a tool counted, or None.
+        limit: What it must not exceed, or None.
+    """
+
+    name: str
+    unit: str = ""
+    predicted: Number | None = None
+    measured: Number | None = None
+    limit: Number | None = None
+
+    @property
+    def best(self) -> Number | None:
+        """The measured figure, or the predicted one where nothing was measured."""
+        return self.predicted if self.measured is None else self.measured
+
+    @property
+    def error(self) -> float | None:
+        """By how much the prediction is off, as a share of what was measured; None if unknown."""
+        return error_of(self.predicted, self.measured)
+
+    @property
+    def over(self) -> bool:
+        """Whether the limit is exceeded."""
+        return self.limit is not None and self.best is not None and self.best > self.limit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weights:
+    """Weights of a layer in numbers; see :func:`rlx.driver.description.weight_figures`."""
+
+    elements: int
+    zeros: int
+    low: Number
+    high: Number
+    step: Number
+    counts: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layer:
+    """One layer.
+
+    Attributes:
+        index: Its position, from 0 on.
+        name: Its name in what was emitted.
+        source: Its name in the model, possibly empty.
+        op: Name of the op.
+        shape: Shape of its result.
+        dtype: Element type of its result.
+        quant: Scale and zero point of its result; None without, or with one for each channel.
+        macs: Multiply-accumulates of a frame; None if unknown.
+        inputs: Positions of the layers that it reads; -1 for the first input of the network.
+        attributes: Text of each attribute.
+        weights: Its largest constant operand in numbers, or None.
+        parameters: Elements of its constant operands.
+        predicted: Predicted time, in the report's unit, or None.
+        measured: The same, measured.
+        board: The same, measured on hardware by the user.
+        share: Part of the time of the whole network, measured if it was, else predicted, 0 to 1.
+        flash: Predicted bytes of code and constants, or None.
+        ram: Bytes of the arena that are in use while it runs, or None.
+        kernel: Name of the implementation, possibly empty.
+        figures: Everything else that the target says.
+    """
+
+    index: int
+    name: str
+    source: str
+    op: str
+    shape: tuple[int | str, ...]
+    dtype: str
+    quant: tuple[float, int] | None = None
+    macs: int | None = None
+    inputs: tuple[int, ...] = ()
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    weights: Weights | None = None
+    parameters: int = 0
+    predicted: int | None = None
+    measured: int | None = None
+    board: Number | None = None
+    share: float = 0.0
+    flash: int | None = None
+    ram: int | None = None
+    kernel: str = ""
+    figures: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def error(self) -> float | None:
+        """By how much the prediction is off, as a share of what was measured; None if unknown."""
+        return error_of(self.predicted, self.measured)
+
+    @property
+    def type_text(self) -> str:
+        """Type of the result, such as ``i8 1 x 8 x 8 x 8``."""
+        return f"{self.dtype} {shape_text(self.shape)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Port:
+    """An input or output of the network."""
+
+    name: str
+    shape: tuple[int | str, ...]
+    dtype: str
+    quant: tuple[float, int] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryBox:
+    """Bytes of the arena over some steps.
+
+    Attributes:
+        layer: The step that writes it, -1 for an input.
+        first: First step at which it is in use.
+        last: Last one.
+        offset: Bytes from the start of the arena.
+        bytes: Its size.
+        scratch: Whether it is the layer's own while it runs.
+    """
+
+    layer: int
+    first: int
+    last: int
+    offset: int
+    bytes: int
+    scratch: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """The arena over time: its size, what lies in it, and the limit that was given, in bytes."""
+
+    bytes: int
+    boxes: tuple[MemoryBox, ...]
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resource:
+    """Cells of one kind of an FPGA.
+
+    Attributes:
+        name: ``lut``, ``ff``, ``dsp``, ``bram`` and so on.
+        predicted: What the compiler said.
+        synthesis: What synthesis counted, or None.
+        placed: What is placed, or None.
+        available: What the device has; None if the folder does not say it.
+        percent: Part of the device, of the last of the known counts, or None.
+    """
+
+    name: str
+    predicted: Number | None
+    synthesis: Number | None = None
+    placed: Number | None = None
+    available: Number | None = None
+    percent: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayerCells:
+    """Cells of a layer of an FPGA design after synthesis; the last row is what belongs to none.
+
+    Attributes:
+        name: Name of the layer.
+        predicted: What the compiler said, by kind of cell; None if it said nothing.
+        synthesis: What synthesis counted.
+    """
+
+    name: str
+    predicted: Mapping[str, Number] | None
+    synthesis: Mapping[str, Number]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clock:
+    """Clock of an FPGA design in MHz: what rates are computed for, and what each seed reached."""
+
+    target: float | None
+    seeds: tuple[tuple[int, float], ...] = ()
+    median: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verified:
+    """A verification: frames that were run, those with correct outputs, and each simulation."""
+
+    passed: bool
+    inputs: int
+    equal: int
+    simulators: tuple[str, ...]
+    runs: tuple[Mapping[str, Any], ...] = ()
+    mismatches: tuple[Mapping[str, Any], ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The verdict in one line."""
+        names = f" ({', '.join(self.simulators)})" if self.simulators else ""
+        return f"{self.equal} of {self.inputs} outputs equal{names}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accuracy:
+    """Correct classes on labelled samples.
+
+    Attributes:
+        samples: How many.
+        correct: Correct ones by what computed them, such as ``reference`` and ``host-c``.
+        labels: Name of each class.
+        confusion: Samples by true class (rows) and by what the emitted network said (columns).
+    """
+
+    samples: int
+    correct: Mapping[str, int]
+    labels: tuple[str, ...]
+    confusion: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayerChange:
+    """A layer in two versions of a network; one of them is None if the other has no such layer."""
+
+    name: str
+    old: Layer | None
+    new: Layer | None
+    changed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """What is different from an older folder.
+
+    Attributes:
+        figures: Figures of both, under the same name.
+        ports: A line for each input or output that changed.
+        layers: Every layer of either.
+    """
+
+    figures: tuple[tuple[Figure, Figure], ...]
+    ports: tuple[str, ...]
+    layers: tuple[LayerChange, ...]
+
+    @property
+    def count(self) -> int:
+        """Layers that are new, gone or different."""
+        return sum(bool(one.changed) or None in (one.old, one.new) for one in self.layers)
+
+
+def error_of(predicted: Number | None, measured: Number | None) -> float | None:
+    """Return how far a prediction is off, as a share of what was measured; None if unknown."""
+    if not predicted or not measured:  # nothing was predicted of what only moves a pointer
+        return None
+    return (predicted - measured) / measured
+
+
+def shape_text(shape: tuple[int | str, ...]) -> str:
+    """Return a shape such as ``1 x 8 x 8``; ``scalar`` for none."""
+    return " x ".join(map(str, shape)) or "scalar"

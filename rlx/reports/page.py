@@ -1,0 +1,91 @@
+"""A report as one HTML page that needs no network: styles, script and pictures are in it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from markupsafe import Markup, escape
+
+from rlx.reports import charts
+from rlx.reports.graph import graph_svg
+from rlx.reports.kinds import colour_of, kind_of
+from rlx.reports.model import shape_text
+from rlx.reports.tables import number_text, percent_text, utilization
+from rlx.support.files.paths import template_root
+from rlx.support.text.templates import environment
+
+if TYPE_CHECKING:
+    import jinja2
+
+    from rlx.reports.report import Report
+
+FRAME_HEIGHT: Final = 720
+"""Height of the page inside a notebook, in pixels."""
+
+_NAMES: Final = {"lut": "LUT", "ff": "FF", "dsp": "DSP", "bram": "BRAM", "spram": "SPRAM"}
+
+
+def html_text(report: Report) -> str:
+    """Return the page.
+
+    The browser may load nothing from anywhere, and run no other script than the page's
+    own, by its hash: a text from a model that slipped through the escaping would not run. The
+    picture of a placement is in the page too.
+    """
+    return (
+        _environment()
+        .get_template("page.html.j2")
+        .render(
+            report=report,
+            charts=charts,
+            colour_of=colour_of,
+            graph_svg=graph_svg,
+            style=Markup(_source("page.css")),
+            script=Markup(_source("page.js")),
+            picture=_picture(report.placement),
+            script_hash=_hash(_source("page.js")),
+            largest=max((one.share for one in report.layers), default=0) or 1,
+            widest=max((one.percent or 0 for one in report.resources), default=0),
+        )
+    )
+
+
+def frame_text(report: Report) -> str:
+    """Return the page inside a frame, for notebooks."""
+    return (
+        f'<iframe srcdoc="{escape(html_text(report))}" title="{escape(report.title)}"'
+        f' style="width:100%;height:{FRAME_HEIGHT}px;border:0"></iframe>'
+    )
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    filters = (
+        number_text, percent_text, shape_text, utilization, resource_name, kind_of
+    )  # fmt: skip
+    return environment(template_root() / "report", filters=filters, escape=True)
+
+
+def resource_name(name: str) -> str:
+    """Return a resource as people write it, such as ``LUT``."""
+    return _NAMES.get(name, name)
+
+
+@cache
+def _source(name: str) -> str:
+    return (template_root() / "report" / name).read_text(encoding="utf-8")
+
+
+def _picture(svg: str | None) -> str | None:
+    """Return the address of a picture that is in the page itself, where nothing in it can run."""
+    if svg is None:
+        return None
+    return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
+
+
+def _hash(script: str) -> str:
+    """Return the hash of a script as a content security policy has it."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

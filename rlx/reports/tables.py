@@ -1,0 +1,235 @@
+"""A report as text: comma-separated values, Markdown, and rows for a terminal."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rlx.reports.model import Changes, Figure, Layer
+    from rlx.reports.report import Report
+
+VELA_COLUMNS: Final = (
+    "Original Operator", "NNG Operator", "Target", "Staging Usage", "Peak% (Staging)", "Op Cycles",
+    "Network% (cycles)", "MAC Count", "Network% (MAC)", "Util% (MAC)", "Name",
+)  # fmt: skip
+"""Columns that Vela's per-layer file has under the same names.
+
+``Op Cycles`` counts what ``Unit`` says: instructions on a Cortex-M. ``Util% (MAC)`` is given where
+multipliers and cycles are known.
+"""
+
+OWN_COLUMNS: Final = ("Unit", "Predicted", "Measured", "Error%", "Board", "Flash", "Kernel")
+
+_WHOLE: Final = 10_000
+"""Numbers from here on are shown without decimals."""
+
+_TEXT: Final = frozenset("=+-@\t\r")
+"""First characters that make a spreadsheet take a text for a formula."""
+
+
+def csv_text(report: Report) -> str:
+    """Return a line for each layer: :data:`VELA_COLUMNS`, then :data:`OWN_COLUMNS`."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow([*VELA_COLUMNS, *OWN_COLUMNS])
+    peak = max((layer.ram or 0 for layer in report.layers), default=0)
+    macs = sum(layer.macs or 0 for layer in report.layers)
+    for layer in report.layers:
+        writer.writerow([*_vela_cells(report, layer, peak, macs), *_own_cells(report, layer)])
+    return stream.getvalue()
+
+
+def _vela_cells(report: Report, layer: Layer, peak: int, macs: int) -> list[object]:
+    time = layer.predicted if layer.measured is None else layer.measured
+    return [
+        _safe(layer.op),
+        _safe(layer.op.rpartition(".")[2]),
+        report.target,
+        layer.ram,
+        _percent(layer.ram, peak),
+        time,
+        round(100 * layer.share, 2),
+        layer.macs,
+        _percent(layer.macs, macs),
+        utilization(layer),
+        _safe(layer.name),
+    ]
+
+
+def _own_cells(report: Report, layer: Layer) -> list[object]:
+    error = None if layer.error is None else round(100 * layer.error, 2)
+    return [
+        report.unit, layer.predicted, layer.measured, error, layer.board, layer.flash,
+        _safe(layer.kernel),
+    ]  # fmt: skip
+
+
+def utilization(layer: Layer) -> float | None:
+    """Return in how many percent of the cycles each multiplier is used; None if unknown."""
+    fold = [layer.figures.get("pe"), layer.figures.get("simd")]
+    if layer.macs and layer.predicted and all(isinstance(one, int) for one in fold):
+        return round(100 * layer.macs / (layer.predicted * fold[0] * fold[1]), 2)  # type: ignore[operator]
+    return None
+
+
+def markdown_text(report: Report) -> str:
+    """Return the verdict, the figures, the changes, and the layers and cells folded away."""
+    lines = [f"### {_cell(f'{report.title}: {report.target} {report.device}')}", ""]
+    lines += [_verdict(report), ""]
+    heads = ("figure", "predicted", "measured", "error", "limit")
+    lines += _table(heads, figure_rows(report))
+    if report.changes is not None:
+        lines += ["", *_change_rows(report.changes, report.unit)]
+    if report.warnings:
+        lines += ["", *(f"- {_cell(text)}" for text in report.warnings)]
+    lines += ["", "<details><summary>Layers</summary>", "", *_layer_rows(report), "", "</details>"]
+    if report.layer_cells:
+        summary = "<details><summary>Cells of each layer or part after synthesis</summary>"
+        lines += ["", summary, "", *_cell_rows(report), "", "</details>"]
+    return "\n".join([*lines, ""])
+
+
+def _cell_rows(report: Report) -> list[str]:
+    """Return the cells of each layer, those that were predicted in brackets."""
+    kinds = ("lut", "ff", "dsp", "bram")
+    rows = [
+        (
+            one.name,
+            *(
+                number_text(one.synthesis[kind])
+                + (f" ({number_text(one.predicted[kind])})" if one.predicted else "")
+                for kind in kinds
+            ),
+        )
+        for one in report.layer_cells
+    ]
+    return _table(("layer (predicted)", *(kind.upper() for kind in kinds)), rows)
+
+
+def summary_rows(report: Report) -> list[list[object]]:
+    """Return name, op, result, MACs, predicted, measured, error and share of each layer."""
+    return [
+        [
+            layer.name,
+            layer.op,
+            layer.type_text,
+            layer.macs,
+            layer.predicted,
+            layer.measured,
+            percent_text(layer.error, sign=True),
+            percent_text(layer.share),
+        ]
+        for layer in report.layers
+    ]
+
+
+def number_text(value: float | None, unit: str = "") -> str:
+    """Return a number with separators and its unit; a dash for none."""
+    if value is None:
+        return "-"
+    whole = value == int(value) or abs(value) >= _WHOLE
+    text = f"{value:,.0f}" if whole else f"{value:,.1f}"
+    return f"{text} {unit}".rstrip()
+
+
+def percent_text(share: float | None, *, sign: bool = False) -> str:
+    """Return a share in percent; a dash for none."""
+    if share is None:
+        return "-"
+    value = round(100 * share, 1) + 0.0  # no negative zero
+    return f"{value:+.1f} %" if sign else f"{value:.1f} %"
+
+
+def _verdict(report: Report) -> str:
+    if report.verification is None:
+        return "Not verified."
+    mark = "✅" if report.verification.passed else "❌"
+    return f"{mark} {_cell(report.verification.text)}"
+
+
+def figure_rows(report: Report) -> list[tuple[str, ...]]:
+    """Return name, predicted, measured, error and limit of each figure."""
+    return [
+        (
+            one.name,
+            number_text(one.predicted, one.unit),
+            number_text(one.measured, one.unit),
+            percent_text(one.error, sign=True),
+            number_text(one.limit, one.unit),
+        )
+        for one in report.figures
+    ]
+
+
+def _layer_rows(report: Report) -> list[str]:
+    rows = [
+        (
+            layer.name, layer.op, layer.type_text, number_text(layer.macs),
+            number_text(layer.predicted), number_text(layer.measured),
+            percent_text(layer.error, sign=True), percent_text(layer.share),
+        )
+        for layer in report.layers
+    ]  # fmt: skip
+    heads = ("layer", "op", "result", "MACs", "predicted", "measured", "error", "share")
+    return _table(heads, rows, left=3)
+
+
+def _change_rows(changes: Changes, unit: str) -> list[str]:
+    rows = [
+        (new.name, number_text(old.best, old.unit), number_text(new.best, new.unit),
+         percent_text(_growth(old, new), sign=True))
+        for old, new in changes.figures
+        if old.best != new.best
+    ]  # fmt: skip
+    lines = _table(("changed", "before", "now", "difference"), rows) if rows else []
+    lines += ["", *(f"- {_cell(text)}" for text in changes.ports)] if changes.ports else []
+    layers = [
+        (one.name, _time(one.old), _time(one.new), ", ".join(one.changed) or _fate(one.old))
+        for one in changes.layers
+        if one.changed or None in (one.old, one.new)
+    ]
+    if layers:
+        lines += ["", *_table((f"layer, {unit}", "before", "now", "what"), layers)]
+    return lines or ["Nothing changed."]
+
+
+def _growth(old: Figure, new: Figure) -> float | None:
+    if old.best is None or new.best is None or not old.best:
+        return None
+    return (new.best - old.best) / old.best
+
+
+def _fate(old: Layer | None) -> str:
+    return "added" if old is None else "removed"
+
+
+def _time(layer: Layer | None) -> str:
+    return "-" if layer is None else number_text(layer.predicted)
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> list[str]:
+    """Return a table in Markdown; columns but the first ones are aligned to the right."""
+    rules = ["---" if column < left else "---:" for column in range(len(heads))]
+    every = [heads, rules, *([_cell(cell) for cell in row] for row in rows)]
+    return [f"| {' | '.join(row)} |" for row in every]
+
+
+def _cell(text: str) -> str:
+    """Return a text that Markdown shows as it is, in one line."""
+    plain = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;")
+    for mark in "\\|`*_[]":
+        plain = plain.replace(mark, f"\\{mark}")
+    return plain
+
+
+def _percent(part: float | None, whole: float) -> float | None:
+    return None if part is None else round(100 * part / whole, 2) if whole else 0.0
+
+
+def _safe(text: str) -> str:
+    """Return a text that no spreadsheet takes for a formula."""
+    return f"'{text}" if text[:1] in _TEXT else text

@@ -1,0 +1,302 @@
+"""The time of each node of a program, measured."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rlx.ops.work import Work, node_work
+from rlx.runtime.observation.trace import write_trace
+from rlx.support.text.notebook import table_html
+from rlx.support.text.tables import Column, Table, lay_out, printable, share_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from rlx.ir import Node
+    from rlx.runtime.observation.roofline import Roofline
+
+
+class Timed(NamedTuple):
+    """One execution of a node: nanoseconds of ``time.perf_counter_ns``."""
+
+    node: Node
+    begin_ns: int
+    end_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class TimedRun:
+    """One run of a program.
+
+    Attributes:
+        begin_ns: When it began, in nanoseconds of ``time.perf_counter_ns``.
+        end_ns: When it ended; inputs are copied and states kept within it.
+        steps: Its nodes, in order.
+    """
+
+    begin_ns: int
+    end_ns: int
+    steps: tuple[Timed, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeTime:
+    """The time of a node.
+
+    Attributes:
+        node: The node.
+        calls: How often it was measured.
+        seconds: Median of its times.
+        minimum: The shortest one.
+        share: Its share of the medians of all nodes.
+        work: What it does; None if that is not known.
+        bound_s: Seconds that the machine allows at best; None if no machine was given.
+    """
+
+    node: Node
+    calls: int
+    seconds: float
+    minimum: float
+    share: float
+    work: Work | None
+    bound_s: float | None
+
+    @property
+    def layer(self) -> str:
+        """Name of the node; its identifier if it has none."""
+        return self.node.name or f"%{self.node.index}"
+
+    @property
+    def gflops(self) -> float | None:
+        """Thousands of millions of operations a second; None without arithmetic."""
+        if self.work is None or not self.work.flops or not self.seconds:
+            return None
+        return self.work.flops / self.seconds / 1e9
+
+    @property
+    def of_bound(self) -> float | None:
+        """What the machine allows at best, as a share of the time; None if it is not known."""
+        return None if self.bound_s is None or not self.seconds else self.bound_s / self.seconds
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the figures; times are in microseconds."""
+        work = self.work
+        return {
+            "node": self.node.index,
+            "op": self.node.op.name,
+            "name": self.node.name,
+            "origin": self.node.origin.location,
+            "calls": self.calls,
+            "us": 1e6 * self.seconds,
+            "minimum_us": 1e6 * self.minimum,
+            "share": self.share,
+            "macs": None if work is None else work.macs,
+            "flops": None if work is None else work.flops,
+            "bytes": None if work is None else work.nbytes,
+            "gflops": self.gflops,
+            "bound_us": None if self.bound_s is None else 1e6 * self.bound_s,
+        }
+
+
+class LayerTime(NamedTuple):
+    """The time of all nodes with one name, or from one place of the model."""
+
+    layer: str
+    ops: tuple[str, ...]
+    seconds: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Profile:
+    """The time of each node of a graph, on one thread.
+
+    Attributes:
+        name: Name of the graph.
+        where: Device and backend.
+        runs: Every run that was measured.
+        nodes: Each node that does something, in order of execution.
+        process: Number of the process.
+        thread: Number of the thread that ran it, and its name.
+    """
+
+    name: str
+    where: str
+    runs: tuple[TimedRun, ...]
+    nodes: tuple[NodeTime, ...]
+    process: int
+    thread: tuple[int, str]
+
+    @property
+    def seconds(self) -> float:
+        """Median of the times of whole runs."""
+        return statistics.median(run.end_ns - run.begin_ns for run in self.runs) / 1e9
+
+    @property
+    def in_nodes(self) -> float:
+        """Sum of the medians of all nodes."""
+        return sum(n.seconds for n in self.nodes)
+
+    @property
+    def between(self) -> float:
+        """Median of what a run takes besides its nodes: copies of inputs and states, the loop."""
+        rests = [
+            run.end_ns - run.begin_ns - sum(s.end_ns - s.begin_ns for s in run.steps)
+            for run in self.runs
+        ]
+        return statistics.median(rests) / 1e9
+
+    def layers(self) -> tuple[LayerTime, ...]:
+        """Return the time of each layer, in order of execution.
+
+        Nodes of one name are a layer; without names, those from one place of the model are.
+        """
+        groups: dict[str, list[NodeTime]] = {}
+        for one in self.nodes:
+            key = one.node.name or one.node.origin.location or one.layer
+            groups.setdefault(key, []).append(one)
+        return tuple(
+            LayerTime(
+                name,
+                tuple(dict.fromkeys(n.node.op.name for n in group)),
+                sum(n.seconds for n in group),
+                sum(n.share for n in group),
+            )
+            for name, group in groups.items()
+        )
+
+    def table(self, *, by_layer: bool = False) -> Table:
+        """Return a row for each node, or for each layer."""
+        title = f"{printable(self.name)} {self.where}: {len(self.runs)} runs"
+        return self._layer_table(title) if by_layer else self._node_table(title)
+
+    def _node_table(self, title: str) -> Table:
+        columns = (
+            Column("node", shortest=12),
+            Column("op", priority=1),
+            Column("origin", priority=5, shortest=16),
+            Column("calls", priority=4),
+            Column("median", "us", total=1e6 * self.in_nodes),
+            Column("share", "%", right=True),
+            Column("GFLOP/s", priority=2, right=True),
+            Column("of roofline", "%", priority=2, right=True, meaning=_OF_ROOFLINE),
+        )
+        rows = [
+            (
+                n.layer,
+                n.node.op.name,
+                n.node.origin.location,
+                n.calls,
+                1e6 * n.seconds,
+                share_text(n.share, 1.0),
+                n.gflops,
+                None if n.of_bound is None else share_text(n.of_bound, 1.0),
+            )
+            for n in self.nodes
+        ]
+        known = any(n.bound_s is not None for n in self.nodes)
+        shown = len(columns) - (not known)
+        cells = tuple(row[:shown] for row in rows)
+        return Table(title, columns[:shown], cells, self._slowest(), total="all")
+
+    def _slowest(self) -> int | None:
+        times = [n.seconds for n in self.nodes]
+        return times.index(max(times)) if times else None
+
+    def _layer_table(self, title: str) -> Table:
+        columns = (
+            Column("layer", shortest=12),
+            Column("ops", priority=1, shortest=16),
+            Column("median", "us", total=1e6 * self.in_nodes),
+            Column("share", "%", right=True),
+        )
+        found = self.layers()
+        rows = [
+            (v.layer, ", ".join(v.ops), 1e6 * v.seconds, share_text(v.share, 1.0)) for v in found
+        ]
+        times = [v.seconds for v in found]
+        slowest = times.index(max(times)) if times else None
+        return Table(title, columns, tuple(rows), slowest, total="all")
+
+    def as_json(self) -> dict[str, Any]:
+        """Return everything but the single runs as JSON values; times are in microseconds."""
+        return {
+            "graph": self.name,
+            "where": self.where,
+            "runs": len(self.runs),
+            "us": 1e6 * self.seconds,
+            "in_nodes_us": 1e6 * self.in_nodes,
+            "between_us": 1e6 * self.between,
+            "nodes": [n.as_json() for n in self.nodes],
+            "layers": [
+                {"layer": v.layer, "ops": list(v.ops), "us": 1e6 * v.seconds, "share": v.share}
+                for v in self.layers()
+            ],
+        }
+
+    def to_perfetto(self, path: str | Path) -> None:
+        """Write every run as a trace, which ui.perfetto.dev and chrome://tracing show.
+
+        :func:`rlx.runtime.observation.trace.write_trace` writes those of several threads.
+        """
+        write_trace(path, [self])
+
+    def __repr__(self) -> str:
+        slowest = max(self.nodes, key=lambda n: n.seconds, default=None)
+        most = "" if slowest is None else (
+            f"; most in {slowest.node.op.name} {slowest.layer!r}: {100 * slowest.share:.0f} %"
+        )  # fmt: skip
+        return f"<Profile of {self.name!r} {self.where}: {1e6 * self.seconds:.4g} us{most}>"
+
+    def __str__(self) -> str:
+        return "\n".join(line.text for line in lay_out(self.table()).lines)
+
+    def _repr_html_(self) -> str:
+        return table_html(self.table())
+
+
+_OF_ROOFLINE = "minimum time that the machine allows, as a share of the time"
+
+
+def profile_of(
+    name: str,
+    where: str,
+    runs: Sequence[TimedRun],
+    *,
+    process: int,
+    thread: tuple[int, str],
+    bounds: Roofline | None = None,
+) -> Profile:
+    """Return what runs of one program come to.
+
+    Args:
+        name: Name of the graph.
+        where: Device and backend.
+        runs: At least one; all have the same nodes.
+        process: Number of the process.
+        thread: Number and name of the thread.
+        bounds: The minimum time of each node.
+    """
+    times: dict[Node, list[int]] = {}
+    for run in runs:
+        for step in run.steps:
+            times.setdefault(step.node, []).append(step.end_ns - step.begin_ns)
+    medians = {node: statistics.median(t) / 1e9 for node, t in times.items()}
+    whole = sum(medians.values()) or 1.0
+    best = {} if bounds is None else {n.node: n.seconds for n in bounds.nodes}
+    nodes = tuple(
+        NodeTime(
+            node=node,
+            calls=len(own),
+            seconds=medians[node],
+            minimum=min(own) / 1e9,
+            share=medians[node] / whole,
+            work=node_work(node),
+            bound_s=best.get(node),
+        )
+        for node, own in times.items()
+    )
+    return Profile(name, where, tuple(runs), nodes, process, thread)

@@ -1,0 +1,270 @@
+"""Settings of rlx: environment variables ``RLX_*``, and other values for a part of a program.
+
+The variables are read once, when the first setting is needed. A variable that no setting has, or a
+value that its setting cannot take, is an error. :func:`override` sets others for the ``with``
+statement that it stands in, and only for the thread or asyncio task that runs it::
+
+    with rlx.config.override(check_finite=True):
+        compiled = rlx.Session().compile(graph)
+
+What a caller gives, such as ``CompileOptions(backend=...)`` or an option of the command line, has
+precedence over both.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypedDict, cast
+
+from rlx.support.errors import UsageError
+from rlx.support.text.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Unpack
+
+PREFIX: Final = "RLX_"
+
+FOREIGN: Final = frozenset(
+    {
+        "RLX_BUILD",  # rlx.mk: make hands its variables down
+        "RLX_EXECUTABLE",  # the CMake package
+        "RLX_FRAMES",  # test benches of emitted designs
+        "RLX_RESULT",
+        "RLX_SHARED",  # rlx's own tests and benchmarks
+        "RLX_STARTED_BY",  # programs that rlx starts
+        "RLX_VERSION_FILE",
+    }
+)
+"""Variables that are no settings: others than this module read them."""
+
+Dispatch: TypeAlias = Literal["prefer-native", "common", "native"]
+"""The names of ``rlx.passes.Policy``, which is of a higher layer."""
+
+_TRUE = ("1", "on", "true", "yes")
+_FALSE = ("0", "no", "off", "false")
+_DEBUG: Final = ("kernels",)
+_DISPATCH: Final[tuple[Dispatch, ...]] = ("prefer-native", "common", "native")
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """A kind of values.
+
+    Attributes:
+        takes: What they are, for messages.
+        example: One of them, as a variable holds it.
+        parse: Returns the value of a text. Raises ValueError if it is none.
+        accepts: Whether a Python object is such a value.
+    """
+
+    takes: str
+    example: str
+    parse: Callable[[str], object]
+    accepts: Callable[[object], bool]
+
+
+def _flag(text: str) -> bool:
+    if text.lower() not in (*_TRUE, *_FALSE):
+        raise ValueError(text)
+    return text.lower() in _TRUE
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()) or int(text) < 1:
+        raise ValueError(text)
+    return int(text)
+
+
+def _folder(text: str) -> Path | bool:
+    return text.lower() in _TRUE if text.lower() in (*_TRUE, *_FALSE) else Path(text)
+
+
+def _one_of(choices: tuple[str, ...], example: str) -> _Kind:
+    """Return the kind of values that are one of several names."""
+
+    def parse(text: str) -> str:
+        if text not in choices:
+            raise ValueError(text)
+        return text
+
+    return _Kind(f"one of {', '.join(choices)}", example, parse, lambda value: value in choices)
+
+
+def _is_flag(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+_FLAG = _Kind("on or off", "on", _flag, _is_flag)
+_KINDS: Final[Mapping[str, _Kind]] = {
+    "backend": _Kind("a name", "numpy", str, lambda value: value is None or isinstance(value, str)),
+    "cache": _Kind(
+        "a folder, on or off", "off", _folder, lambda value: isinstance(value, Path | bool)
+    ),
+    "check_finite": _FLAG,
+    "debug": _Kind("kernels", "kernels", _one_of(_DEBUG, "").parse, lambda v: v in (None, *_DEBUG)),
+    "dispatch": _one_of(_DISPATCH, "common"),
+    "dump": _Kind("a folder", "out/stages", Path, lambda v: v is None or isinstance(v, Path)),
+    "programs": _Kind("a whole number from 1", "8", _count, _is_count),
+    "quiet": _FLAG,
+    "verify_each": _FLAG,
+}
+"""What each setting takes; a test compares it with the fields of ``Config``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """The settings.
+
+    Each is read from the variable of its name in capitals, ``RLX_BACKEND`` and so on; an empty
+    variable is as good as none. Flags are ``on`` or ``off`` (``1``, ``true``, ``yes``; ``0``,
+    ``false``, ``no``).
+
+    Attributes:
+        backend: Backend of ``CompileOptions``; None for the best one installed for the device.
+        cache: Folder of results that are kept; False for none, True for the user's cache folder.
+        check_finite: ``check_finite`` of ``CompileOptions``.
+        debug: What is printed on standard error for those who look for the reason of a decision:
+            ``kernels`` for which kernel each layer got, and why the others lost; None for nothing.
+        dispatch: Policy for ops that could be computed in two ways (``CompileOptions.policies``).
+        dump: ``dump`` of ``CompileOptions``: a folder for the text of each step; None for none.
+        programs: For how many sizes of symbols a compiled graph keeps its programs.
+        quiet: Whether the command line reports no steps and times, as ``--quiet`` says.
+        verify_each: Whether graphs are verified after each application of each pass.
+    """
+
+    backend: str | None = None
+    cache: Path | bool = True
+    check_finite: bool = False
+    debug: Literal["kernels"] | None = None
+    dispatch: Dispatch = "prefer-native"
+    dump: Path | None = None
+    programs: int = 8
+    quiet: bool = False
+    verify_each: bool = False
+
+    def __post_init__(self) -> None:
+        for name, kind in _KINDS.items():
+            value = getattr(self, name)
+            if not kind.accepts(value):
+                raise UsageError(
+                    f"the setting {name!r} takes {kind.takes}, not {value!r}",
+                    hint=f"as a variable of the environment: {variable(name)}={kind.example}",
+                )
+
+
+class Changes(TypedDict, total=False):
+    """What :func:`override` takes: any of the settings."""
+
+    backend: str | None
+    cache: Path | bool
+    check_finite: bool
+    debug: Literal["kernels"] | None
+    dispatch: Dispatch
+    dump: Path | None
+    programs: int
+    quiet: bool
+    verify_each: bool
+
+
+def variable(name: str) -> str:
+    """Return the environment variable of a setting."""
+    return PREFIX + name.upper()
+
+
+def from_environment(environment: Mapping[str, str]) -> Config:
+    """Return the settings that environment variables hold; defaults for the others.
+
+    Raises:
+        UsageError: A variable ``RLX_*`` belongs to no setting, or has a value that its setting
+            cannot take.
+    """
+    names = {variable(name): name for name in _KINDS}
+    found: dict[str, object] = {}
+    for key in sorted(environment):
+        if not key.startswith(PREFIX) or key in FOREIGN:
+            continue
+        if key not in names:
+            raise UsageError(
+                f"no setting is called {key!r}",
+                where="environment",
+                hint=did_you_mean(key, names, what="settings"),
+            )
+        if environment[key]:
+            found[names[key]] = _parsed(names[key], environment[key])
+    return Config(**cast("Changes", found))
+
+
+def _parsed(name: str, text: str) -> object:
+    kind = _KINDS[name]
+    try:
+        return kind.parse(text)
+    except ValueError:
+        raise UsageError(
+            f"{variable(name)} takes {kind.takes}, not {text!r}",
+            where="environment",
+            hint=f"write it as {variable(name)}={kind.example}, or unset it",
+        ) from None
+
+
+@cache
+def _of_process() -> Config:
+    """Return the settings of the process's environment; read once, unless that fails."""
+    return from_environment(os.environ)
+
+
+_OVERRIDE: Final[ContextVar[Config | None]] = ContextVar("rlx.config", default=None)
+
+
+def current() -> Config:
+    """Return the settings that hold here: of the innermost :func:`override`, else of the process.
+
+    Raises:
+        UsageError: The environment holds a variable ``RLX_*`` that is unknown or malformed.
+    """
+    return _OVERRIDE.get() or _of_process()
+
+
+def reload() -> Config:
+    """Read the environment again, for a program that has changed it, and return its settings.
+
+    Raises:
+        UsageError: As for :func:`current`.
+    """
+    _of_process.cache_clear()
+    return _of_process()
+
+
+@contextmanager
+def override(**changes: Unpack[Changes]) -> Iterator[Config]:
+    """Set settings for a ``with`` statement.
+
+    Only the thread or asyncio task that runs the statement sees them, and the tasks that it starts
+    there. A thread that it starts begins with the settings of the process; run it in
+    ``contextvars.copy_context()`` to hand these down.
+
+    Args:
+        changes: The settings, by name; others stay as they are.
+
+    Raises:
+        UsageError: There is no such setting, or it cannot take such a value.
+    """
+    for name in changes:
+        if name not in _KINDS:
+            raise UsageError(
+                f"no setting is called {name!r}", hint=did_you_mean(name, _KINDS, what="settings")
+            )
+    token = _OVERRIDE.set(replace(current(), **changes))
+    try:
+        yield current()
+    finally:
+        _OVERRIDE.reset(token)

@@ -1,0 +1,1 @@
+"""Files: output folders, archives of arrays, golden vectors, locks, caches, places."""

@@ -1,0 +1,98 @@
+"""Golden vectors: inputs and the reference's outputs, stored beside what was emitted.
+
+Every frame is one ``.npy`` row: ``golden/input_0.npy`` holds all frames of the first input as an
+array ``[frames, *shape]``, ``golden/output_0.npy`` those of the first output, and so on in the
+order of the graph.
+"""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rlx.support.errors import FrontendError, OutputError
+from rlx.support.files.arrays import read_npy
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+    Array = npt.NDArray[np.generic]
+
+FOLDER = "golden"
+
+_AGAIN = "emit the model again with 'rlx emit', into a new folder"
+
+
+@dataclass(frozen=True, slots=True)
+class Golden:
+    """Inputs and expected outputs.
+
+    Attributes:
+        inputs: For each graph input, in order, an array [frames, *shape].
+        outputs: For each graph output, in order, an array [frames, *shape].
+        ported: Whether they are known to be those of an emitted program, whose inputs and outputs
+            may differ from the model's.
+    """
+
+    inputs: tuple[Array, ...]
+    outputs: tuple[Array, ...]
+    ported: bool = False
+
+    @property
+    def frames(self) -> int:
+        """Number of frames."""
+        return len(self.outputs[0])
+
+    def first(self, count: int | None) -> Golden:
+        """Return the first ``count`` frames (None: all)."""
+        inputs, outputs = (tuple(a[:count] for a in side) for side in (self.inputs, self.outputs))
+        return Golden(inputs, outputs, self.ported)
+
+    def files(self) -> dict[str, bytes]:
+        """Return the content of each file by relative path."""
+        arrays = {f"input_{i}": a for i, a in enumerate(self.inputs)}
+        arrays |= {f"output_{i}": a for i, a in enumerate(self.outputs)}
+        return {f"{FOLDER}/{name}.npy": _npy(array) for name, array in arrays.items()}
+
+
+def read_golden(folder: Path) -> Golden:
+    """Return the golden vectors of an emitted folder.
+
+    Raises:
+        OutputError: They are missing or unreadable.
+    """
+    inputs, outputs = _read_all(folder, "input"), _read_all(folder, "output")
+    if not inputs or not outputs:
+        raise OutputError("holds no golden vectors", where=str(folder), hint=_AGAIN)
+    counts = {len(a) for a in (*inputs, *outputs)}
+    if len(counts) != 1:
+        raise OutputError(
+            f"golden vectors differ in their number of frames: {sorted(counts)}",
+            where=str(folder),
+            hint=_AGAIN,
+        )
+    return Golden(inputs, outputs)
+
+
+def _read_all(folder: Path, kind: str) -> tuple[Array, ...]:
+    found: list[Array] = []
+    while (path := folder / FOLDER / f"{kind}_{len(found)}.npy").is_file():
+        try:
+            array = read_npy(path)
+        except FrontendError as e:
+            raise OutputError(e.message, where=str(path), hint=_AGAIN) from None
+        if not array.ndim or not len(array):
+            raise OutputError("holds no frames", where=str(path), hint=_AGAIN)
+        found.append(array)
+    return tuple(found)
+
+
+def _npy(array: Array) -> bytes:
+    stream = io.BytesIO()
+    np.save(stream, np.ascontiguousarray(array), allow_pickle=False)
+    return stream.getvalue()

@@ -1,0 +1,46 @@
+"""Where the data files of rlx are, in a wheel and in a source checkout alike."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+_PACKAGE: Final = Path(__file__).parents[2]
+"""The folder ``rlx``."""
+
+
+def template_root() -> Path:
+    """Return the folder that holds the emitters' templates.
+
+    A wheel carries it inside the package (``rlx/templates``); a checkout has it beside the
+    package (``templates/``), so that an edit is seen at once.
+    """
+    return _data("templates")
+
+
+def example_root() -> Path:
+    """Return the folder that holds the examples, and ``index.toml`` which lists them.
+
+    It is ``rlx/examples`` in a wheel and ``examples/`` in a checkout.
+    """
+    return _data("examples")
+
+
+def cmake_folder() -> Path:
+    """Return the folder of rlx's CMake package: what ``rlx_DIR`` is set to."""
+    return _PACKAGE / "cmake"
+
+
+def makefile() -> Path:
+    """Return the file that makefiles include to emit networks."""
+    return _PACKAGE / "make" / "rlx.mk"
+
+
+def schema_folder() -> Path:
+    """Return the folder of the JSON Schemas of what commands print and write."""
+    return _PACKAGE / "cli" / "schemas"
+
+
+def _data(name: str) -> Path:
+    installed = _PACKAGE / name
+    return installed if installed.is_dir() else _PACKAGE.parent / name

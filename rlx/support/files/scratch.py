@@ -1,0 +1,97 @@
+"""Temporary folders in which tools work: removed at the end, or by a later run after a kill."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import tempfile
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from rlx.support.errors import OutputError
+from rlx.support.files.locks import Held, abandoned, create_folder, held
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_DIGITS: Final = 16
+_NAME: Final = re.compile(rf"rlx-[a-z]+-[0-9a-f]{{{_DIGITS}}}")
+_PLAIN: Final = re.compile(r"[A-Za-z0-9_./+,@=-]*")
+_OTHERS: Final = ("/tmp", "/var/tmp", "/dev/shm")
+
+
+@contextlib.contextmanager
+def work_folder(purpose: str) -> Iterator[Path]:
+    """Make a folder ``rlx-<purpose>-<digits>`` for temporary files, and remove it at the end.
+
+    It lies in ``TMPDIR`` (or what else Python's ``tempfile`` chooses), unless that path holds a
+    space or another character that make cannot build under: then in ``/tmp``, ``/var/tmp`` or
+    ``/dev/shm``. What killed runs left there is removed first.
+
+    Args:
+        purpose: Lower-case letters.
+
+    Yields:
+        Absolute path of letters, digits and ``_./+,@=-``.
+
+    Raises:
+        OutputError: There is no place for it.
+    """
+    place = _place()
+    _sweep_once(place)
+
+    def create() -> Held:
+        try:
+            return create_folder(place, f"rlx-{purpose}-", _DIGITS, mode=0o700)
+        except OSError as error:
+            raise _no_place(str(place), (error.strerror or str(error)).lower()) from None
+
+    with held(create, partial(shutil.rmtree, ignore_errors=True)) as path:
+        yield path
+
+
+def is_plain(path: Path) -> bool:
+    """Return whether make can build under ``path``: no space, no other special character."""
+    return _PLAIN.fullmatch(path.as_posix().removeprefix(path.drive)) is not None
+
+
+def sweep(place: Path) -> None:
+    """Remove temporary folders of ours whose process is dead."""
+    with contextlib.suppress(OSError):
+        for path in list(place.iterdir()):
+            if _NAME.fullmatch(path.name):
+                with contextlib.suppress(OSError), abandoned(path) as free:
+                    if free and _is_ours(path):
+                        shutil.rmtree(path, ignore_errors=True)
+
+
+def _is_ours(path: Path) -> bool:
+    return not hasattr(os, "getuid") or path.stat().st_uid == os.getuid()
+
+
+def _place() -> Path:
+    try:
+        usual = Path(tempfile.gettempdir()).absolute()
+    except OSError as error:
+        raise _no_place("TMPDIR", (error.strerror or str(error)).lower()) from None
+    places = [usual, *map(Path, _OTHERS)]
+    for place in places:
+        if is_plain(place) and os.access(place, os.W_OK | os.X_OK):
+            return place
+    raise _no_place(str(usual), "make cannot build under a path with spaces or special characters")
+
+
+def _no_place(where: str, reason: str) -> OutputError:
+    return OutputError(
+        f"no temporary folder can be made: {reason}",
+        where=where,
+        hint="set TMPDIR to a folder with free space and a name of letters and digits",
+    )
+
+
+@cache
+def _sweep_once(place: Path) -> None:
+    sweep(place)

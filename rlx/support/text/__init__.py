@@ -1,0 +1,1 @@
+"""Text: names, numbers with units, tables, templates, HTML, licence, suggestions."""

@@ -1,0 +1,99 @@
+"""The interface of builders, which run synthesis or a compiler on an emitted folder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from rlx.support import plugins
+from rlx.support.text.tables import Figure, Figures, table_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from rlx.support.text.tables import View
+
+
+class Build(Protocol):
+    """Results of a builder.
+
+    They may also have a method ``view()`` that returns how they are shown, as
+    :data:`rlx.support.text.tables.View`.
+    """
+
+    @property
+    def problems(self) -> Sequence[str]:
+        """Resources or figures beyond the device or a given limit; empty if none."""
+        ...
+
+    def as_json(self) -> Mapping[str, Any]:
+        """Return everything as one JSON object.
+
+        At least ``target``, ``device``, ``resources`` (a list of rows with the same keys: numbers
+        predicted, measured and available), ``problems``, ``notes`` (lists of texts) and ``tools``
+        (versions by name).
+        """
+        ...
+
+
+class Builder(Protocol):
+    """What a package must offer under the entry-point group ``rlx.builders``."""
+
+    def build(
+        self,
+        folder: Path,
+        *,
+        device: str | None,
+        seeds: int,
+        clock_mhz: float | None,
+        timeout_s: float,
+        keep: Path | None,
+        simulate: bool | None,
+        progress: Callable[[str], None] | None,
+    ) -> Build:
+        """Build the content of ``folder`` and measure it.
+
+        Args:
+            folder: An output folder of ``rlx emit``.
+            device: Device to build for; None for the one that the folder was emitted for.
+            seeds: Runs of randomized steps; figures are medians over them.
+            clock_mhz: Target clock, which must be reached; None for the builder's choice.
+            timeout_s: Wall-clock limit of each step, in seconds.
+            keep: Folder for netlists, reports and logs; None to keep nothing.
+            simulate: Whether what was built is simulated and compared; None for the builder's
+                choice.
+            progress: Called with a description of each step.
+        """
+        ...
+
+
+def view_of(build: Build) -> View:
+    """Return how the results of a builder are shown: its own view, or resources and figures."""
+    own: Callable[[], View] | None = getattr(build, "view", None)
+    if own is not None:
+        return own()
+    report = build.as_json()
+    figures = tuple(
+        Figure(key.replace("_", " "), value)
+        for key, value in report.items()
+        if isinstance(value, int | float | str) and key not in ("target", "device")
+    )
+    title = f"Measured on {report['device']}"
+    return [table_of("Resources", report["resources"]), Figures(title, figures)]
+
+
+def load(target: str) -> Builder:
+    """Return the builder for what ``target`` emits.
+
+    Raises:
+        TargetNotFoundError: None is installed, or its library is missing.
+    """
+    builder: Builder = plugins.load(
+        "rlx.builders",
+        target,
+        missing=f"nothing installed builds what target {target!r} emits",
+        purpose=f"building {target!r}",
+        hint=f"builders: {', '.join(plugins.names('rlx.builders'))}",
+        extra="synth",
+    )
+    return builder

@@ -1,0 +1,27 @@
+"""What rules of targets ask of a node's operands, and how they refuse it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rlx.support.errors import UnsupportedOpError
+
+if TYPE_CHECKING:
+    from rlx.ir import Array, Node
+
+
+def constant_operand(node: Node, place: int, what: str) -> Array:
+    """Return the value of an operand that must be known at compile time.
+
+    Raises:
+        UnsupportedOpError: It is computed at run time.
+    """
+    value = node.operands[place].constant
+    if value is None:
+        raise unsupported(node, f"{what} must be constants, not computed at run time")
+    return value
+
+
+def unsupported(node: Node, reason: str) -> UnsupportedOpError:
+    """Return (not raise) an error that names the node."""
+    return UnsupportedOpError(reason, where=f"{node.op.name} {node.label}")

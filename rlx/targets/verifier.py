@@ -1,0 +1,172 @@
+"""The interface of verifiers, which run an emitted folder and compare its outputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from rlx.support import plugins
+from rlx.support.text.tables import Figure, Figures, table_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from rlx.support.text.tables import Table, View
+
+TIMEOUT_S = 900.0
+"""Seconds that each step of a verification may take by default."""
+
+
+class Verification(Protocol):
+    """Results of a verifier.
+
+    They may also have a method ``view()`` that returns how they are shown, as
+    :data:`rlx.support.text.tables.View`.
+    """
+
+    @property
+    def passed(self) -> bool:
+        """Whether at least one frame ran and all of them are correct."""
+        ...
+
+    @property
+    def inputs(self) -> int:
+        """Frames that were run."""
+        ...
+
+    @property
+    def equal(self) -> int:
+        """Frames whose outputs are correct in every simulation."""
+        ...
+
+    @property
+    def mismatches(self) -> Sequence[Mapping[str, Any]]:
+        """The first wrong element of each wrong frame."""
+        ...
+
+    @property
+    def figures(self) -> Mapping[str, Any]:
+        """What was measured, as JSON values; which figures depends on the verifier."""
+        ...
+
+    @property
+    def tools(self) -> Mapping[str, str]:
+        """Versions of the tools, by name."""
+        ...
+
+    def as_json(self) -> Mapping[str, Any]:
+        """Return everything as one JSON object.
+
+        At least ``target``, ``inputs`` (frames run), ``equal`` (frames with correct outputs),
+        ``mismatches`` (a list) and ``tools`` (versions by name).
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LayerCounts:
+    """What each layer of an emitted folder takes, measured.
+
+    Attributes:
+        unit: What is counted, as the target's report calls it: ``instructions`` or ``cycles``.
+        layers: The count of each layer in one frame, in the order of the target's report.
+        tools: Name and version of each tool used.
+    """
+
+    unit: str
+    layers: tuple[int, ...]
+    tools: Mapping[str, str] = field(default_factory=dict)
+
+
+class Verifier(Protocol):
+    """What a package must offer under the entry-point group ``rlx.verifiers``.
+
+    It may also have a method ``layer_counts(folder, *, timeout_s, progress)`` that returns
+    :class:`LayerCounts`, if it can measure layers one by one; see :func:`layer_counts`.
+    """
+
+    def verify(
+        self,
+        folder: Path,
+        *,
+        inputs_limit: int | None,
+        tools: Sequence[str] | None,
+        timeout_s: float,
+        waves: Path | None,
+        progress: Callable[[str], None] | None,
+    ) -> Verification:
+        """Run the content of ``folder`` over its golden vectors and compare every output.
+
+        Args:
+            folder: An output folder of ``rlx emit``.
+            inputs_limit: Frames to run; None for all.
+            tools: Simulators to use, by name; None for the verifier's choice.
+            timeout_s: Wall-clock limit of each step, in seconds.
+            waves: File for a waveform, if the simulators support it; None for none.
+            progress: Called with a description of each step.
+        """
+        ...
+
+    def simulators(self) -> Mapping[str, Any]:
+        """Return by name what runs small designs, for tests of every op on every target.
+
+        Each of them has ``simulate`` as ``rlx_sim.protocol.Simulator`` describes it.
+        """
+        ...
+
+
+def view_of(result: Verification) -> View:
+    """Return how the results of a verifier are shown: its own view, or all runs and figures."""
+    own: Callable[[], View] | None = getattr(result, "view", None)
+    if own is not None:
+        return own()
+    report = result.as_json()
+    view: list[Table | Figures] = []
+    if report.get("runs"):
+        view.append(table_of("Runs", report["runs"]))
+    figures = tuple(
+        Figure(key.replace("_", " "), value)
+        for key, value in report.items()
+        if isinstance(value, int | float | str) and key not in ("target", "inputs", "equal")
+    )
+    return [*view, Figures(f"Measured, target {report['target']}", figures)] if figures else view
+
+
+def load(target: str) -> Verifier:
+    """Return the verifier for what ``target`` emits.
+
+    Raises:
+        TargetNotFoundError: None is installed, or its library is missing.
+    """
+    verifier: Verifier = plugins.load(
+        "rlx.verifiers",
+        target,
+        missing=f"nothing installed verifies what target {target!r} emits",
+        purpose=f"verifying {target!r}",
+        hint="emit for another target, or install the package that verifies this one",
+        extra="sim",
+    )
+    return verifier
+
+
+def layer_counts(
+    target: str,
+    folder: Path,
+    *,
+    timeout_s: float = TIMEOUT_S,
+    progress: Callable[[str], None] | None = None,
+) -> LayerCounts | None:
+    """Return what each layer of ``folder`` takes; None if that target's verifier cannot measure it.
+
+    Args:
+        target: Name of the target that emitted the folder.
+        folder: An output folder of ``rlx emit``.
+        timeout_s: Wall-clock limit of each step, in seconds.
+        progress: Called with a description of each step.
+
+    Raises:
+        RlxError: The folder is not complete, or a tool is missing or failed.
+    """
+    measure: Callable[..., LayerCounts] | None = getattr(load(target), "layer_counts", None)
+    return None if measure is None else measure(folder, timeout_s=timeout_s, progress=progress)

@@ -1,5 +1,0 @@
-"""Weights by name, from files that are mapped into memory or from arrays."""
-
-from rlx.weights.store import Pin, WeightEntry, WeightStore
-
-__all__ = ["Pin", "WeightEntry", "WeightStore"]

@@ -1,0 +1,144 @@
+"""Exported ``.tflite`` files give TensorFlow Lite Micro the bits of the integer ops."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from exported_ops import GRAPHS, X, Y, dense, random_inputs, requantized, single, total, typed
+from ml_dtypes import int4
+from quantized_networks import quantized_networks
+from support import ROOT
+from tflite_builder import run_tflm, unpack
+
+from rlx.driver.exporters.tflite import to_tflite
+from rlx.driver.exporters.tflite.rules import RULES
+from rlx.frontends.tflite import frontend as tflite
+from rlx.frontends.tflite.schema import OPERATOR_NAMES
+from rlx.ir import Graph
+from rlx.ir.evaluate import evaluate
+from rlx.ops.numerics.fixed_point import Rescale, Rounding
+from rlx.ops.q import Q_OPS, QAdd, QAveragePool2d, QConcat, QRequantize, Window
+from rlx.support.errors import UnsupportedOpError
+
+DIGITS = ROOT / "examples" / "digits" / "digits.tflite"
+
+
+def operators(data):
+    """Return the names of a file's operators."""
+    model = unpack(data)
+    codes = [code.builtinCode for code in model.operatorCodes]
+    return [OPERATOR_NAMES[codes[o.opcodeIndex]] for o in model.subgraphs[0].operators]
+
+
+def check(graph, seed=0):
+    inputs = random_inputs(graph, seed)
+    data = to_tflite(graph)
+    found = run_tflm(data, *inputs.values())
+    read = tflite.load(data).graph
+    again = evaluate(read, {v.name: x for v, x in zip(read.inputs, inputs.values(), strict=True)})
+    for y, other, expected in zip(found, again, evaluate(graph, inputs), strict=True):
+        assert np.array_equal(y.reshape(expected.shape), expected)
+        assert np.array_equal(other, expected)
+    return data
+
+
+def test_every_op_has_a_rule():
+    assert all(op in RULES for op in Q_OPS)
+
+
+def test_every_op_is_tried():
+    tried = {type(node.op) for make in GRAPHS.values() for node in make().op_nodes}
+    assert tried == set(Q_OPS)
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_the_interpreter_gives_the_bits_of_the_op(name):
+    check(GRAPHS[name]())
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("clamp", ["MAXIMUM", "MINIMUM"]),
+        ("clamp-relu", ["RELU"]),
+        ("conv-same", ["CONV_2D"]),
+        ("conv-padded", ["PADV2", "CONV_2D"]),
+        ("depthwise", ["PADV2", "DEPTHWISE_CONV_2D", "MAXIMUM", "MINIMUM"]),
+        ("max-pool-padded", ["PADV2", "MAX_POOL_2D", "MAXIMUM"]),
+        ("table", ["CAST", "ADD", "GATHER"]),
+        ("table-absolute", ["CAST", "ADD", "GATHER"]),
+        ("table-leaky", ["LEAKY_RELU"]),
+        ("table-logistic", ["LOGISTIC"]),
+    ],
+)
+def test_operators(name, expected):
+    assert operators(to_tflite(GRAPHS[name]())) == expected
+
+
+def test_a_narrow_layer_is_stored_as_int8():
+    check(dense((3, 20), (7, 20), dtype=int4))
+
+
+@pytest.mark.slow
+def test_quantized_networks():
+    for number, case in enumerate(quantized_networks(1, 100)):
+        check(case.graph, seed=number)
+
+
+def test_a_network_read_from_tflite_is_written_as_it_was():
+    graph = tflite.load(DIGITS).graph
+    data = to_tflite(graph)
+    assert tflite.load(data).graph == graph
+    assert to_tflite(graph) == data
+
+
+def test_names_are_kept():
+    read = tflite.load(to_tflite(tflite.load(DIGITS).graph)).graph
+    assert [v.name for v in read.inputs] == ["image"]
+    assert read.output_names == ("probabilities",)
+
+
+def averaged(**window):
+    return single(QAveragePool2d(window=Window((2, 2), **window)), (1, 4, 4, 2))
+
+
+@pytest.mark.parametrize(
+    ("graph", "reason"),
+    [
+        (lambda: requantized(Rescale.of(1.0, rounding=Rounding.SINGLE)), "rounds single"),
+        (lambda: requantized(Rescale.of(0.7)), "scales by 0.7, but TFLite derives 1"),
+        (lambda: single(QConcat(axis=1), (1, 4), result=Y), "another scale or zero point"),
+        (lambda: requantized(Rescale.of(1.0), 3),
+         "has the zero point -7, but the op computes with 3"),
+        (lambda: averaged(padding=((1, 1), (0, 0))), "neither SAME nor VALID"),
+        (lambda: averaged(dilation=(2, 1)), "its window is dilated"),
+    ],
+)  # fmt: skip
+def test_what_tflite_cannot_give_exactly_is_refused(graph, reason):
+    with pytest.raises(UnsupportedOpError, match=reason):
+        to_tflite(graph())
+
+
+def test_all_ops_that_are_refused_are_listed():
+    graph = Graph("two")
+    x = graph.input("x", typed((1, 4)))
+    for name in ("first", "second"):
+        op = QRequantize(x_zero_point=-7, rescale=Rescale.of(0.7), zero_point=-7)
+        x = graph.apply(op, x, name=name, quant=X)
+    graph.output(x)
+    with pytest.raises(
+        UnsupportedOpError, match=r"2 ops have no form in TFLite\n.*first.*\n.*second"
+    ):
+        to_tflite(graph)
+
+
+def test_a_shift_of_operands_that_is_not_the_interpreters_is_refused():
+    graph = total(QAdd)
+    (node,) = graph.op_nodes
+    other = single(
+        dataclasses.replace(node.op, left_shift=15), (1, 4), (1, 4), result=node.types[0].quant
+    )
+    with pytest.raises(
+        UnsupportedOpError, match="shifts its operands by 15 bits, and TFLite by 20"
+    ):
+        to_tflite(other)

@@ -1,0 +1,219 @@
+"""The page in a real browser: no error, no request, selection, order, both colour schemes."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hostile_report import hostile
+from support import shared_folder
+
+import rlx
+from rlx.reports.collect import Measured, collect
+from rlx.reports.model import Accuracy
+
+pytestmark = pytest.mark.slow
+
+DIGITS = Path(__file__).parents[3] / "examples" / "digits" / "digits.rlx"
+COUNTS = (21395, 2331, 35568, 2, 5807, 614)
+LIMIT = 1_000_000
+
+# Contrast of every text with what lies behind it, as WCAG defines it.
+CONTRAST = """
+() => {
+  const channels = (text) => {
+    const numbers = text.match(/[\\d.]+/g).map(Number);
+    const scale = text.startsWith("color(") ? 255 : 1;
+    return numbers.slice(0, 3).map((v) => v * scale).concat(numbers[3] ?? 1);
+  };
+  const over = (top, below, alpha) => below.map((b, k) => top[k] * alpha + b * (1 - alpha));
+  const behind = (one) => {
+    for (let node = one; node; node = node.parentElement) {
+      const style = getComputedStyle(node);
+      if (node.matches(".rlx-layer[data-layer]")) {
+        const fill = getComputedStyle(node.querySelector("rect"));
+        const colour = channels(fill.fill);
+        return over(colour, behind(node.parentElement), Number(fill.fillOpacity));
+      }
+      const colour = channels(style.backgroundColor);
+      if (colour[3] > 0) return colour.slice(0, 3);
+    }
+    return [255, 255, 255];
+  };
+  const light = (rgb) => {
+    const [r, g, b] = rgb.map((v) => v / 255)
+      .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const found = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const one = walker.currentNode.parentElement;
+    if (!walker.currentNode.data.trim() || one.closest("script, title")) continue;
+    if (!one.getClientRects().length) continue;
+    const style = getComputedStyle(one);
+    const ink = channels(one.closest("svg") ? style.fill : style.color).slice(0, 3);
+    const [a, b] = [light(ink), light(behind(one))];
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < 4.5) found.push(`${one.textContent.trim().slice(0, 30)}: ${ratio.toFixed(2)}`);
+  }
+  return found;
+}
+"""
+
+
+@pytest.fixture
+def opened(browser, tmp_path):
+    """A function that opens a report; errors, messages and requests are checked at the end."""
+    wrong, requests, pages = [], [], []
+
+    def open_report(report, width=1280, scheme="light", **settings):
+        text = report.to_html()
+        assert len(text.encode()) < LIMIT
+        path = tmp_path / "report.html"
+        path.write_text(text, encoding="utf-8")
+        page = browser.new_page(
+            viewport={"width": width, "height": 900}, color_scheme=scheme, **settings
+        )
+        page.on("console", lambda message: wrong.append(message.text))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto(path.as_uri())
+        pages.append(path.as_uri())
+        return page
+
+    yield open_report
+    assert wrong == []
+    assert requests == pages
+
+
+@pytest.fixture(scope="module")
+def firmware(tmp_path_factory):
+    path = tmp_path_factory.mktemp("emitted") / "c"
+    rlx.emit(DIGITS, "cortexm", path, frames=1, ram="1K")
+    report = collect(path, Measured(layers=COUNTS))
+    names = tuple(f"class {n}" for n in range(10))
+    rows = tuple(tuple(5 if a == b else int(a == b + 1) for a in range(10)) for b in range(10))
+    counted = Accuracy(samples=59, correct={"host-c": 50}, labels=names, confusion=rows)
+    return replace(report, accuracy=counted, warnings=("something to know",))
+
+
+@pytest.fixture(scope="module")
+def hardware(tmp_path_factory):
+    path = tmp_path_factory.mktemp("emitted") / "f"
+    rlx.emit(DIGITS, "fpga", path, frames=1)
+    build = {
+        "tools": {}, "fmax_mhz": 91.5, "frames_per_second": 347900.0,
+        "seeds": [{"seed": n, "fmax_mhz": 90.0 + n} for n in (1, 2, 3)],
+        "resources": [{"resource": "dsp", "estimate": 119, "synthesis": 119, "placed": 119,
+                       "available": 156}],
+    }  # fmt: skip
+    return collect(path, Measured(build=build))
+
+
+def shown(page):
+    return [one.get_attribute("data-layer") for one in page.query_selector_all("article")
+            if one.is_visible()]  # fmt: skip
+
+
+def column(page, number):
+    return [row.query_selector_all("th, td")[number].inner_text()
+            for row in page.query_selector_all(".sortable tbody tr")]  # fmt: skip
+
+
+def test_the_slowest_layer_is_shown_first(opened, firmware):
+    assert shown(opened(firmware)) == ["2"]
+
+
+def test_everything_that_is_a_layer_selects_it(opened, firmware):
+    page = opened(firmware)
+    page.click('.rlx-layer[data-layer="4"]')
+    assert shown(page) == ["4"]
+    assert "on" in page.get_attribute('.sortable tr[data-layer="4"]', "class")
+    page.click('.sortable tr[data-layer="1"] td:nth-child(2)')
+    assert shown(page) == ["1"]
+    assert "on" in page.get_attribute('.rlx-layer[data-layer="1"]', "class")
+    page.click('.buffer[data-layer="0"] >> nth=0')
+    assert shown(page) == ["0"]
+
+
+def test_keys_select_layers(opened, firmware):
+    page = opened(firmware)
+    page.focus('.rlx-layer[data-layer="0"]')
+    page.keyboard.press("Enter")
+    assert shown(page) == ["0"]
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    assert shown(page) == ["2"]
+    page.keyboard.press("ArrowUp")
+    assert shown(page) == ["1"]
+    assert page.get_attribute('.rlx-layer[data-layer="1"]', "aria-pressed") == "true"
+
+
+def test_a_table_is_sorted_by_each_column(opened, firmware):
+    page = opened(firmware)
+    page.click(".sortable th:nth-child(6) button")
+    assert column(page, 5) == ["35,568", "21,395", "5,807", "2,331", "614", "2"]
+    assert page.get_attribute(".sortable th:nth-child(6)", "aria-sort") == "descending"
+    page.click(".sortable th:nth-child(6) button")
+    assert column(page, 5)[0] == "2"
+    page.click(".sortable th:nth-child(2) button")
+    assert column(page, 1) == sorted(column(page, 1))
+    page.click(".sortable th:nth-child(1) button")
+    assert [text.split()[0] for text in column(page, 0)] == ["0", "1", "2", "3", "4", "5"]
+
+
+@pytest.mark.parametrize("width", [1280, 768, 400])
+def test_no_part_is_wider_than_the_window(opened, firmware, hardware, width):
+    for report in (firmware, hardware):
+        page = opened(report, width)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_texts_stand_out(opened, firmware, hardware, scheme):
+    for report in (firmware, hardware):
+        assert opened(report, scheme=scheme).evaluate(CONTRAST) == []
+
+
+def test_without_scripts_every_layer_is_there(opened, firmware):
+    page = opened(firmware, java_script_enabled=False)
+    assert len(page.query_selector_all("article")) == 6
+    assert page.is_visible("#layer-5")
+    assert not page.is_visible("#copy")
+
+
+def test_it_prints(opened, firmware):
+    page = opened(firmware, scheme="dark")
+    page.emulate_media(media="print")
+    assert page.evaluate(CONTRAST) == []
+    assert not page.is_visible("nav")
+    box, graph = page.query_selector(".scroll.tall"), page.query_selector("svg.rlx-drawing")
+    assert box.bounding_box()["height"] >= graph.bounding_box()["height"]
+
+
+def test_a_hostile_model_does_nothing(opened, firmware):
+    page = opened(hostile(firmware))
+    assert page.evaluate("window.bad") is None
+    assert page.query_selector("img") is None
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+
+
+def test_hardware_has_bars_and_dots(opened, hardware):
+    page = opened(hardware)
+    assert "bottleneck" in page.inner_text(".resources tr:has-text('DSP')")
+    assert len(page.query_selector_all("svg.clock circle")) == 3
+    page.click('.span[data-layer="3"]')
+    assert shown(page) == ["3"]
+
+
+@pytest.mark.models
+@pytest.mark.parametrize("name", ["kws_ref_model", "vww_96_int8", "pretrainedResnet_quant"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_reference_networks(opened, tmp_path, name, scheme):
+    path = shared_folder("models/mlperf-tiny") / f"{name}.tflite"
+    rlx.emit(path, "cortexm", tmp_path / "c", frames=1)
+    report = rlx.report(tmp_path / "c", run=False)
+    page = opened(report, 400, scheme)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    assert page.evaluate(CONTRAST) == []
+    assert len(page.query_selector_all(".rlx-layer[data-layer]")) == len(report.layers)

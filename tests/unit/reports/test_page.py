@@ -1,0 +1,179 @@
+"""The page as text: one file, small, escaped, deterministic, allowed to load nothing."""
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hostile_report import hostile
+from support import ROOT
+
+import rlx
+from rlx.ir.lookup import OWN_DIALECTS
+from rlx.ops import ALL_OPS
+from rlx.reports import charts
+from rlx.reports.collect import collect
+from rlx.reports.graph import graph_svg
+from rlx.reports.kinds import KINDS, kind_of
+from rlx.reports.model import Clock, Memory, MemoryBox, Weights
+
+DIGITS = Path(__file__).parents[3] / "examples" / "digits" / "digits.rlx"
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    path = tmp_path_factory.mktemp("emitted") / "c"
+    rlx.emit(DIGITS, "cortexm", path, frames=1, ram="1K")
+    return collect(path)
+
+
+class Tags(HTMLParser):
+    """Counts tags, and checks that each is closed."""
+
+    VOID = frozenset({"meta", "br", "img", "input", "link", "hr"})
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.seen, self.attributes = [], [], []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.append(tag)
+        self.attributes += attrs
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.seen.append(tag)
+        self.attributes += attrs
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_the_page_is_well_formed_and_small(report):
+    text = report.to_html()
+    tags = Tags(text)
+    assert len(text.encode()) < 100_000
+    assert tags.seen.count("script") == 1
+    assert tags.seen.count("article") == len(report.layers)
+
+
+def test_nothing_is_loaded_from_anywhere(report):
+    text = report.to_html()
+    tags = Tags(text)
+    assert not {"img", "link", "iframe", "object", "base", "form"} & set(tags.seen)
+    links = [value for name, value in tags.attributes if name in ("href", "src")]
+    assert links
+    assert all(value.startswith("#") for value in links)
+    assert "default-src 'none'" in text
+    assert "url(" not in text
+    assert "@import" not in text
+
+
+def test_texts_of_a_model_stay_text(report):
+    page = hostile(report)
+    tags = Tags(page.to_html())
+    assert tags.seen.count("script") == 1
+    assert "img" not in tags.seen
+    assert not [name for name, _ in tags.attributes if name.startswith("on")]
+    assert "<img" not in page.to_markdown()
+    frame = Tags(page._repr_html_())
+    assert frame.seen == ["iframe"]
+
+
+def test_only_the_page_s_own_script_may_run(report):
+    import base64
+    import hashlib
+
+    text = report.to_html()
+    script = text.partition("<script>")[2].partition("</script>")[0]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in text
+
+
+def test_the_same_report_gives_the_same_bytes(report):
+    assert report.to_html() == report.to_html()
+
+
+def test_boxes_are_as_high_as_their_share(report):
+    text = str(graph_svg(report))
+    found = re.findall(r'data-layer="\d+".*?<rect [^>]* height="([\d.]+)"', text, re.DOTALL)
+    heights = [float(one) for one in found]
+    shares = [one.share for one in report.layers]
+    assert sorted(range(6), key=heights.__getitem__) == sorted(range(6), key=shares.__getitem__)
+    grown = [height - min(heights) for height in heights]
+    assert grown[2] / grown[0] == pytest.approx(shares[2] / shares[0], rel=0.01)
+
+
+def test_a_limit_close_by_is_a_line(report):
+    near = charts.memory_svg(report.memory, report.layers)
+    assert "limit 1,024 B" in near
+    far = replace(report.memory, limit=1 << 20)
+    assert "limit" not in charts.memory_svg(far, report.layers)
+    assert "address in the arena, bytes" in near
+
+
+def test_pictures_of_nothing():
+    empty = Memory(bytes=0, boxes=())
+    assert "<svg" in charts.memory_svg(empty, ())
+    box = MemoryBox(layer=-1, first=0, last=0, offset=0, bytes=4)
+    assert "input: 4 bytes at 0" in charts.memory_svg(Memory(bytes=4, boxes=(box,)), ())
+    weights = Weights(elements=1, zeros=1, low=0, high=0, step=1, counts=(1,))
+    assert charts.histogram_svg(weights).count("<rect") == 1
+
+
+def test_each_seed_is_a_dot():
+    text = charts.clock_svg(Clock(target=100.0, seeds=((1, 90.0), (2, 95.5)), median=92.75))
+    assert text.count("<circle") == 2
+    assert "seed 2: 95.50 MHz" in text
+    assert "predicted 100 MHz" in text
+
+
+@pytest.mark.parametrize(
+    ("op", "kind"),
+    [
+        ("q.conv2d", "convolution"),
+        ("q.dense", "matrix product"),
+        ("q.max_pool2d", "pooling"),
+        ("q.argmax", "reduction"),
+        ("q.reshape", "movement"),
+        ("q.add", "arithmetic"),
+        ("q.convert", "arithmetic"),
+        ("q.table", "arithmetic"),
+        ("core.while", "other"),
+        ("x.y", "other"),
+        ("acme.conv", "other"),
+        ("conv", "other"),
+    ],
+)
+def test_kinds_of_ops(op, kind):
+    assert kind_of(op) == kind
+
+
+def test_every_op_has_a_kind_and_every_kind_a_colour():
+    assert {op.name.partition(".")[2] for op in ALL_OPS} == set(KINDS)
+    assert {op.name.partition(".")[0] for op in ALL_OPS} == set(OWN_DIALECTS)
+    css = (ROOT / "templates" / "report" / "page.css").read_text()
+    for kind in set(KINDS.values()):
+        word = kind.split()[0]
+        assert f".k-{word}, .rlx-k-{word} {{ --kind: var(--{word}); }}" in css
+        assert css.count(f" --{word}: #") == 2  # on light and on dark pages
+
+
+def test_round_ticks():
+    assert charts._ticks(640) == [0, 200, 400, 600, 800]
+    assert charts._ticks(22400) == [0, 5000, 10000, 15000, 20000, 25000]
+    assert charts._ticks(3) == [0, 1, 2, 3]
+
+
+def test_every_value_between_layers_is_drawn(report):
+    layers = list(report.layers)
+    layers[3] = replace(layers[3], inputs=(2, 0))
+    layers[5] = replace(layers[5], inputs=(4, 1))
+    text = str(graph_svg(replace(report, layers=tuple(layers))))
+    assert text.count('class="rlx-edge"') == 8
+    assert text.count("data-layer=") == 6
+    assert text.count("<rect") == 7

@@ -1,0 +1,248 @@
+"""A report as data and as text: predicted beside measured, changes, accuracy, refusals."""
+
+import csv
+import io
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rlx
+from rlx.reports.collect import Measured, collect
+from rlx.reports.difference import changes_of
+from rlx.reports.model import error_of
+from rlx.reports.tables import VELA_COLUMNS
+from rlx.support.errors import OutputError, UsageError
+
+DIGITS = Path(__file__).parents[3] / "examples" / "digits" / "digits.rlx"
+COUNTS = (21395, 2331, 35568, 2, 5807, 614)
+VERIFIED = {
+    "inputs": 2, "equal": 2, "mismatches": [], "target": "cortexm", "tools": {"cc": "12.2"},
+    "notes": [], "instructions": 65725, "text_bytes": 2536, "const_bytes": 4716, "ram_bytes": 640,
+    "stack_bytes": 132, "runs": [{"simulator": "host", "equal": 2}, {"simulator": "qemu"}],
+}  # fmt: skip
+BUILD = {
+    "tools": {"yosys": "0.60"}, "problems": [], "notes": [], "fmax_mhz": 91.5,
+    "frames_per_second": 347900.0,
+    "seeds": [{"seed": 1, "fmax_mhz": 90.0}, {"seed": 2, "fmax_mhz": 91.5}],
+    "resources": [{"resource": "lut", "estimate": 8781, "synthesis": 8800, "placed": 8900,
+                   "available": 83640}],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("emitted") / "c"
+    rlx.emit(DIGITS, "cortexm", path, frames=2, ram="1K", cpu="cortex-m7")
+    return path
+
+
+@pytest.fixture(scope="module")
+def hardware(tmp_path_factory):
+    path = tmp_path_factory.mktemp("emitted") / "f"
+    rlx.emit(DIGITS, "fpga", path, frames=2)
+    return path
+
+
+@pytest.fixture
+def measured(folder):
+    return collect(folder, Measured(verification=VERIFIED, layers=COUNTS))
+
+
+def test_predicted_stands_beside_measured(measured):
+    figures = {one.name: one for one in measured.figures}
+    assert list(figures) == ["instructions", "flash", "RAM", "stack"]
+    assert figures["flash"].measured == 4716 + 2536
+    assert (figures["RAM"].predicted, figures["RAM"].limit) == (640, 1024)
+    assert figures["stack"].predicted is None
+    assert figures["instructions"].error == pytest.approx(
+        (figures["instructions"].predicted - 65725) / 65725
+    )
+    assert [one.measured for one in measured.layers] == list(COUNTS)
+    assert sum(one.share for one in measured.layers) == pytest.approx(1)
+    assert measured.layers[2].share == pytest.approx(35568 / sum(COUNTS))
+    assert measured.verification.text == "2 of 2 outputs equal (host, qemu)"
+
+
+def test_without_a_run_there_are_predictions_alone(folder):
+    report = collect(folder)
+    assert report.verification is None
+    assert all(one.measured is None for one in (*report.figures, *report.layers))
+    assert report.layers[0].ram == 524
+    assert "not verified" in repr(report)
+
+
+def test_counts_of_another_number_of_layers_are_left_out(folder):
+    report = collect(folder, Measured(layers=COUNTS[:3]))
+    assert all(one.measured is None for one in report.layers)
+
+
+def test_hardware_shows_cells_clock_and_interval(hardware):
+    report = collect(hardware, Measured(build=BUILD))
+    assert (report.unit, report.pipelined, report.device) == ("cycles", True, "ecp5-85k")
+    lut = report.resources[0]
+    assert (lut.name, lut.synthesis, lut.placed, lut.percent) == ("lut", 8800, 8900, 10.6)
+    assert report.clock.seeds == ((1, 90.0), (2, 91.5))
+    assert report.clock.median == 91.5
+    assert report.warnings == ()
+    slow = collect(hardware, Measured(build={**BUILD, "fmax_mhz": 70.0}))
+    assert slow.warnings == ("rates are predicted for 75 MHz, 70 are reached",)
+    assert max(one.share for one in report.layers) == 1
+    rate = next(one for one in report.figures if one.name == "rate")
+    assert rate.measured == 347900.0
+
+
+def test_what_is_wrong_is_said(folder):
+    wrong = {**VERIFIED, "equal": 1, "mismatches": [{"frame": 0}], "ram_bytes": 2000}
+    report = collect(folder, Measured(verification=wrong, layers=(9, *COUNTS[1:3], 2, 5807, 614)))
+    assert not report.verification.passed
+    assert report.warnings[0] == "outputs differ from the reference: 1 mismatches"
+    assert "RAM exceeds its limit: 2,000 of 1,024 B" in report.warnings
+    report = collect(folder, Measured(layers=(90000, *COUNTS[1:])))
+    assert re.match(r"conv2d_0: predicted [\d,]+, measured 90,000 instructions", report.warnings[0])
+
+
+def test_the_command_names_what_is_not_the_default(folder, hardware):
+    text = collect(folder).command
+    assert text == "rlx emit MODEL --target cortexm --cpu cortex-m7 --ram 1024 -o FOLDER"
+    assert collect(hardware).command == "rlx emit MODEL --target fpga -o FOLDER"
+
+
+@pytest.mark.parametrize("target", ["cortexm", pytest.param("fpga", marks=pytest.mark.slow)])
+def test_the_command_emits_the_same(tmp_path, target):
+    from rlx.cli import main
+
+    given = {"cortexm": ["--cpu", "cortex-m33", "--package", "cmake,zephyr", "--io", "uint8"],
+             "fpga": ["--clock", "50MHz", "--fold", "n0_conv2d=2x3,n3_dense=1x1", "--control",
+                      "axi-lite"]}[target]  # fmt: skip
+    start = ["emit", str(DIGITS), "--target", target, "--frames", "1"]
+    assert main([*start, *given, "-o", str(tmp_path / "a")]) == 0
+    words = collect(tmp_path / "a").command.split()[5:-2]
+    assert main([*start, *words, "-o", str(tmp_path / "b")]) == 0
+    first, second = ((tmp_path / name / "manifest.json").read_bytes() for name in "ab")
+    assert first == second
+
+
+def test_csv_has_the_columns_of_vela(measured):
+    rows = list(csv.DictReader(io.StringIO(measured.to_csv())))
+    assert tuple(rows[0])[: len(VELA_COLUMNS)] == VELA_COLUMNS
+    assert [row["Name"] for row in rows][:2] == ["conv2d_0", "max_pool2d_1"]
+    assert rows[0]["Op Cycles"] == "21395"
+    assert rows[0]["Unit"] == "instructions"
+    assert float(rows[2]["Network% (MAC)"]) == 72.0
+    assert rows[1]["Peak% (Staging)"] == "100.0"
+
+
+def test_csv_is_text_for_a_spreadsheet(measured):
+    layer = replace(measured.layers[0], name="=1+1", kernel="@x")
+    text = replace(measured, layers=(layer,)).to_csv()
+    row = next(csv.DictReader(io.StringIO(text)))
+    assert (row["Name"], row["Kernel"]) == ("'=1+1", "'@x")
+
+
+def test_csv_says_how_busy_multipliers_are(hardware):
+    rows = list(csv.DictReader(io.StringIO(collect(hardware).to_csv())))
+    assert [row["Util% (MAC)"] for row in rows][:3] == ["90.57", "", "100.0"]
+
+
+def test_markdown_is_short_and_escaped(measured):
+    text = replace(measured, title="a|b<script>").to_markdown()
+    assert text.startswith("### a\\|b&lt;script>: cortexm cortex-m7\n\n✅ 2 of 2 outputs equal")
+    assert "| RAM | 640 B | 640 B | +0.0 % | 1,024 B |" in text
+    assert "| conv2d\\_2 | q.conv2d | i8 1 x 4 x 4 x 16 | 18,432 |" in text
+
+
+def test_changes_are_per_layer(folder, tmp_path):
+    rlx.emit(DIGITS, "cortexm", tmp_path / "new", frames=2, cpu="cortex-m0")
+    old, new = collect(folder), collect(tmp_path / "new")
+    assert changes_of(old, old).count == 0
+    changes = changes_of(old, new)
+    assert changes.count > 0
+    assert changes.ports == ()
+    conv = changes.layers[0]
+    assert "time" in conv.changed
+    assert "weights" not in conv.changed
+    gone = replace(new, layers=new.layers[:-1], inputs=())
+    changes = changes_of(old, gone)
+    assert (changes.layers[-1].name, changes.layers[-1].new) == ("softmax_5", None)
+    assert changes.ports[0].startswith("input 0: image i8 1 x 8 x 8 x 1, scale 0.00392157")
+    text = replace(gone, changes=changes).to_markdown()
+    assert re.search(r"\| softmax\\_5 \| [\d,]+ \| - \| removed \|", text)
+
+
+def test_the_report_of_two_equal_folders_says_so(folder):
+    report = rlx.report(folder, run=False, old=folder)
+    assert "Nothing changed." in report.to_markdown()
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("b.json", '{"conv2d_2": 40000}'), ("b.csv", "layer,cycles\nconv2d_2,40000\n")],
+)
+def test_times_of_a_board(folder, tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    report = rlx.report(folder, run=False, board=tmp_path / name)
+    assert [one.board for one in report.layers] == [None, None, 40000, None, None, None]
+    assert "board" in report.to_html()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("b.json", '{"x": 1}', "no layer is called 'x'"),
+        ("b.json", "[1]", "is no list of layers and numbers"),
+        ("b.csv", "conv2d_2", "is no list of layers and numbers"),
+    ],
+)
+def test_times_that_do_not_fit_are_refused(folder, tmp_path, name, text, message):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(UsageError, match=message):
+        rlx.report(folder, run=False, board=tmp_path / name)
+
+
+def test_a_kept_verification_and_build_are_read(hardware, tmp_path):
+    (tmp_path / "v.json").write_text(json.dumps({**VERIFIED, "interval": 263}))
+    (tmp_path / "build.json").write_text(json.dumps(BUILD))
+    report = rlx.report(hardware, verified=tmp_path / "v.json", build=tmp_path)
+    assert report.verification.passed
+    assert report.clock.median == 91.5
+    with pytest.raises(UsageError, match="is not what 'rlx verify --json' prints"):
+        rlx.report(hardware, verified=tmp_path / "build.json")
+
+
+def test_a_folder_of_an_older_version_is_named(tmp_path, folder):
+    from rlx.support.files.outputs import Producer, write_folder
+
+    producer = Producer(rlx_version="0", target="cortexm")
+    write_folder(tmp_path / "old", {"a.c": ""}, producer=producer)
+    with pytest.raises(OutputError, match="emitted by an older rlx"):
+        rlx.report(tmp_path / "old", run=False)
+
+
+def test_labels_that_are_missing_are_named(folder):
+    with pytest.raises(UsageError, match="holds no labels"):
+        rlx.report(folder, run=False, data=np.zeros((2, 8, 8, 1), np.int8))
+
+
+@pytest.mark.slow
+def test_accuracy_of_the_emitted_code(folder):
+    with np.load(DIGITS.parent / "samples.npz") as samples:
+        data = {name: samples[name] for name in ("image", "labels")}
+    report = rlx.report(folder, run=False, data=data, model=DIGITS, labels=list("abcdefghij"))
+    found = report.accuracy
+    assert found.samples == len(data["labels"])
+    assert found.correct["reference"] == found.correct["host-c"] > 0.9 * found.samples
+    assert sum(map(sum, found.confusion)) == found.samples
+    assert [sum(row) for row in found.confusion] == np.bincount(
+        data["labels"], minlength=10
+    ).tolist()
+    assert '<th scope="col">j</th>' in report.to_html()
+
+
+def test_errors_are_relative_to_what_was_measured():
+    assert error_of(110, 100) == pytest.approx(0.1)
+    assert error_of(None, 100) is None
+    assert error_of(1, 0) is None
