@@ -211,6 +211,7 @@ def _supply_pictures() -> None:
     from rlx.ir import supplied
 
     supplied.graph_page.supply(_graph_html)
+    supplied.graph_picture.supply(_graph_picture)
     supplied.rows_picture.supply(_rows_svg)
 
 
@@ -218,6 +219,13 @@ def _graph_html(graph: _Graph, title: str) -> str:
     from rlx.reports.drawing.notebook import graph_html
 
     return graph_html(graph, title)
+
+
+def _graph_picture(graph: _Graph) -> str:
+    from rlx.reports.drawing.graph import layout
+    from rlx.reports.drawing.svg import Picture, to_svg
+
+    return Picture(to_svg(layout(graph)))
 
 
 def _rows_svg(

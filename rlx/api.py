@@ -1,7 +1,9 @@
-"""What the commands do, from Python: ``rlx.emit``, ``rlx.quantize``, ``rlx.verify`` and others.
+"""The commands from Python: ``rlx.emit``, ``rlx.quantize``, ``rlx.verify`` and others.
 
 Each takes what the command of its name takes; options of a target are keyword arguments, with
 underscores for hyphens.
+
+Level 8.
 """
 
 from __future__ import annotations

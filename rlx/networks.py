@@ -1,4 +1,7 @@
-"""Networks as the functions of rlx take them: read, built, traced, or as files."""
+"""Networks as the functions of rlx take them: read, built, traced, or as files.
+
+Level 7.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from rlx import frontends
 from rlx.frontends.open_shapes import Sizes
 from rlx.frontends.registry import with_sizes
-from rlx.ir import Graph
+from rlx.ir import Graph, supplied
 from rlx.ir.module import GraphModule, HasModule, Stage
 from rlx.ir.printer import summarize_graph
 from rlx.metrics import inference
 from rlx.passes.transforms.freeze import freeze
-from rlx.reports.drawing.graph import layout
-from rlx.reports.drawing.notebook import graph_html
-from rlx.reports.drawing.svg import Picture, to_svg
 from rlx.samples import array_shapes
 from rlx.support.errors import UsageError
 from rlx.support.limits import DEFAULT_LIMITS, Limits
@@ -43,9 +43,9 @@ class Network(HasModule):
     def __repr__(self) -> str:
         return f"<Network {summarize_graph(self.graph)}>"
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
         """Return the drawing and the table of layers that notebooks show."""
-        return graph_html(self.graph)
+        return supplied.graph_html(self.graph)
 
     @property
     def graph(self) -> Graph:
@@ -68,9 +68,9 @@ class Network(HasModule):
         types = (value.type for value in self.graph.outputs)
         return dict(zip(self.graph.output_names, types, strict=True))
 
-    def picture(self) -> Picture:
+    def picture(self) -> str:
         """Return its layers as SVG, a text that notebooks show as a picture."""
-        return Picture(to_svg(layout(self.graph)))
+        return supplied.graph_picture(self.graph)
 
     def run(self, data: Inputs) -> Result:
         """Return the outputs for a sample or a batch of samples, as ``rlx.run`` does."""

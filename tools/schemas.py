@@ -1,4 +1,4 @@
-"""Write the JSON Schemas of ``rlx/schemas`` from its types: ``python tools/schemas.py``."""
+"""Write the JSON Schemas of ``rlx/cli/schemas`` from its types: ``python tools/schemas.py``."""
 
 from __future__ import annotations
 

@@ -51,6 +51,7 @@ summarize_node: Supplied[[Node], str] = Supplied("a node in a line")
 summarize_value: Supplied[[Value], str] = Supplied("a value in a line")
 structural_hash: Supplied[[Graph], Hashable] = Supplied("hash of a graph")
 regions_of: Supplied[[Op], tuple[tuple[str, Graph], ...]] = Supplied("graphs in an op")
+graph_picture: Supplied[[Graph], str] = Supplied("layers of a graph as SVG")
 graph_page: Supplied[[Graph, str], str] = Supplied("a graph as HTML")
 rows_picture: Supplied[[Sequence[Node], Sequence[Value], Sequence[Mapping[str, Any]]], str] = (
     Supplied("the layers of a report as SVG")

@@ -1,4 +1,4 @@
-"""Every op: attributes, types, meaning. A folder for each level of the IR, a module for each family.
+"""Every op: attributes, types, meaning. A folder for each level of the IR, a module for a family.
 
 ``evaluate`` of an integer op is its definition; ``numerics`` is the arithmetic that ops share.
 

@@ -1,1 +1,4 @@
-"""Runs emitted code and returns arrays and counts."""
+"""Simulators, emulators and synthesis tools that run what a target emitted.
+
+Level 12.
+"""

@@ -166,7 +166,7 @@ def conforms(name, values):
     found = msgspec.convert(values, SCHEMAS[name], strict=True)
     if name not in OPEN:
         known = json.loads(msgspec.json.encode(found))
-        assert known == values, "add the keys to rlx/schemas and run tools/schemas.py"
+        assert known == values, "add the keys to rlx/cli/schemas and run tools/schemas.py"
 
 
 def test_every_schema_is_tested():

@@ -69,7 +69,7 @@ def test_public_names_are_documented(package):
 
 
 def test_settings_are_documented():
-    module = import_module("rlx.config")
+    module = import_module("rlx.support.config")
     assert id(module.override) in documented()
     page = (ROOT / "docs/reference/settings.md").read_text(encoding="utf-8")
     for name in module.Config.__dataclass_fields__:

@@ -23,7 +23,7 @@ FEW_WORDS = 2
 
 def _classes() -> dict[str, type[Exception]]:
     """Return every class of errors in rlx by name."""
-    for module in ("cli.streams", "quant.rescale", "frontends.refusal"):
+    for module in ("cli.streams", "ops.rescale", "frontends.refusal"):
         importlib.import_module(f"rlx.{module}")
     found: dict[str, type[Exception]] = {}
     waiting: list[type[Exception]] = [RlxError, RefusedError]

@@ -1,1 +1,5 @@
-"""What emitters of C share, whatever the processor: kernels, layers, their choice, their text."""
+"""Parts that emitters of C share, for any processor: kernels, layers, their choice, their text.
+
+Level 10. Public modules: ``arena``, ``calls``, ``candidate``, ``choice``, ``entry_point``,
+``layer``, ``losers``, ``nest``, ``ports``, ``program``, ``render``, ``symbols``, ``tables``.
+"""

@@ -1,4 +1,7 @@
-"""Target for Arm Cortex-M: C99 that computes the reference's bits."""
+"""Target for Arm Cortex-M: C99 that computes the reference's bits.
+
+Level 11.
+"""
 
 from rlx_cortexm.options import CortexMOptions
 from rlx_cortexm.target import TARGET, CortexM

@@ -1,4 +1,8 @@
-"""Streaming dataflow hardware: Amaranth components to Verilog with AXI4-Stream ports."""
+"""Streaming dataflow hardware: Amaranth components to Verilog with AXI4-Stream ports.
+
+Level 11. Public modules: ``devices``, ``packaging.bench``, ``packaging.netlist``,
+``packaging.render``, ``packaging.synthesis``.
+"""
 
 from rlx_fpga.architectures import extremes as extremes
 from rlx_fpga.architectures import tables as tables

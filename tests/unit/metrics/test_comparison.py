@@ -283,7 +283,7 @@ def test_integers_without_a_scale_are_matched_too():
 
 
 def test_a_compiled_integer_network_keeps_every_bit():
-    folder = Path(__file__).parents[2] / "examples" / "digits"
+    folder = Path(__file__).parents[3] / "examples" / "digits"
     digits = rlx.load(folder / "digits.rlx")
     with np.load(folder / "samples.npz") as stored:
         images, labels = stored["image"][:20], stored["labels"][:20]

@@ -119,7 +119,7 @@ def test_a_broken_frontend_is_named_once_and_left_out(installed, text, reason):
 def test_a_broken_one_that_is_asked_for_is_an_error_with_its_reason(
     installed, module, text, reason
 ):
-    kind = module.__name__.removeprefix("rlx.")
+    kind = module.__name__.removeprefix("rlx.targets.")
     install(installed, text, f"rlx.{kind}s")
     with pytest.raises(TargetNotFoundError) as caught:
         module.load("acme")

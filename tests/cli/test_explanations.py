@@ -64,7 +64,7 @@ def test_a_page_is_complete(code):
     for part in ("Cause", "Cure"):
         assert len(re.search(rf"\*\*{part}\.\*\* ((?:.+\n)+)", text)[1].split()) >= 8
     assert (ROOT / "docs" / "reference" / "errors" / f"{code}.md").read_text() == (
-        f"```{{include}} ../../../rlx/explanations/{code}.md\n```\n"
+        f"```{{include}} ../../../rlx/cli/explanations/{code}.md\n```\n"
     )
 
 
