@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import ir_samples
 import malformed.tflite_models as made
 import numpy as np
-from support import shared_folder
+from mlperf_like import NETWORKS, network
 from tflite_builder import TfliteBuilder
 
 import rlx.ops  # noqa: F401 - files may hold any of our ops
@@ -20,18 +20,6 @@ from rlx.targets import target
 
 if TYPE_CHECKING:
     from rlx.ir import Graph
-
-NETWORKS = (
-    "kws_ref_model.tflite", "ad01_int8.tflite", "pretrainedResnet_quant.tflite",
-    "vww_96_int8.tflite",
-)  # fmt: skip
-"""The MLPerf Tiny networks in int8."""
-
-
-@cache
-def network(name: str) -> bytes:
-    """Return the content of one of :data:`NETWORKS`."""
-    return (shared_folder("models/mlperf-tiny") / name).read_bytes()
 
 
 @cache
@@ -76,7 +64,7 @@ def shortcut() -> bytes:
 @cache
 def modules() -> tuple[GraphModule, ...]:
     """Return modules at stages MIR and LIR (with a memory plan), integer and real."""
-    imported = [tflite.load(data) for data in (*small_models(), network(NETWORKS[0]))]
+    imported = [tflite.load(data) for data in (*small_models(), network("kws"))]
     planned = [
         driver.lower(imported[index], target.load(name)).module
         for index, name in ((0, "cortexm"), (-1, "cortexm"), (0, "fpga"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from mlperf_like import NETWORKS, network
 from mutation import mutate
 from tflite_fields import scramble
 
@@ -43,8 +44,8 @@ def damage_part(
 
 
 def _networks(number: int) -> Outcome:
-    """Damage bytes of one of the real networks; parts of another one may get in."""
-    files = [corpus.network(name) for name in corpus.NETWORKS]
+    """Damage bytes of one of the larger networks; parts of another one may get in."""
+    files = [network(name) for name in NETWORKS]
     index = number % len(files)
     return _read(mutate(files[index], number, files[index - 1]), "model.tflite")
 
@@ -64,10 +65,10 @@ def _rlx(number: int) -> Outcome:
 
 
 def _fields(number: int) -> Outcome:
-    """Change fields of a small model, or of a real network in every sixth case."""
+    """Change fields of a small model, or of a larger network in every sixth case."""
     files = corpus.small_models()
     index = number // 6 % len(files)
-    data = files[index] if number % 6 else corpus.network(corpus.NETWORKS[0])
+    data = files[index] if number % 6 else network("kws")
     return _read(scramble(data, number), "model.tflite")
 
 
