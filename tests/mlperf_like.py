@@ -2,7 +2,7 @@
 
 They stand in for the reference networks where a test asks for a network of that size and needs
 neither its weights nor its recordings. :data:`NETWORKS` holds their names; :func:`network` makes
-one in int8, :func:`dynamic_range` in float32 with weights in int8.
+one in int8, :func:`file` a file of that, :func:`dynamic_range` one in float32 with weights in int8.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from tflite_builder import TfliteBuilder, schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
 Shape = tuple[int, ...]
 
@@ -183,6 +184,13 @@ NETWORKS: Mapping[str, Callable[[_Maker], bytes]] = {
 def network(name: str) -> bytes:
     """Return a network in int8."""
     return NETWORKS[name](_Maker(quantized=True))
+
+
+def file(folder: Path, name: str) -> Path:
+    """Write a network in int8 into a folder and return its path."""
+    path = folder / f"{name}.tflite"
+    path.write_bytes(network(name))
+    return path
 
 
 @cache

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from support import shared_folder
+from mlperf_like import file
 
 import rlx
 from rlx.cli import main
@@ -141,7 +141,7 @@ def test_a_refused_model_is_lowered_once_for_an_architecture(digits_model, capsy
         lowered.append(options.architecture)
         raise UnsupportedOpError("no", hint="none")
 
-    monkeypatch.setattr("rlx.driver.driver.lower", refuse)
+    monkeypatch.setattr("rlx.driver.driver.driver.lower", refuse)
     assert run(capsys, digits_model, "--devices", "all")[0] == 5
     assert sorted(lowered) == ["dataflow", "engine"]
 
@@ -154,11 +154,9 @@ def test_help_names_the_comparisons(capsys):
     assert "--cpus all|NAME,..." in out
 
 
-@pytest.mark.models
 @pytest.mark.slow
-def test_keyword_spotting_on_all_devices():
-    path = shared_folder("models/mlperf-tiny") / "kws_ref_model.tflite"
-    found = rlx.estimate_all(path, "fpga")
+def test_keyword_spotting_on_all_devices(tmp_path):
+    found = rlx.estimate_all(file(tmp_path, "kws"), "fpga")
     assert len(found) == 10
     fits = {row["device"]: row["fits"] for row in found}
     assert fits.pop("ice40-hx8k") is False

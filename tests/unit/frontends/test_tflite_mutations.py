@@ -6,6 +6,7 @@ import time
 import tracemalloc
 from typing import TYPE_CHECKING
 
+import mlperf_like
 import numpy as np
 import pytest
 from malformed.tflite_floats import ENDS, sound_ends, sound_floats
@@ -13,13 +14,13 @@ from malformed.tflite_models import sound_model
 from mutation import mutate
 from tflite_fields import scramble
 
-from rlx.frontends.tflite import frontend as tflite
+from rlx.frontends.tflite.frontend import frontend as tflite
 from rlx.ir.evaluate import evaluate
 from rlx.ir.verify import verify
 from rlx.support.errors import FrontendError, UnsupportedOpError
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
 SECONDS = 5.0
 MEMORY = 512 * 1024 * 1024
@@ -80,7 +81,7 @@ def test_scrambled_models_with_other_types_at_their_ends_are_refused_or_read(edg
     assert 20 < accepted < 90
 
 
-@pytest.mark.models
+@pytest.mark.slow
 def test_many_damaged_files_are_refused_or_read() -> None:
     data = sound_model()
     accepted = sum(load_damaged(mutate(data, seed)) for seed in range(1000, 6000))
@@ -88,10 +89,10 @@ def test_many_damaged_files_are_refused_or_read() -> None:
     assert 1000 < accepted < 5000
 
 
-@pytest.mark.models
-@pytest.mark.parametrize("name", ["kws_ref_model", "kws_ref_model_float32"])
-def test_damaged_networks_are_refused_or_read(shared_models: Path, name: str) -> None:
-    data = (shared_models / f"{name}.tflite").read_bytes()
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [mlperf_like.network, mlperf_like.dynamic_range])
+def test_damaged_networks_are_refused_or_read(make: Callable[[str], bytes]) -> None:
+    data = make("kws")
     tracemalloc.start()
     try:
         accepted = sum(load_damaged(mutate(data, seed)) for seed in range(300))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from hostile_report import hostile
-from support import shared_folder
+from mlperf_like import file
 
 import rlx
 from rlx.reports.collect import Measured, collect
@@ -206,12 +206,10 @@ def test_hardware_has_bars_and_dots(opened, hardware):
     assert shown(page) == ["3"]
 
 
-@pytest.mark.models
-@pytest.mark.parametrize("name", ["kws_ref_model", "vww_96_int8", "pretrainedResnet_quant"])
+@pytest.mark.parametrize("name", ["kws", "vww", "resnet"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_reference_networks(opened, tmp_path, name, scheme):
-    path = shared_folder("models/mlperf-tiny") / f"{name}.tflite"
-    rlx.emit(path, "cortexm", tmp_path / "c", frames=1)
+def test_larger_networks(opened, tmp_path, name, scheme):
+    rlx.emit(file(tmp_path, name), "cortexm", tmp_path / "c", frames=1)
     report = rlx.report(tmp_path / "c", run=False)
     page = opened(report, 400, scheme)
     assert page.evaluate("document.documentElement.scrollWidth") <= 400

@@ -7,8 +7,8 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 from ir_samples import HOSTILE, SAMPLES, network
+from mlperf_like import NETWORKS, file
 from quantized_net import float_network, samples
-from support import shared_folder
 
 import rlx
 from rlx import GraphModule
@@ -136,12 +136,9 @@ def test_a_verification_says_what_ran_and_shows_what_differs():
     assert "&lt;script&gt;" in html
 
 
-@pytest.mark.models
-@pytest.mark.parametrize(
-    "name", ["kws_ref_model", "vww_96_int8", "pretrainedResnet_quant", "ad01_int8"]
-)
-def test_networks_show_themselves(name):
-    module = rlx.load(shared_folder("models/mlperf-tiny") / f"{name}.tflite")
+@pytest.mark.parametrize("name", NETWORKS)
+def test_networks_show_themselves(name, tmp_path):
+    module = rlx.load(file(tmp_path, name))
     assert max(len(repr(node)) for node in module.graph.nodes) < 400
     _check(module)
     _check(rlx.estimate(module, "cortexm"))
