@@ -5,7 +5,7 @@ import pytest
 from benchmarks import stored
 from benchmarks.cortexm import networks
 from rlx import frontends
-from rlx.driver import driver
+from rlx.driver.driver import driver
 from rlx.targets import target
 
 pytestmark = pytest.mark.models
@@ -13,12 +13,14 @@ pytestmark = pytest.mark.models
 TOLERANCE = 0.12
 
 
-@pytest.mark.parametrize("name", networks.NETWORKS)
-def test_estimate_of_the_code_is_near_the_measured_size(shared_models, name):
-    measured = {row["network"]: row for row in stored.read(networks.STORED)}[name]
+def test_estimates_of_the_code_are_near_the_measured_sizes(shared_models):
+    measured = {row["network"]: row for row in stored.read(networks.STORED)}
     cortexm = target.load("cortexm")
-    module = frontends.load(shared_models / networks.NETWORKS[name])
-    lowered = driver.lower(module, cortexm).module
-    report = cortexm.estimate(lowered, cortexm.options())
-    assert report["code_bytes"] == pytest.approx(measured["text_bytes"], rel=TOLERANCE)
-    assert report["constant_bytes"] == measured["const_bytes"]
+    code, constants = {}, {}
+    for name, file in networks.NETWORKS.items():
+        lowered = driver.lower(frontends.load(shared_models / file), cortexm).module
+        report = cortexm.estimate(lowered, cortexm.options())
+        code[name], constants[name] = report["code_bytes"], report["constant_bytes"]
+    wanted = {name: measured[name]["text_bytes"] for name in networks.NETWORKS}
+    assert code == pytest.approx(wanted, rel=TOLERANCE)
+    assert constants == {name: measured[name]["const_bytes"] for name in networks.NETWORKS}

@@ -74,20 +74,3 @@ def test_outputs_equal_those_of_litert(shared_models: Path, name: str) -> None:
     assert found.shape == expected.shape
     assert len(found) == FRAMES
     assert np.abs(found - expected).max() <= TOLERANCE * np.ptp(expected)
-
-
-def test_weights_of_a_dynamic_range_file_are_scale_times_code(shared_models: Path) -> None:
-    from rlx.frontends.tflite.file import parse
-
-    path = shared_models / "kws_ref_model_float32.tflite"
-    model = parse(path.read_bytes(), path.name)
-    graph = frontends.load(path).graph
-    constants = {node.origin.location: node.result.constant for node in graph.nodes}
-    codes = [t for t in model.tensors if t.type.name == "INT8"]
-    assert len(codes) == 5
-    for tensor in codes:
-        found = constants[f"tensor {tensor.index}"]
-        assert found is not None
-        assert tensor.quantization is not None
-        exact = tensor.array().astype(np.float64) * float(tensor.quantization.scale[0])
-        np.testing.assert_array_equal(found, exact.astype(np.float32))

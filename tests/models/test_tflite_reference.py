@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import mlperf_like
 import numpy as np
 import pytest
 
 from rlx import frontends
-from rlx.frontends.tflite.file import parse
+from rlx.frontends.tflite.frontend import frontend as tflite
+from rlx.frontends.tflite.frontend.file import parse
 from rlx.ir.evaluate import evaluate, evaluate_all
 from rlx.ir.verify import verify
 
@@ -19,35 +21,34 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.models
 
-# Model: (recorded inputs with all layers, operators).
+# Model: recorded inputs with all layers, operators, name of the network of the same shapes.
 INT8 = {
-    "kws_ref_model": (2, 13),
-    "pretrainedResnet_quant": (2, 16),
-    "vww_96_int8": (1, 31),
-    "ad01_int8": (2, 10),
+    "kws_ref_model": (2, 13, "kws"),
+    "pretrainedResnet_quant": (2, 16, "resnet"),
+    "vww_96_int8": (1, 31, "vww"),
+    "ad01_int8": (2, 10, "autoencoder"),
 }
 
 
-def load(folder: Path, name: str) -> Graph:
-    module = frontends.load(folder / f"{name}.tflite")
-    verify(module)
-    return module.graph
+def shapes(graph: Graph) -> list[tuple[str, list[object]]]:
+    """Return for each layer its operation and the shapes of what it reads and makes."""
+    return [
+        (node.op.name, [value.type.shape for value in (*node.operands, *node.results)])
+        for node in graph.op_nodes
+    ]
 
 
 @pytest.mark.parametrize("name", INT8)
-def test_every_output_equals_tflm(shared_models: Path, name: str) -> None:
-    graph = load(shared_models, name)
+def test_every_output_and_layer_equals_tflm(shared_models: Path, name: str) -> None:
+    module = frontends.load(shared_models / f"{name}.tflite")
+    verify(module)
+    graph = module.graph
     vectors = np.load(shared_models / "vectors" / f"{name}.npz")
     for x, y in zip(vectors["x"], vectors["y"], strict=True):
         (found,) = evaluate(graph, {graph.inputs[0].name: x})
         np.testing.assert_array_equal(found, y)
-
-
-@pytest.mark.parametrize("name", INT8)
-def test_every_layer_equals_tflm(shared_models: Path, name: str) -> None:
-    runs, operators = INT8[name]
-    graph = load(shared_models, name)
-    vectors = np.load(shared_models / "vectors" / f"{name}.npz")
+    runs, operators, like = INT8[name]
+    assert shapes(graph) == shapes(tflite.load(mlperf_like.network(like)).graph)
     model = parse((shared_models / f"{name}.tflite").read_bytes(), name)
     # The last node of an operator makes its output.
     values = {node.origin.location: node.result for node in graph.op_nodes}

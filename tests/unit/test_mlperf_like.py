@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from tflite_builder import run_tflm
 
-from rlx.frontends import tflite
+from rlx.frontends.tflite import frontend as tflite
+from rlx.frontends.tflite.file import parse
 from rlx.ir.evaluate import evaluate
 
 
@@ -33,3 +34,17 @@ def test_dynamic_range_networks_compute_in_float(name: str) -> None:
     (found,) = evaluate(graph, {given.name: x})
     assert found.dtype == np.float32
     assert np.ptp(found) > 0.01
+
+
+def test_weights_of_a_dynamic_range_file_are_scale_times_code() -> None:
+    data = mlperf_like.dynamic_range("kws")
+    graph = tflite.load(data).graph
+    constants = {node.origin.location: node.result.constant for node in graph.nodes}
+    codes = [t for t in parse(data, "kws").tensors if t.type.name == "INT8"]
+    assert len(codes) == 6
+    for tensor in codes:
+        found = constants[f"tensor {tensor.index}"]
+        assert found is not None
+        assert tensor.quantization is not None
+        exact = tensor.array().astype(np.float64) * float(tensor.quantization.scale[0])
+        np.testing.assert_array_equal(found, exact.astype(np.float32))
