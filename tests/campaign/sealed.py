@@ -55,9 +55,14 @@ def _parts(data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 def _seal(document: Any, tensors: dict[str, np.ndarray]) -> str:
     """Return the checksum of a document with its constants, in the order of their nodes."""
     digest = hashlib.sha256(json.dumps(document, sort_keys=True).encode())
-    for name in sorted(tensors, key=lambda n: int(n.partition(".")[2])):
+    for name in sorted(tensors, key=_place):
         digest.update(tensors[name].tobytes())
     return digest.hexdigest()
+
+
+def _place(name: str) -> tuple[int | str, ...]:
+    """Return where the node of ``constant.3`` or, in a region, ``constant.7.body.3`` is."""
+    return tuple(int(part) if part.isdigit() else part for part in name.split(".")[1:])
 
 
 def _change_one(document: Any, random: Random) -> None:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from benchmarks import stored
-from campaign import page, workers
+from campaign import corpus, page, workers
 from campaign.parts import PARTS
+from campaign.sealed import sealed_document
+from rlx.ir.file import load, to_file_bytes
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_page_shows_what_is_stored() -> None:
@@ -17,6 +24,13 @@ def test_nothing_was_found() -> None:
     rows = {row["part"]: row for row in stored.read(page.STORED)}
     assert rows.keys() == PARTS.keys()
     assert {name: row["findings"] for name, row in rows.items()} == dict.fromkeys(rows, 0)
+
+
+def test_files_sealed_again_are_what_they_were(tmp_path: Path) -> None:
+    path = tmp_path / "again.rlx"
+    for data in corpus.rlx_files():
+        path.write_bytes(sealed_document(data, lambda _: None))
+        assert to_file_bytes(load(path)) == data
 
 
 @pytest.mark.parametrize(
