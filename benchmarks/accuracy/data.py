@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from PIL import Image
 
+from benchmarks import reference
 from examples.mnist.train import FLOAT_MODEL, TRAINED, digits
 from rlx import frontends
 
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     Array = npt.NDArray[Any]
 
 ROOT: Final = Path(__file__).parents[2]
-SHARED: Final = Path(os.environ.get("RLX_SHARED") or ROOT.parent / "shared")
-TINY: Final = SHARED / "models" / "mlperf-tiny"
 
 CALIBRATION: Final = 100
 """Samples that ranges are taken from."""
@@ -43,15 +41,20 @@ class Network:
 
     Attributes:
         name: Name in tables.
-        file: The model.
+        model: The path of the model, from the folder of the networks of MLPerf Tiny.
         samples: Returns inputs [samples, *shape], and labels or None.
         calibration: Samples that ranges are taken from.
     """
 
     name: str
-    file: Path
+    model: str | Path
     samples: Callable[[], tuple[Array, Array | None]]
     calibration: int = CALIBRATION
+
+    @property
+    def file(self) -> Path:
+        """The model."""
+        return reference.tiny() / self.model
 
     def graph(self) -> Graph:
         """Return the float graph."""
@@ -74,7 +77,7 @@ def _part(x: Array, labels: Array | None, places: Array) -> dict[str, Array]:
 
 def vww() -> tuple[Array, Array]:
     """Return 500 photographs [500, 96, 96, 3] in [0, 1], and whether a person is on them."""
-    with zipfile.ZipFile(TINY / "inputs" / "vww01_500_jpeg_bgr.zip") as archive:
+    with zipfile.ZipFile(reference.tiny() / "inputs" / "vww01_500_jpeg_bgr.zip") as archive:
         text = io.TextIOWrapper(archive.open("labels.csv"), encoding="utf-8")
         rows = list(csv.reader(text))
         # The channels are stored blue first.
@@ -87,19 +90,19 @@ def vww() -> tuple[Array, Array]:
 
 def kws() -> tuple[Array, Array]:
     """Return 1000 utterances [1000, 49, 10, 1], dequantized, and their words."""
-    stored = np.load(TINY / "inputs" / "kws01_x_int8.npy").astype(np.float32)
+    stored = np.load(reference.tiny() / "inputs" / "kws01_x_int8.npy").astype(np.float32)
     x = (stored - 83) * np.float32(0.5847029)
-    return x.reshape(-1, 49, 10, 1), np.load(TINY / "inputs" / "kws01_labels.npy")
+    return x.reshape(-1, 49, 10, 1), np.load(reference.tiny() / "inputs" / "kws01_labels.npy")
 
 
 def ic() -> tuple[Array, None]:
     """Return 500 images [500, 32, 32, 3] with pixels 0 to 255; they have no labels."""
-    return np.load(TINY / "inputs" / "ic_calib500_uint8.npy").astype(np.float32), None
+    return np.load(reference.tiny() / "inputs" / "ic_calib500_uint8.npy").astype(np.float32), None
 
 
 def ad() -> tuple[Array, None]:
     """Return windows of five frames [196, 640] of a recording of a normal machine."""
-    frames = np.load(TINY / "inputs" / "ad_normal_id_01_00000000_logmel_f32.npy")
+    frames = np.load(reference.tiny() / "inputs" / "ad_normal_id_01_00000000_logmel_f32.npy")
     windows = np.stack([frames[i : i + 5].reshape(-1) for i in range(len(frames) - 4)])
     return windows.astype(np.float32), None
 
@@ -116,16 +119,16 @@ def channels_first(samples: Callable[[], tuple[Array, Array | None]]) -> Callabl
 
 def mnist() -> tuple[Array, Array]:
     """Return the 2,000 digits [2000, 28, 28, 1] in [0, 1] that TinyConv is not trained on."""
-    images, labels = digits(SHARED / "data" / "mnist")
+    images, labels = digits(reference.folder() / "data" / "mnist")
     return (images[TRAINED:] / np.float32(255)).astype(np.float32), labels[TRAINED:]
 
 
 NETWORKS: Final = (
-    Network("VWW", TINY / "vww_96_float.tflite", vww),
-    Network("VWW, ONNX", TINY / "onnx" / "vww_96_float.onnx", channels_first(vww)),
-    Network("KWS", TINY / "kws_ref_model_float32.tflite", kws),
-    Network("IC", TINY / "pretrainedResnet.tflite", ic),
-    Network("IC, ONNX", TINY / "onnx" / "ic_pretrainedResnet_float.onnx", channels_first(ic)),
-    Network("AD", TINY / "ad01_fp32.tflite", ad, 98),
+    Network("VWW", "vww_96_float.tflite", vww),
+    Network("VWW, ONNX", "onnx/vww_96_float.onnx", channels_first(vww)),
+    Network("KWS", "kws_ref_model_float32.tflite", kws),
+    Network("IC", "pretrainedResnet.tflite", ic),
+    Network("IC, ONNX", "onnx/ic_pretrainedResnet_float.onnx", channels_first(ic)),
+    Network("AD", "ad01_fp32.tflite", ad, 98),
     Network("TinyConv", FLOAT_MODEL, mnist, 200),
 )

@@ -7,14 +7,14 @@ The digits network is in the repository; those of MLPerf Tiny are read from ``RL
 
 from __future__ import annotations
 
-import os
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmarks import reference
 from rlx import frontends
-from rlx.driver import driver
-from rlx.driver.reference import random_inputs, reference_outputs
+from rlx.driver.driver import driver
+from rlx.driver.driver.reference import random_inputs, reference_outputs
 from rlx.targets import target
 from rlx_cortexm import CortexMOptions
 from rlx_sim.firmware import FirmwareBuild
@@ -59,8 +59,7 @@ def measure() -> Iterator[dict[str, Any]]:
 
 def files() -> dict[str, Path]:
     """Return the available networks, by name."""
-    shared = Path(os.environ.get("RLX_SHARED") or ROOT.parent / "shared")
-    paths = {name: shared / "models" / "mlperf-tiny" / file for name, file in NETWORKS.items()}
+    paths = {name: reference.tiny() / file for name, file in NETWORKS.items()}
     paths["digits"] = ROOT / "examples" / "digits" / "digits.rlx"
     return {name: path for name, path in sorted(paths.items()) if path.is_file()}
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmarks import reference
 from rlx import frontends
-from rlx.driver import driver
-from rlx.driver.reference import random_inputs, reference_outputs
+from rlx.driver.driver import driver
+from rlx.driver.driver.reference import random_inputs, reference_outputs
 from rlx.targets import target
 from rlx_fpga import FpgaOptions
 from rlx_fpga.cells.multiply import PACKINGS, Packing
@@ -133,5 +133,4 @@ def load(network: str) -> GraphModule:
 def _path(network: str) -> Path:
     if network == "TinyConv":
         return ROOT / "examples" / "mnist" / "tinyconv.rlx"
-    shared = Path(os.environ.get("RLX_SHARED") or ROOT.parent / "shared")
-    return shared / "models" / "mlperf-tiny" / FILES[network]
+    return reference.tiny() / FILES[network]

@@ -8,13 +8,12 @@ there is nothing to measure.
 
 from __future__ import annotations
 
-import os
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmarks import reference
 from rlx import frontends
 from rlx.ir.evaluate import evaluate
 from rlx.passes.transforms.batch import with_batch
@@ -30,11 +29,10 @@ ROUNDS = 7
 
 def measure() -> Iterator[dict[str, Any]]:
     """Yield a row for each model and size of batch."""
-    root = Path(os.environ.get("RLX_SHARED") or Path(__file__).parents[3] / "shared")
     session = Session(Device.CPU, CompileOptions(backend="numpy"))
     generator = np.random.default_rng(0)
     for name in MODELS:
-        file = root / "models" / "mlperf-tiny" / f"{name}.tflite"
+        file = reference.tiny() / f"{name}.tflite"
         if not file.is_file():
             continue
         single = frontends.load(file).graph

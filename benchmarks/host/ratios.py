@@ -11,13 +11,14 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from benchmarks import reference
 from benchmarks.host.machine import ROOT, RUNTIME, versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 STORED: Final = ROOT / "benchmarks" / "results" / "host.jsonl"
 KEY: Final = ("what", "runtime")
@@ -34,15 +35,16 @@ ITERATIONS: Final = {
 """Networks, and calls in a turn of each engine."""
 
 KWS: Final = "KWS int8, batch 64"
-KWS_FILE: Final = (
-    Path(os.environ.get("RLX_SHARED") or ROOT.parent / "shared")
-    / "models" / "mlperf-tiny" / "kws_ref_model.tflite"
-)  # fmt: skip
+
+
+def kws_file() -> Path:
+    """Return the path of that network, which may be missing."""
+    return reference.tiny() / "kws_ref_model.tflite"
 
 
 def measure() -> Iterator[dict[str, Any]]:
     """Yield a row for each network."""
-    for name in (*ITERATIONS, *([KWS] if KWS_FILE.is_file() else [])):
+    for name in (*ITERATIONS, *([KWS] if kws_file().is_file() else [])):
         done = subprocess.run(
             [sys.executable, "-m", "benchmarks.host.worker", name],
             env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},

@@ -43,7 +43,7 @@ def keywords() -> dict[str, Any]:
     Raises:
         ValueError: The outputs are not those of ``evaluate``.
     """
-    graph = with_batch(frontends.load(ratios.KWS_FILE).graph, BATCH)
+    graph = with_batch(frontends.load(ratios.kws_file()).graph, BATCH)
     generator = np.random.default_rng(0)
     inputs = {
         v.name: generator.integers(-128, 128, v.type.static_shape).astype(np.int8)
