@@ -2,6 +2,7 @@
 # make test       set everything up, system tools too where possible, and pass all tests
 # make test-fast  the tests that need no simulator
 # make test-c     those of the core and of the emitted C that need no emulator; a small environment
+# make test-alone that tests of reference models skip where there are none; the others see none
 # make campaign   the long form of tests/campaign: some hours; goes on where it was interrupted
 PYTHON ?= python3
 VENV := .venv
@@ -13,7 +14,7 @@ export OBJCACHE ?= $(shell command -v ccache)
 JOBS ?= 2
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --durations=15
 
-.PHONY: demo test test-fast test-c campaign lint bench bench-check docs lock clean setup setup-c setup-demo system-tools
+.PHONY: demo test test-fast test-alone test-c campaign lint bench bench-check docs lock clean setup setup-c setup-demo system-tools
 
 demo: setup-demo
 	@rm -rf out/demo
@@ -25,6 +26,9 @@ test: setup system-tools
 
 test-fast: setup
 	$(PYTEST) -m "not sim and not qemu and not synth and not models and not campaign and not slow and not wheel"
+
+test-alone: setup
+	CI= RLX_SHARED=/nowhere $(PYTEST) -rs -m models
 
 # What requirements/c.lock is enough for; tests/tools/test_environments.py holds it against the imports.
 C_TESTS := tests/unit tests/targets/c tests/targets/cortexm

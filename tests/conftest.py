@@ -1,5 +1,7 @@
 """What all tests share: settings of hypothesis, golden files, models, missing tools.
 
+Only tests marked ``models`` find the folder of reference models: so the others pass without it.
+
 Functions that tests import by name are in ``support.py`` beside this file.
 """
 
@@ -47,7 +49,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, None, object]:
+    with pytest.MonkeyPatch.context() as patch:
+        if item.get_closest_marker("models") is None:
+            patch.setenv("RLX_SHARED", "/only/for/tests/marked/models")
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, None, None]:
+    needs = {"shared", "shared_models"}.intersection(getattr(item, "fixturenames", ()))
+    if needs and item.get_closest_marker("models") is None:
+        pytest.fail(f"a test that takes {min(needs)} is marked models", pytrace=False)
     with excused(mark.name for mark in item.iter_markers()):
         return (yield)
 

@@ -1,5 +1,6 @@
 """The rules of the test suite itself: missing tools and data, golden files."""
 
+import os
 import re
 
 import pytest
@@ -45,6 +46,17 @@ def test_shared_folder_comes_from_the_environment(monkeypatch, tmp_path):
     message = re.escape(f"there is no data/x under {tmp_path}; set RLX_SHARED")
     with pytest.raises(Skipped, match=f"^{message}$"):
         shared_folder("data/x")
+
+
+def test_a_test_that_is_not_marked_models_finds_none(monkeypatch):
+    monkeypatch.setenv("CI", "true")
+    with pytest.raises(Failed, match=r"under /only/for/tests/marked/models; set RLX_SHARED$"):
+        shared_folder("models")
+
+
+@pytest.mark.models
+def test_a_test_that_is_marked_models_may_find_them():
+    assert os.environ.get("RLX_SHARED") != "/only/for/tests/marked/models"
 
 
 def test_golden_folder_finds_changed_missing_and_stale_files(tmp_path):
