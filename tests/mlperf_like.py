@@ -33,9 +33,9 @@ class _Maker:
 
     def value(self, shape: Shape, name: str, scale: float = 6 / 255, zero_point: int = -128) -> int:
         """Add a tensor that is computed, or an input: its batch is left open."""
-        codes = {"scale": scale, "zero_point": zero_point} if self.quantized else {}
+        quantized = {"scale": scale, "zero_point": zero_point} if self.quantized else {}
         dtype = "int8" if self.quantized else "float32"
-        index = self.model.tensor(shape, dtype, name=name, signature=(-1, *shape[1:]), **codes)
+        index = self.model.tensor(shape, dtype, name=name, signature=(-1, *shape[1:]), **quantized)
         self._shapes[index] = shape
         self._scales[index] = scale
         return index
@@ -120,18 +120,18 @@ class _Maker:
             if axis:
                 return self.model.constant(array.astype(np.float32), **names[0]), b
             scale = np.float32(np.abs(array).max() / 127)
-            return self.model.constant(_codes(array / scale), scale=scale, **names[0]), b
+            return self.model.constant(_as_int8(array / scale), scale=scale, **names[0]), b
         others = tuple(k for k in range(len(shape)) if k != axis)
         scales = (np.abs(array).max(others, keepdims=True) / 127).astype(np.float32)
         products = np.float32(self._scales[x]) * scales.reshape(-1)
-        w = self.model.constant(_codes(array / scales), scale=scales.reshape(-1), axis=axis,
+        w = self.model.constant(_as_int8(array / scales), scale=scales.reshape(-1), axis=axis,
                                 **names[0])  # fmt: skip
         b = self.model.constant(np.round(bias / products).astype(np.int32), scale=products,
                                 **names[1])  # fmt: skip
         return w, b
 
 
-def _codes(array: Any) -> Any:
+def _as_int8(array: Any) -> Any:
     return np.clip(np.round(array), -127, 127).astype(np.int8)
 
 
