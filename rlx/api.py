@@ -98,14 +98,14 @@ def emit(
     module, source_sha256 = bound_module(model, vectors)
     chosen = targets.load(target)
     chosen_options = targets.options_of(chosen, options)
-    golden = driver.golden_for(module.graph, chosen, chosen_options, vectors=vectors, frames=frames)
     return driver.emit(
         module,
         chosen,
         Path(folder),
         options=chosen_options,
         policies=policies,
-        golden=golden,
+        vectors=vectors,
+        frames=frames,
         source_sha256=source_sha256,
         force=force,
         observe=observe,

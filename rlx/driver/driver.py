@@ -11,18 +11,16 @@ from enum import Enum
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
+from rlx.driver.boundary import Boundary
 from rlx.driver.description import NETWORK, network_text
-from rlx.driver.reference import fits, given_inputs, random_inputs, reference_outputs
+from rlx.driver.golden import check_golden, golden_vectors
 from rlx.ir.hash import structural_hash
 from rlx.ir.module import Stage
 from rlx.ir.verify import verify
 from rlx.passes import Observer, Policies, Step, fit, pipeline, unobserved, verifying
-from rlx.passes.boundaries import PortKind, with_ports
 from rlx.passes.dead_code import DeadCode
 from rlx.passes.quantize.islands import TabulateIslands
 from rlx.passes.transforms.bind import check_bound
-from rlx.samples import vectors_for
-from rlx.samples.layout import channels_last, is_channels_first
 from rlx.support.files.outputs import Producer, write_folder
 from rlx.support.version import __version__
 from rlx.targets import claim, quantize_hint
@@ -34,7 +32,7 @@ if TYPE_CHECKING:
     from rlx.ir import Array, Graph
     from rlx.ir.module import GraphModule
     from rlx.passes import DispatchReport
-    from rlx.passes.boundaries import PortChange, Ported
+    from rlx.passes.boundaries import PortChange
     from rlx.support.files.golden import Golden
     from rlx.targets import Emission, Target
 
@@ -61,6 +59,7 @@ def lower(
     options: Any = None,  # noqa: ANN401 - the target's own class
     policies: Policies | None = None,
     observe: Observer = unobserved,
+    boundary: Boundary | None = None,
 ) -> Lowered:
     """Return ``module`` in the target's ops and planned; arguments as ``fit_to_target``.
 
@@ -69,7 +68,9 @@ def lower(
         UnsupportedOpError: The target lacks an op that cannot be written in others.
     """
     options = target.options() if options is None else options
-    fitted = fit_to_target(module, target, options=options, policies=policies, observe=observe)
+    fitted = fit_to_target(
+        module, target, options=options, policies=policies, observe=observe, boundary=boundary
+    )
     if not fitted.dispatch.ready:
         fitted.dispatch.require_ready(_advice(module, target, options, policies, fitted.dispatch))
     planned = target.plan(fitted.module, options)
@@ -122,61 +123,50 @@ def fit_to_target(
     options: Any = None,  # noqa: ANN401 - the target's own class
     policies: Policies | None = None,
     observe: Observer = unobserved,
+    boundary: Boundary | None = None,
 ) -> Lowered:
     """Return ``module`` simplified and, as far as it goes, in the target's ops; without a plan.
 
     Args:
         module: The imported model.
-        target: Where it goes.
+        target: The target.
         options: Instance of ``target.options``; None for the defaults.
-        policies: Which ops are written in others although the target has them, or never.
+        policies: Ops that are written in others although the target has them, or never.
         observe: Is given each step and its result.
+        boundary: Inputs and outputs of the program, if they are known already.
 
     Raises:
         UsageError: A dimension is a symbol, or a parameter has no value.
         QuantizationError: Inputs or outputs cannot be what the options want.
-        UnsupportedOpError: The conversion of an input or output cannot be taken off.
+        UnsupportedOpError: The conversion of an input or output cannot be removed.
     """
-    original, seen = module.graph, verifying(observe)
-    check_bound(original)
+    check_bound(module.graph)
     observe(Step("given"), module)
     options = target.options() if options is None else options
-    ports = target.ports(options)
-    kind = PortKind.INT8 if ports.inverts else ports.kind
-    ported = with_ports(module.graph, kind, channels_last=ports.channels_last)
-    if ported.changes:
-        module = replace(module, graph=ported.graph)
-        seen(Step("ports"), module)
-    tables = TabulateIslands().apply(module.graph)
-    if tables is not module.graph:
-        module = replace(module, graph=tables)
-        seen(Step(TabulateIslands.name), module)
-    simplified = pipeline(target.pipeline).run(module, observe=observe)
-    advice = cache(partial(quantize_hint, original))
+    boundary = boundary or Boundary.of(module.graph, target.ports(options))
+    opened = _seen("ports", boundary.opened(module), module, observe)
+    tabled = _seen(TabulateIslands.name, _tabulated(opened), opened, observe)
+    simplified = pipeline(target.pipeline).run(tabled, observe=observe)
+    advice = cache(partial(quantize_hint, module.graph))
     found = fit(simplified.graph, target.name, claim(target, options, advice), policies)
     fitted = replace(simplified, graph=DeadCode().apply(found.graph), stage=Stage.MIR)
     observe(Step("fit"), fitted)
     if found.report.ready:
         verify(fitted, where="after pass fit")
-    changes = ported_for(original, target, options).changes if ports.inverts else ported.changes
-    return Lowered(fitted, found.report, changes)
+    return Lowered(fitted, found.report, boundary.changes)
 
 
-def ported_for(graph: Graph, target: Target, options: Any = None) -> Ported:  # noqa: ANN401
-    """Return ``graph`` with the inputs and outputs of what ``target`` emits.
+def _tabulated(module: GraphModule) -> GraphModule:
+    """Return a network whose float ops between integer ones are tables where they can be."""
+    graph = TabulateIslands().apply(module.graph)
+    return module if graph is module.graph else replace(module, graph=graph)
 
-    Args:
-        graph: The model.
-        target: Where it goes.
-        options: Instance of ``target.options``; None for the defaults.
 
-    Raises:
-        QuantizationError: Inputs or outputs cannot be what the options want.
-        UnsupportedOpError: The conversion of an input or output cannot be taken off.
-    """
-    options = target.options() if options is None else options
-    ports = target.ports(options)
-    return with_ports(graph, ports.kind, channels_last=ports.channels_last)
+def _seen(name: str, module: GraphModule, before: GraphModule, observe: Observer) -> GraphModule:
+    """Return the result of a step, after it was observed and verified if it changed something."""
+    if module is not before:
+        verifying(observe)(Step(name), module)
+    return module
 
 
 def golden_for(
@@ -187,57 +177,10 @@ def golden_for(
     vectors: Mapping[str, Array] | None = None,
     frames: int | None = None,
 ) -> Golden:
-    """Return golden vectors of the types that the emitted program takes and gives.
-
-    Args:
-        graph: The model.
-        target: Where it goes.
-        options: Instance of ``target.options``; None for the defaults.
-        vectors: Arrays of the user, as the model takes them or as the emitted program does (see
-            :func:`rlx.driver.reference.given_inputs`); floats for quantized inputs are quantized,
-            and classes (one whole number for each sample) left out. None for random inputs.
-        frames: How many; None for all given, or a number that suits the graph.
-
-    Raises:
-        UsageError: The vectors do not fit.
-        QuantizationError: An input is neither an integer nor quantized at once.
-    """
+    """Return golden vectors of what ``target`` emits; see :func:`golden_vectors`."""
     check_bound(graph)
-    ported = ported_for(graph, target, options)
-    if vectors is None:
-        found = reference_outputs(ported.graph, random_inputs(ported.graph, frames))
-        return replace(found, ported=True)
-    vectors, _ = vectors_for(graph, vectors)
-    if not fits(graph, vectors) and fits(ported.graph, vectors):
-        turned = _turned(vectors, graph, ported.graph)
-        return replace(given_inputs(ported.graph, turned, frames), ported=True)
-    return _ported_golden(given_inputs(graph, vectors, frames), graph, ported)
-
-
-def _turned(vectors: Mapping[str, Array], graph: Graph, ported: Graph) -> Mapping[str, Array]:
-    """Return vectors of an emitted program, channels last also where they are as in the model."""
-    found = dict(vectors)
-    pairs = zip(graph.inputs, ported.inputs, strict=True)
-    for old, new in [*pairs, *zip(graph.outputs[:1], ported.outputs[:1], strict=True)]:
-        wanted = new.type.static_shape
-        name = new.name if new in ported.inputs else "y"
-        name = "x" if name not in found and len(ported.inputs) == 1 and name != "y" else name
-        array = found.get(name)
-        if array is None or old.type.shape == new.type.shape:
-            continue
-        if is_channels_first(array.shape, wanted):
-            found[name] = channels_last(array, wanted)
-    return found
-
-
-def _ported_golden(golden: Golden, graph: Graph, ported: Ported) -> Golden:
-    """Return vectors of the model, or of the emitted program, as those of the latter."""
-    given = [(array.dtype, array.shape[1:]) for array in golden.inputs]
-    wanted = [(v.type.dtype.numpy, v.type.static_shape) for v in graph.inputs]
-    if not ported.changes or given != wanted:
-        return golden
-    found = reference_outputs(ported.graph, ported.converted(golden.inputs))
-    return replace(found, ported=True)
+    options = target.options() if options is None else options
+    return golden_vectors(Boundary.of(graph, target.ports(options)), vectors, frames)
 
 
 def _with_port_changes(emission: Emission, changes: Sequence[PortChange]) -> Emission:
@@ -252,61 +195,138 @@ def _with_port_changes(emission: Emission, changes: Sequence[PortChange]) -> Emi
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compiled:
+    """A model compiled for a target, not written yet.
+
+    Attributes:
+        model: The model.
+        target: The target.
+        options: Instance of ``target.options``.
+        policies: Policies of single ops, or None.
+        module: The graph in the target's ops; with a memory plan if the target makes one.
+        emission: Files, figures and facts of the target.
+        golden: Golden vectors of the emitted program.
+    """
+
+    model: GraphModule
+    target: Target
+    options: Any
+    policies: Policies | None
+    module: GraphModule
+    emission: Emission
+    golden: Golden
+
+    def files(self) -> dict[str, str | bytes]:
+        """Return the content of each file of the output folder by relative path."""
+        described = {NETWORK: network_text(self.module, self.emission)}
+        files = {**self.emission.files, **described, **self.golden.files()}
+        if self.emission.vector_files is not None:
+            files |= self.emission.vector_files(self.golden)
+        return files
+
+    def producer(self, source_sha256: str | None) -> Producer:
+        """Return the entries of the manifest: model, options and facts.
+
+        Args:
+            source_sha256: Hash of the model file; None if the model was made by hand.
+        """
+        model = self.model
+        return Producer(
+            rlx_version=__version__,
+            target=self.target.name,
+            input_sha256=source_sha256,
+            options={k: _json_value(v) for k, v in asdict(self.options).items() if v is not None},
+            facts={
+                "model_hash": structural_hash(model.graph),
+                "reference": asdict(model.reference) if model.reference else None,
+                **({"policies": self.policies.to_dict()} if self.policies else {}),
+                **self.emission.facts,
+            },
+        )
+
+    def write(self, folder: Path, *, source_sha256: str | None = None, force: bool = False) -> None:
+        """Write the output folder.
+
+        Args:
+            folder: Appears by one rename, complete, or not at all.
+            source_sha256: Hash of the model file, for the manifest; None if made by hand.
+            force: Replace a folder that rlx made before.
+
+        Raises:
+            OutputError: The folder exists and was not made by rlx, or cannot be written.
+        """
+        write_folder(folder, self.files(), producer=self.producer(source_sha256), force=force)
+
+
+def compile(
+    module: GraphModule,
+    target: Target,
+    *,
+    options: Any = None,  # noqa: ANN401 - the target's own class
+    policies: Policies | None = None,
+    vectors: Mapping[str, Array] | None = None,
+    frames: int | None = None,
+    golden: Golden | None = None,
+    observe: Observer = unobserved,
+) -> Compiled:
+    """Return what ``target`` makes of ``module``, with golden vectors. Nothing is written.
+
+    Args:
+        module: The imported model.
+        target: The target.
+        options: Instance of ``target.options``; None for the defaults.
+        policies: Ops that are written in others although the target has them, or never.
+        vectors: Arrays of the user for golden vectors, as :func:`golden_vectors` takes them; None
+            for random inputs.
+        frames: Number of golden vectors; None for all given, or a number that suits the graph.
+        golden: Golden vectors of the emitted program that were made already.
+        observe: Is given each step and its result, the plan last.
+
+    Raises:
+        RlxError: Any error of the steps.
+    """
+    check_bound(module.graph)
+    options = target.options() if options is None else options
+    boundary = Boundary.of(module.graph, target.ports(options))
+    if golden is None:
+        golden = golden_vectors(boundary, vectors, frames)
+    check_golden(boundary, golden)
+    lowered = lower(
+        module, target, options=options, policies=policies, observe=observe, boundary=boundary
+    )
+    emission = _with_port_changes(target.emit(lowered.module, options), boundary.changes)
+    return Compiled(
+        model=module, target=target, options=options, policies=policies,
+        module=lowered.module, emission=emission, golden=golden,
+    )  # fmt: skip
+
+
 def emit(
     module: GraphModule,
     target: Target,
     folder: Path,
     *,
-    options: Any = None,  # noqa: ANN401 - the target's own class
-    policies: Policies | None = None,
-    golden: Golden | None = None,
     source_sha256: str | None = None,
     force: bool = False,
-    observe: Observer = unobserved,
+    **settings: Any,  # noqa: ANN401 - those of `compile`
 ) -> Emission:
-    """Write everything that ``target`` makes of ``module`` to ``folder``, and return it.
+    """Compile ``module`` for ``target``, write the output folder, and return the emission.
 
     Args:
         module: The imported model.
-        target: Where it goes.
+        target: The target.
         folder: Appears by one rename, complete, or not at all.
-        options: Instance of ``target.options``; None for the defaults.
-        policies: Which ops are written in others although the target has them, or never.
-        golden: Vectors stored beside the result, of the types that the model takes and gives or
-            that the emitted program does (see :func:`golden_for`); None for random inputs.
         source_sha256: Hash of the model file, recorded in the manifest; None if made by hand.
         force: Replace a folder that rlx made before.
-        observe: Is given each step and its result, the plan last.
+        settings: As for :func:`compile`.
 
     Raises:
-        RlxError: What the steps raise.
+        RlxError: Any error of the steps.
     """
-    options = target.options() if options is None else options
-    lowered = lower(module, target, options=options, policies=policies, observe=observe)
-    ported = ported_for(module.graph, target, options)
-    if golden is None:
-        golden = golden_for(module.graph, target, options)
-    elif not golden.ported:
-        golden = _ported_golden(golden, module.graph, ported)
-    emission = _with_port_changes(target.emit(lowered.module, options), lowered.changes)
-    producer = Producer(
-        rlx_version=__version__,
-        target=target.name,
-        input_sha256=source_sha256,
-        options={k: _json_value(v) for k, v in asdict(options).items() if v is not None},
-        facts={
-            "model_hash": structural_hash(module.graph),
-            "reference": asdict(module.reference) if module.reference else None,
-            **({"policies": policies.to_dict()} if policies else {}),
-            **emission.facts,
-        },
-    )
-    described = {NETWORK: network_text(lowered.module, emission)}
-    files = {**emission.files, **described, **golden.files()}
-    if emission.vector_files is not None:
-        files |= emission.vector_files(golden)
-    write_folder(folder, files, producer=producer, force=force)
-    return emission
+    compiled = compile(module, target, **settings)
+    compiled.write(folder, source_sha256=source_sha256, force=force)
+    return compiled.emission
 
 
 def _json_value(value: object) -> object:

@@ -71,21 +71,20 @@ def command(
     ):
         show(f"reading {model.name}")
         module = load_bound(model, [vectors])
-        show("computing golden vectors")
         given = None if vectors is None else _vectors(vectors, module.graph)
-        golden = driver.golden_for(module.graph, chosen, options, vectors=given, frames=frames)
-        show(f"emitting for {chosen.name}")
-        emission = driver.emit(
+        show(f"computing golden vectors, emitting for {chosen.name}")
+        compiled = driver.compile(
             module,
             chosen,
-            out,
             options=options,
             policies=policies,
-            golden=golden,
-            source_sha256=hashlib.sha256(model.read_bytes()).hexdigest(),
-            force=force,
+            vectors=given,
+            frames=frames,
             observe=observe,
         )
+        digest = hashlib.sha256(model.read_bytes()).hexdigest()
+        compiled.write(out, source_sha256=digest, force=force)
+    emission = compiled.emission
     difference = _difference(old, out)
     if as_json:
         changes = {} if difference is None else {"changes": difference.to_dict()}
@@ -95,7 +94,7 @@ def command(
     if difference is not None:
         prose(f"changed: {difference.summary or _same(difference)}")
     if vectors is None:
-        print(f"{golden.frames} random vectors; --vectors FILE for yours")
+        print(f"{compiled.golden.frames} random vectors; --vectors FILE for yours")
     print(f"wrote {len(emission.files)} files to {out}; next: rlx verify {typed(out)}")
 
 

@@ -30,18 +30,15 @@ _AGAIN = "emit the model again with 'rlx emit', into a new folder"
 
 @dataclass(frozen=True, slots=True)
 class Golden:
-    """Inputs and expected outputs.
+    """Inputs and expected outputs of an emitted program.
 
     Attributes:
         inputs: For each graph input, in order, an array [frames, *shape].
         outputs: For each graph output, in order, an array [frames, *shape].
-        ported: Whether they are known to be those of an emitted program, whose inputs and outputs
-            may differ from the model's.
     """
 
     inputs: tuple[Array, ...]
     outputs: tuple[Array, ...]
-    ported: bool = False
 
     @property
     def frames(self) -> int:
@@ -51,7 +48,7 @@ class Golden:
     def first(self, count: int | None) -> Golden:
         """Return the first ``count`` frames (None: all)."""
         inputs, outputs = (tuple(a[:count] for a in side) for side in (self.inputs, self.outputs))
-        return Golden(inputs, outputs, self.ported)
+        return Golden(inputs, outputs)
 
     def files(self) -> dict[str, bytes]:
         """Return the content of each file by relative path."""

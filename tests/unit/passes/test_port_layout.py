@@ -100,7 +100,6 @@ def test_vectors_are_taken_in_the_layout_of_the_model(dtype, shape):
     for name in ("x", "y"):
         vectors = {"x": given} if name == "x" else {"x": given, "y": np.stack(wanted)}
         golden = driver.golden_for(graph, fpga, vectors=vectors)
-        assert golden.ported
         codes = np.moveaxis(golden.outputs[0], -1, 2).astype(np.float32)
         codes = codes + 7 if dtype is DType.F32 else codes
         assert np.array_equal(codes, np.stack(wanted) / scale)
