@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from rlx.support.errors import UnsupportedOpError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from rlx.ir.op import Op
 
@@ -40,19 +40,22 @@ class RuleTable(Generic[RuleT]):
     "not possible" cannot be confused; a test walks all ops and all tables.
     """
 
-    def __init__(self, owner: str, *, hint: str = "") -> None:
-        """Make an empty table.
+    def __init__(
+        self, owner: str, rules: Mapping[type[Op], RuleT] | None = None, *, hint: str = ""
+    ) -> None:
+        """Make a table.
 
         Args:
-            owner: What knows the ops, for messages.
-            hint: What a user can do about an op without a rule.
+            owner: Part of rlx that knows the ops, for messages.
+            rules: Rule of each op; None for an empty table, which :meth:`rule` fills.
+            hint: Advice to a user about an op without a rule.
         """
         self.owner = owner
         self.hint = hint or (
             "express the layer by other ops; for an op of your own, register a rule in the table "
             f"of {owner}"
         )
-        self._rules: dict[type[Op], RuleT] = {}
+        self._rules: dict[type[Op], RuleT] = dict(rules or {})
         self._refused: dict[type[Op], str] = {}
 
     def rule(self, *ops: type[Op]) -> Callable[[RuleT], RuleT]:

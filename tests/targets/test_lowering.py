@@ -14,8 +14,8 @@ from rlx.targets import target
 DIGITS = Path(__file__).parents[2] / "examples" / "digits" / "digits.rlx"
 
 CASES = [
-    ("cortexm", {}, "rlx_cortexm.lower"),
-    ("cortexm", {"cpu": "cortex-m55", "optimize": "ram"}, "rlx_cortexm.lower"),
+    ("cortexm", {}, "rlx_cortexm.kernels.rules"),
+    ("cortexm", {"cpu": "cortex-m55", "optimize": "ram"}, "rlx_cortexm.kernels.rules"),
     ("fpga", {}, "rlx_fpga.architectures.dataflow.lower"),
 ]
 

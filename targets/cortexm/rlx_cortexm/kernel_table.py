@@ -10,7 +10,7 @@ from rlx.support import config
 from rlx.support.text.tables import Column, Table, lay_out, printable
 from rlx_c.losers import losers
 from rlx_cortexm.code_size import code_sizes
-from rlx_cortexm.lower import RULES
+from rlx_cortexm.kernels.rules import RULES
 from rlx_cortexm.program import choice_of
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from rlx_c.losers import Choice
 from rlx_c.program import assembled
 from rlx_cortexm.code_size import code_sizes, entry_bytes
 from rlx_cortexm.core import DEFAULT_CORE, Core
-from rlx_cortexm.lower import candidates
+from rlx_cortexm.kernels.rules import candidates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

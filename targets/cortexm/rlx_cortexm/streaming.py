@@ -10,7 +10,7 @@ from rlx.ir import Input
 from rlx.ir.module import Region
 from rlx.memory import alive_bytes
 from rlx.passes.stripes import Chain, chains, striped
-from rlx_cortexm.lower import candidates
+from rlx_cortexm.kernels.rules import candidates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Ways to compute nodes, as the lists of an op's family name them."""
+"""Tactics: how kernels of a kind can compute a node."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from rlx_cortexm.budget import check_budget
 from rlx_cortexm.emitter import Emitter
 from rlx_cortexm.estimate import estimate, scratch_places
 from rlx_cortexm.kernel_table import debug_kernels
-from rlx_cortexm.lower import RULES, Ways, lowering
+from rlx_cortexm.kernels.rules import RULES, Kernels, lowering
 from rlx_cortexm.options import CortexMOptions
 from rlx_cortexm.planning import plan, settings_of
 from rlx_cortexm.program import program
@@ -43,7 +43,7 @@ class CortexM(Target):
         """Return why ``op`` cannot be lowered at all, or None if it can."""
         return RULES.reason(op)
 
-    def lowering(self, node: Node, options: CortexMOptions) -> Ways | Refusal:
+    def lowering(self, node: Node, options: CortexMOptions) -> Kernels | Refusal:
         """Return the kernels for a node on the chosen core, or why there are none."""
         return lowering(node, options.core)
 

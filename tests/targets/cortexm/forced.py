@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rlx_c.candidate import Candidate
 from rlx_cortexm import program
-from rlx_cortexm.lower import candidates
+from rlx_cortexm.kernels.rules import candidates
 
 if TYPE_CHECKING:
     from rlx.ir import MemoryPlan

@@ -10,7 +10,7 @@ import rlx_cortexm
 from rlx.ops.q import Q_OPS
 from rlx.ops.real import RealCast, RealDequantize, RealQuantize
 from rlx_cortexm.core import CORES
-from rlx_cortexm.lower import candidates
+from rlx_cortexm.kernels.rules import candidates
 from rlx_sim.firmware import FirmwareBuild
 from rlx_sim.host_c import HostC
 from rlx_sim.protocol import compare

@@ -22,7 +22,7 @@ from rlx.ir import DType
 from rlx.ops.numerics.fixed_point import Rescale, Rounding
 from rlx.ops.q import QAdd, QAveragePool2d, QMaxPool2d, QSub, Window
 from rlx_cortexm.core import CORES
-from rlx_cortexm.lower import candidates
+from rlx_cortexm.kernels.rules import candidates
 from rlx_cortexm.mve.rows import CHANNELS, STRAIGHT, UNROLLED, VECTOR, VectorRows, pack
 from rlx_sim.firmware import FirmwareBuild
 from rlx_sim.host_c import HostC

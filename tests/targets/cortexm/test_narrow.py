@@ -12,7 +12,7 @@ from targets.cortexm.kernel_graphs import GraphBuilder, emit_graph, golden_of, w
 from rlx.ir import DType
 from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QClamp, QDense
-from rlx_cortexm.lower import candidates
+from rlx_cortexm.kernels.rules import candidates
 from rlx_cortexm.narrow import WHOLE, can_pack, pack_narrow, run_bytes
 from rlx_cortexm.packing import pack_rows
 from rlx_sim.firmware import FirmwareBuild

@@ -8,7 +8,7 @@ from targets.cortexm.kernel_graphs import RELU, WHOLE, GraphBuilder, emit_graph
 from rlx.ops.numerics.fixed_point import Rescale
 from rlx_cortexm.image import WindowedImage
 from rlx_cortexm.kernels.depthwise_planes.planes import Planes, TapLine
-from rlx_cortexm.lower import candidates
+from rlx_cortexm.kernels.rules import candidates
 
 
 def convolution(shape=(1, 6, 6, 8), kernel=(3, 3), **attributes):

@@ -6,7 +6,7 @@ from targets.cortexm.kernel_graphs import RELU, GraphBuilder
 
 from rlx.ir import DType
 from rlx_cortexm.kernels.dense_quads.tactic import Quads
-from rlx_cortexm.lower import candidates
+from rlx_cortexm.kernels.rules import candidates
 
 
 def dense(inputs, outputs, **attributes):

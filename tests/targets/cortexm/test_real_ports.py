@@ -13,7 +13,7 @@ from rlx.support.errors import EmitError, UsageError
 from rlx.support.files.golden import Golden
 from rlx_cortexm import CortexMOptions
 from rlx_cortexm.core import CORES
-from rlx_cortexm.lower import lowering
+from rlx_cortexm.kernels.rules import lowering
 from rlx_sim.firmware import FirmwareBuild
 from rlx_sim.host_c import HostC
 from rlx_sim.protocol import compare

@@ -12,7 +12,7 @@ from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QConv2d, QDense, Window
 from rlx_cortexm.core import CORES
 from rlx_cortexm.kernels.dense_ternary.tactic import SEGMENT, lists
-from rlx_cortexm.lower import candidates
+from rlx_cortexm.kernels.rules import candidates
 from rlx_sim.firmware import FirmwareBuild
 from rlx_sim.host_c import HostC
 from rlx_sim.profile import profile

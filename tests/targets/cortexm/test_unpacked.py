@@ -11,7 +11,7 @@ from rlx.ir import DType
 from rlx.ops.numerics.fixed_point import Rescale
 from rlx_cortexm.code_size import code_sizes
 from rlx_cortexm.core import CORES
-from rlx_cortexm.lower import candidates
+from rlx_cortexm.kernels.rules import candidates
 from rlx_cortexm.narrow import pack_values
 from rlx_sim.firmware import FirmwareBuild
 from rlx_sim.host_c import HostC

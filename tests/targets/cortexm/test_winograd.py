@@ -6,7 +6,7 @@ from targets.cortexm.kernel_graphs import GraphBuilder
 
 from rlx_cortexm.image import WindowedImage
 from rlx_cortexm.kernels.conv2d_winograd import tactic as winograd
-from rlx_cortexm.lower import candidates
+from rlx_cortexm.kernels.rules import candidates
 
 TILE_MATRIX = np.array([[1, 0, -1, 0], [0, 1, 1, 0], [0, -1, 1, 0], [0, 1, 0, -1]])
 RESULT_MATRIX = np.array([[1, 1, 1, 0], [0, 1, -1, -1]])

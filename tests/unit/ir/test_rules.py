@@ -55,7 +55,7 @@ def test_hint_is_that_of_the_table():
         ("rlx.passes.ranges", None),
         ("rlx.passes.quantize.convert", None),
         ("rlx.passes.transforms.batch", None),
-        ("rlx_cortexm.lower.rules", "cortexm"),
+        ("rlx_cortexm.kernels.rules", "cortexm"),
         ("rlx_fpga.architectures.dataflow.lower.rules", "fpga"),
         ("rlx_fpga.architectures.engine.lower", "fpga"),
         ("rlx_fpga.architectures.parallel.rules", "fpga"),

@@ -1,0 +1,187 @@
+"""Tactics of each integer op, and the kernels that compute a node on a core.
+
+`RULES` is the place to add a kernel: a tactic that comes first is tried first, the plain one is the
+last.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from rlx.ir import Refusal, RuleTable, once_per_node, target_hint
+from rlx.ops.q import (
+    QAdd,
+    QArgmax,
+    QAveragePool2d,
+    QClamp,
+    QConcat,
+    QConv2d,
+    QConvert,
+    QDense,
+    QMaximum,
+    QMaxPool2d,
+    QMean,
+    QMinimum,
+    QMul,
+    QPad,
+    QPrelu,
+    QRequantize,
+    QReshape,
+    QSlice,
+    QSoftmax,
+    QSub,
+    QTable,
+    QTranspose,
+)
+from rlx.ops.real import RealCast, RealDequantize, RealQuantize
+from rlx.support.errors import UnsupportedOpError
+from rlx.targets import Lowering
+from rlx.targets.operands import unsupported
+from rlx_cortexm.core import DEFAULT_CORE, Core
+from rlx_cortexm.kernels.add.tactic import ADD
+from rlx_cortexm.kernels.add_mve.tactic import ADD_MVE
+from rlx_cortexm.kernels.add_table.tactic import ADD_TABLE
+from rlx_cortexm.kernels.argmax.tactic import ARGMAX
+from rlx_cortexm.kernels.cast.tactic import CAST, CAST_REAL
+from rlx_cortexm.kernels.clamp.tactic import CLAMP
+from rlx_cortexm.kernels.conv2d.tactic import CONV2D
+from rlx_cortexm.kernels.conv2d_blocks.tactic import BLOCKS, POINTWISE_BLOCKS
+from rlx_cortexm.kernels.conv2d_mve.tactic import CONV2D_MVE
+from rlx_cortexm.kernels.conv2d_winograd.tactic import WINOGRAD
+from rlx_cortexm.kernels.convert.tactic import CONVERT
+from rlx_cortexm.kernels.copy.tactic import CONCAT, NOTHING, PAD, SLICE, TRANSPOSE
+from rlx_cortexm.kernels.dense.tactic import DENSE
+from rlx_cortexm.kernels.dense_mve.tactic import DENSE_MVE
+from rlx_cortexm.kernels.dense_quads.tactic import QUADS
+from rlx_cortexm.kernels.dense_ternary.tactic import TERNARY
+from rlx_cortexm.kernels.depthwise.tactic import DEPTHWISE
+from rlx_cortexm.kernels.depthwise_large.tactic import DEPTHWISE_LARGE
+from rlx_cortexm.kernels.depthwise_mve.tactic import DEPTHWISE_MVE
+from rlx_cortexm.kernels.depthwise_planes.tactic import DEPTHWISE_PLANES
+from rlx_cortexm.kernels.dequantize.tactic import DEQUANTIZE
+from rlx_cortexm.kernels.extreme.tactic import EXTREME
+from rlx_cortexm.kernels.mean.tactic import MEAN
+from rlx_cortexm.kernels.mul.tactic import MUL
+from rlx_cortexm.kernels.pool2d.tactic import AVERAGE_POOL, LANES_POOL, MAX_POOL
+from rlx_cortexm.kernels.pool2d_mve.tactic import POOL_MVE
+from rlx_cortexm.kernels.prelu.tactic import PRELU
+from rlx_cortexm.kernels.quantize.tactic import QUANTIZE
+from rlx_cortexm.kernels.softmax.tactic import SOFTMAX
+from rlx_cortexm.kernels.table.tactic import TABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from rlx.ir import Node
+    from rlx_c.candidate import Candidate
+    from rlx_cortexm.tactic import Tactic
+
+RULES: Final[RuleTable[tuple[Tactic, ...]]] = RuleTable(
+    "cortexm",
+    {
+        QAdd: (ADD_MVE, ADD_TABLE, ADD),
+        QSub: (ADD_MVE, ADD_TABLE, ADD),
+        QMul: (MUL,),
+        QClamp: (CLAMP,),
+        QMaximum: (EXTREME,),
+        QMinimum: (EXTREME,),
+        QPrelu: (PRELU,),
+        QTable: (TABLE,),
+        QRequantize: (TABLE,),
+        QConv2d: (
+            CONV2D_MVE,
+            DEPTHWISE_MVE,
+            WINOGRAD,
+            DEPTHWISE_PLANES,
+            POINTWISE_BLOCKS,
+            BLOCKS,
+            TERNARY,
+            DENSE,
+            DEPTHWISE,
+            DEPTHWISE_LARGE,
+            CONV2D,
+        ),
+        QDense: (DENSE_MVE, TERNARY, QUADS, DENSE),
+        QAveragePool2d: (POOL_MVE, LANES_POOL, AVERAGE_POOL),
+        QMaxPool2d: (POOL_MVE, MAX_POOL),
+        QMean: (MEAN,),
+        QArgmax: (ARGMAX,),
+        QSoftmax: (SOFTMAX,),
+        QConcat: (CONCAT,),
+        QPad: (PAD,),
+        QReshape: (NOTHING,),
+        QSlice: (SLICE,),
+        QTranspose: (TRANSPOSE,),
+        QConvert: (CONVERT,),
+        RealCast: (CAST_REAL, CAST),
+        RealDequantize: (DEQUANTIZE,),
+        RealQuantize: (QUANTIZE,),
+    },
+    hint=target_hint("cortexm"),
+)
+"""For each op the tactics that may compute it, the plain one last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kernels(Lowering):
+    """The kernels that can compute a node on a core.
+
+    Attributes:
+        candidates: At least one, the plain one last.
+    """
+
+    candidates: tuple[Candidate, ...]
+
+
+def candidates(node: Node, core: Core = DEFAULT_CORE) -> tuple[Candidate, ...]:
+    """Return every way to compute a node on a core, the plain one last.
+
+    Raises:
+        UnsupportedOpError: There is none.
+    """
+    found = lowering(node, core)
+    if isinstance(found, Refusal):
+        raise unsupported(node, found.reason)
+    return found.candidates
+
+
+@once_per_node
+def lowering(node: Node, core: Core) -> Kernels | Refusal:
+    """Return every way to compute a node on a core, or why there is none."""
+    reason = RULES.reason(type(node.op))
+    if reason is not None:
+        return Refusal(reason)
+    try:
+        return Kernels(_candidates(node, core))
+    except UnsupportedOpError as e:
+        return Refusal(e.message)
+
+
+def _candidates(node: Node, core: Core) -> tuple[Candidate, ...]:
+    tactics = [t for t in RULES[type(node.op)] if core.vectors or not t.vectors]
+    content = _content(node)
+    return tuple(
+        _on(core, way, tactic, content) for tactic in tactics for way in tactic.candidates(node)
+    )
+
+
+def _on(core: Core, way: Candidate, tactic: Tactic, content: tuple[Hashable, ...]) -> Candidate:
+    """Return a candidate with what it takes on a core, and a key of its tables."""
+    if way.kernel is None:
+        return way
+    return replace(
+        way,
+        lower=cache(way.lower),
+        summary=tactic.summary,
+        tables=(way.kernel.template, way.table_bytes, content) if way.table_bytes else None,
+        instructions=int(way.instructions * (1 if core.pairs else tactic.portable)),
+    )
+
+
+def _content(node: Node) -> tuple[Hashable, ...]:
+    """Return what the tables of a node depend on: its constants, its attributes but the window."""
+    op = node.op
+    attributes = (v for name, v in op.attributes().items() if name != "window")
+    return (*(o for o in node.operands if o.constant is not None), type(op), *attributes)
