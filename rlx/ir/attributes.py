@@ -1,4 +1,4 @@
-"""What is inside of the attributes of ops: tuples and dataclasses, at any depth."""
+"""Rewriting of values inside the attributes of ops: in tuples and dataclasses, at any depth."""
 
 from __future__ import annotations
 

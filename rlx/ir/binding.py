@@ -95,7 +95,7 @@ def match_shapes(
     expressions need symbols that other dimensions give.
 
     Args:
-        types: What each array is called in messages, and the type it has to match.
+        types: Name of each array in messages, and the type it has to match.
         arrays: One array for each.
 
     Raises:
@@ -126,7 +126,7 @@ class _Axis:
     """One axis of an array that has to match a type.
 
     Attributes:
-        what: What the array is called in messages.
+        what: Name of the array in messages.
         type: The type.
         shape: The array's shape.
         axis: The axis.

@@ -1,4 +1,4 @@
-"""What differs between two graphs, node by node."""
+"""Differences between two graphs, node by node."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class NodeChange:
     Attributes:
         before: Its line in the first graph.
         after: Its line in the second one.
-        details: What differs, such as ``low: -128 -> 0``.
+        details: Differences, such as ``low: -128 -> 0``.
     """
 
     before: str
@@ -34,7 +34,7 @@ class NodeChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphDiff:
-    """What differs between two graphs. False if nothing does.
+    """Differences between two graphs. False if there are none.
 
     Names and origins do not count as differences.
 
@@ -44,8 +44,8 @@ class GraphDiff:
         removed: Lines of nodes that only the first graph has.
         added: Lines of nodes that only the second graph has.
         changed: Nodes that both have, but not alike.
-        outputs: What differs in the outputs.
-        unchanged: How many nodes are alike.
+        outputs: Differences in the outputs.
+        unchanged: Number of nodes that are alike.
         op_counts: For each op that occurs more or less often: how often in each graph.
         lines: Removed, added and changed nodes as text, in the order of the graphs.
     """
@@ -76,7 +76,7 @@ class GraphDiff:
 
 
 def inspect_graph_diff(before: Graph, after: Graph) -> GraphDiff:
-    """Return what differs between two graphs.
+    """Return the differences between two graphs.
 
     Nodes are paired: first those that compute the same from the inputs on, then those alike but
     for their operands, then those of the same op with the same name, then those of the same op
@@ -103,7 +103,7 @@ class _Pairs:
 
     Attributes:
         partner: The node of the second graph for each paired node of the first one.
-        changes: What differs between the two, by node of the first graph, where anything does.
+        changes: Differences of each pair that has any, by node of the first graph.
     """
 
     def __init__(self, before: Graph, after: Graph) -> None:
@@ -136,7 +136,7 @@ class _Pairs:
         return self._digests[node]
 
     def same(self, old: Value, new: Value) -> bool:
-        """Whether two values are results of one pair, or at any rate the same."""
+        """Return whether two values are results of one pair, or at any rate the same."""
         if old.index != new.index:
             return False
         return (
@@ -145,7 +145,7 @@ class _Pairs:
         )
 
     def _details(self, old: Node, new: Node) -> Iterator[str]:
-        """Yield what differs between the nodes of a pair."""
+        """Yield the differences between the nodes of a pair."""
         if self._digests[old] == self._digests[new]:
             return
         if node_facts(old) != node_facts(new):
@@ -209,13 +209,13 @@ def _same_type(node: Node) -> Hashable:
 
 
 def _op_counts(before: Graph, after: Graph) -> dict[str, tuple[int, int]]:
-    """Return how often each op occurs in each graph, where that differs."""
+    """Return the number of occurrences of each op in each graph, where they differ."""
     old, new = (Counter(n.op.name for n in g.nodes) for g in (before, after))
     return {name: (old[name], new[name]) for name in sorted(old | new) if old[name] != new[name]}
 
 
 def _outputs(before: Graph, after: Graph, pairs: _Pairs) -> Iterator[str]:
-    """Yield what differs in the outputs."""
+    """Yield the differences in the outputs."""
     if len(before.outputs) != len(after.outputs):
         yield f"outputs: {len(before.outputs)} -> {len(after.outputs)}"
     for place, (old, new) in enumerate(zip(before.outputs, after.outputs, strict=False)):

@@ -100,7 +100,7 @@ class Dim:
         """Return the expression as it is written, such as ``batch * past + 4 * batch - 1``.
 
         Args:
-            name: How a symbol is written.
+            name: Spelling of a symbol.
         """
         first, *rest = self.terms
         parts = ["-" * (first[0] < 0), _text(first, name)]
@@ -187,7 +187,7 @@ def _text(term: Term, name: Callable[[str], str]) -> str:
 
 
 def _is_term(term: object) -> bool:
-    """Whether a plain value is a factor and the names of symbols, as many as are allowed."""
+    """Return whether a plain value is a factor and the names of symbols, as many as are allowed."""
     if not isinstance(term, tuple) or not 1 <= len(term) <= MAX_DEGREE + 1:
         return False
     return type(term[0]) is int and all(isinstance(name, str) for name in term[1:])
@@ -220,7 +220,7 @@ def product(dims: Iterable[int | Dim]) -> int | Dim:
 
 
 def quotient(total: int | Dim, divisor: int | Dim) -> int | Dim | None:
-    """Return what times ``divisor`` is ``total`` for all sizes, None if nothing is."""
+    """Return ``total`` over ``divisor`` if the quotient holds for all sizes, else None."""
     if divisor == 0:
         return None
     factor, names = _terms(divisor)[0]
@@ -268,6 +268,6 @@ def minimum(dim: int | Dim) -> int | None:
 
 
 def is_negative(dim: int | Dim) -> bool:
-    """Whether a dimension is plainly below 0, whatever its symbols stand for."""
+    """Return whether a dimension is plainly below 0, whatever its symbols stand for."""
     lowest = minimum(-dim)
     return lowest is not None and lowest > 0

@@ -116,5 +116,5 @@ def _sources(
 
 
 def _what(node: Node) -> str:
-    """Return how messages call an input or a parameter."""
+    """Return the name of an input or a parameter in messages."""
     return f"{'input' if isinstance(node.op, Input) else 'parameter'} {node.name!r}"

@@ -174,7 +174,7 @@ def load(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> Gr
 
     Args:
         path: The file.
-        limits: How large a graph to accept.
+        limits: Limits on the size of the graph.
 
     Raises:
         FrontendError: The file cannot be read, is no sound ``.rlx`` file, or is over a limit.
@@ -346,13 +346,13 @@ def _plan(plan: MemoryPlan) -> _Plan:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """What of a file was read and checked before its graph is made.
+    """Parts of a file that are read and checked before its graph is made.
 
     Attributes:
         bodies: The description of each graph: that of the document at ``()``, that of a region at
             the path of its attribute.
         constants: The array of each constant by its place.
-        limits: How large the sizes among the attributes may be.
+        limits: Limits on the sizes among the attributes.
     """
 
     bodies: Mapping[NodePath, _Region]
@@ -387,7 +387,7 @@ def _collect(body: _Region, path: NodePath, found: dict[NodePath, _Region]) -> N
 
 
 def _is_region(plain: Plain) -> bool:
-    """Whether a plain value describes a region."""
+    """Return whether a plain value describes a region."""
     return isinstance(plain, PlainRecord) and plain.name == _Region.__name__
 
 

@@ -42,5 +42,5 @@ def at(place: str) -> Iterator[None]:
 
 
 def where(path: NodePath, last: int | str) -> str:
-    """Return how messages call a place, such as ``node 7: body: node 3``."""
+    """Return the name of a place in messages, such as ``node 7: body: node 3``."""
     return ": ".join(f"node {step}" if isinstance(step, int) else step for step in (*path, last))

@@ -29,9 +29,9 @@ def check_node(op: str, operands: int, types: tuple[TensorType, ...], limits: Li
 
     Args:
         op: Name of the op.
-        operands: How many it has.
+        operands: Number of its operands.
         types: Types of the results.
-        limits: How large they may be.
+        limits: Limits on these.
 
     Raises:
         PlainError: Something is larger than the limits allow.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rlx.ir.types import Array, TensorType
 
 NodePath: TypeAlias = tuple[int | str, ...]
-"""Where a node is: its number; in a region after the number of the outer node and the attribute."""
+"""Place of a node: its number; in a region after the number of the outer node and the attribute."""
 
 # Stored as they are; all others as bytes.
 _NATIVE = {

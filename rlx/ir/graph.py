@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a node comes from.
+    """Origin of a node.
 
     Attributes:
         source: File name (no folder) or Python function of the model, empty if made by hand.
@@ -43,7 +43,7 @@ class Origin:
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Source(Op):
-    """What inputs, parameters and constants share: no operands, and a type that is given.
+    """Base of inputs, parameters and constants: no operands, and a type that is given.
 
     Operands: none. Result: of the given type.
 
@@ -136,12 +136,12 @@ class Node:
 
     Attributes:
         index: Position in the graph; the identifier ``%index`` of the text form.
-        op: What is applied.
+        op: Op that is applied.
         operands: Values it is applied to.
         types: Types of its results.
         name: Name from the model, for display; neither unique nor a legal identifier.
-        origin: Where the node comes from.
-        memo: What was found out about the node (see ``once_per_node``); no part of its meaning.
+        origin: Origin of the node.
+        memo: Results about the node (see ``once_per_node``); no part of its meaning.
     """
 
     index: int
@@ -167,7 +167,7 @@ class Node:
 
     @property
     def label(self) -> str:
-        """How messages call the node: its name if it has one, and its identifier."""
+        """Name of the node in messages: its name if it has one, and its identifier."""
         return f"%{self.index} {self.name!r}" if self.name else f"%{self.index}"
 
     def __repr__(self) -> str:
@@ -389,7 +389,7 @@ class Graph:
         return (n for n in self._nodes if not isinstance(n.op, Source))
 
     def __eq__(self, other: object) -> bool:
-        """Whether both compute the same by structure."""
+        """Return whether both compute the same by structure."""
         if self is other:
             return True
         if not isinstance(other, Graph):

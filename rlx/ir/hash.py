@@ -62,7 +62,7 @@ def _computed_hash(graph: Graph) -> str:
 
 
 def node_facts(node: Node) -> tuple[object, ...]:
-    """Return what a node is, apart from its operands: op, attributes, types."""
+    """Return the facts of a node apart from its operands: op, attributes, types."""
     types = [format_type(t) for t in node.types]
     if isinstance(node.op, Constant):
         return node.op.name, hashlib.sha256(to_buffer(node.op.value)).hexdigest(), types
@@ -76,7 +76,7 @@ def node_facts(node: Node) -> tuple[object, ...]:
 
 
 def _hashed(plain: Plain, path: str) -> Plain:
-    """Return what stands for a region; any other value as it is."""
+    """Return the stand-in of a region, its hash; any other value as it is."""
     del path
     if not isinstance(plain, Graph):
         return plain

@@ -41,8 +41,8 @@ class NodeInspection:
         constants: Elements of constant operands that no earlier node reads, and of the constants
             in regions.
         constant_bytes: Bytes of the same, stored packed.
-        users: How many operands of other nodes its results are, and outputs of the graph.
-        origin: Where it comes from.
+        users: Number of operands of other nodes, and outputs of the graph, that are its results.
+        origin: Origin of the node.
     """
 
     index: int
@@ -68,7 +68,7 @@ class GraphInspection:
         params: Type of each parameter by name.
         outputs: Name and type of each output.
         nodes: Everything but constants, in order.
-        op_counts: How often each op occurs, in regions too, most frequent first.
+        op_counts: Number of occurrences of each op, in regions too, most frequent first.
         macs: Multiply-accumulates of all nodes; None if those of one are not known.
         constants: Elements of all constants.
         constant_bytes: Bytes of the same, stored packed.
@@ -131,7 +131,7 @@ class ModuleInspection:
         stage: ``hir``, ``mir`` or ``lir``.
         graph: The graph.
         schedule: Nodes in order of execution; empty without a plan.
-        placements: Where values lie; empty without a plan.
+        placements: Places of values in memory; empty without a plan.
         arena_bytes: Size of the arena; None without a plan.
     """
 
@@ -162,12 +162,12 @@ class ModuleInspection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepInspection:
-    """What one pass did.
+    """Effect of one pass.
 
     Attributes:
         name: Name of the pass, with its round if it is repeated.
         stats: The graph afterwards, in one line.
-        diff: What it changed; None for the first step.
+        diff: Its changes; None for the first step.
     """
 
     name: str
@@ -202,7 +202,7 @@ class PipelineInspection:
 
 
 def inspect_graph(graph: Graph) -> GraphInspection:
-    """Return what ``graph`` holds: ops, shapes, multiply-accumulates, constants."""
+    """Return the contents of ``graph``: ops, shapes, multiply-accumulates, constants."""
     users: Counter[Node] = Counter(o.node for n in graph.nodes for o in n.operands)
     users.update(v.node for v in graph.outputs)
     counted: set[Node] = set()
@@ -231,7 +231,7 @@ def inspect_graph(graph: Graph) -> GraphInspection:
 
 
 def inspect_module(module: GraphModule) -> ModuleInspection:
-    """Return what ``module`` holds: its graph and, at stage LIR, its memory plan."""
+    """Return the contents of ``module``: its graph and, at stage LIR, its memory plan."""
     graph = inspect_graph(module.graph)
     if module.plan is None:
         return ModuleInspection(stage=module.stage.value, graph=graph)
@@ -245,7 +245,7 @@ def inspect_module(module: GraphModule) -> ModuleInspection:
 
 
 def inspect_pipeline(stages: Sequence[tuple[str, Graph]]) -> PipelineInspection:
-    """Return what each pass changed; passes that changed nothing are left out.
+    """Return the changes of each pass; passes that changed nothing are left out.
 
     Args:
         stages: Name of each pass and the graph after it; first whatever was there before.

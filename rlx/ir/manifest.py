@@ -1,4 +1,4 @@
-"""What a caller of a planned graph must bind: names, types, bytes and places, as plain data."""
+"""Bindings that a caller of a planned graph makes: names, types, bytes, places, as plain data."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class WeightBlock:
     """Parameters whose names begin alike.
 
     Attributes:
-        prefix: How they begin, without the separator; empty for names without one.
+        prefix: Their common beginning, without the separator; empty for names without one.
         names: Their names, in order.
         nbytes: Bytes of all of them.
     """
@@ -60,16 +60,16 @@ class WeightBlock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BindingManifest:
-    """What a caller of a planned graph must bind.
+    """Bindings that a caller of a planned graph must make.
 
     Attributes:
         graph: Name of the graph.
         arena_bytes: Bytes of the arena.
         alignment: Every offset in it is a multiple of this.
-        inputs: What comes with each run, in order.
-        parameters: What is set before the first run, in order.
-        outputs: What each run gives, in order; the next values of states are among them.
-        states: What is kept from run to run, in order.
+        inputs: Values given with each run, in order.
+        parameters: Values set before the first run, in order.
+        outputs: Results of each run, in order; the next values of states are among them.
+        states: Values kept from run to run, in order.
     """
 
     graph: str
@@ -152,8 +152,8 @@ class BindingManifest:
         """Return the parameters in groups of one prefix, in the order of their first names.
 
         Args:
-            separator: What stands between the parts of a name.
-            levels: How many parts at the end do not count: 1 puts ``block.0.weight`` to
+            separator: Characters between the parts of a name.
+            levels: Number of parts at the end that do not count: 1 puts ``block.0.weight`` to
                 ``block.0``, 2 puts it to ``block``.
 
         Raises:
@@ -181,7 +181,7 @@ class BindingManifest:
         return {**asdict(self), "blocks": [asdict(block) for block in self.blocks()]}
 
     def tables(self) -> tuple[Table, ...]:
-        """Return what must be bound as a table, and the blocks if names have prefixes."""
+        """Return the entries to bind as a table, and the blocks if names have prefixes."""
         columns = (
             Column(""),
             Column("name", shortest=12),

@@ -1,4 +1,4 @@
-"""What differs between two manifests: entries that came, went or changed."""
+"""Differences between two manifests: entries that came, went or changed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class EntryChange:
     Attributes:
         kind: ``input``, ``parameter``, ``output`` or ``state``.
         name: Its name.
-        changes: What differs; numbers of nodes do not count.
+        changes: Differences; numbers of nodes do not count.
     """
 
     kind: str
@@ -53,7 +53,7 @@ class EntryChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestDiff:
-    """What differs between two manifests. False if nothing does that a caller must bind.
+    """Differences between two manifests. False if none is in what a caller must bind.
 
     Attributes:
         before: Name of the first graph.
@@ -75,7 +75,7 @@ class ManifestDiff:
 
     @staticmethod
     def of(before: BindingManifest, after: BindingManifest) -> ManifestDiff:
-        """Return what differs between two manifests."""
+        """Return the differences between two manifests."""
         old, new = _by_name(before), _by_name(after)
         return ManifestDiff(
             before=before.graph,

@@ -1,4 +1,4 @@
-"""What was once found out about a node, kept with the node."""
+"""Results about a node that are computed once and kept with the node."""
 
 from __future__ import annotations
 

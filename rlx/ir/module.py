@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Stage(enum.Enum):
-    """How far a graph has come on its way to a target.
+    """Stage of a graph on its way to a target.
 
     ``HIR`` holds ops of any level, ``MIR`` no ``nn.*`` ops any more, ``LIR`` is one target's
     view: legal ops only, with a schedule and a place in memory for every value.
@@ -26,7 +26,7 @@ class Stage(enum.Enum):
 
 
 class Region(enum.Enum):
-    """Where a value lives while the program runs.
+    """Memory region of a value while the program runs.
 
     ``INPUT`` and ``OUTPUT`` are buffers of the caller, one for each value. ``STATE`` is the buffer
     of a state, which keeps its bytes from run to run. Everything else shares the arena.
@@ -86,8 +86,8 @@ class MemoryPlan:
         placements: One entry for each value that is no constant.
         arena_bytes: Bytes of the arena.
         alignment: Every arena offset is a multiple of this.
-        copies: What is moved to buffers of states after the last step, in order: the next values
-            that are not computed there.
+        copies: Next values of states that are not computed in the buffers of the states, and are
+            moved there after the last step, in order.
     """
 
     schedule: tuple[Node, ...]
@@ -136,10 +136,10 @@ class GraphModule:
 
     Attributes:
         graph: The graph.
-        stage: How far it has come.
+        stage: Its stage.
         plan: Its memory plan; None before stage LIR.
-        reference: What the importer follows; None if no importer made the graph (builders, and
-            ``.rlx`` files, which hold integers and not what they were derived from).
+        reference: Reference that the importer follows; None if no importer made the graph
+            (builders, and ``.rlx`` files, which hold integers and not what they were derived from).
     """
 
     graph: Graph

@@ -28,7 +28,7 @@ def to_bytes(array: Array) -> bytes:
 
 
 def to_buffer(array: Array) -> memoryview:
-    """Return what ``to_bytes`` does; it shares the array's memory where that holds these bytes."""
+    """Return the bytes of ``to_bytes``; they share the array's memory where that holds them."""
     return np.ascontiguousarray(_stored(array)).reshape(-1).view(np.uint8).data
 
 
@@ -119,7 +119,7 @@ def _wide(dtype: DType) -> type:
 
 
 def _fits(number: bool | int | float, dtype: DType) -> bool:
-    """Whether ``dtype`` has such numbers; too large reals are found later."""
+    """Return whether ``dtype`` has such numbers; too large reals are found later."""
     if dtype is DType.BOOL or isinstance(number, bool):
         return dtype is DType.BOOL and isinstance(number, bool)
     if not dtype.is_integer:

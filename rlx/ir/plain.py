@@ -57,9 +57,9 @@ class PlainError(ValueError):
     """A value is not what the annotation asks for.
 
     Attributes:
-        message: What was wanted and what was found.
-        path: Where inside the attribute, such as ``.kernel[1]``.
-        hint: What to do about it, where that can be said.
+        message: Value that is expected, and the one that was found.
+        path: Place inside the attribute, such as ``.kernel[1]``.
+        hint: Advice about it, where there is any.
     """
 
     def __init__(self, message: str, path: str = "", *, hint: str | None = None) -> None:
@@ -75,10 +75,10 @@ class PlainError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Codec:
-    """How the values of one annotation are written and read.
+    """Encoding and decoding of the values of one annotation.
 
     Attributes:
-        wants: What is accepted, for messages: ``must be <wants>``.
+        wants: Values that are accepted, for messages: ``must be <wants>``.
         encode: From Python value to plain value; raises PlainError.
         decode: From plain value to Python value; raises PlainError.
     """
@@ -89,12 +89,12 @@ class Codec:
 
 
 def is_word(text: str) -> bool:
-    """Whether ``text`` can stand unquoted in the text form."""
+    """Return whether ``text`` can stand unquoted in the text form."""
     return _WORD.match(text) is not None and text not in RESERVED
 
 
 def symbol_of(member: enum.Enum) -> str:
-    """Return how the member of an enum is written: its value if that is a word, else its name."""
+    """Return the spelling of the member of an enum: its value if that is a word, else its name."""
     value = member.value
     return value if isinstance(value, str) and is_word(value) else member.name
 
@@ -155,7 +155,7 @@ def decode_record(cls: type, given: Mapping[str, Plain]) -> Any:  # noqa: ANN401
 
 @functools.cache
 def codec(annotation: Hashable) -> Codec:
-    """Return how values of ``annotation`` are written and read.
+    """Return the codec that writes and reads values of ``annotation``.
 
     Raises:
         TypeError: Attributes cannot have this type.
@@ -380,7 +380,7 @@ def to_json(plain: Plain) -> Any:  # noqa: ANN401 - JSON
 
 
 def from_json(value: Any) -> Plain:  # noqa: ANN401 - JSON
-    """Return what ``to_json`` was given.
+    """Return the value that ``to_json`` was given.
 
     Raises:
         PlainError: An object has no name under ``@``.

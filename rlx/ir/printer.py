@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 SMALL = 16
 """Constants of at most this many elements are written as numbers."""
 SHOWN = 8
-"""Where the text is abbreviated, longer lists show this many items."""
+"""Number of items that longer lists show where the text is abbreviated."""
 _LONGEST = 80
 _PORTS = 4
 
@@ -167,7 +167,7 @@ def format_attributes(op: Op, *, full: bool = False, regions: bool | None = None
 
 
 def format_value(value: Value) -> str:
-    """Return how a value is referred to: ``%3``, or ``%3:1`` where the node has several."""
+    """Return the reference to a value: ``%3``, or ``%3:1`` where the node has several."""
     several = len(value.node.types) != 1
     return f"%{value.node.index}:{value.index}" if several else f"%{value.node.index}"
 

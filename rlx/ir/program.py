@@ -33,7 +33,7 @@ class GraphProgram:
     """A graph whose nodes were prepared; several threads may call it.
 
     Attributes:
-        steps: What is computed in each call, in order.
+        steps: Computations of each call, in order.
         known: For each slot its value if that is the same in each call, else None.
         inputs: Slot of each input.
         outputs: Slot of each output.

@@ -55,7 +55,7 @@ def all_nodes(graph: Graph) -> Iterator[Node]:
 
 
 def depth_of(graph: Graph) -> int:
-    """Return how deep regions are nested inside regions of ``graph``; 0 if there are none."""
+    """Return the depth of regions nested inside regions of ``graph``; 0 if there are none."""
     regions = (region for node in graph.op_nodes for _, region in node.op.regions())
     return max((1 + depth_of(region) for region in regions), default=0)
 
@@ -69,7 +69,7 @@ def _fields_with_regions(cls: type[Op]) -> tuple[str, ...]:
 
 
 def _may_hold(annotation: Any) -> bool:  # noqa: ANN401 - any annotation
-    """Whether values of ``annotation`` may be graphs or hold some."""
+    """Return whether values of ``annotation`` may be graphs or hold some."""
     if annotation is Graph:
         return True
     if isinstance(annotation, type) and is_dataclass(annotation):

@@ -17,11 +17,11 @@ RuleT = TypeVar("RuleT")
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a node cannot be lowered or run as it stands.
+    """Reason for which a node cannot be lowered or run as it stands.
 
     Attributes:
-        reason: What is in the way, without the node's name.
-        hint: What the user can do about it; None for nothing in particular.
+        reason: Obstacle, without the node's name.
+        hint: Advice to the user; None for nothing in particular.
     """
 
     reason: str
@@ -29,7 +29,7 @@ class Refusal:
 
 
 def target_hint(name: str) -> str:
-    """Return what to do about an op that a target has no rule for."""
+    """Return the hint for an op that a target has no rule for."""
     return f"'rlx targets {name}' lists the ops that it supports; pick another target otherwise"
 
 
@@ -80,11 +80,11 @@ class RuleTable(Generic[RuleT]):
             self._refused[op] = reason
 
     def knows(self, op: type[Op]) -> bool:
-        """Whether ``op`` has a rule or a stated reason for having none."""
+        """Return whether ``op`` has a rule or a stated reason for having none."""
         return op in self._rules or op in self._refused
 
     def reason(self, op: type[Op]) -> str | None:
-        """Return why ``op`` is refused, or None if it has a rule."""
+        """Return the reason that ``op`` is refused for, or None if it has a rule."""
         if op in self._rules:
             return None
         return self._refused.get(op, "it has no rule")

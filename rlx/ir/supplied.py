@@ -40,7 +40,7 @@ class Supplied(Generic[P, R]):
         return self._function is not None
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Return what the supplied function returns."""
+        """Return the result of the supplied function."""
         assert self._function is not None, f"{self._purpose}: nothing is supplied"
         return self._function(*args, **kwargs)
 

@@ -22,7 +22,7 @@ MAX_DIGITS = 400
 
 
 class TextReader:
-    """What the parser of graphs is built on; each method reads what its name says."""
+    """Base of the parser of graphs; each method reads what its name says."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -41,7 +41,7 @@ class TextReader:
         return token
 
     def at(self, text: str) -> bool:
-        """Whether the next token is the mark or word ``text``."""
+        """Return whether the next token is the mark or word ``text``."""
         return self._next.text == text and self._next.kind in ("mark", "word")
 
     def accept(self, text: str) -> bool:
@@ -113,7 +113,7 @@ class TextReader:
         return size
 
     def at_operator(self) -> bool:
-        """Whether a sum or product continues here."""
+        """Return whether a sum or product continues here."""
         return any(map(self.at, "+-*"))
 
     def sum(self, first: int | Dim, token: Token) -> int | Dim:

@@ -33,7 +33,7 @@ class Token:
     Attributes:
         kind: ``string``, ``value``, ``number``, ``word``, ``mark`` or ``end``.
         text: Its characters; empty at the end of the text.
-        start: Where it begins in the text.
+        start: Index of its first character in the text.
     """
 
     kind: str

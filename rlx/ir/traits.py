@@ -1,4 +1,4 @@
-"""What is true of every use of an op, declared on its class and read by passes and targets."""
+"""Properties of every use of an op, declared on its class and read by passes and targets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Traits:
         elementwise: Each element of the result depends on the corresponding element of each
             operand only; shapes broadcast as in NumPy. Code that runs from front to back may
             therefore write the result over an operand of the same type.
-        channelwise: Where the operands and the result have the same channels (indices of the last
+        channelwise: If the operands and the result have the same channels (indices of the last
             axis), channel ``c`` of the result depends on channel ``c`` of each operand only, and
             the same attributes serve fewer channels. Every elementwise op is.
         monotone: For elementwise ops: with all other elements fixed, the result never falls, or

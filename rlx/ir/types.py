@@ -104,7 +104,7 @@ Shape: TypeAlias = tuple[int | Dim, ...]
 
 @dataclass(frozen=True, slots=True)
 class QuantParams:
-    """What quantized values stand for: ``real = scale * (quantized - zero_point)``.
+    """Quantization parameters: ``real = scale * (quantized - zero_point)``.
 
     Attributes:
         scale: One positive scale for the tensor, or one for each index of ``axis``.

@@ -26,7 +26,7 @@ MAX_PROBLEMS = 20
 """A message lists at most so many problems."""
 
 CHECKS: RuleTable[Callable[[Node], Iterable[str]]] = RuleTable("the verifier")
-"""What must hold for the nodes of an op beyond its types; rules give the problems they find."""
+"""Invariants of the nodes of an op beyond its types; rules give the problems they find."""
 
 _ZERO_POINTS = (
     ("x_zero_point", "operand", 0), ("y_zero_point", "operand", 1), ("zero_point", "result", 0),
@@ -51,8 +51,8 @@ def verify(module: GraphModule, *, where: str | None = None) -> None:
     overwrites what is still needed.
 
     Args:
-        module: What to check.
-        where: What to call it in the message; default: the graph's name.
+        module: Module to check.
+        where: Name of the module in the message; default: the graph's name.
 
     Raises:
         VerifyError: It lists up to 20 problems.
@@ -68,7 +68,7 @@ def verify(module: GraphModule, *, where: str | None = None) -> None:
 
 
 def problems(module: GraphModule) -> list[str]:
-    """Return what is wrong with ``module``, in the order of its nodes; empty if it is sound."""
+    """Return the problems of ``module``, in the order of its nodes; empty if it is sound."""
     broken = [*_order(module.graph)]
     if broken:
         return broken  # the other checks follow operands, which cannot be trusted now
@@ -81,7 +81,7 @@ def problems(module: GraphModule) -> list[str]:
 
 
 def _graph(graph: Graph, stage: Stage, depth: int) -> Iterator[str]:
-    """Yield what is wrong with a graph whose nodes are in order, and with its regions."""
+    """Yield the problems of a graph whose nodes are in order, and of its regions."""
     for node in graph.nodes:
         yield from _node(node, stage)
         for path, region in node.op.regions():
@@ -93,7 +93,7 @@ def _graph(graph: Graph, stage: Stage, depth: int) -> Iterator[str]:
 
 
 def _region(region: Graph, stage: Stage, depth: int) -> Iterator[str]:
-    """Yield what is wrong with a region inside of ``depth - 1`` others."""
+    """Yield the problems of a region inside of ``depth - 1`` others."""
     if depth > MAX_DEPTH:
         yield f"regions are nested deeper than {MAX_DEPTH}"
         return
@@ -122,14 +122,14 @@ def _order(graph: Graph) -> Iterator[str]:
 
 
 def _is_defined(value: Value, nodes: tuple[Node, ...]) -> bool:
-    """Whether ``value`` is a result of one of ``nodes``."""
+    """Return whether ``value`` is a result of one of ``nodes``."""
     index = value.node.index
     owned = 0 <= index < len(nodes) and nodes[index] is value.node
     return owned and 0 <= value.index < len(value.node.types)
 
 
 def _ends(graph: Graph) -> Iterator[str]:
-    """Yield what is wrong with inputs, parameters and outputs."""
+    """Yield the problems of inputs, parameters and outputs."""
     if not graph.outputs:
         yield "the graph has no output"
     if len(graph.outputs) != len(graph.output_names):
@@ -174,7 +174,7 @@ def _symbols_in(node: Node) -> frozenset[str]:
 
 
 def _node(node: Node, stage: Stage) -> Iterator[str]:
-    """Yield what is wrong with one node.
+    """Yield the problems of one node.
 
     A node never changes: what was found right once is not looked at again.
     """
@@ -186,7 +186,7 @@ def _node(node: Node, stage: Stage) -> Iterator[str]:
 
 
 def _problems(node: Node, stage: Stage) -> Iterator[str]:
-    """Yield what is wrong with one node, looking at everything."""
+    """Yield the problems of one node, looking at everything."""
     if stage is Stage.MIR and hasattr(node.op, "decompose"):
         yield f"{node.label}: {node.op.name} does not belong to stage {stage.value}"
     for check in (_attributes, _types, _constant, _quantization):
@@ -246,7 +246,7 @@ def _quantization(node: Node) -> Iterator[str]:
 
 
 def _quant_fits(type_: TensorType, quant: QuantParams) -> Iterator[str]:
-    """Yield what is wrong with quantization parameters for a type."""
+    """Yield the problems of quantization parameters for a type."""
     low, high = _CODE_RANGES.get(type_.dtype, (0, -1))
     if high < low:
         yield f"{type_} cannot have quantization parameters"

@@ -23,7 +23,7 @@ _FAR: Final = 1 << 62
 
 
 def plan_problems(module: GraphModule) -> list[str]:
-    """Return what is wrong with the plan of a module of stage LIR."""
+    """Return the problems of the plan of a module of stage LIR."""
     plan, graph = module.plan, module.graph
     if plan is None:
         return ["stage lir needs a memory plan"]
@@ -64,12 +64,12 @@ class _Cell:
 
     @property
     def label(self) -> str:
-        """How messages call the value."""
+        """Name of the value in messages."""
         return self.placement.value.node.label
 
     @property
     def buffer(self) -> Hashable:
-        """What offsets count from; the caller's buffers are known by the root of the aliases."""
+        """Buffer that offsets count from; the root of the aliases for the caller's buffers."""
         region = self.placement.region
         return region if region is Region.ARENA else (region, self.root)
 
@@ -202,7 +202,7 @@ def _bounded(address: int) -> int:
 
 
 def _may_share(earlier: _Cell, later: _Cell) -> bool:
-    """Whether two values may overlap in memory while both are alive."""
+    """Return whether two values may overlap in memory while both are alive."""
     if earlier.content == later.content:
         # They agree on every byte, if each lies where the whole would put it.
         a, b = (cell.placement.offset - cell.within for cell in (earlier, later))
@@ -213,7 +213,7 @@ def _may_share(earlier: _Cell, later: _Cell) -> bool:
 
 
 def _in_place(operand: _Cell, result: _Cell) -> bool:
-    """Whether a result lies exactly where an operand of its node does.
+    """Return whether a result lies exactly where an operand of its node does.
 
     Only then is element ``i`` overwritten after it was read, and by element ``i``: an operand that
     is a part of those bytes is broadcast, and read again later.
@@ -224,7 +224,7 @@ def _in_place(operand: _Cell, result: _Cell) -> bool:
 
 
 def _is_part(part: _Cell, whole: _Cell) -> bool:
-    """Whether a value lies where an operation that joins its operands has it in its result."""
+    """Return whether a value lies at its place in the result of an op that joins its operands."""
     node = whole.placement.value.node
     offsets = join_offsets(node)
     if offsets is None or whole.placement.value != whole.content:
@@ -260,7 +260,7 @@ def _next_values(graph: Graph, plan: MemoryPlan) -> Iterator[str]:
 
 
 def _is_at(plan: MemoryPlan, value: Value, state: Value) -> bool:
-    """Whether a value lies in the buffer of a state."""
+    """Return whether a value lies in the buffer of a state."""
     if isinstance(value.node.op, Constant | Param):
         return False
     place = plan.of(value)

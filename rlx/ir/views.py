@@ -24,13 +24,13 @@ JOINS: dict[type[Op], Join] = {}
 
 
 def view_offset(node: Node) -> int | None:
-    """Return where in its first operand a node's result lies, or None if it is no view."""
+    """Return the offset of a node's result in its first operand, or None if it is no view."""
     rule = VIEWS.get(type(node.op))
     return None if rule is None else rule(node)
 
 
 def join_offsets(node: Node) -> tuple[int, ...] | None:
-    """Return where in a node's result its operands lie, or None if it is no join."""
+    """Return the offsets of a node's operands in its result, or None if it is no join."""
     rule = JOINS.get(type(node.op))
     return None if rule is None else rule(node)
 
