@@ -1,4 +1,4 @@
-"""What must hold for nodes beyond their types: rules of the verifier."""
+"""Invariants of nodes beyond their types: rules of the verifier."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many multiply-accumulates a node takes: rules for ``rlx.ir.inspect``."""
+"""Number of multiply-accumulates of a node: rules for ``rlx.ir.inspect``."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def loop_macs(node: Node) -> int | None:
 
 
 def iterations(node: Node) -> int | None:
-    """Return how often the regions of a node run at most; None if that is not known."""
+    """Return the most iterations of the regions of a node; None if that is not known."""
     if isinstance(node.op, Scan):
         return node.op.length if isinstance(node.op.length, int) else None
     return node.op.max_iterations if isinstance(node.op, While) else 1

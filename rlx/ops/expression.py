@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rlx.ir import Array, Dim, DType, Graph, Op, Shape, TensorType, Value
 
 Operand: TypeAlias = "Expression | bool | int | float | npt.NDArray[Any]"
-"""What may stand beside an operator. Arrays only where the graph is a user's (``rlx.tracing``)."""
+"""Operand of an operator. Arrays only where the graph is a user's (``rlx.tracing``)."""
 
 
 def scalar(number: object, like: TensorType) -> Array:
@@ -166,11 +166,11 @@ class Expression:
         return self._compare(Comparison.GREATER_EQUAL, other)
 
     def equal(self, other: Operand) -> Self:
-        """Return where both are equal."""
+        """Return booleans: True where both are equal."""
         return self._compare(Comparison.EQUAL, other)
 
     def not_equal(self, other: Operand) -> Self:
-        """Return where both differ."""
+        """Return booleans: True where both differ."""
         return self._compare(Comparison.NOT_EQUAL, other)
 
     def _compare(self, relation: Comparison, other: Operand) -> Self:

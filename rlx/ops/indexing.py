@@ -112,7 +112,7 @@ def _part(type_: TensorType, axis: int, item: IndexItem) -> _Part:
 
 
 def _symbolic(item: slice) -> bool:
-    """Whether a bound of a slice is a symbol."""
+    """Return whether a bound of a slice is a symbol."""
     return isinstance(item.start, Dim) or isinstance(item.stop, Dim)
 
 

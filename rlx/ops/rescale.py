@@ -56,7 +56,7 @@ def rescale_of(*factors: float, rounding: Rounding = Rounding.DOUBLE) -> Rescale
     Args:
         factors: Products and quotients of scales in double, none negative; one, or one for each
             channel.
-        rounding: How products with the factors are rounded; the reference rounds twice.
+        rounding: Rounding of products with the factors; the reference rounds twice.
 
     Raises:
         ScaleError: A factor is 2^30 or more, where the reference shifts an int32 out of
@@ -89,7 +89,7 @@ def linear_rescale(
         x_scale: Scale of the input.
         weight_scales: Scale of the weights, or one for each output channel.
         scale: Scale of the result.
-        rounding: How products with the factors are rounded.
+        rounding: Rounding of products with the factors.
     """
     return rescale_of(*(x_scale * w / scale for w in weight_scales), rounding=rounding)
 
@@ -114,7 +114,7 @@ def float32_rescale(
 
 @dataclass(frozen=True, slots=True)
 class SumScaling:
-    """How a sum or difference brings its operands to one scale: the attributes of ``q.add``.
+    """Scalings of the operands of a sum or difference to one scale: the attributes of ``q.add``.
 
     Attributes:
         x_rescale: Factor of the first operand, after ``left_shift``.
@@ -140,7 +140,7 @@ def sum_scaling(
         x_scale: Scale of the first operand.
         y_scale: Scale of the second operand.
         scale: Scale of the result.
-        rounding: How products with the factors are rounded.
+        rounding: Rounding of products with the factors.
     """
     twice = 2 * max(x_scale, y_scale)
     return SumScaling(
@@ -153,7 +153,7 @@ def sum_scaling(
 
 @dataclass(frozen=True, slots=True)
 class SoftmaxScaling:
-    """How a softmax scales differences of inputs: the attributes of ``q.softmax``.
+    """Scaling of differences of inputs in a softmax: the attributes of ``q.softmax``.
 
     Attributes:
         multiplier: Multiplier of 31 bits.

@@ -54,7 +54,7 @@ def normalize_axes(op: Op, axes: Sequence[int], rank: int) -> tuple[int, ...]:
 
 
 def has_elements_of(shape: Shape, other: Shape) -> bool:
-    """Whether two shapes have as many elements, whatever their symbols stand for."""
+    """Return whether two shapes have as many elements, whatever their symbols stand for."""
     left, right = _differences(shape, other)
     return product(left) == product(right)
 
@@ -73,7 +73,7 @@ def _differences(shape: Shape, other: Shape) -> tuple[Shape, Shape]:
 
 
 def steps_between(op: Op, start: int | Dim, end: int | Dim, step: int) -> int | Dim:
-    """Return how many indices ``start, start + step, ... < end`` there are.
+    """Return the number of indices ``start, start + step, ... < end``.
 
     Raises:
         ShapeError: The symbols leave that open.

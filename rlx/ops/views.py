@@ -31,7 +31,10 @@ def whole_offset(node: Node) -> int:
 
 
 def slice_offset(node: Node) -> int | None:
-    """Return where a slice lies if it is one run of elements: a part of one axis, all behind it."""
+    """Return the offset of a slice, in bytes; None unless it is one run of elements.
+
+    A run is a part of one axis, with all behind it.
+    """
     op, type_ = cast("QSlice | RealSlice", node.op), node.operands[0].type
     lengths = node.types[0].static_shape
     partial = [i for i, n in enumerate(lengths) if n != type_.static_shape[i]]
@@ -47,7 +50,7 @@ def slice_offset(node: Node) -> int | None:
 
 
 def concat_offsets(node: Node) -> tuple[int, ...] | None:
-    """Return where operands lie in a concatenation along its first axis that is not 1."""
+    """Return byte offsets of operands in a concatenation along its first axis that is not 1."""
     op, type_ = cast("QConcat | RealConcat", node.op), node.types[0]
     if any(n != 1 for n in type_.static_shape[: op.axis % type_.rank]) or type_.dtype.bits < 8:
         return None

@@ -1,4 +1,4 @@
-"""What a node has to do at least: arithmetic, and bytes that it reads and writes."""
+"""Minimum work of a node: arithmetic, and bytes that it reads and writes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _WHOLE = RealCumprod, RealCumsum, QMean, QSoftmax
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What has to be done, whatever computes it.
+    """Work of a node, whatever computes it.
 
     Attributes:
         macs: Multiply-accumulates.
@@ -70,7 +70,7 @@ def host_bytes(type_: TensorType) -> int:
 
 
 def node_work(node: Node, *, in_place: bool = False) -> Work | None:
-    """Return what a node of static shapes has to do; None if that is not known.
+    """Return the work of a node of static shapes; None if that is not known.
 
     It is not known where the data decide: for branches, and loops that end on a condition.
 

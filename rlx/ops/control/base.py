@@ -1,4 +1,4 @@
-"""What ops with control flow share: checks of their regions."""
+"""Base of ops with control flow: checks of their regions."""
 
 from __future__ import annotations
 

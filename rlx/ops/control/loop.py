@@ -205,6 +205,6 @@ class Scan(ControlOp):
         return (*carries, *(collected or self._nothing()))
 
     def _nothing(self) -> list[Array]:
-        """Return what is collected where no iteration runs."""
+        """Return the empty collections of a loop without iterations."""
         types = result_types(self.body)[self.carries :]
         return [np.empty((0, *t.static_shape), t.dtype.numpy) for t in types]

@@ -43,7 +43,7 @@ class Activation:
 
     Attributes:
         graph: The function: one input and one output of the same type, and numbers.
-        name: What it is called if it is one of ``NAMED``, else empty.
+        name: Its name if it is one of ``NAMED``, else empty.
     """
 
     graph: Graph
@@ -92,7 +92,7 @@ def _op_count(name: str, dtype: DType) -> int:
 
 
 def _same(x: Value, y: Value) -> bool:
-    """Whether two values are the same formula of the input of their graphs."""
+    """Return whether two values are the same formula of the input of their graphs."""
     a, b = x.node.op, y.node.op
     if isinstance(a, Constant) and isinstance(b, Constant):
         return a.value.size == b.value.size == 1 and bool(

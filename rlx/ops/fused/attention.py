@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ScoreStepKind(StrEnum):
-    """What is done with the scores of an attention before the softmax."""
+    """Kind of step that changes the scores of an attention before the softmax."""
 
     SCALE = "scale"
     TANH = "tanh"
@@ -57,7 +57,7 @@ class _Factor:
     """Queries or keys, before they are scaled and transposed.
 
     Attributes:
-        value: What they are made of.
+        value: Value that they are made of.
         scale: Product of the numbers that they are multiplied by.
         transposed: Whether their last two axes are swapped.
         nodes: The nodes that do this.
@@ -77,7 +77,7 @@ class AttentionMatch:
         q: Queries.
         k: Keys.
         v: Values.
-        steps: What is done with the scores, in order.
+        steps: Steps that change the scores, in order.
         nodes: Every node.
     """
 
@@ -126,7 +126,7 @@ def _factor(value: Value, reader: Node, readers: Readers, *, transposes: bool) -
 
 
 def _scaled(node: Node) -> tuple[Value, float] | None:
-    """Return what a node multiplies by a number, and the number; None if it does not."""
+    """Return the value that a node multiplies by a number, and the number; None if it does not."""
     if isinstance(node.op, real.RealMul | real.RealDiv):
         x, y = node.operands
         number = number_of(y)
@@ -179,13 +179,13 @@ def _masked(node: Node) -> tuple[Value, _Step] | None:
 
 
 def _comes_from_scores(value: Value) -> bool:
-    """Whether a value comes from a product by steps on scores."""
+    """Return whether a value comes from a product by steps on scores."""
     return _steps_to(value) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class AttentionForm:
-    """What a kernel of ``fused.attention`` has to know.
+    """Parameters of a kernel of ``fused.attention``.
 
     Attributes:
         q: Place of the queries [..., S, D] among the operands.
@@ -193,7 +193,7 @@ class AttentionForm:
         v: Place of the values [..., T, E].
         scale: Factor of queries times keys.
         transposed: Whether the last two axes of the keys are swapped before the product.
-        steps: What is done with the scores before the softmax, in order.
+        steps: Steps that change the scores before the softmax, in order.
     """
 
     q: int
@@ -219,12 +219,12 @@ class FusedAttention(Fused):
 
     @property
     def form(self) -> AttentionForm:
-        """What a kernel has to know."""
+        """Parameters of a kernel."""
         form: AttentionForm = self.read()
         return form
 
     def find_form(self) -> AttentionForm:
-        """Return what a kernel has to know of the body."""
+        """Return the parameters of a kernel for the body."""
         found = attention_at(self.body.outputs[0], Readers(self.body))
         if found is None or set(found.nodes) != set(self.body.op_nodes):
             raise self.misfit()

@@ -49,7 +49,7 @@ class Fused(Op):
         return tuple(v.type for v in self.body.outputs)
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
-        """Return what the body computes, op by op."""
+        """Return the results of the body, computed op by op."""
         return call(self.body, operands)
 
     def prepare(self, constants: Sequence[Array | None]) -> Evaluator:
@@ -72,7 +72,7 @@ class Fused(Op):
 
     @abstractmethod
     def find_form(self) -> object:
-        """Return what a kernel has to know of the body.
+        """Return the parameters of a kernel for the body.
 
         Raises:
             ShapeError: The body has another form.

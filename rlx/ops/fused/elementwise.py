@@ -43,7 +43,7 @@ class FusedElementwise(Fused):
 
     @property
     def form(self) -> ElementwiseForm:
-        """What a kernel has to know."""
+        """Parameters of a kernel."""
         form: ElementwiseForm = self.read()
         return form
 

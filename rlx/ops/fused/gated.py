@@ -63,7 +63,7 @@ def gated_from(product: Node, readers: Readers) -> GatedMatch | None:
 
 
 def _half(node: Node, value: Value) -> int | None:
-    """Return which half of the last axis of ``value`` a node takes, None if it takes none."""
+    """Return the half of the last axis of ``value`` that a node takes, None if it takes none."""
     op, width = node.op, value.type.shape[-1]
     if not isinstance(op, real.RealSlice) or not isinstance(width, int) or width % 2:
         return None
@@ -88,7 +88,7 @@ def _gate(found: Epilogue, gate: Node, up: Node, readers: Readers) -> GatedMatch
 
 @dataclass(frozen=True, slots=True)
 class GatedForm:
-    """What a kernel of ``fused.gated`` has to know.
+    """Parameters of a kernel of ``fused.gated``.
 
     Attributes:
         x: Place of the left factor among the operands.
@@ -125,12 +125,12 @@ class FusedGated(Fused):
 
     @property
     def form(self) -> GatedForm:
-        """What a kernel has to know."""
+        """Parameters of a kernel."""
         form: GatedForm = self.read()
         return form
 
     def find_form(self) -> GatedForm:
-        """Return what a kernel has to know of the body."""
+        """Return the parameters of a kernel for the body."""
         products = [n for n in self.body.op_nodes if isinstance(n.op, real.RealMatmul)]
         found = gated_from(products[0], Readers(self.body)) if len(products) == 1 else None
         if found is None or set(found.nodes) != set(self.body.op_nodes):

@@ -20,7 +20,7 @@ class NormCore:
     ``c`` is ``x`` less its mean (layer norm), or ``x`` itself (RMS norm).
 
     Attributes:
-        x: What is normalized.
+        x: Value that is normalized.
         axes: The axes of the means, counted from the front.
         epsilon: Added to the mean square.
         centred: Whether the mean is taken off.
@@ -42,8 +42,8 @@ class NormMatch:
 
     Attributes:
         core: The standardization.
-        gamma: What its result is multiplied by, None for nothing.
-        beta: What is added then, None for nothing.
+        gamma: Factor of its result, None for none.
+        beta: Addend after the factor, None for none.
         tail: The multiplication and the addition.
         addition: The sum that is normalized, if it is part of the pattern.
     """
@@ -112,7 +112,7 @@ def _mean_axes(node: Node) -> tuple[int, ...] | None:
 
 
 def _is_square(node: Node, c: Value) -> bool:
-    """Whether a node is the square of ``c``."""
+    """Return whether a node is the square of ``c``."""
     if isinstance(node.op, real.RealMul):
         return node.operands == (c, c)
     return (
@@ -123,7 +123,7 @@ def _is_square(node: Node, c: Value) -> bool:
 
 
 def is_last(axes: tuple[int, ...], rank: int) -> bool:
-    """Whether axes are the last ones, without a gap."""
+    """Return whether axes are the last ones, without a gap."""
     return axes == tuple(range(rank - len(axes), rank))
 
 
@@ -155,7 +155,7 @@ def _take(found: NormMatch, op: type[real.RealMul] | type[real.RealAdd], readers
 
 
 def _fits(type_: TensorType, like: TensorType, count: int) -> bool:
-    """Whether a tensor has the shape of the last ``count`` axes of another, and 1 before them."""
+    """Return whether a shape is the last ``count`` axes of another, and 1 before them."""
     shape = type_.shape
     if not count <= len(shape) <= like.rank:
         return False
@@ -165,7 +165,7 @@ def _fits(type_: TensorType, like: TensorType, count: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class NormForm:
-    """What a kernel of ``fused.norm`` or ``fused.residual_norm`` has to know.
+    """Parameters of a kernel of ``fused.norm`` or ``fused.residual_norm``.
 
     Attributes:
         x: Place of what is normalized among the operands, or of the first addend.
@@ -173,7 +173,7 @@ class NormForm:
         gamma: Place of the scale, None for none. It has the shape of the last ``axes`` axes of
             ``x``, with 1 before them.
         beta: Place of the shift, of such a shape; None for none.
-        axes: How many of the last axes are normalized together.
+        axes: Number of last axes that are normalized together.
         epsilon: Added to the mean square.
         centred: Whether the mean is taken off (layer norm), or not (RMS norm).
         sum_result: Place of the sum among the results, None if it is none of them.
@@ -193,18 +193,18 @@ class NormForm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _FusedNorm(Fused):
-    """What normalizations share."""
+    """Base of normalizations."""
 
     adds: ClassVar[bool]
 
     @property
     def form(self) -> NormForm:
-        """What a kernel has to know."""
+        """Parameters of a kernel."""
         form: NormForm = self.read()
         return form
 
     def find_form(self) -> NormForm:
-        """Return what a kernel has to know of the body."""
+        """Return the parameters of a kernel for the body."""
         body, readers = self.body, Readers(self.body)
         found = self._match(readers)
         first = found.core.x

@@ -20,8 +20,7 @@ class Epilogue:
 
     Attributes:
         product: The product.
-        operands: What is multiplied; behind a transpose that belongs to the pattern the value
-            before it.
+        operands: Factors; behind a transpose that belongs to the pattern the value before it.
         transposes: For each operand, the transpose of its last two axes, None without one.
         reshape: A reshape of the product that keeps the last axis, None without one.
         bias: One number for each index of the last axis, that is added; None without one.
@@ -65,7 +64,7 @@ class Epilogue:
 
 
 def epilogue_of(product: Node, readers: Readers) -> Epilogue:
-    """Return what a matrix product or convolution can be fused with."""
+    """Return the epilogue with which a matrix product or convolution can be fused."""
     x, y = product.operands
     found = Epilogue(product, (x, y))
     if isinstance(product.op, real.RealMatmul):
@@ -123,7 +122,7 @@ def _take_addend(found: Epilogue, readers: Readers) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ProductForm:
-    """What a kernel of ``fused.matmul`` or ``fused.conv`` has to know.
+    """Parameters of a kernel of ``fused.matmul`` or ``fused.conv``.
 
     Attributes:
         op: The ``real.matmul`` or ``real.conv``.
@@ -150,18 +149,18 @@ class ProductForm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _FusedProduct(Fused):
-    """What products with an epilogue share."""
+    """Base of products with an epilogue."""
 
     product_op: ClassVar[type[real.RealMatmul] | type[real.RealConv]]
 
     @property
     def form(self) -> ProductForm:
-        """What a kernel has to know."""
+        """Parameters of a kernel."""
         form: ProductForm = self.read()
         return form
 
     def find_form(self) -> ProductForm:
-        """Return what a kernel has to know of the body."""
+        """Return the parameters of a kernel for the body."""
         nodes = tuple(self.body.op_nodes)
         products = [n for n in nodes if isinstance(n.op, self.product_op)]
         if len(products) != 1:

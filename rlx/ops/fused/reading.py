@@ -1,4 +1,4 @@
-"""What the readers of patterns share: who reads a value, numbers, elementwise chains.
+"""Functions for the readers of patterns: readers of a value, numbers, elementwise chains.
 
 The same functions find a pattern in a model's graph and read the body of a fused op, so that both
 mean the same by it.
@@ -23,7 +23,7 @@ MAX_ACTIVATION = 24
 
 
 class Readers:
-    """Who reads each value of a graph.
+    """Readers of each value of a graph.
 
     Attributes:
         users: The nodes that read a value, once for each operand place.
@@ -58,7 +58,7 @@ def number_of(value: Value) -> float | None:
 
 
 def is_elementwise(node: Node) -> bool:
-    """Whether a node is an elementwise op on reals: their meaning is known to kernels."""
+    """Return whether a node is an elementwise op on reals: their meaning is known to kernels."""
     return node.op.traits.elementwise and type(node.op) in _REAL
 
 
@@ -84,7 +84,7 @@ def beside(value: Value, op: type[Op], test: Callable[[Value], bool]) -> tuple[V
 
 
 def is_vector(type_: TensorType, like: TensorType) -> bool:
-    """Whether a tensor holds one number for each index of the last axis of ``like``."""
+    """Return whether a tensor holds one number for each index of the last axis of ``like``."""
     shape = type_.shape
     if not 1 <= len(shape) <= like.rank or type_.dtype is not like.dtype:
         return False
@@ -92,7 +92,7 @@ def is_vector(type_: TensorType, like: TensorType) -> bool:
 
 
 def swaps_last(node: Node) -> bool:
-    """Whether a node is a transpose that swaps the last two axes."""
+    """Return whether a node is a transpose that swaps the last two axes."""
     op, rank = node.op, node.types[0].rank
     return (
         isinstance(op, real.RealTranspose)
@@ -140,7 +140,7 @@ def _functions_of(value: Value, readers: Readers) -> list[Node]:
 
 
 def _continues(node: Node, type_: TensorType, known: set[Value]) -> bool:
-    """Whether a node is elementwise on known values and numbers, and keeps shape and type."""
+    """Return whether a node is elementwise on known values and numbers, of one shape and type."""
     if not is_elementwise(node) or node.types[0].shape != type_.shape:
         return False
     if node.types[0].dtype not in (type_.dtype, DType.BOOL):
@@ -165,7 +165,7 @@ class Cut:
 
     Attributes:
         body: A graph of copies of them.
-        operands: What each input of the body stands for.
+        operands: Value that each input of the body stands for.
     """
 
     body: Graph

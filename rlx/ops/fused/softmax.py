@@ -17,7 +17,7 @@ class SoftmaxMatch:
     """A softmax in ``real.*`` ops: ``e / sum(e)`` with ``e = exp(x - max(x))``.
 
     Attributes:
-        x: What it is of.
+        x: Operand.
         axis: Along which axis, counted from the front.
         nodes: The maximum, the difference, the exponential, the sum and the quotient.
     """
@@ -58,7 +58,7 @@ def _axis(
 
 @dataclass(frozen=True, slots=True)
 class SoftmaxForm:
-    """What a kernel of ``fused.softmax`` has to know.
+    """Parameters of a kernel of ``fused.softmax``.
 
     Attributes:
         axis: The axis, counted from the front.
@@ -81,7 +81,7 @@ class FusedSoftmax(Fused):
 
     @property
     def form(self) -> SoftmaxForm:
-        """What a kernel has to know."""
+        """Parameters of a kernel."""
         form: SoftmaxForm = self.read()
         return form
 

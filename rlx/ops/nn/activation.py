@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NnActivation(NnOp):
-    """What activations share. Operand: ``x`` floating-point [*]. Result: the same type."""
+    """Base of activations. Operand: ``x`` floating-point [*]. Result: the same type."""
 
     def check(self, *operands: TensorType) -> None:
         """Raise ShapeError unless the operand holds floating-point numbers."""

@@ -1,4 +1,4 @@
-"""Where the channels of an image are."""
+"""Place of the channels among the axes of an image."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _NnPool(NnOp):
-    """What pooling layers share. Operand: an image in the order of ``layout``."""
+    """Base of pooling layers. Operand: an image in the order of ``layout``."""
 
     window: SpatialWindow
     layout: Layout = Layout.CHANNELS_LAST

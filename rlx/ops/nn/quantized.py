@@ -44,7 +44,7 @@ class NnQuantized(NnOp):
     """A layer of which operands and result hold quantized values of 8 bits.
 
     Attributes:
-        quant: What values of the result stand for; one scale.
+        quant: Quantization parameters of the result; one scale.
         dtype: Element type of the result.
     """
 
@@ -56,7 +56,7 @@ class NnQuantized(NnOp):
         """Return the layer on the numbers that the operands stand for."""
 
     def operand_quant(self, place: int) -> QuantParams | None:
-        """Return what the values of an operand stand for; None of a bias."""
+        """Return the quantization parameters of an operand; None of a bias."""
         names = ("x_quant", "w_quant" if hasattr(self, "w_quant") else "y_quant")
         return getattr(self, names[place]) if place < len(names) else None
 
@@ -73,12 +73,12 @@ class NnQuantized(NnOp):
         return numbers.apply(op).value
 
     def ties(self, *operands: Value) -> Ties:
-        """Return where halves go before the zero point is added."""
+        """Return the rounding of halves before the zero point is added."""
         del operands
         return Ties.EVEN
 
     def ties_of_sum(self) -> Ties:
-        """Return where halves go if the zero point is added before they are rounded to even."""
+        """Return the rounding of halves if the zero point is added before rounding to even."""
         return Ties.ODD if self.quant.zero_point[0] % 2 else Ties.EVEN
 
     def check_operand(self, x: TensorType, quant: QuantParams) -> None:
@@ -151,7 +151,7 @@ class _Weighted(NnQuantized):
         return self.saturated(total.cast(DType.F32) * self._factor(total, behind))
 
     def _factor(self, total: Expression, behind: int) -> Expression:
-        """Return what a sum is multiplied with; ``behind`` axes follow that of the channels."""
+        """Return the factor of a sum; ``behind`` axes follow that of the channels."""
         left = np.float32(self.alpha) * float_scales(self.x_quant)
         factor = left * float_scales(self.w_quant) / float_scales(self.quant)
         shape = (*factor.shape, *(1,) * behind) if factor.ndim else ()
@@ -182,10 +182,11 @@ class NnQuantizedConv(_Weighted):
     int32 [O] in steps of the sum (may be left out). Result: an image of O channels.
 
     Attributes:
-        quant: What values of the result stand for.
+        quant: Quantization parameters of the result.
         dtype: Element type of the result.
-        x_quant: What values of the image stand for; its zero point is the padding.
-        w_quant: What weights stand for: one scale, or one for each output channel (axis 0).
+        x_quant: Quantization parameters of the image; its zero point is the padding.
+        w_quant: Quantization parameters of the weights: one scale, or one for each output channel
+            (axis 0).
         alpha: Factor of the result.
         window: Kernel, stride, dilation and padding.
         groups: Divides the channels of input and output.
@@ -216,10 +217,10 @@ class NnQuantizedLinear(_Weighted):
     of the sum (may be left out). Result: [..., N].
 
     Attributes:
-        quant: What values of the result stand for.
+        quant: Quantization parameters of the result.
         dtype: Element type of the result.
-        x_quant: What values of ``x`` stand for.
-        w_quant: What weights stand for: one scale, or one for each output (axis 0).
+        x_quant: Quantization parameters of ``x``.
+        w_quant: Quantization parameters of the weights: one scale, or one for each output (axis 0).
         alpha: Factor of the result.
 
     Source: ONNX ``QLinearMatMul``, com.microsoft ``QGemm``.
@@ -249,7 +250,7 @@ class _Binary(NnQuantized):
         broadcast_shapes(self, *operands)
 
     def ties(self, *operands: Value) -> Ties:
-        """Return where halves go before the zero point is added."""
+        """Return the rounding of halves before the zero point is added."""
         del operands
         return self.ties_of_sum()
 
@@ -261,10 +262,10 @@ class NnQuantizedAdd(_Binary):
     Operands: ``x``, ``y`` int8 or uint8. Result: ``dtype``, of the broadcast shape.
 
     Attributes:
-        quant: What values of the result stand for.
+        quant: Quantization parameters of the result.
         dtype: Element type of the result.
-        x_quant: What values of ``x`` stand for.
-        y_quant: What values of ``y`` stand for.
+        x_quant: Quantization parameters of ``x``.
+        y_quant: Quantization parameters of ``y``.
 
     Source: com.microsoft ``QLinearAdd`` on a processor with fused multiply-add.
     """
@@ -296,10 +297,10 @@ class NnQuantizedMul(_Binary):
     Operands: ``x``, ``y`` int8 or uint8. Result: ``dtype``, of the broadcast shape.
 
     Attributes:
-        quant: What values of the result stand for.
+        quant: Quantization parameters of the result.
         dtype: Element type of the result.
-        x_quant: What values of ``x`` stand for.
-        y_quant: What values of ``y`` stand for.
+        x_quant: Quantization parameters of ``x``.
+        y_quant: Quantization parameters of ``y``.
 
     Source: com.microsoft ``QLinearMul``.
     """

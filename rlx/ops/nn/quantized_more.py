@@ -35,9 +35,9 @@ class NnQuantizedAveragePool(NnQuantized):
     Operand: ``x`` int8 or uint8. Result: an image of as many channels.
 
     Attributes:
-        quant: What values of the result stand for.
+        quant: Quantization parameters of the result.
         dtype: Element type of the result.
-        x_quant: What values of the image stand for.
+        x_quant: Quantization parameters of the image.
         window: Kernel, stride, dilation and padding.
         layout: Order of the image's axes.
         count_padding: Whether padding counts as zeros; else the mean is over the image only.
@@ -70,7 +70,7 @@ class NnQuantizedAveragePool(NnQuantized):
         return axes if same and not self.window.is_padded else ()
 
     def ties(self, *operands: Value) -> Ties:
-        """Return where halves go before the zero point is added."""
+        """Return the rounding of halves before the zero point is added."""
         whole = self._whole(operands[0].type)
         return Ties.EVEN if whole else self.ties_of_sum()
 
@@ -102,9 +102,9 @@ class NnQuantizedSoftmax(NnQuantized):
     Operand: ``x`` int8 or uint8 [*]. Result: [*] of ``dtype``.
 
     Attributes:
-        quant: What values of the result stand for.
+        quant: Quantization parameters of the result.
         dtype: Element type of the result.
-        x_quant: What values of ``x`` stand for.
+        x_quant: Quantization parameters of ``x``.
         axis: The axis; negative counts from the end.
 
     Source: com.microsoft ``QLinearSoftmax``.
@@ -161,9 +161,9 @@ class NnQuantizedSigmoid(NnQuantized):
     Operand: ``x`` int8 or uint8 [*]. Result: [*] of ``dtype``.
 
     Attributes:
-        quant: What values of the result stand for.
+        quant: Quantization parameters of the result.
         dtype: Element type of the result.
-        x_quant: What values of ``x`` stand for.
+        x_quant: Quantization parameters of ``x``.
 
     Source: com.microsoft ``QLinearSigmoid``.
     """

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Border(enum.Enum):
-    """How a tensor continues beyond its ends ``a b c d``.
+    """Continuation of a tensor beyond its ends ``a b c d``.
 
     ``EDGE``: a a a | a b c d. ``REFLECT``: d c b | a b c d. ``SYMMETRIC``: c b a | a b c d.
     ``WRAP``: b c d | a b c d.
@@ -42,7 +42,7 @@ class NnPad(NnOp):
     Attributes:
         before: Elements in front of each axis.
         after: Elements behind each axis.
-        border: How the tensor continues.
+        border: Continuation of the tensor.
     """
 
     name: ClassVar[str] = "nn.pad"
@@ -74,7 +74,7 @@ class NnPad(NnOp):
 
 
 class Interpolation(enum.Enum):
-    """Where a resized image takes its elements from: the nearest one, or between two."""
+    """Source of the elements of a resized image: the nearest one, or between two."""
 
     NEAREST = "nearest"
     LINEAR = "linear"

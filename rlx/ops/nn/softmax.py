@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _AlongAxis(NnOp):
-    """What they share. Operand: ``x`` floating-point [*]."""
+    """Base of ops along an axis. Operand: ``x`` floating-point [*]."""
 
     axis: int = -1
 

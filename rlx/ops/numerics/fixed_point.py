@@ -31,7 +31,7 @@ _FLOAT32_STEP = 1 << 7
 
 
 class Rounding(enum.Enum):
-    """How the product of accumulator and multiplier is rounded to an integer.
+    """Rounding of the product of accumulator and multiplier to an integer.
 
     ``DOUBLE`` rounds twice: half up in the doubling high multiply, then half away from zero in
     the shift. It is what TFLite Micro and CMSIS-NN do by default. The others round the exact

@@ -73,7 +73,7 @@ def fixed_point_form(
 
     Args:
         rescale: Factors with ``Rounding.FLOAT32``.
-        accumulators: What may be scaled, for each channel.
+        accumulators: Accumulators that may be scaled, for each channel.
         ends: Minimum and maximum of the scaled number; what is beyond is clamped.
     """
     sides = _sides(rescale, accumulators, ends)

@@ -56,7 +56,7 @@ def rounds_up(
     Args:
         rescale: Factors that round halves to even or to odd integers.
         channel: The factor's index.
-        accumulators: What may be scaled.
+        accumulators: Accumulators that may be scaled.
         ends: Minimum and maximum of the scaled number; what is beyond is clamped.
     """
     multiplier, total = rescale.multiplier[channel], 31 - rescale.shift[channel]

@@ -195,7 +195,7 @@ class Requantizer:
         yield partial(np.copyto, value, y, casting="unsafe")
 
     def _terms(self, size: int, channels: int) -> _Terms:
-        """Return what numbers are multiplied by, and what is added, for ``size`` numbers."""
+        """Return the factors and the addends for ``size`` numbers."""
 
         def long(values: Float64) -> Float64:
             if values.size == 1:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _QBinary(Op):
-    """What the ops of two operands share: both int8, shapes broadcast as in NumPy."""
+    """Base of ops of two operands: both int8, shapes broadcast as in NumPy."""
 
     operand_count: ClassVar[int | tuple[int, int | None]] = 2
     traits: ClassVar[Traits] = Traits(elementwise=True, monotone=True, clamps=True)

@@ -44,7 +44,7 @@ def check_rescale(op: Op, rescale: Rescale, channels: int, *, in_float32: bool =
     Args:
         op: The op.
         rescale: Its factors.
-        channels: How many channels there are.
+        channels: Number of channels.
         in_float32: Whether products may be rounded to float32, as those of layers.
     """
     if rescale.rounding is Rounding.FLOAT32 and not in_float32:

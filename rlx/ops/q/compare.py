@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _QExtreme(Op):
-    """What both extremes share: two int8 operands of one quantization, shapes broadcast."""
+    """Base of both extremes: two int8 operands of one quantization, shapes broadcast."""
 
     operand_count: ClassVar[int | tuple[int, int | None]] = 2
     traits: ClassVar[Traits] = Traits(elementwise=True, monotone=True, moves_only=True)

@@ -78,7 +78,7 @@ class Linear:
         return magnitudes(self.weights)
 
     def bounds(self, *, folded: bool = True) -> Int64:
-        """Return what no partial sum of each output exceeds in magnitude, int64[O].
+        """Return bounds on the magnitude of each partial sum of each output, int64[O].
 
         Args:
             folded: Whether the zero point is in the bias, or taken off each input value.

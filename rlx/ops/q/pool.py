@@ -27,7 +27,7 @@ _INT16_TAPS = 255
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _QPool(Op):
-    """What both pools share: operand ``x`` int8[N, H, W, C], result int8[N, OH, OW, C]."""
+    """Base of both pools: operand ``x`` int8[N, H, W, C], result int8[N, OH, OW, C]."""
 
     traits: ClassVar[Traits] = Traits(channelwise=True, clamps=True, along=Along.IMAGE)
     window: Window

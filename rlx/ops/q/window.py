@@ -61,7 +61,7 @@ class Window:
         return any(p for side in self.padding for p in side)
 
     def output_size(self, size: Pair) -> Pair:
-        """Return how many windows fit an image of ``size``, vertically and horizontally."""
+        """Return the numbers of windows that fit an image of ``size``, vertical and horizontal."""
         counts = [
             (n + before + after - extent) // stride + 1
             for n, (before, after), extent, stride in zip(
@@ -71,7 +71,7 @@ class Window:
         return counts[0], counts[1]
 
     def taps_inside(self, size: Pair) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return how many taps of each window lie inside an image of ``size``, by axis.
+        """Return the number of taps of each window that lie inside an image of ``size``, by axis.
 
         The first tuple has an entry for each row of windows, the second for each column; a
         window's taps inside are the product of its two entries.
@@ -142,7 +142,7 @@ def _last_start(n: int, kernel: int, dilation: int, padding: Pair) -> int:
 
 
 def _taps_inside(n: int, kernel: int, stride: int, dilation: int, padding: Pair) -> tuple[int, ...]:
-    """Return how many taps of each window lie inside an axis of ``n``.
+    """Return the number of taps of each window that lie inside an axis of ``n``.
 
     Tap ``t`` of a window that begins at ``s`` lies at ``s + t * dilation``. It is inside for
     ``ceil(-s / dilation) <= t < ceil((n - s) / dilation)`` and ``0 <= t < kernel``.

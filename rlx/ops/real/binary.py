@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealBinary(Op):
-    """What functions of two numbers share.
+    """Base of functions of two numbers.
 
     Operands: ``x``, ``y`` of one element type, shapes broadcast. Result: that element type, of
     the broadcast shape. Integers wrap.
@@ -154,7 +154,7 @@ class RealPow(RealBinary):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealBits(RealBinary):
-    """What functions of the bits of two integers share: operands, result."""
+    """Base of functions of the bits of two integers: operands, result."""
 
     def check(self, *operands: TensorType) -> None:
         """Raise ShapeError unless both hold integers."""
@@ -288,13 +288,13 @@ RELATIONS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealCompare(Op):
-    """Whether a relation holds, pair by pair; with NaN only ``not_equal`` does.
+    """Comparison, pair by pair; with NaN only ``not_equal`` holds.
 
     Operands: ``x``, ``y`` of one element type (booleans too), shapes broadcast. Result: bool of
     the broadcast shape.
 
     Attributes:
-        relation: Which relation.
+        relation: Relation that is tested.
     """
 
     name: ClassVar[str] = "real.compare"

@@ -23,7 +23,7 @@ _WIDE_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 def is_number(dtype: DType) -> bool:
-    """Whether ops can compute with ``dtype``: a float, or an integer of at least 8 bits."""
+    """Return whether ops can compute with ``dtype``: a float, or an integer of at least 8 bits."""
     return dtype.is_float or (dtype.is_integer and dtype not in _SUB_BYTE)
 
 

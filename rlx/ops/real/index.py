@@ -99,7 +99,7 @@ class RealTakeAlong(Op):
 
 
 class Scatter(enum.Enum):
-    """What becomes of an element that an update meets. The value is its name in printed IR."""
+    """Result for an element that an update meets. The value is its name in printed IR."""
 
     REPLACE = "replace"
     ADD = "add"
@@ -130,7 +130,7 @@ class RealScatter(Op):
 
     Attributes:
         axis: The axis of N; negative counts from the end.
-        merge: What becomes of an element that an update meets.
+        merge: Result for an element that an update meets.
     """
 
     name: ClassVar[str] = "real.scatter"

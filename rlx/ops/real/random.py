@@ -64,7 +64,7 @@ class RealRandom(Op):
 
     @staticmethod
     def words(count: int) -> int:
-        """Return how many words ``count`` numbers are made of."""
+        """Return the number of words that ``count`` numbers are made of."""
         return count
 
     @staticmethod
@@ -99,7 +99,7 @@ class RealRandomNormal(RealRandom):
 
     @staticmethod
     def words(count: int) -> int:
-        """Return how many words ``count`` numbers are made of: whole pairs."""
+        """Return the number of words that ``count`` numbers are made of: whole pairs."""
         return count + count % 2
 
     @staticmethod

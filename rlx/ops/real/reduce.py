@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealReduce(Op):
-    """What reductions share.
+    """Base of reductions.
 
     Operand: ``x`` numbers [*]. Result: the same element type, reduced axes kept as 1 or dropped.
     """
@@ -108,7 +108,7 @@ class RealReduceProd(RealReduce):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _RealExtreme(RealReduce):
-    """What maximum and minimum share: booleans too."""
+    """Base of maximum and minimum: booleans too."""
 
     def check(self, x: TensorType) -> None:
         """Raise ShapeError unless ``x`` holds numbers or booleans."""
@@ -168,7 +168,7 @@ class RealReduceMin(_RealExtreme):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Choice(Op):
-    """What the indices of extremes share. Operand: ``x`` numbers [*]. Result: i32."""
+    """Base of the indices of extremes. Operand: ``x`` numbers [*]. Result: i32."""
 
     traits: ClassVar[Traits] = Traits(along=Along.AXIS)
     axis: int = -1
@@ -230,7 +230,7 @@ class RealArgmin(_Choice):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Scan(Op):
-    """What running sums and products share. Operand: ``x`` numbers [*]. Result: the same type."""
+    """Base of running sums and products. Operand: ``x`` numbers [*]. Result: the same type."""
 
     traits: ClassVar[Traits] = Traits(along=Along.AXIS)
     neutral: ClassVar[int]
@@ -310,7 +310,7 @@ class RealTopK(Op):
     that shape.
 
     Attributes:
-        count: How many, at most N.
+        count: Number of them, at most N.
         axis: The axis of N; negative counts from the end.
         smallest: Whether the smallest numbers are taken, in rising order.
     """

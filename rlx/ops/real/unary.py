@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealUnary(Op):
-    """What functions of one number share. Operand: ``x`` floating-point [*]. Result: the same type.
+    """Base of functions of one number. Operand: ``x`` floating-point [*]. Result: the same type.
 
     Outside a function's domain the result is NaN or infinite, as IEEE 754 says.
     """

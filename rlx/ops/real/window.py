@@ -59,7 +59,7 @@ class SpatialWindow:
 
     @property
     def extent(self) -> tuple[int, ...]:
-        """What the window covers along each axis, dilation included."""
+        """Elements that the window covers along each axis, dilation included."""
         return tuple((k - 1) * d + 1 for k, d in zip(self.kernel, self.dilation, strict=True))
 
     @property
@@ -68,7 +68,7 @@ class SpatialWindow:
         return any(p for side in self.padding for p in side)
 
     def output_size(self, size: tuple[int, ...]) -> tuple[int, ...]:
-        """Return how many windows fit an image of ``size`` along each axis."""
+        """Return the number of windows that fit an image of ``size`` along each axis."""
         return tuple(
             (n + before + after - extent) // stride + 1
             for n, (before, after), extent, stride in zip(
