@@ -54,26 +54,26 @@ def inverse(order: Order) -> Order:
 
 
 def is_pointwise(op: Op) -> bool:
-    """Whether each element of the result depends on the corresponding elements only."""
+    """Return whether each element of the result depends on the corresponding elements only."""
     kinds = (NnActivation, nn.NnPrelu, *_QUANTIZED)
     # The slopes of q.prelu belong to the last axis, wherever that is.
     return (op.traits.elementwise and not isinstance(op, q.QPrelu)) or isinstance(op, kinds)
 
 
 def may_follow(op: Op) -> bool:
-    """Whether a transpose of the operand has at most the elements of one of the result."""
+    """Return whether a transpose of the operand has at most the elements of one of the result."""
     return is_pointwise(op) or isinstance(op, _GROWING)
 
 
 def moved_quant(quant: QuantParams | None, order: Order) -> QuantParams | None:
-    """Return what quantized values stand for where their axes are in ``order``."""
+    """Return quantization parameters whose axes are in ``order``."""
     if quant is None or quant.axis is None:
         return quant
     return replace(quant, axis=order[quant.axis % len(order)])
 
 
 def only_moves_ones(type_: TensorType, axes: Order) -> bool:
-    """Whether a transpose moves dimensions of 1 only, so that it is a reshape.
+    """Return whether a transpose moves dimensions of 1 only, so that it is a reshape.
 
     Quantized values with a scale for each index of an axis are not reshaped.
     """

@@ -51,7 +51,7 @@ class Step:
     Attributes:
         name: Name of the pass.
         round: Number of the round, from 1, of a pass that is repeated; None for any other.
-        depth: How deep the graphs are nested that it is applied to: 0 for the whole graph, 1 for
+        depth: Nesting depth of the graphs that it is applied to: 0 for the whole graph, 1 for
             the regions of its nodes.
     """
 
@@ -113,7 +113,7 @@ class Pipeline:
         setting ``verify_each``; where a group broke the graph, it runs again so, to find the pass.
 
         Args:
-            module: What to rewrite.
+            module: Module to rewrite.
             observe: Is given each application of each pass and the graph it made.
 
         Raises:
@@ -255,7 +255,7 @@ def in_regions(graph: Graph, change: Callable[[Graph], Graph]) -> Graph:
 
 
 def same_nodes(a: Graph, b: Graph) -> bool:
-    """Whether two graphs hold the same ops on the same operands, in the same order."""
+    """Return whether two graphs hold the same ops on the same operands, in the same order."""
     return first_change(a, b) is None
 
 
@@ -275,7 +275,7 @@ def first_change(a: Graph, b: Graph) -> str | None:
 
 
 def _same(x: Node, y: Node) -> bool:
-    """Whether two nodes apply the same op to the same operands."""
+    """Return whether two nodes apply the same op to the same operands."""
     return (
         type(x.op) is type(y.op)
         and x.types == y.types

@@ -1,4 +1,4 @@
-"""What a graph's inputs and outputs are on a target: quantized values, or real numbers.
+"""Inputs and outputs of a graph on a target: quantized values, or real numbers.
 
 The host computes a graph as it is. A target may take conversions from and to real numbers off, or
 have some added: :func:`with_ports` makes the graph whose inputs and outputs are those of the
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from rlx.ir import Array, Node, Op
 
 HALF: Final = 128
-"""What a uint8 value is more than the int8 value that stands for the same number."""
+"""Difference of a uint8 value and the int8 value that stands for the same number."""
 
 
 class PortKind(enum.Enum):
-    """What is exchanged with an emitted program.
+    """Kind of values exchanged with an emitted program.
 
     ``INT8``: quantized values; conversions from and to real numbers are taken off, and uint8
     becomes int8. ``UINT8``: the same, but int8 becomes uint8. ``FLOAT``: real numbers. int16 and
@@ -48,10 +48,10 @@ class PortKind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """What a target makes of inputs and outputs.
+    """Treatment of inputs and outputs by a target.
 
     Attributes:
-        kind: What its program takes and gives.
+        kind: Kind of values that its program takes and gives.
         inverts: It turns int8 into uint8 itself, at its ports, so that its graph stays int8.
         channels_last: Images come and go channels last, whatever they are in the model.
     """
@@ -113,7 +113,7 @@ class Ported:
 
     Attributes:
         graph: The graph; the given one if nothing is different.
-        changes: What is different.
+        changes: Differences from the given graph.
         conversions: For each input the ops that turn values of the model's input, ``[frames,
             *shape]``, into those of this one.
     """
@@ -134,7 +134,7 @@ def _applied(ops: Sequence[Op], x: Array) -> Array:
 
 
 def only_quantizer(graph: Graph, value: Value) -> RealQuantize | None:
-    """Return how ``value`` is quantized, if that is all that is done with it, in one way."""
+    """Return the quantize op of ``value``, if its users do nothing else with it, in one way."""
     ops = [node.op for node in graph.users()[value]]
     first = ops[0] if ops else None
     if not isinstance(first, RealQuantize) or value in graph.outputs:
@@ -147,11 +147,11 @@ def with_ports(graph: Graph, kind: PortKind, *, channels_last: bool = False) -> 
 
     Args:
         graph: The model.
-        kind: What is exchanged.
+        kind: Kind of values that are exchanged.
         channels_last: Whether images are channels last, also where the model has them otherwise.
 
     Raises:
-        QuantizationError: What is to become real numbers has no scale.
+        QuantizationError: Values that are to become real numbers have no scale.
         UnsupportedOpError: A conversion that is to be taken off has several scales.
     """
     ported = graph
@@ -223,7 +223,7 @@ class _Rewrite:
         return new.input(node.name, node.types[0], origin=node.origin), ()
 
     def visit(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        """Return what stands for a node's results, or None to copy it."""
+        """Return the values that stand for a node's results, or None to copy it."""
         del new, node, operands
         return None
 
@@ -435,10 +435,10 @@ class _Real(_Rewrite):
 
 
 def _scale_of(what: str, name: str, type_: TensorType) -> QuantParams:
-    """Return what the values of a type stand for.
+    """Return the quantization parameters of a type.
 
     Raises:
-        QuantizationError: That is not known.
+        QuantizationError: They are not known.
     """
     if type_.quant is None or len(type_.quant.scale) != 1:
         count = "a scale for each channel" if type_.quant else "no scale and zero point"

@@ -48,7 +48,7 @@ def _visit(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Valu
 
 
 def is_identity(node: Node) -> bool:
-    """Whether the node returns its only operand unchanged, quantization included."""
+    """Return whether the node returns its only operand unchanged, quantization included."""
     if len(node.operands) != 1 or node.types != (node.operands[0].type,):
         return False
     match node.op:
@@ -63,6 +63,6 @@ def is_identity(node: Node) -> bool:
 
 
 def _keeps_order(axes: tuple[int, ...], shape: tuple[int, ...]) -> bool:
-    """Whether a transpose leaves the elements' order in memory as it is."""
+    """Return whether a transpose leaves the elements' order in memory as it is."""
     moved = [a for a in axes if shape[a] != 1]
     return moved == sorted(moved)

@@ -55,7 +55,7 @@ class ChannelsLast(Pass):
 
 @dataclass(frozen=True, slots=True)
 class _Stand:
-    """What stands for a value of the old graph.
+    """Stand-in for a value of the old graph.
 
     Attributes:
         value: A value of the new graph; the old one is ``transpose(value, order)``.
@@ -109,7 +109,7 @@ class _Rewriter:
         return self.new
 
     def _visit(self, node: Node) -> list[_Stand]:
-        """Return what stands for the results of a node."""
+        """Return the stand-ins for the results of a node."""
         op, operands = node.op, [self.stands[o] for o in node.operands]
         if getattr(op, "layout", None) is Layout.CHANNELS_FIRST:
             return self._layer(node)
@@ -131,7 +131,7 @@ class _Rewriter:
         return [_Stand(v, identity(v.type.rank)) for v in copy.results]
 
     def _append(self, node: Node, op: Op, *operands: Value, order: Order) -> list[_Stand]:
-        """Append what stands for a node."""
+        """Append a stand-in for a node."""
         given = {t.quant for t in node.types if t.quant is not None}
         quant = moved_quant(given.pop(), order) if len(given) == 1 else None
         made = self.new.append(
@@ -212,7 +212,7 @@ class _Rewriter:
         return replace(flat, columns=columns)
 
     def _only_weighted(self, value: Value) -> bool:
-        """Whether only linear layers with constant weights read a value, perhaps re-coded."""
+        """Return whether only linear layers of constant weights read a value, perhaps re-coded."""
         users = self.users[value]
         if not users or value in self.old.outputs:
             return False
@@ -263,7 +263,7 @@ class _Rewriter:
         return self._ordered(old, identity(old.type.rank))
 
     def _ordered(self, old: Value, order: Order) -> Value:
-        """Return what stands for a value in ``order``.
+        """Return the stand-in for a value in ``order``.
 
         One of lower rank, which broadcasts, gets axes in front first.
         """
@@ -337,7 +337,7 @@ class _Rewriter:
         )  # fmt: skip
 
     def _reaches_input(self, value: Value) -> bool:
-        """Whether a transpose of a value can move to an input or to another transpose.
+        """Return whether a transpose of a value can move to an input or to another transpose.
 
         Behind a layer it would only stand between the layer and what is computed of its result.
         """
@@ -378,7 +378,7 @@ class _Rewriter:
         return self.new.apply(op, source, name=value.node.name, origin=origin)
 
     def _is_int8(self, value: Value) -> bool:
-        """Whether ops on a value are integer ops."""
+        """Return whether ops on a value are integer ops."""
         return self.integers and value.type.dtype is DType.I8
 
     def _to_shape(self, value: Value, shape: Shape) -> Op:
@@ -388,7 +388,7 @@ class _Rewriter:
 
 
 def _is_constant(value: Value) -> bool:
-    """Whether a value is a constant, or stands for constant quantized values."""
+    """Return whether a value is a constant, or stands for constant quantized values."""
     node = value.node
     return value.constant is not None or (
         isinstance(node.op, real.RealDequantize) and node.operands[0].constant is not None
@@ -396,7 +396,7 @@ def _is_constant(value: Value) -> bool:
 
 
 def _picked_quant(quant: QuantParams | None, places: Order) -> QuantParams | None:
-    """Return what quantized values [N, K] stand for after their columns were re-ordered."""
+    """Return the parameters of quantized values [N, K] after their columns were re-ordered."""
     if quant is None or quant.axis not in (1, -1):
         return quant
     return QuantParams(

@@ -41,7 +41,7 @@ class CommonSubexpressions(Pass):
 
 
 def _key(node: Node, operands: tuple[Value, ...]) -> Hashable:
-    """Return what equal nodes have in common."""
+    """Return a key that equal nodes have in common."""
     if isinstance(node.op, Constant):
         return node.types, _digest(node)
     return node.op, operands, node.types

@@ -52,7 +52,7 @@ class DropConstantChannels(Pass):
 
 
 def _kept_channels(graph: Graph, ranges: dict[Value, Range]) -> dict[Value, Kept]:
-    """Return which channels of each int8 value must stay.
+    """Return the channels of each int8 value that must stay.
 
     A channel stays if some reader needs it: one whose weights for it are not all zero, and that
     cannot fold it because it is not constant. Demands spread until nothing changes; what an op
@@ -107,19 +107,19 @@ def _apply_demands(
 
 
 def _is_known(node: Node) -> bool:
-    """Whether weights and bias are constants."""
+    """Return whether weights and bias are constants."""
     return all(o.constant is not None for o in node.operands[1:])
 
 
 def _is_depthwise(node: Node) -> bool:
-    """Whether a grouped convolution reads one channel for each output and can be cut."""
+    """Return whether a grouped convolution reads one channel for each output and can be cut."""
     op = node.op
     assert isinstance(op, QConv2d)
     return _is_known(node) and op.groups == node.operands[0].type.shape[-1]
 
 
 def _is_aligned(node: Node) -> bool:
-    """Whether all tensors around a channelwise op have the same channels, untouched by pads."""
+    """Return whether all tensors around a channelwise op have the same channels, without pads."""
     values = (*node.operands, *node.results)
     if any(v.type.rank == 0 or v.type.dtype is not DType.I8 for v in values):
         return False
@@ -131,7 +131,7 @@ def _is_aligned(node: Node) -> bool:
 
 
 def _pixels(node: Node) -> int:
-    """Return how many whole pixels a reshape's last axis takes in, or 0 if it splits pixels."""
+    """Return the number of whole pixels in a reshape's last axis, or 0 if it splits pixels."""
     if not node.types[0].rank or not node.operands[0].type.rank:
         return 0
     before, after = node.operands[0].type.static_shape[-1], node.types[0].static_shape[-1]
@@ -161,7 +161,7 @@ def _link_depthwise(node: Node, kept: dict[Value, Kept]) -> None:
 
 
 def _foldable(node: Node, x: Range, outputs: Kept) -> Kept:
-    """Return which input channels add the same number to every accumulator of ``outputs``."""
+    """Return the input channels that add the same number to each accumulator of ``outputs``."""
     weights = node.operands[1].constant
     assert weights is not None
     read = weights[outputs]
@@ -172,7 +172,7 @@ def _foldable(node: Node, x: Range, outputs: Kept) -> Kept:
 
 
 def _same_at_border(node: Node, x: Range, weights: Array) -> Kept:
-    """Return which channels add the same at the border: unread there, or equal to the padding."""
+    """Return the channels that add the same at the border: unread, or equal to the padding."""
     op = node.op
     assert isinstance(op, QConv2d)
     _, height, width, _ = node.operands[0].type.static_shape
@@ -183,7 +183,7 @@ def _same_at_border(node: Node, x: Range, weights: Array) -> Kept:
 
 
 def _all_zero(rows: Array) -> Kept:
-    """Return which columns hold nothing but zeros."""
+    """Return the columns that hold nothing but zeros."""
     return np.asarray(np.count_nonzero(rows, axis=0) == 0, np.bool_)
 
 

@@ -1,4 +1,4 @@
-"""Remove what no output depends on."""
+"""Remove nodes that no output depends on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How ops are fitted to a target or backend: the policies, and the dispatch report."""
+"""Policies for fitting ops to a target or backend, and the dispatch report."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Policy(StrEnum):
-    """What is done with an op that could be computed in two ways.
+    """Policy for an op that could be computed in two ways.
 
     ``PREFER_NATIVE`` takes it as it stands where that is possible, and writes it in other ops
     where not. ``COMMON`` writes it in other ops wherever they exist. ``NATIVE`` takes it as it
@@ -99,7 +99,7 @@ def _known_op(name: str) -> str:
 
 
 class Outcome(StrEnum):
-    """What happened to a node: kept, rewritten in other ops, or refused.
+    """Outcome for a node: kept, rewritten in other ops, or refused.
 
     ``REWRITTEN`` is another op of the same level; ``DECOMPOSED`` a formula of simpler ops.
     """
@@ -116,15 +116,15 @@ _NAMED: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class OpDispatch:
-    """What happens to the nodes of one op.
+    """Dispatch of the nodes of one op.
 
     Attributes:
         op: Name of the op.
         count: Number of nodes.
-        path: What happens to them.
-        reason: Why they are not native, else empty.
+        path: Their outcome.
+        reason: Reason for which they are not native, else empty.
         nodes: Labels of the nodes.
-        hint: What the user can do about a refusal, or None.
+        hint: Advice to the user about a refusal, or None.
     """
 
     op: str
@@ -148,12 +148,12 @@ class OpDispatch:
 
 @dataclass(frozen=True, slots=True)
 class DispatchReport:
-    """What happens to each op of a graph on its way to a target or backend.
+    """Dispatch of each op of a graph on its way to a target or backend.
 
     Attributes:
         graph: Name of the graph.
         owner: The target or backend.
-        entries: What happens to each op, by name.
+        entries: Dispatch of each op, by name.
         hint: Hint about refused ops whose refusals have none.
     """
 

@@ -67,7 +67,7 @@ class Fitted:
 
     Attributes:
         graph: The graph; the given one if nothing had to be changed.
-        report: What happened to each op of the given graph.
+        report: Dispatch of each op of the given graph.
         sources: For each op node of the graph, the node of the given one that it stands for, alone
             or with others.
         values: For each value of the given graph, the one that stands for it.
@@ -81,7 +81,7 @@ class Fitted:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What is done with one node, and why it is not taken as it stands."""
+    """Outcome for one node, and the reason for which it is not taken as it stands."""
 
     path: Outcome
     refusal: Refusal | None = None
@@ -89,10 +89,10 @@ class _Answer:
 
 @dataclass(slots=True)
 class _Fate:
-    """What became of one node of the given graph.
+    """Outcome for one node of the given graph, and for its parts.
 
     Attributes:
-        answer: What was done with the node itself.
+        answer: Outcome for the node itself.
         refused: Parts of it that are refused, with the reasons; the node itself among them.
     """
 
@@ -116,8 +116,8 @@ def fit(
         graph: The graph.
         owner: Name of the target or backend, for messages.
         claim: Its answer for each node.
-        policies: Which ops are written in others although they need not be, or never; None for
-            those alone that the owner lacks.
+        policies: Policies for ops that are written in others although they need not be, or never;
+            None for those alone that the owner lacks.
         rewrites: Other forms of ops, which go before their decomposition.
     """
     policies = policies or Policies()
@@ -144,7 +144,7 @@ def fit(
 
 
 def _answer(node: Node, claim: Claim, policies: Policies, rewrites: RuleTable[Rewrite]) -> _Answer:
-    """Return what is done with a node."""
+    """Return the outcome for a node."""
     policy, other = policies.of(node.op), _other_path(node, rewrites)
     if policy is Policy.COMMON and other is not None:
         return _Answer(other, Refusal(f"the policy is {policy}"))
@@ -157,7 +157,7 @@ def _answer(node: Node, claim: Claim, policies: Policies, rewrites: RuleTable[Re
 
 
 def _claimed(node: Node, claim: Claim) -> Refusal | None:
-    """Return why a node, or one that it runs, is not taken as it stands; None if it is."""
+    """Return the refusal of a node, or of one that it runs; None if it is taken as it stands."""
     refusal = claim(node)
     # Other ops with regions have kernels of their own.
     if refusal is not None or not isinstance(node.op, CONTROL_OPS):
@@ -171,7 +171,7 @@ def _claimed(node: Node, claim: Claim) -> Refusal | None:
 
 
 def _other_path(node: Node, rewrites: RuleTable[Rewrite]) -> Outcome | None:
-    """Return how a node can be written in other ops, if it can."""
+    """Return the outcome for a node written in other ops, if it can be."""
     fixed = isinstance(node.op, QTranspose) and exchanged(node) is None
     # Ops that move values have another form for quantized ones alone.
     plain = isinstance(node.op, MOVES) and node.types[0].quant is None
@@ -223,7 +223,7 @@ def _form(
 
 
 def _report(graph: Graph, owner: str, fates: dict[Node, _Fate]) -> DispatchReport:
-    """Return what became of the nodes of ``graph``, nodes of one op and fate in one row."""
+    """Return the outcomes of the nodes of ``graph``, nodes of one op and outcome in one row."""
     rows: dict[tuple[str, Outcome, str], list[OpDispatch]] = {}
     for node, fate in fates.items():
         row = _row(node, fate)

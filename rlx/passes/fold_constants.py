@@ -48,7 +48,7 @@ class FoldConstants(Pass):
         ]
 
     def _is_known(self, node: Node, operands: tuple[Value, ...]) -> bool:
-        """Whether a node is to be evaluated, given what its operands have become."""
+        """Return whether a node is to be evaluated, given what its operands have become."""
         if not operands or any(o.constant is None for o in operands):
             return False
         if isinstance(node.op, self.keep):

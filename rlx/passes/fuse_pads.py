@@ -47,7 +47,7 @@ def _visit(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Valu
 
 
 def _spatial(pad: QPad) -> bool:
-    """Whether an NHWC pad leaves batch and channels alone."""
+    """Return whether an NHWC pad leaves batch and channels alone."""
     return all(
         len(amounts) == 4 and amounts[0] == 0 and amounts[3] == 0
         for amounts in (pad.before, pad.after)

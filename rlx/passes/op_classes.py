@@ -1,4 +1,4 @@
-"""What each op does to the error of its operands: the classes that a precision policy speaks of."""
+"""Effect of each op on the error of its operands: the classes of a precision policy."""
 
 from __future__ import annotations
 

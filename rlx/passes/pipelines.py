@@ -29,10 +29,10 @@ SIMPLIFY = UntilStable(
         DeadCode(),
     )
 )
-"""What every target has done to a graph before it is fitted."""
+"""Passes that every target applies to a graph before it is fitted."""
 
 HOST = UntilStable(passes=(FoldConstants(), CommonSubexpressions(), DeadCode()))
-"""What the host runtime does to a graph in a backend's ops."""
+"""Passes that the host runtime applies to a graph in a backend's ops."""
 
 PIPELINES = {
     p.name: p

@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     _Row: TypeAlias = tuple[str, OpClass, DType | None, str]
 
 NAME: Final = "precision"
-"""What the origin of a changed node says."""
+"""Name of the pass in the origin of a changed node."""
 
 _TYPES: Final = (DType.F32, DType.F16, DType.BF16)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrecisionPolicy:
-    """In which type ops on f32 are computed, by their class; ``F32`` leaves them as written.
+    """Types in which ops on f32 are computed, by their class; ``F32`` leaves them as written.
 
     Data movement has the type of what it moves, and boundaries keep theirs. What depends on
     parameters and constants only is computed as written, since that happens once.
@@ -53,8 +53,8 @@ class PrecisionPolicy:
             differ (constants and parameters do not count).
         sensitive: Type of element-wise functions that enlarge errors, such as ``exp``.
         reduction: Type of sums, means, maxima over axes and pooling.
-        keep: What stays as written: names of ops, such as ``real.matmul``, or patterns of names of
-            nodes with ``*``, ``?`` and ``[...]``, such as ``encoder.0.*``.
+        keep: Ops that stay as written: names of ops, such as ``real.matmul``, or patterns of names
+            of nodes with ``*``, ``?`` and ``[...]``, such as ``encoder.0.*``.
     """
 
     compute: DType = DType.F32
@@ -131,13 +131,13 @@ POLICIES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class PrecisionEntry:
-    """What became of nodes of one op.
+    """Outcome for nodes of one op.
 
     Attributes:
         op: Name of the op.
         op_class: Its class.
         dtype: The narrow type that they are computed in; None if they stay as written.
-        reason: Why they stay, else empty.
+        reason: Reason for which they stay, else empty.
         nodes: Labels of the nodes.
     """
 
@@ -158,11 +158,11 @@ class PrecisionEntry:
 
 @dataclass(frozen=True, slots=True)
 class PrecisionReport:
-    """What a policy did to each node of a graph.
+    """Effect of a policy on each node of a graph.
 
     Attributes:
         graph: Name of the graph.
-        entries: What became of the nodes, by op.
+        entries: Outcomes for the nodes, by op.
         casts: Number of ``real.cast`` that were inserted.
         constants: Number of constants that were converted.
     """
@@ -188,7 +188,7 @@ class Precision:
 
     Attributes:
         graph: The graph; the given one if nothing had to be changed.
-        report: What became of each of its nodes.
+        report: Outcome for each of its nodes.
     """
 
     graph: Graph
@@ -278,7 +278,7 @@ class _Work:
         self.new.output(*map(self._as_written, graph.outputs), names=graph.output_names)
 
     def report(self, name: str) -> PrecisionReport:
-        """Return what became of each node."""
+        """Return the outcome for each node."""
         entries = (PrecisionEntry(*row, tuple(nodes)) for row, nodes in self.rows.items())
         ordered = sorted(entries, key=lambda e: (e.op, e.dtype is None, e.reason))
         return PrecisionReport(name, tuple(ordered), self.casts, self.constants)
@@ -317,7 +317,7 @@ class _Work:
         return (None, lost) if lost else (dtype, "")
 
     def _stays(self, node: Node, reals: Sequence[Value]) -> str:
-        """Return why a node stays as written whatever its operands are; empty if it need not."""
+        """Return the reason for which a node stays, whatever its operands; empty if it need not."""
         op_class = class_of(type(node.op))
         if not reals:
             return "it has no f32 operand"
@@ -366,7 +366,7 @@ class _Work:
         return map_regions(node.op, change)
 
     def _as_written(self, value: Value) -> Value:
-        """Return what stands for an output, in its own type."""
+        """Return the stand-in for an output, in its own type."""
         native = self.native[value]
         return self._form(native, DType.F32) if value.type.dtype is DType.F32 else native
 
@@ -394,7 +394,7 @@ class _Work:
 
 
 def _lost(node: Node, reals: Sequence[Value], dtype: DType) -> str:
-    """Return how a constant of a node suffers in ``dtype``; empty if it is only rounded."""
+    """Return the problem of a constant of a node in ``dtype``; empty if it is only rounded."""
     constants = [array for o in reals if (array := o.constant) is not None]
     if isinstance(node.op, RealPad):
         constants.append(np.array(node.op.value, np.float32))

@@ -1,4 +1,4 @@
-"""Which integers each channel of each value can hold, whatever the input.
+"""Ranges of the integers that each channel of each value can hold, whatever the input.
 
 Channels are the indices of the last axis; a value of rank 0 has one channel. A range is an
 interval; it may be wider than the truth, never narrower. Where both ends meet, the channel is
@@ -51,7 +51,7 @@ class Range:
 
     @property
     def constant(self) -> npt.NDArray[np.bool_]:
-        """Which channels hold the same integer everywhere."""
+        """Channels that hold the same integer everywhere."""
         same: npt.NDArray[np.bool_] = self.low == self.high
         return same
 
@@ -84,7 +84,7 @@ def channel_ranges(graph: Graph) -> dict[Value, Range]:
 
 
 def _by_traits(node: Node, ranges: tuple[Range, ...]) -> Range:
-    """Return what the traits of an op say about its int8 result."""
+    """Return the range of an op's int8 result that its traits imply."""
     traits, type_ = node.op.traits, node.types[0]
     if not ranges or len(ranges) < len(node.operands):
         return _any_int8(type_)
@@ -224,7 +224,7 @@ def _scaled(op: QConv2d | QDense, low: Integers, high: Integers) -> Range:
 
 
 def _keeps_order(op: QConv2d | QDense, low: Integers, high: Integers) -> bool:
-    """Whether no bound overflows int32 when the scaling shifts it to the left."""
+    """Return whether no bound overflows int32 when the scaling shifts it to the left."""
     left = np.maximum(np.array(op.rescale.shift, np.int64), 0)
     largest = np.maximum(np.abs(low), np.abs(high)) << left
     return bool((largest <= INT32_MAX).all())

@@ -157,7 +157,7 @@ def _ends(op: QConv2d | QDense) -> tuple[int, int]:
 
 
 def _sums(node: Node, ranges: Mapping[Value, Range]) -> list[Accumulators]:
-    """Return what the sums of each channel can be; nothing if weights or bias are computed."""
+    """Return the possible sums of each channel; none if weights or bias are computed."""
     sums = sum_range(node, ranges[node.operands[0]])
     weights, bias = (operand.constant for operand in node.operands[1:])
     if sums is None or weights is None or bias is None:

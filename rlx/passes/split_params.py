@@ -1,4 +1,4 @@
-"""Separate what depends on parameters alone from what depends on inputs."""
+"""Separate nodes that depend on parameters alone from those that depend on inputs."""
 
 from __future__ import annotations
 

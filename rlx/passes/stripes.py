@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _WINDOWED = (QConv2d, QAveragePool2d, QMaxPool2d)
 PASS = "stripes"
-"""What is recorded in the origin of nodes made here."""
+"""Name recorded in the origin of nodes made here."""
 
 _ROWS = 1
 """Axis of the rows of an NHWC tensor."""
@@ -62,7 +62,7 @@ class Chain:
 
     @property
     def source(self) -> Value:
-        """What the first node reads."""
+        """Operand of the first node."""
         return self.nodes[0].operands[0]
 
     @property
@@ -91,7 +91,7 @@ class Chain:
 
 
 def needed(op: Op, first: int, last: int, height: int) -> Rows:
-    """Return what rows ``first`` to ``last`` of the result need of an operand of ``height`` rows.
+    """Return the operand rows, of ``height`` in all, that result rows ``first`` to ``last`` need.
 
     Raises:
         ValueError: They need nothing but padding.
@@ -126,7 +126,7 @@ def chains(graph: Graph) -> Iterator[Chain]:
 
 
 def _is_row_wise(node: Node) -> bool:
-    """Whether a node computes rows of one image from rows of another, and constants."""
+    """Return whether a node computes rows of one image from rows of another, and constants."""
     type_ = node.operands[0].type if node.operands else None
     return (
         type_ is not None
@@ -139,7 +139,7 @@ def _is_row_wise(node: Node) -> bool:
 
 
 def _is_same_in_every_row(node: Node) -> bool:
-    """Whether a node does the same to each row: an elementwise one, if its constants have none."""
+    """Return whether a node does the same to each row: elementwise, its constants without rows."""
     return (
         node.op.traits.elementwise
         and node.types[0].shape == node.operands[0].type.shape

@@ -24,7 +24,7 @@ NODE_LIMIT: Final = 4096
 """Loops are not unrolled where the graph would get more nodes than this."""
 
 _FOLLOWED: Final = 4096
-"""What a condition depends on is followed through nodes of at most this many elements."""
+"""Most elements of a node through which the operands of a condition are followed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def unroll(graph: Graph, limit: int = NODE_LIMIT) -> Graph:
 
 
 def why_kept(op: Op) -> str | None:
-    """Return why an op with control flow was not unrolled; None for an op without."""
+    """Return the reason for which control flow was not unrolled; None for an op without it."""
     if isinstance(op, If):
         return "it has no branches, and this condition is no constant; compute both and use where()"
     if isinstance(op, Scan):
@@ -125,7 +125,7 @@ def _while(new: Graph, op: While, operands: tuple[Value, ...], space: int) -> li
 
 
 def fixed_trips(op: While, known: Sequence[Array | None], most: int) -> int | None:
-    """Return how often the body of a loop runs, whatever the data are.
+    """Return the number of times that the body of a loop runs, whatever the data are.
 
     Args:
         op: The loop.

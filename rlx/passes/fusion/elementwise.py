@@ -32,7 +32,7 @@ def fuse_elementwise(matching: Matching) -> None:
 
 
 def _can_join(matching: Matching, node: Node) -> bool:
-    """Whether a node can be part of a region."""
+    """Return whether a node can be part of a region."""
     return is_elementwise(node) and node not in matching.groups and node not in matching.weights
 
 
@@ -63,7 +63,7 @@ def _tensors(node: Node) -> list[Value]:
 
 
 def _belongs(matching: Matching, node: Node, last: Node, inside: set[Node]) -> bool:
-    """Whether a node becomes part of the region that ends at ``last``; a miss is written down."""
+    """Return whether a node becomes part of the region that ends at ``last``; note a miss."""
     if not _can_join(matching, node):
         _note_foreign(matching, node, last)
         return False
@@ -90,7 +90,7 @@ def _note_foreign(matching: Matching, node: Node, last: Node) -> None:
 
 
 def _within_limits(matching: Matching, steps: int, operands: int, last: Node) -> bool:
-    """Whether a region may have so many steps and operands; else it is a miss."""
+    """Return whether a region may have so many steps and operands; else it is a miss."""
     options = matching.options
     for count, most, what in (
         (steps, options.max_steps, "steps"),

@@ -39,7 +39,7 @@ def fuse(
 
     Args:
         graph: A graph without ``nn.*`` ops; the patterns are those of ``real.*`` ops.
-        options: What is fused; None for everything.
+        options: Patterns that are fused; None for all.
         claims: Whether the backend has a kernel for a class of fused ops. What it has none for is
             not fused.
     """

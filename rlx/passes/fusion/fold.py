@@ -74,7 +74,7 @@ class Affine:
 
 @dataclass(slots=True)
 class _Place:
-    """Where a chain behind a product is.
+    """Place of a chain behind a product.
 
     Attributes:
         value: The last value.
@@ -106,7 +106,7 @@ def find_affine(matching: Matching) -> list[Affine]:
 
 
 def _wanted(matching: Matching, node: Node) -> bool:
-    """Whether weights are to be folded; else it is a miss."""
+    """Return whether weights are to be folded; else it is a miss."""
     weights = node.operands[1]
     if not matching.options.wants(Pattern.FOLD):
         text = f"the policy of {Pattern.FOLD} is keep"
@@ -139,7 +139,7 @@ def _number_beside(node: Node, result: Value) -> int | None:
 
 
 def _take_behind(matching: Matching, affine: Affine) -> None:
-    """Take what scales, shifts, reshapes and transposes the product, as far as that goes."""
+    """Take the nodes that scale, shift, reshape and transpose the product, as far as they go."""
     place = _Place(affine.product.results[0], affine.product.types[0].rank - 1)
     while (node := matching.readers.only(place.value)) is not None:
         if isinstance(node.op, real.RealReshape | real.RealTranspose):
@@ -156,7 +156,7 @@ def _take_behind(matching: Matching, affine: Affine) -> None:
 
 
 def _axis_behind(node: Node, place: _Place) -> int | None:
-    """Return where the channels are behind a reshape or transpose, None if nowhere."""
+    """Return the axis of the channels behind a reshape or transpose, None if there is none."""
     if place.axis is None:
         return None
     if isinstance(node.op, real.RealTranspose):
@@ -170,7 +170,7 @@ def _axis_behind(node: Node, place: _Place) -> int | None:
 
 
 def _is_affine(matching: Matching, node: Node, place: _Place) -> bool:
-    """Whether a node scales or shifts a value by one number, or by one for each channel."""
+    """Return whether a node scales or shifts a value by one number, or by one for each channel."""
     if not isinstance(node.op, _BINARY) or node.types[0] != place.value.type:
         return False
     x, y = node.operands
@@ -185,14 +185,14 @@ def _is_affine(matching: Matching, node: Node, place: _Place) -> bool:
 
 
 def _per_channel(value: Value, place: _Place) -> bool:
-    """Whether a value is one number, or one for each channel of a place."""
+    """Return whether a value is one number, or one for each channel of a place."""
     shape, rank = value.type.shape, place.value.type.rank
     axes = [a + rank - len(shape) for a, n in enumerate(shape) if n != 1]
     return not axes or axes == [place.axis]
 
 
 def _in_range(matching: Matching, node: Node) -> bool:
-    """Whether no constant factor of a node could drive weights out of their range."""
+    """Return whether no constant factor of a node could drive weights out of their range."""
     for operand in node.operands:
         if operand.constant is not None:
             size = np.abs(operand.constant.astype(np.float64))
@@ -269,7 +269,7 @@ def _kept_place(node: Node) -> int:
 
 
 def _detail(affine: Affine) -> str:
-    """Return what is folded in words."""
+    """Return the folded nodes in words."""
     return ", ".join(n.op.name.partition(".")[2] for n in affine.nodes if n is not affine.product)
 
 

@@ -65,7 +65,7 @@ def find_joints(matching: Matching) -> list[Joint]:
 
 
 def _wanted(matching: Matching, joint: Joint) -> bool:
-    """Whether products are to be joined; else it is a miss."""
+    """Return whether products are to be joined; else it is a miss."""
     first, options = joint.products[0], matching.options
     if not options.wants(Pattern.JOIN):
         text = f"the policy of {Pattern.JOIN} is keep"
@@ -89,7 +89,7 @@ def _macs(product: Node) -> int:
 
 
 def _has_weights(matching: Matching, product: Node) -> bool:
-    """Whether the right factor of a product is a matrix known before a run; else it is a miss."""
+    """Return whether the right factor of a product is a matrix known before a run; note a miss."""
     weights = product.operands[1]
     if not matching.is_weight(weights):
         text = f"the right factor of {matching.notes[product]} is computed in each run"
@@ -162,7 +162,7 @@ def _parts(rewriting: Rewriting, joint: Joint) -> list[Value]:
 
 
 def _bias(rewriting: Rewriting, addition: Node | None, product: Node) -> Value:
-    """Return what is added to each column of a product; zeros for nothing."""
+    """Return the addend of each column of a product; zeros for none."""
     type_ = product.types[0]
     if addition is None:
         width = product.operands[1].type.static_shape[1]

@@ -36,7 +36,7 @@ def weights_first(graph: Graph, weights: set[Node]) -> list[Node]:
 
 
 def live_nodes(graph: Graph, groups: Mapping[Node, Group]) -> set[Node]:
-    """Return what the outputs depend on, where groups need what they read from outside alone."""
+    """Return nodes that outputs depend on; groups need only the values they read from outside."""
     needed = {o.node for o in graph.outputs}
     for node in reversed(graph.nodes):
         if node in needed:
@@ -47,7 +47,7 @@ def live_nodes(graph: Graph, groups: Mapping[Node, Group]) -> set[Node]:
 
 
 class Notes:
-    """How reports name nodes, whatever stage of fusion made them.
+    """Names of nodes in reports, whatever stage of fusion made them.
 
     Attributes:
         of: The note of a node; a node that a rewrite made has place and origin of the node that it
@@ -74,7 +74,7 @@ class Group:
     """Nodes that become one.
 
     Attributes:
-        pattern: What they are an example of.
+        pattern: Pattern that they are an example of.
         nodes: The nodes, in order.
         op: The op that stands for them.
         operands: Its operands.
@@ -94,16 +94,16 @@ class Group:
 
 
 class Matching:
-    """A graph, who reads its values, and what was found in it so far.
+    """A graph, the readers of its values, and the patterns found in it so far.
 
     Attributes:
         graph: The graph.
-        options: What is fused.
-        readers: Who reads each value.
+        options: Patterns that are fused.
+        readers: Readers of each value.
         weights: Nodes that depend on constants and parameters only.
         groups: The group of each node that is in one.
-        fused: What was found, and the index of the last node of each.
-        missed: What was not, and why: a set in the order in which it was found.
+        fused: Patterns that were found, and the index of the last node of each.
+        missed: Patterns that were not fused, with the reasons: a set in the order of discovery.
     """
 
     def __init__(self, graph: Graph, options: FusionOptions, claims: Claims, notes: Notes) -> None:
@@ -126,11 +126,11 @@ class Matching:
         ]
 
     def is_weight(self, value: Value) -> bool:
-        """Whether a value depends on constants and parameters only."""
+        """Return whether a value depends on constants and parameters only."""
         return value.node in self.weights
 
     def is_free(self, nodes: Iterable[Node]) -> bool:
-        """Whether none of ``nodes`` is in a group."""
+        """Return whether none of ``nodes`` is in a group."""
         return not any(n in self.groups for n in nodes)
 
     def miss(self, pattern: Pattern, node: Node, reason: MissReason, text: str) -> None:
@@ -148,7 +148,7 @@ class Matching:
         self.miss(pattern, value.node, reason, text)
 
     def closed(self, pattern: Pattern, nodes: Sequence[Node], *results: Value) -> bool:
-        """Whether nothing but ``results`` is read outside of ``nodes``; else it is a miss."""
+        """Return whether only ``results`` are read outside of ``nodes``; else it is a miss."""
         inner = [v for n in nodes for v in n.results if v not in results]
         bad = self.readers.closed(inner, set(nodes))
         if bad is not None:
@@ -156,7 +156,7 @@ class Matching:
         return bad is None
 
     def allowed(self, pattern: Pattern, op: type[Fused], node: Node) -> bool:
-        """Whether a pattern is wanted and the backend has a kernel for it; else it is a miss."""
+        """Return whether a pattern is wanted and the backend has its kernel; else it is a miss."""
         if not self.options.wants(pattern):
             self.miss(pattern, node, MissReason.POLICY, f"the policy of {pattern} is keep")
             return False
@@ -178,7 +178,7 @@ class Matching:
         """Let ``nodes`` become one op.
 
         Args:
-            pattern: What was found.
+            pattern: Pattern that was found.
             op: Class of the op.
             nodes: The nodes.
             results: The values that are read outside.
@@ -206,7 +206,7 @@ class Matching:
         self.fused.append((nodes[-1].index, FusedPattern(pattern, notes, result, detail, exact)))
 
     def in_order(self) -> list[FusedPattern]:
-        """Return what was found in the order of the graph."""
+        """Return the fused patterns in the order of the graph."""
         return [pattern for _, pattern in sorted(self.fused, key=lambda pair: pair[0])]
 
     def fuse(self) -> Graph:

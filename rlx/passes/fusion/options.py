@@ -1,4 +1,4 @@
-"""What is fused, and how far."""
+"""Options of fusion: patterns and limits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Claims: TypeAlias = Callable[[type[Op]], bool]
 
 
 class Pattern(StrEnum):
-    """What can be fused. The value is its name in options and reports.
+    """Pattern that can be fused. The value is its name in options and reports.
 
     ``FOLD``: factors and sums with constants or parameters, behind or before a product with
     weights, become part of weights and bias; so does a batch normalization. ``JOIN``: products of
@@ -47,7 +47,7 @@ class FusionPolicy(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FusionOptions:
-    """What is fused, and how far.
+    """Patterns to fuse, and limits.
 
     Attributes:
         default: For every pattern that is not in ``patterns``.
@@ -83,7 +83,7 @@ class FusionOptions:
             )
 
     def wants(self, pattern: Pattern) -> bool:
-        """Whether a pattern is to be fused."""
+        """Return whether a pattern is to be fused."""
         return self.patterns.get(pattern, self.default) is FusionPolicy.FUSE
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What fusion did, and what it did not and why."""
+"""Report of fusion: fused patterns, and missed ones with the reasons."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class MissReason(StrEnum):
-    """Why something that looks like a pattern is not fused."""
+    """Reason for which something that looks like a pattern is not fused."""
 
     SEVERAL_READERS = "several readers"
     OUTPUT = "output of the graph"
@@ -39,7 +39,7 @@ class NodeNote:
     Attributes:
         op: Name of the op.
         label: Identifier in the graph that was fused, and name if it has one.
-        origin: Where the node comes from.
+        origin: Origin of the node.
     """
 
     op: str
@@ -59,10 +59,10 @@ class FusedPattern:
     """A pattern that was fused.
 
     Attributes:
-        pattern: Which one.
+        pattern: Its pattern.
         nodes: The nodes that are fused, in order.
         result: Name of the op that stands for them; several, if several nodes do.
-        detail: What is special about it, such as the name of the activation; may be empty.
+        detail: Its special feature, such as the name of the activation; may be empty.
         exact: Whether the result is the same to the last bit. Weights that are folded or joined
             are summed in another way; nothing else is.
     """
@@ -89,9 +89,9 @@ class MissedFusion:
     """A pattern that was not fused, or not as far as it might be.
 
     Attributes:
-        pattern: Which one.
-        node: Where it ends.
-        reason: Why.
+        pattern: Its pattern.
+        node: Its last node.
+        reason: Reason for which it was not fused.
         text: The same in a sentence.
     """
 
@@ -112,14 +112,14 @@ class MissedFusion:
 
 @dataclass(frozen=True, slots=True)
 class FusionReport:
-    """What fusion did to a graph.
+    """Effect of fusion on a graph.
 
     Attributes:
         graph: Name of the graph.
         before: Number of ops before.
         after: Number of ops after.
-        fused: What was fused, in the order of the graph; folded and joined weights first.
-        missed: What was not, and why.
+        fused: Fused patterns, in the order of the graph; folded and joined weights first.
+        missed: Patterns that were not fused, with the reasons.
     """
 
     graph: str
@@ -135,7 +135,7 @@ class FusionReport:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How often each pattern was fused, most frequent first."""
+        """Number of times that each pattern was fused, most frequent first."""
         return dict(Counter(str(f.pattern) for f in self.fused).most_common())
 
     def to_dict(self) -> dict[str, Any]:
@@ -151,7 +151,7 @@ class FusionReport:
         }
 
     def tables(self) -> tuple[Table, Table]:
-        """Return what was fused and what was not as tables."""
+        """Return the fused and the missed patterns as tables."""
         return self._fused_table(), self._missed_table()
 
     def _fused_table(self) -> Table:

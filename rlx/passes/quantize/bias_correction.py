@@ -23,7 +23,7 @@ def corrected_bias(layer: Weighted, reals: Doubles, means: Doubles) -> npt.NDArr
 
     Args:
         layer: The layer with float weights.
-        reals: What its quantized weights stand for, [outputs, terms].
+        reals: Real values of its quantized weights, [outputs, terms].
         means: Mean of what each row is multiplied with, [groups, terms].
 
     Returns:

@@ -163,7 +163,7 @@ def _layer(node: Node) -> Node | None:
 
 
 def _takes_bias(layer: Node) -> bool:
-    """Whether a node is a layer of constant weights, without bias, channels last."""
+    """Return whether a node is a layer of constant weights, without bias, channels last."""
     if not isinstance(layer.op, NnConv | NnLinear | RealConv | RealMatmul):
         return False
     last = not isinstance(layer.op, NnConv) or layer.op.layout is Layout.CHANNELS_LAST

@@ -97,12 +97,12 @@ def moved(new: Graph, node: Node, operands: tuple[Value, ...]) -> Value:
 
 @dataclass(frozen=True, slots=True)
 class LayerRow:
-    """What became of one node of the float graph.
+    """Conversion of one node of the float graph.
 
     Attributes:
         name: Its name.
         op: Its op.
-        path: How it was converted: as it stands, as a table, or written in other ops.
+        path: Path of its conversion: as it stands, as a table, or written in other ops.
         made: Integer ops that stand for it.
         bits: Bits of its weights; None if it has none.
     """
@@ -123,7 +123,7 @@ class Converted:
         values: Integer value of each value of the float graph that has one to compare with. Those
             whose range is that of the clamp behind them have none. The type has the parameters.
         sources: For each integer op of the graph, the name of the float node that it stands for.
-        layers: What became of each converted node, in order.
+        layers: Conversion of each converted node, in order.
         bounded: Places of layers with weights whose range nothing says: theirs is that of the
             largest sums that the weights allow, which is wider than what occurs.
     """
@@ -176,7 +176,7 @@ def prepare(graph: Graph) -> Fitted:
 
 
 def _unmade(graph: Graph) -> list[str]:
-    """Return what is wrong with functions whose results are no floating-point numbers."""
+    """Return the problems of functions whose results are no floating-point numbers."""
     return [
         f"{node.op.name} ({node.label}): its result is {node.types[0]}, which no table holds"
         for node in Needed.of(graph).nodes
@@ -190,7 +190,7 @@ _QUANTIZED: Final = (
 
 
 def refusal(node: Node) -> Refusal | None:
-    """Return why a node of a float graph cannot be converted as it stands, or None."""
+    """Return the refusal of a node of a float graph that cannot be converted as it is, or None."""
     if known(node.results[0]) is not None or stays(node) or argument(node) is not None:
         return None
     if not all(t.is_static for t in (*node.types, *(o.type for o in node.operands))):
@@ -205,7 +205,7 @@ def refusal(node: Node) -> Refusal | None:
 
 
 def _without_rule(node: Node, reason: str) -> Refusal:
-    """Return why a node has no rule."""
+    """Return the refusal of a node that has no rule."""
     if node.op.name.startswith("q."):
         return Refusal("it computes with integers already", hint=_QUANTIZED)
     if _varies(node):
@@ -219,14 +219,14 @@ def _without_rule(node: Node, reason: str) -> Refusal:
 
 
 def _varies(node: Node) -> bool:
-    """Whether a node is a function of one operand for each element, by other constants."""
+    """Return whether a node is a function of one operand for each element, by other constants."""
     constants = [numbers for o in node.operands if (numbers := known(o)) is not None]
     computed = {o for o in node.operands if known(o) is None}
     return node.op.traits.elementwise and len(computed) == 1 and any(c.size > 1 for c in constants)
 
 
 def _refusal_beside_integers(node: Node) -> Refusal | None:
-    """Return why a node of a graph that is partly integers cannot be converted, or None."""
+    """Return the refusal of a node that cannot be converted in a graph partly of integers."""
     return None if node.op.dialect == "q" else refusal(node)
 
 
@@ -268,7 +268,7 @@ def convert(
             simpler ops, calibrate the result of ``prepare``, or bounds are derived.
         weights: Scheme for the weights of every layer, or of each by the name of its node; others
             have 8 bits.
-        rounding: How ops round to their scales; None for twice, as the reference does, or once
+        rounding: Rounding of ops to their scales; None for twice, as the reference does, or once
             where the graph has quantize nodes and no integer ops, since others compute these in
             floating point. Then halves go to even integers if those of a quantize node do, as in
             ONNX, else up.
@@ -326,7 +326,7 @@ def _has_weights(node: Node, needed: Needed) -> bool:
 
 
 def _rounding(graph: Graph) -> Rounding:
-    """Return how ops round by default."""
+    """Return the default rounding of ops."""
     if any(isinstance(n.op, NnQuantized) for n in graph.op_nodes):
         return Rounding.EVEN
     ties = {n.op.ties for n in graph.op_nodes if isinstance(n.op, RealQuantize)}

@@ -78,7 +78,7 @@ def before_depthwise(graph: Graph) -> list[Node]:
 
 
 def _depthwise(layer: Weighted) -> bool:
-    """Whether each output of a layer reads one input channel."""
+    """Return whether each output of a layer reads one input channel."""
     return bool(layer.by_input().shape[1] == 1)
 
 
@@ -149,7 +149,7 @@ def _flattened(user: Node, value: Value) -> tuple[Value | None, int]:
 
 
 def _channels_fit(first: Weighted, second: Weighted, spread: int) -> bool:
-    """Whether both layers count the same channels between them."""
+    """Return whether both layers count the same channels between them."""
     if isinstance(second.node.op, NnLinear):
         return bool(second.weights.shape[1] == first.outputs * spread)
     op = second.node.op

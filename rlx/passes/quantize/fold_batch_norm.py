@@ -45,7 +45,7 @@ class FoldBatchNorm(Pass):
 
 
 def _fits(node: Node, layer: Weighted) -> bool:
-    """Whether a normalization is one of the layer's output channels by constants."""
+    """Return whether a normalization is one of the layer's output channels by constants."""
     op, rank = node.op, node.result.type.rank
     assert isinstance(op, NnBatchNorm)
     constant = all(o.constant is not None for o in node.operands[1:])

@@ -57,7 +57,7 @@ def argument(node: Node) -> Value | None:
 
 @once_per_node
 def _elementwise(node: Node) -> bool:
-    """Whether each element of the result depends on one element of each operand only."""
+    """Return whether each element of the result depends on one element of each operand only."""
     if node.op.traits.elementwise:
         return True
     if not isinstance(node.op, NnOp):
@@ -123,9 +123,9 @@ def function_table(
     Args:
         value: Result of the function.
         of: Its argument.
-        x: What values of the argument stand for.
-        quant: What those of the result stand for.
-        ties: Where halves go.
+        x: Quantization parameters of the argument.
+        quant: Those of the result.
+        ties: Rounding of halves.
     """
     (reals,) = RealDequantize(quant=x).evaluate(INT8)
     numbers = reals.astype(of.type.dtype.numpy)
@@ -164,7 +164,7 @@ def table_op(table: Array, function: str, *, clamps: bool) -> QTable | QClamp | 
 
 
 def only_clamps(value: Value, of: Value) -> bool:
-    """Whether a function limits its argument to a range, and does nothing else."""
+    """Return whether a function limits its argument to a range, and does nothing else."""
     while value != of:
         node = value.node
         if not isinstance(node.op, NnRelu | NnClamp | RealMaximum | RealMinimum):

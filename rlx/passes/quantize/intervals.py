@@ -168,7 +168,7 @@ def exact_params(value: Value, of: Value, given: QuantParams) -> QuantParams | N
     Args:
         value: Result of the function.
         of: Its argument.
-        given: What int8 values of the argument stand for.
+        given: Quantization parameters of int8 values of the argument.
     """
     steps = np.arange(-128, 128, dtype=np.float32) - np.float32(given.zero_point[0])
     results = evaluate_function(value, of, steps * np.float32(given.scale[0])).astype(np.float64)

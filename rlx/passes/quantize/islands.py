@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 def integers_within(graph: Graph) -> bool:
-    """Whether a graph has integer ops on quantized values."""
+    """Return whether a graph has integer ops on quantized values."""
     return any(node.op.dialect == "q" for node in graph.op_nodes)
 
 
 def floats_within(graph: Graph) -> bool:
-    """Whether a graph computes in float: more than conversions from and to integers."""
+    """Return whether a graph computes in float: more than conversions from and to integers."""
     return any(_computes_in_float(node) for node in graph.op_nodes)
 
 

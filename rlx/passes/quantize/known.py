@@ -1,4 +1,4 @@
-"""What is known of values before a run: their numbers, and integers that they were stored as."""
+"""Facts about values before a run: their numbers, and the integers that they were stored as."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _known_results(node: Node) -> tuple[Array, ...] | None:
 
 
 def stays(node: Node) -> bool:
-    """Whether a node computes whole numbers of whole numbers, such as indices: nothing to do."""
+    """Return whether a node computes integers of integers, such as indices: nothing to do."""
     types = [*node.types, *(o.type for o in node.operands)]
     return all(not t.dtype.is_float and t.quant is None for t in types)
 
@@ -43,7 +43,7 @@ class Stored:
 
     Attributes:
         array: Integers.
-        quant: What they stand for; an axis counts from the front.
+        quant: Their quantization parameters; an axis counts from the front.
     """
 
     array: Array
@@ -51,7 +51,7 @@ class Stored:
 
 
 def stored(value: Value) -> Stored | None:
-    """Return what a known value is dequantized from, its axes maybe reordered."""
+    """Return the stored integers of a dequantized value, its axes maybe reordered."""
     node = value.node
     if isinstance(node.op, RealDequantize):
         array, quant = known(node.operands[0]), node.op.quant

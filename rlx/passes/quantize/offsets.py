@@ -31,7 +31,7 @@ DIRECTIONS: Final = {
 
 
 def offsets(rescale: Rescale, ties: Ties) -> Int64 | None:
-    """Return what is added to accumulators, for each factor; None if integers cannot say it.
+    """Return the addend of accumulators, for each factor; None if integers cannot express it.
 
     Args:
         rescale: Factors that round halves up.

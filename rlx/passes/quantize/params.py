@@ -80,7 +80,7 @@ class _Class:
         members: The values.
         sources: Those that are computed, not moved from another member.
         fixed: Parameters that a model says; None if they may be chosen.
-        ties: Where halves go, if a model says so.
+        ties: Rounding of halves, if a model says so.
         constants: Ranges of constants that join the values.
         masks: Constants that are there to be no extreme, such as the lowest float before a maximum.
     """
@@ -133,7 +133,7 @@ class Resolver:
         return found, missing
 
     def ties(self) -> dict[Value, Ties]:
-        """Return where halves of each value go, if the graph says so; after ``resolve``."""
+        """Return the rounding of halves of each value, if the graph says so; after ``resolve``."""
         return {v: c.ties for v, c in self._classes.items() if c.ties is not None}
 
     def _collect(self) -> None:
@@ -206,7 +206,7 @@ class Resolver:
             self._classes[member] = one
 
     def _choose(self, own: _Class) -> None:
-        """Choose what the members of a class stand for, if anything is given."""
+        """Choose the parameters of the members of a class, if any are given."""
         if id(own) in self._found:
             return
         if own.fixed is not None:
@@ -222,7 +222,7 @@ class Resolver:
             self._found[id(own)] = _union(given, [*own.constants, *near])
 
     def _of_source(self, value: Value) -> QuantParams | None:
-        """Return what is given for a value, or by the op that makes it."""
+        """Return the parameters given for a value, or by the op that makes it."""
         made = type(value.node.op)
         if made in RULES and RULES[made].lower is softmax.softmax:
             return softmax.SOFTMAX

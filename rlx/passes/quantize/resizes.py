@@ -26,7 +26,7 @@ HINT: Final = (
     "resize with mode nearest, or outside of the network, or quantize the float model here: that"
     " measures the loss"
 )
-"""What to do about it."""
+"""Advice about it."""
 
 
 def problems(graph: Graph) -> list[str]:
@@ -42,7 +42,7 @@ def problems(graph: Graph) -> list[str]:
 
 
 def _operator(node: Node) -> str:
-    """Return how an operator of ONNX that resizes is called; empty if a node is not of one."""
+    """Return the name of an ONNX operator that resizes; empty if a node is not of one."""
     match = _OPERATOR.search(node.origin.location)
     return match[1] if match else ""
 

@@ -1,4 +1,4 @@
-"""How reals become integers: parameters of activations, and schemes of weights.
+"""Schemes that turn reals into integers: parameters of activations, and schemes of weights.
 
 Activations have ``rlx.ir.QuantParams`` with one scale, a float32 number, and an int8 zero point
 (:func:`params_of` makes them of a range).
@@ -26,7 +26,7 @@ _DTYPES: dict[int, DType] = {8: DType.I8, 4: DType.I4, 2: DType.I2}
 
 @dataclass(frozen=True, slots=True)
 class WeightScheme:
-    """How the weights of a layer become integers. Zero is 0 always.
+    """Scheme that turns the weights of a layer into integers. Zero is 0 always.
 
     Attributes:
         bits: Bits of a weight: 8 (-127 to 127), 4 (-7 to 7) or 2 (ternary, -1 to 1).
@@ -71,7 +71,7 @@ def _scale(scale: float) -> float:
 
 
 def activation_problem(params: QuantParams) -> str | None:
-    """Return why parameters cannot be those of an int8 activation, or None."""
+    """Return the reason for which parameters do not suit an int8 activation, or None."""
     if params.axis is not None:
         return "has a scale for each index of an axis, want one scale"
     if not -128 <= params.zero_point[0] <= 127:

@@ -97,7 +97,7 @@ class Weighted:
         return self.from_rows(self.rows() * factors[:, np.newaxis])
 
     def patches(self, x: Floats) -> Floats:
-        """Return what each row is multiplied with: [groups, positions, taps * channels].
+        """Return the patches that rows are multiplied with: [groups, positions, taps * channels].
 
         Args:
             x: Operand of the layer, for any number of samples.

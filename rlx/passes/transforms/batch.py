@@ -48,7 +48,7 @@ does for one."""
 
 
 def rule_of(op: type[Op]) -> Rule:
-    """Return how an op takes a batch: a rule of its own, or what follows from its traits.
+    """Return the rule by which an op takes a batch: its own, or one that follows from its traits.
 
     Raises:
         UnsupportedOpError: It cannot, or nothing says how.
@@ -102,7 +102,7 @@ def with_batch(graph: Graph, size: int | Dim) -> Graph:
 
 
 def why_not_batched(graph: Graph) -> str | None:
-    """Return why several samples cannot be computed together, or None if they can.
+    """Return the reason for which samples cannot be computed together, or None if they can.
 
     They can if ``with_batch`` takes the graph and every output has a part for each of them.
     """

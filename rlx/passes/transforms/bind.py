@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def sizes_hint(names: Iterable[str]) -> str:
-    """Return what to do where a graph has symbols, called ``names``: three of them are shown."""
+    """Return the hint where a graph has symbols, called ``names``: three of them are shown."""
     sizes = ", ".join(f"{printable(name)!r}: 1" for name in sorted(names)[:3])
     return (
         f"give sizes: rlx.bind(model, {{{sizes}}}) in Python; for an ONNX file"

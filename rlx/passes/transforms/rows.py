@@ -36,7 +36,7 @@ class FirstRows:
     Attributes:
         graph: Inputs and states are as before; outputs may have fewer rows.
         axes: For each output the axis along which it has fewer, or None.
-        steps: How many nodes compute fewer rows.
+        steps: Number of nodes that compute fewer rows.
     """
 
     graph: Graph
@@ -52,7 +52,7 @@ def first_rows(graph: Graph, count: int, of: int) -> FirstRows:
 
     Args:
         graph: A graph of static shapes, without model-level ops.
-        count: How many rows.
+        count: Number of rows.
         of: Size of the axis of rows.
     """
     kept = {after for _, after in graph.states}
@@ -109,7 +109,7 @@ def _all(node: Node) -> Axes:
 
 
 def _form(node: Node, axis: int, count: int) -> tuple[Op, Axes] | None:
-    """Return how a node computes the first rows, or None if it cannot."""
+    """Return the form in which a node computes the first rows, or None if it cannot."""
     op: Any = node.op
     if isinstance(op, Source):
         return None

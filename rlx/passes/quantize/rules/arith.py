@@ -36,8 +36,8 @@ def operand(call: Call, place: int, quant: QuantParams | None = None) -> Value:
 
     Args:
         call: The node.
-        place: Which operand.
-        quant: What its values are to stand for; None for what they do, or what suits them.
+        place: Index of the operand.
+        quant: Parameters that its values are to have; None for those they have, or that suit them.
     """
     numbers = call.known(place)
     if numbers is None:

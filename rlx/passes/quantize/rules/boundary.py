@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from rlx.passes.quantize.rules.call import Call
 
 _SHIFTS = {DType.I8: 0, DType.U8: 128, DType.I4: 0, DType.I2: 0}
-"""What is taken off values so that they are int8; the zero point moves along."""
+"""Number subtracted from values so that they are int8; the zero point moves along."""
 
 
 def stated_params(node: Node) -> dict[Value, QuantParams]:
-    """Return what values at a node stand for as int8, where the node says so."""
+    """Return the int8 parameters of values at a node, where the node says them."""
     op = node.op
     if isinstance(op, RealQuantize | RealDequantize):
         params = int8_params(op.quant, _dtype(node))
@@ -44,7 +44,7 @@ def stated_params(node: Node) -> dict[Value, QuantParams]:
 
 
 def int8_params(quant: QuantParams, dtype: DType) -> QuantParams | None:
-    """Return what values of an element type stand for as int8; None if they cannot be that."""
+    """Return the parameters of values of an element type as int8; None if they cannot be that."""
     shift = _SHIFTS.get(dtype)
     if shift is None or quant.axis is not None:
         return None
@@ -103,5 +103,5 @@ def seen_as(call: Call, values: Value, quant: QuantParams) -> Value:
 
 
 def stored_params(quant: QuantParams, dtype: DType) -> QuantParams:
-    """Return what values of an element type stand for, where those as int8 have ``quant``."""
+    """Return the parameters of values of an element type, where those as int8 have ``quant``."""
     return QuantParams(quant.scale, (quant.zero_point[0] + _SHIFTS[dtype],))

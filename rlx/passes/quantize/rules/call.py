@@ -1,4 +1,4 @@
-"""What a rule of the conversion sees of its node, and the table of rules."""
+"""Calls, the view that a rule of the conversion has of its node, and the table of rules."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _INT8 = np.arange(-128, 128).astype(np.int8)
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How nodes of an op become integer ops.
+    """Conversion of nodes of an op to integer ops.
 
     Attributes:
         lower: Appends the integer ops, and returns the values that stand for the node's results.
@@ -75,10 +75,10 @@ class Making:
 
     Attributes:
         graph: The graph.
-        params: What the quantized values of each float value are to stand for.
+        params: Quantization parameters that each float value is to have.
         schemes: Schemes of weights by the name of the layer, or one for all.
-        rounding: How ops round to their scales.
-        ties: Where halves go of values of which the float graph says it.
+        rounding: Rounding of ops to their scales.
+        ties: Rounding of halves, for values of which the float graph says it.
         made: For each float value that has one, the integer value; its type says what it stands
             for.
         raw: Copies of inputs and of results of integer ops, in the element type that they have.
@@ -101,7 +101,7 @@ class Making:
     bounded: set[Value] = field(default_factory=set)
 
     def ties_of(self, value: Value) -> Ties:
-        """Return where halves of a float value go."""
+        """Return the rounding of halves of a float value."""
         usual = Ties.AWAY if self.rounding.to_parity is None else Ties.EVEN
         return self.ties.get(value, usual)
 
@@ -111,7 +111,7 @@ class Call:
     """One node that is being converted.
 
     Attributes:
-        making: Where it goes.
+        making: The integer graph that it goes to.
         node: The float node.
         addition: The node that adds its bias, if that is one of its own.
     """
@@ -130,7 +130,7 @@ class Call:
 
     @property
     def quant(self) -> QuantParams:
-        """What the quantized values of the first result are to stand for."""
+        """Quantization parameters that the first result is to have."""
         return self.making.params[(self.addition or self.node).results[0]]
 
     @property
@@ -179,8 +179,8 @@ class Call:
         """Return the integer value of an operand that is not known.
 
         Args:
-            place: Which operand.
-            quant: What its values are to stand for; None for what they do.
+            place: Index of the operand.
+            quant: Quantization parameters that it is to have; None for those it has.
         """
         value = self.making.made[self.node.operands[place]]
         return value if quant is None else self.brought(value, quant)
@@ -251,13 +251,13 @@ class Call:
 
 
 def place_of(node: Node) -> str:
-    """Return how messages call a node: op, label, and where it comes from."""
+    """Return the name of a node in messages: op, label, and where it comes from."""
     origin = str(node.origin)
     return f"{node.op.name} {node.label}" + (f" ({origin})" if origin else "")
 
 
 def quant_of(value: Value) -> QuantParams:
-    """Return what the quantized values of an integer value stand for."""
+    """Return the quantization parameters of an integer value."""
     quant = value.type.quant
     if quant is None:
         raise AssertionError(f"{value.node.label} of the integer graph says not what it stands for")

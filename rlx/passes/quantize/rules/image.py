@@ -45,7 +45,7 @@ def as_image(call: Call, layout: Layout, value: Value) -> Value:
 
 
 def from_image(call: Call, layout: Layout, value: Value) -> Value:
-    """Return what ``as_image`` made of an image in the order of axes that the node has."""
+    """Return the result of ``as_image`` in the order of axes that the node has."""
     rank = call.node.types[0].rank
     if rank == 3:
         shape = value.type.static_shape

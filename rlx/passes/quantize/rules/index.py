@@ -47,7 +47,7 @@ def _runs(places: Places) -> list[tuple[int, int, int]]:
 
 
 def _repeats(places: Places, size: int) -> int:
-    """Return how often each index occurs if all occur in order equally often, else 0."""
+    """Return the number of repeats of each index if all occur in order equally often, else 0."""
     times = len(places) // size
     whole = times > 1 and len(places) == times * size
     return times if whole and (places == np.repeat(np.arange(size), times)).all() else 0

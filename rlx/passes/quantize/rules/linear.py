@@ -238,7 +238,7 @@ def _in_accumulator(call: Call, bias: Doubles, steps: Doubles) -> npt.NDArray[np
 
 
 def _in_steps(found: Stored, steps: Doubles) -> bool:
-    """Whether integers are int32 in the steps of the accumulator, up to the rounding of scales."""
+    """Return whether integers are int32 in the accumulator's steps, up to rounding of scales."""
     whole = found.array.dtype == np.int32 and not any(found.quant.zero_point)
     pairs = np.broadcast(found.quant.scale, steps)
     return whole and all(same_scale(*pair) for pair in pairs)
@@ -246,7 +246,7 @@ def _in_steps(found: Stored, steps: Doubles) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Layer:
-    """What a layer multiplies and adds, as constants of the integer graph."""
+    """Factors and addends of a layer, as constants of the integer graph."""
 
     weights: Value
     bias: Value
@@ -297,7 +297,7 @@ def _constants(
 
 
 def _factors(call: Call, x_scale: float, weights: _Weights) -> Rescale:
-    """Return what scales the accumulators of a layer, to the nearest integer."""
+    """Return the scaling of the accumulators of a layer, to the nearest integer."""
     op, of = call.node.op, (x_scale, weights.scales, call.quant.scale[0])
     if isinstance(op, _QUANTIZED) and call.nearest is Rounding.EVEN:
         return float32_rescale(*of, op.alpha)

@@ -158,7 +158,7 @@ def _joined(call: Call, parts: list[Value], axis: int) -> Value:
 
 
 def _covers(window: Window, size: tuple[int, ...]) -> bool:
-    """Whether there is one window, which holds the whole image of ``size``."""
+    """Return whether there is one window, which holds the whole image of ``size``."""
     return window.kernel == size and not window.is_padded and window.dilation == (1, 1)
 
 
@@ -168,7 +168,7 @@ def is_average(node: Node) -> bool:
 
 
 def is_mean(node: Node) -> bool:
-    """Whether a node averages whole images: their means lie closer together than the elements."""
+    """Return whether a node averages whole images: means lie closer together than elements."""
     op = node.op
     if not isinstance(op, NnAveragePool | RealAveragePool) or op.window.rank not in (1, 2):
         return False

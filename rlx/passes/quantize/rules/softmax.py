@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rlx.passes.quantize.rules.call import Call
 
 SOFTMAX = QuantParams.per_tensor(1 / 256, -128)
-"""What the quantized values of a softmax stand for, by definition of ``q.softmax``."""
+"""Quantization parameters of a softmax, by definition of ``q.softmax``."""
 
 _MOST_VALUES = 4095
 

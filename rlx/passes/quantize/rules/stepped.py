@@ -62,7 +62,7 @@ def _count(node: Node) -> int | None:
 
 
 def _image(call: Call, average: Node) -> tuple[Value, Window]:
-    """Return what is averaged as an image, and the window that sees what an average is of."""
+    """Return the averaged value as an image, and the window that covers what an average is of."""
     x, op = call.making.made[average.operands[0]], average.op
     if isinstance(op, RealReduceMean):
         rank, shape = x.type.rank, x.type.static_shape
@@ -140,7 +140,7 @@ def _fitted(call: Call, mean: Value, x: QuantParams, count: int) -> _Steps | Non
 
 
 def _candidates(sums: Int64, values: Int64, results: np.ndarray, call: Call) -> Iterator[_Steps]:
-    """Yield what a function may be: a floor of sums, or a factor."""
+    """Yield candidates for a function: a floor of sums, or a factor."""
     jumps = np.flatnonzero(np.diff(values)) + 1
     if len(jumps) < 2:
         return
