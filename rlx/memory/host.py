@@ -1,4 +1,4 @@
-"""What programs on the host may overwrite."""
+"""Operands that programs on the host may overwrite."""
 
 from __future__ import annotations
 

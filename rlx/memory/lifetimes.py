@@ -1,4 +1,4 @@
-"""When each value is alive, and which values share their bytes."""
+"""Lifetimes of values, and the values that share their bytes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Lifetime:
     Attributes:
         values: Each value in it with the bytes in front of it, the one in front that names the
             buffer; none for scratch memory.
-        region: Where the buffer lives.
+        region: Memory region of the buffer.
         nbytes: Its size.
         first: Step that writes it, -1 for inputs.
         last: Last step that reads it; the number of steps for outputs.
@@ -59,7 +59,7 @@ class Lifetime:
     last: int
 
     def overlaps(self, other: Lifetime) -> bool:
-        """Whether both hold something at the same step."""
+        """Return whether both hold something at the same step."""
         return self.first <= other.last and other.first <= self.last
 
 
@@ -81,7 +81,7 @@ def lifetimes(
     Args:
         graph: The graph, with static shapes.
         order: Every node that computes, operands first.
-        in_place: Which operands a node may overwrite.
+        in_place: Operands that a node may overwrite.
         alignment: Every value begins at a multiple of so many bytes of its buffer.
         ports_inside: Inputs and outputs lie in the arena: an input may be overwritten after its
             last use, and an output lie where something else was.
@@ -90,7 +90,7 @@ def lifetimes(
 
 
 def lifetimes_in(sharing: Sharing, order: Sequence[Node], in_place: InPlace) -> list[Lifetime]:
-    """Return what :func:`lifetimes` does, with what the graph says about sharing at hand."""
+    """Return the result of :func:`lifetimes`, given the sharing that the graph determines."""
     buffers = _Buffers(sharing, order, in_place)
     for step, node in enumerate(order):
         for value in node.results:
@@ -202,13 +202,13 @@ class _Buffers:
         return None
 
     def _may_take(self, value: Value, buffer: Lifetime) -> bool:
-        """Whether a value may be computed in a buffer, as far as its region goes."""
+        """Return whether a value may be computed in a buffer, as far as its region goes."""
         if buffer.region is Region.STATE:
             return next(iter(buffer.values)) in self._homes.get(value, ())
         return buffer.region is Region.ARENA
 
     def _reads_elsewhere(self, value: Value, number: int, buffer: Lifetime, place: int) -> bool:
-        """Whether the node that writes a value over an operand reads these bytes otherwise too.
+        """Return whether a node that writes a value over an operand also reads its bytes elsewhere.
 
         An elementwise node may read element ``i`` of several operands just before it writes element
         ``i`` of the result; a part of them, broadcast, would be read again after it is overwritten.
@@ -228,7 +228,7 @@ class _Buffers:
         return any(other in buffer.values for other in node.results)
 
     def _fits(self, value: Value, buffer: Lifetime, place: int) -> bool:
-        """Whether a value may be placed there: an output needs a whole buffer of the arena.
+        """Return whether a value may be placed there: an output needs a whole buffer of the arena.
 
         In the buffer of a state it would not last: the next value comes there.
         """

@@ -70,7 +70,7 @@ def plan_memory(
     Args:
         graph: The graph, with static shapes.
         alignment: Every arena offset becomes a multiple of this, in bytes.
-        in_place: Which operands a node may overwrite.
+        in_place: Operands that a node may overwrite.
         scratch: Bytes that a node needs while it runs; the plan reserves a gap of that size for it.
         ports_inside: Inputs and outputs are in the arena, not in buffers of the caller.
         search: Search for other orders than the graph's own; False if that is known to be good.

@@ -31,12 +31,12 @@ STATES_PER_NODE: Final = 4
 
 
 def state_limit(nodes: int) -> int:
-    """Return how many sets of nodes a search of a graph of so many nodes visits."""
+    """Return the number of sets of nodes visited by a search of a graph of so many nodes."""
     return STATE_LIMIT if nodes <= SEARCHED_NODES else min(STATES_PER_NODE * nodes, STATE_LIMIT)
 
 
 class _State(NamedTuple):
-    """What a set of nodes that have run leaves.
+    """State after a set of nodes have run.
 
     Attributes:
         alive: Bytes of computed values that still have a user.
@@ -57,7 +57,7 @@ class Orders:
 
     Args:
         sharing: The graph, and what it says about bytes that values share.
-        in_place: Which operands a node may overwrite.
+        in_place: Operands that a node may overwrite.
         scratch: Bytes that a node needs while it runs.
         alignment: Sizes are rounded up to a multiple of this, in bytes.
 
@@ -203,7 +203,7 @@ class Orders:
         return alive + self._adds[i] + self._scratch[i]
 
     def _after(self, i: int, done: int, state: _State) -> _State:
-        """Return what is left when node ``i`` has run after the nodes ``done``."""
+        """Return the state when node ``i`` has run after the nodes ``done``."""
         after = done | 1 << i
         alive = state.alive
         for users, nbytes in self._made[i]:

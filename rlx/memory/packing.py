@@ -57,7 +57,7 @@ def pack(
 
 
 def _pairs(buffers: Sequence[Lifetime]) -> int:
-    """Return how many pairs of buffers are alive at the same time."""
+    """Return the number of pairs of buffers that are alive at the same time."""
     starts = sorted((b.first, b.last) for b in buffers)
     return sum(
         bisect_right(starts, last, lo=i, key=lambda start: start[0]) - i - 1
@@ -140,7 +140,7 @@ def _greedy(
 
 
 def _placements(overlaps: Sequence[Sequence[int]]) -> int:
-    """Return how often all buffers may be placed: at least once; as often as needed if few."""
+    """Return the limit on placements of all buffers: at least 1; as many as needed if few."""
     if len(overlaps) <= SEARCHED_BUFFERS:
         return 5 * SEARCHED_BUFFERS
     return max(PLACE_LIMIT // (len(overlaps) + sum(map(len, overlaps))), 1)

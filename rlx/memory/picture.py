@@ -37,7 +37,7 @@ class ScratchPlace:
 
 
 class Kind(enum.Enum):
-    """What some bytes of the arena are for."""
+    """Purpose of some bytes of the arena."""
 
     VALUE = "value"
     SHARED = "shared"
@@ -55,7 +55,7 @@ class MemoryBox:
         offset: Bytes from the start of the arena.
         nbytes: Size in bytes.
         mark: Letter in the text form.
-        kind: What it is for.
+        kind: Its purpose.
     """
 
     label: str

@@ -1,4 +1,4 @@
-"""Which values share their bytes whatever the order of execution."""
+"""Values that share their bytes whatever the order of execution."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Sharing:
-    """What a graph says about bytes that values share: found once for all orders.
+    """Sharing of bytes by the values of a graph: found once for all orders.
 
     Args:
         graph: The graph, with static shapes.
@@ -131,7 +131,7 @@ def _reached(value: Value, before: Mapping[Value, Sequence[Value]]) -> set[Value
 
 
 def is_placed(value: Value) -> bool:
-    """Whether a value has a place in a plan: constants and parameters lie elsewhere."""
+    """Return whether a value has a place in a plan: constants and parameters lie elsewhere."""
     return not isinstance(value.node.op, Constant | Param)
 
 
@@ -161,7 +161,7 @@ def _views(
 
 
 def _read_next(users: Sequence[Node], value: Value) -> bool:
-    """Whether a value's only reader can run as soon as the value is there."""
+    """Return whether a value's only reader can run as soon as the value is there."""
     return len(users) == 1 and all(o == value or o.constant is not None for o in users[0].operands)
 
 

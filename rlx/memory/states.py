@@ -36,7 +36,7 @@ class Move:
 
 
 def state_moves(sharing: Sharing, buffers: Sequence[Lifetime], steps: int) -> list[Move]:
-    """Return what has to be copied after the last step, in an order in which it can be.
+    """Return the copies after the last step, in an order in which they can be made.
 
     A next value in the buffer of a state is read before that buffer is overwritten. Where states
     get each other's values, one of these waits in the arena.
