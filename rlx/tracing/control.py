@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def if_(
     condition: Tensor, then: Callable[..., Any], otherwise: Callable[..., Any], *operands: Tensor
 ) -> Any:  # noqa: ANN401 - as the functions give
-    """Return what one of two functions computes; the other one is not run.
+    """Return the result of one of two functions; the other one is not run.
 
     ::
 
@@ -247,5 +247,5 @@ def _check_carry(
 
 
 def _differ(one: TensorType, other: TensorType) -> bool:
-    """Whether shapes or element types differ."""
+    """Return whether shapes or element types differ."""
     return (one.shape, one.dtype) != (other.shape, other.dtype)

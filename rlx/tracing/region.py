@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rlx.ir import TensorType, Value
 
 Tensors: TypeAlias = "Tensor | tuple[Tensor, ...] | None"
-"""What functions that become regions take and give: one tensor, several, or none."""
+"""Arguments and results of functions that become regions: one tensor, several, or none."""
 
 
 class Region(Graph):
@@ -57,7 +57,7 @@ class Traced:
     Attributes:
         region: The graph, its outputs not declared yet.
         inputs: Its inputs for the function's arguments.
-        result: What the function returned.
+        result: Result of the function.
     """
 
     region: Region
@@ -77,7 +77,7 @@ def trace_region(
     Args:
         parent: The graph around it.
         name: Name of the region.
-        function: What is traced.
+        function: Function that is traced.
         arguments: Name and type of each input.
         call: Makes the function's arguments of the inputs.
     """
@@ -157,7 +157,7 @@ def mismatch(parent: Graph, what: str, message: str, hint: str) -> ShapeError:
 
 
 def _described(value: object) -> str:
-    """Return how messages call what is no tensor."""
+    """Return the name in messages of a value that is no tensor."""
     if isinstance(value, tuple | list):
         kinds = ", ".join(type(v).__name__ for v in value)
         return f"{type(value).__name__} of {kinds}"
