@@ -57,7 +57,7 @@ class _Kind:
     """A kind of values.
 
     Attributes:
-        takes: What they are, for messages.
+        takes: Description of them, for messages.
         example: One of them, as a variable holds it.
         parse: Returns the value of a text. Raises ValueError if it is none.
         accepts: Whether a Python object is such a value.
@@ -118,7 +118,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
     "quiet": _FLAG,
     "verify_each": _FLAG,
 }
-"""What each setting takes; a test compares it with the fields of ``Config``."""
+"""Kind of values of each setting; a test compares it with the fields of ``Config``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +133,7 @@ class Config:
         backend: Backend of ``CompileOptions``; None for the best one installed for the device.
         cache: Folder of results that are kept; False for none, True for the user's cache folder.
         check_finite: ``check_finite`` of ``CompileOptions``.
-        debug: What is printed on standard error for those who look for the reason of a decision:
+        debug: Details printed on standard error for those who look for the reason of a decision:
             ``kernels`` for which kernel each layer got, and why the others lost; None for nothing.
         dispatch: Policy for ops that could be computed in two ways (``CompileOptions.policies``).
         dump: ``dump`` of ``CompileOptions``: a folder for the text of each step; None for none.
@@ -163,7 +163,7 @@ class Config:
 
 
 class Changes(TypedDict, total=False):
-    """What :func:`override` takes: any of the settings."""
+    """Arguments of :func:`override`: any of the settings."""
 
     backend: str | None
     cache: Path | bool

@@ -14,9 +14,9 @@ class RlxError(Exception):
     """Base of all errors that a caller of rlx may want to catch.
 
     Attributes:
-        message: What is wrong.
+        message: Description of the problem.
         where: Op, node or file concerned, or None.
-        hint: What to do about it; that of the class if none was given.
+        hint: Advice about it; that of the class if none was given.
         own_hint: The hint that was given, or None: for those who raise the error as another class.
         code: Stable identifier that the command line prints, ``RLX-Ennn``.
         exit_status: Exit status of the command line for this class.
@@ -152,7 +152,7 @@ class OutputError(RlxError):
 
 
 class StreamError(OutputError):
-    """What a command prints cannot be written: the device is full, or its reader is gone."""
+    """Output of a command cannot be written: the device is full, or its reader is gone."""
 
     code = "RLX-E071"
     exit_status = 2

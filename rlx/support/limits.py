@@ -1,4 +1,4 @@
-"""How much of a model file rlx is willing to read: one table for every format."""
+"""Limits on the parts of a model file that rlx reads: one table for every format."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Limits:
         constant_bytes: Bytes of all constant tensors together, as often as they are read.
         name_bytes: Bytes of a name that are kept; a longer name is cut.
         nesting: Depth of tables inside tables.
-        overlap: How many times over the objects of a file may cover its bytes. A shared object
+        overlap: Number of times that the objects of a file may cover its bytes. A shared object
             is legal in some formats; without a bound a small file can stand for a huge one.
     """
 
@@ -66,7 +66,7 @@ def parse_limits(settings: Iterable[str], given: Limits = DEFAULT_LIMITS) -> Lim
 
     Args:
         settings: ``NAME=NUMBER`` each; a number may be written as ``4e9`` or ``2^32``.
-        given: What to change.
+        given: Limits to change.
 
     Raises:
         UsageError: A name is unknown, or its number is not a whole number from 1.
@@ -86,7 +86,7 @@ def parse_limits(settings: Iterable[str], given: Limits = DEFAULT_LIMITS) -> Lim
 
 
 def raise_hint(name: str, wanted: float | None = None) -> str:
-    """Return what to do about a file that is over the limit ``name``."""
+    """Return the hint for a file that is over the limit ``name``."""
     number = "NUMBER" if wanted is None else str(wanted)
     return (
         f"if the file is to be trusted, raise the limit with --limit "

@@ -35,7 +35,7 @@ class Group:
     """Members that the objects of a group of entry points must have.
 
     Attributes:
-        kind: What one of them is called in messages.
+        kind: Name of one of them in messages.
         methods: Methods that it must have.
         values: Attributes that it must have, and of which type.
     """
@@ -67,15 +67,15 @@ GROUPS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why a plug-in cannot be used.
+    """Reason for which a plug-in cannot be used.
 
     Attributes:
         label: The plug-in and its package: ``target 'acme' of acme-targets 1.0``.
-        reason: What is wrong.
-        hint: What to do about it.
+        reason: Description of the problem.
+        hint: Advice about it.
         lacking: Package that it imports and that is not installed; None if that is not the reason.
         own: Whether the plug-in is a part of rlx, whose packages are installed as extras.
-        cause: What loading it raised; None if it was loaded.
+        cause: Exception that loading it raised; None if it was loaded.
     """
 
     label: str
@@ -97,7 +97,7 @@ class Loaded:
         name: Name of its entry point.
         plugin: The object; None if there is a problem.
         package: Name and version of its package, for messages; None for a part of rlx.
-        problem: Why it cannot be used, or None.
+        problem: Reason for which it cannot be used, or None.
     """
 
     name: str
@@ -136,8 +136,8 @@ def load(
         group: Group of entry points, for example ``rlx.targets``.
         name: Name in the group.
         missing: Message when nothing is installed under that name.
-        hint: What to do when nothing is installed under that name.
-        purpose: What needs the packages of a plug-in of rlx, for messages.
+        hint: Advice when nothing is installed under that name.
+        purpose: Task or component that needs the packages of a plug-in of rlx, for messages.
         extra: Extra of rlx that installs these packages.
 
     Raises:
@@ -157,7 +157,7 @@ def load(
 
 
 def problem_of(group: str, name: str) -> Problem | None:
-    """Return why the plug-in called ``name`` cannot be used; None if it can, or is none."""
+    """Return the problem of the plug-in called ``name``; None if it can be used, or is none."""
     found = _find(group, name)
     return None if found is None else found.problem
 
@@ -304,7 +304,7 @@ def _reason(error: BaseException, entry: EntryPoint) -> str:
 
 
 def _hint(error: BaseException, package: str, lacking: str | None) -> str:
-    """Return what to do about a plug-in that cannot be used."""
+    """Return the hint about a plug-in that cannot be used."""
     if isinstance(error, _UnfitError) and error.hint:
         return error.hint
     return f"pip install {lacking}" if lacking else f"update, repair or uninstall {package}"

@@ -1,4 +1,4 @@
-"""How work that takes a while reports what it is doing.
+"""Progress reports of work that takes a while.
 
 Functions take ``progress: Callable[[str], None] | None`` and call it with each step. What shows
 more than a text is a :class:`Steps`, which is such a function too; :func:`steps_of` makes one of
@@ -20,14 +20,14 @@ class Steps:
         """Begin a step, which ends the one before: ``yosys: ecp5-85k``."""
 
     def detail(self, text: str) -> None:
-        """Say what happens in the current step: ``routing, 4,200 arcs left``; often is fine."""
+        """Report the state of the current step: ``routing, 4,200 arcs left``; often is fine."""
 
     def expect(self, seconds: float, advice: str = "") -> None:
-        """Say how long all steps will take.
+        """Announce the length of all steps.
 
         Args:
             seconds: Time, from measurements; never a guess.
-            advice: How to make it shorter; may be empty.
+            advice: Advice on making it shorter; may be empty.
         """
 
 

@@ -199,7 +199,7 @@ def _content_place(path: Path, member: zipfile.ZipInfo) -> int | None:
 def _stored(
     file: IO[bytes], size: int, path: Path, member: str | None, begin: int | None
 ) -> StoredArray:
-    """Return what the header of an array says; its file form begins at ``begin``."""
+    """Return the array that a header describes; its file form begins at ``begin``."""
     where = path.name if member is None else f"{path.name}: {member}"
     dtype, fortran, shape, used = _read_header(file, where)
     wanted = _check_size(dtype, shape, size - used, where)

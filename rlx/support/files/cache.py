@@ -40,8 +40,8 @@ class Entry:
     """A result from the cache.
 
     Attributes:
-        result: What was stored.
-        made: When it was computed, as ``2026-11-23 07:41 UTC``.
+        result: Result that was stored.
+        made: Time at which it was computed, as ``2026-11-23 07:41 UTC``.
     """
 
     result: Mapping[str, Any]

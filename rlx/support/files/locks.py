@@ -42,7 +42,7 @@ class Held:
     """A file or folder that this process holds.
 
     Attributes:
-        path: Where it was made.
+        path: Path at which it was made.
         descriptor: Open and locked; None where files cannot be locked, because there a folder
             cannot be opened and an open file cannot be moved.
     """
@@ -159,7 +159,7 @@ def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
     """Hold a file or folder that exists, or go on without where it cannot be locked.
 
     Args:
-        path: What is to be held.
+        path: File or folder to hold.
         wait: Wait for another holder to end; if not, go on without the lock.
     """
     try:
@@ -192,7 +192,7 @@ def abandoned(path: Path) -> Iterator[bool]:
 
 
 def _lock(descriptor: int, *, wait: bool) -> bool:
-    """Lock what is open; False if another holds it, or if nothing can be locked there."""
+    """Lock an open file; False if another holds it, or if nothing can be locked there."""
     if fcntl is None:
         return False
     try:

@@ -1,4 +1,4 @@
-"""Where the data files of rlx are, in a wheel and in a source checkout alike."""
+"""Places of the data files of rlx, in a wheel and in a source checkout alike."""
 
 from __future__ import annotations
 

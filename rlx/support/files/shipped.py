@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _LEFT_BEHIND = ("__pycache__", ".*")
-"""What running an example where it is leaves there."""
+"""Files that are left behind when an example runs in its own folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Example:
 
     Attributes:
         name: Name of the folder.
-        summary: What it is, one line.
+        summary: Description, one line.
         needs: Packages and programs that rlx does not bring; empty for none.
         companions: Examples that its files refer to, as folders beside it.
         omitted: Files that only work in the repository of rlx.
@@ -42,7 +42,7 @@ class Example:
 
     @property
     def folder(self) -> Path:
-        """Where it is in this installation. Nothing may be written there."""
+        """Folder of it in this installation. Nothing may be written there."""
         return example_root() / self.name
 
 

@@ -27,7 +27,7 @@ _CLOSE_S: Final = 1.0
 
 
 class Output(bytearray):
-    """What a program has written to one stream; each complete line is reported as it comes."""
+    """Output of a program on one stream; each complete line is reported as it comes."""
 
     def __init__(self, on_line: Callable[[str], None] | None) -> None:
         super().__init__()
@@ -35,7 +35,7 @@ class Output(bytearray):
         self._reported = 0
 
     def take(self, chunk: bytes) -> None:
-        """Append what was read."""
+        """Append bytes that were read."""
         self.extend(chunk)
         if self._on_line is None:
             return
@@ -50,7 +50,7 @@ class Pipes(Protocol):
     """The output of a program.
 
     Attributes:
-        stdout: What was read of its standard output so far.
+        stdout: Bytes read from its standard output so far.
         stderr: Likewise of its standard error.
     """
 
@@ -63,7 +63,7 @@ class Pipes(Protocol):
         ...
 
     def read(self, timeout_s: float) -> list[Output]:
-        """Read what is there; wait ``timeout_s`` at most if nothing is.
+        """Read bytes that are there; wait ``timeout_s`` at most if there are none.
 
         Returns:
             Those of ``stdout`` and ``stderr`` that grew.

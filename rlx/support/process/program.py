@@ -107,10 +107,10 @@ def run(
         timeout_s: Wall-clock limit in seconds, positive.
         env: Variables to set in addition to those of :data:`ENVIRONMENT_KEPT` and ``LC_ALL=C``.
         inherit_env: Pass our whole environment instead of the allow-list.
-        input: What the program reads on standard input.
+        input: Data that the program reads on standard input.
         output_limit: Bytes allowed on each output stream, positive.
         check: Raise when the exit status is not zero.
-        hint: What to do when the program is missing or fails.
+        hint: Advice when the program is missing or fails.
         on_line: Called with each complete line of either output as it comes, in our thread.
 
     Raises:

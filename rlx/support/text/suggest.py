@@ -15,9 +15,9 @@ def closest(name: str, known: Iterable[str], *, alike: float = _ALIKE) -> str | 
     """Return the one of ``known`` that is most like ``name``; None if none is.
 
     Args:
-        name: What was given.
-        known: What could have been given.
-        alike: How much of two names must be equal at least, from 0 to 1.
+        name: Name that was given.
+        known: Names that could have been given.
+        alike: Minimum share of two names that must be equal, from 0 to 1.
     """
     by_lower = {one.lower(): str(one) for one in known}
     found = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=alike)
@@ -28,9 +28,9 @@ def did_you_mean(name: str, known: Iterable[str], *, what: str) -> str:
     """Return a hint for an unknown name: the closest one, and all that are known.
 
     Args:
-        name: What was given.
-        known: What could have been given, in the order of the hint.
-        what: What they are, as the hint begins: ``targets``.
+        name: Name that was given.
+        known: Names that could have been given, in the order of the hint.
+        what: Word for them, as the hint begins: ``targets``.
     """
     names = [str(one) for one in known]
     guess = closest(name, names)

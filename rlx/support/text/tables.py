@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 GAP: Final = "  "
-"""What stands between two columns."""
+"""Space between two columns."""
 
 _NARROW: Final = 6
 
@@ -27,16 +27,16 @@ class Column:
     """A column of a table.
 
     Attributes:
-        heading: What it is, in words.
+        heading: Description of the column, in words.
         unit: Unit of its numbers, such as ``B``; may be empty.
         priority: 0 is always shown. Where there is no space for all columns, those of the highest
             number are left out first.
         right: Whether cells end at the same place, as numbers do; None if they do if all cells
             are numbers.
-        total: What the row for the whole table shows; None for nothing.
+        total: Cell of the row for the whole table; None for nothing.
         shortest: Places to which cells may be shortened where there is no space; None for never.
         sentences: Whether cells are sentences, which continue in further lines, not shortened.
-        meaning: What the heading means, for a line under the table; may be empty.
+        meaning: Meaning of the heading, for a line under the table; may be empty.
     """
 
     heading: str
@@ -59,11 +59,11 @@ class Table:
     """Rows under headings.
 
     Attributes:
-        title: What the rows are; may be empty.
+        title: Description of the rows; may be empty.
         columns: From left to right.
         rows: A cell for each column: numbers, texts, or None for nothing.
         emphasis: Index of the row that matters most, such as the layer that takes the most time.
-        total: What the row for the whole is called, in the first column; None for no such row.
+        total: Name of the row for the whole, in the first column; None for no such row.
     """
 
     title: str
@@ -98,7 +98,7 @@ class Figures:
 
 
 View: TypeAlias = "Sequence[Table | Figures]"
-"""What is shown of a report, in order."""
+"""Parts of a report that are shown, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ def plain_view(title: str, report: Mapping[str, object]) -> View:
     """Return a view of any report: ``layers`` as a table, single values as figures.
 
     Args:
-        title: What the layers are.
+        title: Title of the table of layers.
         report: ``layers`` is a list of rows with the same keys; ``columns`` those to show first.
     """
     layers = report.get("layers")
@@ -147,7 +147,7 @@ def table_of(title: str, rows: Sequence[Mapping[str, object]], first: object = N
     """Return a table of rows with the same keys.
 
     Args:
-        title: What the rows are.
+        title: Description of the rows.
         rows: Cells by key; what is no number or text is left out.
         first: Keys that are shown where there is no space for all; None for the order of the keys.
     """
@@ -230,7 +230,7 @@ def lay_out(table: Table, width: int | None = None, mark: str = "…") -> Layout
     Args:
         table: The table.
         width: Places in a line; None for all columns and whole cells.
-        mark: What stands for the middle of a cell that is shortened.
+        mark: Mark in place of the middle of a cell that is shortened.
     """
     cells = [[text_of(cell) for cell in row] for row in table.rows]
     titles = [column.title for column in table.columns]

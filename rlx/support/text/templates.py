@@ -66,7 +66,7 @@ def environment(
     """Return the environment in which an emitter's templates render.
 
     Args:
-        folders: Where the templates lie, in the order in which they are searched.
+        folders: Folders of the templates, in the order in which they are searched.
         filters: Functions that templates may use as filters, by their own names.
         escape: Values are text of HTML, whose characters with a meaning are escaped.
     """

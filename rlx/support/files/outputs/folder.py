@@ -55,7 +55,7 @@ def write_folder(
     Args:
         path: The folder; the old one stays in place until the new one is complete.
         files: Relative path with slashes to content; text is written as UTF-8, unchanged.
-        producer: Who makes the folder, from what.
+        producer: Producer of the folder, and its inputs.
         force: Replace a folder that rlx wrote.
 
     Returns:
@@ -200,7 +200,7 @@ def _replace(new: Path, final: Path) -> Path:
     """Replace a folder by another, in one step, or in two if the system cannot.
 
     Returns:
-        Where the other one is now.
+        Path of the other one now.
     """
     if exchange(new, final):
         return new

@@ -129,7 +129,7 @@ def is_ours(path: Path, name: str, manifest: Manifest) -> bool:
 
 
 def _found(final: Path, kind: str) -> list[Path]:
-    """Return what is beside ``final`` under a temporary name, in order of names."""
+    """Return the paths beside ``final`` with a temporary name, in order of names."""
     pattern = re.compile(re.escape(prefix(final, kind)) + rf"[0-9a-f]{{{DIGITS}}}")
     try:
         names = [path.name for path in final.parent.iterdir()]

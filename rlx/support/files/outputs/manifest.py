@@ -39,7 +39,7 @@ _OWN_KEYS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Producer:
-    """Who made a folder, from what: the part of a manifest that the emitter knows.
+    """Producer of a folder, and its inputs: the part of a manifest that the emitter knows.
 
     Attributes:
         rlx_version: ``rlx.__version__``.
@@ -72,10 +72,10 @@ class FileEntry:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What ``manifest.json`` says.
+    """Contents of ``manifest.json``.
 
     Attributes:
-        producer: Who made the folder, from what.
+        producer: Producer of the folder, and its inputs.
         files: Path relative to the folder, with slashes, to hash and size; the manifest left out.
     """
 
