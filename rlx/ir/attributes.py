@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def mapped(value: Any, change: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - any attribute
-    """Return an attribute, or an op, with what is inside of it changed; itself if nothing was.
+    """Return an attribute, or an op, with the values inside it changed; itself if none was.
 
     Args:
         value: The attribute.

@@ -43,7 +43,7 @@ _SPACE: Final = "\0"
 
 
 def format_compact(graph: Graph) -> str:
-    """Return the text of ``graph`` without what has its default, in lines of 120 columns."""
+    """Return the text of ``graph`` without attributes at their default, in lines of 120 columns."""
     return "\n".join(_wrapped(line) for line in _graph(graph).split("\n")) + "\n"
 
 

@@ -182,7 +182,7 @@ def _changed_region(name: str, old: Graph, new: Graph) -> Iterator[str]:
 
 
 def _digests(graph: Graph) -> dict[Node, str]:
-    """Return a hash of what each node computes from the inputs and parameters on."""
+    """Return a hash of the computation of each node, from the inputs and parameters on."""
     digests: dict[Node, str] = {}
     for node in graph.nodes:
         operands = [(digests[o.node], o.index) for o in node.operands]

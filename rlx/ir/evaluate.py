@@ -43,7 +43,7 @@ def evaluate(
 
 
 def call(graph: Graph, operands: Sequence[Array]) -> tuple[Array, ...]:
-    """Return the outputs of ``graph`` for its inputs in order: what a region means."""
+    """Return the outputs of ``graph`` for its inputs in order: the meaning of a region."""
     names = (v.name for v in graph.inputs)
     return tuple(evaluate(graph, dict(zip(names, operands, strict=True))))
 

@@ -1,4 +1,4 @@
-"""The ``.rlx`` file: why one is refused, and where in it."""
+"""Errors of ``.rlx`` files: the reason for which one is refused, and the place in it."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def over(name: str, found: str, number: int, limits: Limits) -> PlainError:
-    """Return the error for what is over the limit ``name``."""
+    """Return the error for a value over the limit ``name``."""
     return PlainError(
         f"{found}; the limit is {getattr(limits, name)}", hint=raise_hint(name, number)
     )

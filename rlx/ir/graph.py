@@ -74,7 +74,7 @@ class Input(Source):
     name: ClassVar[str] = "core.input"
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
-        """Not possible: the value comes from outside."""
+        """Raise AssertionError: the value comes from outside."""
         raise AssertionError("an input is bound by the runtime, not evaluated")
 
 
@@ -106,7 +106,7 @@ class Param(Source):
     name: ClassVar[str] = "core.param"
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
-        """Not possible: the value comes from outside."""
+        """Raise AssertionError: the value comes from outside."""
         raise AssertionError("a parameter is bound by the runtime, not evaluated")
 
 
@@ -363,7 +363,7 @@ class Graph:
 
     @property
     def states(self) -> tuple[tuple[Value, Value], ...]:
-        """Each state with its next value, the output of its name, in order."""
+        """States, each with its next value, the output of its name, in order."""
         following = dict(zip(self._output_names, self._outputs, strict=True))
         states = (n.result for n in self._nodes if isinstance(n.op, State))
         return tuple((s, following[s.name]) for s in states if s.name in following)
@@ -431,7 +431,7 @@ def rebuild(
     *,
     by: str = "",
 ) -> Graph:
-    """Return a new graph in which ``visit`` chose what stands for each node.
+    """Return a new graph in which ``visit`` chose the values that stand for each node's results.
 
     Args:
         graph: The graph to copy.

@@ -22,7 +22,7 @@ FORMAT = "rlx-graph-1"
 
 
 def structural_hash(graph: Graph) -> str:
-    """Return the SHA-256 of what ``graph`` computes, as 64 hexadecimal digits.
+    """Return the SHA-256 of the computation of ``graph``, as 64 hexadecimal digits.
 
     It covers the ops that outputs depend on, their attributes, all types with quantization, the
     contents of constants, the number, order and types of inputs, parameters and outputs. It does

@@ -140,7 +140,7 @@ class BindingManifest:
         return sum(e.nbytes for e in self.states)
 
     def sections(self) -> tuple[tuple[str, tuple[IoBindingEntry, ...]], ...]:
-        """Return inputs, parameters, outputs and states, each with what one of them is called."""
+        """Return inputs, parameters, outputs and states, each with the name of one of them."""
         return (
             ("input", self.inputs),
             ("parameter", self.parameters),

@@ -213,7 +213,7 @@ Given = TypeVar("Given", bound="Graph | GraphModule | HasModule")
 
 
 def graph_of(given: Graph | GraphModule | HasModule) -> Graph:
-    """Return a graph that was given as it is, as a module, or in what holds one.
+    """Return a graph that was given as it is, as a module, or in an object that holds a module.
 
     Raises:
         TypeError: It is none of these.
@@ -224,7 +224,7 @@ def graph_of(given: Graph | GraphModule | HasModule) -> Graph:
 
 
 def as_module(given: Graph | GraphModule | HasModule) -> GraphModule:
-    """Return a module that was given as it is, in what holds one, or as a graph at stage HIR.
+    """Return a module that was given as it is, in an object that holds it, or as a graph of HIR.
 
     Raises:
         TypeError: It is none of these.

@@ -79,7 +79,7 @@ class Op(metaclass=_OpMeta):
         """
 
     def prepare(self, constants: Sequence[Array | None]) -> Evaluator:
-        """Return a function that computes what ``evaluate`` does, made ready for many calls.
+        """Return a function with the results of ``evaluate``, prepared for many calls.
 
         An op overrides this where work can be done once for all calls: weights converted, tables
         filled. The function takes every operand, constant ones included, may be called by several

@@ -1,4 +1,4 @@
-"""Tensor types: shape, element type and, for quantized values, what they stand for."""
+"""Tensor types: shape, element type and, for quantized values, quantization parameters."""
 
 from __future__ import annotations
 
