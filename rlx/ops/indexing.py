@@ -21,7 +21,7 @@ Index: TypeAlias = "IndexItem | tuple[IndexItem, ...]"
 
 
 def known_shape(shape: Shape, wanted: Shape) -> Shape:
-    """Return ``wanted`` with one -1 replaced by what is left of the elements of ``shape``.
+    """Return ``wanted`` with one -1 replaced by the rest of the elements of ``shape``.
 
     Raises:
         ShapeError: There are several -1, or nothing fits.

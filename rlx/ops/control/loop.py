@@ -129,7 +129,7 @@ class Scan(ControlOp):
     reverse: bool = False
 
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
-        """Return the types of the carries and of what is collected."""
+        """Return the types of the carries and of the collected values."""
         given = result_types(self.body)
         self._check_counts(len(operands), len(given))
         ends = self.carries + self.scanned
@@ -166,13 +166,13 @@ class Scan(ControlOp):
         return type_.with_shape(type_.shape[1:])
 
     def _collected(self, type_: TensorType) -> TensorType:
-        """Return the type of what is collected from all iterations."""
+        """Return the type of a value collected from all iterations."""
         collected = type_.with_shape((self.length, *type_.shape))
         along_axis = type_.quant is not None and type_.quant.axis is not None
         return collected.with_quant(None) if along_axis else collected
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
-        """Return the carries after the last iteration, and what was collected."""
+        """Return the carries after the last iteration, and the collected values."""
         return self._loop(lambda *values: call(self.body, values), operands)
 
     def prepare(self, constants: Sequence[Array | None]) -> Evaluator:
@@ -188,7 +188,7 @@ class Scan(ControlOp):
         return run
 
     def _loop(self, body: _Run, operands: Sequence[Array]) -> tuple[Array, ...]:
-        """Return the carries after the last iteration, and what was collected."""
+        """Return the carries after the last iteration, and the collected values."""
         ends = self.carries + self.scanned
         carries, others = tuple(operands[: self.carries]), operands[ends:]
         scanned = operands[self.carries : ends]

@@ -108,7 +108,7 @@ def attention_at(value: Value, readers: Readers) -> AttentionMatch | None:
 
 
 def _factor(value: Value, reader: Node, readers: Readers, *, transposes: bool) -> _Factor:
-    """Return queries or keys as they were before what ``reader`` alone reads of them."""
+    """Return queries or keys as they are before the nodes that only ``reader`` reads."""
     found = _Factor(value)
     while readers.only(found.value) is reader:
         reader = found.value.node

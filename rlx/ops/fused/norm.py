@@ -38,7 +38,7 @@ class NormCore:
 
 @dataclass(slots=True)
 class NormMatch:
-    """A normalization: its core, and what may stand before and behind it.
+    """A normalization: its core, and the nodes that may stand before and behind it.
 
     Attributes:
         core: The standardization.

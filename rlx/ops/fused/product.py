@@ -1,4 +1,4 @@
-"""Matrix products and convolutions with what follows them."""
+"""Matrix products and convolutions with their epilogues."""
 
 from __future__ import annotations
 

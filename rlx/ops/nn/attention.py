@@ -102,7 +102,7 @@ class NnAttention(NnOp):
 
 
 def _from_end(scores: Expression, size: int | Dim) -> Expression:
-    """Return i32 [size]: how far each index is from the end, ``size, size - 1, ..., 1``."""
+    """Return i32 [size], the distance of each index from the end: ``size, size - 1, ..., 1``."""
     one = scores.wrap(scores.graph.constant(np.ones(1, np.int32)))
     counted = one.broadcast_to(size).apply(real.RealCumsum(axis=0))
     return counted.apply(real.RealReverse(axes=(0,)))

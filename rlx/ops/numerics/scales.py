@@ -1,4 +1,4 @@
-"""Tolerances of scales: how far two may be apart that a format means to be the same."""
+"""Tolerances of scales: distance of two that a format means to be the same."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MIN_FACTOR: Final = 2.0**-31
 """Absolute, for factors of integer ops: fixed point has no smaller one but 0."""
 
 LATTICE: Final = 1e-3
-"""In steps, for results of float32 ops that are multiples of one number: rounding errors of a few
+"""Steps, for results of float32 ops that are multiples of one number: rounding errors of a few
 ops, and far from the half step at which they would be another multiple."""
 
 

@@ -1,4 +1,4 @@
-"""Convolutions and dense layers as one matrix: what every implementation of them starts from."""
+"""Convolutions and dense layers as one matrix, from which every implementation of them starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Geometry of sliding windows: what convolutions and pools share."""
+"""Geometry of sliding windows, for convolutions and pools."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ class SpatialWindow:
         return np.pad(x, widths, constant_values=value)
 
     def taps(self, padded: Array) -> Iterator[tuple[tuple[int, ...], Array]]:
-        """Yield each tap's index and a view [N, output size..., C] of what all windows see there.
+        """Yield each tap's index and a view [N, output size..., C] of all windows' elements there.
 
         ``padded`` is [N, spatial..., C] with the padding already around it.
         """

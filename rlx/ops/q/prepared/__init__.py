@@ -1,4 +1,4 @@
-"""The fast forms of integer ops: what their ``prepare`` returns.
+"""The fast forms of integer ops: the functions that their ``prepare`` returns.
 
 They compute the same values as ``evaluate`` in other ways: sums in floating point that hold every
 partial sum exactly, scaling in float64 that is proven at every step

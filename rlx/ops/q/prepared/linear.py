@@ -138,7 +138,7 @@ class ConvForm:
         return runs
 
     def _padded(self, x: Array, step: int, take: Take) -> tuple[Float, list[Run]]:
-        """Return memory for ``step`` images with padding, and what fills the padding.
+        """Return memory for ``step`` images with padding, and the calls that fill the padding.
 
         Of a depthwise convolution, each channel stands there as often as it has outputs.
         """
