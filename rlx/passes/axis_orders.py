@@ -107,7 +107,7 @@ def reordered(op: Op, order: Order) -> tuple[Op, Order] | None:
 
 
 def without(order: Order, axes: Sequence[int]) -> Order:
-    """Return the order of what is left when axes are dropped."""
+    """Return the order of the axes left when others are dropped."""
     left = [place for axis, place in enumerate(order) if axis not in axes]
     return tuple(sorted(left).index(place) for place in left)
 

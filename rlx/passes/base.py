@@ -73,7 +73,7 @@ def unobserved(step: Step, made: GraphModule) -> None:
 
 
 def verifying(observe: Observer, *, each: bool | None = None) -> Observer:
-    """Return an observer that verifies what a step made before ``observe`` is given it.
+    """Return an observer that verifies the module of a step before ``observe`` is given it.
 
     Args:
         observe: The observer.

@@ -195,7 +195,7 @@ def _changes(
 
 
 class _Rewrite:
-    """Copies a graph; subclasses say what becomes of its inputs, its outputs and other nodes."""
+    """Copies a graph; subclasses replace its inputs, its outputs and other nodes."""
 
     def apply(self, graph: Graph) -> tuple[Graph, list[tuple[Op, ...]]]:
         """Return the new graph, and for each input the ops from the old input to the new one."""
@@ -218,7 +218,7 @@ class _Rewrite:
         return new, conversions
 
     def enter(self, new: Graph, graph: Graph, node: Node) -> tuple[Value, tuple[Op, ...]]:
-        """Append an input; return what stands for the old one, and how that becomes the new one."""
+        """Append an input; return the stand-in for the old one, and the ops from old to new."""
         del graph
         return new.input(node.name, node.types[0], origin=node.origin), ()
 
@@ -246,7 +246,7 @@ class _Indices(_Rewrite):
 
 
 class _TakeOff(_Rewrite):
-    """Without the quantization of inputs, and without the way back of outputs."""
+    """Removal of the quantization of inputs, and of the dequantization of outputs."""
 
     def __init__(self, graph: Graph) -> None:
         self._quants: dict[Value, set[QuantParams]] = {}
@@ -267,7 +267,7 @@ class _TakeOff(_Rewrite):
         return new.input(node.name, type_, origin=node.origin), (op,)
 
     def visit(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        """Drop the quantization of what is quantized now; give outputs their parameters."""
+        """Drop the quantization of values quantized already; give outputs their parameters."""
         if isinstance(node.op, RealQuantize) and not operands[0].type.dtype.is_float:
             return operands
         quants = self._quants.get(node.results[0], set())
@@ -346,7 +346,7 @@ def _flip(to: DType, quant: QuantParams | None) -> QConvert:
 
 
 class _Signed(_Rewrite):
-    """With int8 for uint8."""
+    """Replacement of uint8 by int8."""
 
     def __init__(self) -> None:
         self._backs: set[Value] = set()
@@ -388,7 +388,7 @@ class _Signed(_Rewrite):
 
 
 class _Unsigned(_Rewrite):
-    """With uint8 for int8."""
+    """Replacement of int8 by uint8."""
 
     def enter(self, new: Graph, graph: Graph, node: Node) -> tuple[Value, tuple[Op, ...]]:
         """Append uint8 for an input of int8, and their conversion."""
@@ -413,7 +413,7 @@ class _Unsigned(_Rewrite):
 
 
 class _Real(_Rewrite):
-    """With real numbers for quantized values."""
+    """Replacement of quantized values by real numbers."""
 
     def enter(self, new: Graph, graph: Graph, node: Node) -> tuple[Value, tuple[Op, ...]]:
         """Append real numbers for an input of quantized values, and their quantization."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rlx.passes.ranges import Range
 
 Kept: TypeAlias = "npt.NDArray[np.bool_]"
-"""For each channel of a value, whether it stays."""
+"""Mask of the channels of a value: True for each that stays."""
 
 
 @dataclass(frozen=True, slots=True)

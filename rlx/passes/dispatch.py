@@ -135,7 +135,7 @@ class OpDispatch:
     hint: str | None = None
 
     def __str__(self) -> str:
-        """Return the line of a message: some of the nodes, and why they are not native."""
+        """Return the line of a message: some of the nodes, and the reason they are not native."""
         named = ", ".join(shorten(label) for label in self.nodes[:_NAMED])
         more = f" and {len(self.nodes) - _NAMED} more" if len(self.nodes) > _NAMED else ""
         return f"{self.op} ({named}{more}): {self.reason}"

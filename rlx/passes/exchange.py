@@ -1,4 +1,4 @@
-"""Exchanges of two small axes within a row, as slices and joins: what streams can do."""
+"""Exchanges of two small axes within a row, as slices and joins, which streams can do."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 Claim: TypeAlias = "Callable[[Node], Refusal | None]"
-"""A target's or backend's answer for a node: None if it takes it as it stands, else why not."""
+"""A target's or backend's answer for a node: None if it takes it as it stands, else a refusal."""
 
 Rewrite: TypeAlias = "Callable[[Graph, Node, tuple[Value, ...]], Value]"
 
@@ -107,7 +107,7 @@ def fit(
     policies: Policies | None = None,
     rewrites: RuleTable[Rewrite] = REWRITES,
 ) -> Fitted:
-    """Return ``graph`` in ops that ``owner`` takes, and what happened to each op.
+    """Return ``graph`` in ops that ``owner`` takes, and the dispatch of each op.
 
     Every node is asked for once; where something has to be changed, every node of the changed
     graph too.

@@ -76,7 +76,7 @@ class PrecisionPolicy:
 
     @staticmethod
     def named(name: str, *, keep: tuple[str, ...] = ()) -> PrecisionPolicy:
-        """Return the policy called ``name``, but for what stays.
+        """Return the policy called ``name``, with the ops to keep as given.
 
         ``f32`` leaves all as written, ``f16`` and ``bf16`` narrow all classes, ``mixed-f16`` and
         ``mixed-bf16`` matrix products, convolutions and what follows them element by element:

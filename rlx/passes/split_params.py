@@ -30,7 +30,7 @@ class SplitGraph:
 
 
 def split_params(graph: Graph) -> SplitGraph:
-    """Return ``graph`` in two parts: what is the same for all inputs, and the rest.
+    """Return ``graph`` in two parts: the nodes that are the same for all inputs, and the rest.
 
     The prologue holds every node that depends on no input, such as the transpose of a weight; it
     has to run only when parameters change.
@@ -88,7 +88,7 @@ def _names(graph: Graph, derived: Iterable[Value]) -> dict[Value, str]:
 def _copied(
     new: Graph, nodes: Iterable[Node], values: dict[Value, Value] | None = None
 ) -> dict[Value, Value]:
-    """Append ``nodes`` to ``new``; return what stands for each value, those given included."""
+    """Append ``nodes`` to ``new``; return the stand-in for each value, those given included."""
     mapped = dict(values or {})
     for node in nodes:
         made = copy_node(new, node, tuple(mapped[o] for o in node.operands))

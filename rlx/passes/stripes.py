@@ -71,7 +71,7 @@ class Chain:
         return self.nodes[-1].types[0].static_shape[_ROWS]
 
     def stripes(self, rows: int) -> list[list[Rows]]:
-        """Return for each stripe of ``rows`` rows what each node reads.
+        """Return for each stripe of ``rows`` rows the rows that each node reads.
 
         Raises:
             ValueError: A stripe would read nothing but padding.

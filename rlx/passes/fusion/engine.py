@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def claims_all(op: type[Op]) -> bool:
-    """Claim every fused op: what a backend with all kernels answers."""
+    """Claim every fused op, as a backend with all kernels does."""
     del op
     return True
 
@@ -31,7 +31,7 @@ def claims_all(op: type[Op]) -> bool:
 def fuse(
     graph: Graph, options: FusionOptions | None = None, claims: Claims = claims_all
 ) -> tuple[Graph, FusionReport]:
-    """Return ``graph`` with its patterns fused, and what was fused and what was not.
+    """Return ``graph`` with its patterns fused, and the report of fused and missed patterns.
 
     Reals are the same within a few units in the last place of the largest number that was summed,
     and the same to the last bit where the report says so; integers always are. Ops of other

@@ -34,7 +34,7 @@ _BINARY = (real.RealMul, real.RealDiv, real.RealAdd, real.RealSub)
 
 @dataclass(slots=True)
 class Affine:
-    """A product with weights, and what scales and shifts it.
+    """A product with weights, and the nodes that scale and shift it.
 
     Attributes:
         product: The product.
@@ -67,7 +67,7 @@ class Affine:
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """The product and what becomes part of it."""
+        """The product and the nodes that become part of it."""
         first = () if self.before is None else (self.before,)
         return (*first, self.product, *self.steps)
 
@@ -207,7 +207,7 @@ def _in_range(matching: Matching, node: Node) -> bool:
 
 
 def _note(matching: Matching, affine: Affine, place: _Place) -> None:
-    """Write down why a scale or a shift for each channel behind a product stays."""
+    """Note the reason for which a scale or a shift for each channel behind a product stays."""
     product = affine.product
     for node, factor in _vector_factors(matching, place.value):
         if product.types[0].dtype not in (DType.F32, DType.F64):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 Claims: TypeAlias = Callable[[type[Op]], bool]
-"""Whether a backend has a kernel for a class of fused ops."""
+"""Function that returns whether a backend has a kernel for a class of fused ops."""
 
 
 class Pattern(StrEnum):
@@ -39,7 +39,7 @@ class Pattern(StrEnum):
 
 
 class FusionPolicy(StrEnum):
-    """Whether a pattern is fused where it is found, or left as it is."""
+    """Policy for a pattern: fused where it is found, or left as it is."""
 
     FUSE = "fuse"
     KEEP = "keep"

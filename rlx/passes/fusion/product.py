@@ -40,7 +40,7 @@ def fuse_products(matching: Matching) -> None:
 
 
 def _drop_taken(matching: Matching, found: Epilogue) -> None:
-    """Leave out what belongs to another group."""
+    """Leave out nodes that belong to another group."""
     if not matching.is_free(found.activation):
         found.activation = ()
     for sum_ in (found.biased, found.added):
@@ -69,7 +69,7 @@ def _detail(found: Epilogue) -> str:
 
 
 def _note_rest(matching: Matching, pattern: Pattern, found: Epilogue) -> None:
-    """Write down why what follows a product is not part of it, where that is elementwise."""
+    """Note the reason for which an elementwise node behind a product is not part of it."""
     value = found.result if found.activation else found.summed
     following = [
         n
@@ -88,7 +88,7 @@ def _note_rest(matching: Matching, pattern: Pattern, found: Epilogue) -> None:
 def _note_next(
     matching: Matching, pattern: Pattern, value: Value, reader: Node, *, biased: bool
 ) -> None:
-    """Write down why the only reader of ``value`` is not part of the product's pattern."""
+    """Note the reason for which the only reader of ``value`` is not part of the pattern."""
     note = matching.notes[reader]
     other = partner(reader, value)
     if isinstance(reader.op, real.RealCast):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Rewriting:
-    """The new graph, and what stands for each value of the old one.
+    """The new graph, and its stand-in for each value of the old one.
 
     Attributes:
         new: The new graph.

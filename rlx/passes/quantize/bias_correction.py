@@ -1,4 +1,4 @@
-"""Biases that make up for what quantized weights change on average.
+"""Biases that compensate the mean change by quantized weights.
 
 Source: Nagel et al., "Data-free quantization through weight equalization and bias correction"; here
 the means of the inputs are measured.

@@ -116,7 +116,7 @@ class LayerRow:
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """An integer graph, and what its nodes stand for.
+    """An integer graph, and the float nodes and values that it stands for.
 
     Attributes:
         graph: It begins with ``real.quantize`` of each input and ends with ``real.dequantize``.
@@ -371,7 +371,7 @@ def _append_inputs(making: Making, graph: Graph) -> None:
 
 
 def _append_outputs(making: Making, graph: Graph) -> None:
-    """Append the way back to what the outputs of the float graph are."""
+    """Append the way back to the outputs of the float graph."""
     outputs = []
     for value, name in zip(graph.outputs, graph.output_names, strict=True):
         numbers = known(value)
@@ -397,7 +397,7 @@ def _output(making: Making, value: Value, name: str) -> Value:
 
 
 def _lowered(call: Call) -> Sequence[Value]:
-    """Append the integer form of a node and return what stands for its results."""
+    """Append the integer form of a node and return the values that stand for its results."""
     try:
         if argument(call.node) is not None:
             return [_function(call)]

@@ -24,7 +24,7 @@ _KNOWN: Final[dict[type[Op], QuantParams]] = {
     RealSigmoid: _SHARES,
     RealTanh: _SIGNS,
 }
-"""As TensorFlow Lite's converter has them: from 0 to 1, and from -1 to 1."""
+"""Parameters of TensorFlow Lite's converter: from 0 to 1, and from -1 to 1."""
 
 _POINTS: Final = 4096
 

@@ -1,4 +1,4 @@
-"""Scales of all values: given ones, carried through what only moves values."""
+"""Scales of all values: given ones, carried through nodes that only move values."""
 
 from __future__ import annotations
 
@@ -277,7 +277,7 @@ class Resolver:
             self._ends[value] = ends
 
     def _of_layer(self, value: Value) -> Ends | None:
-        """Return bounds of a layer without what stands behind it."""
+        """Return bounds of a layer without the nodes behind it."""
         if value in self._classes:
             return None
         return interval(value, lambda v: self._ends.get(v) or self._of_layer(v))

@@ -1,4 +1,4 @@
-"""Whether a float graph has an integer form: a decision over its ops, taken without samples."""
+"""Readiness of a float graph for an integer form: a decision over its ops, without samples."""
 
 from __future__ import annotations
 

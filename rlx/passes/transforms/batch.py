@@ -43,7 +43,7 @@ Rule: TypeAlias = Callable[[Any, Batching], Any]
 RULES: RuleTable[Rule] = RuleTable(
     "batching", hint="run the network once for each input, or write it for the batch that you need"
 )
-"""For ops whose traits do not say it: the op that does for every element of a batch what the op
+"""Rules for ops whose traits do not say it: the op that does for every element of a batch what it
 does for one."""
 
 

@@ -18,15 +18,16 @@ if TYPE_CHECKING:
     from rlx.ir import Node, Op, Shape, Value
 
 Axes: TypeAlias = tuple[int | None, ...]
-"""For each operand the axis of its rows, or None if all of it is read."""
+"""Axis of the rows of each operand, or None if all of it is read."""
 
 Rule: TypeAlias = "Callable[[Any, Node, int, int], tuple[Op, Axes] | None]"
 
 _WHOLE: Final = -1
 
 RULES: RuleTable[Rule] = RuleTable("the choice of rows")
-"""For an op, a node, the axis of the rows of its result and their number: the op that computes so
-many, and the rows of operands that it reads; None if a row depends on others."""
+"""Rules that get an op, a node, the axis of the rows of its result and their number, and return
+the op that computes so many and the rows of operands that it reads; None if a row depends on
+others."""
 
 
 @dataclass(frozen=True, slots=True)

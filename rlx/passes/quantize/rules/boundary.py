@@ -96,7 +96,7 @@ def dequantize(call: Call) -> Sequence[Value]:
 
 
 def seen_as(call: Call, values: Value, quant: QuantParams) -> Value:
-    """Return values that stand for what is said; the integers stay, whatever they stood for."""
+    """Return the same integers with the parameters ``quant``, whatever theirs are."""
     if quant_of(values) == quant:
         return values
     return call.emit(QReshape(shape=values.type.static_shape), values, quant=quant)

@@ -124,7 +124,7 @@ def reverse(call: Call) -> Sequence[Value]:
 
 
 def _copies(node: Node) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the operand's shape with 1 in front, and how often each axis is repeated."""
+    """Return the operand's shape with 1 in front, and the number of repeats of each axis."""
     shape, given = node.types[0].static_shape, node.operands[0].type.static_shape
     grown = (*(1,) * (len(shape) - len(given)), *given)
     return grown, tuple(n // max(g, 1) for n, g in zip(shape, grown, strict=True))
