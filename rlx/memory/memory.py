@@ -196,7 +196,7 @@ def _best(sharing: Sharing, in_place: InPlace, scratch: Scratch, *, search: bool
 def _needs(
     sharing: Sharing, order: Sequence[Node], in_place: InPlace, scratch: Scratch
 ) -> tuple[list[Lifetime], list[Move], list[Lifetime]]:
-    """Return the buffers of an order, what is copied at its end, and what the arena has to hold."""
+    """Return the buffers of an order, the copies at its end, and the buffers of the arena."""
     buffers = lifetimes_in(sharing, order, in_place)
     moves = state_moves(sharing, buffers, len(order))
     waiting = [move.waits for move in moves if move.waits is not None]

@@ -154,7 +154,7 @@ def _move_to_front(
     bound: int,
     rounds: int,
 ) -> tuple[list[int], int]:
-    """Repeatedly place the buffer with the highest end first."""
+    """Place the buffer with the highest end first, repeatedly."""
     for _ in range(rounds):
         if best[1] == bound:
             break

@@ -99,7 +99,7 @@ class _Progress:
             self._left[value] += 1  # by the caller, who never comes
 
     def entry(self, node: Node) -> tuple[int, int, Node]:
-        """Return bytes that running ``node`` adds minus those that it frees, and what is equal."""
+        """Return the bytes that ``node`` adds less those that it frees, its index, and the node."""
         freed = sum(
             o.type.nbytes
             for o in dict.fromkeys(node.operands)

@@ -1,4 +1,4 @@
-"""States in memory: where their next values are computed, and what is copied at the end."""
+"""States in memory: places where their next values are computed, and copies at the end."""
 
 from __future__ import annotations
 
