@@ -126,7 +126,7 @@ def scan(
     length: int | Dim | None = None,
     reverse: bool = False,
 ) -> tuple[Any, Any]:
-    """Return the last carry, and what each step collected, stacked along a new first axis.
+    """Return the last carry, and the values collected by the steps, stacked along a new first axis.
 
     ``for t in range(length): carry, ys[t] = step(carry, xs[t])``
 

@@ -128,7 +128,7 @@ def shared_by(*traced: Traced) -> tuple[Tensor, ...]:
 
 
 def flat(tensors: object, what: str) -> tuple[Tensor, ...]:
-    """Return the tensors in what a function takes or gives.
+    """Return the tensors in the arguments or results of a function.
 
     Raises:
         TypeError: It is something else.
