@@ -18,7 +18,7 @@ GIB = 1024 * MIB
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Bounds that are checked before anything is allocated for what they bound.
+    """Bounds on a model file, checked before anything is allocated.
 
     Attributes:
         file_bytes: Size of a file.

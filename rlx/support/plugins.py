@@ -91,7 +91,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A plug-in of a group, or why it cannot be used.
+    """A plug-in of a group, or the problem with it.
 
     Attributes:
         name: Name of its entry point.
@@ -207,12 +207,12 @@ def warn_of(problem: Problem) -> None:
 
 
 def failure(label: str, method: str, error: Exception) -> Problem:
-    """Return the problem of a plug-in that is loaded, and whose method raised what it must not."""
+    """Return the problem of a loaded plug-in whose method raised an exception that it must not."""
     return Problem(label, f"{method}() failed: {type(error).__name__}: {_text(error)}", "")
 
 
 def _load(group: str, entry: EntryPoint, *, again: bool = False) -> Loaded:
-    """Return an entry point's object, or why it cannot be used.
+    """Return an entry point's object, or the problem with it.
 
     Args:
         group: Its group.
@@ -239,7 +239,7 @@ def _load(group: str, entry: EntryPoint, *, again: bool = False) -> Loaded:
 
 
 class _UnfitError(Exception):
-    """An object is not what its group needs."""
+    """An object does not fit its group."""
 
     def __init__(self, reason: str, hint: str = "") -> None:
         super().__init__(reason)
@@ -258,7 +258,7 @@ def _check_api(plugin: object) -> None:
 
 
 def _check_members(group: Group, plugin: Any) -> None:  # noqa: ANN401 - whatever a package offers
-    """Check that a plug-in has what its group needs."""
+    """Check that a plug-in has the members that its group needs."""
     for name, kind in group.values.items():
         value = getattr(plugin, name, MISSING)
         if not isinstance(value, kind):
@@ -293,7 +293,7 @@ def _lacking(error: BaseException, entry: EntryPoint) -> str | None:
 
 
 def _reason(error: BaseException, entry: EntryPoint) -> str:
-    """Return in one line why a plug-in cannot be used."""
+    """Return the reason for which a plug-in cannot be used, in one line."""
     if isinstance(error, _UnfitError):
         return str(error)
     if lacking := _lacking(error, entry):

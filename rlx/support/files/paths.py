@@ -27,7 +27,7 @@ def example_root() -> Path:
 
 
 def cmake_folder() -> Path:
-    """Return the folder of rlx's CMake package: what ``rlx_DIR`` is set to."""
+    """Return the folder of rlx's CMake package, the value of ``rlx_DIR``."""
     return _PACKAGE / "cmake"
 
 

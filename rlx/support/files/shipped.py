@@ -1,4 +1,4 @@
-"""The examples that ship with rlx: what there is, where it is, a copy of one.
+"""The examples that ship with rlx: a list, their places, a copy of one.
 
 Each example is a folder; ``index.toml`` beside them says what it is and what it needs.
 """

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO, Final
 
 MARK: Final = "RLX_STARTED_BY"
-"""Variable that marks what this process started."""
+"""Variable that marks the processes that this one started."""
 
 _WAIT_S: Final = 5.0
 
@@ -99,7 +99,7 @@ class _Watcher:
         self.pipe = self.process = None
 
     def forget(self) -> None:
-        """In a copy of this process (``fork``): leave the watcher to the original."""
+        """Leave the watcher to the original in a copy of this process (``fork``)."""
         if self.pipe is not None:
             os.close(self.pipe.fileno())
         self.mark, self.pipe, self.process = "", None, None

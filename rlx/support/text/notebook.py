@@ -26,7 +26,7 @@ def report_html(
     *,
     picture: str = "",
 ) -> str:
-    """Return a report: what is known of the whole, and a row for each layer.
+    """Return a report: facts about the whole, and a row for each layer.
 
     Args:
         title: Its subject, in a line.

@@ -1,4 +1,4 @@
-"""Tables and figures of reports: what is shown, and how it is laid out in lines of a width.
+"""Tables and figures of reports: their contents, and their layout in lines of a width.
 
 Targets and commands describe what they show with :class:`Table` and :class:`Figures`; the command
 line prints them (``rlx.cli.table``). Nothing here knows about terminals.
@@ -191,7 +191,7 @@ def share_text(part: float, whole: float) -> str:
 
 
 def printable(text: str) -> str:
-    """Return ``text`` with escapes for what is no printable character."""
+    """Return ``text`` with escapes for characters that are not printable."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

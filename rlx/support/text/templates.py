@@ -26,7 +26,7 @@ _SETTINGS: Final[Mapping[str, Any]] = {
 }
 
 _FORM: Final = "1"
-"""Raised when the settings change: what was compiled with others is not taken."""
+"""Number raised when the settings change: templates compiled with others are not taken."""
 
 
 class _Compiled(jinja2.BytecodeCache):

@@ -59,7 +59,7 @@ def _stem(name: str) -> str:
 
 
 def sweep(final: Path) -> None:
-    """Restore and remove what dead writers of ``final`` left; errors are left for later."""
+    """Restore and remove leftovers of dead writers of ``final``; errors are left for later."""
     restore(final)
     for path in [*_found(final, "tmp"), *_found(final, "old")]:
         with contextlib.suppress(OSError), abandoned(path) as free:

@@ -152,7 +152,7 @@ def _collides(path: Path, name: str, contents: Mapping[str, bytes]) -> bool:
 
 
 def _some(names: Iterable[str]) -> str:
-    """Return the first few names, and how many there are."""
+    """Return the first few names, and their number."""
     every = sorted(names)
     shown = ", ".join(every[:_SHOWN])
     return shown if len(every) <= _SHOWN else f"{shown} ... ({len(every)} in all)"
