@@ -47,7 +47,7 @@ class OpenInput:
 
 
 def shape_hint(inputs: Sequence[OpenInput]) -> str:
-    """Return how to give the shapes of ``inputs``, on the command line and in Python."""
+    """Return the options that give the shapes of ``inputs``, on the command line and in Python."""
     named = [(shorten(printable(i.name)), i.example) for i in inputs]
     flags = " ".join(f"--input-shape {name}={'x'.join(map(str, s))}" for name, s in named)
     shapes = ", ".join(f"{name!r}: {shape}" for name, shape in named)
@@ -61,7 +61,7 @@ class Sizes:
     Attributes:
         samples: Shape of each array of samples by name; ``x`` is that of an only input.
         channels_last: Whether samples may be channels last where the file is channels first.
-        notes: What was fixed without being asked, a line each.
+        notes: Lines about sizes that were fixed without being asked.
     """
 
     samples: Mapping[str, tuple[int, ...]] = field(default_factory=dict)

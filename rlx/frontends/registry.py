@@ -66,7 +66,7 @@ class Frontend(Protocol):
         Args:
             path: The file.
             options: Instance of ``options``.
-            limits: How large a model to accept.
+            limits: Limits on the size of the model.
         """
 
 
@@ -171,7 +171,7 @@ def load(
         path: The file.
         format: Name of its format, or ``auto`` to look at its first bytes and its name.
         options: Instance of the options class of the file's frontend; None for the defaults.
-        limits: How large a model to accept.
+        limits: Limits on the size of the model.
         sizes: Fixes the dimensions that the file leaves open; None to keep them as symbols.
         settings: Options of the file's format by name, in place of ``options``: for TFLite and ONNX
             ``input_shape={"x": (1, 3, 224, 224)}``, for ONNX ``channels_last=True``,

@@ -25,7 +25,7 @@ class Form:
         name: Name of the type in its format.
         elements: Elements of a block, which lie one behind the other.
         nbytes: Bytes of a block.
-        decode: From the bytes of blocks, uint8[n, nbytes], to float32[n, elements]; None for a form
+        decode: Converts bytes of blocks, uint8[n, nbytes], to float32[n, elements]; None for a form
             that is known by its size alone.
     """
 

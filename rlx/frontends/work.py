@@ -1,4 +1,4 @@
-"""How much work and memory a graph asks for: counted from shapes, before any of it is spent.
+"""Work and memory that a graph asks for: counted from shapes, before any of it is spent.
 
 A few bytes can stand for a huge tensor (a padding, a broadcast) or for endless work (a window of
 thousands of rows and columns), so the size of a file says little about its cost.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def check_work(graph: Graph, limits: Limits) -> None:
-    """Check what one frame of a graph takes; symbolic dimensions are left out.
+    """Check the work and memory of one frame of a graph; symbolic dimensions are left out.
 
     Raises:
         OverLimitError: A tensor, all computed tensors, a window, the operations or the constants

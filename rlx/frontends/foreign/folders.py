@@ -49,13 +49,13 @@ _KINDS: Final[tuple[tuple[str, str, Callable[[frozenset[str]], bool]], ...]] = (
 
 
 def folder_kind(path: Path) -> tuple[str, str] | None:
-    """Return what a folder is, and what to do with it; None if that is not known."""
+    """Return the name of a folder's kind and the hint for it; None if it is of no known kind."""
     names = frozenset(entries(path))
     return next(((what, hint) for what, hint, matches in _KINDS if matches(names)), None)
 
 
 def folder_hint(path: Path) -> str:
-    """Return what to do about a folder of no known kind: the models in it, if there are any."""
+    """Return the hint for a folder of no known kind: the models in it, if there are any."""
     models = [name for name in entries(path) if name.lower().endswith(_MODEL_SUFFIXES)]
     if not models:
         return "give the path of a model file: .tflite, .onnx or .rlx"

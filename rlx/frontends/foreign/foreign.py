@@ -40,7 +40,7 @@ _NUMBERS_AND_COMMAS: Final = re.compile(r"[^,;\t\n]*([,;\t][^,;\t\n]*)+\n")
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What is read of a file.
+    """Sample of a file, by which its kind is found.
 
     Attributes:
         start: Its first bytes, at most 64 KiB.
@@ -80,7 +80,7 @@ class Kind:
 
     Attributes:
         what: Its name in a message, with the article.
-        hint: What to do, with ``{name}`` and ``{stem}`` for the file's name as Python text.
+        hint: Hint for the user, with ``{name}`` and ``{stem}`` for the file's name as Python text.
         matches: Whether a file is of this kind.
     """
 
@@ -224,7 +224,7 @@ _WEIGHTS: Final = Kind(
 
 
 def kind_of(path: Path) -> Kind | None:
-    """Return what a file that rlx does not read is, by its content; None if that is not known.
+    """Return the kind of a file that rlx does not read, by its content; None if that is not known.
 
     Raises:
         UsageError: It cannot be read.

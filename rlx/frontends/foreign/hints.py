@@ -1,4 +1,4 @@
-"""What to do with files that rlx does not read. ``{name}`` is the file's name, ``{stem}`` its stem.
+"""Hints for files that rlx does not read. ``{name}`` is the file's name, ``{stem}`` its stem.
 
 The lines of Python are those of each framework's own documentation. ``samples`` are a few typical
 inputs of the network, as float32 arrays without the batch axis.

@@ -31,7 +31,7 @@ _BY_NAME = {dtype.value: dtype for dtype in DType}
 DTYPES: Mapping[int, DType] = {
     number: _BY_NAME[name] for number, name in ELEMENTS.items() if name in _BY_NAME
 }
-"""Those that rlx has."""
+"""Element types that rlx has, by their number."""
 
 NUMBERS = {dtype: number for number, dtype in DTYPES.items()}
 """The number of each element type."""

@@ -31,7 +31,7 @@ def reader(model: Path | None, limits: Limits, *, allowed: bool) -> External:
 
     Args:
         model: The model's file; None if there is none, so that nothing lies beside it.
-        limits: How much to read of all tensors together.
+        limits: Limit on the bytes of all tensors together.
         allowed: Whether any file of the model's folder is read, or only the one that has its name.
     """
     used = [0]
@@ -72,7 +72,7 @@ def reader(model: Path | None, limits: Limits, *, allowed: bool) -> External:
 
 
 def _beside(name: str) -> tuple[str, ...]:
-    """Return what exporters call the file of a model's data: PyTorch, Optimum, onnx."""
+    """Return the names that exporters give the file of a model's data: PyTorch, Optimum, onnx."""
     stem = name.removesuffix(".onnx")
     return tuple(dict.fromkeys(f"{base}{end}" for base in (name, stem) for end in _ENDS))
 

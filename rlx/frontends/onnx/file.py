@@ -1,4 +1,4 @@
-"""What an ONNX file holds, as plain structures: nothing behind this module sees protobuf."""
+"""Contents of an ONNX file as plain structures: nothing behind this module sees protobuf."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class Node:
 
     @property
     def label(self) -> str:
-        """How messages call the node."""
+        """Name of the node in messages."""
         known = shorten(self.name or printable(next(filter(None, self.outputs), "")))
         return f"node {self.index} {shorten(self.operator)}" + (f" '{known}'" if known else "")
 
@@ -200,7 +200,7 @@ def parse(data: bytes, source: str, external: External, limits: Limits = DEFAULT
         data: The file.
         source: Its name, for messages.
         external: Reads what tensors keep in other files.
-        limits: How much to accept.
+        limits: Limits that the model must keep.
 
     Raises:
         RefusedError: The file is malformed, over a limit, or of a kind that rlx does not read.

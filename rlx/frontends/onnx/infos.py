@@ -93,7 +93,7 @@ def check_shape(
 
 
 def read_infos(what: str, values: Iterable[Any]) -> tuple[Info, ...]:
-    """Return what a file says of its inputs or outputs; ``what`` is theirs in messages."""
+    """Return a file's declarations of inputs or outputs; ``what`` is their name in messages."""
     return tuple(placed(f"{what} {place}", _info, value) for place, value in enumerate(values))
 
 

@@ -67,7 +67,7 @@ def _meaning(
 
 
 def _stated(node: Node, value: Value) -> set[QuantParams | None]:
-    """Return what a node says that a value stands for."""
+    """Return the quantizations that a node states for a value; None for plain numbers."""
     places = [place for place, operand in enumerate(node.operands) if operand == value]
     if isinstance(node.op, RealDequantize):
         return {node.op.quant}

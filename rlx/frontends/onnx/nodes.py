@@ -86,7 +86,7 @@ def _schema(scope: Scope, node: Node) -> Any:  # noqa: ANN401 - of onnx.defs
 def _results(
     call: Call, refusals: Refusals, *, run: bool
 ) -> Sequence[Real | npt.NDArray[Any] | None]:
-    """Return what a node computes; nothing if an operand is missing because of a refusal."""
+    """Return the results of a node; nothing if an operand is missing because of a refusal."""
     node = call.node
     body = call.scope.model.functions.get((node.domain, node.type))
     importer = None
@@ -127,7 +127,7 @@ def _refusing(call: Call) -> Iterator[None]:
 
 
 def _imported(call: Call, importer: Importer) -> Results:
-    """Return what an importer makes of a node; symbols are computed with where they can."""
+    """Return the results of a node's importer; symbols are computed with where they can."""
     found: Results | None = _symbolic(call)
     if found is None:
         found = on_quantized(call, importer)

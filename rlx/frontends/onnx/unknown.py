@@ -1,4 +1,4 @@
-"""What to do about ONNX operators that rlx does not import."""
+"""Reasons and hints for ONNX operators that rlx does not import."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 
 
 def unknown(domain: str, name: str) -> tuple[str, str]:
-    """Return why an operator that has no importer is refused, and what to do about it."""
+    """Return the reason for the refusal of an operator that has no importer, and a hint."""
     if domain in ("", "ai.onnx.preview.training"):
         for reason, hint, names in _KINDS:
             if name in names:
@@ -80,7 +80,7 @@ def unknown(domain: str, name: str) -> tuple[str, str]:
 
 
 def _microsoft(name: str) -> tuple[str, str]:
-    """Return why an operator of ONNX Runtime is refused, and what to do about it."""
+    """Return the reason for the refusal of an operator of ONNX Runtime, and a hint."""
     if name.startswith(("Q", "DynamicQuantize")):
         return (
             "is a quantized operator of ONNX Runtime that rlx does not model",

@@ -1,4 +1,4 @@
-"""Count what a protobuf file asks a parser to make, before a parser sees it.
+"""Count the fields that a protobuf file asks a parser to make, before a parser sees it.
 
 An empty message takes two bytes of a file and a hundred times that in memory, so that a small file
 can exhaust it. The fields are counted here, without making anything of them.
@@ -28,7 +28,7 @@ def check_fields(data: bytes, message: Any, limits: Limits) -> None:  # noqa: AN
     Args:
         data: The file.
         message: Descriptor of the message that it holds.
-        limits: How much to accept.
+        limits: Limits that the file must keep.
 
     Raises:
         DamagedError: The bytes are not laid out as fields, or lengths contradict each other.
@@ -91,7 +91,7 @@ def _varint(data: bytes, place: int, end: int) -> tuple[int, int]:
 
 
 def _skipped(data: bytes, place: int, end: int, wire: int) -> tuple[int, int]:
-    """Return where a field's content begins and ends."""
+    """Return the start and end of a field's content."""
     if wire == _BYTES:
         if place < end and data[place] < 0x80:
             size, place = data[place], place + 1

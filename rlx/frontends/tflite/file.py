@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Quantization:
-    """What the values of a tensor stand for: ``real = scale * (quantized - zero_point)``.
+    """Quantization of a tensor: ``real = scale * (quantized - zero_point)``.
 
     Attributes:
         scale: float32, one for the tensor or one for each index of ``axis``.
@@ -62,12 +62,12 @@ class Tensor:
         quantization: Scales and zero points, None if there are none.
         data: Bytes of a constant (a view of the file), None for a computed tensor.
         buffer: Number of the buffer that holds the data; tensors may share one.
-        refusal: Why no operator can read or write the tensor, None if one can.
+        refusal: Reason that no operator can read or write the tensor, None if one can.
         stored: Element type in the file, where the reader changed it; else None.
         signature: The dimensions again, -1 for each that the file leaves open; empty if it leaves
             none open.
         is_variable: Whether it keeps its elements between runs, so that nothing need write it.
-        sparsity: How a sparse constant is stored, None for others (see ``tflite_stored``).
+        sparsity: Storage of a sparse constant, None for others (see ``tflite_stored``).
         blocks: Scales for blocks of a constant, None for others.
     """
 
@@ -87,7 +87,7 @@ class Tensor:
 
     @property
     def label(self) -> str:
-        """How messages call the tensor."""
+        """Name of the tensor in messages."""
         return (
             f"tensor {self.index} '{shorten(self.name)}'" if self.name else f"tensor {self.index}"
         )
@@ -119,7 +119,7 @@ class Operator:
         inputs: Tensor numbers; -1 stands for an optional input that is absent.
         outputs: Tensor numbers.
         options: Its options by the schema's names, ranges checked.
-        custom_options: What a custom operator's program reads; its format is its own.
+        custom_options: Data that a custom operator's program reads; its format is its own.
     """
 
     index: int
@@ -132,7 +132,7 @@ class Operator:
 
     @property
     def label(self) -> str:
-        """How messages call the operator."""
+        """Name of the operator in messages."""
         return f"operator {self.index} {self.name}"
 
 
@@ -166,7 +166,7 @@ def parse(data: bytes | memoryview, source: str, limits: Limits = DEFAULT_LIMITS
     Args:
         data: The file.
         source: Its name, for messages.
-        limits: How much to accept.
+        limits: Limits that the model must keep.
 
     Raises:
         FrontendError: The file is malformed or over a limit.
@@ -272,7 +272,7 @@ def _tensor(index: int, record: Record, buffers: Sequence[Record], file: memoryv
 
 
 def _refusal(record: Record, type_: TensorType) -> UnsupportedError | None:
-    """Return what makes a tensor mean something that rlx does not model."""
+    """Return the reason that a tensor means something that rlx does not model, None for none."""
     quantization = record.record("quantization")
     details = quantization.integer("details_type") if quantization else 0
     custom = details not in (0, schema.BLOCKWISE_DETAILS)

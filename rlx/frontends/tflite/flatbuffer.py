@@ -106,7 +106,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What a table holds: one value for each field of the schema."""
+    """Contents of a table: one value for each field of the schema."""
 
     table: Table
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -275,7 +275,7 @@ class Reader:
         return value
 
     def _reference(self, name: str, kind: FieldType, position: int, depth: int) -> Any:  # noqa: ANN401
-        """Read what the offset at ``position`` points to."""
+        """Read the value that the offset at ``position`` points to."""
         target = self._follow(position, name)
         if isinstance(kind, Numbers):
             return self._numbers(name, kind, target)

@@ -74,9 +74,9 @@ def load(
 
     Args:
         source: A file, or the bytes of one.
-        name: What messages and provenance call the file if bytes are given.
-        options: How to read it.
-        limits: How large a model to accept.
+        name: Name of the file in messages and provenance if bytes are given.
+        options: Options of the import.
+        limits: Limits on the size of the model.
 
     Raises:
         UsageError: The file cannot be read.

@@ -91,7 +91,7 @@ VALUE_RANGE = {
 
 
 class Padding(enum.IntEnum):
-    """How a window behaves at the border."""
+    """Behaviour of a window at the border."""
 
     SAME = 0
     VALID = 1

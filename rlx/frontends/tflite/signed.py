@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rlx.frontends.tflite.file import Model, Quantization, Tensor
 
 HALF: Final = 128
-"""What a uint8 value is more than the int8 value for the same real number."""
+"""Difference of a uint8 value from the int8 value for the same real number."""
 
 BETWEEN_TYPES: Final = ("QUANTIZE", "DEQUANTIZE", "CAST")
 """Operators that read and write uint8 as it is."""

@@ -186,7 +186,7 @@ def _dense(tensor: Tensor, sparsity: Record) -> Bytes:
 
 
 def _level_sizes(tensor: Tensor, sparsity: Record) -> list[int]:
-    """Return how many indices each axis has, and each axis of blocks behind them."""
+    """Return the number of indices of each axis, and of each axis of blocks behind them."""
     order, blocks = sparsity.integers("traversal_order"), sparsity.integers("block_map")
     records, rank = sparsity.records("dimensions"), len(tensor.shape)
     levels = rank + len(blocks)
@@ -209,10 +209,10 @@ def _children(record: Record, size: int, parents: int, total: int) -> tuple[Inte
     """Return the parent and the index of each node of a level.
 
     Args:
-        record: What the file says of the level.
-        size: How many indices its axis has.
-        parents: How many nodes the level above has.
-        total: How many elements the tensor has, which no level has more nodes than.
+        record: Record of the level in the file.
+        size: Number of indices of its axis.
+        parents: Number of nodes of the level above.
+        total: Number of elements of the tensor, which no level has more nodes than.
     """
     if not record.integer("format"):
         if record.integer("dense_size") != size or parents * size > total:

@@ -1,4 +1,4 @@
-"""What to do about operators that rlx does not import."""
+"""Reasons and hints for operators that rlx does not import."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 def unknown(
     name: str, *, elsewhere: bool = False, real: bool = False, activations: bool = False
 ) -> tuple[str, str]:
-    """Return why an operator that has no importer is refused, and what to do about it.
+    """Return the reason for the refusal of an operator that has no importer, and a hint.
 
     Args:
         name: The operator.

@@ -45,7 +45,7 @@ def open_file(path: Path, limits: Limits) -> dict[str, Weight]:
     Args:
         path: ``.npz``, ``.safetensors``, the ``.index.json`` of weights in several
             ``.safetensors`` files beside it, ``.gguf``, or ``.onnx``.
-        limits: How large headers, and an index, may be.
+        limits: Limits on the size of headers, and of an index.
 
     Raises:
         UsageError: The file cannot be read.

@@ -130,8 +130,8 @@ class _Head:
     Attributes:
         data: Its bytes.
         size: Bytes of the file.
-        limits: Why ``data`` may be shorter than the file.
-        place: How many bytes were read.
+        limits: Limits, by which ``data`` may be shorter than the file.
+        place: Number of bytes that were read.
     """
 
     data: bytes

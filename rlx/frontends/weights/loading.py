@@ -49,7 +49,7 @@ def load_weights(
         paths: The files; several for weights that are stored in parts.
         rename: The graph's name for each name of a file, as a mapping (other names stay as they
             are) or as a function, which returns None for tensors that are left out.
-        limits: How large a file to accept.
+        limits: Limits on the size of a file.
 
     Raises:
         TypeError: It is no graph.
@@ -99,7 +99,7 @@ def _quoted(name: str) -> str:
 
 @dataclass(slots=True)
 class _Assignment:
-    """Which tensor becomes which node, and everything that does not fit.
+    """Assignment of tensors to nodes, and everything that does not fit.
 
     Attributes:
         tensors: The tensor for each name of the graph.
@@ -115,7 +115,7 @@ class _Assignment:
 
     @staticmethod
     def of(graph: Graph, files: Iterable[list[StoredTensor]], rename: Rename | None) -> _Assignment:
-        """Return which tensor goes where."""
+        """Return the assignment of the files' tensors to a graph's nodes."""
         self = _Assignment()
         for stored in (stored for tensors in files for stored in tensors):
             name = _renamed(stored.name, rename)

@@ -35,7 +35,7 @@ _HINTS: Final = {
     hints.GIT_LFS: hints.GIT_LFS,
     hints.HTML: hints.HTML,
 }
-"""What to do, by the hint of a kind of file where a model was asked for."""
+"""Hints where weights were asked for, by the hint of a kind of file where a model was."""
 
 
 def refuse(path: Path) -> RlxError:

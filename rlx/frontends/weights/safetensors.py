@@ -53,7 +53,7 @@ class StoredTensor:
         dtype: Element type.
         shape: Dimensions.
         start: Place of its first byte in the file.
-        form: How its elements are stored, where that is not as in memory.
+        form: Form in which its elements are stored, where that is not as in memory.
     """
 
     path: Path

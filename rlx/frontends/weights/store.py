@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WeightEntry:
-    """What a store knows of a weight without reading it.
+    """Entry of a weight in a store, known without reading the weight.
 
     Attributes:
         name: Its name.
@@ -38,7 +38,7 @@ class WeightEntry:
         nbytes: Bytes of its elements; 0 for an alias, whose bytes are those of the other name.
         file: The file that it is in; None for an array that was given.
         alias_of: The first name of the same weight, if this is another one; else None.
-        pins: How many hold it in memory.
+        pins: Number of pins that hold it in memory.
     """
 
     name: str
@@ -106,7 +106,7 @@ class WeightStore(Mapping[str, "Array"]):
                 ``.safetensors`` files beside it, ``.gguf``, or the constants of an ``.onnx`` file,
                 which is read as a whole. Elements of few bits become float32 when they are read.
             more: More of them.
-            limits: How large headers may be; the files may have any size.
+            limits: Limits on the size of headers; the files may have any size.
 
         Raises:
             UsageError: A file cannot be read.
@@ -171,7 +171,7 @@ class WeightStore(Mapping[str, "Array"]):
 
     @property
     def entries(self) -> tuple[WeightEntry, ...]:
-        """What is known of each weight; none is read for it."""
+        """Entry of each weight; none is read for it."""
         first: dict[int, str] = {}
         found = []
         for name, weight in self._weights.items():

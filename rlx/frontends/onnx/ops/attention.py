@@ -167,7 +167,7 @@ def _masked(call: Call, heads: _Heads, scores: Real) -> Real:
 
 
 def _limits(call: Call, heads: _Heads, scores: Real, queries: int, steps: int) -> list[Real]:
-    """Return which keys each query may look at, apart from the mask that is given.
+    """Return masks of the keys that each query may look at, apart from the mask that is given.
 
     A query's position is its index behind the keys that came before: those of past steps, or all
     valid keys but the last ones. It sees as many keys to the left and right as the file says.

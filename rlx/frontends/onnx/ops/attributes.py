@@ -31,7 +31,7 @@ def default_of(attribute: Any) -> Attribute | None:  # noqa: ANN401 - of onnx.de
 
 
 def bind_attributes(function: Function, call: Call) -> dict[str, Attribute]:
-    """Return what a function's attributes stand for where a node calls it."""
+    """Return the values of a function's attributes where a node calls it."""
     given = dict(function.defaults)
     for name in (*function.attributes, *function.defaults):
         found = call.attribute(name)

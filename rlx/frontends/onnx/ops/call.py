@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rlx.ir import Array, Shape
 
 OPEN_SHAPE = "give the shape of the graph's inputs, as --input-shape NAME=1x3x224x224"
-"""What to do about dimensions without a size."""
+"""Hint for dimensions without a size."""
 
 # For training and storage only, or how the standard's own definition rounds between steps.
 _WITHOUT_EFFECT = frozenset(
@@ -36,8 +36,8 @@ class Call:
     Attributes:
         scope: The graph.
         node: The node.
-        schema: What the package ``onnx`` says about the operator in this version; None for
-            operators that it does not know.
+        schema: Schema of the operator in this version from the package ``onnx``; None for operators
+            that it does not know.
         read: Names of the attributes that were asked for.
     """
 
@@ -53,12 +53,12 @@ class Call:
 
     @property
     def origin(self) -> Origin:
-        """Where the node's ops come from."""
+        """Origin of the node's ops."""
         return Origin(self.scope.model.source, self.label)
 
     @property
     def label(self) -> str:
-        """How messages call the node."""
+        """Name of the node in messages."""
         place = f"{self.scope.place}, " if self.scope.place else ""
         return f"{place}{self.node.label}"
 

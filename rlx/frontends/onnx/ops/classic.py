@@ -101,7 +101,7 @@ def _scores(call: Call, count: int) -> Real:
 
 
 def _transformed(call: Call, scores: Real) -> Real:
-    """Return what ``post_transform`` makes of scores."""
+    """Return scores after ``post_transform``."""
     kind = call.text("post_transform")
     if kind == "NONE":
         return scores

@@ -69,7 +69,7 @@ def import_conv_transpose(call: Call) -> Real:
 def _cuts(
     call: Call, size: tuple[int, ...], window: SpatialWindow, more: tuple[int, ...]
 ) -> tuple[tuple[int, int], ...]:
-    """Return what is cut off each end of a transposed convolution."""
+    """Return the elements cut off each end of the axes of a transposed convolution."""
     rank, mode = len(size), call.text("auto_pad", "NOTSET")
     wanted, stated = call.integers("output_shape"), pads(call, rank)
     if wanted is None:

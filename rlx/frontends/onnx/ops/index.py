@@ -59,7 +59,7 @@ def one_integer(call: Call, place: int) -> int:
 
 
 def strides_of(shape: Sequence[int]) -> list[int]:
-    """Return how far the elements of each axis lie apart in row-major order."""
+    """Return the strides of the axes in row-major order, in elements."""
     return [math.prod(shape[i + 1 :]) for i in range(len(shape))]
 
 
@@ -93,7 +93,7 @@ def import_gather_nd(call: Call) -> Real:
 
 
 def _depth(call: Call, indices: Real) -> int:
-    """Return how many axes an index names."""
+    """Return the number of axes that an index names."""
     (depth,) = numbers(call, indices.shape[-1:]) or (0,)
     return depth
 
@@ -214,7 +214,7 @@ def import_non_zero(call: Call) -> np.ndarray[tuple[int, ...], np.dtype[np.int64
 
 
 def window_argmax(call: Call, x: Real, window: SpatialWindow, *, by_column: bool) -> Real:
-    """Return where the largest element of each window lies in the flat image [N, C, spatial...].
+    """Return the index of each window's largest element in the flat image [N, C, spatial...].
 
     Args:
         call: The node.

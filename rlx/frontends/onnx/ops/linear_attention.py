@@ -30,14 +30,14 @@ _RULES = {
 
 @dataclass(frozen=True, slots=True)
 class _Sequences:
-    """What the recurrence reads, by head: [B, H, T, D].
+    """Operands of the recurrence, by head: [B, H, T, D].
 
     Attributes:
-        query: Of all heads.
-        key: Of the heads that have a state.
-        value: The same.
+        query: Queries of all heads.
+        key: Keys of the heads that have a state.
+        value: Values of the same heads.
         decay: Logarithm of what is left of the state, for each key or for all of them.
-        beta: How much of a value is written.
+        beta: Share of a value that is written.
     """
 
     query: Real
@@ -114,7 +114,7 @@ def _updated(state: Real, read: _Sequences, step: int) -> Real:
 
 
 def _read(state: Real, query: Real, group: int) -> Real:
-    """Return what each head reads of the state of its group: [B, heads, V]."""
+    """Return the values that each head reads from the state of its group: [B, heads, V]."""
     batch, stored, keys, values = state.shape
     rows = query.reshape(batch, stored, group, keys)
     return (rows @ state).reshape(batch, stored * group, values)

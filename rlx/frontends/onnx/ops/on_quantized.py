@@ -46,7 +46,7 @@ _KEEP: Final = frozenset((
 
 
 def on_quantized(call: Call, importer: Importer) -> Results:
-    """Return what an importer makes of a node of which some inputs may be quantized."""
+    """Return the results of an importer for a node of which some inputs may be quantized."""
     _note_bounds(call)
     quantized = [v for v in _values(call).values() if v.type.quant is not None]
     if not quantized or call.node.domain != DOMAIN or _keeps(call, quantized):
@@ -113,7 +113,7 @@ def _picked(call: Call, importer: Importer, quant: QuantParams, dtype: DType) ->
 
 
 def _ties(values: Iterable[Real | npt.NDArray[Any]]) -> Ties:
-    """Return where halves of values go, so that those picked of them do not say otherwise."""
+    """Return the rounding of ties that values state; those picked of them state the same."""
     for node in (v.value.node for v in values if isinstance(v, Real)):
         if isinstance(node.op, RealQuantize):
             return node.op.ties

@@ -42,11 +42,11 @@ _BYTES = (DType.I8, DType.U8)
 
 
 def _known_quant(call: Call, place: int, axis: int | None = None) -> QuantParams | None:
-    """Return what the scale and zero point at two places say; None if they are computed.
+    """Return the quantization of the scale and zero point at two places; None if computed.
 
     Args:
         call: The node.
-        place: That of the scale; the zero point is behind it.
+        place: Place of the scale; the zero point is behind it.
         axis: Axis of scales; None if there must be one.
     """
     scale = call.known(place)
@@ -63,7 +63,7 @@ def _known_quant(call: Call, place: int, axis: int | None = None) -> QuantParams
 
 
 def _quant(call: Call, place: int, axis: int | None = None) -> QuantParams:
-    """Return what the scale and zero point at two places say, which must be known."""
+    """Return the quantization of the scale and zero point at two places, which must be known."""
     found = _known_quant(call, place, axis)
     if found is None:
         raise call.refuse(
@@ -161,7 +161,7 @@ def factor_of(x: QuantParams, w: QuantParams, alpha: float = 1.0) -> npt.NDArray
 
 
 def _turned(quant: QuantParams) -> QuantParams:
-    """Return what weights [K, N] stand for after they became [N, K]."""
+    """Return the quantization of weights [K, N] after they became [N, K]."""
     return quant if quant.axis is None else replace(quant, axis=0)
 
 

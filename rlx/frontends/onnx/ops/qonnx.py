@@ -42,7 +42,7 @@ def qonnx_importer(*names: str) -> Callable[[Importer], Importer]:
 
 
 def rounding(call: Call, default: str) -> Callable[[Real], Real]:
-    """Return how the attribute ``rounding_mode`` says to round."""
+    """Return the rounding that the attribute ``rounding_mode`` states."""
     return _ROUNDING[_rounding(call, default)]
 
 
@@ -199,7 +199,7 @@ def _form(call: Call, x: Real, mode: str, limits: tuple[float, float]) -> _Form 
 
 
 def _ties(mode: str, points: npt.NDArray[np.float64], limits: tuple[float, float]) -> Ties | None:
-    """Return how ``real.quantize`` rounds as a mode says; None if it does not."""
+    """Return the rounding of ties in ``real.quantize`` for a mode; None if there is none."""
     odd = points % 2
     if not np.isin(odd, (0, 1)).all() or (odd != odd[0]).any():
         return None

@@ -33,7 +33,7 @@ MICROSOFT: Final = "com.microsoft"
 def params(
     call: Call, x: TensorType, scale: Array, zero_point: Array | None, axis: int | None = None
 ) -> QuantParams | None:
-    """Return what quantized values of ``x`` stand for; None if scales are in blocks.
+    """Return the quantization of values of ``x``; None if scales are in blocks.
 
     Args:
         call: The node.

@@ -96,7 +96,7 @@ def _held_taps(place: Real, length: int) -> Taps:
 
 
 def _parts(image: Real, batch: Real, axes: Sequence[Taps], size: Sequence[int]) -> list[Real]:
-    """Return what each combination of taps adds to a place: [batch..., places..., C]."""
+    """Return the term that each combination of taps adds to a place: [batch..., places..., C]."""
     channels = image.shape[1]
     rows = image.transpose(0, *range(2, image.ndim), 1).reshape(-1, channels)
     found = []
@@ -170,7 +170,7 @@ def import_deform_conv(call: Call) -> Real:
 def _window_places(
     call: Call, kernel: tuple[int, ...], out: tuple[int, ...]
 ) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    """Return where each tap of each window lies without offsets: [axes, taps, out...]."""
+    """Return the position of each tap of each window without offsets: [axes, taps, out...]."""
     rank = len(kernel)
     stride, dilation = (listed(call, n, rank, 1, 1) for n in ("strides", "dilations"))
     before = [b for b, _ in pads(call, rank)]

@@ -28,7 +28,7 @@ def importer(*names: str, domain: str = "") -> Callable[[Importer], Importer]:
 SymbolicRule: TypeAlias = "Callable[[Call], npt.NDArray[Any] | Sequence[Symbolic] | None]"
 
 SYMBOLIC: dict[str, SymbolicRule] = {}
-"""How standard operators compute with symbols; a function returns None where it cannot."""
+"""Rules by which standard operators compute with symbols; None where a function cannot."""
 
 
 def symbolic(*names: str) -> Callable[[SymbolicRule], SymbolicRule]:

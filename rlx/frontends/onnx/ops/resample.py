@@ -31,7 +31,7 @@ _MANY_TAPS: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """How one axis is resized.
+    """Resizing of one axis.
 
     Attributes:
         old: Its dimension.
@@ -110,16 +110,16 @@ def _linear(distance: Places) -> Places:
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """How elements between those of the image are made.
+    """Interpolation between the elements of an image.
 
     Attributes:
         mode: nearest, linear or cubic.
-        coordinates: Where output elements lie in the image.
-        nearest: Which neighbour is the nearest.
+        coordinates: Mapping of output elements to places in the image.
+        nearest: Rule that picks the nearest neighbour.
         cubic_a: Parameter of cubic weights.
         exclude_outside: Whether taps outside of the image weigh nothing.
         antialias: Whether taps cover all of an image that shrinks.
-        outside: What lies outside of a cropped part.
+        outside: Value outside of a cropped part.
     """
 
     mode: str
@@ -299,7 +299,7 @@ def _check_limit(call: Call, *sizes: int) -> None:
 
 
 def _method(call: Call) -> Method:
-    """Return how a ``Resize`` interpolates."""
+    """Return the interpolation of a ``Resize``."""
     mode, coordinates = call.text("mode"), call.text("coordinate_transformation_mode")
     nearest = call.text("nearest_mode")
     for what, found, known in (

@@ -36,7 +36,7 @@ class Real(Layers):
     is needed later.
 
     Attributes:
-        scope: Where it belongs to.
+        scope: Scope that it belongs to.
         call: The node that makes it, which names what is appended.
     """
 
@@ -74,20 +74,20 @@ Symbolic: TypeAlias = "npt.NDArray[np.object_]"
 
 Result: TypeAlias = "Real | npt.NDArray[Any]"
 Results: TypeAlias = "Result | Sequence[Result | None]"
-"""What an importer returns: a value or known elements for each output that is wanted."""
+"""Results of an importer: a value or known elements for each output that is wanted."""
 
 
 @dataclass(slots=True)
 class Scope:
-    """What the nodes of one graph share, or of one function that is inlined.
+    """State shared by the nodes of one graph, or of one function that is inlined.
 
     Attributes:
         model: The file.
-        graph: What is made of it.
+        graph: Graph that is made of it.
         versions: Version of each domain's operators.
         values: Each value by its name: in the graph, or known elements.
         place: The node that calls the function, for messages; empty for the graph itself.
-        limits: How much work to accept.
+        limits: Limits on the work.
         folded: Steps that constants took so far, in a list that all scopes share.
         bounds: Minimum and maximum of integers that take less than their element type, by name.
     """
@@ -139,7 +139,7 @@ class Scope:
 
 
 def _steps(op: Op, types: Sequence[TensorType], operands: Sequence[Value]) -> int:
-    """Return about how many steps an op on constants takes."""
+    """Return the approximate number of steps that an op on constants takes."""
     window: Any = getattr(op, "window", None)
     taps = int(np.prod(window.kernel)) if hasattr(window, "kernel") else 1
     sizes = [t.size for t in (*types, *(o.type for o in operands)) if t.is_static]

@@ -150,7 +150,7 @@ def import_pad(call: Call) -> Real:
 
 
 def _pads(call: Call, rank: int) -> tuple[list[int], list[int]]:
-    """Return what is added in front of each axis and behind it; negative numbers take off."""
+    """Return the padding in front of each axis and behind it; negative numbers take off."""
     given = (call.integers("pads") or ()) if call.version < 11 else call.ints(1)
     axes = call.ints(3) if call.has(3) else tuple(range(rank))
     if len(given) != 2 * len(axes):
@@ -166,7 +166,7 @@ def _pads(call: Call, rank: int) -> tuple[list[int], list[int]]:
 
 
 def _cropped(x: Real, before: Sequence[int], after: Sequence[int]) -> Real:
-    """Return ``x`` without what negative pads take off."""
+    """Return ``x`` without the elements that negative pads take off."""
     if min((*before, *after), default=0) >= 0:
         return x
     ends = zip(before, after, strict=True)

@@ -94,7 +94,7 @@ def _same(mode: str, total: int) -> tuple[int, int]:
 
 
 def ceiling(call: Call, window: SpatialWindow, size: tuple[int, ...]) -> tuple[int, ...]:
-    """Return what ``ceil_mode`` adds behind each axis, so that the last elements are seen.
+    """Return the padding of ``ceil_mode`` behind each axis, so that the last elements are seen.
 
     A window that would begin behind image and padding in front is left out.
     """

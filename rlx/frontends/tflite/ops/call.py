@@ -48,11 +48,11 @@ def fits(wanted: tuple[int, ...], shape: tuple[int, ...]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What the operators of one model share.
+    """State shared by the operators of one model.
 
     Attributes:
         model: The file.
-        graph: What is made of it.
+        graph: Graph that is made of it.
         tensors: The tensors of the file; those with open shapes get theirs as they are computed.
         values: The value of each tensor that entered the graph.
         known: Tensors that operators compute, but of constants and shapes alone (see ``known``).
@@ -60,7 +60,7 @@ class Scope:
         reals: Constants of operators on reals, likewise.
         magnitudes: For each constant that layers read as weights, their sums of magnitudes.
         moved: Tensors that are uint8 in the file (see ``tflite_signed``).
-        limits: How much work to accept.
+        limits: Limits on the work.
     """
 
     model: Model
@@ -343,7 +343,7 @@ class Call:
         return shape
 
     def claimed(self, tensor: Tensor) -> QuantParams | None:
-        """Return what the values of a quantized tensor stand for; None for plain numbers.
+        """Return the quantization of a tensor's values; None for plain numbers.
 
         int8 always stands for something, uint8 and int16 where the file says for what.
         """
@@ -360,7 +360,7 @@ class Call:
 
     @property
     def origin(self) -> Origin:
-        """Where the operator's nodes come from."""
+        """Origin of the operator's nodes."""
         return Origin(self.scope.model.source, self.operator.label)
 
 

@@ -54,7 +54,7 @@ def import_real_conv(call: Call) -> None:
 
 
 def _groups(call: Call, tensor: Tensor) -> int:
-    """Return how often the input channels of the weights OHWI go into those of the image."""
+    """Return the ratio of the image's channels to the input channels of the weights OHWI."""
     channels, inner = _channels(call), tensor.shape[3]
     if channels % inner:
         raise MalformedError(
@@ -202,7 +202,7 @@ def _transposed(
 
 
 def _cut(padding: int, size: int, result: int, kernel: int, stride: int) -> tuple[int, int, int]:
-    """Return what a transposed convolution cuts off in front and behind, and what it adds behind.
+    """Return the elements a transposed convolution cuts off in front and behind, and adds behind.
 
     The padding is that of the convolution from ``result`` to ``size``.
     """

@@ -72,7 +72,7 @@ def _arrays(call: Call) -> list[Numbers] | None:
 
 
 def _computed(call: Call) -> list[Numbers] | None:
-    """Return what the operator's importer makes of constants, in a graph of its own.
+    """Return the results of the operator's importer for constants, in a graph of its own.
 
     Lists joined with themselves grow without bound; no list of dimensions is that long. Larger
     tensors become ops of the graph.

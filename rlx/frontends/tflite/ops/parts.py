@@ -1,4 +1,4 @@
-"""What several importers read from a call: weights, biases, activations, window geometry."""
+"""Parts of a call that several importers read: weights, biases, activations, window geometry."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def checked_bias(
         tensor: Its weights.
         bias: One bias for each output channel.
         zero_point: Zero point of the input, which may hold any int8 value.
-        rescale: What scales the sums to the result.
+        rescale: Rescaling of the sums to the result.
         axes: Order of the weights' axes that puts the output channels in front.
     """
     known, key = call.scope.magnitudes, (tensor.index, axes)

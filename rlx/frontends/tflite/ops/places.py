@@ -48,7 +48,7 @@ def import_copies(call: Call) -> None:
 
 
 def _repeats(call: Call) -> tuple[int, ...]:
-    """Return how often each axis is repeated."""
+    """Return the number of repeats of each axis."""
     call.arity(2)
     shape, repeats = call.input(0).shape, call.integers(1)
     if len(repeats) != len(shape):

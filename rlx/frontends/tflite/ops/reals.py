@@ -1,4 +1,4 @@
-"""What several importers of operators on plain numbers read: weights, activations, windows."""
+"""Parts of plain-number operators that several importers read: weights, activations, windows."""
 
 from __future__ import annotations
 

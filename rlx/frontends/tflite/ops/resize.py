@@ -61,7 +61,7 @@ def _size(call: Call) -> tuple[int, int]:
 
 
 def _coordinates(call: Call) -> Coordinates:
-    """Return where in the input an element of the result lies."""
+    """Return the mapping of elements of the result to coordinates in the input."""
     corners, centers = call.options["align_corners"], call.options["half_pixel_centers"]
     if corners and centers:
         raise UnsupportedError("aligns corners and centres at once, which contradict each other")
@@ -71,7 +71,7 @@ def _coordinates(call: Call) -> Coordinates:
 
 
 def _nearest(call: Call, old: int, new: int) -> npt.NDArray[np.int32]:
-    """Return which index of the input each index of the result takes along one axis.
+    """Return the index of the input that each index of the result takes along one axis.
 
     Source: tflite ``reference_ops::GetNearestNeighbor``.
     """

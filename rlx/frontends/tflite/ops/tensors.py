@@ -104,7 +104,7 @@ def require_type(tensor: Tensor, *wanted: TensorType) -> None:
 
 
 def type_hint(found: TensorType) -> str | None:
-    """Return what to do about tensors of an element type that is not int8."""
+    """Return the hint for tensors of an element type that is not int8."""
     return _TYPE_HINTS.get(found)
 
 
@@ -201,7 +201,7 @@ def checked_numbers(tensor: Tensor, array: npt.NDArray[Any]) -> npt.NDArray[Any]
 
 
 def stated(tensor: Tensor, quantization: Quantization) -> QuantParams | None:
-    """Return what a constant's only scale says; None if it says nothing that can be meant."""
+    """Return the quantization of a constant's only scale; None if it has no meaning."""
     if not quantization.per_tensor or tensor.type not in VALUE_RANGE:
         return None
     low, high = VALUE_RANGE[tensor.type]
