@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Arguments:
-    """What a caller gives with each run.
+    """Inputs that a caller gives with each run.
 
     Attributes:
         types: Type of each input by name, in order.

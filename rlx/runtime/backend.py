@@ -64,7 +64,7 @@ class Program(Protocol):
 
 
 class Backend(Protocol):
-    """What a package must offer under the entry-point group ``rlx.backends``.
+    """Interface of a package under the entry-point group ``rlx.backends``.
 
     It may have an attribute ``api``, the version of this interface that it is written for
     (:data:`rlx.support.plugins.API`).
@@ -80,11 +80,11 @@ class Backend(Protocol):
     rank: int
 
     def unavailable(self, device: Device) -> str | None:
-        """Return why ``device`` cannot be used on this machine, or None if it can."""
+        """Return the reason that ``device`` cannot be used on this machine, or None if it can."""
         ...
 
     def refusal(self, node: Node) -> Refusal | None:
-        """Return why ``node`` cannot be run as it stands, or None if it can.
+        """Return the reason that ``node`` cannot be run as it stands, or None if it can.
 
         A model-level node that is refused is decomposed; any other one makes the graph fail.
         """

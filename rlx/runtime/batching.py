@@ -32,12 +32,12 @@ MOST: Final = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batching:
-    """How a run takes several samples.
+    """Way in which a run takes several samples.
 
     Attributes:
-        most: How many are computed together at most; 1 if they are computed one by one, 0 if a run
-            takes one sample only.
-        reason: Why they are not computed together; empty if they are.
+        most: Number of samples computed together at most; 1 if they are computed one by one,
+            0 if a run takes one sample only.
+        reason: Reason that they are not computed together; empty if they are.
     """
 
     most: int
@@ -64,7 +64,7 @@ class Batches:
 
     @cached_property
     def how(self) -> Batching:
-        """How several samples are computed."""
+        """Way in which several samples are computed."""
         if (refusal := self._refusal()) is not None or self._single is None:
             return Batching(most=0, reason=refusal or "")
         if (why := why_not_batched(self._decomposed)) is not None:
@@ -81,7 +81,7 @@ class Batches:
         return DeadCode().apply(decompose(self._graph))
 
     def _refusal(self) -> str | None:
-        """Return why a run takes one sample only, or None."""
+        """Return the reason that a run takes one sample only, or None."""
         if named := symbols(self._graph):
             return f"its dimensions have the symbols {', '.join(named)}"
         if self._graph.states:
@@ -94,7 +94,7 @@ class Batches:
         return None
 
     def count(self, arrays: Sequence[Array]) -> int | None:
-        """Return how many samples arrays hold, or None if they are no batch.
+        """Return the number of samples that arrays hold, or None if they are no batch.
 
         Args:
             arrays: An array for each input, in order.
@@ -131,7 +131,7 @@ class Batches:
         Args:
             arrays: An array for each input, in order.
             params: Every parameter of the graph by name.
-            places: Which outputs.
+            places: Places of the outputs to return.
             most: Programs that are kept.
         """
         count = len(arrays[0])

@@ -34,8 +34,8 @@ class CompileCache:
     Attributes:
         session: Compiles what is not there.
         most: Compiled graphs that are kept; the one that was not asked for longest is dropped.
-        hits: How often a graph was there.
-        misses: How often one was compiled.
+        hits: Number of times that a graph was there.
+        misses: Number of times that one was compiled.
     """
 
     def __init__(self, session: Session, most: int = 8) -> None:
@@ -95,6 +95,6 @@ class CompileCache:
 
 
 def _key(graph: Graph) -> _Key:
-    """Return what a graph is known by: the hash, and the names, by which policies may choose."""
+    """Return the key of a graph: the hash, and the names, by which policies may choose."""
     names = tuple(node.name for node in graph.nodes)
     return structural_hash(graph), graph.output_names, (graph.name, *names), current().programs

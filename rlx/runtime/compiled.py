@@ -55,8 +55,8 @@ class CompiledGraph(Execution):
 
     Attributes:
         graph: The graph as it was given.
-        device: Where it runs.
-        dispatch: What the backend does with each op.
+        device: Device that it runs on.
+        dispatch: Report of the backend on each op.
     """
 
     def __init__(
@@ -118,14 +118,14 @@ class CompiledGraph(Execution):
 
     @property
     def precision(self) -> PrecisionReport | None:
-        """What the precision policy did to each node of the program used last; None without one."""
+        """Report of the precision policy on the program used last; None without a policy."""
         with self._lock:
             loaded = next(reversed(self._programs.values()), None)
             return None if loaded is None else loaded.lowered.precision
 
     @property
     def fusion(self) -> FusionReport | None:
-        """What was fused in the program used last, and what not; None without a program."""
+        """Report of fusion and its refusals in the program used last; None without a program."""
         with self._lock:
             loaded = next(reversed(self._programs.values()), None)
             return None if loaded is None else loaded.lowered.fusion
@@ -295,7 +295,7 @@ class CompiledGraph(Execution):
 
     @property
     def batching(self) -> Batching:
-        """How ``run`` takes several samples."""
+        """Way in which ``run`` takes several samples."""
         with self._lock:
             return self._batches.how
 
@@ -355,7 +355,7 @@ class CompiledGraph(Execution):
             return self._execute(arguments, arrays)
 
     def run_slots(self, *inputs: Array) -> Sequence[Array]:
-        """Return what ``run_raw`` does for inputs in the order of their declaration."""
+        """Return the outputs of ``run_raw`` for inputs in the order of their declaration."""
         arguments = self._arguments
         arrays = arguments.exact(inputs)
         with self._lock:
@@ -370,8 +370,8 @@ class CompiledGraph(Execution):
         several samples. ``upper`` of ``upper`` is a whole run. It holds for all threads.
 
         Args:
-            actual: How many rows matter.
-            upper: How many rows outputs have.
+            actual: Number of rows that matter.
+            upper: Number of rows that outputs have.
 
         Raises:
             ValueError: ``actual`` is not in [1, ``upper``], the graph has symbols in its
@@ -416,7 +416,7 @@ class CompiledGraph(Execution):
         """Wait until every submitted run has ended.
 
         Raises:
-            Exception: What the first run raised that failed while nobody waited for its outputs.
+            Exception: Error of the first run that failed while nobody waited for its outputs.
         """
         self._submissions.sync()
 
@@ -430,7 +430,7 @@ class CompiledGraph(Execution):
             sets: Inputs of each run, as for ``run``; each is taken after the run before it.
 
         Raises:
-            Exception: What the first run raised that failed; those after it are not begun.
+            Exception: Error of the first run that failed; those after it are not begun.
         """
         return [self.run(inputs) for inputs in sets]
 
@@ -452,8 +452,8 @@ class CompiledGraph(Execution):
 
         Args:
             inputs: As for ``run``.
-            runs: How many runs are measured.
-            warm_up: How many runs go before them.
+            runs: Number of runs that are measured.
+            warm_up: Number of runs before them.
             machine: Limits of the machine, with which times are compared.
 
         Raises:

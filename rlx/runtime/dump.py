@@ -28,7 +28,7 @@ ALL: Final = "all"
 
 
 Reader: TypeAlias = "Callable[[Step, str, str], None]"
-"""Is given each step that changed the text of the graph: the text before, and after."""
+"""Function that gets each step that changed the text of the graph: the text before, and after."""
 
 
 class ChangedSteps:
@@ -111,7 +111,7 @@ def printer(before: Container[str], after: Container[str], stream: TextIO) -> Re
     Args:
         before: Names of the steps before which the graph is printed, or ``all``.
         after: Names of the steps after which it is printed, or ``all``.
-        stream: Where to.
+        stream: Stream that they are printed to.
     """
 
     def read(step: Step, old: str, new: str) -> None:

@@ -1,4 +1,4 @@
-"""What runs a compiled graph: its programs, parameters and states, one call at a time."""
+"""Execution of a compiled graph: its programs, parameters and states, one call at a time."""
 
 from __future__ import annotations
 
@@ -84,9 +84,9 @@ class Execution:
         """Return outputs as arrays of their own; as ``_execute`` otherwise.
 
         Args:
-            arguments: Which inputs the arrays are for.
+            arguments: Inputs that the arrays are for.
             arrays: An array for each of them.
-            places: Which outputs; None for all.
+            places: Places of the outputs to return; None for all.
             batches: Whether the arrays may hold several samples.
         """
         if places is None:
@@ -113,7 +113,7 @@ class Execution:
 
     @cached_property
     def _batches(self) -> Batches:
-        """What runs several samples."""
+        """Programs that run several samples."""
         single = None if self._symbols else self._program(())
         return Batches(self.graph, self._backend, self._options, single)
 
@@ -159,7 +159,7 @@ class Execution:
         """Return the raw outputs for arrays of the declared element types.
 
         Args:
-            arguments: Which inputs the arrays are for: another thread may have bound some since.
+            arguments: Inputs that the arrays are for: another thread may have bound some since.
             arrays: An array for each of them.
         """
         loaded, every = self._ready(arguments, arrays)

@@ -25,7 +25,7 @@ class Extent:
     """A program for the first rows of a graph.
 
     Attributes:
-        rows: How many rows are computed, and how many there are.
+        rows: Numbers of rows: those that are computed, and all.
         loaded: The program; its outputs have fewer rows.
     """
 

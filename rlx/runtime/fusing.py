@@ -1,4 +1,4 @@
-"""What is fused of a graph on its way to a backend."""
+"""Report of fusion in a graph on its way to a backend."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 def fusion_report(
     graph: Graph, options: FusionOptions | None = None, *, device: Device | str = Device.CPU
 ) -> FusionReport:
-    """Return what can be fused of a graph, and what not and why; nothing is compiled.
+    """Return the ops of a graph that can be fused, and the reasons of others; nothing is compiled.
 
     Args:
         graph: A graph of any stage; sizes may be symbols.
-        options: What is fused; None for everything.
-        device: Where the graph would run.
+        options: Options of fusion; None to fuse everything.
+        device: Device that the graph would run on.
 
     Raises:
         UnsupportedOpError: The backend lacks an op that cannot be written in others.

@@ -1,4 +1,4 @@
-"""How long a network takes on this machine, alone or beside ONNX Runtime."""
+"""Latency of a network on this machine, alone or beside ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Clock: TypeAlias = Callable[[], int]
 
 ENGINES: Final = ("onnxruntime",)
-"""What a network can be run beside."""
+"""Engines that a network can be run beside."""
 
 WARM_UP: Final = 3
 """Calls of each engine before the first one that counts."""
@@ -50,7 +50,7 @@ class Latency:
     """Times of single calls.
 
     Attributes:
-        calls: How many were measured.
+        calls: Number of calls that were measured.
         minimum: Seconds of the fastest one.
         median: Seconds that half of the calls take at most.
         p90: Seconds that nine of ten calls take at most.
@@ -63,7 +63,7 @@ class Latency:
 
     @classmethod
     def of(cls, nanoseconds: Sequence[int]) -> Latency:
-        """Return what such times come to."""
+        """Return the statistics of such times."""
         times = np.sort(np.array(nanoseconds, np.float64)) / 1e9
         last = len(times) - 1
         median, p90 = (float(times[-(-last * part // 10)]) for part in (5, 9))
@@ -72,7 +72,7 @@ class Latency:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Benchmark:
-    """What a network costs on this machine.
+    """Cost of a network on this machine.
 
     Attributes:
         name: Name of the graph.
@@ -119,7 +119,7 @@ def bench(
     options: CompileOptions | None = None,
     clock: Clock = time.perf_counter_ns,
 ) -> Benchmark:
-    """Return how long calls of a network take: NumPy arrays in, NumPy arrays out.
+    """Return the times of a network's calls: NumPy arrays in, NumPy arrays out.
 
     Inputs are random, the same every time; integers of more than 8 bits are 0, since they may be
     indices. With another engine both take turns of some milliseconds, so that whatever else the
@@ -185,7 +185,7 @@ def measured(calls: Sequence[Call], seconds: float, clock: Clock) -> list[list[i
 
     Args:
         calls: The functions.
-        seconds: How long each is measured; at least :data:`FEWEST` calls.
+        seconds: Time to measure each, in seconds; at least :data:`FEWEST` calls.
         clock: Returns nanoseconds.
     """
     for call in calls:

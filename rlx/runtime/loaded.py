@@ -29,7 +29,7 @@ class Loaded:
     """A program with its parameters.
 
     Attributes:
-        lowered: What was compiled.
+        lowered: Compiled module.
         program: Runs it.
     """
 
@@ -72,7 +72,7 @@ class Loaded:
         return TimedRun(begin, time.perf_counter_ns(), steps)
 
     def load(self, params: Mapping[str, Array]) -> None:
-        """Compute what depends on parameters alone, and hand all of it to the program."""
+        """Compute the values that depend on parameters alone, and hand all to the program."""
         values = dict(params)
         prologue = self.lowered.prologue
         if prologue is not None:
@@ -82,7 +82,7 @@ class Loaded:
         self._stale = False
 
     def _prepared(self, prologue: Graph, params: Mapping[str, Array]) -> dict[str, Array]:
-        """Return what depends on parameters alone, by name."""
+        """Return the values that depend on parameters alone, by name."""
         with np.errstate(all="ignore"):
             found = evaluate_all(prologue, {}, {v.name: params[v.name] for v in prologue.params})
         if self._check_finite:

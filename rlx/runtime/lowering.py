@@ -36,9 +36,9 @@ class OptimizedModule:
 
     Attributes:
         module: The graph.
-        dispatch: What happened to each op.
-        precision: What is computed in which type; None if all is computed as written.
-        fusion: What was fused and what not; None if the options fuse nothing.
+        dispatch: Report of the backend on each op.
+        precision: Report of the types that ops are computed in; None if all is computed as written.
+        fusion: Report of fusion, and of its refusals; None if the options fuse nothing.
     """
 
     module: GraphModule
@@ -76,7 +76,7 @@ def lower(
 
     Args:
         graph: A graph of static shapes.
-        backend: Where it will run.
+        backend: Backend that will run it.
         options: Options of compilation.
         observe: Is given each step and its result, the plan last.
 
@@ -104,7 +104,7 @@ def optimize(
 
     Args:
         graph: A graph; sizes may be symbols.
-        backend: Where it will run.
+        backend: Backend that will run it.
         options: Options of compilation.
         observe: Is given each step and its result.
 

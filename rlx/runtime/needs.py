@@ -1,4 +1,4 @@
-"""What a graph needs on the host before it is compiled: memory, time at best, a device."""
+"""Needs of a graph on the host before it is compiled: memory, time at best, a device."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def memory_needed(
 
     Args:
         graph: A graph of static shapes; a module at stage LIR is taken as it is planned.
-        device: Where it will run.
+        device: Device that it will run on.
         options: Options of compilation.
         workspace: Whether to compile the graph, and drop it, to find what single steps need: else
             the plan alone is read.
@@ -85,7 +85,7 @@ class Choice:
         device: The device.
         machine: Its limits.
         roofline: The minimum time that the graph takes there.
-        reason: Why, in a sentence, with what the others would take or lack.
+        reason: Reason in a sentence, with what the others would take or lack.
     """
 
     device: Device
@@ -163,7 +163,7 @@ def lowered(
 
     Args:
         graph: A graph of static shapes.
-        device: Where it will run.
+        device: Device that it will run on.
         options: Options of compilation.
         observe: Is given each step and its result.
 

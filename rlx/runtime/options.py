@@ -29,9 +29,9 @@ class CompileOptions:
         simplify: Whether constants are folded, and unused and repeated nodes removed, first.
         check_finite: Whether a run stops with a FloatingPointError at the first node that makes NaN
             of numbers, or infinity of finite ones; slow.
-        policies: Which ops are decomposed although the backend has them, or never.
-        fusion: Which patterns of ops become one op each; None for no fusion.
-        precision: In which types ops on f32 are computed, or the name of a policy, such as
+        policies: Policies: ops that are decomposed although the backend has them, or never.
+        fusion: Patterns of ops that become one op each; None for no fusion.
+        precision: Types in which ops on f32 are computed, or the name of a policy, such as
             ``"mixed-bf16"``, for which the object then has the policy; as written if None.
         dump: Folder for the text of the graph after every step of compilation that changes it;
             None for none. One that rlx made is replaced. For each set of sizes it gets a folder of
@@ -69,4 +69,4 @@ _TAKEN: Final[dict[str, tuple[tuple[type, ...], str]]] = {
     "precision": ((PrecisionPolicy, NoneType), "give a PrecisionPolicy, its name, or None"),
     "dump": ((str, PathLike, NoneType), "give the path of a folder, or None"),
 }
-"""What each option may be, and what to do where it is something else."""
+"""Types that each option may have, and a hint where it is something else."""

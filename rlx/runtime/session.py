@@ -67,7 +67,7 @@ class Session:
         return CompiledGraph(inner, self.device, backend, chosen, params)
 
     def check(self, graph: Compilable, options: CompileOptions | None = None) -> DispatchReport:
-        """Return how the backend would handle each op of ``graph``; nothing is compiled."""
+        """Return the backend's treatment of each op of ``graph``; nothing is compiled."""
         inner, _ = parts_of(graph)
         chosen = options or self.options
         return fit_to_backend(inner, self._backend(chosen), chosen.policies).report

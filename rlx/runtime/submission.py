@@ -38,7 +38,7 @@ class Pending:
 
         Raises:
             TimeoutError: The run has not ended in time; it goes on.
-            Exception: What the run raised.
+            Exception: Error of the run.
         """
         try:
             error = self._future.exception(timeout_s)
@@ -85,7 +85,7 @@ class Submissions:
         """Wait until everything submitted so far has ended.
 
         Raises:
-            Exception: What the first run raised that failed while nobody waited for its outputs.
+            Exception: Error of the first run that failed while nobody waited for its outputs.
         """
         with self._lock:
             last = self._last

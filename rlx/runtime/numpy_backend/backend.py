@@ -1,4 +1,4 @@
-"""What the NumPy backend offers to sessions.
+"""Interface of the NumPy backend to sessions.
 
 It runs every op that has a definition. It is the reference with which other backends are compared.
 """
@@ -34,7 +34,7 @@ class NumpyBackend:
         return None
 
     def refusal(self, node: Node) -> Refusal | None:
-        """Return why a node is not run directly: model-level ops are decomposed."""
+        """Return the reason that a node is not run directly: model-level ops are decomposed."""
         return Refusal("it is run as its decomposition") if isinstance(node.op, NnOp) else None
 
     def claims(self, op: type[Op]) -> bool:

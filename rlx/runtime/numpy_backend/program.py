@@ -30,9 +30,9 @@ class NumpyProgram:
     Attributes:
         module: The graph with its plan.
         arena: Memory of all values that are neither constant nor kept from run to run.
-        inputs: Where the values of inputs are written, in order.
-        outputs: Where the values of outputs are read, in order; read-only.
-        states: Where the values of states are kept between runs, by name.
+        inputs: Arrays that inputs are written to, in order.
+        outputs: Arrays that outputs are read from, in order; read-only.
+        states: Arrays that keep the values of states between runs, by name.
         workspace: Memory of single steps.
     """
 
@@ -99,7 +99,7 @@ class NumpyProgram:
 
         Raises:
             IndexRangeError: An index lies outside its axis.
-            Exception: What an op of another package raises, with a note that names its node.
+            Exception: Error of an op of another package, with a note that names its node.
         """
         run = None
         try:
@@ -186,7 +186,7 @@ class NumpyProgram:
         self._find_moves()
 
     def _find_outputs(self) -> tuple[Array, ...]:
-        """Return where outputs are read, next values of states from their buffers."""
+        """Return the arrays that outputs are read from; next values of states have buffers."""
         graph = self.module.graph
         named = zip(graph.output_names, graph.outputs, strict=True)
         views = [self.states.get(name, self._arrays[v]).view() for name, v in named]
@@ -195,7 +195,7 @@ class NumpyProgram:
         return tuple(views)
 
     def _find_moves(self) -> None:
-        """Find what is copied before the first step and after the last one."""
+        """Find the copies to make before the first step and after the last one."""
         arrays, states = self._arrays, self.states
         plain = [
             (s, after) for s, after in self.module.graph.states if arrays[s] is not states[s.name]
@@ -210,7 +210,7 @@ class NumpyProgram:
         self._leaving = tuple(moves)
 
     def _waiting(self, copy: StateCopy) -> Array:
-        """Return where a next value waits for its state."""
+        """Return the memory in which a next value waits for its state."""
         assert copy.through is not None
         array = self._arrays[copy.state]
         memory = self.arena[copy.through : copy.through + array.nbytes]

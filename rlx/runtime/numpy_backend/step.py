@@ -1,4 +1,4 @@
-"""What a kernel gets of the node that it computes."""
+"""Node that a kernel computes, with its arrays and scratch memory."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Step:
 
 
 KERNELS: RuleTable[Kernel] = RuleTable("the NumPy backend")
-"""How ops are computed into given arrays, without allocating.
+"""Kernels that compute ops into given arrays, without allocating.
 
 A kernel is called once, when a program is bound, and returns the function that each run calls. Ops
 without one are run by ``Op.prepare``, which returns new arrays, and copied.

@@ -43,7 +43,7 @@ class Workspace:
         self._taken = 0
 
     def mark(self) -> int:
-        """Return how much of the memory the step has taken by now."""
+        """Return the bytes that the step has taken by now."""
         return self._taken
 
     def release(self, mark: int) -> None:

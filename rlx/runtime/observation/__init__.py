@@ -1,1 +1,1 @@
-"""What a compiled graph needs and does on this machine: memory, lower bounds of time, times."""
+"""Memory, lower bounds of time and measured times of a compiled graph on this machine."""

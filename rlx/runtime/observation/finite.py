@@ -1,4 +1,4 @@
-"""Where NaN or infinity came from: node, place in the model, operands, step of a fused op."""
+"""Source of NaN or infinity: node, place in the model, operands, step of a fused op."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def check_results(node: Node, operands: Sequence[Array], results: Sequence[Array
 
     Args:
         node: The node.
-        operands: What it was computed from.
-        results: What it made.
+        operands: Arrays that it was computed from.
+        results: Arrays that it made.
 
     Raises:
         FloatingPointError: It did. The message names node and origin, the first index, the range
@@ -71,7 +71,7 @@ def _first_bad(operands: Sequence[Array], results: Sequence[Array]) -> Array | N
 
 
 def explained(node: Node, operands: Sequence[Array], result: Array) -> str:
-    """Return what is said of a result that holds NaN or infinity; arguments as check_results."""
+    """Return the message for a result that holds NaN or infinity; arguments as check_results."""
     lines = [_made(node, result), f"  operands: {_ranges(node, operands)}"]
     if isinstance(node.op, Fused):
         lines.append(f"  inside it: {_step_inside(node.op, operands)}")
@@ -79,7 +79,7 @@ def explained(node: Node, operands: Sequence[Array], result: Array) -> str:
 
 
 def _made(node: Node, result: Array) -> str:
-    """Return which node made what, and where."""
+    """Return text that names a node, the first bad number that it made, and its index."""
     numbers: npt.NDArray[Any] = result.astype(np.float64)
     bad = np.isnan(numbers)
     if not bad.any():
@@ -108,7 +108,7 @@ def _range(array: Array) -> str:
 
 
 def _step_inside(op: Fused, operands: Sequence[Array]) -> str:
-    """Return which op of a body made NaN or infinity of finite numbers."""
+    """Return text that names the op of a body that made NaN or infinity of finite numbers."""
     names = (v.name for v in op.body.inputs)
     with np.errstate(all="ignore"):
         values = evaluate_all(op.body, dict(zip(names, operands, strict=True)))

@@ -1,4 +1,4 @@
-"""What a machine can do at most: given by the caller, or measured in about a second."""
+"""Limits of a machine: given by the caller, or measured in about a second."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Machine:
     """Limits of a device.
 
     Attributes:
-        name: What reports call it.
+        name: Name in reports.
         device: The device that it describes, such as ``cpu``.
         flops: Operations a second, a multiply-accumulate as two, by element type; ``f32`` at least.
             Types that are not among them count as ``f32``, those of 64 bits as ``f64``.

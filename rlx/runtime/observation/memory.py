@@ -35,10 +35,10 @@ class MemoryEstimate:
             where the plan places them there.
         inputs: Inputs outside the arena.
         outputs: Outputs outside the arena.
-        states: What is kept from run to run.
+        states: Values that are kept from run to run.
         weights: Constants, equal ones once.
         params: Parameters, and what is computed of them when they are set.
-        workspace: What single steps need while they run, one after the other in the same bytes;
+        workspace: Scratch memory of single steps, which run one after the other in the same bytes;
             None if it is not known.
     """
 
@@ -115,7 +115,7 @@ _NOTES = {
 def estimate_memory(
     module: GraphModule, *, prologue: Graph | None = None, workspace: int | None = None
 ) -> MemoryEstimate:
-    """Return what a graph at stage LIR needs, without running it.
+    """Return the memory that a graph at stage LIR needs, without running it.
 
     Args:
         module: The graph with its plan.
@@ -176,7 +176,7 @@ def constant_bytes(graphs: Iterable[Graph]) -> int:
 
 
 def _distinct(arrays: Mapping[int, Array]) -> Iterator[tuple[int, int]]:
-    """Yield where arrays of one type lie, by where they begin; equal ones once."""
+    """Yield the range of each array of one type, by where it begins; equal ones once."""
     seen: set[bytes] = set()
     for begin, array in arrays.items():
         if len(arrays) > 1:

@@ -32,8 +32,8 @@ class TimedRun:
     """One run of a program.
 
     Attributes:
-        begin_ns: When it began, in nanoseconds of ``time.perf_counter_ns``.
-        end_ns: When it ended; inputs are copied and states kept within it.
+        begin_ns: Start, in nanoseconds of ``time.perf_counter_ns``.
+        end_ns: End; inputs are copied and states kept within it.
         steps: Its nodes, in order.
     """
 
@@ -48,11 +48,11 @@ class NodeTime:
 
     Attributes:
         node: The node.
-        calls: How often it was measured.
+        calls: Number of times that it was measured.
         seconds: Median of its times.
         minimum: The shortest one.
         share: Its share of the medians of all nodes.
-        work: What it does; None if that is not known.
+        work: Work that it does; None if that is not known.
         bound_s: Seconds that the machine allows at best; None if no machine was given.
     """
 
@@ -78,7 +78,7 @@ class NodeTime:
 
     @property
     def of_bound(self) -> float | None:
-        """What the machine allows at best, as a share of the time; None if it is not known."""
+        """Best time that the machine allows, as a share of the time; None if it is not known."""
         return None if self.bound_s is None or not self.seconds else self.bound_s / self.seconds
 
     def as_json(self) -> dict[str, Any]:
@@ -270,7 +270,7 @@ def profile_of(
     thread: tuple[int, str],
     bounds: Roofline | None = None,
 ) -> Profile:
-    """Return what runs of one program come to.
+    """Return the profile of runs of one program.
 
     Args:
         name: Name of the graph.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Bound(enum.Enum):
-    """What a node waits for."""
+    """Bound of a node's time."""
 
     COMPUTE = "compute"
     MEMORY = "memory"
@@ -64,7 +64,7 @@ class NodeBound:
 
     @property
     def bound(self) -> Bound:
-        """What most of the time is for."""
+        """Bound that most of the time is due to."""
         if self.overhead_s > max(self.compute_s, self.memory_s):
             return Bound.OVERHEAD
         return Bound.COMPUTE if self.compute_s >= self.memory_s else Bound.MEMORY

@@ -71,7 +71,7 @@ def _times(begin_ns: int, end_ns: int) -> dict[str, float]:
 
 
 def _described(step: Timed) -> dict[str, Any]:
-    """Return what a viewer shows of a selected event."""
+    """Return the details that a viewer shows of a selected event."""
     node = step.node
     return {
         "node": f"%{node.index}",

@@ -1,4 +1,4 @@
-"""How the NumPy backend computes each op into given arrays; importing it fills the table.
+"""NumPy kernels that compute each op into given arrays; importing them fills the table.
 
 In the order of their needs: ``common`` and ``element`` know arrays only, the other modules ops.
 """

@@ -1,4 +1,4 @@
-"""What kernels share: calls bound to arrays, and computing in wider types than values have."""
+"""Helpers of kernels: calls bound to arrays, and computing in wider types than values have."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def wide_operands(step: Step, runs: list[Run]) -> list[Numbers]:
 
 
 def wide_result(output: Array, workspace: Workspace) -> tuple[Numbers, list[Run]]:
-    """Return where a result is computed, and what brings it to ``output``."""
+    """Return the array in which a result is computed, and the calls that copy it to ``output``."""
     if is_wide(output):
         return output, []
     buffer = workspace.take(output.shape, np.float32)

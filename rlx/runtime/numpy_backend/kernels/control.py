@@ -25,7 +25,7 @@ class _Region:
     """A region whose steps are bound.
 
     Attributes:
-        steps: What one run of it does.
+        steps: Calls that make up one run of it.
         outputs: Array of each output, the same in every run; an input's own one where the region
             gives an input back.
     """

@@ -91,7 +91,7 @@ class Convolution:
 
     @property
     def _row_size(self) -> int:
-        """How many numbers the rows of one image have."""
+        """Number of elements in the rows of one image."""
         window = self._window
         if not window.rank:
             return int(self._x.shape[-1])

@@ -95,7 +95,7 @@ def _reshaped(nodes: tuple[Node, ...], node: Node) -> Node:
 
 
 def _target(step: Step, last: Node) -> Numbers:
-    """Return where a product is computed: in the result's place if it has its type."""
+    """Return the array in which a product is computed: the result's if it has its type."""
     (result,), value = step.outputs, last.results[0]
     if (result.shape, result.dtype) == (value.type.static_shape, value.type.dtype.numpy):
         return result

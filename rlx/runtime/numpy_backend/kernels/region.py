@@ -52,7 +52,7 @@ class Region:
 
     @cached_property
     def free(self) -> int:
-        """How many leading axes may be cut in blocks."""
+        """Number of leading axes that may be cut in blocks."""
         return free_axes(self.nodes, self.nodes[-1].types[0].static_shape)
 
     def runs(self, leading: slice | None = None) -> list[Run]:
@@ -101,7 +101,7 @@ def blocks(shape: Sequence[int], count: int) -> Iterator[tuple[slice, ...]]:
 
 
 def free_axes(nodes: Sequence[Node], shape: Sequence[int]) -> int:
-    """Return how many leading axes may be cut in blocks without changing what is computed.
+    """Return the number of leading axes that may be cut in blocks without changing results.
 
     Args:
         nodes: The nodes.
@@ -122,7 +122,7 @@ def free_axes(nodes: Sequence[Node], shape: Sequence[int]) -> int:
 
 
 def _free_axes(node: Node, rank: int) -> int:
-    """Return how many leading axes a node computes each place of by itself."""
+    """Return the number of leading axes of which a node computes each place by itself."""
     op = node.op
     if node.op.traits.elementwise:
         return rank
@@ -140,7 +140,7 @@ def _free_axes(node: Node, rank: int) -> int:
 
 
 def part(array: Array, index: tuple[slice, ...], rank: int) -> Array:
-    """Return what a block reads of an array that broadcasts to a result of ``rank`` axes."""
+    """Return the part that a block reads of an array that broadcasts to ``rank`` axes."""
     before = rank - array.ndim
     if before >= len(index):
         return array

@@ -92,7 +92,7 @@ def padding(
         x: The elements.
         before: Places in front of them along each axis.
         interior: Places between neighbours along each axis.
-        value: What the other places hold.
+        value: Value of the other places.
     """
     places = tuple(
         slice(b, b + n + i * max(n - 1, 0), i + 1)
