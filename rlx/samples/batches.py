@@ -90,7 +90,7 @@ class Samples:
     """Samples for every input of a graph.
 
     Attributes:
-        what: How messages call them, such as ``calibration data``.
+        what: Name in messages, such as ``calibration data``.
         inputs: The inputs of the graph.
         count: Number of samples.
         labels: int64 [count], or None.
@@ -184,7 +184,7 @@ def read_samples(
         data: A file, as :func:`rlx.samples.read` takes it, an array for the only input, or arrays
             by name: each input's own, or ``x`` where there is one input; ``y`` or ``labels`` for
             labels.
-        what: How messages call it, such as ``calibration data``.
+        what: Name in messages, such as ``calibration data``.
         labels: A class for each sample, if they are not in ``data``.
 
     Raises:
@@ -335,7 +335,7 @@ def checked_labels(
 
 
 def classes_of(graph: Graph) -> int:
-    """Return how many classes labels can name: two where the output is one number or no vector.
+    """Return the number of classes of labels: two where the output is one number or no vector.
 
     A network that reconstructs its input is scored by the error, for two classes.
     """

@@ -32,7 +32,7 @@ _SINGLE: Final = {".png": read_picture, ".wav": read_sound}
 
 _CONVERTED: Final = dict.fromkeys((".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif"), ".png")
 _CONVERTED.update(dict.fromkeys((".mp3", ".flac", ".ogg", ".m4a"), ".wav of 8 or 16 bits"))
-"""What to convert files of other kinds to."""
+"""Formats that files of other kinds are to be converted to."""
 
 _MOST: Final = 100_000
 """Files of a folder at most."""
@@ -40,12 +40,12 @@ _MOST: Final = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What files hold.
+    """Contents of files.
 
     Attributes:
         arrays: Arrays [samples, ...] by name: an input's own, or ``x``; ``y`` for labels.
         names: Name of each sample, if each came from a file of its own.
-        notes: What was done to the numbers, in a line each.
+        notes: Changes made to the numbers, in a line each.
     """
 
     arrays: Mapping[str, Numbers]
@@ -65,7 +65,7 @@ def read(paths: Sequence[Path], inputs: Sequence[Value], scaling: Scaling | None
         paths: A ``.npy``, ``.npz`` or ``.csv`` file; or pictures or sounds, one sample each, or a
             folder of them, in the order of their names.
         inputs: The network's inputs; their dimensions are numbers.
-        scaling: How pixels and samples of sounds become real numbers.
+        scaling: Conversion of pixels and samples of sounds to real numbers.
 
     Raises:
         UsageError: There is no such file, or it does not fit the inputs.
@@ -152,7 +152,7 @@ def _files_of(path: Path) -> list[Path]:
 
 
 def _kind(path: Path) -> str:
-    """Return what a file holds, as a suffix: ``.npy`` stands for ``.npz`` too."""
+    """Return the kind of a file's contents, as a suffix: ``.npy`` stands for ``.npz`` too."""
     try:
         with path.open("rb") as file:
             start = file.read(12)

@@ -37,7 +37,7 @@ def is_channels_first(given: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
 
 
 def order_hint(given: tuple[int, ...], wanted: tuple[int, ...]) -> str | None:
-    """Return how to turn samples whose channels are at another place; None if that is not it.
+    """Return a hint for samples whose channels are at another place; None if that is not it.
 
     Args:
         given: Shape of the samples, ``[samples, ...]``.

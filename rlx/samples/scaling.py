@@ -1,4 +1,4 @@
-"""How the integers of pictures and sounds become the numbers that a network was trained on."""
+"""Scaling of pictures' and sounds' integers to the numbers that a network was trained on."""
 
 from __future__ import annotations
 
