@@ -37,7 +37,7 @@ class Build(Protocol):
 
 
 class Builder(Protocol):
-    """What a package must offer under the entry-point group ``rlx.builders``."""
+    """Interface of a package under the entry-point group ``rlx.builders``."""
 
     def build(
         self,
@@ -68,7 +68,7 @@ class Builder(Protocol):
 
 
 def view_of(build: Build) -> View:
-    """Return how the results of a builder are shown: its own view, or resources and figures."""
+    """Return the view of a builder's results: its own, or resources and figures."""
     own: Callable[[], View] | None = getattr(build, "view", None)
     if own is not None:
         return own()

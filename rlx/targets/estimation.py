@@ -1,4 +1,4 @@
-"""What a model will need on a target, before anything is emitted."""
+"""Estimates of a model's needs on a target, before anything is emitted."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Estimate(Mapping[str, Any]):
-    """What a target says about a model; also a mapping with the keys of ``rlx estimate --json``.
+    """Estimate of a model on a target; also a mapping with the keys of ``rlx estimate --json``.
 
     Attributes:
         target: Name of the target.
-        figures: What the target says, as JSON values: what ``estimate[KEY]`` reads.
+        figures: Figures of the target as JSON values, which ``estimate[KEY]`` reads.
     """
 
     target: str
@@ -46,7 +46,7 @@ class Estimate(Mapping[str, Any]):
 
     @property
     def short(self) -> str | None:
-        """Which limit is exceeded; None if it fits."""
+        """Limit that is exceeded; None if it fits."""
         found = self.figures.get("short")
         return None if self.fits or found is None else str(found)
 
@@ -93,7 +93,7 @@ class Estimates(Sequence[Mapping[str, Any]]):
 
     @property
     def reasons(self) -> dict[str, str]:
-        """What stands against values, or may do so."""
+        """Reasons against values, or possible ones."""
         return {row[self.option]: row["reason"] for row in self.rows if row["reason"]}
 
     def as_json(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What rules of targets ask of a node's operands, and how they refuse it."""
+"""Operands of nodes in the rules of targets: requirements, and the error of a refusal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a target is, and which ones are installed."""
+"""Base class of targets, and the targets that are installed."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ GROUP: Final = "rlx.targets"
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Emission:
-    """What a target makes of a graph.
+    """Output of a target for a graph.
 
     Attributes:
         files: Content of each file by relative path with forward slashes.
-        report: What is known without running it, ready for JSON: ``layers`` (a list of rows with
+        report: Figures known without running it, ready for JSON: ``layers`` (a list of rows with
             the same keys), ``columns`` (those of them that tables show, all if it is missing) and
             totals.
         facts: Entries for the manifest, as JSON values: what the target's verifier must know, such
@@ -73,7 +73,7 @@ class Emission:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sweep:
-    """How models are compared over the values of one option, such as all devices.
+    """Comparison of models over the values of one option, such as all devices.
 
     ``rlx estimate MODEL --devices all`` gives a row for each value, the best first. A target that
     offers it returns it as :attr:`Target.sweep`.
@@ -81,7 +81,7 @@ class Sweep:
     Attributes:
         option: Name of the option, a field of the target's options.
         groups: Values by the name of a group; ``all`` is one of them.
-        columns: What a row shows, by key, in order.
+        columns: Columns of a row, by key, in order.
         by: Key of the figure that rows are ranked by.
         most: Whether the highest figure is the best one.
         lowered_by: Returns what a lowered graph depends on: it is made once for all options for
@@ -110,7 +110,7 @@ class Sweep:
 
 
 class Lowering:
-    """What a target makes of one node; each target has subclasses of its own.
+    """Lowering of one node; each target has subclasses of its own.
 
     The core asks whether there is one, and hands none of them on: a target keeps what it found out
     about a node with :func:`rlx.ir.once_per_node`, and reads it again when it plans and emits.
@@ -152,13 +152,13 @@ class Target(ABC):
         """Whether ``op`` is lowered, or refused with a reason."""
 
     def reason(self, op: type[Op], options: Any) -> str | None:  # noqa: ANN401 - own class
-        """Return why ``op`` cannot be lowered at all with ``options``, or None if it can."""
+        """Return the reason that ``op`` has no lowering with ``options``, or None if it has one."""
         del options
         return None if self.knows(op) else "it has no rule"
 
     @abstractmethod
     def lowering(self, node: Node, options: Any) -> Lowering | Refusal:  # noqa: ANN401 - own class
-        """Return what this node becomes as it stands, or why it cannot be lowered.
+        """Return the lowering of this node as it stands, or the reason that there is none.
 
         Asked several times in one emission, so the work should be done :func:`once for each node
         <rlx.ir.once_per_node>`.
@@ -189,14 +189,14 @@ class Target(ABC):
         return self.emit(module, options).report
 
     def ports(self, options: Any) -> Ports:  # noqa: ANN401 - own class
-        """Return what inputs and outputs are; by default quantized values, int8 for uint8."""
+        """Return the form of inputs and outputs; by default quantized values, int8 for uint8."""
         from rlx.passes.boundaries import Ports
 
         del options
         return Ports()
 
     def view(self, report: Mapping[str, Any], options: Any) -> View:  # noqa: ANN401 - own class
-        """Return how a report of ``emit`` or ``estimate`` is shown: tables and figures.
+        """Return the view of a report of ``emit`` or ``estimate``: tables and figures.
 
         By default layers are a table and totals are figures.
         """
@@ -256,7 +256,7 @@ OUTSIDE: Final = (
 
 
 def quantize_hint(graph: Graph) -> str:
-    """Return what to do about a graph that computes with real numbers."""
+    """Return the hint for a graph that computes with real numbers."""
     # Commands that only list targets need no IR.
     from rlx.passes.quantize.readiness import calibration_error, conversion_error
 

@@ -47,7 +47,7 @@ class Verification(Protocol):
 
     @property
     def figures(self) -> Mapping[str, Any]:
-        """What was measured, as JSON values; which figures depends on the verifier."""
+        """Measured figures, as JSON values; which ones depends on the verifier."""
         ...
 
     @property
@@ -66,10 +66,10 @@ class Verification(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LayerCounts:
-    """What each layer of an emitted folder takes, measured.
+    """Measured count of each layer of an emitted folder.
 
     Attributes:
-        unit: What is counted, as the target's report calls it: ``instructions`` or ``cycles``.
+        unit: Unit of the counts, as the target's report calls it: ``instructions`` or ``cycles``.
         layers: The count of each layer in one frame, in the order of the target's report.
         tools: Name and version of each tool used.
     """
@@ -80,7 +80,7 @@ class LayerCounts:
 
 
 class Verifier(Protocol):
-    """What a package must offer under the entry-point group ``rlx.verifiers``.
+    """Interface of a package under the entry-point group ``rlx.verifiers``.
 
     It may also have a method ``layer_counts(folder, *, timeout_s, progress)`` that returns
     :class:`LayerCounts`, if it can measure layers one by one; see :func:`layer_counts`.
@@ -109,7 +109,7 @@ class Verifier(Protocol):
         ...
 
     def simulators(self) -> Mapping[str, Any]:
-        """Return by name what runs small designs, for tests of every op on every target.
+        """Return the simulators of small designs by name, for tests of every op on every target.
 
         Each of them has ``simulate`` as ``rlx_sim.protocol.Simulator`` describes it.
         """
@@ -117,7 +117,7 @@ class Verifier(Protocol):
 
 
 def view_of(result: Verification) -> View:
-    """Return how the results of a verifier are shown: its own view, or all runs and figures."""
+    """Return the view of a verifier's results: its own, or all runs and figures."""
     own: Callable[[], View] | None = getattr(result, "view", None)
     if own is not None:
         return own()
@@ -157,7 +157,7 @@ def layer_counts(
     timeout_s: float = TIMEOUT_S,
     progress: Callable[[str], None] | None = None,
 ) -> LayerCounts | None:
-    """Return what each layer of ``folder`` takes; None if that target's verifier cannot measure it.
+    """Return the counts of the layers of ``folder``; None if its target's verifier has none.
 
     Args:
         target: Name of the target that emitted the folder.
