@@ -45,8 +45,8 @@ def network_text(module: GraphModule, emission: Emission) -> str:
     """Return the content of ``report/network.json``: one line for each layer, sorted keys.
 
     Args:
-        module: What was emitted.
-        emission: What the target made of it. Without its ``nodes`` the layers are those of the
+        module: Emitted module.
+        emission: Output of the target for it. Without its ``nodes`` the layers are those of the
             graph, and the predictions of each layer are left out.
     """
     values = describe(module, emission)

@@ -1,4 +1,4 @@
-"""From a model to an output folder: the steps that ``rlx emit`` takes.
+"""Steps of ``rlx emit``, from a model to an output folder.
 
 Import, rewrite for the target, plan memory, emit, add golden vectors, write the folder at once.
 """
@@ -43,7 +43,7 @@ class Lowered:
 
     Attributes:
         module: The graph; with a memory plan if the target makes one.
-        dispatch: What happened to each op.
+        dispatch: Report of the target on each op.
         changes: Inputs and outputs that are something else than in the model.
     """
 
@@ -85,9 +85,9 @@ def _advice(
     policies: Policies | None,
     refused: DispatchReport,
 ) -> str | None:
-    """Return which values of an option make the target take the whole model, or that none does.
+    """Return a hint: values of an option with which the target takes the whole model, or none.
 
-    What is said of single ops may lead in a circle: each architecture lacks another one. None where
+    Hints for single ops may lead in a circle: each architecture lacks another one. None where
     it is not about this option.
     """
     alternatives = target.alternatives(options)

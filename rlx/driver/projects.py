@@ -35,10 +35,10 @@ class Kind:
     """A kind of project.
 
     Attributes:
-        summary: What it is, one line.
+        summary: Description in one line.
         rendered: Path in the project to template, relative to ``templates/new``.
         copied: Path in the project to file, relative to the examples.
-        commands: What to type next in the project.
+        commands: Commands to type next in the project.
         one_port: It takes networks with one input and one output.
     """
 
@@ -125,7 +125,7 @@ def create(name: str, folder: Path, model: Path | None = None) -> list[str]:
 
     Args:
         name: Kind of project, a key of :data:`KINDS`.
-        folder: Where; it must not exist, or be empty.
+        folder: Folder to create; it must not exist, or be empty.
         model: Model file to copy into it; the digits network that ships with rlx by default.
 
     Returns:

@@ -1,4 +1,4 @@
-"""What the reference computes for given or random inputs: the golden vectors of a folder."""
+"""Results of the reference for given or random inputs: the golden vectors of a folder."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _BLOCK = 1 << 18
 """Random values generated at a time, 64 bits each. The block size does not change the values.."""
 
 _PARTS = 4
-"""Of a step between two quantized values, for random real numbers: some lie halfway."""
+"""Parts of a step between two quantized values, for random real numbers: some lie halfway."""
 
 
 def reference_outputs(graph: Graph, inputs: tuple[Array, ...]) -> Golden:
@@ -45,7 +45,7 @@ def reference_outputs(graph: Graph, inputs: tuple[Array, ...]) -> Golden:
 
 
 def random_frames(graph: Graph) -> int:
-    """Return how many random frames suit a graph: fewer where the reference takes long for each."""
+    """Return the number of random frames for a graph: fewer where each takes the reference long."""
     elements = sum(t.size for node in graph.op_nodes for t in node.types)
     return max(1, min(RANDOM_FRAMES, RANDOM_ELEMENTS // max(elements, 1)))
 
@@ -58,7 +58,7 @@ def random_inputs(graph: Graph, frames: int | None = None, seed: int = 0) -> tup
 
     Args:
         graph: Whose inputs.
-        frames: How many; None for ``random_frames``.
+        frames: Number of frames; None for ``random_frames``.
         seed: Another seed gives other values.
 
     Raises:

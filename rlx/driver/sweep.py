@@ -164,12 +164,12 @@ def _joined(errors: Sequence[RlxError]) -> RlxError:
 
 
 def _reason(error: RlxError) -> str:
-    """Return what an error is about, without its hint."""
+    """Return the place and the message of an error, without its hint."""
     return f"{error.where}: {error.message}" if error.where else error.message
 
 
 def _rank(sweep: Sweep, row: Mapping[str, Any]) -> tuple[int, float]:
-    """Return what rows are sorted by: what fits first, the best of that first."""
+    """Return the key that a row is sorted by: rows that fit first, the best of these first."""
     if sweep.by not in row:
         return 2, 0.0
     return 0 if row["fits"] else 1, -row[sweep.by] if sweep.most else row[sweep.by]

@@ -34,7 +34,7 @@ class Differences:
 
     Attributes:
         values: Output values that were compared.
-        differing: Those that differ.
+        differing: Output values that differ.
         largest: Their largest difference, in steps of quantized values.
     """
 
@@ -105,7 +105,7 @@ def _check_integer(graph: Graph) -> None:
 
 
 def _differences(graph: Graph, content: bytes) -> Differences:
-    """Return how the file's own float arithmetic differs from the integer ops."""
+    """Return the differences between the file's own float arithmetic and the integer ops."""
     read = onnx_frontend.load(content).graph
     program = Session(Device.CPU).compile(read)
     frames = random_inputs(graph, random_frames(graph))

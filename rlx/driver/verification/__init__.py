@@ -1,1 +1,1 @@
-"""What is made of a verification: kept results, limits that it must keep, files for CI."""
+"""Uses of a verification: kept results, limits that it must keep, files for CI."""

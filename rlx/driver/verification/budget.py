@@ -36,7 +36,7 @@ BUILD: Final = "build.json"
 
 
 class Quantity(Enum):
-    """What a limit is of, and whether it is the highest or the lowest value allowed."""
+    """Quantity that a limit is of, and whether it is the highest or the lowest value allowed."""
 
     BYTES = "bytes"
     COUNT = "count"
@@ -50,11 +50,11 @@ class Quantity(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What a network takes of something.
+    """Amount of something that a network takes.
 
     Attributes:
         value: Bytes, a count or hertz; None if that is not known.
-        source: How it is known (``qemu``, ``estimate``), or why it is not.
+        source: Source of the value (``qemu``, ``estimate``), or the reason that there is none.
     """
 
     value: float | None
@@ -63,7 +63,7 @@ class Taken:
 
 @runtime_checkable
 class Budgeted(Protocol):
-    """What a verifier offers if there can be budgets for what it verifies."""
+    """Interface of a verifier if there can be budgets for what it verifies."""
 
     @property
     def quantities(self) -> Mapping[str, Quantity]:
@@ -73,10 +73,10 @@ class Budgeted(Protocol):
     def taken(
         self, folder: Path, result: Verification, build: Mapping[str, Any] | None
     ) -> Mapping[str, Taken]:
-        """Return what a network takes of each of :attr:`quantities`.
+        """Return the amount that a network takes of each of :attr:`quantities`.
 
         Args:
-            folder: What was verified.
+            folder: Folder that was verified.
             result: The verification.
             build: The result of a builder as JSON; None if it was not built.
         """
@@ -91,9 +91,9 @@ class Row:
         name: Name of the limit, such as ``flash``.
         quantity: Bytes, a count or a clock (in hertz).
         limit: The highest value allowed; of a clock the lowest.
-        value: What is taken; None if it is not known.
-        margin: What is left; negative if the limit is passed, None if it is not known.
-        source: How the value is known, or why it is not.
+        value: Amount that is taken; None if it is not known.
+        margin: Amount that is left; negative if the limit is passed, None if it is not known.
+        source: Source of the value, or the reason that there is none.
         kept: Whether the limit is kept; one whose value is not known is not.
     """
 
@@ -170,7 +170,7 @@ def read_build(build: Path, folder: Path) -> Mapping[str, Any]:
     """Return the result that ``rlx build -o`` keeps in a folder.
 
     Args:
-        build: That folder.
+        build: Folder of the build.
         folder: The output folder that it must be a build of.
 
     Raises:

@@ -64,7 +64,7 @@ def error_xml(suite: str, error: RlxError, *, seconds: float) -> bytes:
 
     Args:
         suite: Name of the suite.
-        error: Why it could not be run.
+        error: Reason that it could not be run.
         seconds: Wall-clock time until then.
     """
     case = _Case("simulation", "verify", None, "")

@@ -29,7 +29,7 @@ _KIND: Final = "verify"
 
 @runtime_checkable
 class Repeatable(Protocol):
-    """What a verifier offers whose results may be kept."""
+    """Interface of a verifier whose results may be kept."""
 
     def tools_used(self, folder: Path, tools: Sequence[str] | None) -> Mapping[str, str]:
         """Return the version of each tool that a verification of ``folder`` would use, by name.
@@ -44,15 +44,15 @@ class Repeatable(Protocol):
 
         Args:
             folder: As it was then.
-            report: What ``as_json()`` returned.
-            made: When that was; it becomes ``cached`` of the new ``as_json()``.
+            report: Result of ``as_json()``.
+            made: Time of that verification; it becomes ``cached`` of the new ``as_json()``.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked for.
+    """Verification that is asked for.
 
     Attributes:
         folder: An output folder whose files are as its manifest says.
@@ -72,12 +72,12 @@ def verify_once(
 
     Args:
         verifier: Verifier of the folder's target.
-        request: What is asked for.
+        request: Verification that is asked for.
         run: Runs the verification.
         look: Look for a kept one first.
 
     Raises:
-        RlxError: What ``run`` raises, or a tool is missing.
+        RlxError: Error of ``run``, or a tool is missing.
     """
     if cache_folder() is None or not isinstance(verifier, Repeatable):
         return run()

@@ -135,5 +135,5 @@ def _packed(data: Array) -> bytes:
 
 
 def code_dtype(dtype: DType) -> np.dtype[Any]:
-    """Return NumPy's type of what ONNX stores: 4- and 2-bit integers as int8."""
+    """Return NumPy's type of the values that ONNX stores: 4- and 2-bit integers as int8."""
     return np.dtype(np.int8) if dtype in (DType.I4, DType.I2) else np.dtype(dtype.numpy)
