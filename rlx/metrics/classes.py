@@ -61,7 +61,7 @@ class Classes:
     """An output that says a class, and how often two networks give the same.
 
     Attributes:
-        form: How it says it.
+        form: Form in which it says the class.
         axis: Axis of the classes, from the end; None for all elements of a sample.
         same: Classes that are the same.
         total: Classes compared.
@@ -92,11 +92,11 @@ class Classes:
 
 
 def classes_of(side: Side, place: int, *, labelled: bool) -> Classes | None:
-    """Return how an output says a class, or None.
+    """Return the classes that an output says, or None.
 
     Args:
-        side: What is compared.
-        place: Which of its outputs.
+        side: Side of the comparison.
+        place: Place of the output.
         labelled: Whether there are labels, so that a plain vector is one of classes.
     """
     value = side.graph.outputs[place] if side.graph is not None else None
@@ -120,7 +120,7 @@ def _is_vector(port: Port) -> bool:
 
 
 def _origin(value: Value) -> Value:
-    """Return what an output holds in another shape or element type."""
+    """Return the value that an output holds in another shape or element type."""
     while isinstance(value.node.op, _SAME):
         value = value.node.operands[0]
     return value

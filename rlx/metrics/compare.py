@@ -45,14 +45,14 @@ WORST: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class OutputFigures:
-    """How close an output of both networks is.
+    """Closeness of an output in both networks.
 
     Attributes:
         name: Its name in the first network.
         closeness: The figures.
-        failures: What of the criteria is not kept, a sentence each.
-        classes: How often both give the same class; None where the output has none.
-        span: What its numbers reach by definition, such as 1 of a sigmoid; 0 if nothing says it.
+        failures: Criteria that are not kept, a sentence each.
+        classes: Agreement of both on the class; None where the output has none.
+        span: Magnitude that its numbers reach by definition, such as 1 of a sigmoid; 0 if unknown.
     """
 
     name: str
@@ -74,7 +74,7 @@ class OutputFigures:
 
 @dataclass(frozen=True, slots=True)
 class LayerFigures:
-    """How close a layer's results are in both networks."""
+    """Closeness of a layer's results in both networks."""
 
     name: str
     place: str
@@ -83,7 +83,7 @@ class LayerFigures:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What identifies the layer."""
+        """Name and place, which identify the layer."""
         return self.name, self.place
 
     def as_json(self) -> dict[str, Any]:
@@ -94,7 +94,7 @@ class LayerFigures:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Comparison:
-    """What comparing two networks found.
+    """Results of the comparison of two networks.
 
     Attributes:
         samples: Samples compared.
@@ -104,9 +104,9 @@ class Comparison:
         auc: Areas under the receiver operating characteristic, where labels are 0 and 1; else None.
         reconstruction: Mean squared difference between input and output of both, where the output
             has the input's shape; else None.
-        outputs: How close each output is.
+        outputs: Closeness of each output.
         layers: Layers with the same name in both, and other nodes that were matched, in order.
-        criteria: What the outputs must keep; None if nothing was asked for.
+        criteria: Criteria that the outputs must keep; None if nothing was asked for.
         main: Place of the output that labels, if any, are compared with.
     """
 
@@ -122,7 +122,7 @@ class Comparison:
 
     @property
     def output(self) -> Closeness:
-        """How close the first outputs are."""
+        """Closeness of the first outputs."""
         return self.outputs[0].closeness
 
     @property
@@ -213,7 +213,7 @@ class Comparison:
         return (shown, *([Table("layers", (*heads, *_FIGURES), tuple(layers))] if layers else []))
 
     def figures(self) -> dict[str, str]:
-        """Return what is known of the whole as text, by name."""
+        """Return the figures of the whole as text, by name."""
         pairs = {"top-1": self.top1, "AUC": self.auc, "reconstruction error": self.reconstruction}
         known = {name: f"{a:.4g} and {b:.4g}" for name, (a, b) in _given(pairs).items()}
         if self.agreement is not None:
@@ -304,7 +304,7 @@ def compare_graphs(
         second: Such as the network that was quantized from it.
         data: As for :func:`rlx.samples.batches.read_samples`, for the inputs of both.
         labels: A class for each sample, if they are not in ``data``.
-        what: How messages call the data.
+        what: Name of the data in messages.
         progress: Called with a text, samples done and all samples.
 
     Raises:
@@ -417,7 +417,7 @@ def _layer_figures(
 
 
 def _span(side: Side, place: int) -> float:
-    """Return what an output reaches by definition, 0 if nothing says it."""
+    """Return the magnitude that an output reaches by definition, 0 if nothing says it."""
     params = None if side.graph is None else known_params(side.graph.outputs[place])
     return 0.0 if params is None else max(map(abs, range_of(params)))
 

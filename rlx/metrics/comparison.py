@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["EXACT", "HALF", "PRESETS", "STRICT", "Comparison", "Criteria", "compare"]
 
 Comparable: TypeAlias = "Graph | CompiledGraph | Result | Mapping[str, npt.ArrayLike]"
-"""What can be compared: graphs, compiled ones, or outputs ``[samples, *shape]`` by name."""
+"""Things to compare: graphs, compiled ones, or outputs ``[samples, *shape]`` by name."""
 
 
 def compare(
@@ -45,17 +45,17 @@ def compare(
     nodes: bool = True,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Return how far two networks are apart on the same data.
+    """Return the comparison of two networks on the same data.
 
     A graph is run by the reference, with its nodes; a compiled graph as it was compiled, and of it
     only the outputs are compared.
 
     Args:
         a: The reference.
-        b: What is compared with it.
+        b: Network or outputs that are compared with it.
         data: As :func:`rlx.run` takes it; None if nothing is run.
         labels: A class for each sample, if they are not in ``data``.
-        criteria: What the outputs must keep, or the name of a preset.
+        criteria: Criteria that the outputs must keep, or the name of a preset.
         nodes: Whether to compare the nodes of two graphs too.
         progress: Called with a text, samples done and all samples.
 
@@ -77,7 +77,7 @@ def _is_arrays(one: Comparable) -> bool:
 
 
 def _graph(one: Comparable) -> Graph | None:
-    """Return what something computes, if that is known."""
+    """Return the graph that something computes, if that is known."""
     if isinstance(one, CompiledGraph):
         return one.graph
     return one if isinstance(one, Graph) else None

@@ -1,4 +1,4 @@
-"""When two networks count as equal."""
+"""Criteria by which two networks count as equal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Criteria:
-    """What the numbers of two networks must keep; all that is given.
+    """Criteria for the numbers of two networks, which must keep all that are given.
 
     NaN and infinite numbers keep no criteria, wherever they are.
 
@@ -59,7 +59,7 @@ class Criteria:
         return {name: limit for name, limit in named.items() if limit is not None}
 
     def failures(self, found: Closeness) -> tuple[str, ...]:
-        """Return what is not kept, a sentence each; none if all is."""
+        """Return the criteria that are not kept, a sentence each; none if all are."""
         return tuple(self._failures(found))
 
     def _failures(self, found: Closeness) -> Iterator[str]:
@@ -87,11 +87,11 @@ class Criteria:
 
 
 EXACT: Final = Criteria(exact=True)
-"""Every number is the same: for integers, and for two runs of one program."""
+"""Criteria that every number is the same: for integers, and for two runs of one program."""
 STRICT: Final = Criteria(max_abs=1e-4, max_rel=1e-3, cosine=0.9999)
-"""For two forms of a float32 network."""
+"""Criteria for two forms of a float32 network."""
 HALF: Final = Criteria(max_abs=5e-2, max_rel=5e-2, cosine=0.999)
-"""For a network in float16 or bfloat16 beside the same in float32."""
+"""Criteria for a network in float16 or bfloat16 beside the same in float32."""
 
 PRESETS: Final[Mapping[str, Criteria]] = MappingProxyType(
     {"exact": EXACT, "strict": STRICT, "half": HALF}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 SMALLEST: Final = 1e-12
-"""What a relative difference is divided by where the reference is smaller than it."""
+"""Divisor of a relative difference where the reference is smaller than it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Place:
 
 @dataclass(slots=True)
 class Closeness:
-    """How close numbers come to a reference.
+    """Closeness of numbers to a reference.
 
     NaN and infinite numbers are counted, and are in no other figure but the unequal ones.
 
@@ -53,9 +53,9 @@ class Closeness:
         relative: Largest difference relative to the reference, which is taken as ``SMALLEST`` at
             least.
         unequal: Elements that are not the same number; NaN is none.
-        worst: Where the largest absolute difference is; None where all numbers are equal.
+        worst: Place of the largest absolute difference; None where all numbers are equal.
         nonfinite: Elements of the reference and of the numbers found that are NaN or infinite.
-        first_nonfinite: Where the first of these is; None without any.
+        first_nonfinite: Place of the first of these; None without any.
     """
 
     count: int = 0
@@ -162,7 +162,7 @@ class Closeness:
         """Return the root mean square of the differences as a share of that of the reference.
 
         Args:
-            floor: What the reference is taken to have at least.
+            floor: Minimum of the root mean square of the reference.
         """
         if self._square_of_difference == 0:
             return 0.0
@@ -248,7 +248,7 @@ class Scores:
 
 
 def _score(outputs: Numbers) -> Numbers:
-    """Return how much speaks for class 1."""
+    """Return the score of class 1."""
     if outputs.shape[1] == 2:
         return outputs[:, 1].astype(np.float64) - outputs[:, 0]
     return outputs[:, 0].astype(np.float64)

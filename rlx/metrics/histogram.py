@@ -20,14 +20,14 @@ _FINEST = -1000
 
 @dataclass(slots=True)
 class Histogram:
-    """How many numbers lay in each bin ``[k * width, (k + 1) * width)``; zeros are counted apart.
+    """Counts of numbers in the bins ``[k * width, (k + 1) * width)``; zeros are counted apart.
 
     The width is the smallest power of two at which all numbers so far and zero fit into
     :data:`BINS` bins. When the range grows, neighbouring bins are merged exactly, so that the
     result depends neither on the order of the numbers nor on how they came in batches.
 
     Attributes:
-        zeros: How many numbers were zero.
+        zeros: Number of zeros.
         minimum: Smallest number so far; 0 before the first.
         maximum: Largest number so far.
         exponent: The width is ``2 ** exponent``.
@@ -96,7 +96,7 @@ class Histogram:
 
     @property
     def total(self) -> int:
-        """How many numbers were counted, zeros included."""
+        """Count of all numbers, zeros included."""
         return self.zeros + int(self.counts.sum())
 
     def centres(self) -> npt.NDArray[np.float64]:

@@ -126,7 +126,7 @@ def _of_places(places: Found, side: int) -> Mask:
 
 
 def _of_softmax(node: Node) -> Mask:
-    """Return the mask of what has no share in a softmax."""
+    """Return the mask of values that have no share in a softmax."""
     op, shape = node.op, node.operands[0].type.static_shape
     assert isinstance(op, NnSoftmax)
     axis = op.axis % len(shape) - len(shape)

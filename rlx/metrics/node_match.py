@@ -1,4 +1,4 @@
-"""Which nodes of two networks give the same values."""
+"""Matching of nodes of two networks that give the same values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Layer:
 
     Attributes:
         name: Its name.
-        place: Where it comes from, such as ``operator 3 CONV_2D``.
+        place: Origin, such as ``operator 3 CONV_2D``.
         op: The op in the first network.
         values: Its result in the first and the second network.
         clamps: Activations that one of the networks may have made part of the layer.

@@ -1,4 +1,4 @@
-"""What is compared: a graph that is run, a compiled graph as it is, or arrays from elsewhere."""
+"""Sides of a comparison: a graph that is run, a compiled graph as it is, or outside arrays."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Side(Protocol):
 
     Attributes:
         ports: Its outputs.
-        graph: What it computes, if that is known.
+        graph: Graph that it computes, if that is known.
         count: Samples.
         batch: Samples that it takes together at most.
     """

@@ -1,4 +1,4 @@
-"""How many classes are right."""
+"""Number and share of classes that are right."""
 
 from __future__ import annotations
 

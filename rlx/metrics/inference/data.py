@@ -1,4 +1,4 @@
-"""What users hand to a network, a sample or a batch of them, as samples for its inputs."""
+"""Samples for the inputs of a network, of the sample or the batch that a user gives."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _WHAT = "data"
 
 
 def samples_of(graph: Graph, data: Inputs, *, labels: npt.NDArray[Any] | None = None) -> Samples:
-    """Return what a user handed over as samples for the inputs of ``graph``.
+    """Return the data of a user as samples for the inputs of ``graph``.
 
     Numbers of an input's own element type are taken as they are.
     Real numbers for a quantized input are quantized by its scale. Axes of one element may be

@@ -1,4 +1,4 @@
-"""What a network gives for samples: numbers, and the classes they stand for."""
+"""Results of a network for samples: numbers, and the classes they stand for."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Output:
         """Return the ``k`` best classes of each sample, best first; of equal ones the first.
 
         Args:
-            k: How many; all if there are fewer.
+            k: Number of classes; all if there are fewer.
             labels: Name of each class.
 
         Raises:
@@ -128,7 +128,7 @@ class Output:
         return labels
 
     def accuracy(self, expected: npt.ArrayLike) -> Accuracy:
-        """Return how many classes are right.
+        """Return the number of classes that are right.
 
         Args:
             expected: Class of each sample, [samples].
@@ -147,7 +147,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Result:
-    """What a network gives for samples.
+    """Results of a network for samples.
 
     Attributes:
         outputs: Each output by its name, in order.
@@ -206,7 +206,7 @@ class Result:
         return self.output.top(k, labels)
 
     def accuracy(self, expected: npt.ArrayLike | None = None) -> Accuracy:
-        """Return how many classes are right; as :meth:`Output.accuracy`.
+        """Return the number of classes that are right; as :meth:`Output.accuracy`.
 
         Args:
             expected: Class of each sample; None for the labels that came with the data.

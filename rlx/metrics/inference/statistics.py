@@ -1,4 +1,4 @@
-"""What every layer of a network gives for samples, kept as figures and not as numbers."""
+"""Results of every layer of a network for samples, kept as figures and not as numbers."""
 
 from __future__ import annotations
 
@@ -55,19 +55,19 @@ class Counts(NamedTuple):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LayerValues:
-    """What a layer gave for all samples.
+    """Results of a layer for all samples.
 
     Attributes:
         name: Its name; made different from those of other layers where it was not.
         op: Name of its op, such as ``q.conv2d``.
-        place: Where it comes from, such as ``operator 3 CONV_2D``; may be empty.
+        place: Origin, such as ``operator 3 CONV_2D``; may be empty.
         type: Type of what it gives, for one sample.
         minimum: Smallest real number.
         maximum: Largest real number.
         saturated: Share of integers at an end of their type's range, not counting those that stand
             for zero; None if they are real numbers.
-        histogram: How often each number was given: integers of 8 bits one by one, others in bins.
-        closeness: How close it is to the same layer of another network; None if none was given.
+        histogram: Count of each number given: integers of 8 bits one by one, others in bins.
+        closeness: Closeness to the same layer of another network; None if none was given.
     """
 
     name: str
@@ -83,7 +83,7 @@ class LayerValues:
 
     @property
     def array(self) -> Numbers:
-        """As the layer gave it, ``[samples, *shape]``; computed again, kept until another is."""
+        """Values of the layer, ``[samples, *shape]``; computed again, kept until others are."""
         return self._again()
 
     @property
@@ -118,7 +118,7 @@ class LayerValues:
 
 
 class Layers(Mapping[str, LayerValues]):
-    """What every layer gave, by its name, in order.
+    """Results of every layer, by its name, in order.
 
     Figures were gathered batch by batch. The numbers of a layer are computed again when they are
     asked for; those of the last layer asked for are kept.
@@ -245,7 +245,7 @@ class _Seen:
 def layers(
     graph: Graph, data: Inputs, *, against: Graph | None = None, progress: Progress | None = None
 ) -> Layers:
-    """Return what every layer of ``graph`` gives for data.
+    """Return the results of every layer of ``graph`` for data.
 
     Args:
         graph: A network whose dimensions are numbers.
