@@ -32,7 +32,7 @@ class Measured:
 
     Attributes:
         graph: The graph.
-        settings: How it is to be quantized.
+        settings: Settings of its quantization.
         samples: The calibration data.
         observation: Ranges and moments.
         sensitivity: Quantizes single layers.

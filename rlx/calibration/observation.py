@@ -1,4 +1,4 @@
-"""What calibration data say about a float network: ranges of values, moments of layers' inputs."""
+"""Observation of a float network on calibration data: ranges, moments of layers' inputs."""
 
 from __future__ import annotations
 
@@ -65,12 +65,12 @@ class Moments:
 
 @dataclass(slots=True)
 class Observation:
-    """What was seen of a graph.
+    """Observation of a graph.
 
     Attributes:
         ranges: An observer for each floating-point value that depends on the inputs.
-        moments: Of the operand of each weighted layer.
-        samples: How many samples were run.
+        moments: Moments of the operand of each weighted layer.
+        samples: Number of samples that were run.
     """
 
     ranges: dict[Value, Observer]

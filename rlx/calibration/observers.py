@@ -1,4 +1,4 @@
-"""Which range of numbers the 256 values of an int8 tensor should cover.
+"""Choice of the range of numbers that the 256 values of an int8 tensor cover.
 
 An observer sees the numbers of one tensor batch by batch and keeps a histogram of them, never the
 numbers. Afterwards a method chooses the range; zero is always in it and exactly representable.
@@ -37,7 +37,7 @@ _DIVERGENCE_STEPS = 128
 
 
 class Method(enum.Enum):
-    """How the range of a tensor follows from the numbers that were seen.
+    """Method that finds the range of a tensor from the numbers that were seen.
 
     ``MIN_MAX`` covers all of them. ``MOVING_AVERAGE`` averages the extremes of single samples,
     later ones counting more. ``PERCENTILE`` leaves out outliers. ``MSE`` minimizes the mean squared
@@ -54,7 +54,7 @@ class Method(enum.Enum):
 
 @dataclass(slots=True)
 class Observer:
-    """What was seen of one tensor.
+    """Numbers that were seen of one tensor.
 
     Attributes:
         histogram: Counts of all numbers.
@@ -167,7 +167,7 @@ def _kl(observer: Observer) -> Range:
 
 
 def divergence(histogram: Histogram, low: float, high: float) -> float:
-    """Return how far the distribution of int8 values over ``low`` to ``high`` is from the numbers'.
+    """Return the divergence of int8 values over ``low`` to ``high`` from the numbers.
 
     Numbers outside belong to the ends of the clipped distribution; within a step of the scale the
     quantized distribution is flat over the bins that are not empty.

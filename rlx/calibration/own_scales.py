@@ -43,7 +43,7 @@ class OwnScales:
 
     Attributes:
         module: The network.
-        report: What it loses; None where inputs are such that no random samples suit them.
+        report: Report of its losses; None where inputs are such that no random samples suit them.
         bounded: Places of layers whose range only their weights say, which is wide.
     """
 

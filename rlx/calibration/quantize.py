@@ -1,4 +1,4 @@
-"""From a float network and samples to an integer network, with a report of what it lost."""
+"""Quantize a float network with samples to an integer network, and report its losses."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     Progress = Callable[[str, int, int], None]
 
 DEFAULT_DROP: Final = 0.01
-"""What ``auto`` may lose where nothing is said."""
+"""Loss that ``auto`` may cause where nothing is said."""
 
 _FEW: Final = 32
 """Samples on which channels are compared with each other."""
@@ -63,7 +63,7 @@ class Quantized(HasModule):
 
     Attributes:
         module: The network; its inputs and outputs are still float.
-        report: What it lost, layer by layer.
+        report: Report of the losses, layer by layer.
     """
 
     report: Report
@@ -93,7 +93,7 @@ def quantize_graph(
             of correct classes on them.
         test: Other samples, on which the loss is measured; None for the calibration data, which
             the report then says.
-        settings: How.
+        settings: Settings of the quantization.
         progress: Called with a text, what is done and what there is to do.
 
     Raises:

@@ -66,8 +66,8 @@ def activation_params(
 
     Args:
         graph: The float network.
-        ranges: What was observed.
-        method: How ranges are chosen.
+        ranges: Observer of each value.
+        method: Method that chooses ranges.
         symmetric: Whether zero points are 0.
     """
     users, outputs, inputs = graph.users(), set(graph.outputs), set(graph.inputs)
@@ -118,7 +118,7 @@ def _open_scores(
 
 
 def _source(value: Value) -> Value:
-    """Return what a value holds in another shape."""
+    """Return the value whose elements a value holds in another shape."""
     while isinstance(value.node.op, MOVING):
         value = value.node.operands[0]
     return value

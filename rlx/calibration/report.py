@@ -1,4 +1,4 @@
-"""What is reported of a network that was quantized."""
+"""Report of a network that was quantized."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class LayerReport:
 
     Attributes:
         name: Name of the layer.
-        place: Where it comes from, such as ``operator 3 CONV_2D``.
+        place: Origin, such as ``operator 3 CONV_2D``.
         op: Its op.
         bits: Bits of a weight; None if it has none.
         weights: Number of weights.
@@ -30,7 +30,7 @@ class LayerReport:
         scale: Scale of its int8 results.
         zero_point: Their zero point.
         loss: Relative squared error of the network's outputs if only this layer is quantized.
-        closeness: How close its results in the integer network are; None if they are not known.
+        closeness: Closeness of its results in the integer network; None if they are not known.
     """
 
     name: str
@@ -47,7 +47,7 @@ class LayerReport:
 
     @property
     def label(self) -> str:
-        """What messages call the layer."""
+        """Name of the layer in messages."""
         return self.place or self.name or self.op
 
     def as_json(self) -> dict[str, Any]:
@@ -69,13 +69,13 @@ class LayerReport:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Report:
-    """What quantizing a network came to.
+    """Outcome of the quantization of a network.
 
     Attributes:
         graph: Name of the network.
         calibration_samples: Samples from which ranges were taken.
         tested: Whether the loss was measured on other samples.
-        observer: How ranges were chosen.
+        observer: Method by which ranges were chosen.
         equalized: Whether channels were balanced across layers.
         mean_bits: Mean bits of a weight.
         weight_bytes: Bytes of all weights, packed.
@@ -119,7 +119,7 @@ class Report:
         return report_html(f"{self.graph}: quantized", self.figures(), rows)
 
     def figures(self) -> dict[str, str]:
-        """Return what is known of the whole as text, by name."""
+        """Return the figures of the whole as text, by name."""
         size = {
             "bits of a weight": f"{self.mean_bits:.3g}",
             "weights": f"{self.weight_bytes:,} bytes",

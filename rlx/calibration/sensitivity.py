@@ -1,4 +1,4 @@
-"""What quantizing a single layer does to the outputs of the network."""
+"""Effect of the quantization of a single layer on the outputs of the network."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def rounded(
     Args:
         layer: The layer.
         bits: Width of a weight.
-        moments: What is known of its inputs; None for nothing.
+        moments: Moments of its inputs; None if they are not known.
         x_scale: Scale of its input.
         correct: Whether the bias is corrected.
     """

@@ -73,7 +73,7 @@ def rounded_in_sequence(
         layers: Its layers with weights.
         widths: Bits of the weights of each.
         params: The quantization of values.
-        observed: What is known of the layers' inputs in the float network, from all samples.
+        observed: Moments of the layers' inputs in the float network, from all samples.
         samples: Calibration data, of which as many are run as memory allows.
 
     Returns:
@@ -177,7 +177,7 @@ class _Sequence:
             pairs[value] = a, self._held(value, b)
 
     def _held(self, value: Value, array: Array) -> Array:
-        """Return what int8 values hold of an array."""
+        """Return an array as int8 values hold it."""
         params = self.params.get(value)
         return array if params is None else through(array, params)
 
@@ -200,7 +200,7 @@ class _Sequence:
 
 @dataclass(frozen=True, slots=True)
 class _PairMoments:
-    """What a layer's rows are multiplied with, in the float and in the quantized network.
+    """Moments of the operands of a layer's rows, in the float and in the quantized network.
 
     Attributes:
         count: Positions.
@@ -208,7 +208,7 @@ class _PairMoments:
         means: Means in the quantized one.
         square: Second moments of the quantized ones about their means, [groups, terms, terms];
             None where there are too many terms.
-        cross: Those of float by quantized ones, likewise.
+        cross: Second moments of float by quantized ones, likewise.
     """
 
     count: int
@@ -255,7 +255,7 @@ class _PairMoments:
 
 
 def _samples_at_once(layer: Weighted, x: Array) -> int:
-    """Return how many samples' patches are made together: they are larger than the image."""
+    """Return the number of samples whose patches, larger than the image, are made together."""
     channels = int(x.shape[layer.channel_axis])
     size: int = x[:1].nbytes * max(layer.rows().shape[1] * layer.groups // channels, 1)
     return max(1, _PATCH_BYTES // max(size, 1))

@@ -1,4 +1,4 @@
-"""What a user may choose of how a network is quantized."""
+"""Settings of the quantization of a network, for users to choose."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ MIN_AGREEMENT: Final = 0.8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """How a network is quantized.
+    """Settings of the quantization of a network.
 
     Attributes:
         weights: Bits of every weight, or ``auto`` for a width for each layer.
-        observer: How ranges of activations are chosen.
+        observer: Method that chooses the ranges of activations.
         symmetric: Whether activations have the zero point 0.
         equalize: Whether channels are balanced across layers; None for where it helps.
         bias_correction: Whether biases make up for what weights lose on average.
-        max_drop: What may be lost, as a share; None for no limit.
+        max_drop: Loss that is allowed, as a share; None for no limit.
         min_sqnr: Ratio of signal to noise, in decibels, below which an output is of no use.
         min_agreement: Share of samples with the same class, likewise.
         bits: Mean bits of a weight that ``auto`` must reach; None for any.

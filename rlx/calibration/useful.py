@@ -59,7 +59,7 @@ def _wider(settings: Settings) -> str:
 
 
 def _problems(output: OutputFigures, settings: Settings) -> Iterator[str]:
-    """Yield what of the limits an output does not keep."""
+    """Yield a sentence for each limit that an output does not keep."""
     name, classes = f"output {printable(output.name)!r}", output.classes
     ratio = signal_to_noise(output)
     if ratio < settings.min_sqnr and (classes is None or classes.form is not Form.INDEX):

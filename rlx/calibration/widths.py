@@ -60,7 +60,7 @@ def front(errors: Mapping[Node, Mapping[int, float]], sizes: Sizes) -> list[Choi
 
 
 def _undominated(choices: list[Choice]) -> list[Choice]:
-    """Return what is best for its bits, the most bits first: errors grow along the list."""
+    """Return the best choices for their bits, the most bits first: errors grow along the list."""
     kept: list[Choice] = []
     for choice in sorted(choices, key=lambda c: (c.bits, c.error, c.widths)):
         if not kept or choice.error < kept[-1].error:
@@ -139,7 +139,7 @@ def within(
 def last_accepted(count: int, accept: Callable[[int], bool]) -> int:
     """Return an index below ``count`` before the first that ``accept`` refuses; 0 if it is that.
 
-    What is lost grows with the index, about: steps from the start double until one is refused, and
+    The loss grows with the index, about: steps from the start double until one is refused, and
     a binary search goes on from there. A far index that is accepted by chance is never reached.
     """
     low, high, step = 0, 1, 1
