@@ -54,12 +54,12 @@ _AGAIN: Final = "emit the model again with 'rlx emit'"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """What was measured of a folder; each part may be missing.
+    """Measurements of a folder; each part may be missing.
 
     Attributes:
-        verification: What ``rlx verify --json`` prints.
+        verification: Output of ``rlx verify --json``.
         layers: Time of each layer, in order.
-        build: What ``rlx build --json`` prints.
+        build: Output of ``rlx build --json``.
         placement: The picture of the placement that the build left, as SVG.
         board: Time of a layer on hardware, by the layer's name.
         tools: Name and version of each tool used for ``layers``.
@@ -77,8 +77,8 @@ def collect(folder: Path, measured: Measured | None = None) -> Report:
     """Return the report of an output folder.
 
     Args:
-        folder: What ``rlx emit`` wrote.
-        measured: What was measured of it; None for predictions alone.
+        folder: Folder that ``rlx emit`` wrote.
+        measured: Measurements of it; None for predictions alone.
 
     Raises:
         OutputError: The folder was not made by rlx or was changed.
@@ -134,7 +134,7 @@ def read_network(folder: Path) -> dict[str, Any]:
 
 
 def _unit(network: Mapping[str, Any]) -> str:
-    """Return what the target's predictions of time count."""
+    """Return the unit of the target's predictions of time."""
     rows = [layer["figures"] for layer in network["layers"]]
     return next((unit for unit in UNITS if any(unit in row for row in rows)), UNITS[0])
 

@@ -1,4 +1,4 @@
-"""What is different between the reports of two versions of a network."""
+"""Differences between the reports of two versions of a network."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _COMPARED: Final = {
 
 
 def changes_of(old: Report, new: Report) -> Changes:
-    """Return what is different in ``new``."""
+    """Return the differences of ``new`` from ``old``."""
     return Changes(
         figures=tuple(_figures(old, new)),
         ports=tuple(_ports("input", old.inputs, new.inputs)) +

@@ -1,4 +1,4 @@
-"""What differs between two output folders: for their caller, in figures, layer by layer."""
+"""Differences between two output folders: for their caller, in figures, layer by layer."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Change:
     """Something that both folders have, but not alike.
 
     Attributes:
-        name: What it is, such as ``input image: shape`` or ``arena``.
+        name: Name of the thing, such as ``input image: shape`` or ``arena``.
         before: Its value in the first folder, a JSON value; None for none.
         after: Its value in the second one.
         unit: Unit of the values; may be empty.
@@ -60,7 +60,7 @@ class LayerDiff:
         name: Name of the layer, in the second folder if both have it.
         op: Its operation.
         kind: ``added``, ``removed`` or ``changed``.
-        changes: What differs; empty for a layer of one folder.
+        changes: Its differences; empty for a layer of one folder.
     """
 
     name: str
@@ -71,16 +71,16 @@ class LayerDiff:
 
 @dataclass(frozen=True, slots=True)
 class FolderDiff:
-    """What differs between two output folders. False if nothing does.
+    """Differences between two output folders. False if there are none.
 
     Attributes:
         before: Network and target of the first folder.
         after: Network and target of the second one.
-        caller: What a program that uses the network must follow: names, inputs and outputs,
-            options.
-        figures: What the target predicts for the whole network.
+        caller: Changes that a program that uses the network must follow: names, inputs and
+            outputs, options.
+        figures: Changes in the target's predictions for the whole network.
         layers: Layers that differ.
-        unchanged: How many layers are alike.
+        unchanged: Number of layers that are alike.
         files: Names of files that only one folder has.
         contents: Files with other contents.
     """
@@ -103,7 +103,7 @@ class FolderDiff:
 
     @property
     def summary(self) -> str:
-        """What matters for a caller in one line: ``arena 640 -> 6,760 B, input image: shape ...``.
+        """Changes that matter for a caller: ``arena 640 -> 6,760 B, input image: shape ...``.
 
         Empty if neither interface nor figures nor layers differ.
         """
@@ -117,7 +117,7 @@ class FolderDiff:
 
 @dataclass(frozen=True, slots=True)
 class Emitted:
-    """What is known about an output folder.
+    """Description of an output folder.
 
     Attributes:
         manifest: Who made it, from what.
@@ -135,7 +135,7 @@ class Emitted:
 
 
 def read_emitted(folder: Path, *, check_files: bool = True) -> Emitted:
-    """Return what is known about an output folder.
+    """Return the description of an output folder.
 
     Raises:
         OutputError: It was not made by rlx, was changed, or describes no network.
@@ -154,7 +154,7 @@ def read_emitted(folder: Path, *, check_files: bool = True) -> Emitted:
 
 
 def folder_diff(before: Emitted, after: Emitted) -> FolderDiff:
-    """Return what differs between two output folders."""
+    """Return the differences between two output folders."""
     files = before.manifest.files, after.manifest.files
     layers = list(_layers(before.network["layers"], after.network["layers"]))
     return FolderDiff(
@@ -184,7 +184,7 @@ def _caller(before: Emitted, after: Emitted) -> Iterator[Change]:
 def _ports(
     kind: str, before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]
 ) -> Iterator[Change]:
-    """Yield what differs in inputs, or outputs; a caller knows them by their place."""
+    """Yield the differences in inputs, or outputs; a caller knows them by their place."""
     yield from _change(f"number of {kind}s", len(before), len(after))
     for place, (old, new) in enumerate(zip(before, after, strict=False)):
         title = kind if len(after) == 1 else f"{kind} {place}"
@@ -241,7 +241,7 @@ def _layer_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Itera
 
 
 def _exchanged(before: Sequence[str] | None, after: Sequence[str] | None) -> Iterator[Change]:
-    """Yield which outputs changed their places, if no other differ."""
+    """Yield the outputs that changed their places, if no other differ."""
     if before is None or after is None or before == after or sorted(before) != sorted(after):
         return
     places = [place for place, row in enumerate(after) if row != before[place]]

@@ -31,7 +31,7 @@ _FILE_LIMIT: Final = 16 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What a report is to show besides predictions.
+    """Contents that are wanted of a report besides predictions.
 
     Attributes:
         verify: Returns a verification of the folder; None to run nothing.
@@ -62,7 +62,7 @@ def gather(
     Raises:
         OutputError: A folder was not made by rlx or was changed.
         UsageError: A file or the data do not fit.
-        RlxError: What verification raises.
+        RlxError: Error of the verification.
     """
     notify = progress or (lambda _: None)
     target = read_manifest(folder).producer.target

@@ -1,4 +1,4 @@
-"""What the layers of a report do, for colours and legends."""
+"""Kinds of the layers of a report, for colours and legends."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ KINDS: Final = {name: kind for kind, names in _OPS.items() for name in names.spl
 
 
 def kind_of(op: str) -> str:
-    """Return what an op does, such as ``convolution``; ``other`` for ops of other packages."""
+    """Return the kind of an op, such as ``convolution``; ``other`` for ops of other packages."""
     dialect, _, name = op.partition(".")
     return KINDS[name] if dialect in OWN_DIALECTS and name in KINDS else OTHER
 

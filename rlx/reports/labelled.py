@@ -44,7 +44,7 @@ def accuracy_of(
     """Run the content of an output folder on labelled samples.
 
     Args:
-        folder: What ``rlx emit`` wrote.
+        folder: Folder that ``rlx emit`` wrote.
         network: Its description; see :func:`rlx.driver.description.describe`.
         target: Name of the target that emitted it.
         data: Samples with labels, as ``rlx.run`` takes them; ``y`` or ``labels`` holds a class for

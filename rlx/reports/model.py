@@ -16,11 +16,11 @@ class Figure:
     """One figure of the whole network.
 
     Attributes:
-        name: What it is, such as ``flash``.
+        name: Name of the figure, such as ``flash``.
         unit: Its unit, empty for a count.
-        predicted: What the compiler said, or None.
-        measured: What a simulator or a tool counted, or None.
-        limit: What it must not exceed, or None.
+        predicted: Prediction of the compiler, or None.
+        measured: Count of a simulator or a tool, or None.
+        limit: Limit that it must not exceed, or None.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Figure:
 
     @property
     def error(self) -> float | None:
-        """By how much the prediction is off, as a share of what was measured; None if unknown."""
+        """Error of the prediction, as a share of what was measured; None if unknown."""
         return error_of(self.predicted, self.measured)
 
     @property
@@ -107,7 +107,7 @@ class Layer:
 
     @property
     def error(self) -> float | None:
-        """By how much the prediction is off, as a share of what was measured; None if unknown."""
+        """Error of the prediction, as a share of what was measured; None if unknown."""
         return error_of(self.predicted, self.measured)
 
     @property
@@ -162,10 +162,10 @@ class Resource:
 
     Attributes:
         name: ``lut``, ``ff``, ``dsp``, ``bram`` and so on.
-        predicted: What the compiler said.
-        synthesis: What synthesis counted, or None.
-        placed: What is placed, or None.
-        available: What the device has; None if the folder does not say it.
+        predicted: Prediction of the compiler.
+        synthesis: Count after synthesis, or None.
+        placed: Count after placement, or None.
+        available: Number of cells of the device; None if the folder does not say it.
         percent: Part of the device, of the last of the known counts, or None.
     """
 
@@ -183,8 +183,8 @@ class LayerCells:
 
     Attributes:
         name: Name of the layer.
-        predicted: What the compiler said, by kind of cell; None if it said nothing.
-        synthesis: What synthesis counted.
+        predicted: Predictions of the compiler by kind of cell; None if it made none.
+        synthesis: Counts after synthesis.
     """
 
     name: str
@@ -225,7 +225,7 @@ class Accuracy:
     """Correct classes on labelled samples.
 
     Attributes:
-        samples: How many.
+        samples: Number of samples.
         correct: Correct ones by what computed them, such as ``reference`` and ``host-c``.
         labels: Name of each class.
         confusion: Samples by true class (rows) and by what the emitted network said (columns).
@@ -249,7 +249,7 @@ class LayerChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
-    """What is different from an older folder.
+    """Differences from an older folder.
 
     Attributes:
         figures: Figures of both, under the same name.
@@ -268,7 +268,7 @@ class Changes:
 
 
 def error_of(predicted: Number | None, measured: Number | None) -> float | None:
-    """Return how far a prediction is off, as a share of what was measured; None if unknown."""
+    """Return the error of a prediction, as a share of what was measured; None if unknown."""
     if not predicted or not measured:  # nothing was predicted of what only moves a pointer
         return None
     return (predicted - measured) / measured

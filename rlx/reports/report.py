@@ -46,10 +46,10 @@ class Report:
         clock: Clock of an FPGA, or None.
         verification: Result of ``rlx verify``; None if it was not run.
         accuracy: Correct classes, or None.
-        changes: What is different from an older folder, or None.
+        changes: Differences from an older folder, or None.
         facts: Versions, hashes and options, by name.
         command: The command that emits the same folder, but for the names of files.
-        warnings: What the reader must know.
+        warnings: Warnings for the reader.
     """
 
     title: str

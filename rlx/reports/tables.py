@@ -69,7 +69,7 @@ def _own_cells(report: Report, layer: Layer) -> list[object]:
 
 
 def utilization(layer: Layer) -> float | None:
-    """Return in how many percent of the cycles each multiplier is used; None if unknown."""
+    """Return the percentage of the cycles in which each multiplier is used; None if unknown."""
     fold = [layer.figures.get("pe"), layer.figures.get("simd")]
     if layer.macs and layer.predicted and all(isinstance(one, int) for one in fold):
         return round(100 * layer.macs / (layer.predicted * fold[0] * fold[1]), 2)  # type: ignore[operator]

@@ -1,4 +1,4 @@
-"""From boxes without places, and what connects them, to a drawing."""
+"""Arrange boxes without places, and their connections, in a drawing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def arrange(title: str, drafts: Sequence[Draft], links: Sequence[tuple[int, int,
 
     Args:
         title: Name of the drawing.
-        drafts: In an order in which every link leads forwards.
+        drafts: Boxes in an order in which every link leads forwards.
         links: Positions of the box that makes a value and of the one that reads it, and a text
             about the value.
     """

@@ -1,4 +1,4 @@
-"""What a picture of a graph consists of, with coordinates in pixels."""
+"""Parts of a picture of a graph, with coordinates in pixels."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class Draft:
     Attributes:
         id: Label of the layer, unique in the drawing, such as ``conv2d_0``.
         op: Name of the op, such as ``q.conv2d``.
-        kind: What it does: ``port``, ``weights``, ``elementwise``, ``moves`` or ``other``.
+        kind: Kind of op: ``port``, ``weights``, ``elementwise``, ``moves`` or ``other``.
         lines: Texts below label and op.
         note: Text at the right edge, such as the share of time; possibly empty.
         tooltip: Everything worth knowing, on several lines.
         share: Share of the whole, 0 to 1: its box is higher by as much.
         is_input: Whether it stands for an input of the network.
-        key: How a page selects it; None for ``id``, empty if it cannot be selected.
+        key: Key by which a page selects it; None for ``id``, empty if it cannot be selected.
     """
 
     id: str
@@ -78,7 +78,7 @@ class Drawing:
 
     Attributes:
         title: Name of the graph.
-        boxes: In the order of the graph: inputs and layers, then outputs.
+        boxes: Boxes in the order of the graph: inputs and layers, then outputs.
         edges: Each pair of boxes once for each value between them.
         width: Width of the picture.
         height: Height of the picture.

@@ -1,4 +1,4 @@
-"""From a graph to boxes and edges."""
+"""Boxes and edges of a graph."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def layer_labels(graph: Graph) -> dict[Node, str]:
 
 
 def kind_of(node: Node) -> str:
-    """Return what a node does: ``port``, ``weights``, ``elementwise``, ``moves`` or ``other``."""
+    """Return the kind of a node: ``port``, ``weights``, ``elementwise``, ``moves`` or ``other``."""
     op = node.op
     if isinstance(op, Source):
         return "port"
@@ -139,7 +139,7 @@ def _links(nodes: Sequence[Node], outputs: Sequence[Value]) -> list[tuple[int, i
 
 
 def _tooltip(node: Node, label: str) -> str:
-    """Return what is known of a node, on several lines."""
+    """Return the facts known of a node, on several lines."""
     held = sum(o.type.nbytes for o in node.operands if isinstance(o.node.op, Constant))
     macs = None if isinstance(node.op, Source) else node_macs(node)
     lines = [

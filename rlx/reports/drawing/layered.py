@@ -29,7 +29,7 @@ _SIDE_WEIGHT: Final = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Where boxes and edges lie, in pixels.
+    """Places of boxes and edges, in pixels.
 
     Attributes:
         corners: Upper left corner of each box.

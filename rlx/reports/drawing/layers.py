@@ -1,4 +1,4 @@
-"""What a page says about each layer: a row of a table, and everything that is known."""
+"""Layers on a page: a row of a table for each, and everything that is known."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _result(place: int, node: Node) -> str:
 
 
 def _operand(value: Value, labels: Mapping[Node, str]) -> str:
-    """Return where an operand comes from, and the statistics of a constant."""
+    """Return the source of an operand, and the statistics of a constant."""
     facts = {"type": format_type(value.type.with_quant(None)), **_quant(value.type.quant)}
     if isinstance(value.node.op, Constant):
         array = value.node.op.value
@@ -124,7 +124,7 @@ def _quant(quant: QuantParams | None) -> dict[str, str]:
 
 
 def _empty(array: npt.NDArray[Any], quant: QuantParams | None) -> dict[str, str]:
-    """Return how many channels are zero everywhere, where channels have scales of their own."""
+    """Return the number of channels that are all zero, where channels have scales of their own."""
     if quant is None or quant.axis is None or array.ndim < 2:
         return {}
     others = tuple(axis for axis in range(array.ndim) if axis != quant.axis)
@@ -151,7 +151,7 @@ def _statistics(array: npt.NDArray[Any]) -> str:
 
 
 def _histogram(numbers: npt.NDArray[np.float64]) -> str:
-    """Return a small bar chart of how often values occur."""
+    """Return a small bar chart of the frequencies of values."""
     with np.errstate(all="ignore"):
         low, high = float(numbers.min()), float(numbers.max())
         if not np.isfinite(high - low) or high - low < 1e-300:

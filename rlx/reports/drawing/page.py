@@ -58,7 +58,7 @@ def graph_page(graph: Graph) -> str:
 
 
 def _policy(script: str) -> str:
-    """Return what the browser may load and run: the page's own style and script."""
+    """Return the browser's policy: it may load and run the page's own style and script."""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return (
         "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'unsafe-inline';"

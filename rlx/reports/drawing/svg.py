@@ -27,7 +27,7 @@ _INHERIT: Final = {
 }  # fmt: skip
 
 THEMES: Final = ("auto", "light", "dark", "inherit", "page")
-"""What ``to_svg`` takes as ``theme``."""
+"""Values that ``to_svg`` takes as ``theme``."""
 
 _RULES: Final = """\
 .rlx-drawing { background: var(--rlx-page); font: 11px ui-monospace, Menlo, Consolas, \
@@ -61,7 +61,7 @@ def to_svg(drawing: Drawing, *, theme: str = "auto") -> str:
     Colours are the variables ``--rlx-text``, ``--rlx-line`` and so on of the class ``rlx-drawing``.
 
     Args:
-        drawing: What ``layout`` returned.
+        drawing: Result of ``layout``.
         theme: ``light`` or ``dark``; ``auto`` for what the reader's system has; ``inherit`` for the
             text's colour of the page around it, as in notebooks; ``page`` for no styles at all:
             the page has those that :func:`style` returns.
@@ -146,7 +146,7 @@ def _box(box: Box) -> str:
 
 
 def _spoken(box: Box) -> str:
-    """Return what a screen reader says of a box."""
+    """Return the text that a screen reader says of a box."""
     return " ".join(filter(None, (box.id, box.op, box.note)))
 
 
