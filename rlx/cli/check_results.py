@@ -1,4 +1,4 @@
-"""What ``rlx verify`` does with results besides showing them: budgets, JUnit files."""
+"""Further results of ``rlx verify``: budgets, JUnit files."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _COLUMNS: Final = (
 
 @dataclass(slots=True)
 class Checks:
-    """What else is wanted of a verification.
+    """Further results that are wanted of a verification.
 
     Attributes:
         folder: The output folder.
         budget: Budget file; None for no limits.
-        build: What ``rlx build -o`` wrote; None for estimates.
+        build: Folder that ``rlx build -o`` wrote; None for estimates.
         junit: File for the results as JUnit XML; None for none.
         rows: The limits beside what is taken, once :meth:`add` was called.
     """

@@ -1,4 +1,4 @@
-"""What subcommands share: policies, JSON; tables and progress have their own modules."""
+"""Helpers that subcommands share: policies, JSON; tables and progress have their own modules."""
 
 from __future__ import annotations
 

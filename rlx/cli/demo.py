@@ -43,7 +43,7 @@ _HARDWARE = "SystemVerilog, Verilator"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What one platform did.
+    """Result of one platform.
 
     Attributes:
         platform: For a reader.
@@ -72,8 +72,8 @@ class Missing:
 
     Attributes:
         platform: For a reader.
-        reason: What is not installed, or what failed.
-        command: What installs it, or what to do.
+        reason: Message on what is not installed, or on the failure.
+        command: Command that installs it, or other advice.
         failed: Whether something that is installed failed.
     """
 
@@ -84,7 +84,7 @@ class Missing:
 
     @classmethod
     def of(cls, platform: str, error: RlxError) -> Missing:
-        """Return what an error says about a platform."""
+        """Return the entry of a platform that raised an error."""
         failed = isinstance(error, SimulationError)
         return cls(platform, error.message.split("\n", 1)[0], error.hint or "", failed)
 
@@ -97,7 +97,7 @@ class Demonstration:
         network: Name of the network.
         macs: Multiplications of one frame.
         picture: int8 [8, 8], the first digit.
-        label: What it is.
+        label: Digit that it shows.
         scores: Probabilities of the digits 0 to 9 that the network gives for it.
         rows: A row for each platform that ran, the reference first.
         missing: The platforms that did not.
@@ -118,7 +118,7 @@ class Demonstration:
 
 
 class _Demo:
-    """What the steps of a demo share.
+    """State that the steps of a demo share.
 
     Args:
         folder: Existing folder for what is emitted.

@@ -1,4 +1,4 @@
-"""What the command line says about an error: text on standard error, with ``--json`` an object too.
+"""Messages about errors: text on standard error, with ``--json`` an object too.
 
 The object goes to standard output, where the result of a command would be::
 
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 EXPECTED: Final = (Exception, Ended, KeyboardInterrupt)
-"""What may end a command; anything else ends the program."""
+"""Exceptions that may end a command; anything else ends the program."""
 
 
 def report(exception: BaseException, arguments: Sequence[str]) -> int:
-    """Print what is known about an exception that ended a command; return the exit status.
+    """Print the message for an exception that ended a command; return the exit status.
 
     Args:
         exception: One of ``EXPECTED``.
@@ -128,7 +128,7 @@ def _named(exception: BaseException) -> tuple[RlxError, int]:
 
 
 def _notes(exception: BaseException) -> str:
-    """Return what was noted on the way of an exception, such as the pass that raised it."""
+    """Return the notes added to an exception on its way, such as the pass that raised it."""
     notes = getattr(exception, "__notes__", ())
     return f" ({'; '.join(map(str, notes))})" if notes else ""
 
@@ -143,7 +143,7 @@ def _usage(exception: click.ClickException) -> UsageError:
 
 
 def _choice_hint(exception: click.ClickException) -> str | None:
-    """Return what may have been meant by a value that is none of an option's choices."""
+    """Return a suggestion for a value that is none of an option's choices."""
     kind = exception.param.type if isinstance(exception, click.BadParameter) and exception.param \
         else None  # fmt: skip
     value = re.match(r"'(.*)' is not one of ", exception.message)

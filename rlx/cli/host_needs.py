@@ -1,4 +1,4 @@
-"""What ``rlx inspect --memory`` and ``--roofline`` show: what the host needs."""
+"""Needs of a model on the host, as ``rlx inspect --memory`` and ``--roofline`` show them."""
 
 from __future__ import annotations
 

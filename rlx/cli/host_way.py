@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def show_fusion(module: GraphModule, policies: Sequence[str], *, as_json: bool) -> None:
-    """Print what is fused of a model on the host, what is not, and why.
+    """Print the fusions of a model on the host, and those that are missed, with reasons.
 
     Args:
         module: The model.

@@ -33,9 +33,9 @@ class PluginOptions:
     """A plug-in, and what the user gave for its options.
 
     Attributes:
-        kind: What it is, ``target`` or ``format``.
+        kind: Kind of the plug-in, ``target`` or ``format``.
         plugin: The plug-in.
-        given: What the user typed, by the name of a field; None is not given.
+        given: Values that the user typed, by the name of a field; None is not given.
     """
 
     kind: str

@@ -29,7 +29,7 @@ LIFE_S: Final = 30.0
 _FRAME_S: Final = 0.1
 _LONG_S: Final = 30.0
 _SHORT_S: Final = {True: 1.0, False: 10.0}
-"""What short steps take on a terminal (True), where a line does no harm, and elsewhere."""
+"""Seconds of short steps on a terminal (True), where a line does no harm, and elsewhere."""
 _EXPECTED_S: Final = 20.0
 _SPINNER: Final = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _PLAIN_SPINNER: Final = "|/-\\"
@@ -40,7 +40,7 @@ class StepList(Steps):
     """Writes steps with their times to a stream, until it is closed.
 
     Args:
-        stream: Where to; nothing else should be written to it meanwhile.
+        stream: Stream to write to; nothing else should be written to it meanwhile.
         live: Whether it is a terminal, on which a line can be drawn again.
         minimum_s: Steps that take less are shown only while they run.
         life_s: Seconds between two signs of life where nothing is drawn again.
@@ -70,11 +70,11 @@ class StepList(Steps):
             self._draw()
 
     def detail(self, text: str) -> None:
-        """Say what happens in the current step; it is shown at the next drawing."""
+        """Set the text on the progress of the current step; it is shown at the next drawing."""
         self._detail = printable(text)
 
     def expect(self, seconds: float, advice: str = "") -> None:
-        """Write how long everything will take, if that is worth a line."""
+        """Write the time that everything will take, if that is worth a line."""
         if seconds < max(_EXPECTED_S, self._minimum_s):
             return
         with self._lock:
@@ -176,7 +176,7 @@ def _width(stream: TextIO) -> int:
 
 @contextmanager
 def progress(*, enabled: bool = True, minimum_s: float | None = None) -> Iterator[Steps]:
-    """Yield what reports the steps of a command on standard error.
+    """Yield the object that reports the steps of a command on standard error.
 
     ``rlx --quiet`` turns it off.
 

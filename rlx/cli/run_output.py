@@ -1,4 +1,4 @@
-"""What ``rlx run`` prints."""
+"""Output of ``rlx run``."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def print_result(
         names: Names of the classes.
         files: Name of each sample; numbers if there are none.
         expected: Class of each sample.
-        accuracy: Of all samples.
+        accuracy: Accuracy of all samples.
     """
     outputs = list(result.outputs.values())
     shown = files or [str(i) for i in range(len(result))]

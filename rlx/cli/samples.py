@@ -73,7 +73,7 @@ def _keep(ctx: click.Context, param: click.Parameter, value: str | None) -> None
 
 
 def scaling() -> Scaling:
-    """Return what ``--scale``, ``--mean`` and ``--std`` say."""
+    """Return the scaling of the options ``--scale``, ``--mean`` and ``--std``."""
     from rlx.samples import Scaling
 
     given = dict(click.get_current_context().meta.get(_KEY, {}))
@@ -105,6 +105,6 @@ def data_of(path: Path, graph: Graph) -> Data:
 
 
 def say(notes: Iterable[str]) -> None:
-    """Print what was done to samples, a line each on standard error."""
+    """Print the changes made to samples, a line each on standard error."""
     for note in notes:
         print(f"note: {note}", file=sys.stderr)

@@ -106,7 +106,7 @@ def observer(steps: Sequence[str], *, stream: TextIO, force: bool = False) -> It
 
     Args:
         steps: Names of the steps that there may be.
-        stream: Where graphs are printed.
+        stream: Stream on which graphs are printed.
         force: Whether a folder that rlx made is replaced.
 
     Raises:

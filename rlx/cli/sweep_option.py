@@ -21,7 +21,7 @@ _WORDS = re.compile(r"[a-z]+|[^,]*,.*")
 
 
 class _Found(NamedTuple):
-    """Where several values stand in raw arguments."""
+    """Position of several values in raw arguments."""
 
     target: str
     flag: str
@@ -54,7 +54,7 @@ class SweepCommand(ModelCommand):
         return super().parse_args(ctx, args)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write what can be compared."""
+        """Write the options by which targets are compared."""
         rows = [
             (
                 f"--{sweep.option}s {'|'.join(sweep.groups)}|NAME,...",

@@ -113,7 +113,7 @@ def _styled_line(line: Line) -> str:
 
 
 def _notes(layout: Layout) -> list[str]:
-    """Return what is said under a table."""
+    """Return the lines under a table."""
     meanings = [f"{c.heading}: {c.meaning}" for c in layout.shown if c.meaning]
     left_out = ", ".join(column.heading for column in layout.left_out)
     return [
@@ -135,7 +135,7 @@ def prose(text: str, *, lead: str = "", **style: Any) -> None:  # noqa: ANN401 -
 
     Args:
         text: The sentence.
-        lead: What stands before it; it alone has the style then, and further lines are indented.
+        lead: Text in front of it; it alone has the style then, and further lines are indented.
         style: As ``click.style`` takes it.
     """
     width = line_width()
@@ -157,7 +157,7 @@ def print_table(title: str, columns: Sequence[object], rows: Sequence[Sequence[o
     """Print a table.
 
     Args:
-        title: What the rows are.
+        title: Name of the rows.
         columns: A :class:`Column`, or its heading; where there is no space for all, those with
             headings alone are left out from the right.
         rows: A cell for each column.

@@ -57,7 +57,7 @@ def command(
 
 
 def _for_backend(module: GraphModule, name: str, policies: Policies | None) -> DispatchReport:
-    """Return what the backend called ``name`` does with each op."""
+    """Return the treatment of each op by the backend called ``name``."""
     from rlx.runtime.backend import GROUP, backends, fit_to_backend
 
     for backend in backends():

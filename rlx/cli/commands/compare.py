@@ -44,7 +44,7 @@ def _criteria_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _criteria(preset: str | None, limits: dict[str, Any]) -> Criteria | None:
-    """Return what the options ask for; None if they ask for nothing."""
+    """Return the criteria that the options give; None if they give none."""
     from rlx.metrics.criteria import Criteria, criteria_of
 
     given = {name: value for name, value in limits.items() if value not in (None, False)}
@@ -118,7 +118,7 @@ def _print(found: Comparison, title: str) -> None:
 
 
 def _print_verdict(found: Comparison) -> None:
-    """Print what of the criteria is not kept; without any, where numbers are not finite."""
+    """Print the criteria that are not kept; without any, the first numbers that are not finite."""
     for output in found.outputs:
         bad = output.closeness.first_nonfinite
         if bad is not None and found.criteria is None:

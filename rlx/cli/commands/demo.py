@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 EXIT_MISSING = 6
 
 _SHADES = {True: " ░▒▓█", False: " .+%@"}
-"""From dark to bright, where the terminal has block characters and where not."""
+"""Shades from dark to bright, where the terminal has block characters and where not."""
 
 _BAR = 24
 """Characters of a bar that stands for certainty."""

@@ -46,7 +46,7 @@ def command(old: Path, new: Path, exit_code: bool, as_json: bool) -> int:
 
 
 def _difference(old: Path, new: Path) -> FolderDiff | GraphDiff:
-    """Return what differs.
+    """Return the differences.
 
     Raises:
         UsageError: One is a folder, the other a file, or one is missing.

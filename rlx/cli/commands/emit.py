@@ -99,7 +99,7 @@ def command(
 
 
 def _emitted(folder: Path) -> Emitted | None:
-    """Return what is known about a folder that may be replaced; None if there is nothing known."""
+    """Return the description of a folder that may be replaced; None if there is none."""
     from rlx.reports.folder_diff import read_emitted
 
     try:
@@ -109,7 +109,7 @@ def _emitted(folder: Path) -> Emitted | None:
 
 
 def _difference(before: Emitted | None, folder: Path) -> FolderDiff | None:
-    """Return what differs from the folder that was replaced, if there was one."""
+    """Return the differences from the folder that was replaced, if there was one."""
     from rlx.reports.folder_diff import folder_diff
 
     after = None if before is None else _emitted(folder)
@@ -117,7 +117,7 @@ def _difference(before: Emitted | None, folder: Path) -> FolderDiff | None:
 
 
 def _same(difference: FolderDiff) -> str:
-    """Return how a folder is different whose interface, figures and layers are not."""
+    """Return text on the difference of a folder whose interface, figures and layers are alike."""
     if not difference:
         return "nothing"
     names = [*difference.files, *difference.contents]

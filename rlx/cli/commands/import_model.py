@@ -81,7 +81,7 @@ def _with_weights(
 
 
 def _report(module: GraphModule, out: Path) -> dict[str, Any]:
-    """Return what was imported."""
+    """Return the report of the import."""
     graph = module.graph
     counts = Counter(node.op.name for node in graph.op_nodes)
     names = graph.output_names

@@ -145,7 +145,7 @@ def _report(
 
 
 def _show_manifest(module: GraphModule, other: GraphModule | None, as_json: bool) -> None:
-    """Print what a model binds on this machine, or how that differs from another model."""
+    """Print the bindings of a model on this machine, or their differences from another model's."""
     from rlx.ir.manifest_diff import ManifestDiff
 
     found = _manifest(module)
@@ -159,7 +159,7 @@ def _show_manifest(module: GraphModule, other: GraphModule | None, as_json: bool
 
 
 def _manifest(module: GraphModule) -> BindingManifest:
-    """Return what a model binds on this machine.
+    """Return the bindings of a model on this machine.
 
     Raises:
         UsageError: A dimension is a symbol.
@@ -200,7 +200,7 @@ def _check_ways(
 
 
 def _wrote(paths: Sequence[Path], as_json: bool) -> None:
-    """Print which files were written."""
+    """Print the names of the files that were written."""
     if as_json:
         print_json({"files": [str(path) for path in paths]})
         return
@@ -211,7 +211,7 @@ def _wrote(paths: Sequence[Path], as_json: bool) -> None:
 def _files(
     model: Path, svg: Path | None, html: Path | None, module: GraphModule, as_json: bool
 ) -> list[Path]:
-    """Write what was asked for, each file at once, and return the files."""
+    """Write the files that were asked for, each at once, and return them."""
     for path in (svg, html):
         keep_inputs(path, model)
     if dump_dir() or prints():

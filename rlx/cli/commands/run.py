@@ -134,7 +134,7 @@ def _with_weights(graph: Graph, paths: Sequence[Path]) -> Graph:
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """What is run.
+    """Data that are run.
 
     Attributes:
         inputs: Frames for each input by name, [frames, *shape].

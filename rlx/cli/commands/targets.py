@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rlx.targets import Target
 
 _TARGET: Final = "rlx.targets"
-"""Where the context keeps the target with its options."""
+"""Key of the target with its options in the context."""
 
 
 class TargetsCommand(click.Command):

@@ -37,6 +37,6 @@ def page(code: str) -> str:
 
 
 def title(code: str) -> str:
-    """Return what a code means in a few words."""
+    """Return the meaning of a code in a few words."""
     heading = page(code).partition("\n")[0]
     return heading.partition(": ")[2]

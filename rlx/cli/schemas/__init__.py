@@ -1,4 +1,4 @@
-"""What commands print with ``--json``, and JSON files, as types; their JSON Schemas lie beside.
+"""Output of commands with ``--json``, and JSON files, as types; JSON Schemas lie beside.
 
 To add a key, add a line to a type here and run ``tools/schemas.py``. Keys may be added in any
 release, so a reader must accept more than it knows; keys that are not ``NotRequired`` stay.
@@ -22,7 +22,7 @@ from rlx.cli.schemas.common import (
 
 
 class Error(TypedDict):
-    """What every command prints in place of its result when it fails."""
+    """Output of every command in place of its result when it fails."""
 
     error: ErrorParts
 
@@ -134,7 +134,7 @@ class MissingTool(TypedDict):
 
 
 class Job(TypedDict):
-    """What can be done if nothing is missing, and the tools for it that are installed."""
+    """Task that can be done if nothing is missing, and the tools for it that are installed."""
 
     name: str
     ready: bool

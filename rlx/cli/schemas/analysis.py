@@ -1,4 +1,4 @@
-"""What ``inspect``, ``estimate``, ``compare`` and ``quantize`` print."""
+"""Output of ``inspect``, ``estimate``, ``compare`` and ``quantize``."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ class FusedPattern(TypedDict):
 
 
 class MissedFusion(TypedDict):
-    """What was not fused; the reason in a few words, and in a sentence."""
+    """Fusion that was missed; the reason in a few words, and in a sentence."""
 
     pattern: str
     node: FusionNode
@@ -316,7 +316,7 @@ class EstimateComparison(TypedDict):
 
 
 class Closeness(TypedDict):
-    """How far two arrays are apart; ``sqnr_db`` is None where they are equal."""
+    """Differences between two arrays; ``sqnr_db`` is None where they are equal."""
 
     max: float
     mean: float

@@ -32,7 +32,7 @@ class QuantizedPort(Port):
 
 
 class CheckedOp(TypedDict):
-    """What becomes of an op: native, rewritten, decomposed or refused."""
+    """Treatment of an op: native, rewritten, decomposed or refused."""
 
     op: str
     count: int
@@ -43,7 +43,7 @@ class CheckedOp(TypedDict):
 
 
 class Dispatch(TypedDict):
-    """What becomes of each op of a network on its way to a target, the owner."""
+    """Treatment of each op of a network on its way to a target, the owner."""
 
     owner: str
     ready: bool
@@ -91,7 +91,7 @@ class LayerChange(TypedDict):
 
 
 class FolderChanges(TypedDict):
-    """What is different between two output folders."""
+    """Differences between two output folders."""
 
     before: str
     after: str

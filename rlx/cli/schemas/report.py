@@ -1,4 +1,4 @@
-"""What ``report`` prints: :class:`rlx.reports.report.Report`, whose attributes have these names.
+"""Output of ``report``: :class:`rlx.reports.report.Report`, whose attributes have these names.
 
 Every key is there; a list is empty, and a value None, where nothing is known.
 """
@@ -111,7 +111,7 @@ class ReportLayerChange(TypedDict):
 
 
 class ReportChanges(TypedDict):
-    """What is different from an older folder; pairs of figures, the older first."""
+    """Differences from an older folder; pairs of figures, the older first."""
 
     figures: list[tuple[Figure, Figure]]
     ports: list[str]
