@@ -85,7 +85,7 @@ class Network:
         return frontends.load(self.path)
 
     def run(self, *inputs: Array) -> tuple[Array, ...]:
-        """Return what the reference computes for one frame: an array for each output."""
+        """Return the results of the reference for one frame: an array for each output."""
         graph = self.module.graph
         named = {v.name: np.asarray(a) for v, a in zip(graph.inputs, inputs, strict=True)}
         return tuple(evaluate(graph, named))
