@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from rlx.targets.verifier import Verification
 
 Compared: TypeAlias = "TracedModel | comparison.Comparable"
-"""What else can be compared: what runs, or its outputs."""
+"""Other things to compare: networks that run, or their outputs."""
 
 
 def emit(
@@ -74,14 +74,14 @@ def emit(
     """Compile a model for a target into an output folder, as ``rlx emit`` does.
 
     Args:
-        model: What ``rlx.load`` returned, a graph, or the path of a model file.
+        model: Result of ``rlx.load``, a graph, or the path of a model file.
         target: Name of an installed target, such as ``"cortexm"``.
         folder: Appears complete, or not at all.
         vectors: Inputs to store as golden vectors, ``[frames, *shape]`` by input name (or ``x``
             where there is one input), and optionally the expected outputs ``y``; None for random
             ones. Real numbers for a quantized input are quantized by its scale.
         frames: Golden vectors to store; None for all given, or a number that suits the graph.
-        policies: Which ops are written in others although the target has them, or never.
+        policies: Policies: ops that are written in others although the target has them, or never.
         force: Replace a folder that rlx made before.
         observe: Called as ``observe(step, module)`` after each step with what it made, whether it
             changed anything or not; ``str(step)`` is such as ``"fuse-pads, round 2"``.
@@ -93,7 +93,7 @@ def emit(
 
     Raises:
         UsageError: The target has no such option, or the vectors do not fit the model.
-        RlxError: What the steps raise.
+        RlxError: Error of a step.
     """
     module, source_sha256 = bound_module(model, vectors)
     chosen = targets.load(target)
@@ -116,7 +116,7 @@ def export(model: Model, path: str | Path, *, opset: int | None = None) -> Expor
     """Write an integer network as ``.tflite`` or ``.onnx``, as ``rlx export`` does.
 
     Args:
-        model: What ``rlx.load`` or ``rlx.quantize`` returned, a graph, or the path of a file.
+        model: Result of ``rlx.load`` or ``rlx.quantize``, a graph, or the path of a file.
         path: File to write; its end names the format.
         opset: Version of ai.onnx for ``.onnx``; None for 17.
 
@@ -140,7 +140,7 @@ def estimate(
     policies: Policies | None = None,
     **options: Any,  # noqa: ANN401 - each target's own
 ) -> Estimate:
-    """Return what a model will need on a target, as ``rlx estimate`` shows it.
+    """Return the estimate of a model's needs on a target, as ``rlx estimate`` shows it.
 
     Arguments and errors as :func:`emit`.
 
@@ -170,7 +170,7 @@ def estimate_all(
     progress: Callable[[str], None] | None = None,
     **options: Any,  # noqa: ANN401 - each target's own
 ) -> Estimates:
-    """Return what a model will need on every device or processor of a target, the best first.
+    """Return a model's needs on every device or processor of a target, the best first.
 
     As ``rlx estimate MODEL --devices all`` and ``--cpu all`` show it. For an FPGA the architectures
     are tried in turn where one does not fit, unless ``architecture`` is given.
@@ -189,7 +189,7 @@ def estimate_all(
 
     Raises:
         UsageError: The target cannot be compared, or has no such value or option.
-        RlxError: What the steps raise, if they raise it for every value.
+        RlxError: Error of a step, if the steps raise it for every value.
     """
     module, _ = bound_module(model)
     chosen = targets.load(target)
@@ -217,7 +217,7 @@ def verify(
     """Run an output folder and compare every output with the reference, as ``rlx verify`` does.
 
     Args:
-        folder: What ``rlx.emit`` wrote.
+        folder: Folder that ``rlx.emit`` wrote.
         inputs: Golden vectors to run; None for all.
         tools: Simulators by name; None for what is installed.
         timeout_s: Wall-clock limit of each step, in seconds.
@@ -266,13 +266,13 @@ def report(
     timeout_s: float = verifier.TIMEOUT_S,
     progress: Callable[[str], None] | None = None,
 ) -> Report:
-    """Return what is known about an output folder, predicted beside measured.
+    """Return the report of an output folder, predictions beside measurements.
 
     A notebook shows it as a page; ``to_html()``, ``to_csv()`` and ``to_markdown()`` return what
     ``rlx report`` writes to files.
 
     Args:
-        folder: What ``rlx.emit`` wrote.
+        folder: Folder that ``rlx.emit`` wrote.
         run: Verify the folder and measure its layers; False for predictions alone.
         verified: File with what ``rlx verify --json`` printed, instead of a run.
         build: Folder of ``rlx build -o``, or a file with what ``rlx build --json`` printed.
@@ -333,12 +333,12 @@ def quantize(
         test: Other samples, on which the loss is measured; None for the calibration data.
         weights: Bits of every weight, 8, 4 or 2 (ternary), or ``"auto"`` for a width for each
             layer, chosen by what the layer bears.
-        observer: How ranges of activations are chosen: ``min-max``, ``moving-average``,
+        observer: Method that chooses ranges of activations: ``min-max``, ``moving-average``,
             ``percentile``, ``mse`` or ``kl``.
         symmetric: Whether activations have the zero point 0.
         equalize: Whether channels are balanced across layers; None for where it helps.
         bias_correction: Whether biases make up for what weights lose on average.
-        max_drop: What may be lost, as a share: 0.005 for half a point of correct classes (and of
+        max_drop: Allowed loss, as a share: 0.005 for half a point of correct classes (and of
             AUC, where there are two), or of agreement where there are no labels; of the output that
             loses most.
         min_sqnr: Ratio of signal to noise, in decibels, that every output must have.
@@ -368,13 +368,13 @@ def quantize(
 def run(
     model: Model, data: Inputs, *, progress: Callable[[str, int, int], None] | None = None
 ) -> Result:
-    """Return what a network gives for a sample or a batch of them, computed on this machine.
+    """Return the results of a network for a sample or a batch of them, computed on this machine.
 
     Integers are those of the reference, bit for bit; real numbers are as near as the order of
     additions allows. ``network.run(data)`` is the same.
 
     Args:
-        model: What ``rlx.load`` returned, a graph, or the path of a model file.
+        model: Result of ``rlx.load``, a graph, or the path of a model file.
         data: Numbers for the only input, numbers for each input by name, or a file of samples.
             Numbers of an input's own element type are taken as they are; real numbers for a
             quantized input are quantized by its scale. Without an axis of samples it is one sample.
@@ -398,10 +398,10 @@ def layers(
     against: Model | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Layers:
-    """Return what every layer of a network gives for data.
+    """Return the results of every layer of a network for data.
 
     Args:
-        model: What ``rlx.load`` returned, a graph, or the path of a model file.
+        model: Result of ``rlx.load``, a graph, or the path of a model file.
         data: As for :func:`run`.
         against: Another network, such as the float one that the network was quantized from: the
             layers of both are compared.
@@ -433,7 +433,7 @@ def convert(
     scales, zero points and stored weights are taken as they are, without calibration.
 
     Args:
-        model: What ``rlx.load`` returned, a graph, or the path of a model file.
+        model: Result of ``rlx.load``, a graph, or the path of a model file.
         test: Samples on which the network is measured, as for :func:`quantize`; None for random
             ones over the range of the input's scale.
         min_sqnr: Ratio of signal to noise, in decibels, that every output must have.
@@ -460,7 +460,7 @@ def compare(
     nodes: bool = True,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Comparison:
-    """Return how far two networks are apart on the same data, as ``rlx compare`` shows it.
+    """Return the comparison of two networks on the same data, as ``rlx compare`` shows it.
 
     Args:
         a: The reference, such as a float network: as for :func:`run`, or a compiled graph, a
@@ -469,7 +469,7 @@ def compare(
         b: Such as the integer network that was made of it, or the same network compiled.
         data: As for :func:`run`; None if nothing is run. ``y`` or ``labels`` holds labels.
         labels: A class for each sample, if they are not in ``data``.
-        criteria: What the outputs must keep, a :class:`~rlx.Criteria`, or ``"exact"``,
+        criteria: Criteria that the outputs must keep, a :class:`~rlx.Criteria`, or ``"exact"``,
             ``"strict"`` or ``"half"``; then the result has ``passed`` and ``require()``.
         nodes: Whether to compare the nodes too, where both are graphs.
         progress: Called with a text, samples done and all samples.
@@ -509,7 +509,7 @@ def bench(
     options: CompileOptions | None = None,
     clock: Clock = time.perf_counter_ns,
 ) -> Benchmark:
-    """Return how long calls of a network take here, as ``rlx bench`` shows it.
+    """Return the times of a network's calls on this machine, as ``rlx bench`` shows them.
 
     Inputs are random, the same every time; integers of more than 8 bits are 0, since they may be
     indices. With another engine both take turns of some milliseconds, so that whatever else the
@@ -548,7 +548,7 @@ def memory_estimate(
 
     Args:
         model: As for :func:`rlx.run`; its sizes are numbers.
-        device: Where it will run.
+        device: Device that it will run on.
         options: Options of compilation.
         workspace: Whether to compile the model, and drop it, to find what single steps need: else
             the plan alone is read.
