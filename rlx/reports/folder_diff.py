@@ -103,7 +103,7 @@ class FolderDiff:
 
     @property
     def summary(self) -> str:
-        """Changes that matter for a caller: ``arena 640 -> 6,760 B, input image: shape ...``.
+        """Changes for a caller in one line: ``arena 640 -> 6,760 B, input image: shape ...``.
 
         Empty if neither interface nor figures nor layers differ.
         """

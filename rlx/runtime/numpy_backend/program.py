@@ -186,7 +186,7 @@ class NumpyProgram:
         self._find_moves()
 
     def _find_outputs(self) -> tuple[Array, ...]:
-        """Return the arrays that outputs are read from; next values of states have buffers."""
+        """Return the arrays that outputs are read from: buffers for next values of states."""
         graph = self.module.graph
         named = zip(graph.output_names, graph.outputs, strict=True)
         views = [self.states.get(name, self._arrays[v]).view() for name, v in named]
