@@ -1,4 +1,4 @@
-"""Where scratch memory lies in the arena."""
+"""Placement of scratch memory in the arena."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def find_scratch(alive: Sequence[Placement], nbytes: int) -> int:
     The offset may lie behind the plan's arena, which then grows.
 
     Args:
-        alive: What lies in the arena then, by offset (see ``alive_by_step``).
+        alive: Values in the arena then, by offset (see ``alive_by_step``).
         nbytes: Size of the scratch memory.
     """
     offset = 0

@@ -27,7 +27,7 @@ class LayerCall:
     Attributes:
         index: Number of the layer.
         name: Its function without the prefix, for the layer hook.
-        comment: What it computes.
+        comment: Description of its computation.
         statement: The call; empty where nothing has to be done.
     """
 

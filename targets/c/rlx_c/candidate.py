@@ -26,7 +26,7 @@ class Candidate:
         instructions: Estimate for the processor at hand.
         table_bytes: Weights and other constants of this layer in flash.
         scratch_bytes: Bytes of the arena while it runs.
-        summary: What its kernel does, a line of Markdown, equal for all variants; may be empty.
+        summary: Work of its kernel, a line of Markdown, equal for all variants; may be empty.
         tables: Equal for candidates whose tables are the same and are stored once; None: unknown.
     """
 

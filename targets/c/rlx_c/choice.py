@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """How many instructions a byte of memory must save.
+    """Instructions that a byte of memory must save.
 
     Attributes:
         flash: Instructions of an inference that each byte of flash must save.
@@ -70,7 +70,7 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class MemoryLimits:
-    """What must not be exceeded; None: no limit.
+    """Upper bounds on memory; None: no limit.
 
     Attributes:
         ram: Bytes of the arena.
@@ -93,8 +93,8 @@ def choose(
     Args:
         needs: The layers.
         arena: Bytes of the arena without scratch memory.
-        objective: What bytes cost.
-        limits: What must not be exceeded.
+        objective: Price of bytes in instructions.
+        limits: Bounds that must not be exceeded.
         code_sizes: Bytes of machine code of a kernel.
     """
     ends = _ends(needs, arena)

@@ -55,5 +55,5 @@ class EntryPoint:
         return [*(port.parameter for port in own), "arena"]
 
     def places(self, program: LoweredProgram) -> Places:
-        """Return where each value lies."""
+        """Return the place of each value."""
         return Places(program.graph, program.plan, self.inputs, self.outputs)

@@ -99,7 +99,7 @@ def _matrix(data: Array) -> _Block:
 
 
 def _line_starts(lengths: npt.NDArray[np.int64], filled: int) -> tuple[list[int], int]:
-    """Return which words begin a line, and how much of the last line is filled.
+    """Return the indices of words that begin a line, and the filled columns of the last line.
 
     Args:
         lengths: Of the words.

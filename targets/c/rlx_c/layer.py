@@ -1,4 +1,4 @@
-"""What a node is lowered to: a C function, the tables that it reads, and the call."""
+"""Lowered form of a node: a C function, the tables that it reads, and the call."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CodeSize:
-    """What the bytes of a kernel's machine code depend on, beside the length of its text.
+    """Parameters of the bytes of a kernel's machine code, beside the length of its text.
 
     Attributes:
         per_token: Bytes for each token of the text.
@@ -41,7 +41,7 @@ class Kernel:
         template: Its template: a path without extension.
         constants: Names and values that the template sees, sorted by name.
         support: Names of the shared C functions that it calls.
-        size: What is known of its machine code.
+        size: Parameters of the size of its machine code.
     """
 
     kind: str
@@ -79,11 +79,11 @@ class ConstantTable:
     """Constant data of a layer, in read-only memory.
 
     Attributes:
-        role: What it is to the layer; the symbol is ``<prefix>_<role>_<index>``.
+        role: Role in the layer; the symbol is ``<prefix>_<role>_<index>``.
         element: C type of an element: ``int8_t``, ``uint8_t``, ``int16_t``, ``int32_t``, or
             ``channel`` for rows of bias, multiplier and shift.
         data: [n] numbers, or [n, 3] for ``channel``.
-        note: What stands in the comment above it.
+        note: Text of the comment above it.
     """
 
     role: str
@@ -119,7 +119,7 @@ class LoweredLayer:
         macs: Multiplications of weights and activations, padding included.
         instructions: Estimate for the processor at hand.
         weight_bits: Of a weight as it is stored; None without weights.
-        packed_bytes: What packing several weights to a byte saves.
+        packed_bytes: Bytes saved by packing several weights to a byte.
         unpacked: Weights of the first table that are unpacked to bytes at the start of the scratch
             memory before the call; 0: the function reads the table as it is.
     """
@@ -137,5 +137,5 @@ class LoweredLayer:
 
     @property
     def own_scratch(self) -> int:
-        """Where the function's own scratch memory begins, in bytes behind the unpacked weights."""
+        """Offset of the function's own scratch memory, in bytes: behind the unpacked weights."""
         return -(-self.unpacked // 4) * 4

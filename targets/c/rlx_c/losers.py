@@ -1,4 +1,4 @@
-"""Why kernels were not chosen: what each would have cost in place of the one that was."""
+"""Kernels that were not chosen: the cost of each in place of the one that was."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Choice:
     Attributes:
         needs: The layers.
         arena: Bytes of the arena without scratch memory.
-        objective: What bytes cost.
-        limits: What must not be exceeded.
+        objective: Price of bytes in instructions.
+        limits: Bounds that must not be exceeded.
         chosen: A candidate for each layer.
     """
 
@@ -36,7 +36,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a selection needs.
+    """Needs of a selection.
 
     Attributes:
         instructions: Of an inference.
@@ -59,8 +59,8 @@ class Loser:
 
     Attributes:
         candidate: The candidate.
-        reason: Why not.
-        more: What it would cost more, in instructions; infinite if it keeps no limit.
+        reason: Reason why it was not chosen.
+        more: Additional cost, in instructions; infinite if it keeps no limit.
     """
 
     candidate: Candidate
@@ -74,7 +74,7 @@ def losers(choice: Choice, code_sizes: CodeSizes) -> list[list[Loser]]:
     Each is put in the place of the chosen one, with all other layers as they are.
 
     Args:
-        choice: What was chosen.
+        choice: Choice with its candidates and limits.
         code_sizes: Bytes of machine code of a kernel.
     """
     cost = _cost(choice, choice.chosen, code_sizes)

@@ -44,7 +44,7 @@ class Port:
         shape: Dimensions.
         bytes: Size.
         element_bytes: Size of an element.
-        quant: What quantized values stand for, if there is one scale.
+        quant: Meaning of quantized values, if there is one scale.
         text: Type in the notation of the IR, for comments.
         offset: Bytes from the start of the arena, or None if it is an array of the caller.
     """
@@ -161,7 +161,7 @@ def float_text(value: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a value lies: a parameter of the entry point, or the arena (base ``memory``)."""
+    """Place of a value: a parameter of the entry point, or the arena (base ``memory``)."""
 
     base: str
     offset: int

@@ -21,8 +21,8 @@ class Step:
 
     Attributes:
         index: Position in the order of execution.
-        node: What is computed.
-        layer: How.
+        node: Node that is computed.
+        layer: Its lowered form.
         scratch: Offset of the layer's scratch memory in the arena, in bytes.
         candidate: The kernel chosen, with its estimates.
     """

@@ -23,7 +23,7 @@ def index(
 
     Args:
         loops: The loops, outermost first.
-        array: Which of the loops' arrays.
+        array: Index of the array among those of the loops.
         start: Offset of the first element.
         inner: More loops inside, whose array has the same number.
     """
@@ -93,7 +93,7 @@ def breaks(
         head: Text in front of the first item.
         separator: Between items; ends a line.
         tail: Behind the last item.
-        form: What stands for each item.
+        form: Format of an item; ``%s`` stands for its text.
         indent: Columns in front of ``head``, which are not part of the result; further lines stand
             four columns further in.
     """

@@ -18,13 +18,13 @@ EFFORT: Final = 2000
 """Partial selections that a search looks at."""
 
 ROUNDS: Final = 4
-"""How often a descent goes through the layers."""
+"""Number of times that a descent goes through the layers."""
 
 STARTS: Final = 8
 """Parts that a descent takes for granted, one at a time."""
 
 RISES: Final = (0, *(1 << k for k in range(24)))
-"""What a byte may cost more until a limit is kept."""
+"""Amounts added to the price of a byte until a limit is kept."""
 
 T = TypeVar("T")
 P = TypeVar("P")
@@ -35,7 +35,7 @@ class Alternative(Generic[T, P]):
     """One way for a layer.
 
     Attributes:
-        tag: What it stands for.
+        tag: Object that it stands for.
         cost: Its cost without bytes.
         nbytes: Bytes that it needs for itself.
         shared: Parts that other layers may use too.
@@ -53,7 +53,7 @@ class Selection(Generic[T, P]):
     Args:
         layers: Options of each layer, at least one.
         parts: Bytes of each shared part.
-        price: What a byte costs.
+        price: Price of a byte.
         limit: Most bytes, or None.
     """
 
@@ -74,7 +74,7 @@ class Selection(Generic[T, P]):
         self._order = sorted(range(len(layers)), key=lambda i: (len(self._layers[i]), i))
 
     def cost(self, options: Iterable[Alternative[T, P]]) -> int:
-        """Return what a selection costs, its bytes included."""
+        """Return the cost of a selection, its bytes included."""
         chosen = list(options)
         return sum(o.cost for o in chosen) + self._price * self.nbytes(chosen)
 
@@ -111,7 +111,7 @@ class Selection(Generic[T, P]):
         """Choose layer by layer what is cheapest beside the others, until nothing changes.
 
         Args:
-            rise: What a byte costs more.
+            rise: Amount added to the price of a byte.
             free: Parts that cost nothing at first.
         """
         chosen = [min(layer, key=lambda o: self._added(o, rise, free)) for layer in self._layers]
@@ -128,7 +128,7 @@ class Selection(Generic[T, P]):
         return chosen
 
     def _added(self, option: Alternative[T, P], rise: int, there: frozenset[P]) -> int:
-        """Return what an option costs where some parts are there already."""
+        """Return the cost of an option where some parts are there already."""
         new = sum(self._parts[part] for part in option.shared if part not in there)
         return option.cost + (self._price + rise) * (option.nbytes + new)
 
@@ -207,7 +207,7 @@ def _in_order(picked: Sequence[Alternative[T, P]], order: Sequence[int]) -> list
 def _undominated(
     options: Sequence[Alternative[T, P]], price: int, *, limited: bool
 ) -> list[Alternative[T, P]]:
-    """Return what is not worse than another option with the same shared parts."""
+    """Return the options that are not worse than another with the same shared parts."""
     kept: list[Alternative[T, P]] = []
     for option in sorted(options, key=lambda o: (o.cost + price * o.nbytes, o.nbytes)):
         same = [o for o in kept if o.shared == option.shared]

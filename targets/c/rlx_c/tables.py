@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def tables_of(program: LoweredProgram, symbols: Symbols) -> list[dict[str, Any]]:
-    """Return what the templates print of each table of a program."""
+    """Return the values that the templates print of each table of a program."""
     tables = [
         (symbols.table(table), table, named.users) for table, named in program.tables.values()
     ]
