@@ -16,7 +16,7 @@ def check_budget(
     """Check that a network fits.
 
     Args:
-        name: What the network is called.
+        name: Name of the network.
         report: Its estimate; see :func:`rlx_cortexm.estimate.estimate`.
         ram: Most bytes for the arena, or None.
         flash: Most bytes for constants and code, or None.

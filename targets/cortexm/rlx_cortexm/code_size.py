@@ -1,4 +1,4 @@
-"""How many bytes of machine code a kernel becomes, known without compiling it."""
+"""Bytes of machine code of a kernel, known without compiling it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people read of an emitted network: its README, its memory map."""
+"""Documents of an emitted network for its readers: its README, its memory map."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def documents(
 
     Args:
         program: The network.
-        common: What every template sees.
+        common: Context of every template.
         options: The user's options.
     """
     scratch = scratch_places(program)

@@ -1,4 +1,4 @@
-"""What kernels of two operands share: loops over both, how a result becomes an int8 value."""
+"""Shared parts of kernels of two operands: loops over both, conversion of a result to int8."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def result_constants(rescale: Rescale, bound: int, op: QAdd | QMul) -> dict[str, Hashable]:
-    """Return what the templates need to turn numbers up to ``bound`` into int8 values."""
+    """Return the constants with which templates turn numbers up to ``bound`` into int8 values."""
     chosen = scaling(rescale, bound)
     return {
         "requantize": chosen.function,

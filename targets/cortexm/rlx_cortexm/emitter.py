@@ -46,7 +46,7 @@ class Emitter:
         self._common = self._context()
 
     def _context(self) -> dict[str, Any]:
-        """Return what every template sees."""
+        """Return the context of every template."""
         program, options, entry_point = self._program, self._options, self._entry_point
         hash_ = structural_hash(program.graph)
         return {
@@ -173,7 +173,7 @@ class Emitter:
 
 
 def _tested(kind: str, ports: tuple[Port, ...], arrays: tuple[Array, ...]) -> list[dict[str, Any]]:
-    """Return what the self-test's template sees of the inputs or outputs: numbers by their bits."""
+    """Return the inputs or outputs for the self-test's template: numbers by their bits."""
     return [
         {"kind": kind, "port": port, "data": _integers(array).reshape(len(array), -1)}
         for port, array in zip(ports, arrays, strict=True)

@@ -1,4 +1,4 @@
-"""What a network will need, known without compiling it."""
+"""Needs of a network, known without compiling it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def estimate(program: LoweredProgram) -> Mapping[str, Any]:
 
 
 def layer_rows(program: LoweredProgram) -> list[dict[str, Any]]:
-    """Return what a report says about each layer; ``ram_bytes`` are those of the arena in use."""
+    """Return each layer's row of the report; ``ram_bytes`` are those of the arena in use."""
     alive = alive_bytes(program.plan, scratch_places(program))
     return [_row(program, step, ram) for step, ram in zip(program.steps, alive, strict=True)]
 
@@ -54,7 +54,7 @@ def _row(program: LoweredProgram, step: Step, ram_bytes: int) -> dict[str, Any]:
 
 
 def scratch_places(program: LoweredProgram) -> list[ScratchPlace]:
-    """Return where the layers' scratch memory lies."""
+    """Return the places of the layers' scratch memory."""
     return [
         ScratchPlace(step.index, step.scratch, step.layer.scratch_bytes)
         for step in program.steps

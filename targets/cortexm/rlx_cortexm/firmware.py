@@ -33,7 +33,7 @@ COPIED = (
 
 @dataclass(frozen=True, slots=True)
 class FirmwareBuffer:
-    """What the test program has to know about one input or output of ``<prefix>_run``.
+    """Properties of one input or output of ``<prefix>_run`` that the test program needs.
 
     Attributes:
         bytes: C expression for the bytes of one frame, for example ``KWS_INPUT_BYTES``.

@@ -95,7 +95,7 @@ class WindowedImage:
 
     @property
     def inside(self) -> str:
-        """Which windows lie inside the image: ``all``, ``some`` or ``none``."""
+        """Windows that lie inside the image: ``all``, ``some`` or ``none``."""
         y0, y1, x0, x1 = self.interior
         count = (y1 - y0) * (x1 - x0)
         return "all" if count == self.out_h * self.out_w else "some" if count else "none"

@@ -33,7 +33,7 @@ def debug_kernels(module: GraphModule, settings: Settings, cpu: str) -> None:
 
     Args:
         module: A module at stage LIR.
-        settings: What its kernels are chosen by.
+        settings: Settings by which its kernels are chosen.
         cpu: Name of the processor.
     """
     if config.current().debug == "kernels":
@@ -46,7 +46,7 @@ def kernel_table(module: GraphModule, settings: Settings, cpu: str) -> Table:
 
     Args:
         module: A module at stage LIR.
-        settings: What its kernels are chosen by.
+        settings: Settings by which its kernels are chosen.
         cpu: Name of the processor.
     """
     assert module.plan is not None

@@ -26,10 +26,10 @@ STANDARD_HEADERS: Final = frozenset(_C99_HEADERS.split())
 """Headers of C99: a model's header of that name would hide them."""
 
 PLACES: Final = ("caller", "arena")
-"""Where inputs and outputs may lie."""
+"""Places of inputs and outputs."""
 
 KINDS: Final = tuple(kind.value for kind in PortKind)
-"""What inputs and outputs may be."""
+"""Kinds of inputs and outputs."""
 
 _PREFIX_LENGTH = 32
 _VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")
@@ -128,7 +128,7 @@ class CortexMOptions:
 
     @property
     def ports(self) -> Ports:
-        """What inputs and outputs are."""
+        """Kind of the inputs and outputs."""
         found = [word for word in self.io.split(",") if word in KINDS]
         return Ports(PortKind(found[0])) if found else Ports()
 

@@ -1,4 +1,4 @@
-"""What makes an emitted folder a library for a build system, beside its C files."""
+"""Files that make an emitted folder a library for a build system, beside its C files."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def package_files(
 
     Args:
         names: Keys of :data:`PACKAGES`.
-        common: What every template sees: ``prefix``, ``macro``, ``title``, ``version``, ``id``.
+        common: Context of every template: ``prefix``, ``macro``, ``title``, ``version``, ``id``.
         sources: The C files, by path relative to the folder.
         package_version: Three numbers with dots between.
     """

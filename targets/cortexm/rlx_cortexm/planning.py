@@ -29,7 +29,7 @@ def in_place(node: Node) -> tuple[int, ...]:
 
 
 def settings_of(options: CortexMOptions) -> Settings:
-    """Return what the options say about the choice of kernels."""
+    """Return the settings of the choice of kernels that the options give."""
     return Settings(options.optimize, options.ram, options.flash, options.core)
 
 
@@ -68,7 +68,7 @@ def _planned(module: GraphModule, settings: Settings, inside: bool, *, search: b
 
 
 def _price(lowered: LoweredProgram, settings: Settings) -> tuple[int, int]:
-    """Return what is to be small: bytes beyond the limits, then what the objective counts."""
+    """Return the amounts to minimise: bytes beyond the limits, then the objective's cost."""
     flash = code_bytes(lowered.kernels, len(lowered.steps)) + lowered.constant_bytes
     over = sum(
         max(found - limit, 0)

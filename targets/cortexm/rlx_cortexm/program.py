@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the choice of kernels goes by.
+    """Settings of the choice of kernels.
 
     Attributes:
         optimize: Name of the objective.
         ram: Most bytes of the arena, or None.
         flash: Most bytes of constants and code, or None.
-        core: What they run on.
+        core: Core that they run on.
     """
 
     optimize: str = DEFAULT
@@ -56,7 +56,7 @@ def program(module: GraphModule, settings: Settings | None = None) -> LoweredPro
 
     Args:
         module: A module with a plan.
-        settings: What counts, and the limits; None for the defaults.
+        settings: Objective, limits and core; None for the defaults.
 
     Raises:
         UnsupportedOpError: A node cannot be lowered.

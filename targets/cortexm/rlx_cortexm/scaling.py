@@ -33,7 +33,7 @@ WIDE: Final = ("scale_single", "scale_even", "scale_odd")
 
 @dataclass(frozen=True, slots=True)
 class AccumulatorScaling:
-    """How accumulators become int8 values.
+    """Scaling of accumulators to int8 values.
 
     Attributes:
         function: Of two roundings ``requantize_narrow``, ``requantize_folded``,
@@ -130,7 +130,7 @@ def folded(chosen: AccumulatorScaling, bounds: Int64, zero_point: int) -> Accumu
     constants and shifts between them; ``offset`` is ``(zero point + 1/2) * 2^shift``.
 
     Args:
-        chosen: What :func:`scaling` returned; other functions than ``requantize_narrow`` stay.
+        chosen: Result of :func:`scaling`; other functions than ``requantize_narrow`` stay.
         bounds: Bound on the accumulators of each channel.
         zero_point: Of the result.
     """
@@ -152,7 +152,7 @@ def of_doubled(chosen: AccumulatorScaling, bound: int) -> AccumulatorScaling | N
     """Return a scaling of accumulators that come doubled; None if there is no cheap one.
 
     Args:
-        chosen: What :func:`folded` returned.
+        chosen: Result of :func:`folded`.
         bound: Bound on the accumulators, not doubled.
     """
     if chosen.function == "requantize_folded":
@@ -176,7 +176,7 @@ def level(
     are pre-scaled, one more than that: a product's high word is half of what is wanted.
 
     Args:
-        chosen: What :func:`folded` returned; others than ``requantize_folded`` and those of one
+        chosen: Result of :func:`folded`; others than ``requantize_folded`` and those of one
             rounding that have no product of 64 bits stay.
         bounds: Bound on the accumulators of each channel.
         zero_point: Of the result.
@@ -244,5 +244,5 @@ def _integers(values: Int64) -> tuple[int, ...]:
 
 
 def output_constants(low: int, high: int, zero_point: int) -> dict[str, Hashable]:
-    """Return what the templates see of a result's range."""
+    """Return the constants of a result's range, as the templates take them."""
     return {"low": low, "high": high, "zero_point": zero_point}

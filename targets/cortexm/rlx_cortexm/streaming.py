@@ -51,7 +51,7 @@ def variants(module: GraphModule, core: Core, ram: int | None) -> list[Graph]:
 
     Args:
         module: A module at stage LIR.
-        core: What the kernels run on.
+        core: Core that the kernels run on.
         ram: Bytes that the arena may have: those within it that add the fewest instructions are
             wanted; None: those with the smallest arena.
     """

@@ -1,4 +1,4 @@
-"""How a model is compared on all processors."""
+"""Comparison of a model on all processors."""
 
 from __future__ import annotations
 

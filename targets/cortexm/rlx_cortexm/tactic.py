@@ -19,7 +19,7 @@ class Tactic:
     Attributes:
         candidates: Returns its variants for a node; none where it does not fit. It raises
             UnsupportedOpError where the node cannot be computed exactly by any kernel.
-        summary: How candidates are called in reports, and what they do: a line of Markdown.
+        summary: Names of candidates in reports, and their function: a line of Markdown.
         portable: Instructions of its path in plain C, on a core without DSP extension, for each on
             a Cortex-M4: counted on a Cortex-M3.
         vectors: Whether it needs the vector extension MVE.

@@ -40,7 +40,7 @@ class CortexM(Target):
         return RULES.knows(op)
 
     def reason(self, op: type[Op], options: CortexMOptions) -> str | None:
-        """Return why ``op`` cannot be lowered at all, or None if it can."""
+        """Return the reason why ``op`` cannot be lowered at all, or None if it can."""
         return RULES.reason(op)
 
     def lowering(self, node: Node, options: CortexMOptions) -> Kernels | Refusal:
@@ -48,7 +48,7 @@ class CortexM(Target):
         return lowering(node, options.core)
 
     def ports(self, options: CortexMOptions) -> Ports:
-        """Return what inputs and outputs are: the code converts real numbers and uint8."""
+        """Return the kind of inputs and outputs: the code converts real numbers and uint8."""
         return options.ports
 
     def plan(self, module: GraphModule, options: CortexMOptions) -> GraphModule:
@@ -100,11 +100,11 @@ class CortexM(Target):
 
     @property
     def sweep(self) -> Sweep:
-        """How a model is compared on all processors."""
+        """Comparison of a model on all processors."""
         return sweep_with(self.estimate)
 
     def view(self, report: Mapping[str, Any], options: CortexMOptions) -> View:
-        """Return how a report is shown."""
+        """Return the view of a report."""
         return view(report, options.cpu)
 
 

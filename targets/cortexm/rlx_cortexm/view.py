@@ -1,4 +1,4 @@
-"""How the report of a network is shown: its layers as a table, its needs as figures."""
+"""View of a network's report: its layers as a table, its needs as figures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def view(report: Mapping[str, Any], cpu: str) -> View:
     """Return the layers and the needs that ``rlx_cortexm.estimate`` reports.
 
     Args:
-        report: What ``estimate`` returned.
+        report: Result of ``estimate``.
         cpu: Processor that it was made for.
     """
     return [_layers(report, cpu), Figures("", _figures(report))]

@@ -1,4 +1,4 @@
-"""What layers with weights share: tables and constants of their results."""
+"""Shared parts of layers with weights: tables and constants of their results."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class WeightedLayer:
         weights: int8 values (narrower types widened), output channels first.
         bias: One for each output channel, the operand's zero point folded in unless ``centred``.
         bounds: Maximum magnitude of each output channel's partial sums.
-        scaling: How accumulators become int8 values.
+        scaling: Scaling of accumulators to int8 values.
         output: Bounds and zero point of the result, as templates take them.
         bits: Of a weight where it is stored packed.
     """
@@ -121,7 +121,7 @@ class WeightedLayer:
 
     @property
     def factors(self) -> Int64:
-        """What sums of each channel are multiplied with before they are scaled."""
+        """Factors of the sums of each channel before they are scaled."""
         twice = int(self.scaling.function == "requantize_folded")
         places = self.scaling.shift if self.scaling.is_level else (twice,)
         factors: Int64 = 1 << np.resize(np.array(places, np.int64), len(self.bias))
@@ -142,7 +142,7 @@ class WeightedLayer:
 
     @property
     def constants(self) -> dict[str, Hashable]:
-        """What the templates see of the scaling and the result."""
+        """Constants of the scaling and the result, as the templates take them."""
         return {
             "requantize": self.scaling.function,
             "per_channel": self.scaling.per_channel,
@@ -188,11 +188,11 @@ class WeightedLayer:
 
 
 class MatrixRows(NamedTuple):
-    """What multiplies rows of values by all weights.
+    """Multiplication of rows of values by all weights.
 
     Attributes:
-        rows: How many.
-        kind: What its function is called: ``dense`` or ``pointwise``.
+        rows: Number of rows.
+        kind: Name of its function: ``dense`` or ``pointwise``.
     """
 
     rows: int

@@ -1,1 +1,1 @@
-"""What the kernels for the vector extension MVE (Helium) share: orders of weights, factors."""
+"""Shared parts of kernels for the vector extension MVE (Helium): orders of weights, factors."""

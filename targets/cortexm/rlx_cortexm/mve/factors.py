@@ -20,7 +20,7 @@ LANES: Final = 4
 SUFFIXES: Final = {
     f"requantize_{name}": name for name in ("narrow", "wide", "high", "power_even", "power_odd")
 }
-"""How sums are scaled (see ``scaling``), to the end of the vector function's name."""
+"""Scaling of sums (see ``scaling``), to the end of the vector function's name."""
 
 
 def can_scale(chosen: AccumulatorScaling) -> bool:
@@ -35,7 +35,7 @@ def right_shift(chosen: AccumulatorScaling) -> tuple[int, ...]:
 
 
 def constants(weighted: WeightedLayer) -> dict[str, Hashable]:
-    """Return what the templates see of the scaling and the result."""
+    """Return the constants of the scaling and the result, as the templates take them."""
     return {
         **weighted.constants,
         "scale": SUFFIXES[weighted.scaling.function],
@@ -69,7 +69,7 @@ def arguments(weighted: WeightedLayer) -> tuple[int, ...]:
 
 
 def instructions(weighted: WeightedLayer) -> int:
-    """Return what it takes to scale and store four sums."""
+    """Return the instructions to scale and store four sums."""
     wide = weighted.scaling.function == "requantize_wide"
     if not weighted.scaling.rounds_twice:
         return 8 + 3 * weighted.scaling.to_parity

@@ -63,7 +63,7 @@ class VectorRows:
 
     @property
     def loops(self) -> int:
-        """How often the loop over steps runs."""
+        """Iterations of the loop over steps."""
         return (self.steps - 1) // UNROLLED if self.steps > STRAIGHT else 0
 
     @property
@@ -73,7 +73,7 @@ class VectorRows:
 
     @property
     def constants(self) -> dict[str, Hashable]:
-        """What the templates see."""
+        """Constants of the templates."""
         return {
             "inputs": self.inputs,
             "vectors": self.vectors,
@@ -83,7 +83,7 @@ class VectorRows:
         }
 
     def instructions(self, windows: int) -> int:
-        """Return what it takes to multiply ``windows`` (one or two) runs with four channels."""
+        """Return the instructions to multiply ``windows`` (one or two) runs with four channels."""
         step = windows + CHANNELS + windows * CHANNELS
         return step * self.vectors + LOOP * self.loops + REST * (self.rest > 0)
 

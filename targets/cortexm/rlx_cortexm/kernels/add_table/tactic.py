@@ -32,7 +32,7 @@ INT8 = np.arange(-128, 128).astype(np.int8)
 """Every int8 value, in the order of a table."""
 
 UNROLLED = 4
-"""How often a loop is unrolled, if a run is a multiple of it."""
+"""Unroll factor of a loop, if a run is a multiple of it."""
 
 SUM: Final = 5
 """Instructions for an element: both operands looked up, added, stored."""
@@ -57,8 +57,8 @@ class Terms:
 
     Attributes:
         tables: Of each operand, for all int8 values; None where a step is enough.
-        steps: What a value is multiplied by instead.
-        constant: What is added.
+        steps: Factor that a value is multiplied by instead.
+        constant: Constant that is added.
     """
 
     tables: tuple[Int64 | None, Int64 | None]
@@ -148,7 +148,7 @@ def _lower(node: Node, terms: Terms, own: AccumulatorScaling) -> LoweredLayer:
 
 
 def _instructions(size: int, run: int, tables: int, op: QAdd, scaling: AccumulatorScaling) -> int:
-    """Return what a sum of ``size`` elements takes, ``run`` of them after each other."""
+    """Return the instructions for a sum of ``size`` elements, ``run`` of them after each other."""
     clamps = (op.low > -128) + (op.high < 127)
     scale = SCALED + CLAMPED * clamps + NEGATIVE * (scaling.rounds_twice and op.low < op.zero_point)
     element = SUM + abs(tables - 1) + (scale if scaling.is_level else SCALED_ANY)

@@ -74,7 +74,7 @@ def _candidates(node: Node, instructions: int) -> tuple[Candidate, ...]:
 
 
 def _way(source: DType, result: DType) -> str:
-    """Return what happens to numbers that the result cannot hold."""
+    """Return the handling of numbers that the result cannot hold."""
     if source is DType.F32 and result is not DType.F32:
         return "saturate"
     return "plain" if DType.F32 in (source, result) else "wrap"

@@ -96,7 +96,7 @@ def _layer(node: Node) -> LoweredLayer:
 
 
 def _runs(kernel_h: int, run: int, in_place: str) -> tuple[int, int]:
-    """Return how many runs of values a window has, and their length.
+    """Return the number of runs of values that a window has, and their length.
 
     A copied window is one run, filled up to whole words; others are one run for each row of taps.
     """
@@ -131,7 +131,7 @@ def _group_loops(image: WindowedImage, groups: int, stream: int) -> tuple[Stride
 
 
 def _copying(image: WindowedImage, in_place: str) -> int:
-    """Return what it takes to copy all windows that are not read in place."""
+    """Return the instructions to copy all windows that are not read in place."""
     y0, y1, x0, x1 = image.interior
     inner = image.batch * (y1 - y0) * (x1 - x0)
     kernel_h, kernel_w = image.window.kernel

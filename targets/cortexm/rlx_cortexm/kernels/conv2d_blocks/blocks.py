@@ -61,7 +61,7 @@ class Blocks:
 
     @property
     def passes(self) -> int:
-        """How often the unrolled steps run for a block."""
+        """Iterations of the unrolled steps for a block."""
         return -(-2 * self.quads // self.unrolled)
 
     @property

@@ -98,12 +98,12 @@ def instructions(blocks: Blocks, weighted: WeightedLayer) -> int:
 
 
 def _pixels(blocks: Blocks) -> int:
-    """Return what it takes to unpack all pixels."""
+    """Return the instructions to unpack all pixels."""
     return blocks.groups * (GROUP + REST * (blocks.inputs % QUAD != 0) + PIXEL_QUAD * blocks.quads)
 
 
 def _windows_unpacked(blocks: Blocks) -> int:
-    """Return what it takes to unpack all windows."""
+    """Return the instructions to unpack all windows."""
     image = blocks.image
     y0, y1, x0, x1 = image.interior
     inside = image.batch * (y1 - y0) * (x1 - x0) if image.window.dilation[1] == 1 else 0

@@ -140,7 +140,7 @@ def _weights(weighted: WeightedLayer, blocks: Blocks) -> ConstantTable:
 
 
 def _common(weighted: WeightedLayer, blocks: Blocks) -> dict[str, Hashable]:
-    """Return what both templates need."""
+    """Return the constants that both templates need."""
     return {
         **weighted.constants,
         "multiply": blocks.multiply,

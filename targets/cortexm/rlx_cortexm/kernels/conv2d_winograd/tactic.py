@@ -54,7 +54,7 @@ WEIGHTS_MATRIX: Final = np.array([[1, 0, 0], [1, 1, 1], [1, -1, 1], [0, 0, 1]], 
 """Winograd's G, its middle rows doubled."""
 
 FACTORS: Final = np.array([2, 1, 1, 2], np.int64)
-"""What the sums of a row or column of positions are multiplied with, so that all is doubled."""
+"""Factors of the sums of a row or column of positions, so that all is doubled."""
 
 ORDER: Final = [1, 0, 2, 3]
 """Rows of a column of positions: the sums of 0 and 3 go on from those of 1 and 2."""
@@ -114,14 +114,14 @@ class Tiles:
 
     @property
     def inside(self) -> str:
-        """Which tiles lie inside the image: ``all``, ``some`` or ``none``."""
+        """Tiles that lie inside the image: ``all``, ``some`` or ``none``."""
         rows, columns = self.rows
         count = self.count_inside
         return "all" if count == self.image.batch * rows * columns else "some" if count else "none"
 
     @property
     def count_inside(self) -> int:
-        """How many tiles lie inside the image."""
+        """Number of tiles that lie inside the image."""
         y0, y1, x0, x1 = self.interior
         rows, columns = self.rows
         begins_y = [min(TILE * i, self.image.out_h - TILE) for i in range(rows)]
@@ -303,7 +303,7 @@ def instructions(tiles: Tiles, weighted: WeightedLayer) -> int:
 
 
 def _more(weighted: WeightedLayer) -> int:
-    """Return what it takes more to scale the sums of a block."""
+    """Return the additional instructions to scale the sums of a block."""
     if weighted.scaling.rounds_twice:
         return NEGATIVE * (not weighted.turns_positive)
     return ONCE + PARITY * weighted.scaling.to_parity

@@ -111,7 +111,7 @@ def _copies(
 
 
 def _instructions(runs: int, length: int) -> float:
-    """Return what it takes to copy ``runs`` runs of ``length`` values."""
+    """Return the instructions to copy ``runs`` runs of ``length`` values."""
     return runs * (SINGLE if length == 1 else RUN + BYTE * length)
 
 

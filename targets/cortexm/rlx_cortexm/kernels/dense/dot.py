@@ -36,7 +36,7 @@ def dot_size(support: Iterable[str]) -> int:
 
 
 def instructions(rows: int, length: int, outputs: int) -> int:
-    """Return what all ``outputs`` of a window of ``rows`` runs of ``length`` values take."""
+    """Return the instructions for ``outputs`` of a window: ``rows`` runs of ``length`` values."""
     block = rows * (length // QUAD * _QUAD + length % QUAD * _QUAD_TAIL + _RUN * (rows > 1))
     single = rows * (length * _SINGLE + _RUN)
     blocks, singles = divmod(outputs, BLOCK)

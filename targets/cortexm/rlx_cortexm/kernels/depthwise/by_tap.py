@@ -1,4 +1,4 @@
-"""What depthwise convolutions share that go tap by tap."""
+"""Shared parts of depthwise convolutions that go tap by tap."""
 
 from __future__ import annotations
 

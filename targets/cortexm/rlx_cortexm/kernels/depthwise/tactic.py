@@ -66,7 +66,7 @@ def _layer(node: Node) -> LoweredLayer:
 
 
 def _instructions(image: WindowedImage, blocked: int) -> int:
-    """Return what a layer takes that computes ``blocked`` channels four at a time."""
+    """Return the instructions of a layer that computes ``blocked`` channels four at a time."""
     taps, singles = image.window.taps, image.out_c - blocked
     y0, y1, x0, x1 = image.interior
     inner = (y1 - y0) * (x1 - x0)

@@ -121,7 +121,7 @@ class Columns:
 
     @property
     def constants(self) -> dict[str, Hashable]:
-        """What the template sees."""
+        """Constants of the template."""
         own = {
             f"{name}_{key}": getattr(axis, key)
             for name, axis in (("line", self.line), ("column", self.column))

@@ -49,7 +49,7 @@ def instructions(planes: Planes, weighted: WeightedLayer | None = None) -> int:
     """Return about how many instructions the layer takes: fitted to counts, GCC 12 at -O2.
 
     Args:
-        planes: How it is computed.
+        planes: Planes by which it is computed.
         weighted: Its constants; None: scaling as cheap as can be.
     """
     image, along, across = planes.image, *planes.axes
@@ -72,7 +72,7 @@ def instructions(planes: Planes, weighted: WeightedLayer | None = None) -> int:
 
 
 def _products(planes: Planes, outputs: int) -> int:
-    """Return what it takes to load and multiply the taps of one or two outputs."""
+    """Return the instructions to load and multiply the taps of one or two outputs."""
     line, lines = planes.line, planes.axes[1].kernel
     words = line.words(outputs)
     products = [p for own in line.products[:words] for p in own if p.output < outputs]
@@ -80,7 +80,7 @@ def _products(planes: Planes, outputs: int) -> int:
 
 
 def _scale_and_store(weighted: WeightedLayer) -> int:
-    """Return what it takes to scale a sum and store the result."""
+    """Return the instructions to scale a sum and store the result."""
     output = weighted.output
     clamps = (output["low"] != -128) + (output["high"] != 127)
     scale = SCALE_MIN + (weighted.scaling.function == "requantize_folded")
@@ -89,7 +89,7 @@ def _scale_and_store(weighted: WeightedLayer) -> int:
 
 
 def _unpacking(planes: Planes) -> int:
-    """Return what it takes to unpack all values."""
+    """Return the instructions to unpack all values."""
     image, along = planes.image, planes.axes[0]
     quads = -(-image.out_c // PLANES)
     lead = along.pad % 2
@@ -101,7 +101,7 @@ def _unpacking(planes: Planes) -> int:
 
 
 def _lines_unpacked(planes: Planes) -> int:
-    """Return how many lines of an image are unpacked for four channels, some of them again."""
+    """Return the number of lines of an image unpacked for four channels, some of them again."""
     across = planes.axes[1]
     total = 0
     for done in range(0, across.outputs, planes.strip):

@@ -33,10 +33,10 @@ class TapProduct(NamedTuple):
     """One multiplication of a word of two values.
 
     Attributes:
-        output: Which output it belongs to, 0 or 1.
+        output: Index of the output it belongs to, 0 or 1.
         form: Instruction: ``smlad`` for two taps; else one of ``smlabb`` and its kin, whose last
             letters say which half of the inputs and which half of the weights are multiplied.
-        weights: Which of a line's words of weights.
+        weights: Index among a line's words of weights.
     """
 
     output: int
@@ -49,7 +49,7 @@ class Load(NamedTuple):
 
     Attributes:
         word: The first word.
-        registers: What the words are called in C: one or two neighbours.
+        registers: Names of the words in C: one or two neighbours.
     """
 
     word: int
@@ -63,7 +63,7 @@ class Load(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TapLine:
-    """How a line of taps is multiplied: words of weights, and products for each word of values.
+    """Multiplication of a line of taps: words of weights, products for each word of values.
 
     Attributes:
         weights: Taps in the lower and upper half of each word, None for zero.
@@ -104,7 +104,7 @@ class TapLine:
         return TapLine(tuple(weights), tuple(products))
 
     def words(self, outputs: int) -> int:
-        """Return how many words of values the first ``outputs`` outputs need."""
+        """Return the number of words of values that the first ``outputs`` outputs need."""
         return 1 + max(i for i, own in enumerate(self.products) for p in own if p.output < outputs)
 
     def loads(self, outputs: int) -> tuple[Load, ...]:
@@ -169,7 +169,7 @@ class Planes:
 
     @property
     def line(self) -> TapLine:
-        """How a line of taps is multiplied."""
+        """Multiplication of a line of taps."""
         along = self.axes[0]
         return TapLine.of(along.kernel, along.stride, min(along.outputs, OUTPUTS))
 

@@ -132,7 +132,7 @@ def _kernel(node: Node, weighted: WeightedLayer, planes: Planes) -> Kernel:
 
 
 def _counts(planes: Planes) -> list[int]:
-    """Return how many outputs are computed together: pairs, and one that is left."""
+    """Return the numbers of outputs computed together: pairs, and one that is left."""
     left = planes.axes[0].outputs % OUTPUTS
     return [*([OUTPUTS] if planes.pairs else []), *([1] if left else [])]
 
@@ -150,7 +150,7 @@ def _loads(planes: Planes) -> set[str]:
 
 
 def _taps(planes: Planes) -> tuple[tuple[int, ...], ...]:
-    """Return where the taps of each line stand among a channel's weights."""
+    """Return the positions of the taps of each line among a channel's weights."""
     height, width = planes.image.window.kernel
     numbers = np.arange(height * width).reshape(height, width)
     return tuple(tuple(int(n) for n in row) for row in (numbers.T if planes.down else numbers))

@@ -78,7 +78,7 @@ def _pool(node: Node, kind: str, template: str, size: CodeSize) -> LoweredLayer:
 
 
 def _instructions(image: WindowedImage, *, is_max: bool) -> int:
-    """Return what a pool takes, element by element."""
+    """Return the instructions of a pool, element by element."""
     kernel_h, kernel_w = image.window.kernel
     inside_h, inside_w = image.window.taps_inside((image.in_h, image.in_w))
     # Rows and taps of a window that lie inside, on average.
@@ -96,7 +96,7 @@ def _instructions(image: WindowedImage, *, is_max: bool) -> int:
 
 
 def _lanes_instructions(image: WindowedImage, *, written: bool) -> int:
-    """Return what an average pool takes that sums four channels side by side."""
+    """Return the instructions of an average pool that sums four channels side by side."""
     kernel_h, kernel_w = image.window.kernel
     row = 3 * kernel_w + 4 if written else 6 * kernel_w + 8
     quads = -(-image.out_c // LANES)
