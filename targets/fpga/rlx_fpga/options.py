@@ -21,7 +21,7 @@ CONTROLS: Final = ("none", "axi-lite")
 """Buses by which software can reach registers of the core."""
 
 WEIGHTS: Final = ("mem", "inline", "load", "stream")
-"""Where weights are stored, or how they are loaded.
+"""Storage of weights, or the way in which they are loaded.
 
 - ``mem``: in files that ``$readmemh`` reads;
 - ``inline``: in the netlist;
@@ -33,7 +33,7 @@ KINDS: Final = {
     "int8": "quantized values; uint8 of a model becomes int8",
     "uint8": "the same without sign, 128 more; an inverter at each port",
 }
-"""What the streams of the core carry, each with a description."""
+"""Elements of the core's streams, each with a description."""
 
 STREAM_BITS: Final = (32, 64, 128)
 """Widths of ``tdata`` that ``--stream-bits`` takes: those of common DMAs."""
@@ -46,7 +46,7 @@ BUDGETS: Final = {"dsp": "DSP slices", "bram": "block RAMs", "lut": "LUTs"}
 """Options that limit the resources of a design, and what they count."""
 
 AIMS: Final = ("throughput", "latency", "size", "energy")
-"""What ``--optimize`` takes.
+"""Values of ``--optimize``.
 
 - ``throughput``: minimum initiation interval within the budget, then minimum cost;
 - ``latency``: the same interval, then the minimum sum of the times for which layers delay a frame;
@@ -272,7 +272,7 @@ class FpgaOptions:
 
     @property
     def ports(self) -> Ports:
-        """What the streams carry; their top bits are inverted at the ports of the core."""
+        """Elements of the streams; their top bits are inverted at the ports of the core."""
         kind = PortKind(self.io or "int8")
         return Ports(kind, inverts=self.io == "uint8", channels_last=True)
 

@@ -38,7 +38,7 @@ def device_report(total: Resources, interval: int, options: FpgaOptions) -> dict
 
 
 def doubt(report: Mapping[str, Any]) -> str:
-    """Return why a design that fits by the prediction may not be placed and routed, or nothing."""
+    """Return the reason why place and route may fail for a design predicted to fit, or nothing."""
     cells, luts = report.get("logic_cells_percent", 0), report["lut_percent"]
     if 100 * JOINT_SHARE < cells <= 100:
         full = f"{cells:g} % of the logic cells, predicted to within a tenth"

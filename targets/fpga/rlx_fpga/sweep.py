@@ -1,4 +1,4 @@
-"""How a model is compared on all devices."""
+"""Comparison of a model on all devices."""
 
 from __future__ import annotations
 

@@ -49,11 +49,11 @@ class Fpga(Target):
         return any(architecture(name).knows(op) for name in ARCHITECTURES)
 
     def reason(self, op: type[Op], options: FpgaOptions) -> str | None:
-        """Return why the chosen architecture cannot build ``op`` at all, or None if it can."""
+        """Return the reason why the architecture cannot build ``op`` at all, or None if it can."""
         return architecture(options.architecture).reason(op)
 
     def lowering(self, node: Node, options: FpgaOptions) -> Lowering | Refusal:
-        """Return what the chosen architecture builds for a node, or why it cannot build it."""
+        """Return the chosen architecture's lowering of a node, or the reason why it has none."""
         return lowering(node, options.architecture)
 
     def alternatives(self, options: FpgaOptions) -> tuple[str, dict[str, FpgaOptions]]:
@@ -67,7 +67,7 @@ class Fpga(Target):
         return "--architecture", found
 
     def ports(self, options: FpgaOptions) -> Ports:
-        """Return what the streams carry."""
+        """Return the elements of the streams."""
         return options.ports
 
     def plan(self, module: GraphModule, options: FpgaOptions) -> GraphModule:
@@ -123,7 +123,7 @@ class Fpga(Target):
         return {**report, "fits": not short, **({"short": short} if short else {})}
 
     def view(self, report: Mapping[str, Any], options: FpgaOptions) -> View:
-        """Return how a report is shown."""
+        """Return the view of a report."""
         del options
         return view(report)
 

@@ -1,4 +1,4 @@
-"""How the report of a design is shown: its layers as a table, rate and cells as figures."""
+"""View of a design's report: its layers as a table, rate and cells as figures."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _rate(report: Mapping[str, Any]) -> tuple[Figure, ...]:
 
 
 def _own_figures(report: Mapping[str, Any]) -> tuple[Figure, ...]:
-    """Return what only some architectures have."""
+    """Return the figures that only some architectures have."""
     found = []
     if "fill" in report:
         note = "held back by line buffers and by layers that need a whole frame"

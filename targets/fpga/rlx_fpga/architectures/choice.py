@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def lowering(node: Node, name: str) -> Lowering | Refusal:
-    """Return what an architecture builds for ``node``, or why it cannot, and which others can."""
+    """Return an architecture's lowering of ``node``, or a refusal that names others with one."""
     found = architecture(name).lowering(node)
     if not isinstance(found, Refusal):
         return found
@@ -52,7 +52,7 @@ def build(module: GraphModule, options: FpgaOptions) -> Core:
 
 
 def built_or_advised(module: GraphModule, options: FpgaOptions) -> Core:
-    """Return what ``build`` does; if there is no such core, say which architecture would fit.
+    """Return the core that ``build`` makes; if there is none, say which architecture would fit.
 
     Raises:
         RlxError: As ``build``.

@@ -1,4 +1,4 @@
-"""What an architecture is, and the core that it makes of a graph."""
+"""Interface of an architecture, and the core that it makes of a graph."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class WeightStream:
 
     Attributes:
         member: Name of the component's member.
-        content: What is to be sent, ``lanes`` bytes a beat.
+        content: Bytes to be sent, ``lanes`` of them a beat.
         lanes: Bytes of a beat.
         each_frame: Whether it is sent for every frame, not once.
     """
@@ -83,11 +83,11 @@ class Architecture(Protocol):
         ...
 
     def reason(self, op: type[Op]) -> str | None:
-        """Return why ``op`` cannot be built at all, or None if it can."""
+        """Return the reason why ``op`` cannot be built at all, or None if it can."""
         ...
 
     def lowering(self, node: Node) -> Lowering | Refusal:
-        """Return what is built for a node, or why it cannot be built; once for each node."""
+        """Return the lowering of a node, or the reason why there is none; once for each node."""
         ...
 
     def build(self, module: GraphModule, options: FpgaOptions) -> Core:
@@ -115,7 +115,7 @@ class Architecture(Protocol):
 
 
 class Ruled:
-    """What architectures with a table of rules, and one way to build, have in common.
+    """Common parts of architectures with a table of rules, and one way to build.
 
     Attributes:
         rules: The table.
@@ -128,7 +128,7 @@ class Ruled:
         return self.rules.knows(op)
 
     def reason(self, op: type[Op]) -> str | None:
-        """Return why ``op`` cannot be built at all, or None if it can."""
+        """Return the reason why ``op`` cannot be built at all, or None if it can."""
         return self.rules.reason(op)
 
     def variants(self, options: FpgaOptions) -> Sequence[tuple[str, FpgaOptions]]:

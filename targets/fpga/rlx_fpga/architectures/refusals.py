@@ -1,4 +1,4 @@
-"""What the rules of all architectures say of nodes that they cannot build."""
+"""Refusals of nodes, shared by the rules of all architectures."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 INT8_INPUT: Final = (
     "quantize the model (rlx quantize), with fixed sizes: --input-shape for a model in ONNX"
 )
-"""What to do about an input that no stream can carry."""
+"""Hint for an input that no stream can carry."""
 
 ONLY_INT8: Final = "values in the core are int8; only at its ports uint8 can be converted"
-"""Why there are no conversions to other codes, in any architecture."""
+"""Reason why no architecture has conversions to other quantized values."""
 
 
 def rounding_refusal(op: Op) -> str | None:
-    """Return why one multiplication does not round as ``op`` does, or None if it does."""
+    """Return the reason why one multiplication does not round as ``op`` does, or None."""
     for name in cast("Any", op).__dataclass_fields__:
         factor = getattr(op, name)
         if not isinstance(factor, Rescale):

@@ -177,7 +177,7 @@ class Accumulator(Part):
         return total([*found, queue_logic(lanes * ranges.out_bits, self.depth)])
 
     def _drain_logic(self) -> Logic:
-        """Return what sends the results of a group in several beats, some of them unused."""
+        """Return the logic that sends a group's results in several beats, some of them unused."""
         found = Logic()
         if self.rounds > 1:
             held, count = self.pe * self.ranges.sum_bits, self.rounds.bit_length()
@@ -260,7 +260,7 @@ class Accumulator(Part):
         return self.valid & last, Cat(*sums)
 
     def _reduced(self, first: Value, held: Signal, term: Value) -> Value:
-        """Return what an accumulator holds after ``term``, which begins a group if ``first``."""
+        """Return the value of an accumulator after ``term``, which begins a group if ``first``."""
         if self.kind == "max":
             return Mux(first | (term > held), term, held)
         if self.group == 1:

@@ -174,5 +174,5 @@ class Product(_Binary):
 
 
 def signed_bits(*numbers: int) -> int:
-    """Return how many bits of two's complement hold all ``numbers``."""
+    """Return the number of bits of two's complement that hold all ``numbers``."""
     return max((n if n >= 0 else ~n).bit_length() for n in numbers) + 1

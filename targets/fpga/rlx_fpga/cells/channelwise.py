@@ -47,8 +47,8 @@ class Depthwise(Cell):
         pe: Input channels of a beat; divides ``channels``.
         beat_cycles: Cycles that the consumer of ``o`` needs for a beat.
         logic: Number of LUT multipliers.
-        store: Where the weights are stored.
-        packing: How two products share a DSP slice; only ``INDEPENDENT`` applies here.
+        store: Storage of the weights.
+        packing: Packing of two products in a DSP slice; only ``INDEPENDENT`` applies here.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ def depthwise_array(products: int, bits: int, logic: int, packing: Packing) -> M
 
 
 def depthwise_logic(array: MultiplierArray, roms: Mapping[RomSizes, int], pe: int) -> Logic:
-    """Return what a ``Depthwise`` is made of, without its accumulators."""
+    """Return the logic of a ``Depthwise``, without its accumulators."""
     return Logic(register=7, test=21 + pe) + array_logic(roms, array, 8 * pe)
 
 

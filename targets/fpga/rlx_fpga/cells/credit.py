@@ -110,7 +110,7 @@ class ResultQueue(Part):
 
 @lru_cache(maxsize=4096)
 def queue_logic(bits: int, depth: int) -> Logic:
-    """Return what a queue of ``depth`` beats of ``bits`` bits is made of."""
+    """Return the logic of a queue of ``depth`` beats of ``bits`` bits."""
     count, words = depth.bit_length(), depth_of(depth)
     place = (words - 1).bit_length()
     ram = Ram(bits, words, read_only=False, synchronous=False, registered=True)

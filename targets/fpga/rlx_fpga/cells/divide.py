@@ -201,7 +201,7 @@ def _value_at(m: Module, index: Value, values: Sequence[int], name: str) -> Sign
 
 
 def _multiplier_count(size: int, factors: Sequence[int]) -> int:
-    """Return how many 18 by 18 bit multipliers the product with one of ``factors`` takes."""
+    """Return the number of 18 by 18 bit multipliers for the product with one of ``factors``."""
     if all(factor & (factor - 1) == 0 for factor in factors) and len(set(factors)) == 1:
         return 0
     bits = max(factor.bit_length() for factor in factors)

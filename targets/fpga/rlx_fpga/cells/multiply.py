@@ -67,7 +67,7 @@ PACKED_BITS: Final = 8
 
 
 class Packing(StrEnum):
-    """How two products share a DSP slice.
+    """Ways for two products to share a DSP slice.
 
     ``NONE``: not at all. ``SHARED_OPERAND``: products with an operand in common. ``INDEPENDENT``:
     any two.
@@ -84,7 +84,7 @@ PACKINGS: Final[Mapping[str, Packing]] = {
     "xc7": Packing.SHARED_OPERAND,
     "xcup": Packing.SHARED_OPERAND,
 }
-"""What the DSP slices of each family can do."""
+"""Packing that the DSP slices of each family are capable of."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,8 +57,8 @@ class MatrixVector(Cell):
         simd: Terms of a beat; divides ``terms``.
         beat_cycles: Cycles that the consumer of ``o`` needs for a beat.
         logic: Number of LUT multipliers.
-        store: Where the weights are stored.
-        packing: How two products share a DSP slice; ``SHARED_OPERAND`` for those of two outputs.
+        store: Storage of the weights.
+        packing: Packing of products in a DSP slice; ``SHARED_OPERAND`` for those of two outputs.
     """
 
     def __init__(
@@ -170,7 +170,7 @@ class MultiplierArray:
         simd: Terms of each.
         weight_bits: Bits of a weight.
         logic: LUT multipliers.
-        packing: How two of the other products share a DSP slice.
+        packing: Packing of two of the other products in a DSP slice.
     """
 
     pe: int
@@ -215,7 +215,7 @@ def matrix_accumulator(
 
 
 def matrix_logic(array: MultiplierArray, roms: Mapping[RomSizes, int]) -> Logic:
-    """Return what a ``MatrixVector`` is made of, without its accumulators."""
+    """Return the logic of a ``MatrixVector``, without its accumulators."""
     registers, sums = _tree_bits(array.simd, 8 + array.weight_bits)
     shared = array.packing is Packing.SHARED_OPERAND
     own = Logic(
@@ -256,7 +256,7 @@ def array_logic(roms: Mapping[RomSizes, int], array: MultiplierArray, codes: int
 
 
 def packed_pairs(packing: Packing, pe: int, simd: int) -> int:
-    """Return how many pairs of products of an array share a DSP slice."""
+    """Return the number of pairs of products of an array that share a DSP slice."""
     match packing:
         case Packing.NONE:
             return 0

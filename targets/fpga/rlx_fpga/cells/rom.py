@@ -32,7 +32,7 @@ EQUAL_COLUMN_WORDS = 8
 
 
 class Store(Enum):
-    """Where constant words are stored."""
+    """Ways to store constant words."""
 
     FREE = "free"
     """As synthesis decides."""
@@ -53,7 +53,7 @@ STORES: Final[Mapping[str, Store]] = {
     "xc7": Store.FREE,
     "xcup": Store.FREE,
 }
-"""Where weights are stored in each family.
+"""Storage of weights in each family.
 
 ECP5's block RAMs have an access time of 5.6 ns without their output registers, which Yosys does not
 use: half of a clock period at 100 MHz. Elsewhere the gain was not measured.
@@ -78,14 +78,14 @@ on devices with 6-input LUTs, and to somewhat fewer with 4-input LUTs.
 
 @dataclass(frozen=True, slots=True)
 class RomSizes:
-    """What decides the cost of a cyclic memory.
+    """Sizes that decide the cost of a cyclic memory.
 
     Attributes:
         width: Bits of a word.
         depth: Words.
         varying: Bits that are not the same in all words.
         distinct: Those of them that also differ from each other.
-        store: Where the words are stored.
+        store: Storage of the words.
         banks: Of several banks, words, varying and distinct bits of each.
     """
 
@@ -157,7 +157,7 @@ class CyclicRom(Part):
     Args:
         words: Words, in order.
         width: Bits of a word.
-        store: Where the words are stored.
+        store: Storage of the words.
 
     Attributes:
         banks: Words of each memory, in address order; see :func:`banks`.
@@ -183,7 +183,7 @@ class CyclicRom(Part):
 
     @cached_property
     def sizes(self) -> RomSizes:
-        """What decides its cost."""
+        """Sizes that decide its cost."""
         return RomSizes(
             self.width,
             len(self.words),
@@ -291,7 +291,7 @@ def _bank_of(address: Value, banks: Sequence[int]) -> Value:
 
 
 def varying_bits(words: Sequence[int], width: int) -> int:
-    """Return how many of ``width`` bits are not the same in all words."""
+    """Return the number of bits, among ``width``, that are not the same in all words."""
     some, every = 0, (1 << width) - 1
     for word in words:
         some, every = some | word, every & word
@@ -300,7 +300,7 @@ def varying_bits(words: Sequence[int], width: int) -> int:
 
 
 def distinct_bits(words: Sequence[int], width: int) -> int:
-    """Return how many bits differ from word to word, equal columns counted once.
+    """Return the number of bits that differ from word to word, equal columns counted once.
 
     Columns are equal by chance only in short memories; in others every bit counts.
     """

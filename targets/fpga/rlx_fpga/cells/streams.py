@@ -82,7 +82,7 @@ class Part(wiring.Component):
 
     @cached_property
     def logic(self) -> Logic:
-        """What the part is made of, everything inside it included."""
+        """Logic of the part, everything inside it included."""
         raise NotImplementedError(f"{type(self).__name__} does not say what it is made of")
 
     @cached_property

@@ -201,7 +201,7 @@ class WeightMemories:
 
         Args:
             simd: Terms of a word.
-            packing: How products share multipliers.
+            packing: Sharing of multipliers by products.
             second: As outputs are stored if each is the second of a pair with the one before it;
                 there is one more then, of zeros.
         """
@@ -236,7 +236,7 @@ def _filled(rows: Bits, first: int, end: int, pe: int) -> Bits:
 
 
 def _varying(columns: Extent, starts: list[int]) -> list[int]:
-    """Return how many bits vary in each memory, whose first outputs are ``starts``."""
+    """Return the number of bits that vary in each memory, whose first outputs are ``starts``."""
     some, every = columns
     ones = _ONES[some & ~every].sum(axis=1, dtype=np.int64)
     return [int(ones[start:end].sum()) for start, end in pairwise(starts)]

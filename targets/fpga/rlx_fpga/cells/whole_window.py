@@ -81,7 +81,7 @@ class WholeWindow(Cell):
         return _spread(inputs, total), _spread(outputs, total)
 
     def _gaps(self) -> list[int]:
-        """Return how many pixels follow each window before the next one is complete."""
+        """Return the number of pixels that follow each window before the next one is complete."""
         needed = self.geometry.needed
         return [
             after - before for before, after in pairwise([*needed, needed[0] + self.geometry.words])

@@ -62,7 +62,7 @@ class WindowGenerator(Cell):
         dilation: Distance of the window's rows and of its columns.
         padding: Rows added above and below, columns added left and right.
         pad_value: Value of the padding, in [-128, 127].
-        repeat: How often each window (each block of a window) is sent.
+        repeat: Number of times that each window (each block of a window) is sent.
         order: ``dense`` or ``channelwise``.
     """
 
@@ -214,7 +214,7 @@ class AddressGenerator(Part):
     Args:
         geometry: Geometry of the window.
         depth: Words of the buffer.
-        repeat: How often each window (each block of a window) is sent.
+        repeat: Number of times that each window (each block of a window) is sent.
         order: ``dense`` or ``channelwise``.
     """
 
@@ -258,7 +258,7 @@ class AddressGenerator(Part):
         return [_step(loops, index) for index in range(len(loops))]
 
     def pieces(self) -> dict[str, list[int]]:
-        """Return what steps between output pixels release and need, in words of one block.
+        """Return the words of a block that steps between output pixels release and need.
 
         ``frees`` and ``needs`` of a step to the next column, ``frees_row`` and ``needs_row`` to the
         next row.

@@ -1,1 +1,1 @@
-"""What hardware takes of a device: memories, logic cells, DSP slices."""
+"""Resources that hardware takes of a device: memories, logic cells, DSP slices."""

@@ -85,7 +85,7 @@ class Resources:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a family's coefficients are multiplied with.
+    """Amounts that a family's coefficients are multiplied with.
 
     Attributes:
         lut: For each of :data:`LUT_TERMS` its amount. ``ram``: LUTs that serve as memory;

@@ -1,4 +1,4 @@
-"""What a cell is made of, counted in bits from its parameters: the same on every device."""
+"""Logic of a cell, counted in bits from its parameters: the same on every device."""
 
 from __future__ import annotations
 

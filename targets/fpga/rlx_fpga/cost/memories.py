@@ -1,4 +1,4 @@
-"""How memories are mapped: to block RAM, to distributed (LUT) RAM, or to logic.
+"""Mapping of memories: to block RAM, to distributed (LUT) RAM, or to logic.
 
 Yosys takes the cheapest mapping by its own measure (``memory_libmap`` of version 0.70, with the
 libraries of each family): a cost for each block, half for each bit of a multiplexer behind several
@@ -133,7 +133,7 @@ LIBRARIES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class MemoryMapping:
-    """What a memory is mapped to.
+    """Mapping of a memory.
 
     Attributes:
         kind: ``block``, ``lut`` or ``logic``.
@@ -150,7 +150,7 @@ class MemoryMapping:
 
 @lru_cache(maxsize=4096)
 def mapping_of(ram: Ram, family: str) -> MemoryMapping:
-    """Return what Yosys maps ``ram`` to on a device of ``family``."""
+    """Return the mapping of ``ram`` by Yosys on a device of ``family``."""
     library = LIBRARIES[family]
     if ram.width == 0:
         return MemoryMapping("logic")

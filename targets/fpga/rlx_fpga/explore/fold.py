@@ -1,4 +1,4 @@
-"""How far a layer is folded: what a choice among foldings is made from."""
+"""Folding of a layer, of which a search chooses among several."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rlx_fpga.cells.rom import Store
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """How far a layer is folded.
+    """Folding of a layer.
 
     Attributes:
         pe: Results computed at the same time; lanes, for a layer without products.
@@ -22,9 +22,9 @@ class Fold:
         products: Products that could use LUT multipliers instead.
         logic: LUT multipliers; not included in ``multipliers``.
         weight_bits: Bits of their second operand; 0 for a layer without weights.
-        store: Where the weights are stored.
+        store: Storage of the weights.
         shared_pairs: Pairs of products that have an operand in common.
-        packing: How two products share a DSP slice.
+        packing: Packing of two products in a DSP slice.
     """
 
     pe: int

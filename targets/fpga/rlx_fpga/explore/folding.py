@@ -45,7 +45,7 @@ def nothing(name: str, fold: Fold) -> Amount:
 
 
 def multipliers_only(name: str, fold: Fold) -> Option:
-    """Return what a folding takes if only DSP slices count."""
+    """Return the resources of a folding if only DSP slices count."""
     del name
     return Option(Amount(dsp=fold.multipliers), fold.multipliers)
 
@@ -61,7 +61,8 @@ class Folding:
             only for those that can be chosen (again for those that are).
         guess: About what a folding takes, found faster than its price: it says only where a
             search for the fastest choice begins.
-        margin: How much faster than its slowest permitted folding a layer may be; None for any.
+        margin: Factor by which a layer may be faster than its slowest permitted folding; None for
+            any.
 
     Raises:
         UsageError: A layer in ``given`` does not exist or cannot be folded like that.
@@ -218,7 +219,7 @@ class Folding:
 def first_step(
     steps: Sequence[int], build: Callable[[int], T | None], minimum: int = 0, guess: int = 0
 ) -> T | None:
-    """Return what ``build`` returns for the first step for which that is not None.
+    """Return the result of ``build`` for the first step for which it is not None.
 
     What can be built for a step can be built for later ones. Steps are tried from ``guess`` on at
     growing distances, up or down, then by bisection: those far from the first one never.

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """What goes in or out of a cell in a cycle.
+    """Elements that go in or out of a cell in a cycle.
 
     Attributes:
         offered: It could go now.
@@ -235,7 +235,7 @@ class Watch:
         bench.check(f"{name}_in_place", ~(leave.offered & due) | right)
 
     def _lane(self) -> Value:
-        """Return which element of an arriving beat is chosen."""
+        """Return the index of the chosen element of an arriving beat."""
         lanes = self.lanes[0]
         if lanes == 1:
             return Const(0)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Place:
-    """Where a stream stands in a nest of counters, outermost first; known from transfers alone.
+    """Position of a stream in a nest of counters, outermost first; known from transfers alone.
 
     Attributes:
         index: The counter of each axis.

@@ -125,7 +125,7 @@ def concat(bench: Bench) -> None:
 
 
 class _Runs:
-    """Which input's run a stream is in, and where; known from transfers alone."""
+    """Input whose run a stream is in, and the position there; known from transfers alone."""
 
     def __init__(self, bench: Bench, step: Value, runs: Sequence[int]) -> None:
         self._bench, self._runs = bench, runs

@@ -1,4 +1,4 @@
-"""Which cells have a proof, and in which form they are proved.
+"""Cells that have a proof, and the form in which each is proved.
 
 Cells that move beats without looking at them are proved with beats of few bits: what holds for any
 two bits at a time holds for all. Cells that compute are proved with elements as wide as they are,
@@ -70,7 +70,7 @@ class Proof:
 
     @property
     def promise(self) -> str:
-        """What is proved, in a sentence."""
+        """Statement that is proved, in a sentence."""
         return (self.state.__doc__ or "").split("\n", 1)[0]
 
 

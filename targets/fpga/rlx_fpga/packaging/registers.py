@@ -19,7 +19,7 @@ class RegisterField:
     Attributes:
         name: In capitals.
         bit: Bit number.
-        text: What it means.
+        text: Meaning.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Register:
         name: In capitals.
         offset: Byte offset.
         access: ``RO`` read-only, ``RW`` read and write, ``W1C`` write 1 to clear.
-        text: What it holds.
+        text: Content.
         fields: Its bits; none if it holds one number.
     """
 

@@ -28,7 +28,7 @@ class Group:
     """Signals that are shown together.
 
     Attributes:
-        name: What they are: one word, as Surfer's dividers are named.
+        name: Name of the group: one word, as Surfer's dividers are named.
         comment: More about them; may be empty.
         signals: Path in the waveform and bits of each.
     """
@@ -58,7 +58,7 @@ def wave_layouts(interface: Interface, report: Mapping[str, Any]) -> dict[str, s
 
 
 def _groups(interface: Interface, report: Mapping[str, Any], top: str) -> Iterator[Group]:
-    """Yield what is shown of a design whose wrapper has the path ``top``."""
+    """Yield the groups of signals of a design whose wrapper has the path ``top``."""
     yield Group("clock_and_reset", "", ((f"{top}.clk_i", 1), (f"{top}.rst_ni", 1)))
     streams = [Group(port.name, "", _signals(top, port.signals)) for port in interface.ports]
     inputs = len(streams) - len(interface.outputs)

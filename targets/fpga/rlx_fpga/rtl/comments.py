@@ -25,7 +25,7 @@ _MEMBER: Final = re.compile(r"^(    )(\w[\w, .()]*?): (In|Out)\b[,:]?\s*")
 _NAME: Final = re.compile(r"``([A-Za-z]\w*)``")
 _SIGNAL: Final = re.compile(r"``([io])(\d*|<n>)\.(\w+)``")
 _LATENCY: Final = "``latency``"
-"""What stands for a cell's latency in its docstring."""
+"""Placeholder of a cell's latency in its docstring."""
 
 _WORD: Final = re.compile(r"[a-z]\w*(?:\.\w+)*")
 
@@ -64,7 +64,7 @@ def heading_of(fragment: Fragment) -> list[str]:
 
 @cache
 def heading(docstring: str) -> list[str]:
-    """Return what the docstring of a cell says about its hardware, as comment lines.
+    """Return the part about hardware of a cell's docstring, as comment lines.
 
     Sections about Python's arguments are left out; members are called ports.
     """

@@ -118,7 +118,7 @@ def _forwarded(
     target: str,
     expressions: Expressions,
 ) -> list[str]:
-    """Return what hands a word that is being written to a port that reads it."""
+    """Return the lines that hand a word that is being written to a port that reads it."""
     hit = write._en.bool() & (write._addr == read._addr)
     assert write._granularity == len(write._data)
     return [

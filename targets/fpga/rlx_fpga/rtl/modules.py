@@ -44,7 +44,7 @@ _FILES: Final = "Files"
 """Parameter of a module that hands the former down: layers that differ only in it share one."""
 
 _SENT: Final = re.compile(r"^out_(?=(?:data|valid|ready)$)")
-"""What the names of the ports of a stream that a part sends begin with."""
+"""Beginning of the port names of a stream that a part sends."""
 
 _SENT_READY: Final = re.compile(r"out\d*_ready")
 
@@ -72,7 +72,7 @@ class Module:
         name: Its name.
         ports: In the order of declaration; signals are those of the fragment that was printed.
         lines: From its comment to ``endmodule``; long ones are not wrapped yet.
-        files: What the parameter ``Files`` is for the fragment that was printed; None if the
+        files: Value of the parameter ``Files`` for the fragment that was printed; None if the
             module has no such parameter.
     """
 
@@ -93,7 +93,7 @@ class Modules:
 
     Attributes:
         texts: Text of each module below the top, by name, in the order in which they are complete.
-        hierarchy: What the parts of the design have.
+        hierarchy: Signals and ports of the parts of the design.
         parts: Ports of each module that the top has an instance of, by the instance's name without
             ``u_``, in order; foreign modules are left out.
     """

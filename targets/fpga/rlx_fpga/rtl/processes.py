@@ -130,7 +130,7 @@ def _groups(statements: Sequence[Statement]) -> list[_Group]:
 
 
 def _assigning(statements: Sequence[Statement], signals: Sequence[Signal]) -> Iterator[Statement]:
-    """Yield what of ``statements`` assigns ``signals``."""
+    """Yield the parts of ``statements`` that assign ``signals``."""
     wanted = SignalSet(signals)
 
     def assigns(statement: Statement) -> bool:

@@ -73,7 +73,7 @@ class Statements:
         return [f"{self.target(target)} {self._assigns} {text};"]
 
     def target(self, target: Value) -> str:
-        """Return what an assignment writes."""
+        """Return the text of an assignment's target."""
         match target:
             case Signal():
                 return self._name(target)

@@ -49,7 +49,7 @@ def instance(
         module: Name of the module.
         parameters: Parameters with their values, as ``.X(8)``.
         name: Name of the instance.
-        ports: What each port is connected to.
+        ports: Connection of each port.
     """
     lines = _connections(ports)
     heads = _heads(module, parameters, name)

@@ -1,4 +1,4 @@
-"""What Amaranth's values are made of."""
+"""Parts of Amaranth's values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Arm = TypeVar("Arm")
 
 
 def sliced(value: Value) -> tuple[Value, int, int]:
-    """Return what ``value`` is a part of, with the first bit of the part and the last plus one.
+    """Return the value that ``value`` is part of, the first bit of the part and the last plus one.
 
     Slices of slices, and of values whose sign was changed, are parts of what is below.
     """
@@ -51,7 +51,7 @@ _INNER: Final[dict[type, Callable[[Any], Iterable[Value]]]] = {
     Concat: lambda value: value.parts,
     SwitchValue: lambda value: (value.test, *(element for _, element in value.cases)),
 }
-"""What a value of each kind is made of."""
+"""Parts of a value of each kind."""
 
 
 def signals_of(value: Value) -> Iterator[Signal]:

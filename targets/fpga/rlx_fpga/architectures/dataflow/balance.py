@@ -45,7 +45,7 @@ class OperandFlow:
 
     Attributes:
         source: Stage that drives it; negative for inputs of the pipeline.
-        capacity: What the registers in front of the stage hold, as part of a frame.
+        capacity: Part of a frame that the registers in front of the stage hold.
         ahead: By how much the stage can take more than the share that it has produced.
         behind: By how much the stage can take less than the share that it has produced.
     """
@@ -58,7 +58,7 @@ class OperandFlow:
 
 @dataclass(frozen=True, slots=True)
 class StageFlow:
-    """How far input and output of a stage can drift apart.
+    """Maximum drift between input and output of a stage.
 
     Attributes:
         operands: Its input streams.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Choice = Callable[[Amount, int | None], Mapping[str, Fold] | None]
 
 ROUNDS: Final = 8
-"""How often layers are chosen anew with less, after what is between them did not fit too."""
+"""Times that layers are chosen anew with less, after what is between them did not fit too."""
 
 FEW_PRODUCTS: Final = 2
 """Products of a layer that may always use LUT multipliers, to free DSP slices for other layers."""
@@ -112,7 +112,7 @@ class _Search:
     depends on all of them: it is counted afterwards, and reserved if the sum does not fit.
 
     Args:
-        program: What to fold.
+        program: Graph to fold.
         options: The user's options.
         logic: LUT multipliers may be used.
 
@@ -262,7 +262,7 @@ def _reserved(limit: Amount, taken: Amount, excess: Amount) -> Amount:
 
     Args:
         limit: The last limit.
-        taken: What the layers that were chosen within it take.
+        taken: Resources that the layers chosen within it take.
         excess: By how much the whole design exceeds the budget.
     """
     return Amount(

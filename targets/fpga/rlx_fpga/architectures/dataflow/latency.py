@@ -133,7 +133,7 @@ class StageTiming:
 
     Attributes:
         sources: Streams it reads: negative for inputs, else indices of earlier stages.
-        demand: How much of them it needs, and when.
+        demand: Amount of them that it needs, and when.
         cycles: Cycles for a frame without waiting.
         registers: Latency from input to output, registers in front of it included.
     """

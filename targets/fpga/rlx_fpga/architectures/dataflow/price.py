@@ -1,4 +1,4 @@
-"""What a search pays for the foldings of a graph on a device: what their cells say they take."""
+"""Prices of the foldings of a graph on a device, for a search: the costs of their cells."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SHARE: Final = 10**7
 """Cost of all of a device's DSP slices, of all its block RAMs, and so on."""
 
 MARGIN: Final = 4
-"""How much faster than its slowest permitted folding a layer may be.
+"""Factor by which a layer may be faster than its slowest permitted folding.
 
 A faster one costs less only where its memories need fewer block RAMs because they are wide.
 """
@@ -41,7 +41,7 @@ def folding_for(
     """Return the foldings of ``program``, priced for ``device``.
 
     Args:
-        program: What to fold.
+        program: Graph to fold.
         options: The user's options.
         device: The device.
         logic: As of ``StagedGraph.choices``, like ``few``.
@@ -76,7 +76,7 @@ def folding_for(
 
 
 def amount_of(cells: Resources, device: FpgaDevice) -> Amount:
-    """Return what cells take of a device; LUTs are logic cells where those hold a flip-flop too."""
+    """Return the resources of cells; LUTs are logic cells where those hold a flip-flop too."""
     parts = int(cells.bram * LIBRARIES[device.family].parts)
     return Amount(cells.dsp, parts, cells.logic_cells if device.joint_cells else cells.lut)
 

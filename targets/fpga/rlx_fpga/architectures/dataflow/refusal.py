@@ -1,4 +1,4 @@
-"""Why no design fits, or reaches the rate, and which options to try."""
+"""Reasons why no design fits, or reaches the rate, and options to try."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class Stage(Chain):
     a frame that the comment of its instance in the core has.
 
     Attributes:
-        kind: What it computes, for the name of its module.
+        kind: Computation, for the name of its module.
 
     Args:
         kind: See the attribute.

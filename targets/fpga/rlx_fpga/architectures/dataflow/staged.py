@@ -41,8 +41,8 @@ class PipelineStage:
         Args:
             logic: Include foldings with LUT multipliers, and with weights in LUTs.
             few: Include LUT multipliers for layers of at most so many products.
-            packing: How two products share a DSP slice of the device.
-            store: Where weights are stored on the device.
+            packing: Packing of two products in a DSP slice of the device.
+            store: Storage of weights on the device.
         """
         key = logic, few, packing, store
         if key not in self._choices:

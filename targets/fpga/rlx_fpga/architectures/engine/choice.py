@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rlx_fpga.options import FpgaOptions
 
 FEEDS: Final = {"load": Feed.LOAD, "stream": Feed.STREAM}
-"""How weights are loaded, by value of ``--weights``; others are built in."""
+"""Feed of weights by value of ``--weights``; others are built in."""
 
 
 def engine_of(graph: Graph, options: FpgaOptions) -> Engine:

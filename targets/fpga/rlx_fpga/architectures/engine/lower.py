@@ -83,7 +83,7 @@ def assemble(
     Args:
         graph: The graph.
         multipliers: The budget.
-        feed: How weights are loaded.
+        feed: Way in which weights are loaded.
         two_ports: Maximum bytes of activations for which a two-port memory is used; None for no
             limit.
         available: DSP slices of the device, which no budget can exceed; None if it is not known.
@@ -125,7 +125,7 @@ def refused(node: Node, reason: str) -> UnsupportedOpError:
 
 
 def refusal(node: Node) -> str | None:
-    """Return why the engine cannot build ``node``, or None if it can.
+    """Return the reason why the engine cannot build ``node``, or None if it can.
 
     What stands around the node is not looked at.
     """
@@ -151,14 +151,14 @@ def refusal(node: Node) -> str | None:
 
 
 def _lack(node: Node) -> str | None:
-    """Return why there is no rule for the op of ``node``, or None if there is one."""
+    """Return the reason why there is no rule for the op of ``node``, or None if there is one."""
     reason = RULES.reason(type(node.op))
     return None if reason is None else f"the engine lacks it: {reason}"
 
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """What an instruction reads and gives: see ``Instruction``.
+    """Reads and results of an instruction: see ``Instruction``.
 
     ``start`` is counted from the beginning of operand number ``operand``, ``offset`` from that of
     the result.
@@ -274,7 +274,7 @@ class Assembler:
         Args:
             node: The op.
             bias: Added to sums; one number, or one for each result.
-            bound: What no sum exceeds in magnitude, the bias included.
+            bound: Maximum magnitude of the sums, the bias included.
         """
         rescale: Rescale = cast("Any", node.op).rescale
         if rescale.rounding is Rounding.FLOAT32:

@@ -26,7 +26,7 @@ START: Final = 1
 
 
 class Feed(Enum):
-    """How weights and scaling constants are loaded."""
+    """Ways to load weights and scaling constants."""
 
     BUILT_IN = "built in"
     """With the bitstream: the memories are read-only."""
@@ -37,7 +37,7 @@ class Feed(Enum):
 
 
 class Mode(IntEnum):
-    """What the array does with the values that it reads."""
+    """Operation of the array on the values that it reads."""
 
     WIDE = 0
     """A product in every lane: lanes are output channels and share the input value."""
@@ -61,7 +61,7 @@ class Loops:
     Attributes:
         counts: Iterations of each.
         strides: Bytes, modulo the program's span; that of the innermost loop is always 1.
-        steps: What an iteration of the four image loops adds to the position in the image: rows
+        steps: Changes of the position in the image in iterations of the four image loops: rows
             and columns of results, rows and columns of the window.
         origin: Position of the first window, not positive: rows and columns of padding.
         size: Rows and columns of the image; positions outside read ``padding``.
@@ -93,8 +93,8 @@ class Instruction:
     Attributes:
         name: For the report.
         node: The op.
-        mode: What the array does.
-        loops: Which values it reads.
+        mode: Operation of the array.
+        loops: Loops over the values that it reads.
         lanes: Results of a block; of the last one ``last_lanes``.
         last_lanes: Results of the last block of a pixel.
         source: Address of the first value, the corner of the first window (it may be before the
@@ -111,7 +111,7 @@ class Instruction:
         zero_point: Added to results.
         low: Minimum result.
         high: Maximum result.
-        rounding: How the scaled sums are rounded.
+        rounding: Rounding of the scaled sums.
     """
 
     name: str
@@ -171,7 +171,7 @@ class EngineProgram:
         weights: Words of the weight memory, each ``lanes`` int8 numbers.
         tables: Tables of 256 numbers, that of -128 first.
         scales: Constants of all results.
-        feed: How weights and constants are loaded. If they are streamed for each instruction, all
+        feed: Loading of weights and constants. If they are streamed for each instruction, all
             of them begin at address 0; the lists here still hold them one after the other.
         one_port: Whether the activation memory has one port: then the array pauses while a result
             is written.

@@ -89,7 +89,7 @@ class Requantizer(Component):
         return {}
 
     def _half(self, half: int) -> Value:
-        """Return what is added to the product for the first rounding."""
+        """Return the number that is added to the product for the first rounding."""
         return Const(half)
 
     def _shifted_back(

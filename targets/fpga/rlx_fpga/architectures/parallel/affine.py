@@ -67,7 +67,7 @@ def requantizer_line(op: Any, channel: int, ends: tuple[int, int]) -> Line | Non
 
     Args:
         op: An op with ``rescale``, ``zero_point``, ``low`` and ``high``.
-        channel: Which of its channels.
+        channel: Index of one of its channels.
         ends: Minimum and maximum accumulator.
 
     Returns:

@@ -34,7 +34,7 @@ class ParallelDesign(Component):
         o (or o0, o1, ...): Out: its outputs, likewise; int32 for an argmax.
 
     Attributes:
-        graph: What is built.
+        graph: Graph that is built.
         layers: Its ops.
         pipelines: For each layer, its hardware.
         arrivals: Cycles from the inputs to each value.

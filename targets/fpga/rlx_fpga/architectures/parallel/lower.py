@@ -112,7 +112,7 @@ def _require_some_device(graph: Graph, layers: list[ParallelLayer]) -> None:
 
 
 def refusal(node: Node) -> str | None:
-    """Return why this architecture cannot build ``node``, or None if it can."""
+    """Return the reason why this architecture cannot build ``node``, or None if it can."""
     reason = RULES.reason(type(node.op))
     computed = [operand for operand in node.operands if operand.constant is None]
     if isinstance(node.op, QMul) and len(computed) == 2 and computed[0] != computed[1]:

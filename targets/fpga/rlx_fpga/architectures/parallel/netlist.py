@@ -40,7 +40,7 @@ class NetlistStep:
     - ``table``: 256 entries, that of -128 first.
 
     Attributes:
-        kind: What is done.
+        kind: Operation.
         operands: Indices of the operands in the netlist, all before this one.
         numbers: Constants.
         low: Minimum value that it can have.

@@ -148,7 +148,7 @@ def _extended(value: Value, width: int) -> Value:
 
 
 def _computed(m: Module, index: int, step: NetlistStep, operands: list[Value]) -> Value:
-    """Return what a step computes."""
+    """Return the value that a step computes."""
     numbers = step.numbers
     if step.kind == "sum":
         a, b = operands[0] << numbers[0], operands[1] << numbers[1]

@@ -1,4 +1,4 @@
-"""What the rules of all ops share."""
+"""Shared parts of the rules of all ops."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ class Sharing:
     _queue: _Queue = field(default_factory=_Queue)
 
     def run(self) -> list[list[Term]]:
-        """Return what is left of each sum when no pattern occurs twice."""
+        """Return the terms that are left of each sum when no pattern occurs twice."""
         # A lane is twice as wide as needed: no difference reaches from one sum into the next.
         self.lane = 2 * (1 + max((shift for row in self.rows for _, shift, _ in row), default=0))
         self._digits = [_Digits() for _ in self.program.ends]

@@ -78,7 +78,7 @@ class BinaryPlan(Plan):
         return divisors(math.gcd(channels, *groups))
 
     def skew(self, lanes: int) -> tuple[tuple[Fraction, Fraction], ...]:
-        """Return how far each operand is ahead and behind where one is repeated; else nothing."""
+        """Return the lead and lag of each operand where one is repeated; else nothing."""
         if not any(self.repeats):
             return ()
         return tuple(_skew(o.type.static_shape, self.shape, lanes) for o in self.operands)
@@ -157,7 +157,7 @@ class ProductPlan(RequantizedPlan):
 
 
 def _repeats(node: Node, shape: tuple[int, ...], result: tuple[int, ...]) -> list[tuple[int, int]]:
-    """Return how a broadcast operand is repeated: groups of how many elements, how often.
+    """Return the repetitions of a broadcast operand: elements of a group, and times.
 
     Innermost first, each group with what the repetitions before have made of it.
     """

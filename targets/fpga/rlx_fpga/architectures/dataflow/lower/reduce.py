@@ -75,7 +75,7 @@ class MeanPlan(Plan):
         return Layer(Chain(cells), fold, fold.cycles, hold, demand=demand)
 
     def _waiting(self, blocks: int, beat_cycles: int) -> int:
-        """Return how many of the sums of ``blocks`` beats wait for the requantizer at most.
+        """Return the maximum number of sums of ``blocks`` beats that wait for the requantizer.
 
         When the last one comes, it has taken one in ``beat_cycles``, and the offset holds another.
         """

@@ -34,7 +34,7 @@ class Layer:
 
     Attributes:
         cell: One input stream for each of the plan's operands, one output stream.
-        fold: What it was built from.
+        fold: Folding that it was built from.
         cycles: Initiation interval if neither input nor output ever waits.
         hold: Maximum part of a frame that can have been taken beyond the share produced.
         lead: Maximum part of a frame that can have been produced beyond the share taken.
@@ -42,7 +42,7 @@ class Layer:
             how much behind; empty if all are read in step.
         jitter: Deviation of input and output from a constant rate, in frames.
         burst: Cycles for a frame at the rate of results without waiting; 0 if as ``cycles``.
-        demand: How much of its operands it needs for its results, and when.
+        demand: Amount of its operands that its results need, and when.
     """
 
     cell: Chain
@@ -57,7 +57,7 @@ class Layer:
 
 
 class Plan(Lowering, ABC):
-    """What can be built for a node.
+    """Layers that can be built for a node.
 
     Attributes:
         node: The node.
@@ -85,7 +85,7 @@ class Plan(Lowering, ABC):
         return self._costs[key]
 
     def _cost(self, fold: Fold, family: str) -> Resources:
-        """Return what the layer's cell says; plans with many foldings do not build it for that."""
+        """Return the cost of the layer's cell; plans of many foldings do not build it for that."""
         return self.build(fold).cell.cost(family)
 
 

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 
 EXTRA_RESULTS: Final = 3
-"""How far ``pe`` may exceed the minimum, for a cheaper requantizer."""
+"""Excess of ``pe`` over the minimum that is permitted, for a cheaper requantizer."""
 
 
 class Weighted(Plan):
@@ -71,7 +71,7 @@ class Weighted(Plan):
 
     @abstractmethod
     def logic(self, fold: Fold) -> Logic:
-        """Return what the layer is made of: that of its cells, without building them all."""
+        """Return the logic of the layer: that of its cells, without building them all."""
 
     def _cost(self, fold: Fold, family: str) -> Resources:
         return resources_of(self.logic(fold), family, fold.multipliers)
@@ -161,7 +161,7 @@ class Weighted(Plan):
         return self._requantizers[key]
 
     def accumulators(self, array: MultiplierArray, terms: int, beat_cycles: int) -> Logic:
-        """Return what the accumulators behind an array are made of."""
+        """Return the logic of the accumulators behind an array."""
         key = array.pe, array.simd, beat_cycles
         if key not in self._accumulators:
             shape = len(self.weights), terms
@@ -172,7 +172,7 @@ class Weighted(Plan):
 
 @dataclass(frozen=True, slots=True)
 class Drain:
-    """How results leave a folded unit.
+    """Output of results from a folded unit.
 
     Attributes:
         lanes: Results in a beat.
@@ -286,14 +286,14 @@ class Matrix(Weighted):
         ])  # fmt: skip
 
     def _front_logic(self, fold: Fold) -> Logic:
-        """Return what stands in front of the array: memoised by words and repetitions."""
+        """Return the logic in front of the array: memoised by words and repetitions."""
         key = fold.simd, self._repeat(fold)
         if key not in self._windows:
             self._windows[key] = total(cell.logic for cell in self._front(fold).values())
         return self._windows[key]
 
     def _repeat(self, fold: Fold) -> int:
-        """Return how often the terms of a result are sent."""
+        """Return the number of times that the terms of a result are sent."""
         return -(-len(self.weights) // fold.pe)
 
     def _front(self, fold: Fold) -> dict[str, Cell]:

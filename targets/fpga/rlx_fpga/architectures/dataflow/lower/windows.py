@@ -42,7 +42,7 @@ class Image:
     channels: int
 
     def geometry(self, window: Window, lanes: int) -> Geometry:
-        """Return how ``window`` slides over the image in words of ``lanes`` channels."""
+        """Return the geometry of ``window`` over the image, in words of ``lanes`` channels."""
         return geometry_of(
             self.height,
             self.width,
