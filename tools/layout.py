@@ -98,7 +98,7 @@ def problems() -> Iterator[str]:
 
 
 def _sizes(packages: dict[str, Package]) -> Iterator[str]:
-    """Yield what is too large at the root of ``rlx``."""
+    """Yield the counts that are too large at the root of ``rlx``."""
     root = ROOT / "rlx"
     folders = sorted(path.parent.name for path in root.glob("*/__init__.py"))
     modules = sorted(path.stem for path in root.glob("*.py"))
@@ -155,7 +155,7 @@ def _between(packages: dict[str, Package], graph: grimp.ImportGraph) -> Iterator
 
 
 def _places(module: str, packages: dict[str, Package], graph: grimp.ImportGraph) -> str:
-    """Return where a module could stand, by what it imports and what imports it."""
+    """Return the packages where a module could stand, by its imports and its importers."""
 
     def owners(modules: set[str]) -> list[Package]:
         return [packages[p] for m in modules if (p := package_of(m, packages))]

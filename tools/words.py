@@ -25,7 +25,7 @@ LIST = ROOT / "tools" / "words.toml"
 
 _NAME_PARTS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|_")
 _GAP = r"[\s#*/]+"
-"""What may stand between the words of a phrase: spaces, line breaks, marks of comments."""
+"""Separators between the words of a phrase: spaces, line breaks, marks of comments."""
 
 
 def main() -> int:
@@ -48,7 +48,7 @@ def check(texts: Mapping[str, str], rules: Mapping[str, Any]) -> Iterator[str]:
 
     Args:
         texts: Content of each file, by its path.
-        rules: What ``words.toml`` holds: ``words``, ``allowed`` and ``exceptions``.
+        rules: Content of ``words.toml``: ``words``, ``allowed`` and ``exceptions``.
     """
     unused = {(place, word) for place, words in rules["exceptions"].items() for word in words}
     allowed = set(unused)
