@@ -1,4 +1,4 @@
-"""What a verified network takes of each quantity that a budget may limit."""
+"""Amounts that a verified network takes of each quantity that a budget may limit."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NO_FIRMWARE: Final = "not measured: no firmware was run"
 
 
 def firmware_taken(figures: Mapping[str, Any]) -> dict[str, Taken]:
-    """Return what a program takes, from the figures of its verification."""
+    """Return the amounts of a program, from the figures of its verification."""
     if "instructions" not in figures:
         return {name: Taken(None, _NO_FIRMWARE) for name in FIRMWARE}
     source = next(
@@ -52,7 +52,7 @@ def firmware_taken(figures: Mapping[str, Any]) -> dict[str, Taken]:
 def hardware_taken(
     folder: Path, figures: Mapping[str, Any], build: Mapping[str, Any] | None
 ) -> dict[str, Taken]:
-    """Return what a core takes: cycles as simulated, cells and clock as built or estimated."""
+    """Return the amounts of a core: cycles as simulated, cells and clock as built or estimated."""
     report = read_report(folder)
     taken = {
         name: Taken(figures[name], "measured by verilator") for name in ("latency", "interval")

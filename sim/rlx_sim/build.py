@@ -130,7 +130,7 @@ class HardwareBuild:
         }
 
     def view(self) -> View:
-        """Return how the results are shown; see ``rlx.targets.builder.view_of``."""
+        """Return the view of the results; see ``rlx.targets.builder.view_of``."""
         return build_view(self.as_json())
 
 
@@ -423,7 +423,7 @@ def _summary(
 
 
 def _vendor_note(device: FpgaDevice) -> str:
-    """Return how to continue without open-source place and route."""
+    """Return the way to continue without open-source place and route."""
     return (
         f"place and route for {device.name} needs the vendor's tool: emit for the device"
         f" (--device {device.name}), then vivado -mode batch -source synth/vivado.tcl"

@@ -28,13 +28,13 @@ _TEST: Final = re.compile(r".*cocotb\.regression\s+running (?:\w+\.)*(\w+) \((\d
 
 @dataclass(frozen=True, slots=True)
 class CocotbRun:
-    """What the bench reported.
+    """Result of the bench.
 
     Attributes:
         tests: Tests that ran.
         passed: Tests that passed.
-        figures: What the tests recorded: ``inputs``, ``equal``, ``latency``, ``interval`` ...
-        log: What the bench printed.
+        figures: Recorded by the tests: ``inputs``, ``equal``, ``latency``, ``interval`` ...
+        log: Output of the bench.
     """
 
     tests: int

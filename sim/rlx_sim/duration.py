@@ -1,4 +1,4 @@
-"""How long the verification of a design takes, from measurements.
+"""Duration of the verification of a design, from measurements.
 
 User and system seconds of all processes, with Verilator 5.48, cocotb 2.1 and GCC 12, for
 designs on ecp5-85k:

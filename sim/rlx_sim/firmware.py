@@ -136,7 +136,7 @@ class Firmware:
 
 @dataclass(frozen=True, slots=True)
 class FirmwareBuild:
-    """How to build firmware.
+    """Settings by which firmware is built.
 
     Attributes:
         cpu: Name in :data:`CPUS`.

@@ -45,7 +45,7 @@ def build_testbench(
     Args:
         files: Verilog, relative to ``cwd``.
         top: Module of the testbench.
-        cwd: Where the compiler runs.
+        cwd: Working folder of the compiler.
         output: Folder for everything built.
         timeout_s: Wall-clock limit.
         show: Not called: it compiles everything in one go.

@@ -137,7 +137,7 @@ def check_instructions(elf: Path, core: str) -> None:
 
 
 def needed(first: int, second: int | None) -> Needs:
-    """Return what an instruction needs, by its one or two half-words."""
+    """Return the needs of an instruction, by its one or two half-words."""
     if second is None:
         return _first(_NARROW, first, Needs.ARMV6M)
     return _first(_WIDE, first << 16 | second, Needs.ARMV7M)

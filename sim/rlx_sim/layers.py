@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 REST: Final = "ports and control"
-"""What is called that belongs to no layer: stream adapters, registers, beat counters."""
+"""Name of the rest, which belongs to no layer: stream adapters, registers, beat counters."""
 
 PREDICTED: Final = ("lut", "ff", "dsp", "bram")
 """Cells that are predicted for each layer."""
@@ -50,7 +50,7 @@ def layer_rows(
 
 
 def rest_of(report: Mapping[str, Any]) -> str:
-    """Return what is called that has no row: an engine's memory stands in the core itself."""
+    """Return the name of the parts without a row: an engine's memory stands in the core itself."""
     return REST if report.get("pipelined", True) else f"memory, {REST}"
 
 

@@ -26,7 +26,7 @@ TOP: Final = "u_top"
 """Instance of the core's wrapper in the one with few pins."""
 
 WRAPPER: Final = "pins, cells added"
-"""What is called that is outside of the core: shift registers, and what nextpnr adds, such as cells
+"""Name of the cells outside of the core: shift registers, and what nextpnr adds, such as cells
 at the ends of carry chains."""
 
 LOGIC: Final = {"ecp5": 16, "ice40": 8}
@@ -68,12 +68,12 @@ class PlacedCell:
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """What is drawn of a layer.
+    """Drawing of a layer.
 
     Attributes:
         name: The layer, or what is of none.
         colour: Its colour.
-        cells: How many cells it has.
+        cells: Number of its cells.
         full: Path of the tiles at least half of whose logic is in use.
         rest: Path of the others.
         large: Corners of the tiles of memories and multipliers: column, row, and which it is.
@@ -114,10 +114,10 @@ def placement_svg(
 
     Args:
         cells: The placed cells.
-        device: Where they are.
-        title: What is shown.
+        device: Device that they are placed on.
+        title: Title of the picture.
         layers: Names of the instances in the core that have a colour, in order.
-        rest: What cells are called that are in none of them.
+        rest: Name of the cells that are in none of them.
     """
     names = [*layers, rest, WRAPPER]
     tiles: dict[tuple[int, int], Counter[str]] = defaultdict(Counter)

@@ -114,7 +114,7 @@ def profile(
         folder: An output folder of ``rlx emit --target cortexm``.
         prefix: Prefix of its C identifiers.
         vectors: Frames to run.
-        build: How to build it; None for the defaults.
+        build: Settings by which it is built; None for the defaults.
         timeout_s: Wall-clock limit of each run.
 
     Raises:

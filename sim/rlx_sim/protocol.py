@@ -26,7 +26,7 @@ class Simulation:
         cycles: Clock cycles in all.
         latency: Clock cycles from the first input beat to the last output beat of one frame.
         interval: Initiation interval: clock cycles between frames sent without stalls.
-        log: What the simulator printed.
+        log: Output of the simulator.
     """
 
     outputs: tuple[Array, ...]

@@ -28,7 +28,7 @@ class Qemu:
     """Runs emitted C under QEMU.
 
     Attributes:
-        build: How to build the firmware.
+        build: Settings by which the firmware is built.
     """
 
     build: FirmwareBuild = field(default_factory=FirmwareBuild)

@@ -41,7 +41,7 @@ def default_tools(cpu: str) -> tuple[Sequence[str], Sequence[str]]:
 
 
 def _absent(cpu: str) -> str:
-    """Return what no firmware can be built or run without, empty where everything is there."""
+    """Return the missing tools that firmware cannot be built or run without; empty for none."""
     emulators = [
         name
         for name, has_core in (

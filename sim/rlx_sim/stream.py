@@ -80,7 +80,7 @@ class StreamRun:
         outputs: For each output port, int[frames, *shape].
         frames: Cycles of each frame's first and last beats.
         cycles: Total simulated cycles.
-        log: What the simulator printed.
+        log: Output of the simulator.
     """
 
     outputs: tuple[Array, ...]
@@ -103,7 +103,7 @@ class StreamRun:
 
 @dataclass(frozen=True, slots=True)
 class Stalls:
-    """How a run disturbs the core.
+    """Disturbances of the core in a run.
 
     Attributes:
         seed: Seed of the stalls and of everything undefined at power-up.

@@ -28,7 +28,7 @@ _FAIL: Final = re.compile(r"^FAIL: .*$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class TestbenchRun:
-    """What the testbench reported.
+    """Result of the testbench.
 
     Attributes:
         passed: Whether every beat of all frames was correct, with and without pauses.
@@ -36,7 +36,7 @@ class TestbenchRun:
         latency: Cycles from the first input beat to the last output beat of the first frame.
         interval: Cycles between the ends of the last two frames.
         verdict: The line with PASS or FAIL.
-        log: What the simulator printed.
+        log: Output of the simulator.
     """
 
     __test__ = False  # not a test class

@@ -42,7 +42,7 @@ class ToolStatus:
 
     Attributes:
         name: Name of the tool.
-        purpose: What rlx uses it for.
+        purpose: Purpose that rlx uses it for.
         tool: The tool, or None if it is not installed.
         install: Command that installs it.
         parts: Jobs that need it, each with the part that it plays; a job needs one tool for each of

@@ -28,7 +28,7 @@ class Unicorn:
     """Runs emitted C under unicorn.
 
     Attributes:
-        build: How to build the firmware.
+        build: Settings by which the firmware is built.
     """
 
     build: FirmwareBuild = field(default_factory=lambda: FirmwareBuild(compiler="zig"))

@@ -71,7 +71,7 @@ class VerificationReport:
 
     @classmethod
     def from_json(cls, report: Mapping[str, Any], *, cached: str) -> VerificationReport:
-        """Return what :meth:`as_json` was called on, with the time when that was."""
+        """Return the report that :meth:`as_json` was called on, with the time when that was."""
         own = {one.name for one in fields(cls)} - {"figures", "cached"}
         return cls(
             **{name: report[name] for name in ("target", "inputs", "equal", "tools")},
@@ -82,6 +82,6 @@ class VerificationReport:
         )
 
     def view(self) -> View:
-        """Return how the results are shown; see ``rlx.targets.verifier.view_of``."""
+        """Return the view of the results; see ``rlx.targets.verifier.view_of``."""
         shown = firmware_view if self.target == "cortexm" else hardware_view
         return shown(self.network, self.as_json())

@@ -136,7 +136,7 @@ class CortexmVerifier:
     def taken(
         self, folder: Path, result: Verification, build: Mapping[str, Any] | None
     ) -> Mapping[str, Taken]:
-        """Return what was measured; see ``rlx.driver.verification.budget.Budgeted``."""
+        """Return the measured amounts; see ``rlx.driver.verification.budget.Budgeted``."""
         del folder, build
         return firmware_taken(result.figures)
 
@@ -263,7 +263,7 @@ class FpgaVerifier:
     def taken(
         self, folder: Path, result: Verification, build: Mapping[str, Any] | None
     ) -> Mapping[str, Taken]:
-        """Return what was measured; see ``rlx.driver.verification.budget.Budgeted``."""
+        """Return the measured amounts; see ``rlx.driver.verification.budget.Budgeted``."""
         return hardware_taken(folder, result.figures, build)
 
 
@@ -307,7 +307,7 @@ def _mapped_to(manifest: Manifest, tools: Sequence[str] | None) -> FpgaDevice | 
 
 
 def _restored(folder: Path, report: Mapping[str, Any], made: str) -> VerificationReport:
-    """Return what was kept of a verification of ``folder``."""
+    """Return the stored report of a verification of ``folder``."""
     network = _network(read_manifest(folder, check_files=False))
     return replace(VerificationReport.from_json(report, cached=made), network=network)
 

@@ -142,7 +142,7 @@ def build_testbench(
     Args:
         files: Verilog, relative to ``cwd``.
         top: Module of the testbench.
-        cwd: Where Verilator runs.
+        cwd: Working folder of Verilator.
         output: Folder for everything built.
         timeout_s: Wall-clock limit.
         show: Called with each file that is compiled.

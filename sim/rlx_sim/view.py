@@ -1,4 +1,4 @@
-"""How measurements are shown: tables and figures for ``rlx verify`` and ``rlx build``."""
+"""Views of measurements: tables and figures for ``rlx verify`` and ``rlx build``."""
 
 from __future__ import annotations
 

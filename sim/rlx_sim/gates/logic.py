@@ -57,7 +57,7 @@ class Register:
 
 
 def expressions(cell: Cell) -> list[tuple[Net, str]] | None:
-    """Return what drives each output of a cell without registers; None for another cell."""
+    """Return an expression for each output of a cell without registers; None for another cell."""
     rule = _RULES.get(cell.kind)
     return None if rule is None else list(rule(cell))
 
@@ -161,7 +161,7 @@ def _trellis_ff(cell: Cell) -> Register:
 
 
 def _selected(cell: Cell, port: str, default: str) -> str:
-    """Return what a flip-flop of ECP5 sees of a port behind its multiplexer."""
+    """Return the expression of a port of an ECP5 flip-flop behind the port's multiplexer."""
     choice = cell.text(f"{port}MUX", default)
     if choice in ("0", "1"):
         return f"1'b{choice}"

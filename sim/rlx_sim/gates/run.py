@@ -116,11 +116,11 @@ def _stalled(name: str) -> str:
 
 
 def not_simulated(report: Mapping[str, Any], found: Mapping[str, Any], device: FpgaDevice) -> str:
-    """Return why a netlist is not simulated by default; empty if it is.
+    """Return the reason why a netlist is not simulated by default; empty if it is.
 
     Args:
         report: ``report.json`` of the design.
-        found: What synthesis counted.
+        found: Figures of the synthesis, with its counts of cells.
         device: Device that it was mapped to.
     """
     if device.family not in FAMILIES:
