@@ -1,4 +1,4 @@
-"""What quantizing costs: seconds and memory of ``rlx quantize``, each in a process of its own.
+"""Costs of quantizing: seconds and memory of ``rlx quantize``, each in a process of its own.
 
 Seconds are those of the processor, and differ from machine to machine; memory must not grow with
 the number of samples.
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 STORED: Final = ROOT / "benchmarks" / "results" / "accuracy_costs.jsonl"
 KEY: Final = ("task",)
 COSTS: Final = {"memory_ratio": 0.05}
-"""What must not grow: memory with 1000 samples to that with 100. Allocators differ by a little."""
+"""Figures that must not grow: memory with 1000 samples to that with 100. Allocators
+differ by a little."""
 
 SAMPLES: Final = (100, 1000)
 

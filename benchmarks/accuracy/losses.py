@@ -1,4 +1,4 @@
-"""What networks lose as integers, on samples that ranges are not taken from.
+"""Losses of networks as integers, on samples that ranges are not taken from.
 
 Each half of the samples is tested with ranges from the other half.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 STORED: Final = ROOT / "benchmarks" / "results" / "accuracy.jsonl"
 KEY: Final = ("network", "weights")
 COSTS: Final = {"errors": 4, "errors_of_auto": 10, "reconstruction_ratio": 0.001, "mean_bits": 1.0}
-"""What must not grow: wrong or different classes, how much worse a reconstruction is, bits. Sums of
+"""Figures that must not grow: wrong or different classes, loss of a reconstruction, bits. Sums of
 floating-point numbers differ by the processor, and with them classes at the edge, and the widths
 that ``auto`` chooses."""
 
@@ -36,7 +36,7 @@ AUTO: Final[dict[str, dict[str, float]]] = {
     "KWS": {"max_drop": 0.01},
     "IC": {"bits": 5.0},
 }
-"""What ``auto`` is asked for. IC has no labels: mean bits are asked for, since a drop of 1 % of its
+"""Limits of ``auto``. IC has no labels: mean bits are asked for, since a drop of 1 % of its
 samples would be two classes that are not the float network's."""
 
 _ANY: Final[dict[str, float]] = {"min_sqnr": -1e3, "min_agreement": 0.0}
@@ -55,7 +55,7 @@ def measure() -> Iterator[dict[str, Any]]:
 
 
 def row(name: str, weights: str) -> dict[str, Any]:
-    """Return what a network loses with weights of so many bits."""
+    """Return the losses of a network with weights of so many bits."""
     network = next(n for n in NETWORKS if n.name == name)
     limit: dict[str, Any] = {}
     if weights == "auto":

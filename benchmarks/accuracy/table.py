@@ -41,7 +41,7 @@ LIMITS: Final = {
     ("TinyConv", "4"): "0.5 points",
     ("TinyConv", "2"): "3 points",
 }
-"""What each network may lose."""
+"""Permitted loss of each network."""
 
 
 def files() -> dict[Path, str]:

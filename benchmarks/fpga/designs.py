@@ -82,7 +82,7 @@ class Design:
 
     @property
     def logic(self) -> Logic:
-        """What it is made of."""
+        """Logic of its layers."""
         return total(cell.logic for cell in self.pipeline.parts().values())
 
 

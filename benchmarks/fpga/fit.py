@@ -84,13 +84,13 @@ def main(arguments: Sequence[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What Yosys made of a sample or a design.
+    """Counts by Yosys for a sample or a design.
 
     Attributes:
         name: Its name.
-        logic: What it is made of.
+        logic: Its logic.
         counts: Cells by Yosys, by resource.
-        weight: How much it counts.
+        weight: Its weight in the fit.
     """
 
     name: str

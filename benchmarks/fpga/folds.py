@@ -52,7 +52,7 @@ def is_current(found: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
 
 
 def key_of(fold: Fold) -> list[Any]:
-    """Return what identifies a folding of a layer."""
+    """Return the parameters that identify a folding of a layer."""
     return [
         fold.pe, fold.simd, fold.beat_cycles, fold.drain_lanes,
         fold.logic, fold.store.value, fold.packing.value,

@@ -1,4 +1,4 @@
-"""What is measured: networks, each folded for several multiplier budgets of each device."""
+"""Measured points: networks, each folded for several multiplier budgets of each device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the host runtime costs besides its runs: compilation, import and memory.
+"""Costs of the host runtime besides its runs: compilation, import and memory.
 
 Seconds are of the processor, the minimum of some. Imports are measured in new processes, as a ratio
 to that of NumPy; what is checked is the number of modules that they load, because that repeats on
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 STORED: Final = ROOT / "benchmarks" / "results" / "host_costs.jsonl"
 KEY: Final = ("what", "runtime")
 COSTS: Final = {"over_bytes": 8_000_000.0, "modules": 0.0}
-"""What must not grow. Allocators differ by a little."""
+"""Figures that must not grow. Allocators differ by a little."""
 
 OPTIONS: Final = CompileOptions(backend="numpy")
 BACKEND: Final = find_backend(Device.CPU, "numpy")
@@ -181,7 +181,7 @@ def _memory() -> Iterator[dict[str, Any]]:
 
 
 def _output(code: str, *arguments: str) -> str:
-    """Return what a new process prints."""
+    """Return the output of a new process."""
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments],
         env=_environment(),

@@ -1,4 +1,4 @@
-"""What is measured, and on what."""
+"""Measured runtime, and the machine that it is measured on."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ import numpy as np  # noqa: F401 - loads OpenBLAS
 ROOT: Final = Path(__file__).parents[2]
 
 RUNTIME: Final = "planned"
-"""How the runtime works."""
+"""Name of the runtime's present way: a graph is planned."""
 
 EARLIER: Final = "op by op"
-"""How it worked before: every op ran by itself, into new memory. Its rows are kept."""
+"""Name of its earlier way: every op ran by itself, into new memory. Its rows are kept."""
 
 
 _CORE_NAMES: Final = (

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 STORED: Final = ROOT / "benchmarks" / "results" / "host.jsonl"
 KEY: Final = ("what", "runtime")
 COSTS: Final = {"ratio": 0.75}
-"""What must not grow. The slack is for another machine; it still shows that fusion was lost."""
+"""Figures that must not grow. The slack is for another machine; it still shows lost fusion."""
 
 ITERATIONS: Final = {
     "MLP, batch 1": 50,

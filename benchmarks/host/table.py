@@ -24,10 +24,10 @@ RATIOS: Final = {
     "ResNet-8, batch 64": 2.3,
     "decode step": 1.9,
 }
-"""What a network may take, as a multiple of ONNX Runtime's time."""
+"""Maximum time of a network, as a multiple of ONNX Runtime's."""
 
 SECONDS: Final = {"compile 3000 ops": 1.0, "plan 300 ops": 0.3}
-"""What compilation may take, in processor seconds."""
+"""Maximum time of compilation, in processor seconds."""
 
 KWS_MILLISECONDS: Final = 0.25
 IMPORT_RATIO: Final = 1.3
