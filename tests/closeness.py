@@ -20,8 +20,8 @@ def assert_close(found: Array, wanted: Array, ulps: float = 32) -> None:
     largest magnitude in the array, in which terms of the sum may have been.
 
     Args:
-        found: What is checked.
-        wanted: What it should be.
+        found: Numbers to check.
+        wanted: Numbers that they should be.
         ulps: Units in the last place of that magnitude that numbers may differ by.
     """
     assert found.shape == wanted.shape

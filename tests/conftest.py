@@ -1,4 +1,4 @@
-"""What all tests share: settings of hypothesis, golden files, models, missing tools.
+"""Fixtures of all tests: settings of hypothesis, golden files, models, missing tools.
 
 Only tests marked ``models`` find the folder of reference models: so the others pass without it.
 

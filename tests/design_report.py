@@ -8,4 +8,4 @@ TOTALS = {
     **{"lut": 100, "ff": 90, "dsp": 2, "bram": 1},
     **{"lut_percent": 0.4, "ff_percent": 0.4, "dsp_percent": 7.1, "bram_percent": 1.8},
 }
-"""What every report has beside ``interval`` and ``layers``."""
+"""Entries of every report beside ``interval`` and ``layers``."""

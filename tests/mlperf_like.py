@@ -177,7 +177,7 @@ def _autoencoder(maker: _Maker) -> bytes:
 NETWORKS: Mapping[str, Callable[[_Maker], bytes]] = {
     "kws": _kws, "vww": _vww, "resnet": _resnet, "autoencoder": _autoencoder,
 }  # fmt: skip
-"""What makes each, by name."""
+"""Function that makes each, by name."""
 
 
 @cache

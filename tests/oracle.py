@@ -74,7 +74,7 @@ def run_operator(
     dtype: str = "int8",
     **options: Any,
 ) -> Array:
-    """Return what an operator makes of ``inputs`` and ``constants`` (its operands in this order).
+    """Return an operator's result for ``inputs`` and ``constants`` (its operands in this order).
 
     Args:
         code: The operator's name in the schema.

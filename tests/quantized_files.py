@@ -248,7 +248,7 @@ _COMPUTED = {
 
 
 def qonnx_result(data: bytes, x: Any) -> Any:
-    """Return what QONNX computes of a file: its definition in float64, which is exact here."""
+    """Return the result of a file by QONNX: its definition in float64, which is exact here."""
     graph = onnx.load_from_string(data).graph
     values = {c.name: numpy_helper.to_array(c).astype(np.float64) for c in graph.initializer}
     values["x"] = x.astype(np.float64)

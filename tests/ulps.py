@@ -1,4 +1,4 @@
-"""How far a fused graph may be from the graph it was made of.
+"""Maximum distance of a fused graph from the graph it was made of.
 
 Fusion that folds or joins weights sums in another order. What a sum may then be off is measured in
 units in the last place of the *largest number that was summed* on the way to an output: where

@@ -39,7 +39,7 @@ def environment():
 
 @pytest.fixture(scope="session")
 def printed():
-    """Return what the projects' programs print."""
+    """Return the output of the projects' programs."""
     module = rlx.load(MODEL)
     (value,) = module.graph.inputs
     compiled = rlx.Session(rlx.Device.CPU).compile(module)

@@ -31,7 +31,7 @@ _SVG = "{http://www.w3.org/2000/svg}"
 
 
 def bare(path: str, text: str) -> object:
-    """Return what ``text`` means without comments and names.
+    """Return the meaning of ``text`` without comments and names.
 
     Raises:
         ValueError: It is not what the file's name says.
@@ -53,7 +53,7 @@ def suspicious(plain: str, hostile: str) -> str:
 
 
 def _between(one: str, other: str) -> str:
-    """Return what ``other`` has between the characters that it has in common with ``one``."""
+    """Return the part of ``other`` between the characters that it has in common with ``one``."""
     start = 0
     while start < min(len(one), len(other)) and one[start] == other[start]:
         start += 1

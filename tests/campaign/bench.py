@@ -68,7 +68,7 @@ _FINDING: Final = re.compile(r"^FINDING (.*)$", re.M)
 
 @dataclass
 class Result:
-    """What one case gave.
+    """Result of one case.
 
     Attributes:
         cycles: Simulated; 0 if the architecture refuses the network.

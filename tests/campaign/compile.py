@@ -69,7 +69,7 @@ class Unit:
     """A C file with the headers that it includes; equal units compile alike.
 
     Attributes:
-        cpu: What it is compiled for: a core, or ``HOST``.
+        cpu: Processor that it is compiled for: a core, or ``HOST``.
         name: The file's name.
         text: Its text.
         headers: Name and text of every header.

@@ -24,7 +24,7 @@ _TYPICAL_CODE = 74.0
 
 @dataclass(frozen=True, kw_only=True)
 class Knobs:
-    """How large the networks become.
+    """Bounds on the size of the networks.
 
     Attributes:
         operators: Maximum number of drawn layers; some take two or three operators.
@@ -88,7 +88,7 @@ class Draft:
     """The network so far.
 
     Attributes:
-        model: What writes the file.
+        model: Builder of the file.
         values: Int8 tensors that layers may read, the newest last.
         numbers: Int32 tensors that can only be outputs of the network.
     """

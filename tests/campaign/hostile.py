@@ -110,7 +110,7 @@ def run(number: int) -> Outcome:
 
 @cache
 def harmless(target: str, options: tuple[str, ...]) -> Files:
-    """Return what a harmless model gives with the prefix :data:`PREFIX`."""
+    """Return the files of a harmless model with the prefix :data:`PREFIX`."""
     status, files, said = emitted("file", HARMLESS, target, (*options, "--prefix", PREFIX))
     assert status == 0, said
     return files
@@ -181,12 +181,12 @@ def _command(arguments: list[str]) -> tuple[int, str]:
 
 
 def _file_name(name: bytes) -> str:
-    """Return what a disk takes as a file's name of ``name``."""
+    """Return the part of ``name`` that a disk takes as a file's name."""
     return os.fsdecode(name.replace(b"/", b"").replace(b"\0", b"")[:200])
 
 
 def _spoken(said: str) -> str:
-    """Return what in the output a terminal would act on, or nothing."""
+    """Return the part of the output that a terminal would act on, or nothing."""
     line = next((s for s in said.split("\n") if not s.isprintable()), "")
     return f"prints {line[:200]!r}" if line else ""
 

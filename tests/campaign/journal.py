@@ -1,4 +1,4 @@
-"""What a long run has done so far, on disk: so that it can be interrupted and go on."""
+"""Progress of a long run, on disk: so that it can be interrupted and go on."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ def _signals(count: int) -> Iterator[str]:
 
 @cache
 def _calls(writer: str) -> int:
-    """Return how many calls a writer makes."""
+    """Return the number of calls that a writer makes."""
     base = Path(tempfile.mkdtemp(prefix="campaign-kills-"))
     try:
         _prepare(base, writer)
@@ -236,7 +236,7 @@ def _error(base: Path, words: list[str]) -> str | None:
 def _found(
     base: Path, writer: str, expected: frozenset[str] | set[str] = frozenset()
 ) -> str | None:
-    """Return what is wrong with the place of a writer, and then after the next one."""
+    """Return the fault in the place of a writer, and then after the next one."""
     state = _state(base, writer)
     if state not in (expected or {"old", "new"}):
         return f"left {state}"
@@ -349,7 +349,7 @@ def _signal(base: Path, words: list[str]) -> str | None:
 
 
 def _rest(base: Path, folder: str, *, killed: bool) -> str | None:
-    """Return what a command left: processes, temporary files, half a folder."""
+    """Return the remains of a command: processes, temporary files, half a folder."""
     left = _processes(base)
     if left:
         return f"still running: {left}"

@@ -25,7 +25,7 @@ class Layer:
 
     Attributes:
         append: Appends it.
-        weight: How often it is drawn, relative to the others.
+        weight: Chance that it is drawn, relative to the others.
         ranks: Numbers of dimensions that its input may have.
     """
 

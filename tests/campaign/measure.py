@@ -86,7 +86,7 @@ def _outcome(part: Part, number: int) -> Outcome:
 
 
 def _over(part: Part, record: Record) -> str:
-    """Return which limit of the part was passed, or nothing."""
+    """Return the limit of the part that was passed, in words, or nothing."""
     if part.cpu_s is not None and record.cpu_s > part.cpu_s:
         return f"took {record.cpu_s:.1f} s of processor time, the limit is {part.cpu_s:g}"
     if part.memory_mb is not None and record.memory_mb > part.memory_mb:

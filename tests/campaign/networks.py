@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Knobs", "frequencies", "kinds", "make"]
 
 _TRIES = 20
-"""How often a layer is drawn before a network is taken as it is."""
+"""Number of times that a layer is drawn before a network is taken as it is."""
 
 
 def make(seed: int, knobs: Knobs | None = None) -> bytes:
@@ -30,7 +30,7 @@ def make(seed: int, knobs: Knobs | None = None) -> bytes:
 
     Args:
         seed: The same seed gives the same file.
-        knobs: How large the network becomes.
+        knobs: Bounds on the size of the network.
     """
     draft = Draft(np.random.default_rng(seed), knobs or Knobs())
     for _ in range(draft.pick([1, 1, 1, 1, 1, 1, 2, 3])):
@@ -61,7 +61,7 @@ def _append(draft: Draft) -> None:
 
 
 def _operand(draft: Draft, layer: Layer) -> Tensor | None:
-    """Return what a layer reads: the newest value that suits, or any other that does."""
+    """Return a layer's operand: the newest value that suits, or any other that does."""
     suited = [v for v in draft.values if v.rank in layer.ranks]
     if not suited:
         return None

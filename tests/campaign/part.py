@@ -1,4 +1,4 @@
-"""What a part of the campaign is, and what comes out of one of its cases."""
+"""Part of the campaign, and the outcome of one of its cases."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ Amounts: TypeAlias = Mapping[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one case gave.
+    """Outcome of one case.
 
     Attributes:
         result: One word that the table counts, such as ``equal``, ``refused``, ``accepted``.
-        finding: What is wrong, in one line; empty if nothing is.
-        amounts: What else the table adds up, such as ``cycles`` or ``frames``.
+        finding: Fault, in one line; empty if there is none.
+        amounts: Other amounts that the table adds up, such as ``cycles`` or ``frames``.
     """
 
     result: str
@@ -31,16 +31,16 @@ class Part:
     Attributes:
         name: Name on the command line.
         title: First column of the table: what is done to rlx.
-        goal: What must hold, for the table.
+        goal: Property that must hold, for the table.
         run: Runs the case of a number, always the same; what it raises is a finding.
         cases: Cases of the long form, numbered from 0.
-        short: How many of them, spread evenly, the test suite runs; 0 for a part whose short form
+        short: Those of them, spread evenly, that the test suite runs; 0 for a part whose short form
             is a file of tests of its own.
         deadline_s: Wall-clock limit of a case; past it the case counts as hanging.
         cpu_s: Processor seconds that a case may take; None for no limit.
         memory_mb: Megabytes (10^6) by which a case may raise the peak of the process; None for no
             limit.
-        crash: What a crash of the process counts as, where it is not that of rlx; None for a
+        crash: Result that a crash of the process counts as, where it is not that of rlx; None for a
             finding.
         prepare: Called once before the first case, so that what all cases share (models, compiled
             templates) counts for none of them.

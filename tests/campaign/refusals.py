@@ -1,4 +1,4 @@
-"""What may come out of a damaged file: a result that works, or a refusal that helps."""
+"""Permitted outcomes of a damaged file: a result that works, or a refusal that helps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the parts about random networks share: frames, emission, and comparison of what ran."""
+"""Shared code of the parts about random networks: frames, emission, comparison of what ran."""
 
 from __future__ import annotations
 

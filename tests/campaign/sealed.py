@@ -61,7 +61,7 @@ def _seal(document: Any, tensors: dict[str, np.ndarray]) -> str:
 
 
 def _place(name: str) -> tuple[int | str, ...]:
-    """Return where the node of ``constant.3`` or, in a region, ``constant.7.body.3`` is."""
+    """Return the place of the node of ``constant.3`` or, in a region, ``constant.7.body.3``."""
     return tuple(int(part) if part.isdigit() else part for part in name.split(".")[1:])
 
 

@@ -1,4 +1,4 @@
-"""What a part's records add up to: a row of the table, and of the stored results."""
+"""Sums of a part's records: a row of the table, and of the stored results."""
 
 from __future__ import annotations
 

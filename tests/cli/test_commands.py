@@ -1,4 +1,4 @@
-"""What the subcommands print for a good model."""
+"""Output of the subcommands for a good model."""
 
 import hashlib
 import json

@@ -20,7 +20,7 @@ printf '%s\n' "${{COMPREPLY[@]}}"
 
 
 def complete(words):
-    """Return what bash offers for the last of ``words``."""
+    """Return the words that bash offers for the last of ``words``."""
     script = ASK.format(words=" ".join(words), last=len(words) - 1)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""What commands print with ``--json``, and JSON files, are as the schemas that ship say."""
+"""Output of commands with ``--json``, and JSON files, against the schemas that ship."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def made(tmp_path_factory, digits_model):
 
 @pytest.fixture
 def printed(made, capsys, monkeypatch):
-    """Return what a command prints, as JSON values."""
+    """Return the output of a command, as JSON values."""
     monkeypatch.chdir(made)
     load = builder.load
     monkeypatch.setattr(builder, "load", lambda target: load(target) and Builder())

@@ -31,7 +31,7 @@ time.sleep(100)
 
 
 START_SECONDS = 120
-"""How long it may take until the compiler runs, on a busy machine."""
+"""Maximum time until the compiler runs, on a busy machine."""
 
 
 @pytest.fixture(scope="module")

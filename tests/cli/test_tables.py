@@ -1,4 +1,4 @@
-"""What commands print at each width of a terminal, and in a pipe."""
+"""Output of commands at each width of a terminal, and in a pipe."""
 
 import re
 

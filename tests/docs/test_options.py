@@ -56,7 +56,7 @@ class Typed:
     """A part of a page that is typed in a shell.
 
     Attributes:
-        text: What is typed.
+        text: Text that is typed.
         page: The page's path.
     """
 
@@ -77,7 +77,7 @@ class Typed:
 
 
 def typed(page: Path) -> Iterator[Typed]:
-    """Yield what a page shows as typed: lines of shell blocks, and code spans."""
+    """Yield the parts of a page shown as typed: lines of shell blocks, and code spans."""
     name = page.relative_to(ROOT).as_posix()
     text = page.read_text(encoding="utf-8")
     for block in BLOCK.finditer(text):
@@ -162,7 +162,7 @@ def known_options(part: Typed) -> dict[str, list[click.Parameter]]:
 
 
 def complaints(part: Typed) -> list[str]:
-    """Return what of ``part`` does not exist."""
+    """Return the complaints about the words of ``part`` that do not exist."""
     program = next((word for word in part.text.split() if not ASSIGNMENT.match(word)), "")
     if Path(program).name in OTHERS:
         return []

@@ -38,7 +38,7 @@ def found(path: str) -> Any:
 
 
 def members(module: str, options: str) -> list[Any]:
-    """Return what ``automodule`` documents: the named members, or those of ``__all__``."""
+    """Return the members that ``automodule`` documents: the named ones, or those of ``__all__``."""
     whole, listed = found(module), MEMBERS.search(options)
     if listed is None:
         return []
@@ -53,7 +53,7 @@ def members(module: str, options: str) -> list[Any]:
 
 @cache
 def documented() -> dict[int, Any]:
-    """Return what the directives name, by identity."""
+    """Return the objects that the directives name, by identity."""
     objects: list[Any] = []
     for page in (ROOT / "docs").rglob("*.md"):
         for kind, path, options in DIRECTIVE.findall(page.read_text(encoding="utf-8")):

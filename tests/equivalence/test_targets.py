@@ -139,7 +139,7 @@ def chosen(op: type[Op] | None, runner: Runner, count: int) -> list[Case]:
 
 
 def _variety(case: Case) -> int:
-    """Return how many different codes the outputs hold."""
+    """Return the number of different codes that the outputs hold."""
     outputs = reference_outputs(case.graph, frames_of(case, 4)).outputs
     return sum(len(np.unique(y)) for y in outputs)
 
@@ -166,7 +166,7 @@ def softmax_of_many_codes() -> Case:
 
 
 NEVER_ALONE = (QArgmax, QReshape, QSoftmax)
-"""What the engine does on the way of other ops: its networks have them."""
+"""Ops that the engine does on the way of other ops: its networks have them."""
 
 MORE_CASES = {QSoftmax: (softmax_of_many_codes(),)}
 

@@ -136,7 +136,7 @@ def test_the_workflow_fails_where_a_limit_is_passed(project):
 
 
 def packages(text):
-    """Return what ``apt-get install`` is given in a script."""
+    """Return the packages that ``apt-get install`` is given in a script."""
     joined = text.replace("\\\n", " ")
     (line,) = re.findall(r"apt-get install ([^\n&]*)", joined)
     return [word for word in shlex.split(line) if not word.startswith("-")]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 LOCK = ROOT / "requirements" / "dev.lock"
 UNREACHABLE = "Could not find a version|Failed to establish a new connection|NewConnectionError"
-"""What pip says without a connection to a package index."""
+"""Message of pip without a connection to a package index."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Machine:
     """A machine without a checkout of rlx.
 
     Attributes:
-        folder: Where environments and working folders are made.
+        folder: Folder in which environments and working folders are made.
         wheel: The wheel of rlx.
         constraints: File that makes pip take the version of that wheel, and the locked versions.
     """

@@ -45,9 +45,9 @@ class Command:
     """A command of a page.
 
     Attributes:
-        line: Where it stands in the page, counted from 1.
-        text: What is typed.
-        shown: What the page shows below it; empty for nothing.
+        line: Its line in the page, counted from 1.
+        text: Text that is typed.
+        shown: Output that the page shows below it; empty for nothing.
         fails: Whether it must end with another status than 0.
         varies: Whether numbers that it prints may be others.
     """
@@ -114,10 +114,10 @@ class Reader:
     """A reader's shell: one session for all commands of a page.
 
     Attributes:
-        folder: Where it starts.
+        folder: Folder in which it starts.
         environment: Its variables.
         skipped: Commands that are not run, with the reason.
-        printed: What each command printed, by its text.
+        printed: Output of each command, by its text.
     """
 
     folder: Path

@@ -1,4 +1,4 @@
-"""What runs the pages finds a command that fails, and output that is not the page's."""
+"""Reader of the pages: it finds a command that fails, and output that is not the page's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a file of the malformed list is, and what must come of it."""
+"""Case of the malformed list: a file, and the outcome that it must have."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Refused:
         make: Makes the file.
         error: Class of the error.
         place: The place in the file, as the error names it behind the file's name.
-        message: What is wrong, or the beginning of it.
+        message: Description of the fault, or the beginning of it.
     """
 
     make: Callable[[], bytes]
@@ -34,7 +34,7 @@ class Accepted:
 
     Attributes:
         make: Makes the file.
-        reason: Why it is accepted.
+        reason: Reason why it is accepted.
     """
 
     make: Callable[[], bytes]

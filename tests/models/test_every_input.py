@@ -73,7 +73,7 @@ SETS = {
 
 
 def expected(model: Path, inputs: Array) -> Array:
-    """Return what TensorFlow Lite Micro computes."""
+    """Return the results of TensorFlow Lite Micro."""
     interpreter = tflm(model.read_bytes())
     outputs = []
     for one in inputs:

@@ -53,7 +53,7 @@ class Compiled(BackendRep):  # type: ignore[misc]  # onnx has no types
     """A model that is ready to run.
 
     Attributes:
-        graph: What was made of it.
+        graph: Graph that was made of it.
         inputs: Names of its inputs that are not constants, in order.
         outputs: Names of its outputs, in order.
     """
@@ -86,7 +86,7 @@ class RlxBackend(Backend):  # type: ignore[misc]  # onnx has no types
 
         Args:
             model: The model.
-            device: Where to run it: the host.
+            device: Device that runs it: the host.
             inputs: Values of its inputs; those that must be constants are taken from here.
             computed: An input that stays one, even if it must be a constant.
         """

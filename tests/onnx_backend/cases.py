@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from onnx import GraphProto, TypeProto
 
 STORED: Final = Path(__file__).parent / "cases.json"
-"""How many cases of each operator pass, and the reason of each that does not."""
+"""Number of cases of each operator that pass, and the reason of each that does not."""
 
 _FLOAT_NOISE = (
     "the case expects 1.9e-7, a rounding error of a float32 transform, where the result is 0"
@@ -38,7 +38,7 @@ EXPLAINED: Final = {
         _ONE_ROUNDING,
     ),
 }  # fmt: skip
-"""What is known of cases whose numbers differ."""
+"""Explanations of cases whose numbers differ."""
 
 BELOW_8_BITS: Final = frozenset(
     {TensorProto.INT4, TensorProto.UINT4, TensorProto.FLOAT4E2M1, TensorProto.INT2,
@@ -86,10 +86,10 @@ def _types_in(type_: TypeProto) -> Iterator[int]:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a case.
+    """Outcome of a case.
 
     Attributes:
-        reason: Why it does not pass, one line; empty if it does.
+        reason: Reason why it does not pass, one line; empty if it does.
         refused: Whether rlx said no, in place of a result.
     """
 
@@ -126,7 +126,7 @@ def _first_reason(error: UnsupportedOpError) -> str:
 
 
 def _difference(found: tuple[Any, ...], wanted: list[Any], rtol: float, atol: float) -> str:
-    """Return how results differ from what they should be; integers must be equal."""
+    """Return the difference of results from those wanted; integers must be equal."""
     if len(found) != len(wanted):
         return f"gives {len(found)} results, not {len(wanted)}"
     for place, (mine, theirs) in enumerate(zip(found, wanted, strict=True)):
@@ -149,12 +149,12 @@ def _difference(found: tuple[Any, ...], wanted: list[Any], rtol: float, atol: fl
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What came of all cases.
+    """Outcomes of all cases.
 
     Attributes:
         onnx: Version of the package that the cases come from.
         operators: For each operator that a case is about, how many pass and how many there are.
-        reasons: Why each case that does not pass does not.
+        reasons: For each case that does not pass, the reason.
     """
 
     onnx: str
@@ -163,12 +163,12 @@ class Summary:
 
     @property
     def passing(self) -> int:
-        """How many cases pass."""
+        """Number of cases that pass."""
         return sum(passed for passed, _ in self.operators.values())
 
     @property
     def total(self) -> int:
-        """How many cases there are."""
+        """Number of cases."""
         return sum(count for _, count in self.operators.values())
 
 
@@ -194,7 +194,7 @@ def summary() -> Summary:
 
 
 def stored() -> Summary:
-    """Return what is stored."""
+    """Return the stored summary."""
     found = json.loads(STORED.read_text(encoding="utf-8"))
     operators = {name: (passed, count) for name, (passed, count) in found["operators"].items()}
     return Summary(found["onnx"], operators, found["not_passing"])

@@ -1,4 +1,4 @@
-"""What rlx does where the system lacks what Linux has.
+"""Behaviour of rlx where the system lacks what Linux has.
 
 The systems are imitated: names are masked in a process of their own (``like_windows.py``,
 ``like_macos.py``). That shows which code runs there, and that it runs without what is missing. It

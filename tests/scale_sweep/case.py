@@ -1,4 +1,4 @@
-"""What the sweeps share: a model with what it must compute, multipliers, bounds, the comparison."""
+"""Shared code of the sweeps: a model and its results, multipliers, bounds, the comparison."""
 
 from __future__ import annotations
 

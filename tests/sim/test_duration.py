@@ -1,4 +1,4 @@
-"""How long verification takes, and what it says meanwhile."""
+"""Duration of verification, and what it says meanwhile."""
 
 import pytest
 

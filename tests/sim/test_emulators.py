@@ -104,7 +104,7 @@ def test_sizes_are_those_of_the_model_alone(tmp_path):
 
 @pytest.mark.parametrize("simulator", [Qemu(GCC), Unicorn(GCC)], ids=["qemu", "unicorn"])
 class TestErrors:
-    """What can go wrong in firmware reads the same under both emulators."""
+    """Errors in firmware read the same under both emulators."""
 
     def test_fault(self, tmp_path, simulator):
         folder = write_tiny(tmp_path / "tiny", fault='__asm__ volatile("udf #0");')

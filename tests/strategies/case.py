@@ -1,4 +1,4 @@
-"""What the strategies share: the case they make, knobs, codes, zero points, clamps, factors."""
+"""Shared code of the strategies: their case, knobs, codes, zero points, clamps, factors."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class Case:
 
 @dataclass(frozen=True)
 class Knobs:
-    """What a caller may choose.
+    """Choices of a caller.
 
     Attributes:
-        size: How large shapes grow: most dimensions are at most some two more than it.
+        size: Bound on shapes: most dimensions are at most some two more than it.
         batch: Largest leading dimension of what has a batch.
         weight_types: Element types of weights.
         roundings: Ways of rounding.
@@ -50,7 +50,7 @@ class Maker:
         knobs: The caller's choice.
         graph: The graph that grows.
         inputs: A value for each input so far.
-        rounding: How every factor of the case rounds.
+        rounding: Rounding of every factor of the case.
     """
 
     draw: Draw

@@ -47,7 +47,7 @@ class Fusible:
     """A random graph while it grows.
 
     Attributes:
-        seed: What it follows from.
+        seed: Seed that it follows from.
         graph: The graph, without ``nn.*`` ops once it is done.
         inputs: Values of the inputs.
         params: Values of the parameters.

@@ -1,4 +1,4 @@
-"""What the cases of real and model-level ops share: numbers of every element type."""
+"""Shared code of the cases of real and model-level ops: numbers of every element type."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ CASES = [
 
 
 def counting(rules, monkeypatch):
-    """Return how often each rule of a table runs for each node; counts from now on."""
+    """Return the runs of each rule of a table for each node; counts from now on."""
     runs = Counter()
 
     def counted(op, rule):

@@ -39,7 +39,7 @@ CLASSES = _classes()
 
 
 def _calls(tree: ast.AST) -> list[tuple[str, ast.Call]]:
-    """Return where an error of rlx is made, with the name of its class."""
+    """Return the calls that make an error of rlx, with the name of its class."""
     found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):

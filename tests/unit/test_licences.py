@@ -37,7 +37,7 @@ NAMES = {
     "Public Domain": "Public domain",
     "Python Software Foundation License": "PSF-2.0",
 }
-"""What metadata say, as SPDX says it; a classifier does not tell which BSD licence it means."""
+"""Licences of metadata, as SPDX says it; a classifier does not tell which BSD licence it means."""
 
 EXCEPTIONS = {
     "amaranth-boards": ("BSD-2-Clause", "the licence field holds the licence's text"),
@@ -106,7 +106,7 @@ def test_the_page_names_every_exception() -> None:
 
 
 def project() -> dict[str, list[str]]:
-    """Return what rlx itself requires, by extra; that of every installation under ``""``."""
+    """Return the requirements of rlx itself, by extra; those of every installation under ``""``."""
     data = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     return {"": data["dependencies"], **data["optional-dependencies"]}
 

@@ -1,4 +1,4 @@
-"""What ``import rlx`` offers, and what it costs."""
+"""Names that ``import rlx`` offers, and their cost."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_a_type_checker_knows_the_public_names_and_no_other(tmp_path):
 
 
 def checked(text, tmp_path):
-    """Return what mypy says about a program, without its file's name."""
+    """Return the messages of mypy about a program, without its file's name."""
     program = tmp_path / "program.py"
     program.write_text(text)
     command = [sys.executable, "-m", "mypy", "--cache-dir", str(tmp_path), str(program)]

@@ -58,7 +58,7 @@ def planned(graph: Graph, **options: object) -> GraphModule:
 
 
 def emit_graph(graph: Graph, prefix: str = "net", **options: object) -> Emission:
-    """Return what the target makes of ``graph`` as it is."""
+    """Return the target's emission for ``graph`` as it is."""
     return TARGET.emit(planned(graph, **options), CortexMOptions(prefix=prefix, **options))
 
 

@@ -45,5 +45,5 @@ def folder_of(place: Path, prefix: str = "net", **options: object) -> Path:
 
 
 def files_of(prefix: str = "net", **options: object) -> Mapping[str, str | bytes]:
-    """Return what is emitted for the network by relative path."""
+    """Return the emitted files of the network, by relative path."""
     return emit_graph(network(), prefix, **options).files

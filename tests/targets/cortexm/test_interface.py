@@ -1,4 +1,4 @@
-"""What a firmware sees of an emitted network: symbols, macros, sections, stack, self-test."""
+"""Interface of an emitted network to firmware: symbols, macros, sections, stack, self-test."""
 
 import re
 

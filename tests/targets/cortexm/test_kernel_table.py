@@ -25,7 +25,7 @@ def candidate(name, instructions, table_bytes=0, scratch_bytes=0):
 
 
 def why(first, *others, **limits):
-    """Return why others than the first candidate were not chosen, by name."""
+    """Return the reasons why others than the first candidate were not chosen, by name."""
     need = Need([first, *others], lambda nbytes: 100 + nbytes)
     choice = Choice([need], 100, Objective(flash=10, ram=8), MemoryLimits(**limits), (first,))
     (found,) = losers(choice, code_sizes)

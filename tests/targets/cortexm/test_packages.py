@@ -1,4 +1,4 @@
-"""What every build system needs is in the emitted folder, and is right as far as it can be run."""
+"""Files for every build system: they are in the emitted folder, and right as far as can be run."""
 
 import json
 import re
@@ -255,7 +255,7 @@ menu "rlx_net"
 osource "{kconfig}"
 endmenu
 """
-"""How Zephyr takes in a module's options."""
+"""Menu by which Zephyr takes in a module's options."""
 
 
 def configured(module, project, settings):

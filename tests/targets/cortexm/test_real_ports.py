@@ -57,7 +57,7 @@ def near(scale):
 
 
 BEYOND = np.array([np.inf, -np.inf, np.nan, -np.nan, 3.4e38, -3.4e38], np.float32)
-"""What the interpreter's conversion to an integer is not defined for."""
+"""Numbers for which the interpreter's conversion to an integer is not defined."""
 
 
 def quantizer(scale, zero_point, dtype=DType.I8, ties=Ties.AWAY):

@@ -110,7 +110,7 @@ def changed(golden):
 
 
 def counted(place, goldens, sanitizer):
-    """Return how many runs of each context differed from the reference."""
+    """Return the number of runs of each context that differed from the reference."""
     compiler = require_program("gcc", "cc")
     (place / "main.c").write_text(program(goldens))
     folders = [place / prefix for prefix in NETWORKS]

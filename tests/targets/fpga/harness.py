@@ -26,7 +26,7 @@ from amaranth.sim import Simulator
 
 @dataclass
 class Run:
-    """What a simulation gave.
+    """Result of a simulation.
 
     Attributes:
         outputs: For each output stream, int64[beats, lanes].

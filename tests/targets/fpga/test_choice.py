@@ -70,7 +70,7 @@ def network():
     ],
 )
 def test_a_core_that_cannot_be_is_advised_about(fakes, own, other, hint):
-    """What another architecture offers comes behind options of this one, else in their place."""
+    """Hints of another architecture come behind options of this one, else in their place."""
     fakes["dataflow"].reports = [DoesNotFitError("too large", where="graph 'net'", hint=own)]
     fakes["engine"].reports = [other]
     with pytest.raises(DoesNotFitError) as caught:

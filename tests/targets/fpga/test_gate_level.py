@@ -1,4 +1,4 @@
-"""What synthesis makes of products is what the hardware says: mapped netlists, simulated.
+"""Netlists of products compute what the hardware says: mapped by synthesis, simulated.
 
 Text and netlist run side by side on pseudo-random inputs, in Yosys: all inputs are known, so that
 its solver only computes.

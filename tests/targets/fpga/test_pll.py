@@ -80,7 +80,7 @@ def test_a_clock_out_of_reach_is_refused(family, source, wanted, message):
 
 
 def choices(family):
-    """Return what the data sheet lets one choose: dividers, factors and output dividers."""
+    """Return the choices of the data sheet: dividers, factors and output dividers."""
     whole = [Fraction(n) for n in range(1, 129)]
     eighths = [Fraction(n, 8) for n in range(16, 1025)]
     return {

@@ -1,4 +1,4 @@
-"""How the report of a design is shown: each figure where it says something, with what it means."""
+"""View of a design's report: each figure where it says something, with its meaning."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def test_load_reads_no_more_than_the_limit(model: Path) -> None:
 
 @dataclass(frozen=True)
 class PluginOptions:
-    """What a user may choose."""
+    """Choices of a user."""
 
     title: str = "untitled"
 

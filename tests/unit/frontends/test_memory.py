@@ -1,4 +1,4 @@
-"""What an import allocates beside the file: in proportion to it, once for what is shared."""
+"""Memory of an import beside the file: in proportion to it, once for what is shared."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ MODELS = {
 
 
 def litert(data: bytes, *arrays: np.ndarray) -> np.ndarray:
-    """Return what LiteRT's reference kernels compute."""
+    """Return the results of LiteRT's reference kernels."""
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
     interpreter = Interpreter(

@@ -161,7 +161,7 @@ def test_blocks_that_do_not_fit_are_refused() -> None:
 
 @dataclass(frozen=True)
 class Layout:
-    """How a sparse tensor is stored: the order of levels, axes with blocks, which are sparse."""
+    """Storage of a sparse tensor: the order of levels, axes with blocks, which are sparse."""
 
     order: tuple[int, ...]
     blocks: tuple[tuple[int, int], ...] = ()

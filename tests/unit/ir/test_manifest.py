@@ -1,4 +1,4 @@
-"""What a caller of a planned graph must bind, and how two such lists differ."""
+"""Bindings that a planned graph needs of a caller, and differences of two such lists."""
 
 from __future__ import annotations
 

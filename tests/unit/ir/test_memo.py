@@ -1,4 +1,4 @@
-"""What is found out about a node is found out once."""
+"""Facts about a node are found out once."""
 
 import gc
 import weakref

@@ -1,4 +1,4 @@
-"""Which layers of two versions of a network belong together."""
+"""Matching of the layers of two versions of a network."""
 
 import pytest
 

@@ -18,7 +18,7 @@ def normal(seed, *shape, scale=1.0):
 
 
 def losses(data, x):
-    """Return what the runtime and the integer network give for samples, calibrated on these."""
+    """Return the runtime's and the integer network's results for samples, calibrated on these."""
     graph = load(data)
     integer = quantize(graph, {"x": x}).module.graph
     wanted = np.stack([by_runtime(data, each[None])[0] for each in x])

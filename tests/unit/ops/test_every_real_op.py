@@ -1,4 +1,4 @@
-"""What holds for every op on reals and every model-level op."""
+"""Properties of every op on reals and every model-level op."""
 
 from __future__ import annotations
 

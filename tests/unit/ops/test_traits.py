@@ -1,4 +1,4 @@
-"""What op classes claim in ``traits`` agrees with ``evaluate``, and nothing true is left out."""
+"""Claims of op classes in ``traits`` agree with ``evaluate``, and nothing true is left out."""
 
 from __future__ import annotations
 

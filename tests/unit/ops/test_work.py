@@ -1,4 +1,4 @@
-"""What nodes have to do: arithmetic counted one by one, bytes of operands and results."""
+"""Work of nodes: arithmetic counted one by one, bytes of operands and results."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What a report of fusion says, and the options."""
+"""Content of a report of fusion, and the options."""
 
 import pytest
 

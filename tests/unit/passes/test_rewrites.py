@@ -1,4 +1,4 @@
-"""What each pass makes of small graphs, node by node."""
+"""Results of each pass for small graphs, node by node."""
 
 import numpy as np
 import pytest

@@ -13,7 +13,7 @@ EVEN, FLOAT32 = Rounding.EVEN, Rounding.FLOAT32
 
 
 def roundings(graph):
-    """Return how each factor rounds after the pass."""
+    """Return the rounding of each factor after the pass."""
     (node,) = [n for n in RoundHalvesUp().apply(graph).op_nodes if hasattr(n.op, "rescale")]
     names = ("x_rescale", "y_rescale", "slope_rescale", "rescale")
     return [getattr(node.op, n).rounding.value for n in names if hasattr(node.op, n)]

@@ -1,4 +1,4 @@
-"""What each pass makes of small graphs, as text: ``texts/<pass>.txt`` holds them before and after.
+"""Results of each pass for small graphs: ``texts/<pass>.txt`` holds them before and after.
 
 A case begins with ``== what it shows``; ``-- becomes`` stands between the two graphs, which are in
 the form of ``rlx.ir.compact``. ``pytest --update-golden`` writes the second anew.

@@ -1,4 +1,4 @@
-"""What a run allocates after the first: nothing in proportion to the values that it computes."""
+"""Allocations of a run after the first: nothing in proportion to the values that it computes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is given to sessions and compiled graphs: messages for what does not fit, and odd arrays."""
+"""Arguments of sessions and compiled graphs: messages for what does not fit, and odd arrays."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ F32 = np.float32
 
 
 def run(graph, *arrays):
-    """Return what a traced graph gives: evaluated, compiled, and read back from its text."""
+    """Return the results of a traced graph: evaluated, compiled, and read back from its text."""
     verify(graph.module)
     inputs = dict(zip((v.name for v in graph.graph.inputs), arrays, strict=True))
     results = evaluate(graph.graph, inputs)

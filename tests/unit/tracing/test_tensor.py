@@ -20,7 +20,7 @@ Y = np.array([[2.0, 2.0, -1.0], [0.5, 4.0, 8.0]], np.float32)
 
 
 def traced(function, *arrays):
-    """What a function of tensors computes for these arrays."""
+    """Return the result of a function of tensors for these arrays."""
     graph = Graph("g")
     names = "xyz"[: len(arrays)]
     result = function(

@@ -8,7 +8,7 @@ from rlx_fpga.cells.one_port import ByteRam, OnePortRam, large_blocks
 
 
 def accesses(cell, address, write, code, strobe=None):
-    """Return what the cell reads for each cycle, in the cycle after it."""
+    """Return the values that the cell reads for each cycle, in the cycle after it."""
     simulator = Simulator(cell)
     simulator.add_clock(1e-6)
     found = []

@@ -106,7 +106,7 @@ def beats_for(cell, port, count):
 
 
 def traces(cell, resets, stalls):
-    """Return what goes in and out after power-up, and after each reset: cycles and beats."""
+    """Return inputs and outputs after power-up, and after each reset: cycles and beats."""
     reset = Signal(name="harness_reset")
     simulator = Simulator(_bed(cell, reset))
     simulator.add_clock(1e-6)

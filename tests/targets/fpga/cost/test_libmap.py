@@ -1,4 +1,4 @@
-"""Where memories go is what Yosys's ``memory_libmap`` decides, on both sides of every change."""
+"""Mapping of memories as Yosys's ``memory_libmap`` decides, on both sides of every change."""
 
 import json
 import subprocess
@@ -62,7 +62,7 @@ def verilog(name, kind, width, depth):
 
 
 def mapped(folder, family, memories):
-    """Return what Yosys maps each memory to."""
+    """Return the mapping of each memory by Yosys."""
     pick, text = Random(family), ""
     for index, (kind, width, depth) in enumerate(memories):
         name = f"m{index}"

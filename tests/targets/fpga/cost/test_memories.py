@@ -1,4 +1,4 @@
-"""Where Yosys 0.70 puts memories: figures taken from what it made of whole networks."""
+"""Mapping of memories by Yosys 0.70: figures taken from whole networks."""
 
 import pytest
 

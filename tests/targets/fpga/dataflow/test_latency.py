@@ -95,7 +95,7 @@ def test_results_arrive_as_their_operand_did():
 
 
 def test_a_stream_may_pause():
-    """What is there has arrived before; what follows comes after the pause."""
+    """Data that is there has arrived before; the rest comes after the pause."""
     halves = at_once().repeated(2)
     found = arrival_curves([StageTiming((-1,), halves, 20, 0)], {-1: 100})[0]
     half = np.array([0.5])

@@ -1,4 +1,4 @@
-"""What a search pays for foldings, beside what the cells say that are built for them."""
+"""Prices of foldings in a search, beside the costs of the cells that are built for them."""
 
 import numpy as np
 import pytest

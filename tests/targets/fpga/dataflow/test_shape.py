@@ -25,7 +25,7 @@ dims = st.tuples(st.integers(1, 3), st.integers(1, 3), st.sampled_from([2, 4, 6]
 
 @given(dims, st.lists(st.integers(1, 3), min_size=2, max_size=3), st.integers(0, 2))
 def test_operands_that_are_joined_take_turns(shape, parts, axis):
-    """How far each is ahead of the results, and behind them, by following them one by one."""
+    """Each is ahead of the results, and behind them, as when they are followed one by one."""
     shapes = [tuple(n if place == axis else size for place, size in enumerate(shape))
               for n in parts]  # fmt: skip
     found = plan(QConcat(axis=axis), *shapes)

@@ -1,4 +1,4 @@
-"""What windows need of an image, beside a count of the pixels that they cover."""
+"""Needs of windows of an image, beside a count of the pixels that they cover."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What the stream of weights brings, in its order."""
+"""Content of the stream of weights, in its order."""
 
 import pytest
 from targets.fpga.engine.test_design import network

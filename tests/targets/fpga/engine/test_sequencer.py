@@ -24,7 +24,7 @@ def sampled(program, hold=0.0, fill=0):
     """Run a sequencer; return what it gives at each step, and its cycles from start on.
 
     Args:
-        program: What it runs.
+        program: Program that it runs.
         hold: Chance of a pause in a cycle.
         fill: Cycles that weights take to be loaded.
     """
@@ -59,7 +59,7 @@ def sampled(program, hold=0.0, fill=0):
 
 
 def steps_of(program):
-    """Yield what each step is to give, the names of ``SIGNALS`` in order."""
+    """Yield the expected values of each step, the names of ``SIGNALS`` in order."""
     for one in program.instructions:
         for number, block in enumerate(reads(one, program.span)):
             if number % one.loops.counts[2] == 0:

@@ -1,4 +1,4 @@
-"""What a design lacks, and which options are said to help: the first of each kind that does."""
+"""Resources that a design lacks, and options said to help: the first of each kind that does."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How a folding changes with where its products and weights are."""
+"""Properties of a folding, by the places of its products and weights."""
 
 import pytest
 

@@ -42,7 +42,7 @@ def test_script_counts_the_cells_of_layers_before_the_hierarchy_is_gone(name):
 
 
 def counts(layer, cells, top="t"):
-    """Return what Yosys prints of a layer; nothing is left of one without cells."""
+    """Return the counts of a layer that Yosys prints; nothing is left of one without cells."""
     modules = {f"\\{top}": {"num_cells_by_type": cells}} if cells else {}
     return json.dumps({"invocation": f"stat -json {top}/c:u_core.u_{layer}.*", "modules": modules})
 

@@ -87,7 +87,7 @@ def test_additions_are_counted_and_other_steps_are_not():
 
 
 def through(value, passing):
-    """Return how many of the lowest bits always equal those of ``passing``."""
+    """Return the number of lowest bits that always equal those of ``passing``."""
     different = int(np.bitwise_or.reduce((value ^ passing).reshape(-1)))
     return (different & -different).bit_length() - 1 if different else 64
 

@@ -1,4 +1,4 @@
-"""What nobody reads is not printed; what anybody reads is."""
+"""Liveness of signals: those that nobody reads are not printed; those that anybody reads are."""
 
 from amaranth import Module, Signal
 from amaranth.hdl import Assert

@@ -53,7 +53,7 @@ def test_attributes_are_printed_and_ports_are_numbered_where_there_are_several()
 
 
 def clocked(words, state):
-    """Return what a port reads, and the words after an edge; the second port to write wins."""
+    """Return the word that a port reads, and all after an edge; the second port to write wins."""
     after = list(words)
     for part in range(3):
         if state["write0_enable"] >> part & 1:

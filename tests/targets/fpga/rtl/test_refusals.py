@@ -1,4 +1,4 @@
-"""What cannot be printed as SystemVerilog is refused: it never disappears."""
+"""Refusals of what cannot be printed as SystemVerilog: it never disappears."""
 
 import pytest
 from amaranth import Cat, Module, Print, Signal

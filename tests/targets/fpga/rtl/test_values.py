@@ -1,4 +1,4 @@
-"""What values are parts of, and which cases can match."""
+"""Parts of values, and cases that can match."""
 
 from __future__ import annotations
 

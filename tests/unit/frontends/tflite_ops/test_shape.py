@@ -40,7 +40,7 @@ def test_reshape_equals_tflm(wanted: tuple[int, ...]) -> None:
 def reshape_of_its_own_shape(
     begin: int = 0, out: tuple[int, ...] = (2, 12), code: str = "PACK", *, shrink: int = 1
 ) -> bytes:
-    """Return what converters write for ``x.reshape(x.shape[0], -1)``."""
+    """Return the operators that converters write for ``x.reshape(x.shape[0], -1)``."""
     model = TfliteBuilder()
     x = model.tensor((2, 3, 4), **CODES)
     shape = model.tensor((3,), "int32")

@@ -25,7 +25,7 @@ def images():
 
 @pytest.fixture(scope="module")
 def arrays(images):
-    """What the reference gives for every value, by the name of its node."""
+    """Values by the reference, by the name of their node."""
     graph = rlx.load(DIGITS).graph
     found = [evaluate_all(graph, {"image": one[np.newaxis]}) for one in images]
     return {v.node.name: np.concatenate([f[v] for f in found]) for v in found[0] if v.node.name}

@@ -1,4 +1,4 @@
-"""What a file with loops may ask for: refused before anything runs."""
+"""Limits of a file with loops: beyond them it is refused before anything runs."""
 
 import numpy as np
 import pytest

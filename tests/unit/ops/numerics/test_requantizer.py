@@ -93,7 +93,7 @@ def test_accumulators_that_may_wrap_are_left_to_the_definition() -> None:
 
 
 def test_a_wrong_form_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where arithmetic is less exact than it should be, the check fails and the definition runs."""
+    """If arithmetic is less exact than it should be, the check fails and the definition runs."""
     approximate = Requantizer._approximate
 
     def coarse(self: Requantizer, x):

@@ -20,7 +20,7 @@ TYPES = (i8(1, 4, 4, 6), i8(8, 2, 2, 6), i32(8))
 
 @dataclass(frozen=True)
 class Layer:
-    """What a convolution of a file says."""
+    """Attributes of a convolution of a file."""
 
     window: Window
     size: tuple[int, int]

@@ -14,7 +14,7 @@ from rlx.support.errors import ShapeError
 NAMES = {DType.I8: "int8", DType.U8: "uint8", DType.I16: "int16"}
 PAIRS = [(DType.I8, DType.U8), (DType.U8, DType.I8), (DType.I8, DType.I16),
          (DType.I16, DType.I8), (DType.I16, DType.I16)]  # fmt: skip
-"""What the interpreter converts; between uint8 and int16 it does not."""
+"""Conversions of the interpreter; between uint8 and int16 it has none."""
 
 
 def every(dtype):

@@ -206,7 +206,7 @@ def test_zero_points_are_added_before_the_rounding(points):
 
 
 def test_float_networks_round_as_the_reference():
-    """Where no quantize node says how, ops round twice as TensorFlow Lite Micro does."""
+    """Ops round twice as TensorFlow Lite Micro does where no quantize node says how."""
     from rlx.ir import QuantParams
     from rlx.tracing import Graph
 

@@ -107,7 +107,7 @@ def real_graph(op, *shapes: tuple[int, ...], constants: int = 0, dtype=DType.F32
 @settings(max_examples=10)
 @given(data=st.data())
 def test_batch_of_real_ops_is_a_loop(op, data) -> None:
-    """What is not refused computes the same; sums may be taken in another order."""
+    """A batch that is not refused computes the same; sums may be taken in another order."""
     case: Case = data.draw(STRATEGIES[op]())
     if any(v.type.shape[:1] != (1,) for v in case.graph.inputs):
         return

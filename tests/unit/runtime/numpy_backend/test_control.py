@@ -13,7 +13,7 @@ from rlx.tracing import Graph
 
 
 def run(graph, **inputs):
-    """Return what a compiled graph gives in its second run, which must be what it means."""
+    """Return the results of a compiled graph's second run, which must be those of its meaning."""
     compiled = rlx.Session().compile(graph)
     compiled.run_typed(inputs)
     found = [np.array(a) for a in compiled.run_typed(inputs)]

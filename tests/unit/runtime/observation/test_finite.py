@@ -1,4 +1,4 @@
-"""Where NaN and infinity come from."""
+"""Sources of NaN and infinity."""
 
 import re
 
