@@ -281,7 +281,7 @@ def banks(width: int, depth: int, store: Store) -> tuple[int, ...]:
 
 
 def _bank_of(address: Value, banks: Sequence[int]) -> Value:
-    """Return in which of ``banks`` the word at ``address`` is."""
+    """Return the index of the bank, among ``banks``, that holds the word at ``address``."""
     found: Value = Const(len(banks) - 1)
     for bank, end in reversed([*enumerate(accumulate(banks[:-1]))]):
         # Its addresses share a prefix: its size is a power of two, and it is aligned to that.

@@ -52,7 +52,7 @@ def saturated_width(
     rounding: RoundingName,
     outputs: OutputRange,
 ) -> int:
-    """Return to how many bits accumulators can be saturated without changing any result.
+    """Return the bits to which accumulators can be saturated without changing any result.
 
     Results increase monotonically with accumulators: every accumulator above one that gives the
     maximum result gives the maximum too, and likewise for the minimum.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 TOLERANCE: Final = Fraction(1, 100)
-"""By how much of the clock asked for a PLL's output may differ from it."""
+"""Part of the clock asked for by which a PLL's output may differ from it."""
 
 _FILTERS: Final = ((17, 1), (26, 2), (44, 3), (66, 4), (101, 5), (134, 6))
 """iCE40: ``FILTER_RANGE`` for phase detector frequencies below a number of megahertz."""

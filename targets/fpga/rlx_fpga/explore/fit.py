@@ -21,7 +21,7 @@ LARGE_MEMORIES = "single-port RAMs (SPRAM)"
 
 
 def shortage(report: Mapping[str, Any], options: FpgaOptions) -> str:
-    """Return by what a design exceeds its budget, in words; empty if it fits."""
+    """Return the excess of a design over its budget, in words; empty if it fits."""
     return "; ".join(
         f"needs {needed:,g} {what}, {there:,} available"
         for _, what, needed, there in _needs(report, options)

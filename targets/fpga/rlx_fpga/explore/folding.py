@@ -39,7 +39,7 @@ MANY: Final = 10_000
 
 
 def nothing(name: str, fold: Fold) -> Amount:
-    """Return about what a folding takes, if nothing is known."""
+    """Return an estimate of a folding's resources, if nothing is known."""
     del name, fold
     return Amount()
 

@@ -46,8 +46,8 @@ class OperandFlow:
     Attributes:
         source: Stage that drives it; negative for inputs of the pipeline.
         capacity: Part of a frame that the registers in front of the stage hold.
-        ahead: By how much the stage can take more than the share that it has produced.
-        behind: By how much the stage can take less than the share that it has produced.
+        ahead: Part of a frame that the stage can take beyond the share that it has produced.
+        behind: Part of a frame by which it can take less than the share that it has produced.
     """
 
     source: int

@@ -237,7 +237,7 @@ class _Search:
         return StreamDesign(pipeline, self.options, resources)
 
     def _excess(self, design: StreamDesign) -> Amount:
-        """Return by how much a design exceeds the budget."""
+        """Return the excess of a design over the budget."""
         taken, total = amount_of(design.total, self.device), design.total
         return Amount(
             max(taken.dsp - self.limit.dsp, 0),
@@ -263,7 +263,7 @@ def _reserved(limit: Amount, taken: Amount, excess: Amount) -> Amount:
     Args:
         limit: The last limit.
         taken: Resources that the layers chosen within it take.
-        excess: By how much the whole design exceeds the budget.
+        excess: Excess of the whole design over the budget.
     """
     return Amount(
         taken.dsp - excess.dsp if excess.dsp else limit.dsp,

@@ -179,7 +179,7 @@ def _repeats(node: Node, shape: tuple[int, ...], result: tuple[int, ...]) -> lis
 
 
 def _skew(shape: tuple[int, ...], result: tuple[int, ...], lanes: int) -> tuple[Fraction, Fraction]:
-    """Return by how much of a frame an operand is taken ahead of the share produced, and behind.
+    """Return the part of a frame that an operand is taken ahead of the share produced, and behind.
 
     A row that is repeated for every row of the result is needed whole for the first one.
     """
