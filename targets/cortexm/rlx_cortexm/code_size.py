@@ -27,7 +27,7 @@ CALL: Final = 16
 
 
 def kernel_bytes(kernel: Kernel | None) -> int:
-    """Return about how many bytes a kernel's function takes; nothing for a layer without one."""
+    """Return the approximate bytes of a kernel's function; nothing for a layer without one."""
     return 0 if kernel is None else _rendered_bytes(kernel)
 
 
@@ -37,12 +37,12 @@ def code_sizes(kernel: Kernel) -> dict[Hashable, int]:
 
 
 def entry_bytes(layers: int) -> int:
-    """Return about how many bytes the entry point takes."""
+    """Return the approximate bytes of the entry point."""
     return ENTRY + CALL * layers
 
 
 def code_bytes(kernels: Iterable[Kernel], layers: int) -> int:
-    """Return about how many bytes of machine code a network becomes.
+    """Return the approximate bytes of machine code of a network.
 
     Args:
         kernels: Its distinct functions.
@@ -55,7 +55,7 @@ def code_bytes(kernels: Iterable[Kernel], layers: int) -> int:
 
 
 def text_bytes(text: str) -> int:
-    """Return about how much machine code a compiler makes of C from this target.
+    """Return the approximate bytes of machine code that a compiler makes of C from this target.
 
     Fitted to GCC 12 at -O2 for a Cortex-M4; right within a third. A line of inline assembly counts
     as one instruction.

@@ -231,7 +231,7 @@ def _level_once(
 
 
 def _places(fewest: int) -> tuple[int, ...]:
-    """Return by how many places all channels may be shifted, the first choice first.
+    """Return the numbers of places to shift all channels by, the first choice first.
 
     Layers shall share functions: one number for all that can take it, round ones for the others.
     """

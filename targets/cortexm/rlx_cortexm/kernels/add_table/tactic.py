@@ -93,7 +93,7 @@ class Terms:
 
 
 def _step(values: Int64) -> int:
-    """Return by what a table grows from value to value, or 0 if that differs."""
+    """Return the growth of a table from value to value, or 0 if that differs."""
     steps = np.unique(np.diff(values))
     return int(steps[0]) if len(steps) == 1 else 0
 

@@ -74,7 +74,7 @@ VALUE_COPIED: Final = 6
 
 
 def instructions(blocks: Blocks, weighted: WeightedLayer) -> int:
-    """Return about how many instructions the layer takes: fitted to counts, GCC 12 at -O2."""
+    """Return the layer's approximate instructions: fitted to counts, GCC 12 at -O2."""
     image = blocks.image
     pairs = -(-image.out_c // CHANNELS)
     panels = -(-blocks.groups // blocks.panel)

@@ -286,7 +286,7 @@ REACH: Final = 4095
 
 
 def instructions(tiles: Tiles, weighted: WeightedLayer) -> int:
-    """Return about how many instructions the layer takes: fitted to counts, GCC 12 at -O2."""
+    """Return the layer's approximate instructions: fitted to counts, GCC 12 at -O2."""
     image = tiles.image
     panels = -(-tiles.groups // tiles.panel)
     quads = -(-image.in_c // QUAD)

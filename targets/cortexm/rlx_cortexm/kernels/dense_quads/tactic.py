@@ -161,7 +161,7 @@ UNPACKED: Final = 7
 
 
 def instructions(quads: Quads, weighted: WeightedLayer) -> int:
-    """Return about how many instructions the layer takes: fitted to counts, GCC 12 at -O2."""
+    """Return the layer's approximate instructions: fitted to counts, GCC 12 at -O2."""
     passes = quads.quads // quads.unrolled
     function = weighted.scaling.function
     group = (

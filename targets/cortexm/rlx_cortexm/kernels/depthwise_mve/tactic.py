@@ -135,7 +135,7 @@ class Columns:
         }
 
     def instructions(self, weighted: WeightedLayer) -> int:
-        """Return about how many instructions it takes."""
+        """Return the approximate number of its instructions."""
         image, line = self.image, self.line
         step = STEP + factors.instructions(weighted)
         blocks = -(-image.out_c // BLOCK)

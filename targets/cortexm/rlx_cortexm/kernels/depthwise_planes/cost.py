@@ -46,7 +46,7 @@ to even or odd integers."""
 
 
 def instructions(planes: Planes, weighted: WeightedLayer | None = None) -> int:
-    """Return about how many instructions the layer takes: fitted to counts, GCC 12 at -O2.
+    """Return the layer's approximate instructions: fitted to counts, GCC 12 at -O2.
 
     Args:
         planes: Planes by which it is computed.
