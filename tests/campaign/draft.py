@@ -60,7 +60,7 @@ class Codes:
         return math.hypot(self.spread, self.mean)
 
     def passed(self, activation: str) -> float:
-        """Return about how many codes an activation lets through."""
+        """Return the approximate number of codes that an activation lets through."""
         low, high = _REAL_BOUNDS.get(activation, (-math.inf, math.inf))
         first = max(-128.0, self.zero_point + low / self.scale)
         return min(127.0, self.zero_point + high / self.scale) - first + 1
