@@ -19,7 +19,7 @@ def heads(x: rlx.Tensor) -> rlx.Tensor:
 
 
 def decode(t: rlx.Graph) -> dict[str, rlx.Tensor]:
-    """Return what new tokens see of all tokens so far, and the caches grown by them."""
+    """Return the attention of new tokens to all so far, and the caches grown by them."""
     x = t.input("x", (BATCH, NEW, WIDTH))
     cache = (BATCH, HEADS, PAST, WIDTH // HEADS)
     q, k, v = (heads(x @ t.param(name, (WIDTH, WIDTH))) for name in ("wq", "wk", "wv"))

@@ -31,7 +31,7 @@ class MergePads(Pass):
 
 
 def _visit(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-    """Return what replaces the results of a node; None to copy it."""
+    """Return the values that replace the results of a node; None to copy it."""
     if not _is_double(node, operands):
         return None
     outer, inner = node.op, operands[0].node.op
