@@ -4,7 +4,8 @@
 
 Reads every file that git tracks and prints ``file:line: "word" -> what to write`` for each word
 that ``words.toml`` refuses; the exit status is 1 if there is any. Names are split at underscores
-and capitals, and a phrase is found across a line break. Line 0 is the name of the file.
+and capitals, and a phrase is found across a line break. Line 0 is the name of the file. In Python
+files the regular expressions of ``words.toml`` are searched too.
 """
 
 from __future__ import annotations
@@ -44,22 +45,33 @@ def main() -> int:
 
 
 def check(texts: Mapping[str, str], rules: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a line for each refused word, and for each exception that is not needed.
+    """Yield a line for each refused word or match, and for each exception that is not needed.
 
     Args:
         texts: Content of each file, by its path.
-        rules: Content of ``words.toml``: ``words``, ``allowed`` and ``exceptions``.
+        rules: Content of ``words.toml``: ``words``, ``allowed``, ``patterns`` and ``exceptions``.
     """
-    unused = {(place, word) for place, words in rules["exceptions"].items() for word in words}
+    unused = {(place, key) for place, keys in rules["exceptions"].items() for key in keys}
     allowed = set(unused)
     for name, text in texts.items():
-        for line, word in find(f"{name}\n{text}", rules["words"], rules["allowed"]):
-            excused = {pair for pair in allowed if pair[1] == word and name.startswith(pair[0])}
+        for line, key, found, advice in _refused(name, text, rules):
+            excused = {pair for pair in allowed if pair[1] == key and name.startswith(pair[0])}
             unused -= excused
             if not excused:
-                yield f'{name}:{line}: "{word}" -> {rules["words"][word]}'
-    for place, word in sorted(unused):
-        yield f'{LIST.name}: "{word}" does not occur in {place}: remove the exception'
+                yield f'{name}:{line}: "{found}" -> {advice}'
+    for place, key in sorted(unused):
+        yield f'{LIST.name}: "{key}" does not occur in {place}: remove the exception'
+
+
+def _refused(name: str, text: str, rules: Mapping[str, Any]) -> Iterator[tuple[int, str, str, str]]:
+    """Yield the line, the key in the exceptions, the text and the advice of each find in a file."""
+    for line, word in find(f"{name}\n{text}", rules["words"], rules["allowed"]):
+        yield line, word, word, rules["words"][word]
+    if name.endswith(".py"):
+        for key, pattern in rules["patterns"].items():
+            for match in re.finditer(pattern["regex"], text, re.MULTILINE):
+                line = 1 + text.count("\n", 0, match.start())
+                yield line, key, match[1], pattern["advice"]
 
 
 def find(text: str, words: Iterable[str], allowed: Iterable[str]) -> Iterator[tuple[int, str]]:
