@@ -181,7 +181,7 @@ def _on(core: Core, way: Candidate, tactic: Tactic, content: tuple[Hashable, ...
 
 
 def _content(node: Node) -> tuple[Hashable, ...]:
-    """Return what the tables of a node depend on: its constants, its attributes but the window."""
+    """Return all that a node's tables depend on: constants, attributes but the window."""
     op = node.op
     attributes = (v for name, v in op.attributes().items() if name != "window")
     return (*(o for o in node.operands if o.constant is not None), type(op), *attributes)
