@@ -2,7 +2,7 @@
 
 Only tests marked ``models`` find the folder of reference models: so the others pass without it.
 
-Functions that tests import by name are in ``support.py`` beside this file.
+Functions that tests import by name are in ``support/`` beside this file.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
-from support import GoldenFolder, excused, missing, shared_folder
 
 from rlx.support import plugins
+from support import GoldenFolder, excused, missing, shared_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from benchmarks import stored
 from benchmarks.cortexm import networks
 from benchmarks.markdown import markdown_table
-from rlx_sim.firmware import FirmwareBuild
+from rlx_sim.firmware.firmware import FirmwareBuild
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks import reference
 from rlx import frontends
-from rlx.driver.driver import driver
-from rlx.driver.driver.reference import random_inputs, reference_outputs
+from rlx.driver import driver
+from rlx.driver.reference import random_inputs, reference_outputs
 from rlx.targets import target
 from rlx_cortexm import CortexMOptions
-from rlx_sim.firmware import FirmwareBuild
-from rlx_sim.profile import profile
+from rlx_sim.firmware.firmware import FirmwareBuild
+from rlx_sim.firmware.profile import profile
 from rlx_sim.protocol import compare
 
 if TYPE_CHECKING:

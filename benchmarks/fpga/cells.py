@@ -10,7 +10,7 @@ from benchmarks.fpga.folds import digest, folds_of
 from benchmarks.fpga.points import KEY as POINT
 from benchmarks.fpga.points import RESULTS, SMALL, TIMEOUT_S, points
 from rlx_fpga.packaging.synthesis import RESOURCES
-from rlx_sim.build import FPGA
+from rlx_sim.synthesis.build import FPGA
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -10,7 +10,7 @@ from benchmarks.fpga.folds import digest, folds_of
 from benchmarks.fpga.points import KEY as POINT
 from benchmarks.fpga.points import RESULTS, SMALL, TIMEOUT_S, points
 from rlx.support.files.golden import read_golden
-from rlx_sim.fpga import VerilatorHarness
+from rlx_sim.hardware.fpga import VerilatorHarness
 from rlx_sim.protocol import compare
 
 if TYPE_CHECKING:

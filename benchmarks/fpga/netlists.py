@@ -17,7 +17,7 @@ from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QAdd, QConv2d, QDense, QMaxPool2d, QMean, QReshape, Window
 from rlx.targets import target
 from rlx_fpga import FpgaOptions
-from rlx_sim.build import FPGA
+from rlx_sim.synthesis.build import FPGA
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks import reference
 from rlx import frontends
-from rlx.driver.driver import driver
-from rlx.driver.driver.reference import random_inputs, reference_outputs
+from rlx.driver import driver
+from rlx.driver.reference import random_inputs, reference_outputs
 from rlx.targets import target
 from rlx_fpga import FpgaOptions
 from rlx_fpga.cells.multiply import PACKINGS, Packing

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from rlx.driver.verification.budget import Quantity, Taken
-from rlx_sim.emitted_report import read_report
+from rlx_sim.hardware.emitted_report import read_report
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -142,7 +142,7 @@ def _package(module: str, distribution: str, *command: str) -> Callable[[str], T
 
 
 def _verilator(name: str) -> Tool | None:
-    from rlx_sim.verilator import find_verilator
+    from rlx_sim.hardware.verilator import find_verilator
 
     try:
         found = find_verilator()

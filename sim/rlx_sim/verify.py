@@ -14,16 +14,16 @@ from rlx.support.files.outputs import read_manifest
 from rlx.support.files.scratch import work_folder
 from rlx.targets.verifier import LayerCounts
 from rlx_sim.budgets import FIRMWARE, HARDWARE, firmware_taken, hardware_taken
-from rlx_sim.firmware import CPUS, FirmwareBuild
-from rlx_sim.harness import arena_bytes
-from rlx_sim.host_c import HostC
-from rlx_sim.plain import plain_folder
-from rlx_sim.profile import layer_instructions
+from rlx_sim.firmware.firmware import CPUS, FirmwareBuild
+from rlx_sim.firmware.harness import arena_bytes
+from rlx_sim.firmware.host_c import HostC
+from rlx_sim.firmware.profile import layer_instructions
+from rlx_sim.firmware.qemu import Qemu
+from rlx_sim.firmware.simulators import default_tools, simulator_of, unknown_tool
+from rlx_sim.firmware.unicorn_runner import Unicorn
+from rlx_sim.hardware.plain import plain_folder
 from rlx_sim.protocol import Mismatch, compare
-from rlx_sim.qemu import Qemu
-from rlx_sim.simulators import default_tools, simulator_of, unknown_tool
 from rlx_sim.toolchain import find, search
-from rlx_sim.unicorn_runner import Unicorn
 from rlx_sim.verification import VerificationReport
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rlx.support.files.outputs import Manifest
     from rlx.targets.verifier import Verification
     from rlx_fpga.devices import FpgaDevice
-    from rlx_sim.firmware import Firmware
+    from rlx_sim.firmware.firmware import Firmware
     from rlx_sim.protocol import Simulation, Simulator
 
     Progress = Callable[[str], None]
@@ -175,8 +175,8 @@ class FpgaVerifier:
 
     def simulators(self) -> Mapping[str, Simulator]:
         """Return Verilator with stalls on both sides; see ``rlx.targets.verifier.Verifier``."""
-        from rlx_sim.fpga import VerilatorHarness
-        from rlx_sim.stream import Stalls
+        from rlx_sim.hardware.fpga import VerilatorHarness
+        from rlx_sim.hardware.stream import Stalls
 
         return {"verilator": VerilatorHarness(Stalls(seed=5, inputs=60, outputs=60))}
 
@@ -205,7 +205,7 @@ class FpgaVerifier:
 
         Returns:
             The figures hold ``latency`` and ``interval`` in cycles, and what
-            :func:`rlx_sim.fpga.verify_fpga` adds.
+            :func:`rlx_sim.hardware.fpga.verify_fpga` adds.
 
         Raises:
             OutputError: The folder is not complete or of another target.
@@ -214,7 +214,7 @@ class FpgaVerifier:
             SimulationError: A step failed for another reason than wrong outputs.
             TimeLimitError: A step took too long.
         """
-        from rlx_sim.fpga import verify_fpga
+        from rlx_sim.hardware.fpga import verify_fpga
 
         manifest = _manifest(folder, self.target)
         vectors = read_golden(folder).first(inputs_limit)
@@ -295,7 +295,7 @@ def _mapped_to(manifest: Manifest, tools: Sequence[str] | None) -> FpgaDevice | 
         return None
     from rlx_fpga.devices import DEFAULT_DEVICE
     from rlx_fpga.devices import device as find_device
-    from rlx_sim.gates.models import FAMILIES
+    from rlx_sim.hardware.gates.models import FAMILIES
 
     chosen = find_device(str(manifest.producer.options.get("device", DEFAULT_DEVICE)))
     if chosen.family not in FAMILIES:

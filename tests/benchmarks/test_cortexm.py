@@ -3,10 +3,10 @@
 import json
 
 import pytest
-from support import ROOT
 
 from benchmarks import stored
 from benchmarks.cortexm import networks, table
+from support import ROOT
 
 
 def test_page_is_current():

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import ROOT
 
 import rlx
+from support import ROOT
 
 PROJECTS = ROOT / "tests" / "projects"
 MODEL = ROOT / "examples" / "digits" / "digits.rlx"

@@ -6,10 +6,10 @@ import json
 import re
 
 import pytest
-from support import ROOT, require_program
 
 import rlx
 from rlx.support.process import run
+from support import ROOT, require_program
 
 PACKAGE = ROOT / "rlx" / "cmake"
 TIMEOUT_S = 120

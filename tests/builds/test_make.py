@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from support import require_program
 
 from rlx.support.process import run
+from support import require_program
 
 TIMEOUT_S = 120
 

@@ -8,7 +8,6 @@ import shlex
 import shutil
 
 import pytest
-from support import ROOT, missing, require_program
 
 from rlx.cli import main
 from rlx.driver import projects
@@ -18,6 +17,7 @@ from rlx.ir.module import GraphModule, Stage
 from rlx.ops.q import QClamp
 from rlx.support.errors import FrontendError, OutputError, UsageError
 from rlx.support.process import run
+from support import ROOT, missing, require_program
 
 TIMEOUT_S = 300
 PASSED = "digits: self-test passed, 6 layers, 640 bytes of arena\n"

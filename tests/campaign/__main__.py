@@ -10,11 +10,11 @@ import click
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
-from support import ROOT
 
 from campaign import page, summary, workers
 from campaign.journal import Journal, source_revision
 from campaign.parts import PARTS
+from support import ROOT
 
 if TYPE_CHECKING:
     from campaign.part import Part

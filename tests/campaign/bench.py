@@ -31,7 +31,7 @@ from rlx.ops.q import QAveragePool2d, QClamp, QConcat, QConv2d, QDense, QPad, QR
 from rlx.support.errors import RlxError
 from rlx_fpga import TARGET, FpgaOptions
 from rlx_fpga.architectures import ARCHITECTURES
-from rlx_sim.icarus import build_testbench
+from rlx_sim.hardware.icarus import build_testbench
 from strategies import random_graphs
 
 if TYPE_CHECKING:

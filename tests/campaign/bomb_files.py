@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import malformed.tflite_models as made
 import numpy as np
-from tflite_builder import TfliteBuilder, pack, schema, unpack
 
 from campaign import corpus
 from campaign.sealed import sealed_document
+from support.files.tflite_builder import TfliteBuilder, pack, schema, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

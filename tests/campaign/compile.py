@@ -24,8 +24,8 @@ from rlx.support.process import run
 from rlx_c.choice import OBJECTIVES
 from rlx_cortexm import TARGET, CortexMOptions
 from rlx_cortexm.core import CORES
-from rlx_sim.firmware import CPUS
-from rlx_sim.host_c import WARNINGS
+from rlx_sim.firmware.firmware import CPUS
+from rlx_sim.firmware.host_c import WARNINGS
 from rlx_sim.toolchain import find
 
 if TYPE_CHECKING:

@@ -5,11 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-import ir_samples
 import malformed.tflite_models as made
 import numpy as np
-from mlperf_like import NETWORKS, network
-from tflite_builder import TfliteBuilder
 
 import rlx.ops  # noqa: F401 - files may hold any of our ops
 from rlx.driver import driver
@@ -17,6 +14,9 @@ from rlx.frontends.tflite import frontend as tflite
 from rlx.ir.file import to_file_bytes
 from rlx.ir.module import GraphModule, Stage
 from rlx.targets import target
+from support.files.tflite_builder import TfliteBuilder
+from support.networks import ir_samples
+from support.networks.mlperf_like import NETWORKS, network
 
 if TYPE_CHECKING:
     from rlx.ir import Graph

@@ -5,14 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mlperf_like import NETWORKS, network
-from mutation import mutate
-from tflite_fields import scramble
-
 from campaign import corpus, onnx_corpus
 from campaign.part import Outcome, Part
 from campaign.refusals import outcome, read
 from campaign.sealed import resealed
+from support.files.mutation import mutate
+from support.files.tflite_fields import scramble
+from support.networks.mlperf_like import NETWORKS, network
 
 if TYPE_CHECKING:
     from collections.abc import Callable

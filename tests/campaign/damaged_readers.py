@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from mutation import mutate, mutate_text
 
 from campaign import corpus
 from campaign.damage import damage_part
@@ -21,6 +20,7 @@ from rlx.ir.printer import format_graph
 from rlx.samples import read
 from rlx.support.files.golden import Golden, read_golden
 from rlx.support.files.outputs import MANIFEST, Producer, read_manifest, write_folder
+from support.files.mutation import mutate, mutate_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from tflite_builder import TfliteBuilder
+
+from support.files.tflite_builder import TfliteBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

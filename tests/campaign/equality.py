@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from tflite_builder import tflm
 
 from campaign import networks
 from campaign.hardware import SMALL
@@ -15,12 +14,13 @@ from rlx.frontends.tflite import frontend as tflite
 from rlx.ir.evaluate import evaluate
 from rlx.ir.verify import verify
 from rlx.support.errors import UnsupportedOpError
-from rlx_sim.firmware import CPUS
-from rlx_sim.fpga import VerilatorHarness
-from rlx_sim.host_c import HostC
-from rlx_sim.qemu import Qemu
-from rlx_sim.stream import Stalls
-from rlx_sim.unicorn_runner import Unicorn
+from rlx_sim.firmware.firmware import CPUS
+from rlx_sim.firmware.host_c import HostC
+from rlx_sim.firmware.qemu import Qemu
+from rlx_sim.firmware.unicorn_runner import Unicorn
+from rlx_sim.hardware.fpga import VerilatorHarness
+from rlx_sim.hardware.stream import Stalls
+from support.files.tflite_builder import tflm
 
 CORES = tuple(CPUS)
 GOALS = ("balanced", "speed", "size", "ram")

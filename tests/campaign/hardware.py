@@ -14,7 +14,7 @@ from rlx.support.errors import DoesNotFitError, EmitError, UnsupportedOpError
 from rlx.support.files.outputs import read_manifest
 from rlx_fpga.architectures import ARCHITECTURES
 from rlx_fpga.options import AIMS
-from rlx_sim.verilator import lint
+from rlx_sim.hardware.verilator import lint
 
 _SEEDS = 4_000_000
 

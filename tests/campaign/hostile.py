@@ -17,13 +17,13 @@ from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING
 
 import numpy as np
-from tflite_builder import TfliteBuilder, pack, schema, unpack
 
 from campaign.bare_text import bare, suspicious
 from campaign.hostile_names import NAMES
 from campaign.part import Outcome, Part
 from rlx import cli
 from rlx.support.files.outputs import MANIFEST
+from support.files.tflite_builder import TfliteBuilder, pack, schema, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

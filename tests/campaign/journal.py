@@ -7,9 +7,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from support import ROOT
-
 from campaign.measure import Record
+from support import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path

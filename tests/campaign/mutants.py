@@ -5,8 +5,6 @@ from __future__ import annotations
 import functools
 from itertools import count
 
-from mutation import mutate
-
 from campaign import networks
 from campaign.equality import c_options
 from campaign.part import Outcome, Part
@@ -15,7 +13,8 @@ from rlx.frontends.tflite import frontend as tflite
 from rlx.ir import DType
 from rlx.ir.hash import structural_hash
 from rlx.support.errors import RlxError
-from rlx_sim.host_c import HostC
+from rlx_sim.firmware.host_c import HostC
+from support.files.mutation import mutate
 
 _SEEDS = 10_000
 """Networks from here on are those of this part, and damages to each are numbered likewise."""

@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from tflite_builder import schema, unpack
 
 from campaign import layers_blocks, layers_moving  # noqa: F401 - add their layers to LAYERS
 from campaign.draft import Draft, Knobs, Tensor
 from campaign.layers import LAYERS, Layer
+from support.files.tflite_builder import schema, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,7 +8,8 @@ import numpy as np
 import onnx
 from malformed.onnx_models import sound_file
 from onnx import helper, numpy_helper
-from onnx_builder import model, node, value
+
+from support.files.onnx_builder import model, node, value
 
 
 @cache

@@ -11,10 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from onnx_builder import by_runtime, load
-from quant_support import without_boundaries
-from quantized_files import QdqFile, QonnxFile, qonnx_result
-from quantized_operators import Network
 
 from campaign.equality import c_options
 from campaign.part import Outcome, Part
@@ -22,7 +18,11 @@ from campaign.runs import emission_equals
 from rlx.ir.evaluate import evaluate
 from rlx.ir.module import GraphModule, Stage
 from rlx.passes.quantize import convert
-from rlx_sim.host_c import HostC
+from rlx_sim.firmware.host_c import HostC
+from support.files.onnx_builder import by_runtime, load
+from support.files.quantized_files import QdqFile, QonnxFile, qonnx_result
+from support.networks.quantized_operators import Network
+from support.quant_support import without_boundaries
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from support import ROOT
-
 from benchmarks import stored
 from benchmarks.markdown import markdown_table
 from campaign import summary
+from support import ROOT
 
 STORED: Final = ROOT / "benchmarks" / "results" / "campaign.jsonl"
 PAGE: Final = ROOT / "docs" / "reference" / "campaign.md"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from support import require_program
 
 from campaign import compile as campaign
 from campaign.compile import Unit, Variant, findings, variants
 from campaign.networks import Knobs, make
 from rlx.frontends.tflite import frontend as tflite
 from rlx_cortexm.core import CORES
+from support import require_program
 
 
 def test_every_core_is_compiled_for() -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from tflite_builder import unpack
-
 from campaign.networks import Knobs, frequencies, kinds, make
 from rlx.frontends.tflite.ops import IMPORTERS
+from support.files.tflite_builder import unpack
 
 # What the importer folds away; it has no importer of its own.
 FOLDED = {"SHAPE"}

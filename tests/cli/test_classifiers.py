@@ -5,12 +5,12 @@ The operators of each file are those that skl2onnx 1.20 writes for the class tha
 
 import numpy as np
 import pytest
-from onnx_builder import helper, load, onnx
 
 from rlx import frontends
 from rlx.cli import main
 from rlx.ir.evaluate import evaluate
 from rlx.support.errors import UnsupportedOpError
+from support.files.onnx_builder import helper, load, onnx
 
 RANDOM = np.random.default_rng(5)
 CLASSES = np.array([[1, 0, 1, 0], [0, 1, -1, 0.5], [-1, -1, 0, 0.3]], np.float32)

@@ -5,11 +5,11 @@ import shutil
 
 import numpy as np
 import pytest
-from support import ROOT
 
 import rlx
 from rlx.cli import main
 from rlx.reports.folder_diff import folder_diff, read_emitted
+from support import ROOT
 
 pytestmark = pytest.mark.slow
 

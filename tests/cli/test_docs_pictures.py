@@ -1,9 +1,9 @@
 """The pictures of the documentation are what the commands write."""
 
 import pytest
-from support import ROOT
 
 from rlx.cli import main
+from support import ROOT
 
 IMAGES = ROOT / "docs" / "images"
 ADVICE = "run the command again and look at the picture: docs/how-to/look-at-a-network.md"

@@ -11,7 +11,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from support import ROOT
 
 import rlx
 from rlx import f32
@@ -20,6 +19,7 @@ from rlx.ir.file import save
 from rlx.ir.module import GraphModule
 from rlx.support import errors
 from rlx.support.errors import RlxError
+from support import ROOT
 
 ELSEWHERE = {"E900", "E901"}
 """Produced by ``tests/cli/test_json_errors.py``: they need a fault, and a signal."""

@@ -4,16 +4,16 @@ import json
 
 import numpy as np
 import pytest
-from exported_ops import GRAPHS
-from quantized_net import float_network
-from support import ROOT
-from tflite_builder import run_tflm
 
 import rlx
 from rlx.cli import main
 from rlx.ir.file import save
 from rlx.ir.module import GraphModule, Stage
 from rlx.support.errors import UsageError
+from support import ROOT
+from support.files.tflite_builder import run_tflm
+from support.networks.exported_ops import GRAPHS
+from support.networks.quantized_net import float_network
 
 DIGITS = ROOT / "examples" / "digits" / "digits.tflite"
 

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from onnx_builder import model, node
 from safetensors.numpy import save_file
-from support import ROOT
 
 from rlx.cli import main
 from rlx.ir import DType, Graph, TensorType
 from rlx.ir.file import load, save
 from rlx.ir.module import GraphModule
 from rlx.ops.nn import NnLinear
+from support import ROOT
+from support.files.onnx_builder import model, node
 
 
 @pytest.fixture

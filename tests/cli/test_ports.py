@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-from tflite_builder import TfliteBuilder, run_tflm
 
 from rlx.cli import main
 from rlx.cli.model_command import with_name
@@ -16,6 +15,7 @@ from rlx.ops.q import QArgmax, QClamp, QConvert, QDense, QRequantize, QTranspose
 from rlx.ops.real import RealCast, RealDequantize, RealQuantize, RealTanh
 from rlx.support.files.golden import read_golden
 from rlx.targets import CONVERT, PARTLY, QUANTIZE
+from support.files.tflite_builder import TfliteBuilder, run_tflm
 
 INPUT = QuantParams.per_tensor(0.0625, 3)
 OUTPUT = QuantParams.per_tensor(0.125, -7)

@@ -5,8 +5,6 @@ import sys
 
 import numpy as np
 import pytest
-from quantized_net import float_network, samples
-from tflite_builder import TfliteBuilder
 
 from rlx import frontends
 from rlx.cli import main
@@ -16,6 +14,8 @@ from rlx.ir.file import save
 from rlx.ir.module import GraphModule
 from rlx.ops.nn import NnRelu
 from rlx.ops.real import RealDequantize, RealQuantize
+from support.files.tflite_builder import TfliteBuilder
+from support.networks.quantized_net import float_network, samples
 
 
 @pytest.fixture

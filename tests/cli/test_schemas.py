@@ -14,8 +14,6 @@ import msgspec
 import numpy as np
 import onnx
 import pytest
-from quantized_net import float_network, samples
-from support import ROOT
 
 import rlx
 from benchmarks.host.networks.mlp import mlp
@@ -27,8 +25,10 @@ from rlx.ir.module import GraphModule
 from rlx.support.files.outputs import Producer, write_folder
 from rlx.targets import builder
 from rlx_fpga.devices import device
-from rlx_sim.build import HardwareBuild
-from rlx_sim.nextpnr import RoutedDesign, TimingPath
+from rlx_sim.synthesis.build import HardwareBuild
+from rlx_sim.synthesis.nextpnr import RoutedDesign, TimingPath
+from support import ROOT
+from support.networks.quantized_net import float_network, samples
 
 OPEN = ("estimate", "estimate-comparison", "manifest", "verify")
 """Further keys are the target's."""

@@ -4,12 +4,12 @@ import json
 from dataclasses import replace
 
 import pytest
-from mlperf_like import file
 
 import rlx
 from rlx.cli import main
 from rlx.support.errors import UnsupportedOpError, UsageError
 from rlx_fpga.sweep import SWEEP
+from support.networks.mlperf_like import file
 
 
 def run(capsys, *arguments):
@@ -141,7 +141,7 @@ def test_a_refused_model_is_lowered_once_for_an_architecture(digits_model, capsy
         lowered.append(options.architecture)
         raise UnsupportedOpError("no", hint="none")
 
-    monkeypatch.setattr("rlx.driver.driver.driver.lower", refuse)
+    monkeypatch.setattr("rlx.driver.driver.lower", refuse)
     assert run(capsys, digits_model, "--devices", "all")[0] == 5
     assert sorted(lowered) == ["dataflow", "engine"]
 

@@ -3,10 +3,10 @@
 import re
 
 import pytest
-from mlperf_like import file
 
 from rlx.cli import main
 from rlx.cli import table as cli_table
+from support.networks.mlperf_like import file
 
 WIDTHS = (60, 80, 100, 120, 200)
 

@@ -14,8 +14,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from quantized_net import float_network, samples
-from support import ROOT
 
 import rlx
 from rlx.cli import explanations, main
@@ -24,6 +22,8 @@ from rlx.ir.file import save
 from rlx.ir.module import GraphModule, Stage
 from rlx.ops.real import RealDequantize, RealQuantize
 from rlx_sim import toolchain
+from support import ROOT
+from support.networks.quantized_net import float_network, samples
 
 ELSEWHERE = {
     "E010", "E011", "E012",  # Graphs that a program makes: no command raises them.

@@ -7,6 +7,7 @@ from importlib import util
 
 import grimp
 import pytest
+
 from support import ROOT
 
 

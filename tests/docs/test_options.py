@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 
 import click
 import pytest
-from support import ROOT
 
 from rlx import frontends, targets
 from rlx.cli import COMMANDS, root
@@ -25,6 +24,7 @@ from rlx.cli.commands.targets import TargetsCommand
 from rlx.cli.model_command import ModelCommand
 from rlx.cli.plugin_options import PluginOptions
 from rlx.cli.sweep_option import SweepCommand
+from support import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,8 +2,8 @@
 
 import re
 
-from pass_registry import PACKAGES, registered, table
 from support import ROOT
+from support.pass_registry import PACKAGES, registered, table
 
 PAGE = ROOT / "docs" / "reference" / "passes.md"
 PART = re.compile(r"(?<=<!-- passes -->\n).*?(?=\n<!-- end -->)", re.DOTALL)

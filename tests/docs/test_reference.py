@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any
 
 import pytest
+
 from support import ROOT
 
 DIRECTIVE = re.compile(

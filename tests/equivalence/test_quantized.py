@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from equivalence.test_targets import RUNNERS, Runner, check, lowers
-from quantized_networks import quantized_networks
+
+from support.networks.quantized_networks import quantized_networks
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,7 +16,7 @@ import rlx
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "tests"))
 
-from tflite_builder import TfliteBuilder  # noqa: E402 - pytest's path, for a run without it
+from support.files.tflite_builder import TfliteBuilder  # noqa: E402 - pytest's path, for a run without it
 
 if TYPE_CHECKING:
     from rlx.ir import Graph, Node

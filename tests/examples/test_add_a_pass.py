@@ -5,14 +5,14 @@ import sys
 import numpy as np
 import pytest
 from hypothesis import given
-from page_commands import assert_prints, commands
-from support import ROOT
 
 from rlx.ir import Graph, GraphModule, i8
 from rlx.ir.evaluate import evaluate
 from rlx.ir.verify import verify
 from rlx.ops.q import QPad
 from strategies import random_graphs
+from support import ROOT
+from support.page_commands import assert_prints, commands
 
 FOLDER = ROOT / "examples" / "hello_pass"
 

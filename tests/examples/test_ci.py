@@ -15,10 +15,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 import yaml
-from support import ROOT, require_program
 
 import rlx
 from rlx.driver.verification import budget
+from support import ROOT, require_program
 
 CI = ROOT / "examples" / "ci"
 MODEL = ROOT / "examples" / "digits" / "digits.tflite"

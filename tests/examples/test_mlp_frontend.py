@@ -8,13 +8,13 @@ import sys
 
 import numpy as np
 import pytest
-from mutation import mutate_text
-from page_commands import assert_prints, commands
-from support import ROOT
 
 from rlx.ir.evaluate import evaluate
 from rlx.support.errors import FrontendError, RlxError
 from rlx.support.limits import DEFAULT_LIMITS
+from support import ROOT
+from support.files.mutation import mutate_text
+from support.page_commands import assert_prints, commands
 
 FOLDER = ROOT / "examples" / "mlp_frontend"
 PAGE = ROOT / "docs" / "how-to" / "add-a-frontend.md"

@@ -8,9 +8,9 @@ import sys
 import nbclient
 import nbformat
 import pytest
-from support import ROOT
 
 from rlx.support.files import shipped
+from support import ROOT
 
 NOTEBOOKS = sorted((ROOT / "examples" / "notebooks").glob("*.ipynb"))
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+
 from support import ROOT
 
 pytestmark = [pytest.mark.sim, pytest.mark.qemu]

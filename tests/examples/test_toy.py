@@ -6,7 +6,6 @@ import json
 
 import numpy as np
 import pytest
-from support import ROOT
 
 import rlx
 from rlx import Graph
@@ -15,6 +14,7 @@ from rlx.passes.boundaries import Ports
 from rlx.runtime import CompileOptions, Session, backend
 from rlx.support import plugins
 from rlx.targets import target
+from support import ROOT
 
 TOY = ROOT / "tests" / "packages" / "toy"
 DIGITS = ROOT / "examples" / "digits" / "digits.tflite"

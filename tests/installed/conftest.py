@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from support import ROOT, missing
 
 from installed.pages import Reader
+from support import ROOT, missing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,9 +12,9 @@ import tomllib
 import zipfile
 
 import pytest
-from support import ROOT
 
 from installed.pages import commands
+from support import ROOT
 
 PAGES = (
     "README.md",
@@ -39,7 +39,7 @@ _ROOT = "needs root; the test suite runs where these programs are installed"
 _CHECKOUT = "of contributors: sets up a checkout, which is not there"
 _SERVER = "a server for a browser: tests/examples/test_notebooks.py runs the notebook's cells"
 _OWN = "takes a model of the reader's own; tests/docs/test_options.py checks its options"
-_BUILD = "synthesis and routing take minutes; tests/sim/test_build.py runs rlx build"
+_BUILD = "synthesis and routing take minutes; tests/sim/synthesis/test_build.py runs rlx build"
 NOT_RUN = {
     "sudo apt install gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm make g++": _ROOT,
     "make demo    # sets up an environment, runs the demo on every target": _CHECKOUT,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import onnx
 from onnx import helper
-from onnx_builder import model, node
 
 from malformed.case import Accepted, Case, Refused
 from malformed.onnx_models import (
@@ -22,6 +21,7 @@ from malformed.onnx_models import (
     weights,
 )
 from rlx.support.errors import FrontendError, UnsupportedOpError
+from support.files.onnx_builder import model, node
 
 HOSTILE = '*/ int pwned; /* ");system("x\n`\\'
 

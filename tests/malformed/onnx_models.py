@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 from onnx import helper
-from onnx_builder import model, node
+
+from support.files.onnx_builder import model, node
 
 if TYPE_CHECKING:
     from collections.abc import Callable

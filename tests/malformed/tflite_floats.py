@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from tflite_builder import TfliteBuilder, pack, unpack
 
 from malformed.case import Accepted, Case, Refused
 from malformed.tflite_models import CODES, one
 from rlx.support.errors import FrontendError, UnsupportedOpError
+from support.files.tflite_builder import TfliteBuilder, pack, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Callable

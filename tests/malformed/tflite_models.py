@@ -6,7 +6,8 @@ import struct
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from tflite_builder import TfliteBuilder, pack, schema, unpack
+
+from support.files.tflite_builder import TfliteBuilder, pack, schema, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Callable

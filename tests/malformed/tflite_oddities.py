@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from tflite_builder import TfliteBuilder, pack, schema, unpack
 
 from malformed.tflite_models import (
     CODES,
@@ -17,6 +16,7 @@ from malformed.tflite_models import (
     set_data,
     sound_model,
 )
+from support.files.tflite_builder import TfliteBuilder, pack, schema, unpack
 
 
 def sum_of(code: str, first: float, second: float, result: float, **options: Any) -> bytes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from tflite_builder import TfliteBuilder
 
 from malformed.case import Accepted, Case, Refused
 from malformed.tflite_models import CONV_OP, one, set_options, two
@@ -16,6 +15,7 @@ from malformed.tflite_oddities import (
     wide,
 )
 from rlx.support.errors import FrontendError, UnsupportedOpError
+from support.files.tflite_builder import TfliteBuilder
 
 
 def joined(count: int) -> bytes:

@@ -5,7 +5,7 @@ import pytest
 from benchmarks import stored
 from benchmarks.cortexm import networks
 from rlx import frontends
-from rlx.driver.driver import driver
+from rlx.driver import driver
 from rlx.targets import target
 
 pytestmark = pytest.mark.models

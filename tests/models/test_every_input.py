@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from PIL import Image
-from tflite_builder import tflm
 
 from rlx import frontends
 from rlx.driver import driver
 from rlx.support.files.golden import Golden
 from rlx.targets import target
-from rlx_sim.host_c import HostC
+from rlx_sim.firmware.host_c import HostC
+from rlx_sim.firmware.qemu import Qemu
 from rlx_sim.protocol import compare
-from rlx_sim.qemu import Qemu
+from support.files.tflite_builder import tflm
 
 if TYPE_CHECKING:
     from collections.abc import Callable

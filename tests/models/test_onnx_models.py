@@ -7,8 +7,6 @@ in front of it, each layer gives the runtime's values: 99.9 % of them, the other
 import numpy as np
 import onnx
 import pytest
-from onnx_builder import by_runtime
-from support import shared_folder
 
 from rlx import frontends
 from rlx.ir import DType, Input
@@ -18,6 +16,8 @@ from rlx.ir.verify import verify
 from rlx.ops.nn import Layout
 from rlx.ops.real import RealQuantize
 from rlx.passes.quantize import convert
+from support import shared_folder
+from support.files.onnx_builder import by_runtime
 
 pytestmark = pytest.mark.models
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from onnx_builder import by_runtime, load
-from quantize_static import FORMS, NETWORKS, TYPES, quantized
 
 from rlx.ir.evaluate import evaluate
 from rlx.passes.quantize import convert
 from rlx.support.errors import UnsupportedOpError
+from support.files.onnx_builder import by_runtime, load
+from support.files.quantize_static import FORMS, NETWORKS, TYPES, quantized
 
 pytestmark = pytest.mark.slow
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from tflite_builder import tflm
 
 from rlx import frontends
 from rlx.passes.transforms.batch import with_batch
 from rlx.runtime import CompileOptions, Device, Session
+from support.files.tflite_builder import tflm
 
 if TYPE_CHECKING:
     from pathlib import Path

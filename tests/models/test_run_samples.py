@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import mlperf_like
 import numpy as np
 import pytest
-from tflite_builder import run_tflm, tflm, unpack
 
 import rlx
+from support.files.tflite_builder import run_tflm, tflm, unpack
+from support.networks import mlperf_like
 
 
 def samples(shape, count):

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from litert import dequantized, run_litert
 
 from rlx import frontends
 from rlx.ir.evaluate import evaluate
 from rlx.ir.module import Stage
 from rlx.ir.verify import verify
+from support.references.litert import dequantized, run_litert
 
 if TYPE_CHECKING:
     from collections.abc import Callable

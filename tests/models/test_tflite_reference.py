@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import mlperf_like
 import numpy as np
 import pytest
 
 from rlx import frontends
-from rlx.frontends.tflite.frontend import frontend as tflite
-from rlx.frontends.tflite.frontend.file import parse
+from rlx.frontends.tflite import frontend as tflite
+from rlx.frontends.tflite.file import parse
 from rlx.ir.evaluate import evaluate, evaluate_all
 from rlx.ir.verify import verify
+from support.networks import mlperf_like
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,8 +8,8 @@ from rlx.driver import driver
 from rlx.driver.reference import given_inputs
 from rlx.targets import target
 from rlx_fpga import FpgaOptions
-from rlx_sim.build import FPGA as BUILDER
-from rlx_sim.fpga import read_report
+from rlx_sim.hardware.fpga import read_report
+from rlx_sim.synthesis.build import FPGA as BUILDER
 from rlx_sim.verify import FPGA
 
 pytestmark = [pytest.mark.models, pytest.mark.sim]

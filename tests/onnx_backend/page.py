@@ -6,7 +6,6 @@ import inspect
 from typing import TYPE_CHECKING, Final
 
 from onnx import defs
-from support import ROOT
 
 from benchmarks.markdown import markdown_table
 from onnx_backend.backend import CONSTANT_INPUTS, OLDEST
@@ -14,6 +13,7 @@ from onnx_backend.cases import EXPLAINED, store, stored
 from rlx.frontends.onnx import check as onnx_check
 from rlx.frontends.onnx.branches import branch
 from rlx.frontends.onnx.ops import IMPORTERS
+from support import ROOT
 
 if TYPE_CHECKING:
     from onnx_backend.cases import Summary

@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from support import ROOT, require_program
 
 HERE = Path(__file__).parent

@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from tflite_builder import TfliteBuilder
 
 from rlx.ops.q import QAdd, QMean, QMul, QRequantize, QSub
 from scale_sweep.case import (
@@ -25,6 +24,7 @@ from scale_sweep.case import (
     unary,
     variants,
 )
+from support.files.tflite_builder import TfliteBuilder
 
 if TYPE_CHECKING:
     from rlx.ir import Array, Op

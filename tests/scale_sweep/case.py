@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pytest
-from tflite_builder import TfliteBuilder, run_tflm
 
 from rlx.frontends.tflite import frontend as tflite
 from rlx.ir.evaluate import evaluate
 from rlx.ops.numerics.fixed_point import Rescale
+from support.files.tflite_builder import TfliteBuilder, run_tflm
 
 if TYPE_CHECKING:
     from rlx.ir import Array, Op

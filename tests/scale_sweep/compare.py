@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from tflite_builder import TfliteBuilder
 
 from rlx.ops.q import QPrelu
 from scale_sweep.case import (
@@ -20,6 +19,7 @@ from scale_sweep.case import (
     rescale,
     variants,
 )
+from support.files.tflite_builder import TfliteBuilder
 
 if TYPE_CHECKING:
     from rlx.ir import Op

@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from tflite_builder import TfliteBuilder
 
 from rlx.ops.q import QConv2d, QDense, Window
 from scale_sweep.case import (
@@ -22,6 +21,7 @@ from scale_sweep.case import (
     rescale,
     variants,
 )
+from support.files.tflite_builder import TfliteBuilder
 
 if TYPE_CHECKING:
     from rlx.ir import Array

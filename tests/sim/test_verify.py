@@ -5,13 +5,13 @@ from importlib.metadata import entry_points
 
 import numpy as np
 import pytest
-from tiny_model import golden, tiny_files, write_tiny
 
 from rlx.support.errors import DoesNotFitError, OutputError, ToolMissingError, UsageError
 from rlx.support.files.golden import Golden
 from rlx.support.files.outputs import Producer, write_folder
 from rlx_sim import toolchain, verify
 from rlx_sim.verify import CORTEXM, FPGA, VerificationReport
+from support.networks.tiny_model import golden, tiny_files, write_tiny
 
 HOST = ["host"]
 

@@ -16,9 +16,9 @@ from rlx.ops.q import QDense
 from rlx.support.files.golden import read_golden
 from rlx.targets import target
 from rlx_fpga import FpgaOptions
-from rlx_sim.build import FPGA
-from rlx_sim.fpga import VerilatorHarness
+from rlx_sim.hardware.fpga import VerilatorHarness
 from rlx_sim.protocol import compare
+from rlx_sim.synthesis.build import FPGA
 
 INPUTS, OUTPUTS = 12, 6
 

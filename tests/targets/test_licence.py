@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 import pytest
-from support import ROOT
 
 from rlx import frontends
 from rlx.driver import driver
 from rlx.support.text.licence import COMMENTS, DATA, LICENCE, with_licence
 from rlx.targets import target
+from support import ROOT
 
 DIGITS = ROOT / "examples" / "digits" / "digits.rlx"
 

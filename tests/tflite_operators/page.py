@@ -6,14 +6,13 @@ import inspect
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from support import ROOT
-
 from benchmarks.markdown import markdown_table
 from rlx.driver.driver import fit_to_target
 from rlx.frontends.tflite import frontend as tflite
 from rlx.frontends.tflite.ops import IMPORTERS, REAL_IMPORTERS
 from rlx.passes.dispatch import Outcome
 from rlx.targets import target
+from support import ROOT
 from tflite_operators.samples import SAMPLES
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from malformed.tflite_models import depthwise, one, prelu, two
-from tflite_builder import TfliteBuilder
+
+from support.files.tflite_builder import TfliteBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

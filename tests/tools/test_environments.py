@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+
 from support import ROOT
 
 # A finder that hides what the lock does not name, in front of all others.

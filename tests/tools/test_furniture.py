@@ -7,6 +7,7 @@ import tomllib
 
 import pytest
 import yaml
+
 from support import ROOT
 
 FORMS = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("[!c]*.yml"))

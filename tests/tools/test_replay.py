@@ -7,6 +7,7 @@ import sys
 from importlib import util
 
 import pytest
+
 from support import ROOT
 
 SCRIPT = ROOT / "tools" / "replay.py"

@@ -6,6 +6,7 @@ import tomllib
 from importlib import util
 
 import pytest
+
 from support import ROOT
 
 SCRIPT = ROOT / "tools" / "words.py"

@@ -6,12 +6,12 @@ import json
 
 import numpy as np
 import pytest
-from support import ROOT
 
 import rlx
 from rlx.cli import main
 from rlx.support.errors import UnsupportedOpError, UsageError
 from rlx.targets.estimation import Estimate
+from support import ROOT
 
 DIGITS = ROOT / "examples/digits/digits.rlx"
 

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from ir_dims import dims
 
 from rlx.ir import Dim, Graph, Op, QuantParams, f32, rebuild
 from rlx.ir.file import load, save
@@ -29,6 +28,7 @@ from rlx.ops.numerics.fixed_point import Rescale, Rounding
 from rlx.ops.real import RealMul
 from rlx.support.errors import RlxError
 from strategies import STRATEGIES
+from support.networks.ir_dims import dims
 
 OURS = [cls for cls in Op.registry.values() if cls.__module__.startswith("rlx.")]
 COMPUTING = [cls for cls in OURS if not issubclass(cls, Source)]

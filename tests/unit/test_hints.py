@@ -9,13 +9,13 @@ import pkgutil
 import re
 
 import pytest
-from support import ROOT
 
 import rlx
 import rlx.cli
 from rlx.frontends.refusal import RefusedError
 from rlx.support import errors
 from rlx.support.errors import RlxError
+from support import ROOT
 
 FOLDERS = ("rlx", "targets", "sim")
 FEW_WORDS = 2

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
 from support import ROOT
 
 if TYPE_CHECKING:
@@ -141,10 +142,12 @@ def test_the_gpl_engine_is_optional_and_in_a_process_of_its_own() -> None:
     core = ROOT / "sim" / "rlx_sim" / "unicorn_core.py"
     for path in SOURCES:
         found = imports(path)
-        assert "rlx_sim.unicorn_core" not in found, f"{path} would load the engine into rlx"
+        assert "rlx_sim.firmware.unicorn_core" not in found, (
+            f"{path} would load the engine into rlx"
+        )
         roots = {name.partition(".")[0] for name in found}
         assert ("unicorn" in roots) == (path == core)
         if path == core:
             assert not roots & {"rlx", "rlx_sim", "rlx_cortexm", "rlx_fpga"}
     runner = (ROOT / "sim" / "rlx_sim" / "unicorn_runner.py").read_text()
-    assert '"-m",\n            "rlx_sim.unicorn_core"' in runner
+    assert '"-m",\n            "rlx_sim.firmware.unicorn_core"' in runner

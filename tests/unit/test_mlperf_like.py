@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import mlperf_like
 import numpy as np
 import pytest
-from tflite_builder import run_tflm
 
 from rlx.frontends.tflite import frontend as tflite
 from rlx.frontends.tflite.file import parse
 from rlx.ir.evaluate import evaluate
+from support.files.tflite_builder import run_tflm
+from support.networks import mlperf_like
 
 
 @pytest.mark.parametrize("name", mlperf_like.NETWORKS)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support import ROOT
 
 import rlx
+from support import ROOT
 
 DIGITS = ROOT / "examples/digits/digits.rlx"
 IMAGES = np.load(ROOT / "examples/digits/samples.npz")["image"][:3]

@@ -6,9 +6,9 @@ import subprocess
 import sys
 
 import pytest
-from support import ROOT
 
 import rlx
+from support import ROOT
 
 
 def run(program: str) -> list[str]:

@@ -6,9 +6,9 @@ import re
 import pytest
 from _pytest.outcomes import Failed, Skipped
 from hypothesis import settings
-from support import GoldenFolder, excused, in_ci, missing, require_program, shared_folder
 
 from rlx.support.errors import ToolMissingError
+from support import GoldenFolder, excused, in_ci, missing, require_program, shared_folder
 
 
 @pytest.mark.parametrize(

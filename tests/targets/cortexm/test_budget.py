@@ -1,14 +1,14 @@
 """Networks that do not fit are refused, and the message says why."""
 
 import pytest
-from support import ROOT
 from targets.cortexm.kernel_graphs import KERNEL_GRAPHS, emit_graph, planned, write
 
 from rlx.cli import main
 from rlx.support.errors import DoesNotFitError
 from rlx_cortexm import TARGET, CortexMOptions
 from rlx_cortexm.budget import check_budget
-from rlx_sim.firmware import FirmwareBuild
+from rlx_sim.firmware.firmware import FirmwareBuild
+from support import ROOT
 
 DIGITS = ROOT / "examples" / "digits" / "digits.rlx"
 REPORT = {

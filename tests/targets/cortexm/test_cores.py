@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from support import ROOT
 from targets.cortexm.kernel_graphs import write
 
 from rlx import frontends
@@ -11,12 +10,13 @@ from rlx.driver.reference import given_inputs
 from rlx.targets import target
 from rlx_cortexm import TARGET, CortexMOptions
 from rlx_cortexm.options import CPUS
-from rlx_sim.firmware import CPUS as EMULATED
-from rlx_sim.firmware import FirmwareBuild
+from rlx_sim.firmware.firmware import CPUS as EMULATED
+from rlx_sim.firmware.firmware import FirmwareBuild
+from rlx_sim.firmware.qemu import Qemu
+from rlx_sim.firmware.unicorn_runner import Unicorn
 from rlx_sim.protocol import compare
-from rlx_sim.qemu import Qemu
-from rlx_sim.unicorn_runner import Unicorn
 from rlx_sim.verify import CORTEXM
+from support import ROOT
 
 FRAMES = 2
 

@@ -23,7 +23,7 @@ from rlx.ops.q import (
     Window,
 )
 from rlx_cortexm import TARGET, CortexMOptions
-from rlx_sim.profile import profile
+from rlx_sim.firmware.profile import profile
 
 NEGATE = QTable(table=tuple(-c if c > -128 else 127 for c in range(-128, 128)))
 MUL = QMul(x_zero_point=3, y_zero_point=0, rescale=Rescale.of(0.01), zero_point=0)

@@ -1,8 +1,6 @@
 """The emitted test program can be built and run by hand, with make and nothing of rlx."""
 
 import pytest
-from support import require_program
-from tiny_model import write_tiny
 
 from rlx.driver.driver import emit, golden_for
 from rlx.ir import DType, Graph, GraphModule, TensorType
@@ -11,8 +9,10 @@ from rlx.support.files.paths import template_root
 from rlx.support.process import run
 from rlx.targets import load
 from rlx_cortexm.firmware import COPIED, FirmwareBuffer, firmware_files
-from rlx_sim.host_c import HostC
+from rlx_sim.firmware.host_c import HostC
 from rlx_sim.protocol import compare
+from support import require_program
+from support.networks.tiny_model import write_tiny
 
 
 def test_files_of_the_test_program():

@@ -15,12 +15,12 @@ from targets.cortexm.kernel_graphs import (
 from rlx.ops.numerics.fixed_point import Rescale, Rounding
 from rlx.ops.q import QAdd, QAveragePool2d, QSub, Window
 from rlx_cortexm.kernels.conv2d_blocks import tactic as blocks
-from rlx_sim.firmware import FirmwareBuild
-from rlx_sim.host_c import HostC
-from rlx_sim.profile import profile
+from rlx_sim.firmware.firmware import FirmwareBuild
+from rlx_sim.firmware.host_c import HostC
+from rlx_sim.firmware.profile import profile
+from rlx_sim.firmware.qemu import Qemu
+from rlx_sim.firmware.unicorn_runner import Unicorn
 from rlx_sim.protocol import compare
-from rlx_sim.qemu import Qemu
-from rlx_sim.unicorn_runner import Unicorn
 
 KERNELS = [
     *(f"blocks of {steps} " for steps in blocks.UNROLLED),

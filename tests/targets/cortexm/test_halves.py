@@ -1,19 +1,19 @@
 """Whole networks of ONNX and QONNX with many halves: their C computes the reference's values."""
 
 import pytest
-from onnx_builder import load
-from quantized_files import QdqFile, QonnxFile
-from quantized_operators import Network
 from targets.cortexm.kernel_graphs import write
 
 from rlx.driver import driver
 from rlx.ir.module import GraphModule, Stage
 from rlx.passes.quantize import convert
 from rlx_cortexm import TARGET, CortexMOptions
-from rlx_sim.firmware import FirmwareBuild
-from rlx_sim.host_c import HostC
+from rlx_sim.firmware.firmware import FirmwareBuild
+from rlx_sim.firmware.host_c import HostC
+from rlx_sim.firmware.qemu import Qemu
 from rlx_sim.protocol import compare
-from rlx_sim.qemu import Qemu
+from support.files.onnx_builder import load
+from support.files.quantized_files import QdqFile, QonnxFile
+from support.networks.quantized_operators import Network
 
 SIMULATORS = [
     HostC("gcc", "-O1", sanitize=True),

@@ -5,10 +5,10 @@ import subprocess
 
 import numpy as np
 import pytest
-from support import require_program
 from targets.cortexm.kernel_graphs import classifier, emit_graph, write
 
-from rlx_sim.host_c import WARNINGS
+from rlx_sim.firmware.host_c import WARNINGS
+from support import require_program
 
 SOURCES = ("src/tiny.c", "src/tiny_weights.c")
 

@@ -4,7 +4,6 @@ import re
 
 import numpy as np
 import pytest
-from support import ROOT, require_program
 from targets.cortexm.kernel_graphs import (
     KERNEL_GRAPHS,
     GraphBuilder,
@@ -20,9 +19,10 @@ from rlx.ops.q import QClamp
 from rlx.support.errors import EmitError, UsageError
 from rlx.support.process import run
 from rlx_cortexm import CortexMOptions
-from rlx_sim.host_c import WARNINGS, HostC
+from rlx_sim.firmware.host_c import WARNINGS, HostC
+from rlx_sim.firmware.qemu import Qemu
 from rlx_sim.protocol import compare
-from rlx_sim.qemu import Qemu
+from support import ROOT, require_program
 
 TIMEOUT_S = 120
 SIMULATORS = [HostC("gcc", "-O1", sanitize=True), pytest.param(Qemu(), marks=pytest.mark.qemu)]

@@ -4,7 +4,6 @@ import re
 
 import pytest
 from elftools.elf.elffile import ELFFile
-from support import require_program
 from targets.cortexm.kernel_graphs import KERNEL_GRAPHS, emit_graph, golden_of, write
 
 from rlx.driver import driver
@@ -16,10 +15,11 @@ from rlx.support.process import run
 from rlx.targets import target
 from rlx_cortexm import CortexMOptions
 from rlx_cortexm.emitter import STACK_BYTES
-from rlx_sim.firmware import FirmwareBuild
-from rlx_sim.host_c import WARNINGS, HostC
+from rlx_sim.firmware.firmware import FirmwareBuild
+from rlx_sim.firmware.host_c import WARNINGS, HostC
+from rlx_sim.firmware.qemu import Qemu
 from rlx_sim.protocol import compare
-from rlx_sim.qemu import Qemu
+from support import require_program
 
 FRAMES = 4
 TIMEOUT_S = 120

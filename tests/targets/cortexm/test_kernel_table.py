@@ -3,7 +3,6 @@
 import re
 
 import pytest
-from support import ROOT
 
 import rlx
 from rlx.driver import driver
@@ -16,6 +15,7 @@ from rlx_cortexm.code_size import code_sizes
 from rlx_cortexm.core import CORES
 from rlx_cortexm.kernel_table import kernel_table
 from rlx_cortexm.program import Settings, choice_of, program
+from support import ROOT
 
 DIGITS = ROOT / "examples" / "digits" / "digits.rlx"
 

@@ -11,11 +11,11 @@ from rlx.ops.q import Q_OPS
 from rlx.ops.real import RealCast, RealDequantize, RealQuantize
 from rlx_cortexm.core import CORES
 from rlx_cortexm.kernels.rules import candidates
-from rlx_sim.firmware import FirmwareBuild
-from rlx_sim.host_c import HostC
+from rlx_sim.firmware.firmware import FirmwareBuild
+from rlx_sim.firmware.host_c import HostC
+from rlx_sim.firmware.qemu import Qemu
+from rlx_sim.firmware.unicorn_runner import Unicorn
 from rlx_sim.protocol import compare
-from rlx_sim.qemu import Qemu
-from rlx_sim.unicorn_runner import Unicorn
 
 HOSTS = [HostC("gcc", "-O2"), HostC("clang", "-O1")]
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from support import missing, require_program
 from targets.cortexm.forced import chosen_by, named
 from targets.cortexm.kernel_graphs import (
     arithmetic,
@@ -21,18 +20,19 @@ from targets.cortexm.kernel_graphs import (
     write,
 )
 from targets.cortexm.test_narrow import network as narrow
-from tiny_model import golden as tiny_golden
-from tiny_model import write_tiny
 
 from rlx.ir import DType
 from rlx.support.errors import SimulationError
 from rlx.support.process import run
-from rlx_sim.firmware import CPUS, FirmwareBuild
-from rlx_sim.harness import prepare, result, sources
-from rlx_sim.host_c import WARNINGS
+from rlx_sim.firmware.firmware import CPUS, FirmwareBuild
+from rlx_sim.firmware.harness import prepare, result, sources
+from rlx_sim.firmware.host_c import WARNINGS
+from rlx_sim.firmware.qemu import Qemu
 from rlx_sim.protocol import compare
-from rlx_sim.qemu import Qemu
 from rlx_sim.toolchain import search
+from support import missing, require_program
+from support.networks.tiny_model import golden as tiny_golden
+from support.networks.tiny_model import write_tiny
 from targets.cortexm import test_forced as forced
 
 if TYPE_CHECKING:

@@ -24,11 +24,11 @@ from rlx.ops.q import QAdd, QAveragePool2d, QMaxPool2d, QSub, Window
 from rlx_cortexm.core import CORES
 from rlx_cortexm.kernels.rules import candidates
 from rlx_cortexm.mve.rows import CHANNELS, STRAIGHT, UNROLLED, VECTOR, VectorRows, pack
-from rlx_sim.firmware import FirmwareBuild
-from rlx_sim.host_c import HostC
-from rlx_sim.profile import profile
+from rlx_sim.firmware.firmware import FirmwareBuild
+from rlx_sim.firmware.host_c import HostC
+from rlx_sim.firmware.profile import profile
+from rlx_sim.firmware.qemu import Qemu
 from rlx_sim.protocol import compare
-from rlx_sim.qemu import Qemu
 
 M55 = "cortex-m55"
 

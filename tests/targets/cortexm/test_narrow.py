@@ -15,11 +15,11 @@ from rlx.ops.q import QClamp, QDense
 from rlx_cortexm.kernels.rules import candidates
 from rlx_cortexm.narrow import WHOLE, can_pack, pack_narrow, run_bytes
 from rlx_cortexm.packing import pack_rows
-from rlx_sim.firmware import FirmwareBuild
-from rlx_sim.host_c import HostC
+from rlx_sim.firmware.firmware import FirmwareBuild
+from rlx_sim.firmware.host_c import HostC
+from rlx_sim.firmware.qemu import Qemu
+from rlx_sim.firmware.unicorn_runner import Unicorn
 from rlx_sim.protocol import compare
-from rlx_sim.qemu import Qemu
-from rlx_sim.unicorn_runner import Unicorn
 
 BITS = {DType.I4: 4, DType.I2: 2}
 

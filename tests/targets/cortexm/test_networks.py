@@ -10,10 +10,10 @@ from rlx import frontends
 from rlx.driver import driver
 from rlx.driver.reference import given_inputs
 from rlx_cortexm import TARGET, CortexMOptions
-from rlx_sim.firmware import FirmwareBuild
-from rlx_sim.host_c import HostC
+from rlx_sim.firmware.firmware import FirmwareBuild
+from rlx_sim.firmware.host_c import HostC
+from rlx_sim.firmware.qemu import Qemu
 from rlx_sim.protocol import compare
-from rlx_sim.qemu import Qemu
 
 pytestmark = [pytest.mark.models, pytest.mark.qemu]
 

@@ -13,11 +13,11 @@ import xml.etree.ElementTree as ET
 
 import pytest
 import yaml
-from support import missing, require_program
 from targets.cortexm.negation import CALL, PRINTED, PROGRAM, files_of, folder_of
 
 from rlx.support.errors import SimulationError
 from rlx.support.process import run
+from support import missing, require_program
 
 TIMEOUT_S = 120
 WARNINGS = ["-Wall", "-Wextra", "-Werror"]

@@ -8,7 +8,6 @@ import xml.etree.ElementTree as ET
 import kconfiglib
 import pytest
 import yaml
-from support import ROOT, require_program
 from targets.cortexm.kernel_graphs import emit_graph
 from targets.cortexm.negation import PRINTED, PROGRAM, files_of, folder_of, network
 
@@ -16,6 +15,7 @@ from rlx.support.errors import UsageError
 from rlx.support.process import run
 from rlx_cortexm import CortexMOptions
 from rlx_cortexm.packages import PACKAGES, parse_packages, usage
+from support import ROOT, require_program
 
 TIMEOUT_S = 120
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from oracle import Quant, run_operator
 from targets.cortexm.kernel_graphs import bridges, emit_graph, golden_of, write
 
 from rlx.driver.reference import reference_outputs
@@ -14,11 +13,12 @@ from rlx.support.files.golden import Golden
 from rlx_cortexm import CortexMOptions
 from rlx_cortexm.core import CORES
 from rlx_cortexm.kernels.rules import lowering
-from rlx_sim.firmware import FirmwareBuild
-from rlx_sim.host_c import HostC
+from rlx_sim.firmware.firmware import FirmwareBuild
+from rlx_sim.firmware.host_c import HostC
+from rlx_sim.firmware.qemu import Qemu
+from rlx_sim.firmware.unicorn_runner import Unicorn
 from rlx_sim.protocol import compare
-from rlx_sim.qemu import Qemu
-from rlx_sim.unicorn_runner import Unicorn
+from support.references.oracle import Quant, run_operator
 
 TIMEOUT_S = 120
 

@@ -7,9 +7,9 @@ from rlx.ir import Graph, i8
 from rlx.ops.q import QConcat, QMaxPool2d, QReshape, QSlice, Window
 from rlx.support.errors import DoesNotFitError
 from rlx_cortexm import TARGET, CortexMOptions
-from rlx_sim.host_c import HostC
+from rlx_sim.firmware.host_c import HostC
+from rlx_sim.firmware.qemu import Qemu
 from rlx_sim.protocol import compare
-from rlx_sim.qemu import Qemu
 
 TIMEOUT_S = 120
 

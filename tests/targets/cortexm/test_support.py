@@ -8,11 +8,11 @@ from rlx.ops.numerics.fixed_point import Rounding, multiply_by_quantized_multipl
 from rlx.support.files.golden import Golden
 from rlx_cortexm.firmware import FirmwareBuffer, firmware_files
 from rlx_cortexm.render import ENV
-from rlx_sim.firmware import FirmwareBuild
-from rlx_sim.host_c import HostC
+from rlx_sim.firmware.firmware import FirmwareBuild
+from rlx_sim.firmware.host_c import HostC
+from rlx_sim.firmware.qemu import Qemu
+from rlx_sim.firmware.unicorn_runner import Unicorn
 from rlx_sim.protocol import compare
-from rlx_sim.qemu import Qemu
-from rlx_sim.unicorn_runner import Unicorn
 
 HEADER = "#include <stdint.h>\nint32_t t_run(const int8_t *input, int8_t *output, void *arena);\n"
 SOURCE = """\

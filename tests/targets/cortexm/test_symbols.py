@@ -7,13 +7,13 @@ from collections import Counter
 
 import pytest
 from campaign.compile import HOST, MORE
-from support import ROOT, require_program
 from targets.cortexm.forced import chosen_by, named
 from targets.cortexm.kernel_graphs import KERNEL_GRAPHS, GraphBuilder, depthwise, emit_graph, write
 
 from rlx.support.process import run
-from rlx_sim.firmware import CPUS
-from rlx_sim.host_c import WARNINGS
+from rlx_sim.firmware.firmware import CPUS
+from rlx_sim.firmware.host_c import WARNINGS
+from support import ROOT, require_program
 
 TEMPLATES = (
     ROOT / "templates" / "cortexm",

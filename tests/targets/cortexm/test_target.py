@@ -29,7 +29,7 @@ from rlx.targets import target
 from rlx_cortexm import TARGET, CortexMOptions
 from rlx_cortexm.options import CPUS
 from rlx_cortexm.planning import in_place
-from rlx_sim.host_c import HostC
+from rlx_sim.firmware.host_c import HostC
 from rlx_sim.protocol import compare
 
 

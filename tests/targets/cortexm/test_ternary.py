@@ -13,12 +13,12 @@ from rlx.ops.q import QConv2d, QDense, Window
 from rlx_cortexm.core import CORES
 from rlx_cortexm.kernels.dense_ternary.tactic import SEGMENT, lists
 from rlx_cortexm.kernels.rules import candidates
-from rlx_sim.firmware import FirmwareBuild
-from rlx_sim.host_c import HostC
-from rlx_sim.profile import profile
+from rlx_sim.firmware.firmware import FirmwareBuild
+from rlx_sim.firmware.host_c import HostC
+from rlx_sim.firmware.profile import profile
+from rlx_sim.firmware.qemu import Qemu
+from rlx_sim.firmware.unicorn_runner import Unicorn
 from rlx_sim.protocol import compare
-from rlx_sim.qemu import Qemu
-from rlx_sim.unicorn_runner import Unicorn
 
 
 def drawn(shape, zeros, seed=0):

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from support import require_program
 from targets.cortexm.kernel_graphs import classifier, convolutions, emit_graph, golden_of, write
 
 from rlx.support.process import run
-from rlx_sim.host_c import WARNINGS
+from rlx_sim.firmware.host_c import WARNINGS
+from support import require_program
 
 pytestmark = pytest.mark.sim
 

@@ -13,10 +13,10 @@ from rlx_cortexm.code_size import code_sizes
 from rlx_cortexm.core import CORES
 from rlx_cortexm.kernels.rules import candidates
 from rlx_cortexm.narrow import pack_values
-from rlx_sim.firmware import FirmwareBuild
-from rlx_sim.host_c import HostC
+from rlx_sim.firmware.firmware import FirmwareBuild
+from rlx_sim.firmware.host_c import HostC
+from rlx_sim.firmware.qemu import Qemu
 from rlx_sim.protocol import compare
-from rlx_sim.qemu import Qemu
 
 BITS = {DType.I4: 4, DType.I2: 2}
 

@@ -1,12 +1,12 @@
 """Emitted C under warnings beyond those that every build of it runs with."""
 
 import pytest
-from support import require_program
 from targets.cortexm.forced import chosen_by, named
 from targets.cortexm.kernel_graphs import KERNEL_GRAPHS, emit_graph, write
 
 from rlx.support.process import run
-from rlx_sim.host_c import WARNINGS
+from rlx_sim.firmware.host_c import WARNINGS
+from support import require_program
 
 MORE = (
     "-Wcast-qual", "-Wundef", "-Wdouble-promotion", "-Wstrict-prototypes", "-Wmissing-prototypes",

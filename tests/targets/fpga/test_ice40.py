@@ -6,7 +6,6 @@ import subprocess
 import sys
 
 import pytest
-from support import ROOT
 
 from rlx import frontends
 from rlx.driver.driver import emit, lower
@@ -16,6 +15,7 @@ from rlx_fpga.cost.costs import Resources
 from rlx_fpga.cost.memories import Ram, mapping_of
 from rlx_fpga.devices import device
 from rlx_fpga.packaging.synthesis import synthesize
+from support import ROOT
 
 TINYCONV = ROOT / "examples" / "mnist" / "tinyconv.rlx"
 

@@ -19,7 +19,7 @@ from rlx_fpga.architectures import ARCHITECTURES
 from rlx_fpga.architectures.choice import build
 from rlx_fpga.packaging.netlist import sources_of
 from rlx_fpga.target import interface_of
-from rlx_sim.verilator import lint
+from rlx_sim.hardware.verilator import lint
 from strategies import STRATEGIES
 
 DRAWN = 12

@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 import pytest
-from dense_designs import dense
 
 from rlx_fpga import TARGET, FpgaOptions
 from rlx_fpga.devices import boards, devices
 from rlx_fpga.sweep import SWEEP
+from support.networks.dense_designs import dense
 
 
 def tried(options, *given):

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from quantized_net import CLASSES, float_network, named, samples, with_scaled_channel
 
 import rlx
 from rlx.calibration.observation import observe
@@ -20,6 +19,13 @@ from rlx.ops.real import RealDequantize, RealQuantize
 from rlx.passes.quantize.weighted import weighted_layers
 from rlx.samples.batches import read_samples
 from rlx.support.errors import DoesNotFitError, UsageError
+from support.networks.quantized_net import (
+    CLASSES,
+    float_network,
+    named,
+    samples,
+    with_scaled_channel,
+)
 
 GRAPH = float_network()
 CALIB, TEST = samples(48, 1), samples(64, 2)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from quantized_net import float_network, samples
 
 import rlx
 from rlx.calibration import measured as module
@@ -13,6 +12,7 @@ from rlx.ir import QuantParams
 from rlx.passes.quantize.convert import prepare
 from rlx.passes.quantize.weighted import weighted_layers
 from rlx.samples.batches import read_samples, take
+from support.networks.quantized_net import float_network, samples
 
 GRAPH = float_network()
 CALIB, TEST = samples(96, 1), samples(64, 2)

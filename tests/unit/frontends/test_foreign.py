@@ -13,11 +13,11 @@ import numpy as np
 import onnx
 import pytest
 from safetensors.numpy import save
-from support import ROOT
 
 from rlx import frontends
 from rlx.frontends.foreign.foreign import KINDS
 from rlx.support.errors import FormatError, FrontendError, UsageError
+from support import ROOT
 
 HDF5 = b"\x89HDF\r\n\x1a\n" + bytes(88)
 READS = "rlx reads TFLite, ONNX and its own .rlx files"

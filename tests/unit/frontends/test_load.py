@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from malformed.tflite_models import sound_model
-from mutation import mutate
 from safetensors.numpy import save
 
 from rlx import frontends
@@ -21,6 +20,7 @@ from rlx.ir.module import GraphModule, Stage
 from rlx.support import plugins
 from rlx.support.errors import FormatError, FrontendError, UsageError, VerifyError
 from rlx.support.limits import Limits
+from support.files.mutation import mutate
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from malformed.tflite_oddities import shared_weights
-from tflite_builder import TfliteBuilder
 
 from rlx import frontends
 from rlx.frontends.tflite import frontend as tflite
@@ -16,6 +15,7 @@ from rlx.ir import Constant, file
 from rlx.ir.evaluate import evaluate
 from rlx.ops.numerics.products import magnitudes
 from rlx.passes import pipeline
+from support.files.tflite_builder import TfliteBuilder
 
 if TYPE_CHECKING:
     from pathlib import Path

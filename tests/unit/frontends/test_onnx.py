@@ -1,11 +1,11 @@
 import numpy as np
 import onnx
 import pytest
-from onnx_builder import by_runtime, helper, load, model, node, run
 
 from rlx import frontends
 from rlx.ir import Dim
 from rlx.support.errors import FrontendError, ToolMissingError, UnsupportedOpError
+from support.files.onnx_builder import by_runtime, helper, load, model, node, run
 
 RANDOM = np.random.default_rng(0)
 

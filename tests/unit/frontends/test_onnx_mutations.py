@@ -9,15 +9,15 @@ import onnx
 import pytest
 from malformed import CASES
 from malformed.onnx_models import sound_file
-from mutation import mutate
 from onnx import helper
-from onnx_builder import model, node
 
 from rlx import frontends
 from rlx.frontends.onnx.frontend import load
 from rlx.ir.evaluate import evaluate
 from rlx.ir.verify import verify
 from rlx.support.errors import FrontendError, UnsupportedOpError
+from support.files.mutation import mutate
+from support.files.onnx_builder import model, node
 
 SECONDS = 1.0
 MEMORY = 512 * 1024 * 1024

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from onnx_builder import by_runtime, load, model, node, onnx, run
+
+from support.files.onnx_builder import by_runtime, load, model, node, onnx, run
 
 RANDOM = np.random.default_rng(5)
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from onnx_builder import by_runtime, load, model, node
 
 import rlx
 from rlx.frontends.open_shapes import OpenInput, Sizes
 from rlx.ir import Dim
 from rlx.support.errors import UnsupportedOpError, UsageError
+from support.files.onnx_builder import by_runtime, load, model, node
 
 RANDOM = np.random.default_rng(6)
 

@@ -7,7 +7,6 @@ import re
 
 import numpy as np
 import pytest
-from support import ROOT
 
 from rlx.frontends.quantization import (
     activation_bounds,
@@ -21,6 +20,7 @@ from rlx.frontends.quantization import (
 from rlx.frontends.refusal import MalformedError, UnsupportedError
 from rlx.ir import DType
 from rlx.ops.numerics.fixed_point import Rescale
+from support import ROOT
 
 # A scale that float32 holds, and the same number in double.
 TENTH = float(np.float32(0.1))

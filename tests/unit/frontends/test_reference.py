@@ -8,13 +8,13 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 import pytest
-from support import ROOT
-from tflite_builder import TfliteBuilder
 
 from rlx.driver import driver
 from rlx.frontends.tflite import frontend as tflite
 from rlx.ir import GraphModule, file
 from rlx.targets import load
+from support import ROOT
+from support.files.tflite_builder import TfliteBuilder
 
 if TYPE_CHECKING:
     from pathlib import Path

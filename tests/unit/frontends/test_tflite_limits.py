@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 from malformed.tflite_models import CODES, hybrid, sound_model
-from tflite_builder import TfliteBuilder
 
 from rlx.frontends.tflite import frontend as tflite
 from rlx.frontends.tflite.ops.importers import importer
@@ -17,6 +16,7 @@ from rlx.ir import Constant, Input, QuantParams
 from rlx.ir.module import Stage
 from rlx.support.errors import FrontendError, UnsupportedOpError
 from rlx.support.limits import Limits
+from support.files.tflite_builder import TfliteBuilder
 
 # Names that would be code, markup, a path or a terminal command if they were let through.
 HOSTILE = (

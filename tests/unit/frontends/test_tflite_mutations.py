@@ -6,18 +6,18 @@ import time
 import tracemalloc
 from typing import TYPE_CHECKING
 
-import mlperf_like
 import numpy as np
 import pytest
 from malformed.tflite_floats import ENDS, sound_ends, sound_floats
 from malformed.tflite_models import sound_model
-from mutation import mutate
-from tflite_fields import scramble
 
-from rlx.frontends.tflite.frontend import frontend as tflite
+from rlx.frontends.tflite import frontend as tflite
 from rlx.ir.evaluate import evaluate
 from rlx.ir.verify import verify
 from rlx.support.errors import FrontendError, UnsupportedOpError
+from support.files.mutation import mutate
+from support.files.tflite_fields import scramble
+from support.networks import mlperf_like
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tflite_builder import TfliteBuilder, pack, run_tflm, schema, unpack
 
 from rlx.frontends.tflite import frontend as tflite
 from rlx.ir import DType
 from rlx.ir.evaluate import evaluate
 from rlx.ir.verify import verify
 from rlx.support.errors import UnsupportedOpError
+from support.files.tflite_builder import TfliteBuilder, pack, run_tflm, schema, unpack
 
 IMAGE = (1, 6, 6, 4)
 WINDOW = {"padding": "SAME", "strideH": 1, "strideW": 1}

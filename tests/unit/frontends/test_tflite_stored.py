@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from litert import run_litert
-from tflite_builder import TfliteBuilder, pack, schema, unpack
-from tflite_compare import compare
 
 import rlx
 from rlx.frontends.tflite import frontend as tflite
 from rlx.ir import DType
 from rlx.ir.evaluate import evaluate
 from rlx.support.errors import FrontendError, UnsupportedOpError
+from support.files.tflite_builder import TfliteBuilder, pack, schema, unpack
+from support.references.litert import run_litert
+from support.references.tflite_compare import compare
 
 RANDOM = np.random.default_rng(11)
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import ml_dtypes
 import numpy as np
 import pytest
-from mutation import mutate
 from safetensors.numpy import save_file
 
 import rlx
@@ -20,6 +19,7 @@ from rlx.ir.module import GraphModule
 from rlx.ops.nn import NnLinear
 from rlx.support.errors import FormatError, FrontendError, RlxError, UsageError
 from rlx.support.limits import Limits
+from support.files.mutation import mutate
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,13 +5,13 @@ import json
 import numpy as np
 import pytest
 from hypothesis import given
-from ir_samples import SAMPLES, clamp_graph, network
 
 from rlx.ir import Graph, QuantParams, f32, i8, rebuild
 from rlx.ir.diff import inspect_graph_diff
 from rlx.ops.q import QClamp, QMaxPool2d, Window
 from rlx.ops.real import RealAdd, RealNeg, RealSub, RealTopK
 from strategies import random_graphs
+from support.networks.ir_samples import SAMPLES, clamp_graph, network
 
 
 @pytest.mark.parametrize("make", SAMPLES.values(), ids=SAMPLES)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from ir_dims import dims
 
 from rlx.ir import Dim, Graph, GraphModule, TensorType, f32
 from rlx.ir.dims import MAX_DEGREE, MAX_TERMS, is_negative
@@ -17,6 +16,7 @@ from rlx.ir.plain import PlainError, codec, from_json, to_json
 from rlx.ir.printer import format_graph, format_op, format_type
 from rlx.ops.real import RealReshape
 from rlx.support.errors import TextFormError
+from support.networks.ir_dims import dims
 
 PAST, BATCH, LENGTH = Dim("past"), Dim("batch"), Dim("length")
 

@@ -9,11 +9,11 @@ import pickle
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from ir_dims import NAMES, computed, dims, expression, expressions, recipes, sizes
 
 from rlx.ir import Dim
 from rlx.ir.dims import MAX_DEGREE, MAX_TERMS, is_negative, minimum, product, quotient
 from rlx.support.errors import ShapeError
+from support.networks.ir_dims import NAMES, computed, dims, expression, expressions, recipes, sizes
 
 PAST, BATCH, LENGTH = Dim("past"), Dim("batch"), Dim("length")
 

@@ -11,8 +11,6 @@ import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given
-from ir_samples import SAMPLES, clamp_graph, every_element_type, network, regions, several_results
-from mutation import mutate
 from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
@@ -25,6 +23,15 @@ from rlx.memory import to_lir
 from rlx.support.errors import FrontendError, OutputError, VerifyError
 from rlx.support.limits import Limits
 from strategies import random_graphs
+from support.files.mutation import mutate
+from support.networks.ir_samples import (
+    SAMPLES,
+    clamp_graph,
+    every_element_type,
+    network,
+    regions,
+    several_results,
+)
 
 
 def test_a_graph_is_saved_as_its_module(tmp_path):

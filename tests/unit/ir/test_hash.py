@@ -5,7 +5,6 @@ import sys
 
 import numpy as np
 import pytest
-from ir_samples import SAMPLES, clamp_graph, network
 
 from rlx.ir import Graph, QuantParams, f32, i8
 from rlx.ir.hash import structural_hash
@@ -13,6 +12,7 @@ from rlx.ir.parser import parse_graph
 from rlx.ir.printer import format_graph
 from rlx.ops.q import QClamp
 from rlx.ops.real import RealAdd, RealMul, RealNeg, RealTopK
+from support.networks.ir_samples import SAMPLES, clamp_graph, network
 
 
 def test_hash_is_pinned():

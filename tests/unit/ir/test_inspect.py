@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-from ir_samples import HOSTILE, SAMPLES, clamp_graph, network, several_results
 
 from rlx.ir import Dim, Graph, GraphModule, QuantParams, f32, i8
 from rlx.ir.inspect import (
@@ -21,6 +20,7 @@ from rlx.ops.nn import NnLinear, NnRelu
 from rlx.ops.q import QClamp
 from rlx.ops.real import RealConv, RealMatmul
 from rlx.ops.real.window import SpatialWindow
+from support.networks.ir_samples import HOSTILE, SAMPLES, clamp_graph, network, several_results
 
 
 def test_figures_of_a_network():

@@ -1,10 +1,10 @@
 """Modules, stages, memory plans."""
 
 import pytest
-from ir_samples import clamp_graph, network
 
 from rlx.ir import GraphModule, Stage
 from rlx.memory import plan_memory
+from support.networks.ir_samples import clamp_graph, network
 
 
 def test_stages_are_constructed():

@@ -3,10 +3,10 @@
 import ml_dtypes
 import numpy as np
 import pytest
-from ir_samples import every_element_type
 
 from rlx.ir import DType, TensorType, i8, i32
 from rlx.ir.payload import from_bytes, from_numbers, to_bytes, to_numbers
+from support.networks.ir_samples import every_element_type
 
 ARRAYS = [(v.type, v.constant) for v in every_element_type().outputs]
 

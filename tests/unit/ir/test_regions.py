@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from ir_samples import Choose, regions, scaled
 
 from rlx.ir import Constant, Dim, Graph, GraphModule, f32, rebuild
 from rlx.ir.binding import substitute, symbols_of
@@ -25,6 +24,7 @@ from rlx.passes.base import same_nodes
 from rlx.passes.common_subexpressions import CommonSubexpressions
 from rlx.passes.transforms.bind import bind, symbols
 from rlx.support.errors import FrontendError, TextFormError, VerifyError
+from support.networks.ir_samples import Choose, regions, scaled
 
 
 def around(region, *, name="outer"):

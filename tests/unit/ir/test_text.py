@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from ir_samples import (
+
+from rlx.ir import Constant, Dim, DType, Graph, QuantParams, TensorType, f32, i8
+from rlx.ir.parser import MAX_DEPTH, parse_graph, parse_op, parse_type
+from rlx.ir.printer import format_graph, format_node, format_op, format_type
+from rlx.ops.q import QClamp, QTable
+from rlx.support.errors import TextFormError
+from strategies import random_graphs
+from support.networks.ir_samples import (
     HOSTILE,
     SAMPLES,
     clamp_graph,
@@ -15,13 +22,6 @@ from ir_samples import (
     regions,
     several_results,
 )
-
-from rlx.ir import Constant, Dim, DType, Graph, QuantParams, TensorType, f32, i8
-from rlx.ir.parser import MAX_DEPTH, parse_graph, parse_op, parse_type
-from rlx.ir.printer import format_graph, format_node, format_op, format_type
-from rlx.ops.q import QClamp, QTable
-from rlx.support.errors import TextFormError
-from strategies import random_graphs
 
 TINY = """\
 graph "tiny" {

@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given
-from ir_samples import SAMPLES, clamp_graph, network
 
 from rlx.ir import (
     Constant,
@@ -29,6 +28,7 @@ from rlx.ops.q import QClamp, QDense, QReshape, QSoftmax
 from rlx.ops.real import RealBroadcastTo, RealNeg
 from rlx.support.errors import VerifyError
 from strategies import random_graphs
+from support.networks.ir_samples import SAMPLES, clamp_graph, network
 
 PER_TENSOR = QuantParams.per_tensor
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from quantized_net import float_network, samples
 
 import rlx
 from rlx.ir import Graph, QuantParams, f32, i8, i32
@@ -17,6 +16,7 @@ from rlx.metrics.node_match import matched_nodes
 from rlx.ops import real
 from rlx.ops.q import QClamp
 from rlx.support.errors import DifferenceError, UsageError
+from support.networks.quantized_net import float_network, samples
 
 NET = float_network()
 DATA = samples(6, seed=3)

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from onnx_builder import by_runtime, load, model, node
 
 from rlx.api import quantize
 from rlx.ir import QuantParams
 from rlx.ir.evaluate import evaluate
+from support.files.onnx_builder import by_runtime, load, model, node
 
 LOWEST = float(np.finfo(np.float32).min)
 

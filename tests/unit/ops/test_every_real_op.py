@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from closeness import assert_close
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from rlx.passes.decompose import decompose
 from rlx.runtime import Session
 from rlx.support.errors import ShapeError
 from strategies import STRATEGIES
+from support.references.closeness import assert_close
 
 OPS = [*REAL_OPS, *NN_OPS]
 every_op = pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)

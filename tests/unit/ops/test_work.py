@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from ir_samples import SAMPLES
 
 from rlx.ir import DType, Graph, Op, TensorType, f32, i8, i32
 from rlx.ir.graph import Source
@@ -12,6 +11,7 @@ from rlx.ops.fused import FusedElementwise
 from rlx.ops.nn import NnAttention, NnConv, NnSoftmax
 from rlx.ops.q import QSlice
 from rlx.ops.work import Work, host_bytes, node_work
+from support.networks.ir_samples import SAMPLES
 
 
 def work_of(op, *types):

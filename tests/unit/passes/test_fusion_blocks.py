@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from fusion_model import POINT, Model, form, only, reasons
 
 import rlx
 from rlx.ir import DType, GraphModule, Op, Stage
@@ -13,6 +12,7 @@ from rlx.ops.q import QClamp
 from rlx.passes.decompose import decompose
 from rlx.passes.fusion import FusionOptions, FusionPolicy, MissReason, Pattern, fuse
 from strategies.fusible import OtherHalve
+from support.networks.fusion_model import POINT, Model, form, only, reasons
 
 
 @pytest.fixture

@@ -3,12 +3,12 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ulps import check_fused
 
 from rlx.ops import NN_OPS, Q_OPS, REAL_OPS
 from rlx.passes.decompose import decompose
 from rlx.passes.fusion import fuse
 from strategies import STRATEGIES, float_graphs, random_graphs
+from support.references.ulps import check_fused
 
 OPS = [*NN_OPS, *REAL_OPS, *Q_OPS]
 

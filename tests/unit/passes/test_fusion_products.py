@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from fusion_model import POINT, Model, form, only, reasons
 
 from rlx.ir import DType
 from rlx.ops import nn, real
 from rlx.ops.real import SpatialWindow
 from rlx.passes.fusion import MissReason, Pattern
 from rlx.passes.fusion.matching import weight_nodes
+from support.networks.fusion_model import POINT, Model, form, only, reasons
 
 
 @pytest.fixture

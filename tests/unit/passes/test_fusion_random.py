@@ -1,12 +1,12 @@
 """1,000 random graphs with patterns and near misses: fused equals unfused."""
 
 import pytest
-from ulps import ULPS, check_fused
 
 from rlx.ir import GraphModule, Stage
 from rlx.ir.verify import verify
 from rlx.passes.fusion import Pattern, fuse
 from strategies.fusible import Fusible
+from support.references.ulps import ULPS, check_fused
 
 CHUNKS = 20
 GRAPHS = 50

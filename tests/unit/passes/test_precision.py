@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ir_samples import Choose, scaled
 
 from rlx.ir import DType, Graph, GraphModule, TensorType, f32, rebuild
 from rlx.ir.evaluate import evaluate
@@ -25,6 +24,7 @@ from rlx.passes.op_classes import CLASSES, OpClass, class_of
 from rlx.passes.precision import POLICIES, PrecisionPolicy, apply_precision
 from rlx.support.errors import UsageError
 from strategies import STRATEGIES, float_graphs, random_graphs
+from support.networks.ir_samples import Choose, scaled
 
 NARROW = {"f16": DType.F16, "bf16": DType.BF16, "mixed-f16": DType.F16, "mixed-bf16": DType.BF16}
 ROUNDOFF = {DType.F16: 2.0**-11, DType.BF16: 2.0**-8}

@@ -2,7 +2,6 @@
 
 import pytest
 from hypothesis import given
-from pass_registry import registered
 
 from rlx.ir import GraphModule, Stage
 from rlx.ir.evaluate import evaluate
@@ -12,6 +11,7 @@ from rlx.passes.dispatch import Policies, Policy
 from rlx.passes.fit import fit
 from rlx.passes.pipelines import PIPELINES
 from strategies import STRATEGIES, random_graphs
+from support.pass_registry import registered
 
 
 def assert_same_bits(before, after, inputs):

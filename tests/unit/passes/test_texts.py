@@ -7,7 +7,6 @@ the form of ``rlx.ir.compact``. ``pytest --update-golden`` writes the second ane
 from pathlib import Path
 
 import pytest
-from pass_registry import registered
 
 from rlx.ir import GraphModule, Stage
 from rlx.ir.compact import WIDTH, format_compact
@@ -15,6 +14,7 @@ from rlx.ir.evaluate import evaluate
 from rlx.ir.parser import parse_graph
 from rlx.ir.payload import seeded
 from rlx.ir.verify import verify
+from support.pass_registry import registered
 
 FOLDER = Path(__file__).parent / "texts"
 CASE, BECOMES = "== ", "-- becomes\n"

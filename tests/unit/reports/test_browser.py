@@ -4,12 +4,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hostile_report import hostile
-from mlperf_like import file
 
 import rlx
 from rlx.reports.collect import Measured, collect
 from rlx.reports.model import Accuracy
+from support.hostile_report import hostile
+from support.networks.mlperf_like import file
 
 pytestmark = pytest.mark.slow
 

@@ -6,8 +6,6 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from hostile_report import hostile
-from support import ROOT
 
 import rlx
 from rlx.ir.lookup import OWN_DIALECTS
@@ -17,6 +15,8 @@ from rlx.reports.collect import collect
 from rlx.reports.graph import graph_svg
 from rlx.reports.kinds import KINDS, kind_of
 from rlx.reports.model import Clock, Memory, MemoryBox, Weights
+from support import ROOT
+from support.hostile_report import hostile
 
 DIGITS = Path(__file__).parents[3] / "examples" / "digits" / "digits.rlx"
 

@@ -6,11 +6,11 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from decoder import SENTENCE, step
-from support import ROOT
 
 import rlx
 from rlx.runtime import CompiledGraph, Session
+from support import ROOT
+from support.networks.decoder import SENTENCE, step
 
 DIGITS = ROOT / "examples" / "digits" / "digits.rlx"
 LARGE = np.ones((256, 512), np.float32)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support import ROOT
 
 import rlx
 from rlx.ir import QuantParams, TensorType, f32, i8
 from rlx.ops.numbers import sample_reals
 from rlx.runtime import CompiledGraph, Session, batching
+from support import ROOT
 
 RANDOM = np.random.default_rng(5)
 

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-from closeness import assert_close
 
 import rlx
 from rlx.ir import Dim, Graph, f32
@@ -18,6 +17,7 @@ from rlx.ir.printer import format_graph
 from rlx.passes.pipelines import pipeline
 from rlx.passes.transforms.bind import bind, symbols
 from rlx.runtime import Session
+from support.references.closeness import assert_close
 
 BATCH, PAST = Dim("batch"), Dim("past")
 HEADS, SIZE = 2, 3

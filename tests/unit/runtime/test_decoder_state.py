@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from decoder import SENTENCE, TOKENS, step, whole
 
 from rlx.runtime import CompiledGraph, Session
+from support.networks.decoder import SENTENCE, TOKENS, step, whole
 
 
 @pytest.fixture(scope="module")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from closeness import assert_close
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ulps import check_results
 
 from rlx.ir.evaluate import evaluate
 from rlx.runtime import CompileOptions, Session
 from strategies import STRATEGIES, float_graphs, random_graphs
 from strategies.fusible import Fusible
+from support.references.closeness import assert_close
+from support.references.ulps import check_results
 
 UNFUSED = CompileOptions(fusion=None, simplify=False)
 OPTIONS = {"fused": CompileOptions(), "as written": UNFUSED}

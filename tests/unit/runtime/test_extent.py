@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from decoder import SENTENCE, TOKENS, whole
 
 import rlx
 from rlx.ir import Dim, f32
 from rlx.passes.decompose import decompose
 from rlx.passes.transforms.rows import first_rows
 from rlx.runtime import CompiledGraph, Session
+from support.networks.decoder import SENTENCE, TOKENS, whole
 
 UPPER, WIDTH = 64, 12
 RANDOM = np.random.default_rng(3)

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from closeness import assert_close
 
 from rlx.ir.evaluate import evaluate
 from rlx.passes.fusion import fuse
 from rlx.runtime import CompileOptions, Session
 from strategies.fusible import Fusible
+from support.references.closeness import assert_close
 
 
 @pytest.mark.parametrize("seed", range(24))

@@ -4,11 +4,11 @@ import re
 
 import numpy as np
 import pytest
-from quantized_net import CLASSES, float_network, samples
 
 import rlx
 from rlx.samples.batches import read_samples
 from rlx.support.errors import RlxError, UsageError
+from support.networks.quantized_net import CLASSES, float_network, samples
 
 GRAPH = float_network()
 GOOD = samples(6)

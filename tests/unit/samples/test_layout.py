@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from onnx_builder import model, node
 
 import rlx
 from rlx.samples.layout import channels_last, is_channels_first
 from rlx.support.errors import UsageError
+from support.files.onnx_builder import model, node
 
 RANDOM = np.random.default_rng(9)
 

@@ -14,7 +14,6 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from support import ROOT
 
 import rlx
 from rlx.cli import main
@@ -24,6 +23,7 @@ from rlx.passes import Policy
 from rlx.support import config
 from rlx.support.config import Changes, Config, from_environment
 from rlx.support.errors import UsageError
+from support import ROOT
 
 NAMES = [f.name for f in fields(Config)]
 

@@ -1,6 +1,6 @@
 """Find Yosys, and count the cells of a design with it.
 
-Place and route, and with it the clock, is done elsewhere (``rlx_sim.nextpnr``).
+Place and route, and with it the clock, is done elsewhere (``rlx_sim.synthesis.nextpnr``).
 """
 
 from __future__ import annotations

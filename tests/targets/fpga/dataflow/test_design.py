@@ -3,19 +3,19 @@
 import re
 from pathlib import Path
 
-import mlperf_like
 import pytest
 from targets.fpga.test_target import network
 
 from rlx import frontends
-from rlx.driver.driver import driver
-from rlx.frontends.tflite.frontend import frontend as tflite
+from rlx.driver import driver
+from rlx.frontends.tflite import frontend as tflite
 from rlx.ir import Graph, i8
 from rlx.ir.module import GraphModule, Stage
 from rlx.ops.q import QReshape
 from rlx.support.errors import DoesNotFitError
 from rlx_fpga import TARGET, FpgaOptions
 from rlx_fpga.architectures.dataflow.design import design_of
+from support.networks import mlperf_like
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
 NETWORK = network()

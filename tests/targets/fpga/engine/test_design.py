@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from support import ROOT
 from targets.fpga.harness import drive
 
 from rlx import frontends
@@ -23,10 +22,11 @@ from rlx_fpga.architectures.engine.loader import stream_bytes
 from rlx_fpga.architectures.engine.lower import assemble
 from rlx_fpga.architectures.engine.program import Feed
 from rlx_fpga.architectures.engine.report import report_of
-from rlx_sim.fpga import VerilatorHarness
+from rlx_sim.hardware.fpga import VerilatorHarness
+from rlx_sim.hardware.stream import Stalls
 from rlx_sim.protocol import compare
-from rlx_sim.stream import Stalls
 from rlx_sim.verify import FPGA
+from support import ROOT
 
 TWICE = (Rounding.DOUBLE,) * 3
 MIXED = (Rounding.EVEN, Rounding.DOUBLE, Rounding.ODD)

@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from support import missing
 
 from rlx.ir import DType, Graph, TensorType
 from rlx.ir.module import GraphModule, Stage
 from rlx.ops.q import QClamp, QConcat
 from rlx_fpga import TARGET, FpgaOptions
+from support import missing
 
 
 def network():

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
-from dense_designs import DESIGNS, dense
 
 from rlx.ir import Graph, i8
 from rlx.ops.q import QClamp
@@ -23,6 +22,7 @@ from rlx_fpga.packaging.netlist import (
     readme,
     sources_of,
 )
+from support.networks.dense_designs import DESIGNS, dense
 
 
 def port(name, member, direction, lanes=3):

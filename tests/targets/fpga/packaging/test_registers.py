@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
-from support import missing
 
 from rlx.support.process import run
 from rlx_fpga.options import FpgaOptions
 from rlx_fpga.packaging.axi import Interface, StreamPort, control_files, pins_verilog, top_verilog
 from rlx_fpga.packaging.registers import ADDRESS_BITS, MAGIC, REGISTERS, Control, packed_version
 from rlx_sim.toolchain import search
+from support import missing
 
 MODEL = 0x0123456789ABCDEF
 CONTROL = Control(MODEL, packed_version("1.22.3rc4"))

@@ -6,7 +6,6 @@ import json
 import subprocess
 
 import pytest
-from dense_designs import dense
 
 from rlx.support.errors import DoesNotFitError
 from rlx_fpga import TARGET, FpgaOptions
@@ -16,6 +15,7 @@ from rlx_fpga.packaging.registers import Control
 from rlx_fpga.packaging.regroup import regroup_cells, with_ports, with_stream_bits
 from rlx_fpga.packaging.render import render
 from rlx_fpga.packaging.synthesis import find_yosys, resources
+from support.networks.dense_designs import dense
 
 PORTS = [(1, 4, "in"), (1, 16, "out"), (3, 4, "out"), (4, 4, "in")]
 """Bytes of a beat at the core and at the port, and direction."""

@@ -1,6 +1,6 @@
 """Layouts of waveforms: what they name exists in the emitted files, in the order of the network.
 
-``tests/sim/test_waves.py`` holds them against real waveforms.
+``tests/sim/hardware/test_waves.py`` holds them against real waveforms.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import re
 from functools import cache
 
 import pytest
-from dense_designs import DESIGNS, dense
 from pyslang import ast, syntax
 
 from rlx_fpga import TARGET, FpgaOptions
 from rlx_fpga.packaging.axi import Interface, Part, PortSignal, StreamPort, WeightPort
 from rlx_fpga.packaging.registers import Control
 from rlx_fpga.packaging.waves import wave_layouts
+from support.networks.dense_designs import DESIGNS, dense
 
 CHOSEN = {
     "files": DESIGNS["files"], "netlist": DESIGNS["netlist"],

@@ -12,7 +12,7 @@ from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QArgmax, QDense
 from rlx.targets import target
 from rlx_fpga import FpgaOptions
-from rlx_sim.build import FPGA as BUILDER
+from rlx_sim.synthesis.build import FPGA as BUILDER
 from rlx_sim.verify import FPGA
 
 SIZES = 16, 32, 16, 5

@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from statistics import median
 
-import mlperf_like
 import numpy as np
 import pytest
-from support import ROOT
 
 from rlx import frontends
-from rlx.driver.driver import driver
-from rlx.frontends.tflite.frontend import frontend as tflite
+from rlx.driver import driver
+from rlx.frontends.tflite import frontend as tflite
 from rlx.ir import DType, Graph, TensorType
 from rlx.ir.module import GraphModule, Stage
 from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QDense
 from rlx_fpga import TARGET, FpgaOptions
+from support import ROOT
+from support.networks import mlperf_like
 
 UNNAMED = re.compile(r"\b(?:sum|difference|product|shifted|chosen|value|signal)(?:_\d+)?\b")
 """Names of values that have none in Python."""

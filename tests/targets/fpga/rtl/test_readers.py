@@ -9,7 +9,6 @@ import json
 
 import numpy as np
 import pytest
-from dense_designs import DESIGNS, dense
 from pyslang import driver as slang
 
 from rlx.ir import DType, Graph, TensorType
@@ -20,6 +19,7 @@ from rlx.ops.q import QAdd, QConv2d, QSoftmax, Window
 from rlx.support.process import run
 from rlx_fpga import TARGET, FpgaOptions
 from rlx_fpga.packaging.synthesis import find_yosys
+from support.networks.dense_designs import DESIGNS, dense
 
 BITS = {"files": 32, "netlist": 64, "parallel": 128, "engine": 32, "load": 64, "stream": 64}
 """Width of a DMA's streams, for designs of :data:`DESIGNS` behind an adapter."""

@@ -3,9 +3,7 @@
 import numpy as np
 import onnxruntime
 import pytest
-from exported_ops import GRAPHS, dense, random_inputs, requantized
 from ml_dtypes import int4
-from quantized_networks import quantized_networks
 
 from rlx.driver.exporters.onnx import to_onnx
 from rlx.driver.exporters.onnx.file import MAX_OPSET, MIN_OPSET
@@ -17,6 +15,8 @@ from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import Q_OPS
 from rlx.ops.real import RealQuantize, Ties
 from rlx.support.errors import UnsupportedOpError, UsageError
+from support.networks.exported_ops import GRAPHS, dense, random_inputs, requantized
+from support.networks.quantized_networks import quantized_networks
 
 EXACT = {
     "argmax", "clamp", "clamp-none", "clamp-relu", "concat", "convert", "max-pool-padded",

@@ -4,11 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from exported_ops import GRAPHS, X, Y, dense, random_inputs, requantized, single, total, typed
 from ml_dtypes import int4
-from quantized_networks import quantized_networks
-from support import ROOT
-from tflite_builder import run_tflm, unpack
 
 from rlx.driver.exporters.tflite import to_tflite
 from rlx.driver.exporters.tflite.rules import RULES
@@ -19,6 +15,20 @@ from rlx.ir.evaluate import evaluate
 from rlx.ops.numerics.fixed_point import Rescale, Rounding
 from rlx.ops.q import Q_OPS, QAdd, QAveragePool2d, QConcat, QRequantize, Window
 from rlx.support.errors import UnsupportedOpError
+from support import ROOT
+from support.files.tflite_builder import run_tflm, unpack
+from support.networks.exported_ops import (
+    GRAPHS,
+    X,
+    Y,
+    dense,
+    random_inputs,
+    requantized,
+    single,
+    total,
+    typed,
+)
+from support.networks.quantized_networks import quantized_networks
 
 DIGITS = ROOT / "examples" / "digits" / "digits.tflite"
 

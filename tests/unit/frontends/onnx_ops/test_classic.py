@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from onnx_builder import by_runtime, helper, load, onnx
 
 from rlx.ir.evaluate import evaluate
 from rlx.support.errors import FrontendError, UnsupportedOpError
+from support.files.onnx_builder import by_runtime, helper, load, onnx
 
 RANDOM = np.random.default_rng(8)
 

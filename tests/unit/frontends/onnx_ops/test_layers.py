@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from onnx_builder import by_runtime, load, model, node, run
 
 from rlx.support.errors import FrontendError, UnsupportedOpError
+from support.files.onnx_builder import by_runtime, load, model, node, run
 
 RANDOM = np.random.default_rng(3)
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from onnx_builder import by_runtime, load, run
-from quantized_operators import Random, file_of
 
 from rlx.support.errors import UnsupportedOpError
+from support.files.onnx_builder import by_runtime, load, run
+from support.networks.quantized_operators import Random, file_of
 
 X = np.random.default_rng(8).standard_normal((3, 40)).astype(np.float32)
 

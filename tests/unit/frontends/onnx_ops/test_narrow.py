@@ -4,10 +4,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 from onnx import TensorProto
-from onnx_builder import by_runtime, helper, load, model, node, onnx, run
 
 from rlx.ir import DType
 from rlx.passes.quantize import convert
+from support.files.onnx_builder import by_runtime, helper, load, model, node, onnx, run
 
 X = np.float32([-900, -7, -1.5, -0.5, 0, 0.5, 1.5, 2.4, 3, 5.5, 14.4, 15.6, 16, 100, 1e9])
 TYPES = {"UINT4": (21, 0, 15), "INT4": (21, -8, 7), "UINT2": (25, 0, 3), "INT2": (25, -2, 1)}

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from onnx_builder import by_runtime, load, model, node, run
 
 from rlx.ir import DType
 from rlx.ir.evaluate import evaluate
 from rlx.passes.quantize import convert
+from support.files.onnx_builder import by_runtime, load, model, node, run
 
 RANDOM = np.random.default_rng(5)
 NUMBERS = (RANDOM.standard_normal((1, 4, 6, 8)) * 4).astype(np.float32)

@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from onnx_builder import by_runtime, load, node, run
-from quantized_operators import OPERATORS, Network, Random, file_of
 
 from rlx.ir import Graph, TensorType
 from rlx.ir.evaluate import evaluate
 from rlx.ops.nn import NnQuantized
 from rlx.passes.quantize import convert
 from rlx.support.errors import UnsupportedOpError
+from support.files.onnx_builder import by_runtime, load, node, run
+from support.networks.quantized_operators import OPERATORS, Network, Random, file_of
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
@@ -141,7 +141,7 @@ def test_other_operators_are_refused_with_a_way_out(operator, domain, reason, hi
 
 
 def test_scales_that_are_computed_are_refused():
-    from onnx_builder import model
+    from support.files.onnx_builder import model
 
     made = node("QLinearSigmoid", "x s z s z", domain="com.microsoft")
     inputs = {"x": ([3], np.uint8), "s": ([], np.float32)}

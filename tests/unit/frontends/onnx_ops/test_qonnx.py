@@ -3,9 +3,9 @@
 import ml_dtypes
 import numpy as np
 import pytest
-from onnx_builder import helper, load, model, onnx, run
 
 from rlx.support.errors import FrontendError, UnsupportedOpError
+from support.files.onnx_builder import helper, load, model, onnx, run
 
 DOMAIN = "qonnx.custom_op.general"
 RANDOM = np.random.default_rng(2)

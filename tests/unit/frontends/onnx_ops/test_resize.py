@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from onnx_builder import by_runtime, load, model, node, run
+
+from support.files.onnx_builder import by_runtime, load, model, node, run
 
 MODES = (
     "half_pixel", "half_pixel_symmetric", "asymmetric", "align_corners", "pytorch_half_pixel",

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from onnx_builder import by_runtime, load, model, node, onnx, run
 
 from rlx.ir import Dim
 from rlx.support.errors import FrontendError, UnsupportedOpError
+from support.files.onnx_builder import by_runtime, load, model, node, onnx, run
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.standard_normal((2, 3, 4, 6)).astype(np.float32)

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from onnx_builder import by_runtime, model, node, run
 
 from rlx.support.errors import RlxError
+from support.files.onnx_builder import by_runtime, model, node, run
 
 
 def numbers(random, *shape):

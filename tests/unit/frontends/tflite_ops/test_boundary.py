@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from litert import run_litert
 from malformed.tflite_floats import sound_ends
-from tflite_builder import TfliteBuilder, run_tflm
 
 from rlx.frontends.tflite import frontend as tflite
 from rlx.ir import DType
@@ -16,6 +14,8 @@ from rlx.ir.evaluate import evaluate
 from rlx.ir.module import Stage
 from rlx.ir.verify import verify
 from rlx.support.errors import UnsupportedOpError
+from support.files.tflite_builder import TfliteBuilder, run_tflm
+from support.references.litert import run_litert
 
 SCALES = [(0.5, 3), (0.1, -5), (1 / 255, -128), (3e-5, 7), (1e20, 1), (0.0235, 0)]
 RANGES = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767)}

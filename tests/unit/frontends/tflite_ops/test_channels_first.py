@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from litert import run_litert
-from tflite_builder import TfliteBuilder, run_tflm
 
 from rlx.frontends.tflite import frontend as tflite
 from rlx.ir.evaluate import evaluate
+from support.files.tflite_builder import TfliteBuilder, run_tflm
+from support.references.litert import run_litert
 
 
 def test_only_the_transpose_of_the_input_is_left() -> None:

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tflite_builder import TfliteBuilder
-from tflite_compare import compare, random_codes, random_scale, random_zero_point
 
 from rlx.frontends.tflite import frontend as tflite
 from rlx.ops.q import QPrelu
 from rlx.support.errors import UnsupportedOpError
+from support.files.tflite_builder import TfliteBuilder
+from support.references.tflite_compare import compare, random_codes, random_scale, random_zero_point
 
 SHAPES = (
     ((2, 3, 4, 5), (2, 3, 4, 5)),

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from tflite_builder import TfliteBuilder
-from tflite_compare import compare, random_codes, random_scale, random_zero_point
 
 from rlx.frontends.tflite import frontend as tflite
 from rlx.ir.evaluate import evaluate
 from rlx.ops.numerics.fixed_point import Rescale
+from support.files.tflite_builder import TfliteBuilder
+from support.references.tflite_compare import compare, random_codes, random_scale, random_zero_point
 
 ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
 

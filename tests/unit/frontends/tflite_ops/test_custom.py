@@ -6,12 +6,12 @@ import struct
 
 import numpy as np
 import pytest
-from litert import run_litert
-from tflite_builder import TfliteBuilder
 
 from rlx.frontends.tflite import frontend as tflite
 from rlx.ir.evaluate import evaluate
 from rlx.support.errors import FrontendError, UnsupportedOpError
+from support.files.tflite_builder import TfliteBuilder
+from support.references.litert import run_litert
 
 RANDOM = np.random.default_rng(4)
 SAME, VALID = 1, 2

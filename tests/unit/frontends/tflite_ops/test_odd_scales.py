@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from litert import run_litert
-from tflite_builder import TfliteBuilder
-from tflite_compare import compare
 
 from rlx.frontends.tflite import frontend as tflite
 from rlx.ir.evaluate import evaluate
 from rlx.ir.verify import verify
 from rlx.support.errors import UnsupportedOpError
+from support.files.tflite_builder import TfliteBuilder
+from support.references.litert import run_litert
+from support.references.tflite_compare import compare
 
 POOL = {"padding": "VALID", "strideH": 2, "strideW": 2, "filterHeight": 2, "filterWidth": 2}
 COPIES: dict[str, tuple[Any, ...]] = {

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from litert import run_litert
-from tflite_builder import TfliteBuilder
-from tflite_compare import compare
 
 from rlx.frontends.tflite import frontend as tflite
 from rlx.frontends.tflite.options import TfliteOptions
 from rlx.ir.evaluate import evaluate
 from rlx.support.errors import FrontendError, UnsupportedOpError
+from support.files.tflite_builder import TfliteBuilder
+from support.references.litert import run_litert
+from support.references.tflite_compare import compare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tflite_builder import TfliteBuilder
-from tflite_compare import compare, random_scale, random_zero_point
+
+from support.files.tflite_builder import TfliteBuilder
+from support.references.tflite_compare import compare, random_scale, random_zero_point
 
 ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from litert import dequantized, run_litert
-from tflite_builder import TfliteBuilder
 
 from rlx.frontends.tflite import frontend as tflite
 from rlx.frontends.tflite.ops import REAL_IMPORTERS
 from rlx.ir.evaluate import evaluate
 from rlx.ir.module import Stage
 from rlx.ir.verify import verify
+from support.files.tflite_builder import TfliteBuilder
+from support.references.litert import dequantized, run_litert
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tflite_builder import TfliteBuilder
-from tflite_compare import compare, random_scale, random_zero_point
+
+from support.files.tflite_builder import TfliteBuilder
+from support.references.tflite_compare import compare, random_scale, random_zero_point
 
 AXES = ([1, 2], [2, 1], [1], [2], [3], [-1], [0, 1], [1, 3], [-2, -3], [1, 1])
 

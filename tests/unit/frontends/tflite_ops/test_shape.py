@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from malformed.tflite_models import RESHAPE_OP, set_operator
-from tflite_builder import TfliteBuilder
-from tflite_compare import compare, random_codes
 
 from rlx.frontends.tflite import frontend as tflite
 from rlx.ops.q import QReshape
 from rlx.support.errors import FrontendError, UnsupportedOpError
+from support.files.tflite_builder import TfliteBuilder
+from support.references.tflite_compare import compare, random_codes
 
 CODES = {"scale": 0.5, "zero_point": -7}
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tflite_builder import TfliteBuilder, run_tflm
-from tflite_compare import compare, random_scale, random_zero_point
 
 from rlx.frontends.tflite import frontend as tflite
 from rlx.ir.evaluate import evaluate
 from rlx.ops.q import QTable
+from support.files.tflite_builder import TfliteBuilder, run_tflm
+from support.references.tflite_compare import compare, random_scale, random_zero_point
 
 CODES = np.arange(-128, 128, dtype=np.int8).reshape(1, 256)
 

@@ -11,7 +11,6 @@ import zipfile
 
 import numpy as np
 import pytest
-from mutation import mutate
 from safetensors.numpy import save_file
 
 import rlx
@@ -21,6 +20,7 @@ from rlx.ir import Graph, GraphModule, f32
 from rlx.ops.real import RealCast, RealMatmul
 from rlx.support.errors import FrontendError, RlxError, UsageError
 from rlx.support.limits import Limits
+from support.files.mutation import mutate
 
 W = np.arange(6, dtype=np.float32).reshape(2, 3)
 B = np.array([0.5, -1.5], np.float32)

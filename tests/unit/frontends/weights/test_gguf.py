@@ -8,11 +8,11 @@ import struct
 import ml_dtypes
 import numpy as np
 import pytest
-from mutation import mutate
 
 from rlx.frontends.weights import WeightStore
 from rlx.support.errors import RlxError
 from rlx.support.limits import Limits
+from support.files.mutation import mutate
 
 W = np.arange(6, dtype=np.float32).reshape(2, 3)
 TYPES = {
@@ -118,7 +118,7 @@ def test_damaged_files_end_in_typed_errors(tmp_path, seed):
 
 def test_constants_of_onnx_files(tmp_path):
     onnx = pytest.importorskip("onnx")
-    import onnx_builder
+    from support.files import onnx_builder
 
     node = onnx.helper.make_node("MatMul", ["x", "w"], ["y"])
     content = onnx_builder.model([node], {"x": [1, 2]}, {"y": [1, 3]}, {"w": W})

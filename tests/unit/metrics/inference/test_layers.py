@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support import ROOT
 
 import rlx
 from rlx.ir import Graph, QuantParams, f32, i8
 from rlx.ir.evaluate import evaluate_all
 from rlx.ops.real import RealAdd, RealLog
 from rlx.support.errors import UsageError
+from support import ROOT
 
 DIGITS = ROOT / "examples/digits/digits.rlx"
 FLOAT = ROOT / "examples/mnist/tinyconv_float.rlx"

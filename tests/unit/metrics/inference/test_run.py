@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support import ROOT
 
 import rlx
 from rlx.ir import Graph, QuantParams, f32, i8
@@ -12,6 +11,7 @@ from rlx.ir.evaluate import evaluate
 from rlx.ops.q import QReshape
 from rlx.ops.real import RealAdd, RealDequantize
 from rlx.support.errors import UsageError
+from support import ROOT
 
 DIGITS = ROOT / "examples/digits/digits.rlx"
 FLOAT = ROOT / "examples/mnist/tinyconv_float.rlx"

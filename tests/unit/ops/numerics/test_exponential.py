@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle import Quant, codes, float32, run_operator
 
 from rlx.ops.numerics.exponential import (
     exp_on_negative_values,
@@ -19,6 +18,7 @@ from rlx.ops.numerics.exponential import (
     softmax_table,
 )
 from rlx.ops.numerics.fixed_point import INT32_MAX
+from support.references.oracle import Quant, codes, float32, run_operator
 
 ONE = 2.0**31
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle import ACTIVATIONS, Quant, clamp_of, codes, quants, run_operator
 
 from rlx.ir import Dim, i8, i32
 from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QAdd, QClamp, QMul, QRequantize, QSub
 from rlx.support.errors import ShapeError
+from support.references.oracle import ACTIVATIONS, Quant, clamp_of, codes, quants, run_operator
 
 HALF = Rescale.of(0.5)
 ADD = QAdd(

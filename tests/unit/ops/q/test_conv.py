@@ -7,12 +7,20 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle import ACTIVATIONS, Quant, clamp_of, codes, float32, quants, run_operator
 
 from rlx.ir import DType, TensorType, i8, i32
 from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QConv2d, QPad, Window
 from rlx.support.errors import ShapeError
+from support.references.oracle import (
+    ACTIVATIONS,
+    Quant,
+    clamp_of,
+    codes,
+    float32,
+    quants,
+    run_operator,
+)
 
 CONV = QConv2d(window=Window((2, 2)), x_zero_point=0, rescale=Rescale.of(2.0**-9), zero_point=0)
 TYPES = (i8(1, 4, 4, 6), i8(8, 2, 2, 6), i32(8))

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle import Quant, float32, run_operator
 
 from rlx.ir import DType, TensorType, i8, i32
 from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import CODE_RANGE, QConvert
 from rlx.support.errors import ShapeError
+from support.references.oracle import Quant, float32, run_operator
 
 NAMES = {DType.I8: "int8", DType.U8: "uint8", DType.I16: "int16"}
 PAIRS = [(DType.I8, DType.U8), (DType.U8, DType.I8), (DType.I8, DType.I16),

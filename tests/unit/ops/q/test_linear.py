@@ -6,12 +6,20 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle import ACTIVATIONS, Quant, clamp_of, codes, float32, quants, run_operator
 
 from rlx.ir import Dim, Graph, i8, i32
 from rlx.ops.numerics.fixed_point import Rescale, Rounding
 from rlx.ops.q import QDense, QRequantize
 from rlx.support.errors import ShapeError
+from support.references.oracle import (
+    ACTIVATIONS,
+    Quant,
+    clamp_of,
+    codes,
+    float32,
+    quants,
+    run_operator,
+)
 
 DENSE = QDense(x_zero_point=0, rescale=Rescale.of(0.5), zero_point=0)
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle import ACTIVATIONS, Quant, clamp_of, codes, quants, run_operator
 
 from rlx.ir import i8, i32
 from rlx.ops.q import QAveragePool2d, QMaxPool2d, Window
 from rlx.support.errors import ShapeError
+from support.references.oracle import ACTIVATIONS, Quant, clamp_of, codes, quants, run_operator
 
 AVERAGE = QAveragePool2d(window=Window((2, 2)))
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle import codes
 
 from rlx.ir.evaluate import evaluate_all
 from rlx.ops.numerics.fixed_point import Rescale, Rounding
 from rlx.ops.q import Q_OPS, QAveragePool2d, QConv2d, QDense, QMaxPool2d, Window
 from strategies import STRATEGIES, Case, random_graphs
+from support.references.oracle import codes
 
 if TYPE_CHECKING:
     from rlx.ir import Array, Op

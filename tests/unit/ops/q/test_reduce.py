@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle import Quant, codes, quants, run_operator
 
 from rlx.ir import i8, i32
 from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QArgmax, QMean
 from rlx.support.errors import ShapeError
+from support.references.oracle import Quant, codes, quants, run_operator
 
 MEAN = QMean(axes=(1,), x_zero_point=0, rescale=Rescale.of(1.0), zero_point=0)
 

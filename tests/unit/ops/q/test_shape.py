@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle import Quant, codes, run_operator
 
 from rlx.ir import QuantParams, i8, i32
 from rlx.ops.q import QConcat, QPad, QReshape, QSlice, QTranspose
 from rlx.support.errors import ShapeError
+from support.references.oracle import Quant, codes, run_operator
 
 QUANT = Quant(0.5, -7)
 PARAMS = QuantParams.per_tensor(0.5, -7)

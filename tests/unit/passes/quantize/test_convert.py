@@ -4,7 +4,6 @@ import re
 
 import numpy as np
 import pytest
-from quant_support import calibrated, convert_with, random_samples
 
 from rlx.ir import DType, QuantParams, i8
 from rlx.ir.evaluate import evaluate, evaluate_all
@@ -17,6 +16,7 @@ from rlx.ops.real import RealDequantize, RealQuantize
 from rlx.passes.quantize import WeightScheme, convert, prepare
 from rlx.support.errors import QuantizationError, UnsupportedOpError
 from rlx.tracing import Graph
+from support.quant_support import calibrated, convert_with, random_samples
 
 
 def normal(*shape, seed=0):

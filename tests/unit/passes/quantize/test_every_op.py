@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from quant_support import calibrated
 
 from rlx.ir import DType, Input, Value, rebuild
 from rlx.ir.evaluate import evaluate
@@ -16,6 +15,7 @@ from rlx.passes.quantize import convert, prepare
 from rlx.passes.quantize.rules import RULES
 from rlx.support.errors import QuantizationError, RlxError, UnsupportedOpError
 from strategies import STRATEGIES
+from support.quant_support import calibrated
 
 
 def every(ops):

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from onnx_builder import by_runtime, load
-from quantized_operators import OPERATORS, Random, file_of
 
 from rlx.ir.evaluate import evaluate
 from rlx.ops.nn import NnQuantized
@@ -17,6 +15,8 @@ from rlx.passes.pipelines import SIMPLIFY
 from rlx.passes.quantize import convert
 from rlx.passes.quantize.convert import refusal
 from rlx.support.errors import UnsupportedOpError
+from support.files.onnx_builder import by_runtime, load
+from support.networks.quantized_operators import OPERATORS, Random, file_of
 
 PAIRS = np.indices((256, 256)).reshape(2, -1).astype(np.uint8)
 

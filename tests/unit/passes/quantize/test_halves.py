@@ -6,13 +6,13 @@ from functools import partial
 
 import numpy as np
 import pytest
-from onnx_builder import by_runtime, helper, load, model
-from quantized_files import QONNX, ROUNDING, QdqFile, QonnxFile, qonnx_result
 
 from rlx.ir.evaluate import evaluate
 from rlx.ops.numerics.fixed_point import Rounding
 from rlx.passes.quantize import convert
 from rlx.support.errors import QuantizationError
+from support.files.onnx_builder import by_runtime, helper, load, model
+from support.files.quantized_files import QONNX, ROUNDING, QdqFile, QonnxFile, qonnx_result
 
 
 def results(graph, x):

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tflite_builder import TfliteBuilder, tflm
 
 import rlx
 from rlx.driver.driver import fit_to_target
@@ -18,6 +17,7 @@ from rlx.passes.quantize.convert import convert
 from rlx.passes.quantize.islands import TabulateIslands
 from rlx.support.errors import QuantizationError, UnsupportedOpError
 from rlx.targets import load as load_target
+from support.files.tflite_builder import TfliteBuilder, tflm
 
 SIZE = 32
 GIVEN = {"scale": 0.05, "zero_point": 3}

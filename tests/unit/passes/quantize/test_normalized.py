@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from onnx_builder import by_runtime, load, model, node
 
 from rlx.ir.evaluate import evaluate
 from rlx.passes.quantize import convert
+from support.files.onnx_builder import by_runtime, load, model, node
 
 OUTPUTS, INPUTS = 5, 3
 

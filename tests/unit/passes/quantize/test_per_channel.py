@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from onnx_builder import by_runtime, load, model, node
 
 from rlx.ir.evaluate import evaluate
 from rlx.passes.quantize import convert
 from rlx.support.errors import UnsupportedOpError
+from support.files.onnx_builder import by_runtime, load, model, node
 
 INPUTS, CHANNELS = 3, 6
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from onnx_builder import load, model, node
 
 from rlx.ir import QuantParams
 from rlx.passes.quantize import convert
 from rlx.support.errors import UnsupportedOpError
+from support.files.onnx_builder import load, model, node
 
 WANTED = {"n": np.int64([1, 2, 8, 10])}
 QUANT = {"s": np.float32(0.1), "z": np.uint8(3)}

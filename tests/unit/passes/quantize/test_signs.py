@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from onnx_builder import helper, load, model
 
 from rlx.ir.evaluate import evaluate
 from rlx.passes.quantize import convert
+from support.files.onnx_builder import helper, load, model
 
 DOMAIN = "qonnx.custom_op.general"
 RANDOM = np.random.default_rng(3)

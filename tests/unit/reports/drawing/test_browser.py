@@ -1,12 +1,12 @@
 """The page in a real browser: no error, no request, hostile names do nothing."""
 
 import pytest
-from ir_samples import network
 
 from rlx.ir import Graph, f32, i8
 from rlx.ops.q import QClamp
 from rlx.ops.real import RealAdd
 from rlx.reports.drawing.page import graph_page
+from support.networks.ir_samples import network
 
 pytestmark = pytest.mark.slow
 

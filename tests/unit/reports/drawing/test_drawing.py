@@ -4,13 +4,13 @@ import time
 import xml.etree.ElementTree as ET
 
 import pytest
-from ir_samples import HOSTILE, SAMPLES, network
 
 from rlx.ir import Graph, f32, i8
 from rlx.ops.q import QClamp
 from rlx.ops.real import RealAdd
 from rlx.reports.drawing import layer_labels, layout, to_svg
 from rlx.reports.drawing.svg import THEMES
+from support.networks.ir_samples import HOSTILE, SAMPLES, network
 
 SVG = "{http://www.w3.org/2000/svg}"
 SCRIPT = '</title></text><script>alert(1)</script><img src=x onerror="alert(2)">'

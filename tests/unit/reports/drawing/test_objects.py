@@ -6,9 +6,6 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from ir_samples import HOSTILE, SAMPLES, network
-from mlperf_like import NETWORKS, file
-from quantized_net import float_network, samples
 
 import rlx
 from rlx import GraphModule
@@ -17,6 +14,9 @@ from rlx.ops.q import QClamp
 from rlx.ops.real import RealAdd
 from rlx.support.text.notebook import MAX_LAYERS
 from rlx_sim.verify import VerificationReport
+from support.networks.ir_samples import HOSTILE, SAMPLES, network
+from support.networks.mlperf_like import NETWORKS, file
+from support.networks.quantized_net import float_network, samples
 
 ATTACK = "</style></svg><script>alert(1)</script><img src=x onerror='alert(2)'>"
 ALLOWED = {

@@ -5,7 +5,6 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from ir_samples import HOSTILE, SAMPLES, network
 
 from rlx.ir import Graph, QuantParams, f32, i8
 from rlx.ops.numerics.fixed_point import Rescale
@@ -15,6 +14,7 @@ from rlx.reports.drawing import layer_labels
 from rlx.reports.drawing.layers import layer_details, layer_table
 from rlx.reports.drawing.page import graph_page
 from rlx.support.text.html import table
+from support.networks.ir_samples import HOSTILE, SAMPLES, network
 
 SCRIPT = "</script></title></section>--><script>alert(1)</script><img src=x onerror='alert(2)'>"
 

@@ -6,7 +6,6 @@ import itertools
 
 import numpy as np
 import pytest
-from closeness import assert_close
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ from rlx.ops.nn import NnOp
 from rlx.runtime.numpy_backend.step import KERNELS, Step, bound
 from rlx.runtime.numpy_backend.workspace import Workspace
 from strategies import STRATEGIES
+from support.references.closeness import assert_close
 
 COMPUTING = [
     op

@@ -7,13 +7,13 @@ import sys
 
 import numpy as np
 import pytest
-from support import ROOT
-from tflite_builder import run_tflm
 
 import rlx
 from rlx.ir.evaluate import evaluate
 from rlx.support.errors import OutputError, UsageError
 from rlx.support.files.shipped import copy, example, examples
+from support import ROOT
+from support.files.tflite_builder import run_tflm
 
 sys.path.insert(0, str(ROOT / "tests" / "examples"))
 from make_tflite import DIGITS, digits_tflite

@@ -1,0 +1,1 @@
+"""Simulators of emitted hardware: Verilator, Icarus Verilog, cocotb, and of mapped netlists."""

@@ -1,0 +1,112 @@
+"""Runs the cocotb bench that was emitted with a design, stand-alone as a user does."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from rlx.support.errors import OutputError, SimulationError, ToolMissingError
+from rlx.support.files.scratch import work_folder
+from rlx.support.process import last_lines, run
+from rlx_sim.hardware.plain import plain_folder
+from rlx_sim.hardware.verilator import HINT, compilation_reader, find_verilator
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+TIMEOUT_S: Final = 1800.0
+
+_TEST: Final = re.compile(r".*cocotb\.regression\s+running (?:\w+\.)*(\w+) \((\d+)/(\d+)\)")
+"""The line of cocotb's log at the start of a test."""
+
+
+@dataclass(frozen=True, slots=True)
+class CocotbRun:
+    """Result of the bench.
+
+    Attributes:
+        tests: Tests that ran.
+        passed: Tests that passed.
+        figures: Recorded by the tests: ``inputs``, ``equal``, ``latency``, ``interval`` ...
+        log: Output of the bench.
+    """
+
+    tests: int
+    passed: int
+    figures: dict[str, Any]
+    log: str
+
+
+def run_bench(
+    folder: Path,
+    *,
+    frames: int | None = None,
+    seed: int = 1,
+    timeout_s: float = TIMEOUT_S,
+    show: Callable[[str], None] | None = None,
+) -> CocotbRun:
+    """Run ``tb/run.py`` of an emitted folder; nothing is written into the folder.
+
+    A test that fails is no error here: compare ``passed`` with ``tests``.
+
+    Args:
+        folder: The emitted design.
+        frames: Frames of the first test; None for the bench's default.
+        seed: Seed of the random pauses.
+        timeout_s: Wall-clock limit, build included.
+        show: Called with each file that is compiled, and with each test as it starts.
+
+    Raises:
+        OutputError: The folder holds no bench.
+        ToolMissingError: cocotb or Verilator is not installed.
+        SimulationError: The bench could not be built, or died.
+        TimeLimitError: It took too long.
+    """
+    script = folder / "tb" / "run.py"
+    if not script.is_file():
+        raise OutputError(
+            f"{folder} holds no bench tb/run.py",
+            hint="emit the folder again with 'rlx emit --target fpga'",
+        )
+    if importlib.util.find_spec("cocotb") is None:
+        raise ToolMissingError("cocotb is not installed", hint="pip install 'rlx[sim]'")
+    find_verilator()
+    with plain_folder(folder) as plain, work_folder("cocotb") as work:
+        result = work / "result.json"
+        argv = [sys.executable, "-B", str(plain / "tb/run.py"), "--build", str(work / "build")]
+        argv += ["--result", str(result), "--seed", str(seed)]
+        argv += ["--frames", str(frames)] if frames else []
+        # The simulator embeds Python and must find the interpreter's packages again.
+        extra = {"PYTHONPATH": os.environ["PYTHONPATH"]} if "PYTHONPATH" in os.environ else {}
+        done = run(
+            argv, cwd=work, timeout_s=timeout_s, env=extra, check=False, hint=HINT,
+            on_line=bench_reader(show),
+        )  # fmt: skip
+        figures = json.loads(result.read_text(encoding="utf-8")) if result.is_file() else {}
+    text = done.stdout + done.stderr
+    verdict = re.search(r"^(\d+) of (\d+) tests passed$", done.stdout, re.MULTILINE)
+    if verdict is None:
+        raise SimulationError("did not come to its end" + last_lines(text), where="cocotb bench")
+    return CocotbRun(int(verdict[2]), int(verdict[1]), figures, text)
+
+
+def bench_reader(show: Callable[[str], None] | None) -> Callable[[str], None] | None:
+    """Return a function for the bench's lines that gives ``show`` compiled files and tests."""
+    compiled = compilation_reader(show)
+    if show is None or compiled is None:
+        return None
+
+    def read(line: str) -> None:
+        found = _TEST.match(line)
+        if found:
+            show(f"test {found[2]} of {found[3]}: {found[1]}")
+        else:
+            compiled(line)
+
+    return read

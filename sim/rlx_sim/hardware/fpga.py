@@ -1,0 +1,325 @@
+"""Simulators of an emitted hardware folder, and its verification with all of them."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from rlx.support.errors import UsageError
+from rlx.support.files.outputs import new_file
+from rlx.support.files.scratch import work_folder
+from rlx.support.steps import steps_of
+from rlx_sim.hardware.cocotb_bench import run_bench
+from rlx_sim.hardware.duration import expected
+from rlx_sim.hardware.emitted_report import read_report
+from rlx_sim.hardware.plain import plain_folder
+from rlx_sim.hardware.stream import Stalls, StreamBench
+from rlx_sim.hardware.testbench import run_testbench
+from rlx_sim.hardware.verilator import find_verilator, lint
+from rlx_sim.protocol import Simulation, compare
+from rlx_sim.toolchain import find
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from rlx.support.files.golden import Golden
+    from rlx.support.steps import Steps
+    from rlx_fpga.devices import FpgaDevice
+    from rlx_sim.hardware.cocotb_bench import CocotbRun
+    from rlx_sim.hardware.stream import StreamRun
+
+STALLED_FRAMES: Final = 2
+STALLED: Final = Stalls(seed=2, inputs=77, outputs=102, reset_after=9)
+"""Disturbance in the second run of a verification: stalls in 30 % and 40 % of cycles, a reset."""
+
+_READ: Final = ("rtl", "mem", "synth")
+"""Folders that synthesis reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerilatorHarness:
+    """The emitted ``tb/harness.cpp`` under Verilator.
+
+    Attributes:
+        stalls: Disturbance of the core; None for none.
+    """
+
+    stalls: Stalls | None = None
+    name: str = "verilator"
+
+    def simulate(self, folder: Path, vectors: Golden, *, timeout_s: float) -> Simulation:
+        """Build the core of ``folder`` and send it ``vectors.inputs``, one after the other.
+
+        Raises:
+            OutputError: The folder holds no hardware design.
+            SimulationError: It does not build, got stuck, or violated the stream protocol.
+            TimeLimitError: It took longer than ``timeout_s``, for the build or for the run.
+        """
+        with _built(folder, timeout_s) as bench:
+            return _simulation(bench.run(vectors.inputs, stalls=self.stalls, timeout_s=timeout_s))
+
+
+def verify_fpga(
+    folder: Path,
+    vectors: Golden,
+    *,
+    timeout_s: float,
+    cocotb: bool = True,
+    testbenches: Sequence[str] = (),
+    netlist: FpgaDevice | None = None,
+    waves: Path | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> dict[str, Any]:
+    """Run everything that was emitted for a design, and compare with ``vectors``.
+
+    Lint; the C++ harness over all frames without stalls, then over two with random stalls on both
+    sides after a reset in mid-frame; the cocotb bench with the folder's own golden vectors; the
+    harness again with the mapped netlist in place of the design.
+
+    Args:
+        folder: The emitted design.
+        vectors: Inputs and the reference's outputs.
+        timeout_s: Wall-clock limit of each step.
+        cocotb: Whether to run the cocotb bench.
+        testbenches: Simulators for the SystemVerilog testbench: ``verilator``, ``icarus``.
+        netlist: Device that the design is mapped to, to simulate the netlist; None for no netlist.
+        waves: File for a waveform of the run without stalls, ``.vcd`` or ``.fst``.
+        progress: Called with a description of each step.
+
+    Returns:
+        ``target``, ``inputs``, ``equal`` (inputs with correct outputs), ``mismatches`` (the first
+        of each wrong frame; one more if a test of the cocotb bench failed), ``latency`` and
+        ``interval`` in cycles, the ``predicted_interval`` of the report, ``stalled``, ``cocotb``,
+        ``testbench``, ``testbench_icarus``, ``netlist``, ``lint``, ``waves`` and its ``layouts``,
+        ``tools``, and ``runs``: the results of each simulation, as rows of a table.
+
+    Raises:
+        OutputError: The folder holds no hardware design.
+        UsageError: The waveform's file has another suffix.
+        SimulationError: A step failed for another reason than wrong outputs.
+        TimeLimitError: A step took too long.
+    """
+    notify = steps_of(progress)
+    report = read_report(folder)
+    design = report["interface"]
+    if waves is None and netlist is None:  # writing waves takes as long as much changes
+        size = _megabytes(folder, design["sources"])
+        found = expected(report, size, vectors.frames, cocotb=cocotb, testbenches=testbenches)
+        notify.expect(*found)
+    notify("lint")
+    _lint(folder, design, timeout_s)
+    plain, stalled = _harness_runs(folder, vectors, waves, timeout_s, notify)
+    result = _result(report, vectors, plain, stalled)
+    if waves is not None:
+        result |= {"waves": str(waves), "layouts": layouts(folder, design["top"])}
+    _add_benches(result, folder, timeout_s, notify, cocotb=cocotb, testbenches=testbenches)
+    result["runs"] = _runs(result)
+    if netlist is not None:
+        _add_netlist(result, folder, report, netlist, vectors, timeout_s, notify)
+    return result
+
+
+def _add_benches(
+    result: dict[str, Any],
+    folder: Path,
+    timeout_s: float,
+    notify: Steps,
+    *,
+    cocotb: bool,
+    testbenches: Sequence[str],
+) -> None:
+    """Run the emitted benches that were asked for, and add their results."""
+    if cocotb:
+        notify("cocotb: the emitted bench")
+        _add_bench(result, run_bench(folder, timeout_s=timeout_s, show=notify.detail))
+    for simulator in testbenches:
+        notify(f"{simulator}: the emitted testbench")
+        _add_testbench(result, folder, simulator, timeout_s, notify.detail)
+
+
+def _megabytes(folder: Path, sources: Sequence[str]) -> float:
+    return sum((folder / path).stat().st_size for path in sources) / 1e6
+
+
+def _lint(folder: Path, design: Mapping[str, Any], timeout_s: float) -> None:
+    with plain_folder(folder) as path:
+        lint(["lint.vlt", *design["sources"]], design["top"], cwd=path, timeout_s=timeout_s)
+
+
+def trace_format(waves: Path | None) -> str | None:
+    """Return ``vcd`` or ``fst`` for a file of that suffix, None for no file.
+
+    Raises:
+        UsageError: The file has another suffix.
+    """
+    if waves is None:
+        return None
+    form = waves.suffix.removeprefix(".").lower()
+    if form not in ("vcd", "fst"):
+        raise UsageError(
+            f"a waveform ends in .vcd or .fst, not {waves.name!r}", hint="--waves out.vcd"
+        )
+    return form
+
+
+def layouts(folder: Path, top: str) -> list[str]:
+    """Return the files that say how viewers show a waveform of the harness, if there are any."""
+    found = (folder / "tb" / f"{top}.{kind}" for kind in ("gtkw", "sucl"))
+    return [str(path) for path in found if path.is_file()]
+
+
+def _harness_runs(
+    folder: Path,
+    vectors: Golden,
+    waves: Path | None,
+    timeout_s: float,
+    notify: Steps,
+) -> tuple[Simulation, Simulation]:
+    """Return the runs over all frames without stalls, and over a few with stalls and a reset."""
+    few = vectors.first(STALLED_FRAMES)
+    notify("verilator: build")
+    with _built(folder, timeout_s, trace=trace_format(waves), show=notify.detail) as bench:
+        notify(f"verilator: {vectors.frames} inputs")
+        with nullcontext() if waves is None else new_file(waves) as path:
+            plain = bench.run(vectors.inputs, waves=path, timeout_s=timeout_s)
+        notify(f"verilator: {few.frames} inputs, pauses and a reset")
+        stalled = bench.run(few.inputs, stalls=STALLED, timeout_s=timeout_s)
+    return _simulation(plain), _simulation(stalled)
+
+
+def _result(
+    report: Mapping[str, Any], vectors: Golden, plain: Simulation, stalled: Simulation
+) -> dict[str, Any]:
+    """Return the results of the harness runs."""
+    few = vectors.first(STALLED_FRAMES)
+    wrong = compare("verilator", plain, vectors)
+    disturbed = compare("verilator, stalled", stalled, few)
+    return {
+        "target": "fpga",
+        "inputs": vectors.frames,
+        "equal": vectors.frames - len(wrong),
+        "mismatches": [asdict(one) for one in (*wrong, *disturbed)],
+        "latency": plain.latency,
+        "interval": plain.interval,
+        "predicted_interval": report.get("interval"),
+        "stalled": {"inputs": few.frames, "equal": few.frames - len(disturbed)},
+        "lint": "clean",
+        "tools": {"verilator": find_verilator().version},
+    }
+
+
+def _add_bench(result: dict[str, Any], found: CocotbRun) -> None:
+    """Add the results of the cocotb bench; a failed test is a mismatch."""
+    result["cocotb"] = {"tests": found.tests, "passed": found.passed, **found.figures}
+    result["tools"]["cocotb"] = importlib.metadata.version("cocotb")
+    if found.passed != found.tests:
+        result["mismatches"].append({"simulator": "cocotb", **result["cocotb"]})
+
+
+def _add_testbench(
+    result: dict[str, Any],
+    folder: Path,
+    simulator: str,
+    timeout_s: float,
+    show: Callable[[str], None],
+) -> None:
+    """Add the results of the SystemVerilog testbench; a failure is a mismatch."""
+    found = run_testbench(folder, simulator=simulator, timeout_s=timeout_s, show=show)
+    name = "testbench" if simulator == "verilator" else f"testbench_{simulator}"
+    result[name] = found.to_json()
+    result["tools"] |= {simulator: find(simulator).version}
+    if not found.passed:
+        result["mismatches"].append({"simulator": name, "verdict": found.verdict})
+
+
+def _add_netlist(
+    result: dict[str, Any],
+    folder: Path,
+    report: Mapping[str, Any],
+    device: FpgaDevice,
+    vectors: Golden,
+    timeout_s: float,
+    notify: Steps,
+) -> None:
+    """Map the design to a device, and add the results of its netlist."""
+    from rlx_fpga.packaging.synthesis import synthesize
+    from rlx_sim.hardware.gates.run import run_netlist
+
+    design = report["interface"]
+    notify(f"yosys: {device.name}")
+    with work_folder("synthesis") as work:
+        found = synthesize(
+            design_sources(folder), design["sources"], design["top"], device, netlist=True,
+            keep=work, timeout_s=timeout_s, show=notify.detail,
+        )  # fmt: skip
+        run = run_netlist(
+            folder, work / f"{device.name}_netlist.json", design, device, vectors,
+            stalls=STALLED, timeout_s=timeout_s, notify=notify,
+        )  # fmt: skip
+    tool, _, version = str(found["tool"]).partition(" ")
+    result["tools"] |= {tool: version}
+    result["netlist"] = run.as_json()
+    result["runs"] += run.rows()
+    result["mismatches"] += run.mismatches()
+    wrong = {one["frame"] for one in result["mismatches"] if "frame" in one}
+    result["equal"] = result["inputs"] - len(wrong)
+
+
+def design_sources(folder: Path) -> dict[str, bytes]:
+    """Return the files of an emitted folder that synthesis reads, by relative path."""
+    found = (path for part in _READ for path in sorted((folder / part).rglob("*")))
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in found if path.is_file()
+    }
+
+
+def _runs(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return a row for each simulation."""
+    bench = result.get("cocotb", {})
+
+    def part(prefix: str) -> dict[str, Any]:
+        return {k.removeprefix(prefix): n for k, n in bench.items() if k.startswith(prefix)}
+
+    rows = {
+        "verilator": result,
+        "verilator, pauses and a reset": result["stalled"],
+        "cocotb": bench,
+        "cocotb, pauses": part("stalled_"),
+        "cocotb, a reset": part("reset_"),
+        "cocotb, registers": part("registers_"),
+        "cocotb, counters": part("counters_"),
+        "testbench": result.get("testbench", {}),
+        "testbench, Icarus": result.get("testbench_icarus", {}),
+    }
+    columns = ("inputs", "equal", "latency", "interval")
+    return [
+        {"simulation": name, **{column: row.get(column) for column in columns}}
+        for name, row in rows.items()
+        if row
+    ]
+
+
+@contextmanager
+def _built(
+    folder: Path,
+    timeout_s: float,
+    *,
+    trace: str | None = None,
+    show: Callable[[str], None] | None = None,
+) -> Iterator[StreamBench]:
+    """Build the harness outside the folder; it exists as long as the context."""
+    interface = read_report(folder)["interface"]
+    files = ["lint.vlt", *interface["sources"], "tb/harness.cpp"]
+    with plain_folder(folder) as plain, work_folder("verilator") as work:
+        yield StreamBench.build(
+            interface, files, folder=plain, output=work, trace=trace, timeout_s=timeout_s, show=show
+        )
+
+
+def _simulation(run: StreamRun) -> Simulation:
+    return Simulation(
+        run.outputs, cycles=run.cycles, latency=run.latency, interval=run.interval, log=run.log
+    )

@@ -1,0 +1,117 @@
+"""Runs the emitted SystemVerilog testbench of a design in one of two simulators."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from rlx.support.errors import OutputError, SimulationError
+from rlx.support.files.scratch import work_folder
+from rlx.support.process import last_lines, run
+from rlx_sim.hardware import icarus, verilator
+from rlx_sim.hardware.emitted_report import read_report
+from rlx_sim.hardware.plain import plain_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+TIMEOUT_S: Final = 1800.0
+
+SIMULATORS: Final = {"verilator": verilator.build_testbench, "icarus": icarus.build_testbench}
+"""Functions that compile a testbench to a command, by simulator."""
+
+_PASS: Final = re.compile(r"^PASS: (\d+) frames .*latency (\d+), interval (\d+)$", re.MULTILINE)
+_FAIL: Final = re.compile(r"^FAIL: .*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class TestbenchRun:
+    """Result of the testbench.
+
+    Attributes:
+        passed: Whether every beat of all frames was correct, with and without pauses.
+        frames: Frames that were sent without pauses; 0 if it failed.
+        latency: Cycles from the first input beat to the last output beat of the first frame.
+        interval: Cycles between the ends of the last two frames.
+        verdict: The line with PASS or FAIL.
+        log: Output of the simulator.
+    """
+
+    __test__ = False  # not a test class
+
+    passed: bool
+    frames: int
+    latency: int
+    interval: int
+    verdict: str
+    log: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the figures."""
+        return {
+            "inputs": self.frames,
+            "equal": self.frames,
+            "latency": self.latency,
+            "interval": self.interval,
+        }
+
+
+def run_testbench(
+    folder: Path,
+    *,
+    simulator: str = "verilator",
+    timeout_s: float = TIMEOUT_S,
+    show: Callable[[str], None] | None = None,
+) -> TestbenchRun:
+    """Build and run ``tb/<prefix>_tb.sv`` of an emitted folder; nothing is written into it.
+
+    A testbench that fails is no error here.
+
+    Args:
+        folder: The emitted design.
+        simulator: One of :data:`SIMULATORS`.
+        timeout_s: Wall-clock limit of the build, and of the run.
+        show: Called with each C++ file that is compiled.
+
+    Raises:
+        OutputError: The folder holds no testbench.
+        ToolMissingError: The simulator is not installed, or too old.
+        SimulationError: The testbench does not build, or printed no verdict.
+        TimeLimitError: It took too long.
+    """
+    top, files = _sources(folder)
+    build = SIMULATORS[simulator]
+    with plain_folder(folder) as plain, work_folder("testbench") as work:
+        argv = build(files, top, cwd=plain, output=work, timeout_s=timeout_s, show=show)
+        done = run(argv, cwd=plain, timeout_s=timeout_s, check=False)
+    return verdict_of(done.stdout + done.stderr)
+
+
+def verdict_of(text: str) -> TestbenchRun:
+    """Return the result in the output of a testbench.
+
+    Raises:
+        SimulationError: It printed neither PASS nor FAIL.
+    """
+    good, bad = _PASS.search(text), _FAIL.search(text)
+    if bad is not None:
+        return TestbenchRun(False, 0, 0, 0, bad[0], text)
+    if good is None:
+        raise SimulationError("printed no verdict" + last_lines(text), where="testbench")
+    frames, latency, interval = map(int, good.groups())
+    return TestbenchRun(True, frames, latency, interval, good[0], text)
+
+
+def _sources(folder: Path) -> tuple[str, list[str]]:
+    """Return the testbench's module, and the files to compile, relative to the folder."""
+    interface = read_report(folder)["interface"]
+    top = interface["top"].removesuffix("_top") + "_tb"
+    path = f"tb/{top}.sv"
+    if not (folder / path).is_file():
+        raise OutputError(
+            f"{folder} holds no testbench {path}",
+            hint="emit the folder again with 'rlx emit --target fpga'",
+        )
+    return top, [*interface["sources"], path]

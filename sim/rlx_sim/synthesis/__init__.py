@@ -1,0 +1,1 @@
+"""Synthesis, place and route of emitted hardware."""

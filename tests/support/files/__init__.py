@@ -1,0 +1,1 @@
+"""Model files made by hand, and damaged ones."""

@@ -1,0 +1,1 @@
+"""Other programs and definitions that results are held against."""
