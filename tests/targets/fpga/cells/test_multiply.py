@@ -25,6 +25,7 @@ from rlx_fpga.devices import devices
 from rlx_fpga.packaging.netlist import sources_of
 from rlx_fpga.packaging.render import render
 from rlx_fpga.packaging.synthesis import find_yosys
+from rlx_sim.hardware.verilator import lint
 
 
 class Product(Cell):
@@ -104,6 +105,32 @@ def test_lut_multipliers_multiply(tmp_path, x, y):
         f"sat -verify -seq {BLOCK_LATENCY + 1} -prove-skip {BLOCK_LATENCY} -prove equal 1"
     )
     run((*find_yosys().command, "-q", "-p", script), cwd=tmp_path, timeout_s=120)
+
+
+WAIVERS = """`verilator_config
+lint_off -rule DECLFILENAME -file "*top.sv"
+lint_off -rule DECLFILENAME -file "*mul.sv"
+lint_off -rule UNUSEDSIGNAL -file "*mul.sv"
+"""
+"""Those that emitted designs have, and one for the names of the files here."""
+
+LINTED = """
+module top (
+    input wire clk, input wire signed [{x}-1:0] x, input wire signed [{y}-1:0] y,
+    output wire signed [{x}+{y}-1:0] z
+);
+  mul_logic #(.X({x}), .Y({y})) product (.clk(clk), .x(x), .y(y), .z(z));
+endmodule
+"""
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize(("x", "y"), [(8, 2), (8, 3), (7, 7), (4, 8), (5, 6)])
+def test_lut_multipliers_have_no_width_to_guess(tmp_path, x, y):
+    (tmp_path / "mul.sv").write_text(render("multiply_logic.v.j2", name="mul_logic"))
+    (tmp_path / "top.sv").write_text(LINTED.format(x=x, y=y))
+    (tmp_path / "lint.vlt").write_text(WAIVERS)
+    lint(["lint.vlt", "mul.sv", "top.sv"], "top", cwd=tmp_path)
 
 
 # As the family's manual says, with all registers in use; Yosys brings only its ports.
