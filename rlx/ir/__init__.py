@@ -24,7 +24,6 @@ from rlx.ir.graph import (
     State,
     Value,
     copy_node,
-    rebuild,
 )
 from rlx.ir.memo import once_per_node
 from rlx.ir.module import (
@@ -37,6 +36,7 @@ from rlx.ir.module import (
     StateCopy,
 )
 from rlx.ir.op import Op
+from rlx.ir.rewriter import Rewriter, rebuild
 from rlx.ir.rules import Refusal, RuleTable, target_hint
 from rlx.ir.traits import UNSTATED, Along, Traits
 from rlx.ir.types import Array, DType, QuantParams, Shape, TensorType, f32, i8, i32
@@ -68,6 +68,7 @@ __all__ = [
     "Reference",
     "Refusal",
     "Region",
+    "Rewriter",
     "RuleTable",
     "Shape",
     "Stage",

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rlx.ir.attributes import mapped
 from rlx.ir.dims import Dim
-from rlx.ir.graph import Graph, Input, Param, rebuild
+from rlx.ir.graph import Graph, Input, Param
+from rlx.ir.rewriter import rebuild
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -13,7 +13,7 @@ from rlx.ir.traits import Traits
 from rlx.ir.types import Array, DType, QuantParams, TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Sequence
+    from collections.abc import Hashable, Iterator, Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +203,7 @@ class Value:
 class Graph:
     """A function from inputs and parameters to outputs.
 
-    Nodes are appended, never changed or removed; passes build new graphs (see ``rebuild``).
+    Nodes are appended, never changed or removed; passes build new graphs (see ``Rewriter``).
 
     Graphs are equal where they compute the same by structure (``rlx.ir.hash.structural_hash``):
     names and unused nodes do not count. So ops that hold graphs compare as other ops do. A graph
@@ -317,9 +317,17 @@ class Graph:
     def _check_owned(self, operands: tuple[Value, ...]) -> None:
         """Raise ValueError if an operand belongs to another graph."""
         for operand in operands:
-            owned = operand.node.index < len(self._nodes)
-            if not owned or self._nodes[operand.node.index] is not operand.node:
+            if not self.owns(operand):
                 raise ValueError(f"operand {operand.node.label} belongs to another graph")
+
+    def owns(self, value: Value) -> bool:
+        """Whether a value belongs to this graph."""
+        index = value.node.index
+        return index < len(self._nodes) and self._nodes[index] is value.node
+
+    def set_defaults(self, name: str = "", origin: Origin | None = None) -> None:
+        """Set name and origin of nodes that are appended from now on without their own."""
+        self._default_name, self._default_origin = name, origin or Origin()
 
     def _add(
         self,
@@ -423,35 +431,6 @@ class Graph:
             for operand in node.operands:
                 found[operand].append(node)
         return found
-
-
-def rebuild(
-    graph: Graph,
-    visit: Callable[[Graph, Node, tuple[Value, ...]], Sequence[Value] | None],
-    *,
-    by: str = "",
-) -> Graph:
-    """Return a new graph in which ``visit`` chose the values that stand for each node's results.
-
-    Args:
-        graph: The graph to copy.
-        visit: Called as ``visit(new_graph, node, new_operands)`` for each node in order. Returns
-            the values (of ``new_graph``) that replace the node's results, or None to copy it.
-        by: Name of the pass, recorded in the origin of every node that ``visit`` adds.
-    """
-    new = Graph(graph.name)
-    mapped: dict[Value, Value] = {}
-    for node in graph.nodes:
-        operands = tuple(mapped[o] for o in node.operands)
-        new._default_name = node.name
-        new._default_origin = node.origin.through(by) if by else node.origin
-        results = visit(new, node, operands)
-        if results is None:
-            results = copy_node(new, node, operands).results
-        mapped.update(zip(node.results, results, strict=True))
-    new._default_name, new._default_origin = "", Origin()
-    new.output(*(mapped[o] for o in graph.outputs), names=graph.output_names)
-    return new
 
 
 def copy_node(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Node:

@@ -5,8 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from rlx.ir import Constant, Graph, Origin, QuantParams, Value, f32, i8, i32, rebuild
-from rlx.ir.printer import format_graph
+from rlx.ir import Constant, Graph, Origin, QuantParams, Value, f32, i8, i32
 from rlx.ops.q import QClamp, QReshape
 from rlx.ops.real import RealAdd, RealNeg, RealTopK
 from rlx.support.errors import ShapeError
@@ -111,48 +110,6 @@ def test_restoring_what_infer_cannot_bear_is_a_shape_error():
     x = graph.input("x", i8(2))
     with pytest.raises(ShapeError, match=r"^q\.reshape: cannot infer its types: "):
         graph.restore(QReshape(shape=("a",)), (x,), (i8(2),))
-
-
-def test_rebuild_copies_everything():
-    graph = network()
-    copy = rebuild(graph, lambda new, node, operands: None)
-    assert copy is not graph
-    assert format_graph(copy) == format_graph(graph)
-
-
-def test_rebuild_replaces_and_records_the_pass():
-    graph = clamp_graph()
-
-    def visit(new, node, operands):
-        if node.op.name != "q.clamp":
-            return None
-        first = new.apply(QClamp(low=1), operands[0])
-        return (new.apply(QClamp(high=9), first, name="own"),)
-
-    new = rebuild(graph, visit, by="split")
-    _, first, second = new.nodes
-    assert (first.name, second.name) == ("relu", "own")
-    assert first.origin.passes == ("fuse-clamps", "split")
-    assert str(second.origin) == "tiny.tflite operator 0 RELU > fuse-clamps > split"
-    assert new.outputs == (second.result,)
-    assert new.output_names == ("y",)
-    # What is built after the rebuild does not inherit anything.
-    later = new.apply(QClamp(), second.result).node
-    assert (later.name, later.origin) == ("", Origin())
-
-
-def test_rebuild_wants_a_value_for_each_result():
-    with pytest.raises(ValueError, match=r"^zip\(\) argument 2 is shorter"):
-        rebuild(clamp_graph(), lambda new, node, operands: ())
-
-
-def test_rebuild_keeps_quantization_that_was_given():
-    graph = Graph("g")
-    quant = QuantParams.per_tensor(0.5, 1)
-    x = graph.input("x", i8(2))
-    graph.output(graph.apply(QClamp(), x, quant=quant))
-    (value,) = rebuild(graph, lambda new, node, operands: None).outputs
-    assert value.type.quant == quant
 
 
 def test_origin_prints_and_grows():

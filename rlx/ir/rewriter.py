@@ -1,0 +1,188 @@
+"""The way from one graph to the next: a new graph that is made node by node."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from rlx.ir.graph import Graph, copy_node
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from rlx.ir.graph import Node, Origin, Value
+
+
+class Rewriter:
+    """A new graph in the making, and what stands in it for each value of the old one.
+
+    ::
+
+        rewriter = Rewriter(graph, by=self.name)
+        for node in rewriter:
+            if isinstance(node.op, QClamp):
+                rewriter.replace(node, *rewriter.operands(node))
+        return rewriter.finish()
+
+    A node of which the loop says nothing is kept: inputs, states, parameters and constants as they
+    are, others on the operands that stand for theirs. What is appended to ``new`` while a node is
+    visited gets the name and the origin of that node, and ``by`` in the origin, unless it is given
+    its own.
+
+    Attributes:
+        old: The graph that is read.
+        new: The graph that grows.
+        by: Name of the pass, for origins; empty to leave origins as they are.
+    """
+
+    def __init__(
+        self, graph: Graph, *, by: str = "", nodes: Iterable[Node] | None = None, name: str = ""
+    ) -> None:
+        """Begin a new graph.
+
+        Args:
+            graph: The old graph.
+            by: Name of the pass, recorded in the origin of every node that the loop adds.
+            nodes: The nodes to visit, operands before their users; None for all of the graph. Those
+                that are missing have nothing in the new graph.
+            name: Name of the new graph; empty for that of the old one.
+        """
+        self.old = graph
+        self.new = Graph(name or graph.name)
+        self.by = by
+        self._values: dict[Value, Value] = {}
+        self._settled: set[Node] = set()
+        self._steps: list[tuple[int, tuple[Node, ...]]] = []
+        self._visits = self._visit(graph.nodes if nodes is None else nodes)
+
+    def __iter__(self) -> Iterator[Node]:
+        """Yield the nodes of the old graph that are not settled yet, each once, in order."""
+        return self._visits
+
+    def _visit(self, nodes: Iterable[Node]) -> Iterator[Node]:
+        for node in nodes:
+            if node in self._settled:
+                continue
+            self._steps.append((self.new.count, (node,)))
+            origin = node.origin.through(self.by) if self.by else node.origin
+            self.new.set_defaults(node.name, origin)
+            yield node
+            if node not in self._settled:
+                self.keep(node)
+        self._steps.append((self.new.count, ()))
+        self.new.set_defaults()
+
+    def __getitem__(self, old: Value) -> Value:
+        """Return what stands for a value of the old graph."""
+        return self._values[old]
+
+    def __contains__(self, old: Value) -> bool:
+        """Whether anything stands for a value of the old graph."""
+        return old in self._values
+
+    def __setitem__(self, old: Value, new: Value) -> None:
+        """Let a value of the new graph stand for one of the old graph.
+
+        Raises:
+            ValueError: ``new`` belongs to another graph.
+        """
+        if not self.new.owns(new):
+            text = f"{new.node.label}, for {old.node.label}, belongs to another graph"
+            raise ValueError(text)
+        self._values[old] = new
+
+    def operands(self, node: Node) -> tuple[Value, ...]:
+        """Return what stands for the operands of a node."""
+        return tuple(self._values[o] for o in node.operands)
+
+    def keep(self, node: Node, *operands: Value) -> Node:
+        """Append a copy of a node with its name, origin and quantization, and return it.
+
+        Args:
+            node: A node of the old graph.
+            operands: Its operands in the new graph, if they are others than those that stand for
+                the old ones.
+        """
+        made = copy_node(self.new, node, operands or self.operands(node))
+        self.replace(node, *made.results)
+        return made
+
+    def replace(self, node: Node, *values: Value) -> None:
+        """Let ``values``, of the new graph, stand for the results of a node.
+
+        Raises:
+            ValueError: There are more or fewer than results, or one belongs to another graph.
+        """
+        if len(values) != len(node.types):
+            counts = f"expected {len(node.types)} value(s), got {len(values)}"
+            raise ValueError(f"{node.op.name} ({node.label}): {counts}")
+        for old, new in zip(node.results, values, strict=True):
+            self[old] = new
+        self._settled.add(node)
+
+    def join(self, nodes: Sequence[Node], values: Mapping[Value, Value]) -> None:
+        """Let what is appended in this step stand for several nodes, which are settled with it.
+
+        Args:
+            nodes: Nodes of the old graph, the one that is visited among them.
+            values: What stands for those of their results that others read.
+        """
+        for old, new in values.items():
+            self[old] = new
+        self._settled.update(nodes)
+        begin, _ = self._steps[-1]
+        self._steps[-1] = begin, tuple(nodes)
+
+    def finish(
+        self, outputs: Sequence[Value] | None = None, names: Sequence[str] | None = None
+    ) -> Graph:
+        """Keep the nodes that no loop has visited, set the outputs, and return the new graph.
+
+        Args:
+            outputs: Values of the old graph; None for its outputs.
+            names: Names of the outputs; None for those of the old graph.
+        """
+        for _ in self._visits:
+            pass
+        found = self.old.outputs if outputs is None else outputs
+        self.new.output(
+            *(self._values[o] for o in found),
+            names=self.old.output_names if names is None else names,
+        )
+        return self.new
+
+    @property
+    def sources(self) -> dict[Node, tuple[Node, ...]]:
+        """For each new node the old ones that it came from: the visited one, or all joined ones."""
+        nodes, end = self.new.nodes, (self.new.count, ())
+        return {
+            node: old
+            for (begin, old), (stop, _) in pairwise([*self._steps, end]) if old
+            for node in nodes[begin:stop]
+        }  # fmt: skip
+
+    def origins(self, node: Node) -> tuple[Origin, ...]:
+        """Return the origins of the old nodes that a new one came from, each once."""
+        return tuple(dict.fromkeys(old.origin for old in self.sources.get(node, ())))
+
+
+def rebuild(
+    graph: Graph,
+    visit: Callable[[Graph, Node, tuple[Value, ...]], Sequence[Value] | None],
+    *,
+    by: str = "",
+) -> Graph:
+    """Return a new graph in which ``visit`` chose what stands for each node.
+
+    Args:
+        graph: The graph to copy.
+        visit: Called as ``visit(new_graph, node, new_operands)`` for each node in order. Returns
+            the values (of ``new_graph``) that replace the node's results, or None to copy it.
+        by: Name of the pass, recorded in the origin of every node that ``visit`` adds.
+    """
+    rewriter = Rewriter(graph, by=by)
+    for node in rewriter:
+        values = visit(rewriter.new, node, rewriter.operands(node))
+        if values is not None:
+            rewriter.replace(node, *values)
+    return rewriter.finish()
