@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from rlx.ir import Graph, Input, copy_node
+from rlx.ir import Input, Rewriter
 from rlx.passes.base import Pass
 
 if TYPE_CHECKING:
-    from rlx.ir import Node, Value
+    from rlx.ir import Graph, Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,16 +21,10 @@ class DeadCode(Pass):
     def apply(self, graph: Graph) -> Graph:
         """Return the graph without dead nodes; the same graph if there are none."""
         needed = _needed(graph)
-        if all(node in needed or isinstance(node.op, Input) for node in graph.nodes):
+        kept = [node for node in graph.nodes if node in needed or isinstance(node.op, Input)]
+        if len(kept) == graph.count:
             return graph
-        new = Graph(graph.name)
-        mapped: dict[Value, Value] = {}
-        for node in graph.nodes:
-            if node in needed or isinstance(node.op, Input):
-                copy = copy_node(new, node, tuple(mapped[o] for o in node.operands))
-                mapped.update(zip(node.results, copy.results, strict=True))
-        new.output(*(mapped[o] for o in graph.outputs), names=graph.output_names)
-        return new
+        return Rewriter(graph, nodes=kept).finish()
 
 
 def _needed(graph: Graph) -> set[Node]:

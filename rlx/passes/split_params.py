@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rlx.ir import Graph, Input, copy_node
+from rlx.ir import Input, Rewriter
 from rlx.ir.graph import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from rlx.ir import Node, Value
+    from rlx.ir import Graph, Node, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +40,15 @@ def split_params(graph: Graph) -> SplitGraph:
     if not derived:
         return SplitGraph(None, graph)
     names = _names(graph, derived)
-    prologue = Graph(f"{graph.name} prologue")
-    held = _copied(prologue, (n for n in graph.nodes if n in fixed))
-    prologue.output(*(held[v] for v in derived), names=[names[v] for v in derived])
-    main = Graph(graph.name)
-    values = {v: main.param(names[v], v.type, origin=v.node.origin) for v in derived}
+    prologue = Rewriter(
+        graph, nodes=[n for n in graph.nodes if n in fixed], name=f"{graph.name} prologue"
+    )
     read = {o for n in graph.nodes if n not in fixed for o in n.operands} | set(graph.outputs)
     kept = [n for n in graph.nodes if n not in fixed or (_is_source(n) and n.result in read)]
-    values = _copied(main, kept, values)
-    main.output(*(values[v] for v in graph.outputs), names=graph.output_names)
-    return SplitGraph(prologue, main)
+    main = Rewriter(graph, nodes=kept)
+    for value in derived:
+        main[value] = main.new.param(names[value], value.type, origin=value.node.origin)
+    return SplitGraph(prologue.finish(derived, [names[v] for v in derived]), main.finish())
 
 
 def _fixed(graph: Graph) -> set[Node]:
@@ -83,14 +82,3 @@ def _names(graph: Graph, derived: Iterable[Value]) -> dict[Value, str]:
         taken.add(name)
         names[value] = name
     return names
-
-
-def _copied(
-    new: Graph, nodes: Iterable[Node], values: dict[Value, Value] | None = None
-) -> dict[Value, Value]:
-    """Append ``nodes`` to ``new``; return the stand-in for each value, those given included."""
-    mapped = dict(values or {})
-    for node in nodes:
-        made = copy_node(new, node, tuple(mapped[o] for o in node.operands))
-        mapped.update(zip(node.results, made.results, strict=True))
-    return mapped
