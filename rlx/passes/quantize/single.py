@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rlx.ir import Constant, DType, Graph, Input
-from rlx.ir.graph import copy_node
+from rlx.ir import Constant, DType, Input, Rewriter
 from rlx.ops.real import RealCast
 
 if TYPE_CHECKING:
-    from rlx.ir import Op, TensorType, Value
+    from rlx.ir import Graph, TensorType
 
 
 def in_float32(graph: Graph) -> Graph:
@@ -24,28 +23,19 @@ def in_float32(graph: Graph) -> Graph:
     types = [t for node in graph.nodes for t in node.types]
     if not any(_is_other(t) for t in types):
         return graph
-    new = Graph(graph.name)
-    mapped: dict[Value, Value] = {}
-    for node in graph.nodes:
-        operands = tuple(mapped[o] for o in node.operands)
-        op = node.op
+    rewriter = Rewriter(graph)
+    new = rewriter.new
+    for node in rewriter:
+        op, operands = node.op, rewriter.operands(node)
         if isinstance(op, Input):
-            made = new.input(node.name, _single(op.type), origin=node.origin)
-            mapped[node.result] = made
+            rewriter.replace(node, new.input(node.name, _single(op.type)))
         elif isinstance(op, Constant) and _is_other(op.type):
-            array = np.asarray(op.value, np.float32)
-            mapped[node.result] = new.constant(array, name=node.name, origin=node.origin)
+            rewriter.replace(node, new.constant(np.asarray(op.value, np.float32)))
         elif isinstance(op, RealCast) and operands[0].type.dtype is _narrow(op.dtype):
-            mapped[node.result] = operands[0]
+            rewriter.replace(node, *operands)
         elif isinstance(op, RealCast) and _narrow(op.dtype) is not op.dtype:
-            cast: Op = RealCast(dtype=DType.F32)
-            made = new.apply(cast, *operands, name=node.name, origin=node.origin)
-            mapped[node.result] = made
-        else:
-            copied = copy_node(new, node, operands)
-            mapped.update(zip(node.results, copied.results, strict=True))
-    new.output(*(mapped[v] for v in graph.outputs), names=graph.output_names)
-    return new
+            rewriter.replace(node, new.apply(RealCast(dtype=DType.F32), *operands))
+    return rewriter.finish()
 
 
 def _is_other(type_: TensorType) -> bool:
