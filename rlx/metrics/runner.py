@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from rlx.ir import Graph
-from rlx.ir.graph import Source, State, copy_node
+from rlx.ir import Rewriter, State
+from rlx.ir.graph import Source
 from rlx.passes.dead_code import DeadCode
 from rlx.passes.decompose import decompose
 from rlx.passes.transforms.batch import why_not_batched, with_batch
@@ -16,7 +16,7 @@ from rlx.runtime import Session
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rlx.ir import Array, Value
+    from rlx.ir import Array, Graph, Value
     from rlx.runtime import CompiledGraph
     from rlx.samples.batches import Samples
 
@@ -91,16 +91,11 @@ class Runner:
 
 def observed(graph: Graph, watched: Sequence[Value]) -> Graph:
     """Return ``graph`` with ``watched`` as its outputs, and states as inputs like others."""
-    new = Graph(graph.name)
-    mapped: dict[Value, Value] = {}
-    for node in graph.nodes:
+    rewriter = Rewriter(graph)
+    for node in rewriter:
         if isinstance(node.op, State):
-            mapped[node.result] = new.input(node.name, node.op.type, origin=node.origin)
-            continue
-        copied = copy_node(new, node, tuple(mapped[o] for o in node.operands))
-        mapped.update(zip(node.results, copied.results, strict=True))
-    new.output(*(mapped[v] for v in watched), names=[f"v{i}" for i in range(len(watched))])
-    return new
+            rewriter.replace(node, rewriter.new.input(node.name, node.op.type))
+    return rewriter.finish(watched, [f"v{i}" for i in range(len(watched))])
 
 
 def batchable(graph: Graph) -> bool:

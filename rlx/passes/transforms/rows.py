@@ -8,14 +8,14 @@ import math
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from rlx.ir import Along, Graph, RuleTable, copy_node
+from rlx.ir import Along, Rewriter, RuleTable
 from rlx.ir.graph import Source
 from rlx.ops import real
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rlx.ir import Node, Op, Shape, Value
+    from rlx.ir import Graph, Node, Op, Shape, Value
 
 Axes: TypeAlias = tuple[int | None, ...]
 """Axis of the rows of each operand, or None if all of it is read."""
@@ -62,24 +62,18 @@ def first_rows(graph: Graph, count: int, of: int) -> FirstRows:
         for v in graph.outputs
     )
     forms = _forms(graph, axes, count)
-    new = Graph(graph.name)
-    mapped: dict[Value, Value] = {}
-    for node in graph.nodes:
-        if node not in forms:
-            copied = copy_node(new, node, tuple(mapped[o] for o in node.operands))
-            mapped.update(zip(node.results, copied.results, strict=True))
-            continue
-        op, wanted = forms[node]
-        operands = tuple(
-            mapped[o] if a is None or o.node in forms else _cut(new, mapped[o], a, count)
-            for o, a in zip(node.operands, wanted, strict=True)
-        )
-        quant = node.types[0].quant
-        made = new.apply(op, *operands, name=node.name, quant=quant, origin=node.origin)
-        mapped[node.result] = made
+    rewriter = Rewriter(graph)
+    for node in rewriter:
+        if node in forms:
+            op, wanted = forms[node]
+            operands = (
+                v if a is None or o.node in forms else _cut(rewriter.new, v, a, count)
+                for v, o, a in zip(rewriter.operands(node), node.operands, wanted, strict=True)
+            )
+            quant = node.types[0].quant
+            rewriter.replace(node, rewriter.new.apply(op, *operands, quant=quant))
     found = tuple(a if v.node in forms else None for v, a in zip(graph.outputs, axes, strict=True))
-    new.output(*(mapped[v] for v in graph.outputs), names=graph.output_names)
-    return FirstRows(new, found, len(forms))
+    return FirstRows(rewriter.finish(), found, len(forms))
 
 
 def _forms(graph: Graph, axes: Axes, count: int) -> dict[Node, tuple[Op, Axes]]:
