@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from rlx.ir import DType, Graph, Input, QuantParams, TensorType, Value
-from rlx.ir.graph import copy_node
+from rlx.ir import DType, Input, QuantParams, Rewriter, TensorType, Value
 from rlx.ir.inspect import printable
 from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import CODE_RANGE, QConvert, QRequantize
@@ -27,7 +26,7 @@ from rlx.support.errors import QuantizationError, UnsupportedOpError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rlx.ir import Array, Node, Op
+    from rlx.ir import Array, Graph, Node, Op
 
 HALF: Final = 128
 """Difference of a uint8 value and the int8 value that stands for the same number."""
@@ -199,50 +198,47 @@ class _Rewrite:
 
     def apply(self, graph: Graph) -> tuple[Graph, list[tuple[Op, ...]]]:
         """Return the new graph, and for each input the ops from the old input to the new one."""
-        new, conversions = Graph(graph.name), []
-        mapped: dict[Value, Value] = {}
-        for node in graph.nodes:
-            operands = tuple(mapped[o] for o in node.operands)
+        rewriter, conversions = Rewriter(graph), []
+        for node in rewriter:
             if isinstance(node.op, Input):
-                value, ops = self.enter(new, graph, node)
+                value, ops = self.enter(rewriter.new, graph, node)
                 conversions.append(ops)
-                mapped[node.result] = value
+                rewriter.replace(node, value)
                 continue
-            results = self.visit(new, node, operands)
-            if results is None:
-                results = copy_node(new, node, operands).results
-            mapped.update(zip(node.results, results, strict=True))
+            results = self.visit(rewriter.new, node, rewriter.operands(node))
+            if results is not None:
+                rewriter.replace(node, *results)
         named = zip(graph.output_names, graph.outputs, strict=True)
-        outputs = [self.leave(new, name, value, mapped) for name, value in named]
-        new.output(*outputs, names=graph.output_names)
-        return new, conversions
+        outputs = [self.leave(rewriter, name, value) for name, value in named]
+        rewriter.new.output(*outputs, names=graph.output_names)
+        return rewriter.new, conversions
 
     def enter(self, new: Graph, graph: Graph, node: Node) -> tuple[Value, tuple[Op, ...]]:
         """Append an input; return the stand-in for the old one, and the ops from old to new."""
         del graph
-        return new.input(node.name, node.types[0], origin=node.origin), ()
+        return new.input(node.name, node.types[0]), ()
 
     def visit(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
         """Return the values that stand for a node's results, or None to copy it."""
         del new, node, operands
         return None
 
-    def leave(self, new: Graph, name: str, value: Value, mapped: dict[Value, Value]) -> Value:
+    def leave(self, rewriter: Rewriter, name: str, value: Value) -> Value:
         """Return the output that stands for the old graph's output ``value``."""
-        del new, name
-        return mapped[value]
+        del name
+        return rewriter[value]
 
 
 class _Indices(_Rewrite):
     """Outputs of int32 in place of int64, which ONNX has for indices."""
 
-    def leave(self, new: Graph, name: str, value: Value, mapped: dict[Value, Value]) -> Value:
+    def leave(self, rewriter: Rewriter, name: str, value: Value) -> Value:
         """Return the int32 values that become an output of int64."""
-        del new, name
+        del name
         wide = isinstance(value.node.op, RealCast) and value.type.dtype is DType.I64
         if wide and value.node.operands[0].type.dtype is DType.I32:
-            return mapped[value.node.operands[0]]
-        return mapped[value]
+            return rewriter[value.node.operands[0]]
+        return rewriter[value]
 
 
 class _TakeOff(_Rewrite):
@@ -264,7 +260,7 @@ class _TakeOff(_Rewrite):
             _check_one_way(graph, node)
             return _Rewrite.enter(self, new, graph, node)
         type_ = TensorType(node.types[0].shape, op.dtype, op.quant)
-        return new.input(node.name, type_, origin=node.origin), (op,)
+        return new.input(node.name, type_), (op,)
 
     def visit(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
         """Drop the quantization of values quantized already; give outputs their parameters."""
@@ -273,23 +269,21 @@ class _TakeOff(_Rewrite):
         quants = self._quants.get(node.results[0], set())
         if node.types[0].quant is None and len(quants) == 1:
             (quant,) = quants
-            made = new.append(node.op, *operands, quant=quant, name=node.name, origin=node.origin)
-            return made.results
+            return new.append(node.op, *operands, quant=quant).results
         return None
 
-    def leave(self, new: Graph, name: str, value: Value, mapped: dict[Value, Value]) -> Value:
+    def leave(self, rewriter: Rewriter, name: str, value: Value) -> Value:
         """Return the quantized values of an output of real numbers."""
-        del new
         op = value.node.op
         if not isinstance(op, RealDequantize) or not _is_code(value.node.operands[0]):
-            return mapped[value]
+            return rewriter[value]
         if len(op.quant.scale) != 1:
             raise UnsupportedOpError(
                 "it has a scale for each channel, and an output of quantized values one for all",
                 where=f"output {printable(name)!r}",
                 hint="quantize the output with one scale",
             )
-        return mapped[value.node.operands[0]]
+        return rewriter[value.node.operands[0]]
 
 
 def _is_code(value: Value) -> bool:
@@ -358,7 +352,7 @@ class _Signed(_Rewrite):
             return _Rewrite.enter(self, new, graph, node)
         quant = _moved(type_.quant, -HALF)
         quantized = new.input(node.name, replace(type_, dtype=DType.I8, quant=quant))
-        back = new.apply(_flip(DType.U8, type_.quant), quantized, quant=type_.quant, name=node.name)
+        back = new.apply(_flip(DType.U8, type_.quant), quantized, quant=type_.quant)
         self._backs.add(back)
         return back, (_flip(DType.I8, quant),)
 
@@ -373,10 +367,10 @@ class _Signed(_Rewrite):
                      op.dtype, node.types[0].quant)
         ]  # fmt: skip
 
-    def leave(self, new: Graph, name: str, value: Value, mapped: dict[Value, Value]) -> Value:
+    def leave(self, rewriter: Rewriter, name: str, value: Value) -> Value:
         """Return int8 for an output of uint8."""
         del name
-        found = mapped[value]
+        new, found = rewriter.new, rewriter[value]
         if found.type.dtype is not DType.U8 or found.constant is not None:
             return found
         quant, op = _moved(found.type.quant, -HALF), found.node.op
@@ -398,18 +392,16 @@ class _Unsigned(_Rewrite):
         quant = _moved(type_.quant, HALF)
         quantized = new.input(node.name, replace(type_, dtype=DType.U8, quant=quant))
         flip = _flip(DType.I8, type_.quant)
-        return new.apply(flip, quantized, quant=type_.quant, name=node.name), (
-            _flip(DType.U8, quant),
-        )
+        return new.apply(flip, quantized, quant=type_.quant), (_flip(DType.U8, quant),)
 
-    def leave(self, new: Graph, name: str, value: Value, mapped: dict[Value, Value]) -> Value:
+    def leave(self, rewriter: Rewriter, name: str, value: Value) -> Value:
         """Return uint8 for an output of int8."""
         del name
-        found = mapped[value]
+        found = rewriter[value]
         if found.type.dtype is not DType.I8 or found.constant is not None:
             return found
         quant = _moved(found.type.quant, HALF)
-        return new.apply(_flip(DType.U8, quant), found, quant=quant, name=value.name)
+        return rewriter.new.apply(_flip(DType.U8, quant), found, quant=quant, name=value.name)
 
 
 class _Real(_Rewrite):
@@ -421,17 +413,17 @@ class _Real(_Rewrite):
         if type_.dtype not in CODE_RANGE:
             return _Rewrite.enter(self, new, graph, node)
         quant = _scale_of("input", node.name, type_)
-        real = new.input(node.name, TensorType(type_.shape, DType.F32), origin=node.origin)
+        real = new.input(node.name, TensorType(type_.shape, DType.F32))
         op = RealQuantize(quant=quant, dtype=type_.dtype)
-        return new.apply(op, real, name=node.name), (RealDequantize(quant=quant),)
+        return new.apply(op, real), (RealDequantize(quant=quant),)
 
-    def leave(self, new: Graph, name: str, value: Value, mapped: dict[Value, Value]) -> Value:
+    def leave(self, rewriter: Rewriter, name: str, value: Value) -> Value:
         """Return the real numbers of an output of quantized values."""
-        found = mapped[value]
+        found = rewriter[value]
         if not _is_code(found):
             return found
         quant = _scale_of("output", name, found.type)
-        return new.apply(RealDequantize(quant=quant), found, name=value.name)
+        return rewriter.new.apply(RealDequantize(quant=quant), found, name=value.name)
 
 
 def _scale_of(what: str, name: str, type_: TensorType) -> QuantParams:
