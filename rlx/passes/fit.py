@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
-from rlx.ir import Graph, Node, Refusal, RuleTable, Value, copy_node, rebuild
+from rlx.ir import Graph, Node, Refusal, Rewriter, RuleTable, Value
 from rlx.ir.regions import all_nodes, map_regions
 from rlx.ops.control import CONTROL_OPS
 from rlx.ops.nn import NnOp
@@ -138,8 +138,10 @@ def fit(
             return Fitted(fitted, _report(graph, owner, fates), sources, values)
         for fate in fates.values():
             fate.refused.clear()
-        fitted, sources, moved = _changed(fitted, changed, sources, rewrites)
-        values = {value: moved[now] for value, now in values.items()}
+        rewriter = _rewritten(fitted, changed, rewrites)
+        fitted, made = rewriter.finish(), rewriter.sources
+        sources = {new: sources[old] for new, (old,) in made.items() if old in sources}
+        values = {value: rewriter[now] for value, now in values.items()}
     raise AssertionError("ops still decompose")
 
 
@@ -182,33 +184,14 @@ def _other_path(node: Node, rewrites: RuleTable[Rewrite]) -> Outcome | None:
     return Outcome.DECOMPOSED if decomposes else None
 
 
-def _changed(
-    graph: Graph, changed: set[Node], sources: dict[Node, Node], rewrites: RuleTable[Rewrite]
-) -> tuple[Graph, dict[Node, Node], dict[Value, Value]]:
-    """Return the graph with other ops for ``changed``.
-
-    With it come the source of each of its nodes, and what stands for each value of ``graph``.
-    """
-    begins: list[tuple[Node, int]] = []
-    moved: dict[Value, Value] = {}
-
-    def visit(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value]:
-        begins.append((node, new.count))
+def _rewritten(graph: Graph, changed: set[Node], rewrites: RuleTable[Rewrite]) -> Rewriter:
+    """Write ``changed`` in other ops."""
+    rewriter = Rewriter(graph, by="fit")
+    for node in rewriter:
         if node in changed:
-            results = _form(new, node, operands, rewrites)
-        else:
-            results = copy_node(new, node, operands).results
-        moved.update(zip(node.results, results, strict=True))
-        return results
-
-    rebuilt = rebuild(graph, visit, by="fit")
-    nodes, ends = rebuilt.nodes, [*(begin for _, begin in begins[1:]), rebuilt.count]
-    made = {
-        new: sources[old]
-        for (old, begin), end in zip(begins, ends, strict=True) if old in sources
-        for new in nodes[begin:end]
-    }  # fmt: skip
-    return rebuilt, made, moved
+            form = _form(rewriter.new, node, rewriter.operands(node), rewrites)
+            rewriter.replace(node, *form)
+    return rewriter
 
 
 def _form(
