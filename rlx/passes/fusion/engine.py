@@ -46,10 +46,10 @@ def fuse(
     options, notes = options or FusionOptions(), Notes(graph)
     folding = Matching(graph, options, claims, notes)
     # Rewritten even if nothing is folded: what depends on weights alone comes first from here on.
-    folded = fold(folding, notes, find_affine(folding))
+    folded = fold(folding, find_affine(folding))
     joining = Matching(folded, options, claims, notes)
     joints = find_joints(joining)
-    joined = join(joining, notes, joints) if joints else folded
+    joined = join(joining, joints) if joints else folded
     grouping = Matching(joined, options, claims, notes)
     # Larger patterns first: what they hold is part of smaller ones, too.
     fuse_attention(grouping)

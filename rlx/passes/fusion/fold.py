@@ -18,13 +18,13 @@ from rlx.ops import real
 from rlx.ops.fused.reading import number_of
 from rlx.passes.fusion.options import Pattern
 from rlx.passes.fusion.report import MissReason
-from rlx.passes.fusion.rewriting import Rewriting
+from rlx.passes.fusion.rewriting import WeightRewriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rlx.ir import Graph, Node, Value
-    from rlx.passes.fusion.matching import Matching, Notes
+    from rlx.passes.fusion.matching import Matching
 
 _LARGEST: Final = 2.0**60
 """Largest and, inverted, smallest constant factor: beyond it weights might leave their range."""
@@ -237,7 +237,7 @@ def _vector_factors(matching: Matching, value: Value) -> Iterator[tuple[Node, Va
             yield node, others[0]
 
 
-def fold(matching: Matching, notes: Notes, found: Sequence[Affine]) -> Graph:
+def fold(matching: Matching, found: Sequence[Affine]) -> Graph:
     """Return the graph with scales and shifts in weights and biases."""
     products = {a.product: a for a in found}
     gone: dict[Node, Value] = {}
@@ -249,17 +249,18 @@ def fold(matching: Matching, notes: Notes, found: Sequence[Affine]) -> Graph:
             first = node.operands[0]
             gone[node] = node.operands[1] if matching.is_weight(first) else first
 
-    def visit(rewriting: Rewriting, node: Node) -> Sequence[Value] | None:
-        if node in products:
-            return [_folded(rewriting, products[node], matching)]
-        return [rewriting.mapped[gone[node]]] if node in gone else None
-
     for affine in found:
         op = affine.product.op.name
         result = f"{op} + real.add" if affine.steps else op
         detail, exact = _detail(affine), affine.exact
         matching.found(Pattern.FOLD, affine.nodes, result, detail, exact=exact)
-    return Rewriting(matching.graph, "fold-weights", matching.weights).run(visit, notes)
+    rewriter = WeightRewriter(matching, "fold-weights")
+    for node in rewriter:
+        if node in products:
+            rewriter.replace(node, _folded(rewriter, products[node], matching))
+        elif node in gone:
+            rewriter.replace(node, rewriter[gone[node]])
+    return rewriter.end()
 
 
 def _kept_place(node: Node) -> int:
@@ -273,68 +274,68 @@ def _detail(affine: Affine) -> str:
     return ", ".join(n.op.name.partition(".")[2] for n in affine.nodes if n is not affine.product)
 
 
-def _folded(rewriting: Rewriting, affine: Affine, matching: Matching) -> Value:
+def _folded(rewriter: WeightRewriter, affine: Affine, matching: Matching) -> Value:
     """Append the product with other weights, and the addition of the bias."""
-    product, mapped = affine.product, rewriting.mapped
-    x, weights = (mapped[o] for o in product.operands)
+    product = affine.product
+    x, weights = rewriter.operands(product)
     if affine.before is not None:
         place = _kept_place(affine.before)
-        x = mapped[affine.before.operands[place]]
-        factor = mapped[affine.before.operands[1 - place]]
-        weights = _times(rewriting, product, weights, factor)
-    scale, shift = _scale_and_shift(rewriting, affine, matching)
+        x = rewriter[affine.before.operands[place]]
+        factor = rewriter[affine.before.operands[1 - place]]
+        weights = _times(rewriter, product, weights, factor)
+    scale, shift = _scale_and_shift(rewriter, affine, matching)
     if scale is not None:
-        weights = _times(rewriting, product, weights, scale)
-    value = rewriting.new.apply(product.op, x, weights)
+        weights = _times(rewriter, product, weights, scale)
+    value = rewriter.new.apply(product.op, x, weights)
     if shift is None:
         return value
     channels = value.type.shape[-1:]
     if shift.type.shape != channels:
-        shift = rewriting.apply(real.RealBroadcastTo(shape=channels), shift)
-    return rewriting.new.apply(real.RealAdd(), value, shift)
+        shift = rewriter.compute(real.RealBroadcastTo(shape=channels), shift)
+    return rewriter.new.apply(real.RealAdd(), value, shift)
 
 
-def _times(rewriting: Rewriting, product: Node, weights: Value, factor: Value) -> Value:
+def _times(rewriter: WeightRewriter, product: Node, weights: Value, factor: Value) -> Value:
     """Return weights times one number, or one for each output channel."""
-    flat = _flat(rewriting, factor)
+    flat = _flat(rewriter, factor)
     if flat.type.rank and isinstance(product.op, real.RealConv):
         rank = weights.type.rank
         shape = (*flat.type.shape, *(1,) * (rank - 1))
-        flat = rewriting.apply(real.RealReshape(shape=shape), flat)
-    return rewriting.apply(real.RealMul(), weights, flat)
+        flat = rewriter.compute(real.RealReshape(shape=shape), flat)
+    return rewriter.compute(real.RealMul(), weights, flat)
 
 
-def _flat(rewriting: Rewriting, value: Value) -> Value:
+def _flat(rewriter: WeightRewriter, value: Value) -> Value:
     """Return one number as rank 0, one for each channel as rank 1."""
     shape = tuple(n for n in value.type.shape if n != 1)
     if shape == value.type.shape:
         return value
-    return rewriting.apply(real.RealReshape(shape=shape), value)
+    return rewriter.compute(real.RealReshape(shape=shape), value)
 
 
 def _scale_and_shift(
-    rewriting: Rewriting, affine: Affine, matching: Matching
+    rewriter: WeightRewriter, affine: Affine, matching: Matching
 ) -> tuple[Value | None, Value | None]:
     """Return ``s`` and ``t`` of ``y s + t``, which the steps do to the product; None for none."""
     scale: Value | None = None
     shift: Value | None = None
     for node in affine.steps:
         behind = matching.is_weight(node.operands[0])
-        other = _flat(rewriting, rewriting.mapped[node.operands[0 if behind else 1]])
+        other = _flat(rewriter, rewriter[node.operands[0 if behind else 1]])
         match node.op:
             case real.RealMul() | real.RealDiv():
-                first = rewriting.number(1.0, other) if scale is None else scale
-                scale = rewriting.apply(node.op, first, other)
-                shift = None if shift is None else rewriting.apply(node.op, shift, other)
+                first = rewriter.number(1.0, other) if scale is None else scale
+                scale = rewriter.compute(node.op, first, other)
+                shift = None if shift is None else rewriter.compute(node.op, shift, other)
             case real.RealAdd():
-                shift = other if shift is None else rewriting.apply(node.op, shift, other)
+                shift = other if shift is None else rewriter.compute(node.op, shift, other)
             case real.RealSub() if behind:
-                scale = rewriting.apply(
-                    real.RealNeg(), rewriting.number(1.0, other) if scale is None else scale
+                scale = rewriter.compute(
+                    real.RealNeg(), rewriter.number(1.0, other) if scale is None else scale
                 )
-                shift = other if shift is None else rewriting.apply(node.op, other, shift)
+                shift = other if shift is None else rewriter.compute(node.op, other, shift)
             case _ if shift is None:
-                shift = rewriting.apply(real.RealNeg(), other)
+                shift = rewriter.compute(real.RealNeg(), other)
             case _:
-                shift = rewriting.apply(node.op, shift, other)
+                shift = rewriter.compute(node.op, shift, other)
     return scale, shift

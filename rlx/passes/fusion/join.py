@@ -11,13 +11,13 @@ from rlx.ops import real
 from rlx.ops.fused.reading import is_vector, partner
 from rlx.passes.fusion.options import Pattern
 from rlx.passes.fusion.report import MissReason
-from rlx.passes.fusion.rewriting import Rewriting
+from rlx.passes.fusion.rewriting import WeightRewriter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rlx.ir import Graph, Node, Value
-    from rlx.passes.fusion.matching import Matching, Notes
+    from rlx.passes.fusion.matching import Matching
 
 
 @dataclass(slots=True)
@@ -28,18 +28,23 @@ class Joint:
         products: The products, in order.
         additions: The addition of a bias behind each of them, None for one without; empty if none
             has one.
-        parts: In the new graph, the slice of each product.
     """
 
     products: list[Node]
     additions: list[Node | None] = field(default_factory=list)
-    parts: list[Value] = field(default_factory=list)
 
     @property
     def nodes(self) -> tuple[Node, ...]:
         """Every node."""
         additions = (n for n in self.additions if n is not None)
         return tuple(sorted((*self.products, *additions), key=lambda n: n.index))
+
+    @property
+    def ends(self) -> tuple[Value, ...]:
+        """For each product the last value: its own, or that of the addition."""
+        additions = self.additions or [None] * len(self.products)
+        pairs = zip(self.products, additions, strict=True)
+        return tuple((addition or product).result for product, addition in pairs)
 
 
 def find_joints(matching: Matching) -> list[Joint]:
@@ -114,65 +119,52 @@ def _addition(matching: Matching, product: Node) -> Node | None:
     return node
 
 
-def join(matching: Matching, notes: Notes, found: Sequence[Joint]) -> Graph:
+def join(matching: Matching, found: Sequence[Joint]) -> Graph:
     """Return the graph with one product for each set."""
-    joints = {product: joint for joint in found for product in joint.products}
-    ends = {
-        addition: product
-        for joint in found
-        for addition, product in zip(joint.additions, joint.products, strict=False)
-        if addition is not None
-    }
-
-    def visit(rewriting: Rewriting, node: Node) -> Sequence[Value] | None:
-        if node in ends:
-            return [rewriting.mapped[ends[node].results[0]]]
-        joint = joints.get(node)
-        if joint is None:
-            return None
-        if not joint.parts:
-            joint.parts = _parts(rewriting, joint)
-        return [joint.parts[joint.products.index(node)]]
-
+    joints = {joint.products[0]: joint for joint in found}
     for joint in found:
         biased = " + real.add" if joint.additions else ""
         result = f"real.matmul{biased} + {len(joint.products)} real.slice"
         detail = f"{len(joint.products)} products"
         matching.found(Pattern.JOIN, joint.nodes, result, detail, exact=False)
-    return Rewriting(matching.graph, "join-matmuls", matching.weights).run(visit, notes)
+    rewriter = WeightRewriter(matching, "join-matmuls")
+    for node in rewriter:
+        if node in joints:
+            joint = joints[node]
+            rewriter.join(joint.nodes, _parts(rewriter, joint))
+    return rewriter.end()
 
 
-def _parts(rewriting: Rewriting, joint: Joint) -> list[Value]:
-    """Append the joined product, and return the slice of each product."""
-    mapped = rewriting.mapped
-    weights = [mapped[p.operands[1]] for p in joint.products]
-    joined = rewriting.apply(real.RealConcat(axis=1), *weights)
-    value = rewriting.new.apply(real.RealMatmul(), mapped[joint.products[0].operands[0]], joined)
+def _parts(rewriter: WeightRewriter, joint: Joint) -> dict[Value, Value]:
+    """Append the joined product, and return the slice for what each product comes to."""
+    weights = [rewriter[p.operands[1]] for p in joint.products]
+    joined = rewriter.compute(real.RealConcat(axis=1), *weights)
+    value = rewriter.new.apply(real.RealMatmul(), rewriter[joint.products[0].operands[0]], joined)
     if joint.additions:
         pairs = zip(joint.additions, joint.products, strict=True)
-        biases = [_bias(rewriting, *pair) for pair in pairs]
-        bias = rewriting.apply(real.RealConcat(axis=0), *biases)
-        value = rewriting.new.apply(real.RealAdd(), value, bias)
-    parts, start = [], 0
-    for w in weights:
+        biases = [_bias(rewriter, *pair) for pair in pairs]
+        bias = rewriter.compute(real.RealConcat(axis=0), *biases)
+        value = rewriter.new.apply(real.RealAdd(), value, bias)
+    parts, start = {}, 0
+    for end, w in zip(joint.ends, weights, strict=True):
         width = w.type.static_shape[1]
-        parts.append(rewriting.new.apply(_columns(value, start, start + width), value))
+        parts[end] = rewriter.new.apply(_columns(value, start, start + width), value)
         start += width
     return parts
 
 
-def _bias(rewriting: Rewriting, addition: Node | None, product: Node) -> Value:
-    """Return the addend of each column of a product; zeros for none."""
+def _bias(rewriter: WeightRewriter, addition: Node | None, product: Node) -> Value:
+    """Return what is added to each column of a product; zeros for nothing."""
     type_ = product.types[0]
     if addition is None:
         width = product.operands[1].type.static_shape[1]
-        return rewriting.new.constant(np.zeros(width, type_.dtype.numpy))
+        return rewriter.new.constant(np.zeros(width, type_.dtype.numpy))
     bias = partner(addition, product.results[0])
     assert bias is not None  # by _addition
-    known, shape = rewriting.mapped[bias], bias.type.shape[-1:]
+    known, shape = rewriter[bias], bias.type.shape[-1:]
     if shape == bias.type.shape:
         return known
-    return rewriting.apply(real.RealReshape(shape=shape), known)
+    return rewriter.compute(real.RealReshape(shape=shape), known)
 
 
 def _columns(value: Value, start: int, stop: int) -> real.RealSlice:

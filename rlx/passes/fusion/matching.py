@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rlx.ir import Constant, Graph, Node, Param, Value, copy_node
+from rlx.ir import Constant, Graph, Node, Param, Rewriter, Value
 from rlx.ops.fused.reading import Readers, cut_out
 from rlx.passes.fusion.report import FusedPattern, MissedFusion, MissReason, NodeNote
 
@@ -57,11 +57,10 @@ class Notes:
     def __init__(self, graph: Graph) -> None:
         self.of = {n: NodeNote(n.op.name, n.label, str(n.origin)) for n in graph.nodes}
 
-    def inherit(self, made: Iterable[Node], old: Node) -> None:
-        """Let the nodes that stand for ``old`` have its place and origin."""
-        note = self.of[old]
-        for node in made:
-            name = node.op.name
+    def inherit(self, rewriter: Rewriter) -> None:
+        """Let the nodes that a rewrite made have place and origin of those that they stand for."""
+        for node, (old, *_) in rewriter.sources.items():
+            note, name = self.of[old], node.op.name
             same = name == note.op
             self.of[node] = note if same else NodeNote(name, note.label, note.origin)
 
@@ -211,30 +210,23 @@ class Matching:
 
     def fuse(self) -> Graph:
         """Return the graph with an op for each group, without dead nodes."""
-        new = Graph(self.graph.name)
-        mapped: dict[Value, Value] = {}
-        needed = live_nodes(self.graph, self.groups)
-        sources = set(self.graph.inputs)
-        for node in self.graph.nodes:
-            group = self.groups.get(node)
-            if group is None:
-                if node in needed or (node.types and node.results[0] in sources):
-                    made = copy_node(new, node, tuple(mapped[o] for o in node.operands))
-                    mapped.update(zip(node.results, made.results, strict=True))
-            elif node is group.place:
-                _append(new, group, mapped)
-        new.output(*(mapped[o] for o in self.graph.outputs), names=self.graph.output_names)
-        return new
+        live = live_nodes(self.graph, self.groups) | {v.node for v in self.graph.inputs}
+        places = {group.place for group in self.groups.values()}
+        kept = [n for n in self.graph.nodes if n in (places if n in self.groups else live)]
+        rewriter = Rewriter(self.graph, nodes=kept)
+        for node in rewriter:
+            if node in places:
+                _append(rewriter, self.groups[node])
+        return rewriter.finish()
 
 
-def _append(new: Graph, group: Group, mapped: dict[Value, Value]) -> None:
+def _append(rewriter: Rewriter, group: Group) -> None:
     """Append the op of a group."""
     last = group.results[-1].node
-    name = last.name or next((n.name for n in reversed(group.nodes) if n.name), "")
-    made = new.append(
+    made = rewriter.new.append(
         group.op,
-        *(mapped[o] for o in group.operands),
-        name=name,
+        *(rewriter[o] for o in group.operands),
+        name=last.name or next((n.name for n in reversed(group.nodes) if n.name), ""),
         origin=last.origin.through(f"fuse-{group.pattern}"),
     )
-    mapped.update(zip(group.results, made.results, strict=True))
+    rewriter.join(group.nodes, dict(zip(group.results, made.results, strict=True)))
