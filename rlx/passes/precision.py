@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rlx.ir import DType, Graph, Input, copy_node
+from rlx.ir import DType, Input, Rewriter
 from rlx.ir.graph import Source
 from rlx.ir.regions import all_nodes, map_regions
 from rlx.ops.real import RealCast, RealPad
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TypeAlias
 
-    from rlx.ir import Array, Node, Op, Value
+    from rlx.ir import Array, Graph, Node, Op, Value
 
     _Row: TypeAlias = tuple[str, OpClass, DType | None, str]
 
@@ -211,10 +211,8 @@ def apply_precision(graph: Graph, policy: PrecisionPolicy | str) -> Precision:
     if isinstance(policy, str):
         policy = PrecisionPolicy.named(policy)
     _check_names(graph, policy)
-    work = _Work(policy, Graph(graph.name))
-    work.run(graph)
-    result = DeadCode().apply(work.new) if work.changed else graph
-    return Precision(result, work.report(graph.name))
+    work = _Work(policy, Rewriter(graph, by=NAME))
+    return Precision(work.run(), work.report(graph.name))
 
 
 def _check_names(graph: Graph, policy: PrecisionPolicy) -> None:
@@ -243,10 +241,9 @@ class _Work:
 
     Attributes:
         policy: The policy.
-        new: The graph that grows.
-        native: For each value of the given graph the one that stands for it, in the type that it
-            is computed in.
-        forms: Values of ``new`` in other types.
+        rewriter: The new graph, and what stands for each value of the given one, in the type that
+            it is computed in.
+        forms: Values of the new graph in other types.
         fixed: Values of the given graph that depend on parameters and constants only.
         rows: Labels of nodes by op, class, type and reason.
         casts: Number of inserted casts.
@@ -255,8 +252,7 @@ class _Work:
     """
 
     policy: PrecisionPolicy
-    new: Graph
-    native: dict[Value, Value] = field(default_factory=dict)
+    rewriter: Rewriter
     forms: dict[tuple[Value, DType], Value] = field(default_factory=dict)
     fixed: set[Value] = field(default_factory=set)
     rows: dict[_Row, list[str]] = field(default_factory=dict)
@@ -264,18 +260,17 @@ class _Work:
     constants: int = 0
     changed: bool = False
 
-    def run(self, graph: Graph) -> None:
-        """Rewrite a whole graph."""
-        for node in graph.nodes:
-            if isinstance(node.op, Source):
-                results: Sequence[Value] = copy_node(self.new, node, ()).results
-            else:
-                results = self._computed(node)
-            self.native.update(zip(node.results, results, strict=True))
+    def run(self) -> Graph:
+        """Return the new graph, or the given one if nothing has to be changed."""
+        graph, new = self.rewriter.old, self.rewriter.new
+        for node in self.rewriter:
+            if not isinstance(node.op, Source):
+                self._compute(node)
             given = isinstance(node.op, Input)
             if not given and all(operand in self.fixed for operand in node.operands):
                 self.fixed.update(node.results)
-        self.new.output(*map(self._as_written, graph.outputs), names=graph.output_names)
+        new.output(*map(self._as_written, graph.outputs), names=graph.output_names)
+        return DeadCode().apply(new) if self.changed else graph
 
     def report(self, name: str) -> PrecisionReport:
         """Return the outcome for each node."""
@@ -283,26 +278,27 @@ class _Work:
         ordered = sorted(entries, key=lambda e: (e.op, e.dtype is None, e.reason))
         return PrecisionReport(name, tuple(ordered), self.casts, self.constants)
 
-    def _computed(self, node: Node) -> Sequence[Value]:
-        """Append a node that computes; return its results."""
+    def _compute(self, node: Node) -> None:
+        """Append what stands for a node that computes."""
         dtype, reason = self._choice(node)
         row = (node.op.name, class_of(type(node.op)), dtype, reason)
         self.rows.setdefault(row, []).append(node.label)
         if isinstance(node.op, RealCast):
-            return [self._cast(node, node.op)]
+            self._cast(node, node.op)
+            return
         op = self._with_regions(node)
         wanted = dtype or DType.F32
         operands = tuple(
-            self._form(self.native[o], wanted) if o.type.dtype is DType.F32 else self.native[o]
-            for o in node.operands
+            self._form(new, wanted) if old.type.dtype is DType.F32 else new
+            for new, old in zip(self.rewriter.operands(node), node.operands, strict=True)
         )
         if op is node.op and all(
             new.type == old.type for new, old in zip(operands, node.operands, strict=True)
         ):
-            return copy_node(self.new, node, operands).results
+            self.rewriter.keep(node, *operands)
+            return
         self.changed = True
-        origin = node.origin.through(NAME)
-        return self.new.append(op, *operands, name=node.name, origin=origin).results
+        self.rewriter.replace(node, *self.rewriter.new.append(op, *operands).results)
 
     def _choice(self, node: Node) -> tuple[DType | None, str]:
         """Return the narrow type that a node is computed in, or None and the reason."""
@@ -333,41 +329,41 @@ class _Work:
 
     def _followed(self, reals: Sequence[Value]) -> DType:
         """Return the type that an op takes over from its operands."""
-        types = {self.native[o].type.dtype for o in reals if o not in self.fixed}
+        types = {self.rewriter[o].type.dtype for o in reals if o not in self.fixed}
         if not types:  # a table that is read by index: as the policy has all else
             return self.policy.elementwise or DType.F32
         return types.pop() if len(types) == 1 else DType.F32
 
-    def _cast(self, node: Node, op: RealCast) -> Value:
-        """Return the result of a cast: what is f32 only as written need not become f32 first."""
-        (operand,) = (self.native[o] for o in node.operands)
+    def _cast(self, node: Node, op: RealCast) -> None:
+        """Append a cast, unless it changes nothing: f32 as written need not become f32 first."""
+        (operand,) = self.rewriter.operands(node)
         if operand.type == node.operands[0].type:
-            return copy_node(self.new, node, (operand,)).result
+            return
         self.changed = True
-        if operand.type.dtype is op.dtype:
-            return operand
-        return self.new.apply(op, operand, name=node.name, origin=node.origin.through(NAME))
+        if operand.type.dtype is not op.dtype:
+            operand = self.rewriter.new.apply(op, operand)
+        self.rewriter.replace(node, operand)
 
     def _with_regions(self, node: Node) -> Op:
         """Return the op of a node, the policy applied to its regions, which keep their types."""
         paths = iter([path for path, _ in node.op.regions()])
 
         def change(region: Graph) -> Graph:
-            inner = _Work(self.policy, Graph(region.name))
-            inner.run(region)
+            inner = _Work(self.policy, Rewriter(region, by=NAME))
+            changed = inner.run()
             path = next(paths)
             for row, labels in inner.rows.items():
                 places = [f"{node.label} {path} {label}" for label in labels]
                 self.rows.setdefault(row, []).extend(places)
             self.casts += inner.casts
             self.constants += inner.constants
-            return DeadCode().apply(inner.new) if inner.changed else region
+            return changed
 
         return map_regions(node.op, change)
 
     def _as_written(self, value: Value) -> Value:
-        """Return the stand-in for an output, in its own type."""
-        native = self.native[value]
+        """Return what stands for an output, in its own type."""
+        native = self.rewriter[value]
         return self._form(native, DType.F32) if value.type.dtype is DType.F32 else native
 
     def _form(self, value: Value, dtype: DType) -> Value:
@@ -384,13 +380,14 @@ class _Work:
         if value.constant is not None:
             self.constants += 1
             array = _converted(value.constant, dtype)
-            return self.new.constant(array, name=value.name, origin=origin)
+            return self.rewriter.new.constant(array, name=value.name, origin=origin)
         if isinstance(value.node.op, RealCast):
             (source,) = value.node.operands
             if source.type.dtype is dtype and value.type.dtype is DType.F32:
                 return source  # f32 holds every f16 and bf16: there and back changes nothing
         self.casts += 1
-        return self.new.apply(RealCast(dtype=dtype), value, name=value.name, origin=origin)
+        cast = RealCast(dtype=dtype)
+        return self.rewriter.new.apply(cast, value, name=value.name, origin=origin)
 
 
 def _lost(node: Node, reals: Sequence[Value], dtype: DType) -> str:
