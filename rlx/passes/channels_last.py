@@ -50,7 +50,7 @@ class ChannelsLast(Pass):
 
     def apply(self, graph: Graph) -> Graph:
         """Return the graph with channels-last layers."""
-        return _Rewriter(graph).run()
+        return _Reordering(graph).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +79,12 @@ def _last(rank: int) -> Order:
 
 
 @dataclass(slots=True)
-class _Rewriter:
-    """One run of the pass."""
+class _Reordering:
+    """One run of the pass.
+
+    No ``Rewriter``: what stands for a value has an order, and a transpose that is made for a node
+    belongs to the value that it turns, with the name and the origin of that.
+    """
 
     old: Graph
     new: Graph = field(init=False)
