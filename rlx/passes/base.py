@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
-from rlx.ir import rebuild
+from rlx.ir import Rewriter
 from rlx.ir.module import GraphModule, Stage
 from rlx.ir.regions import depth_of, map_regions
 from rlx.ir.verify import verify
@@ -235,23 +235,20 @@ def in_regions(graph: Graph, change: Callable[[Graph], Graph]) -> Graph:
     """
     if not any(node.op.regions() for node in graph.op_nodes):
         return graph
-    changes = 0
 
     def kept(region: Graph) -> Graph:
         """Return the same object where nothing changed: programs are made once for each."""
         changed = change(region)
         return region if changed is region or same_nodes(changed, region) else changed
 
-    def visit(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        nonlocal changes
+    rewriter, changed = Rewriter(graph), False
+    for node in rewriter:
         op = map_regions(node.op, kept)
-        if op is node.op:
-            return None
-        changes += 1
-        return new.append(op, *operands).results
-
-    changed = rebuild(graph, visit)
-    return changed if changes else graph
+        if op is not node.op:
+            made = rewriter.new.append(op, *rewriter.operands(node))
+            rewriter.replace(node, *made.results)
+            changed = True
+    return rewriter.finish() if changed else graph
 
 
 def same_nodes(a: Graph, b: Graph) -> bool:

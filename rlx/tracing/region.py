@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rlx.ir import Graph as IrGraph
-from rlx.ir import Input, copy_node
+from rlx.ir import Input, Rewriter
 from rlx.ops.expression import Expression
 from rlx.support.errors import ShapeError
 from rlx.tracing.graph import Graph
@@ -105,20 +105,15 @@ def finish(traced: Traced, results: Sequence[Tensor], shared: Sequence[Tensor]) 
     region = traced.region
     outputs = [t.value for t in results]
     region.close("the function was traced")
-    graph = IrGraph(region.name)
-    moved: dict[Value, Value] = {}
+    nodes = [node for node in region.graph.nodes if not isinstance(node.op, Input)]
+    rewriter = Rewriter(region.graph, nodes=nodes, name=region.name)
     for tensor in traced.inputs:
-        moved[tensor.value] = graph.input(tensor.value.name, tensor.type)
+        rewriter[tensor.value] = rewriter.new.input(tensor.value.name, tensor.type)
     for number, tensor in enumerate(shared):
-        value = graph.input(f"captured{number}", tensor.type)
+        value = rewriter.new.input(f"captured{number}", tensor.type)
         if tensor.value in region.captured:
-            moved[region.captured[tensor.value][1]] = value
-    for node in region.graph.nodes:
-        if not isinstance(node.op, Input):
-            copy = copy_node(graph, node, tuple(moved[o] for o in node.operands))
-            moved.update(zip(node.results, copy.results, strict=True))
-    graph.output(*(moved[o] for o in outputs), names=[f"y{i}" for i in range(len(outputs))])
-    return graph
+            rewriter[region.captured[tensor.value][1]] = value
+    return rewriter.finish(outputs, [f"y{i}" for i in range(len(outputs))])
 
 
 def shared_by(*traced: Traced) -> tuple[Tensor, ...]:
