@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from rlx.ir import Graph, GraphModule, Node, Value, i8, rebuild
+from rlx.ir import Graph, GraphModule, Node, Op, Rewriter, Value, i8
 from rlx.ir.evaluate import evaluate
 from rlx.ops.q import QMaxPool2d, QPad, Window
 from rlx.passes import Pass, Pipeline, Step, UntilStable
 from rlx.passes.dead_code import DeadCode
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,23 +24,15 @@ class MergePads(Pass):
         """Return the graph with pads merged; the same graph if there is nothing to merge."""
         if not any(_is_double(node, node.operands) for node in graph.op_nodes):
             return graph
-        return rebuild(graph, _visit, by=self.name)
-
-
-def _visit(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-    """Return the values that replace the results of a node; None to copy it."""
-    if not _is_double(node, operands):
-        return None
-    outer, inner = node.op, operands[0].node.op
-    assert isinstance(outer, QPad)
-    assert isinstance(inner, QPad)
-    pad = QPad(
-        before=tuple(a + b for a, b in zip(outer.before, inner.before, strict=True)),
-        after=tuple(a + b for a, b in zip(outer.after, inner.after, strict=True)),
-        value=outer.value,
-    )
-    (x,) = operands[0].node.operands
-    return [new.apply(pad, x, quant=node.types[0].quant)]
+        rewriter = Rewriter(graph, by=self.name)
+        for node in rewriter:
+            operands = rewriter.operands(node)
+            if _is_double(node, operands):
+                (x,) = operands[0].node.operands
+                pad = _both(node.op, operands[0].node.op)
+                merged = rewriter.new.apply(pad, x, quant=node.types[0].quant)
+                rewriter.replace(node, merged)
+        return rewriter.finish()
 
 
 def _is_double(node: Node, operands: tuple[Value, ...]) -> bool:
@@ -52,6 +41,17 @@ def _is_double(node: Node, operands: tuple[Value, ...]) -> bool:
         return False
     inner = operands[0].node.op
     return isinstance(inner, QPad) and inner.value == node.op.value
+
+
+def _both(outer: Op, inner: Op) -> QPad:
+    """Return the pad that does the same as two."""
+    assert isinstance(outer, QPad)
+    assert isinstance(inner, QPad)
+    return QPad(
+        before=tuple(a + b for a, b in zip(outer.before, inner.before, strict=True)),
+        after=tuple(a + b for a, b in zip(outer.after, inner.after, strict=True)),
+        value=outer.value,
+    )
 
 
 def build() -> GraphModule:
