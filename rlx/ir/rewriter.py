@@ -1,4 +1,4 @@
-"""The way from one graph to the next: a new graph that is made node by node."""
+"""Rewriter of graphs: a new graph made node by node from an old one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Rewriter:
-    """A new graph in the making, and what stands in it for each value of the old one.
+    """A new graph in the making, with its value for each value of the old one.
 
     ::
 
@@ -25,7 +25,7 @@ class Rewriter:
         return rewriter.finish()
 
     A node of which the loop says nothing is kept: inputs, states, parameters and constants as they
-    are, others on the operands that stand for theirs. What is appended to ``new`` while a node is
+    are, others on the new values of their operands. What is appended to ``new`` while a node is
     visited gets the name and the origin of that node, and ``by`` in the origin, unless it is given
     its own.
 
@@ -73,15 +73,15 @@ class Rewriter:
         self.new.set_defaults()
 
     def __getitem__(self, old: Value) -> Value:
-        """Return what stands for a value of the old graph."""
+        """Return the new value of a value of the old graph."""
         return self._values[old]
 
     def __contains__(self, old: Value) -> bool:
-        """Whether anything stands for a value of the old graph."""
+        """Whether a value of the old graph has a new value."""
         return old in self._values
 
     def __setitem__(self, old: Value, new: Value) -> None:
-        """Let a value of the new graph stand for one of the old graph.
+        """Map a value of the old graph to one of the new graph.
 
         Raises:
             ValueError: ``new`` belongs to another graph.
@@ -92,7 +92,7 @@ class Rewriter:
         self._values[old] = new
 
     def operands(self, node: Node) -> tuple[Value, ...]:
-        """Return what stands for the operands of a node."""
+        """Return the new values of the operands of a node."""
         return tuple(self._values[o] for o in node.operands)
 
     def keep(self, node: Node, *operands: Value) -> Node:
@@ -100,15 +100,15 @@ class Rewriter:
 
         Args:
             node: A node of the old graph.
-            operands: Its operands in the new graph, if they are others than those that stand for
-                the old ones.
+            operands: Its operands in the new graph, if they are others than the new values of the
+                old ones.
         """
         made = copy_node(self.new, node, operands or self.operands(node))
         self.replace(node, *made.results)
         return made
 
     def replace(self, node: Node, *values: Value) -> None:
-        """Let ``values``, of the new graph, stand for the results of a node.
+        """Map the results of a node to ``values`` of the new graph.
 
         Raises:
             ValueError: There are more or fewer than results, or one belongs to another graph.
@@ -121,11 +121,11 @@ class Rewriter:
         self._settled.add(node)
 
     def join(self, nodes: Sequence[Node], values: Mapping[Value, Value]) -> None:
-        """Let what is appended in this step stand for several nodes, which are settled with it.
+        """Replace several nodes by those appended in this step.
 
         Args:
             nodes: Nodes of the old graph, the one that is visited among them.
-            values: What stands for those of their results that others read.
+            values: New values of those of their results that other nodes read.
         """
         for old, new in values.items():
             self[old] = new
@@ -172,7 +172,7 @@ def rebuild(
     *,
     by: str = "",
 ) -> Graph:
-    """Return a new graph in which ``visit`` chose what stands for each node.
+    """Return a new graph in which ``visit`` chose the new values of each node's results.
 
     Args:
         graph: The graph to copy.

@@ -362,7 +362,7 @@ class _Work:
         return map_regions(node.op, change)
 
     def _as_written(self, value: Value) -> Value:
-        """Return what stands for an output, in its own type."""
+        """Return the new value of an output, in its own type."""
         native = self.rewriter[value]
         return self._form(native, DType.F32) if value.type.dtype is DType.F32 else native
 

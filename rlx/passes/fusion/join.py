@@ -154,7 +154,7 @@ def _parts(rewriter: WeightRewriter, joint: Joint) -> dict[Value, Value]:
 
 
 def _bias(rewriter: WeightRewriter, addition: Node | None, product: Node) -> Value:
-    """Return what is added to each column of a product; zeros for nothing."""
+    """Return the addend of each column of a product; zeros for none."""
     type_ = product.types[0]
     if addition is None:
         width = product.operands[1].type.static_shape[1]

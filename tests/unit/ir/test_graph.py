@@ -9,7 +9,6 @@ from rlx.ir import Constant, Graph, Origin, QuantParams, Value, f32, i8, i32
 from rlx.ops.q import QClamp, QReshape
 from rlx.ops.real import RealAdd, RealNeg, RealTopK
 from rlx.support.errors import ShapeError
-from support.networks.ir_samples import clamp_graph, network
 
 
 def test_nodes_are_appended_in_order():

@@ -4,13 +4,13 @@ import re
 
 import numpy as np
 import pytest
-from ir_samples import clamp_graph, network
 
 from rlx.ir import Constant, Graph, Origin, Param, QuantParams, Rewriter, State, f32, i8, rebuild
 from rlx.ir.evaluate import evaluate
 from rlx.ir.printer import format_graph
 from rlx.ops.q import QClamp
 from rlx.ops.real import RealAdd, RealMul, RealNeg, RealTopK
+from support.networks.ir_samples import clamp_graph, network
 
 
 def every_source():
