@@ -58,7 +58,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, None, object]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, None, None]:
-    needs = {"shared", "shared_models"}.intersection(getattr(item, "fixturenames", ()))
+    given = getattr(getattr(item, "callspec", None), "params", {})
+    needs = {"shared", "shared_models"}.intersection(getattr(item, "fixturenames", ())) - set(given)
     if needs and item.get_closest_marker("models") is None:
         pytest.fail(f"a test that takes {min(needs)} is marked models", pytrace=False)
     with excused(mark.name for mark in item.iter_markers()):
