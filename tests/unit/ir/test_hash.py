@@ -30,7 +30,7 @@ def test_hash_survives_the_text_form(make):
 
 def test_hash_is_the_same_in_another_process():
     script = (
-        "from ir_samples import network; from rlx.ir.hash import structural_hash;"
+        "from support.networks.ir_samples import network; from rlx.ir.hash import structural_hash;"
         "print(structural_hash(network()))"
     )
     outputs = {

@@ -78,6 +78,12 @@ def _require_layer(
             "export a network that rlx quantized or read",
         )
     scales = call.scale(x, x_zero_point), call.scale(call.result, zero_point)
+    ones = w.constant
+    if ones is not None and np.all(ones == ones.flat[0]) and quant == QuantParams.per_tensor(1.0):
+        raise call.refused(
+            "averages to another scale or counts its padding, and pools of TFLite do neither",
+            "pool without padding, or export it to .onnx",
+        )
     call.require_rescale(rescale, linear_rescale(scales[0], quant.scale, scales[1]))
     return quant.scale
 
