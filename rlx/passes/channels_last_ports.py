@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from rlx.ir import Graph, Input, Node, Value, rebuild
+from rlx.ir import Graph, Rewriter, Value
 from rlx.ops.real import RealTranspose
 from rlx.passes.base import Pass
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +27,14 @@ class ChannelsLastPorts(Pass):
         dropped |= {v.node for v in graph.outputs if _is_last(graph, v)}
         if not dropped:
             return graph
-        return rebuild(graph, lambda *n: _visit(inputs, dropped, *n), by=self.name)
+        rewriter = Rewriter(graph, by=self.name)
+        for node in rewriter:
+            if node in dropped:
+                rewriter.replace(node, *rewriter.operands(node))
+            elif node in inputs:
+                (type_,) = inputs[node].infer(*node.types)
+                rewriter.replace(node, rewriter.new.input(node.name, type_))
+        return rewriter.finish()
 
 
 def _order(graph: Graph, value: Value) -> RealTranspose | None:
@@ -46,16 +50,3 @@ def _order(graph: Graph, value: Value) -> RealTranspose | None:
 def _is_last(graph: Graph, value: Value) -> bool:
     """Return whether an output is transposed for the caller alone."""
     return isinstance(value.node.op, RealTranspose) and not graph.users()[value]
-
-
-def _visit(
-    inputs: Mapping[Node, RealTranspose],
-    dropped: set[Node],
-    new: Graph,
-    node: Node,
-    operands: tuple[Value, ...],
-) -> list[Value] | None:
-    if isinstance(node.op, Input) and node in inputs:
-        (type_,) = inputs[node].infer(*node.types)
-        return [new.input(node.name, type_, origin=node.origin.through(ChannelsLastPorts.name))]
-    return [operands[0]] if node in dropped else None

@@ -8,14 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, cast
 
-from rlx.ir import Graph, Input, Node, Value, rebuild
+from rlx.ir import Graph, Input, Node, Rewriter, Value
 from rlx.ops.nn.layout import to_channels_first, to_channels_last
 from rlx.ops.q import QTranspose
 from rlx.ops.real import RealTranspose
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rlx.ir import Op
 
 Axes: TypeAlias = tuple[int, ...]
@@ -50,9 +48,26 @@ def with_channels_last(graph: Graph) -> Layout:
     turns = tuple(_framed(inputs[v.node]) if v.node in inputs else None for v in graph.inputs)
     if not dropped:
         return Layout(graph, turns, outputs)
-    made = {v.node.operands[0].node: v for v in graph.outputs if v.node in dropped}
-    turned = rebuild(graph, lambda *n: _visit(inputs, dropped, made, *n), by="port-layout")
-    return Layout(turned, turns, outputs)
+    # Nodes of which the transpose behind them alone says what their values stand for.
+    quants = {
+        made: v.type.quant
+        for v in graph.outputs
+        if v.node in dropped and (made := v.node.operands[0].node).types[0].quant is None
+        and v.type.quant is not None
+    }  # fmt: skip
+    rewriter = Rewriter(graph)
+    new = rewriter.new
+    for node in rewriter:
+        operands = rewriter.operands(node)
+        if node in dropped:
+            rewriter.replace(node, *operands)
+        elif node in inputs:
+            (type_,) = RealTranspose(axes=inputs[node]).infer(*node.types)
+            rewriter.replace(node, new.input(node.name, type_))
+        elif node in quants:
+            made = new.append(node.op, *operands, quant=quants[node])
+            rewriter.replace(node, *made.results)
+    return Layout(rewriter.finish(), turns, outputs)
 
 
 def _framed(axes: Axes) -> Op:
@@ -88,25 +103,3 @@ def _moves(value: Value, axes: Axes) -> bool:
     """Return whether a transpose moves anything in memory."""
     kept = [axis for axis in axes if value.type.shape[axis] != 1]
     return kept != sorted(kept)
-
-
-def _visit(
-    inputs: Mapping[Node, Axes],
-    dropped: set[Node],
-    made: Mapping[Node, Value],
-    new: Graph,
-    node: Node,
-    operands: tuple[Value, ...],
-) -> list[Value] | None:
-    if node in dropped:
-        return [operands[0]]
-    if node in inputs:
-        (type_,) = RealTranspose(axes=inputs[node]).infer(*node.types)
-        return [new.input(node.name, type_, origin=node.origin)]
-    turned = made.get(node)
-    if turned is None or node.types[0].quant is not None or turned.type.quant is None:
-        return None
-    # The transpose alone says what the values stand for.
-    quant = turned.type.quant
-    found = new.append(node.op, *operands, quant=quant, name=node.name, origin=node.origin)
-    return list(found.results)
