@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from rlx.ir import DType, rebuild
+from rlx.ir import DType, Rewriter
 from rlx.ops.real import RealDequantize, RealQuantize
 from rlx.passes.base import Pass
 from rlx.passes.dead_code import DeadCode
@@ -53,18 +53,13 @@ class TabulateIslands(Pass):
         found = {node: of for node in graph.op_nodes if (of := _island(node)) is not None}
         if not found:
             return graph
-
-        values: dict[Value, Value] = {}
-
-        def visit(new: Graph, node: Node, operands: tuple[Value, ...]) -> list[Value] | None:
-            if isinstance(node.op, RealDequantize):
-                values[node.result] = operands[0]
-            if node not in found:
-                return None
-            of = found[node]
-            return [_tabulated(new, node, of, values[of])]
-
-        return DeadCode().apply(rebuild(graph, visit, by=self.name))
+        rewriter = Rewriter(graph, by=self.name)
+        for node in rewriter:
+            if node in found:
+                of = found[node]
+                (x,) = rewriter.operands(of.node)
+                rewriter.replace(node, _tabulated(rewriter.new, node, of, x))
+        return DeadCode().apply(rewriter.finish())
 
 
 def _island(node: Node) -> Value | None:
