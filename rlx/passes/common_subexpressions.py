@@ -6,12 +6,12 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from rlx.ir import Constant, Input, Param, copy_node, once_per_node, rebuild
+from rlx.ir import Constant, Input, Param, Rewriter, once_per_node
 from rlx.ir.payload import to_buffer
 from rlx.passes.base import Pass
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Hashable
 
     from rlx.ir import Graph, Node, Value
 
@@ -28,16 +28,16 @@ class CommonSubexpressions(Pass):
         if len(set(keys)) == len(keys):
             return graph
         seen: dict[Hashable, Node] = {}
-
-        def visit(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+        rewriter = Rewriter(graph)
+        for node in rewriter:
             if isinstance(node.op, Input | Param):
-                return None
-            key = _key(node, operands)
-            if key not in seen:
-                seen[key] = copy_node(new, node, operands)
-            return seen[key].results
-
-        return rebuild(graph, visit)
+                continue
+            key = _key(node, rewriter.operands(node))
+            if key in seen:
+                rewriter.replace(node, *seen[key].results)
+            else:
+                seen[key] = rewriter.keep(node)
+        return rewriter.finish()
 
 
 def _key(node: Node, operands: tuple[Value, ...]) -> Hashable:

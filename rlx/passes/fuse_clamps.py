@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from rlx.ir import rebuild
+from rlx.ir import Rewriter
 from rlx.ops.q import QClamp
 from rlx.passes.base import Pass
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rlx.ir import Graph, Node, Value
+    from rlx.ir import Graph
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,28 +23,26 @@ class FuseClamps(Pass):
         """Return the graph with clamps fused."""
         users = graph.users()
         outputs = set(graph.outputs)
-
-        def visit(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+        rewriter = Rewriter(graph, by=self.name)
+        for node in rewriter:
             if not isinstance(node.op, QClamp):
-                return None
+                continue
             (old,) = node.operands
-            producer = operands[0].node
+            producer = rewriter[old].node
             read_once = len(users[old]) == 1 and old not in outputs
             if not read_once or not producer.op.traits.clamps:
-                return None
+                continue
             op = cast("Any", producer.op)
             low, high = clamp_of_clamp(op.low, op.high, node.op)
-            fused = replace(op, low=low, high=high)
-            result = new.apply(
-                fused,
+            fused = rewriter.new.apply(
+                replace(op, low=low, high=high),
                 *producer.operands,
                 name=producer.name,
                 quant=node.types[0].quant,
                 origin=producer.origin.through(self.name),
             )
-            return [result]
-
-        return rebuild(graph, visit, by=self.name)
+            rewriter.join((old.node, node), {node.result: fused})
+        return rewriter.finish()
 
 
 def clamp_of_clamp(low: int, high: int, outer: QClamp) -> tuple[int, int]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
-from rlx.ir import rebuild
+from rlx.ir import Rewriter
 from rlx.ops.real import RealArgmax, RealArgmin, RealCast, RealReshape
 from rlx.passes.base import Pass
 from rlx.passes.dead_code import DeadCode
@@ -32,19 +32,17 @@ class IndexChains(Pass):
         if not any(isinstance(node.op, _INDICES) for node in graph.op_nodes):
             return graph
         sources: dict[Value, Value] = {}
-
-        def visit(new: Graph, node: Node, operands: tuple[Value, ...]) -> list[Value] | None:
+        rewriter = Rewriter(graph, by=self.name)
+        for node in rewriter:
             if not isinstance(node.op, RealCast | RealReshape):
-                return None
-            (x,) = operands
+                continue
+            (x,) = rewriter.operands(node)
             source = sources.get(x, x)
-            if not isinstance(source.node.op, _INDICES) or not _holds(node.types[0].dtype, source):
-                return None
-            made = _chain(new, node, source)
-            sources[made] = source
-            return [made]
-
-        return DeadCode().apply(rebuild(graph, visit, by=self.name))
+            if isinstance(source.node.op, _INDICES) and _holds(node.types[0].dtype, source):
+                made = _chain(rewriter.new, node, source)
+                sources[made] = source
+                rewriter.replace(node, made)
+        return DeadCode().apply(rewriter.finish())
 
 
 def _chain(new: Graph, node: Node, source: Value) -> Value:
