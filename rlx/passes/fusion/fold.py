@@ -260,7 +260,7 @@ def fold(matching: Matching, found: Sequence[Affine]) -> Graph:
             rewriter.replace(node, _folded(rewriter, products[node], matching))
         elif node in gone:
             rewriter.replace(node, rewriter[gone[node]])
-    return rewriter.end()
+    return rewriter.finish()
 
 
 def _kept_place(node: Node) -> int:

@@ -132,7 +132,7 @@ def join(matching: Matching, found: Sequence[Joint]) -> Graph:
         if node in joints:
             joint = joints[node]
             rewriter.join(joint.nodes, _parts(rewriter, joint))
-    return rewriter.end()
+    return rewriter.finish()
 
 
 def _parts(rewriter: WeightRewriter, joint: Joint) -> dict[Value, Value]:

@@ -10,6 +10,8 @@ from rlx.ir import Rewriter, Value
 from rlx.passes.fusion.matching import live_nodes, weights_first
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rlx.ir import Graph, Op
     from rlx.passes.fusion.matching import Matching
 
@@ -35,8 +37,10 @@ class WeightRewriter(Rewriter):
         """Return a constant of rank 0 with the element type of ``like``."""
         return self.new.constant(np.array(number, like.type.dtype.numpy))
 
-    def end(self) -> Graph:
+    def finish(
+        self, outputs: Sequence[Value] | None = None, names: Sequence[str] | None = None
+    ) -> Graph:
         """Return the new graph, and note for reports what its nodes stand for."""
-        graph = self.finish()
+        graph = super().finish(outputs, names)
         self._notes.inherit(self)
         return graph
