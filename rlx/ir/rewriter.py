@@ -104,7 +104,8 @@ class Rewriter:
                 old ones.
         """
         made = copy_node(self.new, node, operands or self.operands(node))
-        self.replace(node, *made.results)
+        self._values.update(zip(node.results, made.results, strict=True))
+        self._settled.add(node)
         return made
 
     def replace(self, node: Node, *values: Value) -> None:
