@@ -91,7 +91,8 @@ def test_networks_compute_the_same_after_reading(tmp_path_factory, case):
 
 def test_same_module_gives_same_bytes_in_another_process():
     script = (
-        "import hashlib; from support.networks.ir_samples import every_element_type as e; from rlx.ir import *;"
+        "import hashlib; from rlx.ir import *;"
+        "from support.networks.ir_samples import every_element_type as e;"
         "from rlx.ir.file import to_file_bytes as b;"
         "print(hashlib.sha256(b(GraphModule.mir(e()))).hexdigest())"
     )

@@ -81,8 +81,8 @@ def _require_layer(
     ones = w.constant
     if ones is not None and np.all(ones == ones.flat[0]) and quant == QuantParams.per_tensor(1.0):
         raise call.refused(
-            "averages to another scale or counts its padding, and pools of TFLite do neither",
-            "pool without padding, or export it to .onnx",
+            "averages windows to another scale, and pools of TFLite keep that of their input",
+            "export it to .onnx",
         )
     call.require_rescale(rescale, linear_rescale(scales[0], quant.scale, scales[1]))
     return quant.scale

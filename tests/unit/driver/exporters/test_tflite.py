@@ -6,17 +6,14 @@ import numpy as np
 import pytest
 from ml_dtypes import int4
 
-import rlx
 from rlx.driver.exporters.tflite import to_tflite
 from rlx.driver.exporters.tflite.rules import RULES
 from rlx.frontends.tflite import frontend as tflite
 from rlx.frontends.tflite.schema import OPERATOR_NAMES
-from rlx.ir import Graph, f32
+from rlx.ir import DType, Graph, QuantParams, TensorType
 from rlx.ir.evaluate import evaluate
-from rlx.ops.nn import NnAveragePool
 from rlx.ops.numerics.fixed_point import Rescale, Rounding
-from rlx.ops.q import Q_OPS, QAdd, QAveragePool2d, QConcat, QRequantize, Window
-from rlx.ops.real.window import SpatialWindow
+from rlx.ops.q import Q_OPS, QAdd, QAveragePool2d, QConcat, QConv2d, QRequantize, Window
 from rlx.support.errors import UnsupportedOpError
 from support import ROOT
 from support.files.tflite_builder import run_tflm, unpack
@@ -102,18 +99,21 @@ def test_quantized_networks():
             refused.append(error.message)
     # About one random network in a thousand has such a pool.
     assert len(refused) < 4
-    assert all(message.startswith("averages to another scale") for message in refused)
+    assert all(message.startswith("averages windows to another scale") for message in refused)
 
 
-def test_an_average_that_counts_its_padding_is_refused():
+def test_an_average_of_another_scale_is_refused():
     graph = Graph("net")
-    x = graph.input("x", f32(1, 5, 5, 3))
-    window = SpatialWindow((2, 3), padding=((1, 1), (1, 1)))
-    graph.output(graph.apply(NnAveragePool(window=window, count_padding=True), x))
-    samples = np.random.default_rng(0).standard_normal((8, 5, 5, 3)).astype(np.float32)
-    quantized = rlx.quantize(graph, samples)
-    with pytest.raises(UnsupportedOpError, match="averages to another scale or counts its padd"):
-        to_tflite(quantized.module.graph)
+    quant = QuantParams.per_tensor(0.5)
+    x = graph.input("x", TensorType((1, 5, 5, 3), DType.I8, quant))
+    ones = graph.constant(np.ones((3, 2, 3, 1), np.int8), quant=QuantParams.per_tensor(1.0))
+    op = QConv2d(
+        window=Window((2, 3)), groups=3, x_zero_point=0, zero_point=0, rescale=Rescale.of(1 / 3)
+    )
+    bias = graph.constant(np.zeros(3, np.int32))
+    graph.output(graph.apply(op, x, ones, bias, quant=QuantParams.per_tensor(0.25)))
+    with pytest.raises(UnsupportedOpError, match="averages windows to another scale, and pools of"):
+        to_tflite(graph)
 
 
 def test_a_network_read_from_tflite_is_written_as_it_was():
