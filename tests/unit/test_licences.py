@@ -139,7 +139,7 @@ def imports(path) -> set[str]:
 def test_the_gpl_engine_is_optional_and_in_a_process_of_its_own() -> None:
     extras = {e for e, wanted in project().items() if "unicorn" in " ".join(wanted)}
     assert extras == {"zig"}
-    core = ROOT / "sim" / "rlx_sim" / "unicorn_core.py"
+    core = ROOT / "sim" / "rlx_sim" / "firmware" / "unicorn_core.py"
     for path in SOURCES:
         found = imports(path)
         assert "rlx_sim.firmware.unicorn_core" not in found, (
@@ -149,5 +149,5 @@ def test_the_gpl_engine_is_optional_and_in_a_process_of_its_own() -> None:
         assert ("unicorn" in roots) == (path == core)
         if path == core:
             assert not roots & {"rlx", "rlx_sim", "rlx_cortexm", "rlx_fpga"}
-    runner = (ROOT / "sim" / "rlx_sim" / "unicorn_runner.py").read_text()
+    runner = (ROOT / "sim" / "rlx_sim" / "firmware" / "unicorn_runner.py").read_text()
     assert '"-m",\n            "rlx_sim.firmware.unicorn_core"' in runner

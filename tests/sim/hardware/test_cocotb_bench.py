@@ -201,7 +201,7 @@ def test_read_report_refuses_another_folder(tmp_path):
 @pytest.mark.slow
 def test_netlist_does_not_depend_on_the_hash_seed(folder):
     program = (
-        "import sys; sys.path[:0] = [sys.argv[1], sys.argv[1] + '/..'];"
+        "import sys; sys.path[:0] = [sys.argv[1], sys.argv[1] + '/../..'];"
         "import test_cocotb_bench as t;"
         "from pathlib import Path; t.write(Path(sys.argv[2]))"
     )
