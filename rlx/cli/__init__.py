@@ -58,7 +58,8 @@ GROUPS = {
 }
 """Name and summary of each subcommand by the job that it is for, in the order of ``rlx --help``.
 
-A new command needs a line here and a module of its name, which is imported at its use only.
+A new command needs a line here and a module of its name in ``commands``; see the page
+``docs/how-to/add-a-command.md``.
 """
 
 SUMMARIES = {name: text for commands in GROUPS.values() for name, text in commands.items()}
