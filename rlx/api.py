@@ -370,13 +370,13 @@ def run(
 ) -> Result:
     """Return the results of a network for a sample or a batch of them, computed on this machine.
 
-    Integers are those of the reference, bit for bit; real numbers are as near as the order of
+    Integers are those of the reference, bit for bit; floats are as near as the order of
     additions allows. ``network.run(data)`` is the same.
 
     Args:
         model: Result of ``rlx.load``, a graph, or the path of a model file.
         data: Numbers for the only input, numbers for each input by name, or a file of samples.
-            Numbers of an input's own element type are taken as they are; real numbers for a
+            Numbers of an input's own element type are taken as they are; floats for a
             quantized input are quantized by its scale. Without an axis of samples it is one sample.
         progress: Called with a text, samples done and all samples.
 
@@ -524,7 +524,7 @@ def bench(
         clock: Returns nanoseconds.
 
     Raises:
-        UsageError: A dimension is a symbol, a parameter has no value, there is no such engine, it
+        UsageError: A dimension is a symbol, a parameter has no value, the engine is unknown, it
             cannot run the model, or the time is not a number from 0.
         ToolMissingError: The other engine is not installed.
     """
@@ -596,6 +596,6 @@ def pick_device(
 
     Raises:
         TargetNotFoundError: None of them is available here and runs the model.
-        UsageError: A size is a symbol, or there are no machines.
+        UsageError: A size is a symbol, or no machine is given.
     """
     return choose_device(module_of(model)[0], machines, options=options)

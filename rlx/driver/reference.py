@@ -31,7 +31,7 @@ _BLOCK = 1 << 18
 """Random values generated at a time, 64 bits each. The block size does not change the values.."""
 
 _PARTS = 4
-"""Parts of a step between two quantized values, for random real numbers: some lie halfway."""
+"""Parts of a step between two quantized values, for random floats: some lie halfway."""
 
 
 def reference_outputs(graph: Graph, inputs: tuple[Array, ...]) -> Golden:
@@ -53,7 +53,7 @@ def random_frames(graph: Graph) -> int:
 def random_inputs(graph: Graph, frames: int | None = None, seed: int = 0) -> tuple[Array, ...]:
     """Return uniformly random values for each input, [frames, *shape]; the same every time.
 
-    An input of real numbers that is quantized at once gets numbers of that range, a little beyond
+    A float input that is quantized at once gets numbers of that range, a little beyond
     its ends and halfway between quantized values too.
 
     Args:

@@ -135,7 +135,7 @@ def bench(
         clock: Returns nanoseconds.
 
     Raises:
-        UsageError: A dimension is a symbol, a parameter has no value, there is no such engine, it
+        UsageError: A dimension is a symbol, a parameter has no value, the engine is unknown, it
             cannot run the model, or the time is no number from 0.
         ToolMissingError: The other engine is not installed.
     """
