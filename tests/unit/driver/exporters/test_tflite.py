@@ -1,6 +1,7 @@
 """Exported ``.tflite`` files give TensorFlow Lite Micro the bits of the integer ops."""
 
 import dataclasses
+import re
 
 import numpy as np
 import pytest
@@ -89,6 +90,12 @@ def test_a_narrow_layer_is_stored_as_int8():
     check(dense((3, 20), (7, 20), dtype=int4))
 
 
+# A single op's message, or a line for each op below a line that counts them.
+AVERAGES = re.compile(
+    r"(\d+ ops have no form in TFLite)?(\n?( +q\.conv2d [^\n]*: )?averages windows to [^\n]*)+"
+)
+
+
 @pytest.mark.slow
 def test_quantized_networks():
     refused = []
@@ -97,9 +104,10 @@ def test_quantized_networks():
             check(case.graph, seed=number)
         except UnsupportedOpError as error:
             refused.append(error.message)
-    # About one random network in a thousand has such a pool.
+    # About one random network in a thousand has such pools; which networks are drawn depends on
+    # the modules that are loaded, whose constants Hypothesis draws from.
     assert len(refused) < 4
-    assert all(message.startswith("averages windows to another scale") for message in refused)
+    assert [message for message in refused if not AVERAGES.fullmatch(message)] == []
 
 
 def test_an_average_of_another_scale_is_refused():
