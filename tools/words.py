@@ -5,11 +5,14 @@
 Reads every file that git tracks and prints ``file:line: "word" -> what to write`` for each word
 that ``words.toml`` refuses; the exit status is 1 if there is any. Names are split at underscores
 and capitals, and a phrase is found across a line break. Line 0 is the name of the file. In Python
-files the regular expressions of ``words.toml`` are searched too.
+files the regular expressions of ``words.toml`` are searched too, and in those of the product
+parameters, attributes, and variables of functions of `MIN_LINES` lines must not have one of the
+``bare_names``.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
@@ -19,10 +22,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Set
 
 ROOT = Path(__file__).parent.parent
 LIST = ROOT / "tools" / "words.toml"
+
+MIN_LINES = 8
+"""Number of lines from which on a variable of a function needs a name that can be read alone."""
 
 _NAME_PARTS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|_")
 _GAP = r"[\s#*/]+"
@@ -49,7 +55,8 @@ def check(texts: Mapping[str, str], rules: Mapping[str, Any]) -> Iterator[str]:
 
     Args:
         texts: Content of each file, by its path.
-        rules: Content of ``words.toml``: ``words``, ``allowed``, ``patterns`` and ``exceptions``.
+        rules: Content of ``words.toml``: ``words``, ``allowed``, ``patterns``, ``bare_names`` and
+            ``exceptions``.
     """
     unused = {(place, key) for place, keys in rules["exceptions"].items() for key in keys}
     allowed = set(unused)
@@ -72,6 +79,43 @@ def _refused(name: str, text: str, rules: Mapping[str, Any]) -> Iterator[tuple[i
             for match in re.finditer(pattern["regex"], text, re.MULTILINE):
                 line = 1 + text.count("\n", 0, match.start())
                 yield line, key, match[1], pattern["advice"]
+        names = rules["bare_names"]
+        if name.startswith(tuple(names["folders"])):
+            for line, variable in sorted(bare_names(text, set(names["names"]))):
+                yield line, "bare name", variable, names["advice"]
+
+
+def bare_names(text: str, names: Set[str]) -> set[tuple[int, str]]:
+    """Return line and name of the parameters, attributes and variables that have one of ``names``.
+
+    Variables count in functions of at least `MIN_LINES` lines, loop variables of comprehensions
+    do not.
+    """
+    bare = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.arg) and node.arg in names:
+            bare.add((node.lineno, node.arg))
+        elif isinstance(node, ast.ClassDef | ast.Module) or (
+            isinstance(node, ast.FunctionDef) and _lines(node) >= MIN_LINES
+        ):
+            bare |= {pair for child in node.body for pair in _assigned(child, names)}
+    return bare
+
+
+def _lines(function: ast.FunctionDef) -> int:
+    """Return the number of lines of the body, without the docstring."""
+    first = function.body[1 if ast.get_docstring(function) and len(function.body) > 1 else 0]
+    return (function.end_lineno or first.lineno) - first.lineno + 1
+
+
+def _assigned(node: ast.AST, names: Set[str]) -> Iterator[tuple[int, str]]:
+    """Yield line and name of the variables of ``names`` that a statement binds in its scope."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Lambda | ast.comprehension):
+        return
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in names:
+        yield node.lineno, node.id
+    for child in ast.iter_child_nodes(node):
+        yield from _assigned(child, names)
 
 
 def find(text: str, words: Iterable[str], allowed: Iterable[str]) -> Iterator[tuple[int, str]]:

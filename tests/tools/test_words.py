@@ -10,6 +10,7 @@ import pytest
 from support import ROOT
 
 SCRIPT = ROOT / "tools" / "words.py"
+BARE = {"folders": ["product/"], "names": ["found", "place"], "advice": "a noun"}
 WORDS = {"least": "minimum", "told": "given", "block memory": "block RAM"}
 
 
@@ -41,6 +42,7 @@ def _check(words, text, exceptions, *, name="a/b.py", patterns=None):
         "words": WORDS,
         "allowed": [],
         "patterns": patterns or {},
+        "bare_names": BARE,
         "exceptions": exceptions,
     }
     return list(words.check({name: text}, rules))
@@ -116,3 +118,29 @@ def test_patterns_are_searched_in_python_only(words, patterns):
     text = '"""What it is."""\n'
     assert _check(words, text, {}, name="a/b.md", patterns=patterns) == []
     assert _check(words, text, {}, name="a/b.py", patterns=patterns)
+
+
+LONG = "\n    ".join(["def f():", *["pass"] * 7])
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (f"{LONG}\n    found = 1\n", [(9, "found")]),
+        (f"{LONG}\n    for found_layer, place in x: pass\n", [(9, "place")]),
+        (f"{LONG}\n    x = [place for place in y]\n", []),
+        ("def f():\n    found = 1\n    return found\n", []),
+        ("def f(place): return place\n", [(1, "place")]),
+        ("class C:\n    place: int\n", [(2, "place")]),
+        ("found = 1\n", [(1, "found")]),
+    ],
+)
+def test_names_that_say_nothing_alone(words, text, found):
+    assert sorted(words.bare_names(text, set(BARE["names"]))) == found
+
+
+def test_bare_names_are_refused_in_the_product(words):
+    assert _check(words, "found = 1", {}, name="product/b.py") == [
+        'product/b.py:1: "found" -> a noun'
+    ]
+    assert _check(words, "found = 1", {}) == []
