@@ -20,16 +20,18 @@ def read(*parts):
 
 
 def test_hosted_ci_calls_what_runs_anywhere():
-    (job,) = read(".github", "workflows", "ci.yml")["jobs"].values()
-    assert ".ci/run" in job["steps"][-1]["run"]
+    jobs = read(".github", "workflows", "ci.yml")["jobs"]
+    assert ".ci/run" in jobs["run"]["steps"][-1]["run"]
     assert read(".gitlab-ci.yml")["run"]["script"] == [".ci/run"]
+    assert jobs["coverage"]["steps"][-1]["run"] == "make coverage"
+    assert read(".gitlab-ci.yml")["coverage"]["script"] == ["make coverage"]
     assert (ROOT / ".ci" / "run").stat().st_mode & 0o111
 
 
 def test_hosted_ci_has_a_python_that_rlx_takes():
     with (ROOT / "pyproject.toml").open("rb") as stream:
         oldest = tomllib.load(stream)["project"]["requires-python"].removeprefix(">=")
-    (job,) = read(".github", "workflows", "ci.yml")["jobs"].values()
+    job = read(".github", "workflows", "ci.yml")["jobs"]["run"]
     versions = [s["with"]["python-version"] for s in job["steps"] if "with" in s]
     assert versions == [oldest]
     assert read(".gitlab-ci.yml")["run"]["image"].startswith(f"python:{oldest}-")
