@@ -2,20 +2,21 @@
 
 ``--check`` fails if a stored cost grew by more than one percent; ``--update`` stores the results
 and regenerates the pages of the documentation. Both run only benchmarks whose results are stored.
-``--thorough`` includes measurements that take hours.
+``--thorough`` includes measurements that take hours. ``--jobs`` is the number of processes; what
+measures time (``benchmarks.host``) has the machine to itself, after all others.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
-import json
 import pkgutil
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import benchmarks
 from benchmarks import stored
+from benchmarks.runs import measured
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,25 +26,22 @@ if TYPE_CHECKING:
 def main(arguments: list[str]) -> int:
     """Print a JSON object for each measurement; return 1 if a check fails."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("wanted", nargs="*", help="parts of names")
+    parser.add_argument("names", nargs="*", help="parts of names")
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument("--check", action="store_true", help="compare with stored results")
     mode.add_argument("--update", action="store_true", help="store the results")
     parser.add_argument("--thorough", action="store_true", help="include slow measurements")
+    parser.add_argument("--jobs", type=int, default=1, help="processes (default: 1)")
     options = parser.parse_args(arguments)
+    modules = {
+        name: module
+        for name, module in _modules(options.names)
+        if hasattr(module, "STORED") or not (options.check or options.update)
+    }
     problems = []
-    for name, module in _modules(options.wanted):
-        if (options.check or options.update) and not hasattr(module, "STORED"):
-            continue
-        rows = []
-        thorough = options.thorough and hasattr(module, "measure_thoroughly")
-        for row in module.measure_thoroughly() if thorough else module.measure():
-            print(json.dumps({"benchmark": name, **row}), flush=True)
-            rows.append(row)
-            if options.update:
-                stored.write(module.STORED, [row], module.KEY)
+    for name, rows in measured(modules, options):
         if options.check:
-            problems += _check(module, rows)
+            problems += _check(modules[name], rows)
     if options.update:
         _render()
     for problem in problems:
@@ -51,17 +49,17 @@ def main(arguments: list[str]) -> int:
     return 1 if problems else 0
 
 
-def _modules(wanted: list[str]) -> Iterator[tuple[str, ModuleType]]:
-    for found in pkgutil.walk_packages(benchmarks.__path__, "benchmarks."):
-        name = found.name.removeprefix("benchmarks.").replace(".", "/").replace("_", "-")
-        if found.ispkg or name == "--main--" or not any(w in name for w in wanted or [""]):
+def _modules(names: list[str]) -> Iterator[tuple[str, ModuleType]]:
+    for entry in pkgutil.walk_packages(benchmarks.__path__, "benchmarks."):
+        name = entry.name.removeprefix("benchmarks.").replace(".", "/").replace("_", "-")
+        if entry.ispkg or name == "--main--" or not any(part in name for part in names or [""]):
             continue
-        module = importlib.import_module(found.name)
+        module = importlib.import_module(entry.name)
         if hasattr(module, "measure"):
             yield name, module
 
 
-def _check(module: ModuleType, rows: list[dict[str, Any]]) -> list[str]:
+def _check(module: ModuleType, rows: list[stored.Row]) -> list[str]:
     before = stored.read(module.STORED)
     for what in stored.unmatched(rows, before, module.KEY):
         print(f"note: no stored result for {what}", file=sys.stderr)

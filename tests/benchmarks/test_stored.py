@@ -1,5 +1,6 @@
 """Stored results: growth is reported, other changes are accepted."""
 
+import importlib
 import json
 
 import pytest
@@ -99,6 +100,25 @@ def test_check_and_update(tmp_path, monkeypatch, capsys):
     out, err = capsys.readouterr()
     assert json.loads(out)["benchmark"] == "x"
     assert err == "grown: a m4: instructions 1,020, 1,000 stored (+2.0 %)\n"
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_processes_measure_print_and_store(tmp_path, monkeypatch, capfd, jobs):
+    source = f"""
+from pathlib import Path
+STORED, KEY, COSTS = Path({str(tmp_path / "x.jsonl")!r}), {KEY!r}, {COSTS!r}
+def measure():
+    yield {ROW!r}
+"""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    name = f"benchmark_of_{jobs}"
+    (tmp_path / f"{name}.py").write_text(source)
+    module = importlib.import_module(name)
+    monkeypatch.setattr(command, "_modules", lambda names: [("x/y", module)])
+    monkeypatch.setattr(command, "_render", lambda: None)
+    assert command.main(["--update", "--jobs", jobs]) == 0
+    assert json.loads(capfd.readouterr().out) == {"benchmark": "x/y", **ROW}
+    assert stored.read(module.STORED) == [ROW]
 
 
 def test_benchmarks_are_found():
