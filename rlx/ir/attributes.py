@@ -24,7 +24,7 @@ def mapped(value: Any, change: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - a
         return items if any(a is not b for a, b in zip(items, value, strict=True)) else value
     if is_dataclass(value) and not isinstance(value, type):
         old = {f.name: getattr(value, f.name) for f in fields(value) if f.init}
-        found = {name: mapped(item, change) for name, item in old.items()}
-        changed = {name: item for name, item in found.items() if item is not old[name]}
+        new_values = {name: mapped(item, change) for name, item in old.items()}
+        changed = {name: item for name, item in new_values.items() if item is not old[name]}
         return replace(value, **changed) if changed else value
     return value

@@ -27,12 +27,12 @@ def substitute(value: Any, sizes: Mapping[str, int]) -> Any:  # noqa: ANN401 - a
         ValueError: A dimension would be negative.
     """
 
-    def bound(one: Any) -> Any:  # noqa: ANN401 - any attribute
-        if isinstance(one, Dim):
-            return _bound(one, sizes)
-        return bind_graph(one, sizes) if isinstance(one, Graph) else one
+    def bind_symbols(attribute: Any) -> Any:  # noqa: ANN401 - any attribute
+        if isinstance(attribute, Dim):
+            return _bound(attribute, sizes)
+        return bind_graph(attribute, sizes) if isinstance(attribute, Graph) else attribute
 
-    return mapped(value, bound)
+    return mapped(value, bind_symbols)
 
 
 def symbols_of(value: Any) -> set[str]:  # noqa: ANN401 - any attribute
@@ -108,12 +108,12 @@ def match_shapes(
     for (what, type_), array in zip(types, arrays, strict=True):
         if array.ndim != type_.rank:
             raise ValueError(f"{what} must be {type_}, not {list(array.shape)}")
-        for axis, wanted in enumerate(type_.shape):
-            found = _Axis(what, type_, array.shape, axis)
-            if isinstance(wanted, Dim):
-                pending.append(found)
-            elif wanted != array.shape[axis]:
-                raise found.misfit(sizes)
+        for axis, expected in enumerate(type_.shape):
+            dimension = _Axis(what, type_, array.shape, axis)
+            if isinstance(expected, Dim):
+                pending.append(dimension)
+            elif expected != array.shape[axis]:
+                raise dimension.misfit(sizes)
     while pending:
         waiting = [axis for axis in pending if not axis.settle(sizes)]
         if len(waiting) == len(pending):
@@ -139,7 +139,7 @@ class _Axis:
     axis: int
 
     @property
-    def wanted(self) -> Dim:
+    def expected(self) -> Dim:
         """The dimension that the type has here."""
         dim = self.type.shape[self.axis]
         assert isinstance(dim, Dim)  # by the caller
@@ -151,7 +151,7 @@ class _Axis:
         Raises:
             ValueError: The axis does not fit.
         """
-        size, known = self.shape[self.axis], self.wanted.bind(sizes)
+        size, known = self.shape[self.axis], self.expected.bind(sizes)
         if isinstance(known, int):
             if known != size:
                 raise self.misfit(sizes)
@@ -173,7 +173,7 @@ class _Axis:
 
     def unknown(self, sizes: Mapping[str, int]) -> ValueError:
         """Return the error for symbols that no axis determines."""
-        names = ", ".join(name for name in self.wanted.symbols if name not in sizes)
+        names = ", ".join(name for name in self.expected.symbols if name not in sizes)
         return ValueError(
             f"{self.what} is {self.type}, which does not say how large {names} is; "
             "give an input that has the symbol as a dimension of its own"

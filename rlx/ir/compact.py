@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rlx.ir.graph import Constant, Graph, Source
 from rlx.ir.payload import MAX_SEEDED, seeded, to_bytes, to_numbers
 from rlx.ir.plain import PlainRecord, encode_fields
-from rlx.ir.printer import SMALL, format_origin, format_plain, format_type, format_value
+from rlx.ir.printer import MAX_NUMBERS, format_origin, format_plain, format_type, format_value
 
 if TYPE_CHECKING:
     from rlx.ir.graph import Node
@@ -51,9 +51,13 @@ def _wrapped(line: str) -> str:
     if len(line) <= WIDTH:
         return line
     indent = " " * (len(line) - len(line.lstrip()) + 4)
-    kept = re.sub(r'"(?:[^"\\]|\\.)*"', lambda m: m[0].replace(" ", _SPACE), line)
+    protected_line = re.sub(r'"(?:[^"\\]|\\.)*"', lambda m: m[0].replace(" ", _SPACE), line)
     lines = textwrap.wrap(
-        kept, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        protected_line,
+        WIDTH,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
     )
     return "\n".join(lines).replace(_SPACE, " ")
 
@@ -73,15 +77,17 @@ def _node(node: Node) -> str:
     parts = [f"%{node.index}{count} = {node.op.name}({operands})"]
     if isinstance(node.op, Constant):
         parts.append(f"{{value=dense<{_dense(node.op)}>}}")
-    elif not isinstance(node.op, Source) and (given := _given(node.op, encode_fields(node.op))):
-        parts.append(f"{{{', '.join(f'{name}={text}' for name, text in given.items())}}}")
+    elif not isinstance(node.op, Source) and (
+        attributes := _non_default_fields(node.op, encode_fields(node.op))
+    ):
+        parts.append(f"{{{', '.join(f'{name}={text}' for name, text in attributes.items())}}}")
     parts.append(f": {', '.join(map(format_type, node.types))}")
     if node.name:
         parts.append(f"name {json.dumps(node.name)}")
     return " ".join([*parts, *format_origin(node.origin)])
 
 
-def _given(value: Any, encoded: dict[str, Plain]) -> dict[str, str]:  # noqa: ANN401 - a dataclass
+def _non_default_fields(value: Any, encoded: dict[str, Plain]) -> dict[str, str]:  # noqa: ANN401 - a dataclass
     """Return the text of each field of a dataclass that has not its default."""
     defaults = {f.name: f.default for f in fields(value) if f.default is not MISSING}
     return {
@@ -98,8 +104,8 @@ def _plain(value: Any, plain: Plain) -> str:  # noqa: ANN401 - any attribute
     if isinstance(plain, tuple):
         return f"[{', '.join(_plain(v, p) for v, p in zip(value, plain, strict=True))}]"
     if isinstance(plain, PlainRecord) and is_dataclass(value) and not hasattr(value, "to_plain"):
-        given = _given(value, dict(plain.fields))
-        return f"{plain.name}({', '.join(f'{name}={text}' for name, text in given.items())})"
+        attributes = _non_default_fields(value, dict(plain.fields))
+        return f"{plain.name}({', '.join(f'{name}={text}' for name, text in attributes.items())})"
     return format_plain(plain)
 
 
@@ -108,7 +114,7 @@ def _dense(op: Constant) -> str:
     array = op.value
     if FEW < array.size <= MAX_SEEDED and (short := _short(op)):
         return short
-    numbers = to_numbers(array) if array.size <= SMALL else None
+    numbers = to_numbers(array) if array.size <= MAX_NUMBERS else None
     if numbers is not None:
         return f"[{', '.join(map(format_plain, numbers))}]"
     return json.dumps(base64.b64encode(to_bytes(array)).decode())

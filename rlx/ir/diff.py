@@ -109,9 +109,9 @@ class _Pairs:
     def __init__(self, before: Graph, after: Graph) -> None:
         self._digests = {**_digests(before), **_digests(after)}
         self.partner: dict[Node, Node] = {}
-        taken: set[Node] = set()
+        paired: set[Node] = set()
         for key in (self._same_value, _alike, _same_name, _same_type):
-            self._pair(before, after, key, taken)
+            self._pair(before, after, key, paired)
         self.changes = {
             old: NodeChange(before=format_node(old), after=format_node(new), details=details)
             for old, new in self.partner.items()
@@ -119,17 +119,17 @@ class _Pairs:
         }
 
     def _pair(
-        self, before: Graph, after: Graph, key: Callable[[Node], Hashable], taken: set[Node]
+        self, before: Graph, after: Graph, key: Callable[[Node], Hashable], paired: set[Node]
     ) -> None:
         """Pair nodes that are still single and have the same key, in order."""
         singles: defaultdict[Hashable, deque[Node]] = defaultdict(deque)
         for node in after.nodes:
-            if node not in taken and (value := key(node)) is not None:
+            if node not in paired and (value := key(node)) is not None:
                 singles[value].append(node)
         for node in before.nodes:
-            if node not in self.partner and (found := singles.get(key(node))):
-                self.partner[node] = found.popleft()
-                taken.add(self.partner[node])
+            if node not in self.partner and (candidates := singles.get(key(node))):
+                self.partner[node] = candidates.popleft()
+                paired.add(self.partner[node])
 
     def _same_value(self, node: Node) -> Hashable:
         """Key of nodes that compute the same from the inputs on."""
@@ -152,9 +152,9 @@ class _Pairs:
             yield from _changed_facts(old, new)
         if len(old.operands) != len(new.operands):
             yield f"operands: {len(old.operands)} -> {len(new.operands)}"
-        for place, (o, n) in enumerate(zip(old.operands, new.operands, strict=False)):
+        for index, (o, n) in enumerate(zip(old.operands, new.operands, strict=False)):
             if not self.same(o, n):
-                yield f"operand {place}: {format_value(o)} -> {format_value(n)}"
+                yield f"operand {index}: {format_value(o)} -> {format_value(n)}"
 
 
 def _changed_facts(old: Node, new: Node) -> Iterator[str]:

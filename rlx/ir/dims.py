@@ -147,18 +147,20 @@ def _dimension(terms: Iterable[Term]) -> int | Dim:
     for factor, names in terms:
         names = tuple(sorted(names))
         factors[names] = factors.get(names, 0) + factor
-    kept = sorted(
+    nonzero_terms = sorted(
         ((factor, names) for names, factor in factors.items() if factor),
         key=lambda term: (-len(term[1]), term[1]),
     )
-    if not kept or not kept[0][1]:
-        return kept[0][0] if kept else 0
-    if len(kept) > MAX_TERMS:
-        raise _too_large(f"has {len(kept)} terms; at most {MAX_TERMS} are allowed")
-    if len(kept[0][1]) > MAX_DEGREE:
-        raise _too_large(f"multiplies {len(kept[0][1])} symbols; at most {MAX_DEGREE} are allowed")
+    if not nonzero_terms or not nonzero_terms[0][1]:
+        return nonzero_terms[0][0] if nonzero_terms else 0
+    if len(nonzero_terms) > MAX_TERMS:
+        raise _too_large(f"has {len(nonzero_terms)} terms; at most {MAX_TERMS} are allowed")
+    if len(nonzero_terms[0][1]) > MAX_DEGREE:
+        raise _too_large(
+            f"multiplies {len(nonzero_terms[0][1])} symbols; at most {MAX_DEGREE} are allowed"
+        )
     dim = object.__new__(Dim)
-    object.__setattr__(dim, "terms", tuple(kept))
+    object.__setattr__(dim, "terms", tuple(nonzero_terms))
     return dim
 
 
@@ -201,9 +203,9 @@ def _restored(terms: tuple[tuple[int, list[str]], ...]) -> Dim:
     """
     if len(terms) > MAX_TERMS:
         raise ValueError(f"it has {len(terms)} terms; at most {MAX_TERMS} are allowed")
-    given = tuple((factor, tuple(names)) for factor, names in terms)
-    dim = _dimension(given)
-    if isinstance(dim, Dim) and dim.terms == given and "terms" in dim.to_plain():
+    stored = tuple((factor, tuple(names)) for factor, names in terms)
+    dim = _dimension(stored)
+    if isinstance(dim, Dim) and dim.terms == stored and "terms" in dim.to_plain():
         return dim
     plain = dim.to_plain() if isinstance(dim, Dim) else dim
     raise ValueError(f"{dim} must be written as {json.dumps(plain)}")
@@ -228,10 +230,10 @@ def quotient(total: int | Dim, divisor: int | Dim) -> int | Dim | None:
     try:
         while total != 0:
             # The first terms divide each other, or no polynomial is the quotient.
-            lead, held = _terms(total)[0]
-            if lead % factor or Counter(names) - Counter(held):
+            lead, lead_names = _terms(total)[0]
+            if lead % factor or Counter(names) - Counter(lead_names):
                 return None
-            left = (Counter(held) - Counter(names)).elements()
+            left = (Counter(lead_names) - Counter(names)).elements()
             step = _dimension([(lead // factor, tuple(left))])
             result, total = result + step, total - step * divisor
     except ShapeError:

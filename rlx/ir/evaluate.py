@@ -88,11 +88,11 @@ def explain(node: Node, error: Exception) -> None:
 def _check_shapes(node: Node, results: tuple[Array, ...], sizes: Mapping[str, int]) -> None:
     """Raise ValueError unless results have the shapes that their types have for these sizes."""
     for result, type_ in zip(results, node.types, strict=True):
-        wanted = substitute(type_, sizes)
-        if result.shape != wanted.shape:
+        expected = substitute(type_, sizes)
+        if result.shape != expected.shape:
             bound = ", ".join(f"{name} = {size}" for name, size in sizes.items())
             raise ValueError(
-                f"{node.label} must be {wanted} where {bound}, but {node.op.name} gives"
+                f"{node.label} must be {expected} where {bound}, but {node.op.name} gives"
                 f" {list(result.shape)}"
             )
 
@@ -101,18 +101,18 @@ def _sources(
     graph: Graph, inputs: Mapping[str, Array], params: Mapping[str, Array]
 ) -> dict[Node, Array]:
     """Return the array given for each input and parameter, of the declared element types."""
-    found = {}
+    arrays = {}
     for node in graph.nodes:
         if isinstance(node.op, Input | Param):
-            given = inputs if isinstance(node.op, Input) else params
-            if node.name not in given:
-                raise ValueError(f"{_what(node)} has no value; given: {sorted(given)}")
-            array = np.asarray(given[node.name])
+            values = inputs if isinstance(node.op, Input) else params
+            if node.name not in values:
+                raise ValueError(f"{_what(node)} has no value; given: {sorted(values)}")
+            array = np.asarray(values[node.name])
             if array.dtype != node.result.type.dtype.numpy:
-                shown = f"{array.dtype}{list(array.shape)}"
-                raise ValueError(f"{_what(node)} must be {node.result.type}, not {shown}")
-            found[node] = array
-    return found
+                actual = f"{array.dtype}{list(array.shape)}"
+                raise ValueError(f"{_what(node)} must be {node.result.type}, not {actual}")
+            arrays[node] = array
+    return arrays
 
 
 def _what(node: Node) -> str:

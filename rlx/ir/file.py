@@ -191,18 +191,18 @@ def read(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> Gr
     Raises:
         FrontendError: As ``load``.
     """
-    place = Path(path)
+    file = Path(path)
     try:
         with at("file"):
-            return _load(place, limits)
+            return _load(file, limits)
     except (SafetensorError, OSError) as e:
         raise FrontendError(
             f"not a readable .rlx file: {e}",
-            where=f"{place.name}: header",
+            where=f"{file.name}: header",
             hint="give a file that rlx wrote; if this is one, it is damaged: copy it again",
         ) from e
     except RefusedError as e:
-        raise FrontendError(e.message, where=f"{place.name}: {e.place}", hint=e.hint) from e
+        raise FrontendError(e.message, where=f"{file.name}: {e.location}", hint=e.hint) from e
 
 
 def verify_read(module: GraphModule, path: str | os.PathLike[str]) -> None:
@@ -368,17 +368,17 @@ def _bodies(document: _Document) -> dict[NodePath, _Region]:
     return found
 
 
-def _collect(body: _Region, path: NodePath, found: dict[NodePath, _Region]) -> None:
-    """Enter a graph and its regions into ``found``."""
+def _collect(body: _Region, path: NodePath, regions: dict[NodePath, _Region]) -> None:
+    """Enter a graph and its regions into ``regions``."""
     if len(path) > 2 * MAX_DEPTH:
         raise PlainError(f"regions are nested deeper than {MAX_DEPTH}")
-    found[path] = body
+    regions[path] = body
     for index, node in enumerate(body.nodes):
 
         def visit(plain: Plain, attribute: str, index: int = index) -> Plain:
             if not _is_region(plain):
                 return plain
-            _collect(codec(_Region).decode(plain), (*path, index, attribute), found)
+            _collect(codec(_Region).decode(plain), (*path, index, attribute), regions)
             return None
 
         with at(where(path, index)):
@@ -410,16 +410,16 @@ def _constants(
     tensors: Any,  # noqa: ANN401 - an open safetensors file
 ) -> Iterator[tuple[NodePath, Array]]:
     """Yield the array of each constant by its place."""
-    wanted = {
+    constants = {
         tensor_name((*path, i)): (path, i, n.types[0])
         for path, body in bodies.items()
         for i, n in enumerate(body.nodes)
         if n.op.name == Constant.name and len(n.types) == 1
     }
-    if set(tensors.keys()) != set(wanted):
+    if set(tensors.keys()) != set(constants):
         with at("tensors"):
             raise PlainError("the tensors are not those of the graph's constants")
-    for name, (path, index, type_) in wanted.items():
+    for name, (path, index, type_) in constants.items():
         with at(where(path, index)):
             yield (*path, index), read_constant(name, type_, tensors)
 

@@ -20,25 +20,25 @@ HINT = "the file was damaged or edited: write it again with rlx from the model t
 class RefusedError(Exception):
     """A file is refused at a place in it."""
 
-    def __init__(self, message: str, place: str, *, hint: str) -> None:
+    def __init__(self, message: str, location: str, *, hint: str) -> None:
         super().__init__(message)
         self.message = printable(message)
-        self.place = place
+        self.location = location
         self.hint = hint
 
 
 @contextmanager
-def at(place: str) -> Iterator[None]:
+def at(location: str) -> Iterator[None]:
     """Give refusals that come from inside their place, unless they have a nearer one."""
     try:
         yield
     except PlainError as e:
-        raise RefusedError(str(e), place, hint=e.hint or HINT) from e
+        raise RefusedError(str(e), location, hint=e.hint or HINT) from e
     except ShapeError as e:
-        shown = f"{e.where}: {e.message}" if e.where else e.message
-        raise RefusedError(shown, place, hint=e.own_hint or HINT) from e
+        message = f"{e.where}: {e.message}" if e.where else e.message
+        raise RefusedError(message, location, hint=e.own_hint or HINT) from e
     except RecursionError as e:
-        raise RefusedError("nested too deeply", place, hint=HINT) from e
+        raise RefusedError("nested too deeply", location, hint=HINT) from e
 
 
 def where(path: NodePath, last: int | str) -> str:

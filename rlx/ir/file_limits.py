@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from rlx.support.limits import Limits
 
 
-def over(name: str, found: str, number: int, limits: Limits) -> PlainError:
+def over(name: str, excess: str, number: int, limits: Limits) -> PlainError:
     """Return the error for a value over the limit ``name``."""
     return PlainError(
-        f"{found}; the limit is {getattr(limits, name)}", hint=raise_hint(name, number)
+        f"{excess}; the limit is {getattr(limits, name)}", hint=raise_hint(name, number)
     )
 
 

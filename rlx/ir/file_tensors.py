@@ -57,9 +57,9 @@ def read_constant(name: str, type_: TensorType, tensors: Any) -> Array:  # noqa:
     if not type_.is_static:
         raise PlainError(f"a constant cannot be {type_}, whose dimensions are no numbers")
     native = _NATIVE.get(type_.dtype, "U8")
-    found = tensors.get_slice(name)
-    expected = list(type_.static_shape) if type_.dtype in _NATIVE else found.get_shape()
-    if found.get_dtype() != native or found.get_shape() != expected:
+    stored = tensors.get_slice(name)
+    expected = list(type_.static_shape) if type_.dtype in _NATIVE else stored.get_shape()
+    if stored.get_dtype() != native or stored.get_shape() != expected:
         raise PlainError(f"tensor {name} is not stored as {type_}")
     data = to_buffer(tensors.get_tensor(name))
     try:

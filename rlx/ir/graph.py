@@ -303,15 +303,15 @@ class Graph:
         except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError) as e:
             # What was written down is not to be trusted: numbers may be beyond all reason.
             raise op.refuse(f"cannot infer its types: {e}") from e
-        wanted = inferred
+        expected = inferred
         if len(inferred) == len(types):
-            wanted = tuple(
+            expected = tuple(
                 t.with_quant(given.quant or t.quant)
                 for t, given in zip(inferred, types, strict=True)
             )
-        if wanted != types:
-            found, right = (", ".join(map(str, ts)) for ts in (types, wanted))
-            raise op.refuse(f"gives {right}, not {found}")
+        if expected != types:
+            declared, required = (", ".join(map(str, ts)) for ts in (types, expected))
+            raise op.refuse(f"gives {required}, not {declared}")
         return self._add(op, operands, types, name, origin)
 
     def _check_owned(self, operands: tuple[Value, ...]) -> None:
@@ -439,8 +439,8 @@ def copy_node(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Node:
         # What the op infers from these types is known.
         return graph._add(node.op, operands, node.types, node.name, node.origin)
     types = node.op.infer_checked(*(o.type for o in operands))
-    kept = tuple(
+    copied_types = tuple(
         t.with_quant(old.quant) if old.quant is not None else t
         for t, old in zip(types, node.types, strict=True)
     )
-    return graph._add(node.op, operands, kept, node.name, node.origin)
+    return graph._add(node.op, operands, copied_types, node.name, node.origin)

@@ -85,17 +85,17 @@ def _hashed(plain: Plain, path: str) -> Plain:
 
 def _walk(graph: Graph) -> Iterator[Node]:
     """Yield the nodes that outputs depend on, operands first, without recursion."""
-    seen: set[Node] = set()
+    visited: set[Node] = set()
     for output in graph.outputs:
         stack = [(output.node, 0)]
         while stack:
-            node, place = stack.pop()
-            if place == 0 and node in seen:
+            node, operand_index = stack.pop()
+            if operand_index == 0 and node in visited:
                 continue
-            seen.add(node)
-            if place < len(node.operands):
-                stack.append((node, place + 1))
-                if node.operands[place].node not in seen:
-                    stack.append((node.operands[place].node, 0))
+            visited.add(node)
+            if operand_index < len(node.operands):
+                stack.append((node, operand_index + 1))
+                if node.operands[operand_index].node not in visited:
+                    stack.append((node.operands[operand_index].node, 0))
             else:
                 yield node

@@ -298,10 +298,10 @@ def table(
 
 def _node(node: Node, users: int, counted: set[Node]) -> NodeInspection:
     """Return one row; ``counted`` collects the constants that a row already counts."""
-    own = {o.node for o in node.operands if isinstance(o.node.op, Constant)} - counted
-    counted |= own
+    constants = {o.node for o in node.operands if isinstance(o.node.op, Constant)} - counted
+    counted |= constants
     inner = (n for _, region in node.op.regions() for n in all_nodes(region))
-    types = [n.types[0] for n in (*own, *inner) if isinstance(n.op, Constant)]
+    types = [n.types[0] for n in (*constants, *inner) if isinstance(n.op, Constant)]
     return NodeInspection(
         index=node.index,
         op=node.op.name,

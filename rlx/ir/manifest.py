@@ -97,11 +97,11 @@ class BindingManifest:
                 f"a manifest needs a plan; the module is at stage {module.stage.value}"
             )
         graph, plan = module.graph, module.plan
-        places = {p.value: p for p in plan.placements}
-        kept = {state for state, _ in graph.states}
+        placements = {p.value: p for p in plan.placements}
+        states = {state for state, _ in graph.states}
 
         def entry(name: str, value: Value) -> IoBindingEntry:
-            return _entry(name, value.type, value.node.index, places.get(value))
+            return _entry(name, value.type, value.node.index, placements.get(value))
 
         def parameter(value: Value) -> IoBindingEntry:
             read = here.get(value.name)
@@ -113,7 +113,7 @@ class BindingManifest:
             graph=graph.name,
             arena_bytes=plan.arena_bytes,
             alignment=plan.alignment,
-            inputs=tuple(entry(v.name, v) for v in graph.inputs if v not in kept),
+            inputs=tuple(entry(v.name, v) for v in graph.inputs if v not in states),
             parameters=tuple(parameter(v) for v in (source or graph).params),
             outputs=tuple(entry(name, v) for name, v in outputs),
             states=tuple(entry(state.name, state) for state, _ in graph.states),
@@ -163,17 +163,17 @@ class BindingManifest:
             raise ValueError("a separator has one character at least")
         if levels < 1:
             raise ValueError(f"one part of a name at least does not count, not {levels}")
-        found: dict[str, list[IoBindingEntry]] = {}
+        groups: dict[str, list[IoBindingEntry]] = {}
         for entry in self.parameters:
             parts = entry.name.split(separator)[:-levels]
-            found.setdefault(separator.join(parts), []).append(entry)
+            groups.setdefault(separator.join(parts), []).append(entry)
         return tuple(
             WeightBlock(
                 prefix=prefix,
                 names=tuple(e.name for e in entries),
                 nbytes=sum(e.nbytes for e in entries),
             )
-            for prefix, entries in found.items()
+            for prefix, entries in groups.items()
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -208,7 +208,7 @@ class BindingManifest:
 
 
 def _entry(
-    name: str, type_: TensorType, node: int | None, place: Placement | None
+    name: str, type_: TensorType, node: int | None, placement: Placement | None
 ) -> IoBindingEntry:
     return IoBindingEntry(
         name=name,
@@ -217,8 +217,10 @@ def _entry(
         shape=type_.static_shape,
         elements=type_.size,
         nbytes=type_.nbytes,
-        offset=place.offset if place is not None and place.region is Region.ARENA else None,
-        is_view=place is not None and place.alias_of is not None,
+        offset=placement.offset
+        if placement is not None and placement.region is Region.ARENA
+        else None,
+        is_view=placement is not None and placement.alias_of is not None,
     )
 
 

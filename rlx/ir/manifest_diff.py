@@ -123,14 +123,14 @@ class ManifestDiff:
 
 def _by_name(manifest: BindingManifest) -> Mapping[tuple[str, str, int], IoBindingEntry]:
     """Return the entries by kind, name, and how many entries of this name come before."""
-    found: dict[tuple[str, str, int], IoBindingEntry] = {}
+    by_key: dict[tuple[str, str, int], IoBindingEntry] = {}
     for kind, entries in manifest.sections():
         for entry in entries:
-            place = 0
-            while (kind, entry.name, place) in found:
-                place += 1
-            found[kind, entry.name, place] = entry
-    return found
+            occurrence = 0
+            while (kind, entry.name, occurrence) in by_key:
+                occurrence += 1
+            by_key[kind, entry.name, occurrence] = entry
+    return by_key
 
 
 def _changes(old: IoBindingEntry, new: IoBindingEntry) -> tuple[FieldChange, ...]:

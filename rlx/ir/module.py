@@ -212,41 +212,41 @@ Given = TypeVar("Given", bound="Graph | GraphModule | HasModule")
 """A graph in the form in which a function was given it."""
 
 
-def graph_of(given: Graph | GraphModule | HasModule) -> Graph:
+def graph_of(model: Graph | GraphModule | HasModule) -> Graph:
     """Return a graph that was given as it is, as a module, or in an object that holds a module.
 
     Raises:
         TypeError: It is none of these.
     """
-    if isinstance(given, Graph):
-        return given
-    return as_module(given).graph
+    if isinstance(model, Graph):
+        return model
+    return as_module(model).graph
 
 
-def as_module(given: Graph | GraphModule | HasModule) -> GraphModule:
+def as_module(model: Graph | GraphModule | HasModule) -> GraphModule:
     """Return a module that was given as it is, in an object that holds it, or as a graph of HIR.
 
     Raises:
         TypeError: It is none of these.
     """
-    if isinstance(given, Graph):
-        return GraphModule.hir(given)
-    if isinstance(given, GraphModule):
-        return given
-    if isinstance(given, HasModule):
-        return given.module
-    kind = type(given).__name__
+    if isinstance(model, Graph):
+        return GraphModule.hir(model)
+    if isinstance(model, GraphModule):
+        return model
+    if isinstance(model, HasModule):
+        return model.module
+    kind = type(model).__name__
     raise TypeError(f"expected a graph or a module, got {kind}; of a traced graph give .module")
 
 
-def with_graph(given: Given, graph: Graph) -> Given:
+def with_graph(model: Given, graph: Graph) -> Given:
     """Return a rewritten graph in the form in which the graph was given.
 
     Raises:
         ValueError: There is a plan, which holds for its own graph only.
     """
-    if isinstance(given, Graph):
+    if isinstance(model, Graph):
         return cast("Given", graph)
-    if isinstance(given, GraphModule):
-        return cast("Given", given.with_graph(graph))
-    return replace(given, module=given.module.with_graph(graph))
+    if isinstance(model, GraphModule):
+        return cast("Given", model.with_graph(graph))
+    return replace(model, module=model.module.with_graph(graph))

@@ -116,10 +116,10 @@ class Op(metaclass=_OpMeta):
         count = self.operand_count
         minimum, maximum = (count, count) if isinstance(count, int) else count
         if len(operands) < minimum or (maximum is not None and len(operands) > maximum):
-            wanted = str(minimum)
+            required = str(minimum)
             if minimum != maximum:
-                wanted = f"{minimum} to {maximum or 'any number of'}"
-            raise ShapeError(f"takes {wanted} operands, not {len(operands)}", where=self.name)
+                required = f"{minimum} to {maximum or 'any number of'}"
+            raise ShapeError(f"takes {required} operands, not {len(operands)}", where=self.name)
         return self.infer(*operands)
 
     def refuse(self, message: str, *, hint: str | None = None) -> ShapeError:

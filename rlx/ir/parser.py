@@ -212,9 +212,11 @@ class _Parser(TextReader):
         """Return an input, parameter or constant; its type is that of its result."""
         if len(types) != 1:
             raise PlainError(f"{cls.name} has one result")
-        wanted = {"value"} if cls is Constant else set()
-        if plain or set(dense) != wanted:
-            raise PlainError(f"{cls.name} takes {'value=dense<...>' if wanted else 'nothing'} only")
+        required = {"value"} if cls is Constant else set()
+        if plain or set(dense) != required:
+            raise PlainError(
+                f"{cls.name} takes {'value=dense<...>' if required else 'nothing'} only"
+            )
         if cls is not Constant:
             return cls(type=types[0])
         try:
@@ -307,9 +309,9 @@ class _Parser(TextReader):
             self.abbreviated()
         for word in ("all", "seed"):
             if self.accept(word):
-                found = self.short(word)
+                elements = self.short(word)
                 self.mark(">")
-                return found
+                return elements
         if self._next.kind == "string":
             content: tuple[bool | int | float, ...] | bytes = self.base64()
         else:

@@ -120,33 +120,33 @@ def encode_fields(instance: Any) -> dict[str, Plain]:  # noqa: ANN401 - any data
     return encoded
 
 
-def decode_fields(cls: type, given: Mapping[str, Plain]) -> dict[str, Any]:
+def decode_fields(cls: type, plain_fields: Mapping[str, Plain]) -> dict[str, Any]:
     """Return the arguments that make an instance of dataclass ``cls`` out of plain values.
 
     Raises:
         PlainError: A field is missing, unknown or not what its annotation says.
     """
     annotations = annotations_of(cls)
-    for name in given:
+    for name in plain_fields:
         if name not in annotations:
             raise PlainError(f"is unknown; {cls.__name__} has {', '.join(annotations)}", f".{name}")
     for f in fields(cls):
-        if f.name not in given and f.default is MISSING and f.default_factory is MISSING:
+        if f.name not in plain_fields and f.default is MISSING and f.default_factory is MISSING:
             raise PlainError("is missing", f".{f.name}")
     decoded = {}
-    for name, plain in given.items():
+    for name, plain in plain_fields.items():
         with _step(f".{name}"):
             decoded[name] = codec(annotations[name]).decode(plain)
     return decoded
 
 
-def decode_record(cls: type, given: Mapping[str, Plain]) -> Any:  # noqa: ANN401 - of cls
+def decode_record(cls: type, plain_fields: Mapping[str, Plain]) -> Any:  # noqa: ANN401 - of cls
     """Return an instance of dataclass ``cls``.
 
     Raises:
         PlainError: As ``decode_fields``, or the class refused the combination.
     """
-    arguments = decode_fields(cls, given)
+    arguments = decode_fields(cls, plain_fields)
     try:
         return cls(**arguments)
     except ValueError as e:
@@ -192,16 +192,16 @@ class _step:  # noqa: N801 - reads as a statement
             raise error.inside(self.step) from None
 
 
-def _refusal(wants: str, found: object) -> PlainError:
+def _refusal(wants: str, value: object) -> PlainError:
     """Return the error for a value of another kind."""
-    if isinstance(found, PlainRecord):
-        text = found.name
-    elif isinstance(found, Graph):
-        text = f"graph {found.name!r}"
-    elif isinstance(found, bool | int | float | str | tuple | None):
-        text = repr(found)
+    if isinstance(value, PlainRecord):
+        text = value.name
+    elif isinstance(value, Graph):
+        text = f"graph {value.name!r}"
+    elif isinstance(value, bool | int | float | str | tuple | None):
+        text = repr(value)
     else:
-        text = f"{type(found).__name__} {found}"
+        text = f"{type(value).__name__} {value}"
     return PlainError(f"must be {wants}, not {text if len(text) <= 60 else text[:57] + '...'}")
 
 

@@ -42,12 +42,14 @@ if TYPE_CHECKING:
     from rlx.ir.op import Op
     from rlx.ir.types import Array, QuantParams, TensorType
 
-SMALL = 16
-"""Constants of at most this many elements are written as numbers."""
-SHOWN = 8
-"""Number of items that longer lists show where the text is abbreviated."""
-_LONGEST = 80
-_PORTS = 4
+MAX_NUMBERS = 16
+"""Elements up to which a constant is written as numbers."""
+MAX_LISTED_ITEMS = 8
+"""Items of longer lists where the text is abbreviated."""
+_MAX_NAME_LENGTH = 80
+"""Characters of a name where the text is abbreviated."""
+_MAX_LISTED_PORTS = 4
+"""Inputs, or outputs, that a summary lists."""
 
 
 def format_graph(graph: Graph, *, full: bool = True) -> str:
@@ -96,8 +98,12 @@ def format_node(node: Node, *, full: bool = False, regions: bool | None = None) 
 
 def summarize_node(node: Node) -> str:
     """Return a node in one short line: result, op, operands, type and name."""
-    operands = ", ".join(format_value(o) for o in node.operands[:SHOWN])
-    more = f", ...{len(node.operands) - SHOWN} more" if len(node.operands) > SHOWN else ""
+    operands = ", ".join(format_value(o) for o in node.operands[:MAX_LISTED_ITEMS])
+    more = (
+        f", ...{len(node.operands) - MAX_LISTED_ITEMS} more"
+        if len(node.operands) > MAX_LISTED_ITEMS
+        else ""
+    )
     types = _short_types(node.types)
     name = f" {_shown_name(node.name)}" if node.name else ""
     return f"%{node.index} = {node.op.name}({operands}{more}) : {types}{name}"
@@ -116,9 +122,13 @@ def summarize_graph(graph: Graph) -> str:
     sides = [
         ", ".join(
             f"{_shown_name(name)} {_short_types((value.type,))}"
-            for name, value in list(zip(names, values, strict=True))[:_PORTS]
+            for name, value in list(zip(names, values, strict=True))[:_MAX_LISTED_PORTS]
         )
-        + (f", ...{len(values) - _PORTS} more" if len(values) > _PORTS else "")
+        + (
+            f", ...{len(values) - _MAX_LISTED_PORTS} more"
+            if len(values) > _MAX_LISTED_PORTS
+            else ""
+        )
         for names, values in (
             ([v.name for v in graph.inputs], graph.inputs),
             (graph.output_names, graph.outputs),
@@ -134,13 +144,13 @@ def _short_types(types: tuple[TensorType, ...]) -> str:
             format_type(t if t.quant is None or t.quant.axis is None else t.with_quant(None))
             for t in types
         ),
-        _LONGEST,
+        _MAX_NAME_LENGTH,
     )
 
 
 def _shown_name(name: str) -> str:
     """Return a name in quotes, in ASCII, cut where it is long."""
-    return json.dumps(shorten(name, _LONGEST))
+    return json.dumps(shorten(name, _MAX_NAME_LENGTH))
 
 
 def format_op(op: Op, *, full: bool = True) -> str:
@@ -180,17 +190,17 @@ def format_type(type_: TensorType, *, full: bool = True) -> str:
 
 def format_plain(plain: Plain, *, full: bool = True, regions: bool | None = None) -> str:
     """Return the text of a plain value; ``full`` and ``regions`` as ``format_node``."""
-    inside = partial(format_plain, full=full, regions=regions)
+    format_item = partial(format_plain, full=full, regions=regions)
     if isinstance(plain, Graph):
-        shown = full if regions is None else regions
-        return _graph(plain, full) if shown else _count(plain)
+        with_regions = full if regions is None else regions
+        return _graph(plain, full) if with_regions else _count(plain)
     if isinstance(plain, PlainRecord):
         if plain.name == Dim.__name__ and "terms" in plain.fields:
             return _dimension(Dim.from_plain(plain.fields))
-        inner = ", ".join(f"{k}={inside(v)}" for k, v in plain.fields.items())
+        inner = ", ".join(f"{k}={format_item(v)}" for k, v in plain.fields.items())
         return f"{plain.name}({inner})" if plain.fields else plain.name
     if isinstance(plain, tuple):
-        return f"[{_items([inside(item) for item in plain], full)}]"
+        return f"[{_items([format_item(item) for item in plain], full)}]"
     if plain is None or isinstance(plain, bool):
         return str(plain).lower()
     return json.dumps(plain) if isinstance(plain, str) else repr(plain)
@@ -203,9 +213,9 @@ def _count(region: Graph) -> str:
 
 def _items(items: list[str], full: bool) -> str:
     """Return a list, cut after the first few items where the text is abbreviated."""
-    if full or len(items) <= SHOWN * 2:
+    if full or len(items) <= MAX_LISTED_ITEMS * 2:
         return ", ".join(items)
-    return f"{', '.join(items[:SHOWN])}, ...{len(items) - SHOWN} more"
+    return f"{', '.join(items[:MAX_LISTED_ITEMS])}, ...{len(items) - MAX_LISTED_ITEMS} more"
 
 
 def _dimension(dimension: int | Dim) -> str:
@@ -225,7 +235,7 @@ def _quant(quant: QuantParams, full: bool) -> str:
 
 def _dense(array: Array, full: bool) -> str:
     """Return a constant's elements: as numbers if they are few, else as base64 or as a hash."""
-    numbers = to_numbers(array) if array.size <= SMALL else None
+    numbers = to_numbers(array) if array.size <= MAX_NUMBERS else None
     if numbers is not None:
         return f"dense<[{', '.join(format_plain(n) for n in numbers)}]>"
     data = to_bytes(array)

@@ -96,17 +96,17 @@ def _assigned(
     """Return the program of ``running`` nodes, with a slot for every value."""
     slot = {v: i for i, v in enumerate(v for n in graph.nodes for v in n.results)}
     last = {o: node for node, _ in running for o in node.operands}
-    kept = {*graph.outputs, *known}
+    permanent = {*graph.outputs, *known}
     steps = []
     for node, compute in running:
         unread = [v for v in node.results if v not in last]
-        done = [v for v in dict.fromkeys(node.operands) if last[v] is node]
+        last_read = [v for v in dict.fromkeys(node.operands) if last[v] is node]
         steps.append(
             ProgramStep(
                 compute,
                 tuple(slot[o] for o in node.operands),
                 tuple(slot[v] for v in node.results),
-                tuple(slot[v] for v in (*done, *unread) if v not in kept),
+                tuple(slot[v] for v in (*last_read, *unread) if v not in permanent),
             )
         )
     return GraphProgram(

@@ -145,9 +145,9 @@ class Rewriter:
         """
         for _ in self._visits:
             pass
-        found = self.old.outputs if outputs is None else outputs
+        results = self.old.outputs if outputs is None else outputs
         self.new.output(
-            *(self._values[o] for o in found),
+            *(self._values[o] for o in results),
             names=self.old.output_names if names is None else names,
         )
         return self.new

@@ -28,12 +28,12 @@ def sizes_of(value: Any) -> Iterator[tuple[str, int]]:  # noqa: ANN401 - any dat
             yield from ((f"{field.name}.{path}", n) for path, n in sizes_of(found))
 
 
-def _numbers(path: str, found: Any) -> Iterator[tuple[str, int]]:  # noqa: ANN401 - plain data
+def _numbers(path: str, value: Any) -> Iterator[tuple[str, int]]:  # noqa: ANN401 - plain data
     """Yield the whole numbers in a number, in a dimension or in nested tuples of them."""
-    if isinstance(found, int):
-        yield path, found
-    elif isinstance(found, Dim):
-        yield path, max(map(abs, factors(found)))
-    elif isinstance(found, tuple):
-        for index, item in enumerate(found):
+    if isinstance(value, int):
+        yield path, value
+    elif isinstance(value, Dim):
+        yield path, max(map(abs, factors(value)))
+    elif isinstance(value, tuple):
+        for index, item in enumerate(value):
             yield from _numbers(f"{path}[{index}]", item)

@@ -57,13 +57,13 @@ def verify(module: GraphModule, *, where: str | None = None) -> None:
     Raises:
         VerifyError: It lists up to 20 problems.
     """
-    found = problems(module)
-    if not found:
+    messages = problems(module)
+    if not messages:
         return
-    shown = found[:MAX_PROBLEMS]
-    if len(found) > len(shown):
-        shown.append(f"and {len(found) - len(shown)} more")
-    message = shown[0] if len(found) == 1 else "\n  ".join([f"{len(found)} problems", *shown])
+    lines = messages[:MAX_PROBLEMS]
+    if len(messages) > len(lines):
+        lines.append(f"and {len(messages) - len(lines)} more")
+    message = lines[0] if len(messages) == 1 else "\n  ".join([f"{len(messages)} problems", *lines])
     raise VerifyError(message, where=where or f"graph {module.graph.name!r}")
 
 
@@ -72,12 +72,12 @@ def problems(module: GraphModule) -> list[str]:
     broken = [*_order(module.graph)]
     if broken:
         return broken  # the other checks follow operands, which cannot be trusted now
-    found = [*_graph(module.graph, module.stage, 0)]
+    messages = [*_graph(module.graph, module.stage, 0)]
     if module.stage is Stage.LIR:
-        found += plan_problems(module)
+        messages += plan_problems(module)
     elif module.plan is not None:
-        found.append(f"a plan belongs to stage lir, not to {module.stage.value}")
-    return found
+        messages.append(f"a plan belongs to stage lir, not to {module.stage.value}")
+    return messages
 
 
 def _graph(graph: Graph, stage: Stage, depth: int) -> Iterator[str]:
@@ -110,11 +110,13 @@ def _region(region: Graph, stage: Stage, depth: int) -> Iterator[str]:
 def _order(graph: Graph) -> Iterator[str]:
     """Yield nodes at a wrong place, and operands and outputs that are not defined before."""
     nodes = graph.nodes
-    for place, node in enumerate(nodes):
-        if node.index != place:
-            yield f"{node.label} stands at place {place}"
+    for position, node in enumerate(nodes):
+        if node.index != position:
+            yield f"{node.label} stands at place {position}"
         for operand in node.operands:
-            if not _is_defined(operand, nodes[:place] if operand.node.index >= place else nodes):
+            if not _is_defined(
+                operand, nodes[:position] if operand.node.index >= position else nodes
+            ):
                 yield f"{node.label} reads {operand.node.label}, which is not defined before it"
     for value in graph.outputs:
         if not _is_defined(value, nodes):
@@ -134,13 +136,13 @@ def _ends(graph: Graph) -> Iterator[str]:
         yield "the graph has no output"
     if len(graph.outputs) != len(graph.output_names):
         yield f"{len(graph.outputs)} outputs have {len(graph.output_names)} names"
-    seen: set[str] = set()
+    names: set[str] = set()
     for value in (*graph.inputs, *graph.params):
         if not value.name:
             yield f"{value.node.label} needs a name, since its value is given by name"
-        elif value.name in seen:
+        elif value.name in names:
             yield f"{value.node.label} shares its name with another input or parameter"
-        seen.add(value.name)
+        names.add(value.name)
 
 
 def _states(graph: Graph) -> Iterator[str]:
@@ -215,10 +217,10 @@ def _types(node: Node) -> Iterator[str]:
     if len(inferred) != len(node.types):
         yield f"{node.op.name} gives {len(inferred)} results, not {len(node.types)}"
         return
-    for found, wanted in zip(node.types, inferred, strict=True):
-        expected = wanted if wanted.quant is not None else wanted.with_quant(found.quant)
-        if found != expected:
-            yield f"{node.op.name} gives {expected}, not {found}"
+    for declared, computed in zip(node.types, inferred, strict=True):
+        expected = computed if computed.quant is not None else computed.with_quant(declared.quant)
+        if declared != expected:
+            yield f"{node.op.name} gives {expected}, not {declared}"
 
 
 def _constant(node: Node) -> Iterator[str]:
@@ -237,12 +239,12 @@ def _quantization(node: Node) -> Iterator[str]:
     for type_ in node.types:
         if type_.quant is not None:
             yield from _quant_fits(type_, type_.quant)
-    for attribute, kind, place in _ZERO_POINTS:
+    for attribute, kind, index in _ZERO_POINTS:
         types = node.types if kind == "result" else tuple(o.type for o in node.operands)
         said = getattr(node.op, attribute, None)
-        quant = types[place].quant if place < len(types) else None
+        quant = types[index].quant if index < len(types) else None
         if said is not None and quant is not None and set(quant.zero_point) != {said}:
-            yield f"{attribute} is {said}, but {kind} {place} is {types[place]}"
+            yield f"{attribute} is {said}, but {kind} {index} is {types[index]}"
 
 
 def _quant_fits(type_: TensorType, quant: QuantParams) -> Iterator[str]:

@@ -34,12 +34,12 @@ def plan_problems(module: GraphModule) -> list[str]:
         return broken  # what follows needs a step and a place for everything
     steps = {node: step for step, node in enumerate(plan.schedule)}
     spans = _spans(graph, steps)
-    found = [*_addresses(plan), *_lifetimes(plan, spans)]
+    messages = [*_addresses(plan), *_lifetimes(plan, spans)]
     whole = contents(graph)
     cells = [_Cell(p, *spans[p.value], _root(plan, p.value), *whole[p.value])
              for p in plan.placements]  # fmt: skip
-    found += [*_inputs_kept(cells), *_overwritten(cells)]
-    return [*found, *_homeless(graph, cells), *_next_values(graph, plan), *_copies(plan, cells)]
+    messages += [*_inputs_kept(cells), *_overwritten(cells)]
+    return [*messages, *_homeless(graph, cells), *_next_values(graph, plan), *_copies(plan, cells)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,38 +76,38 @@ class _Cell:
 
 def _schedule(graph: Graph, plan: MemoryPlan) -> Iterator[str]:
     """Yield nodes that are missing from the schedule, foreign to it, or too early."""
-    done: set[Node] = set()
-    wanted = set(graph.op_nodes)
+    scheduled: set[Node] = set()
+    op_nodes = set(graph.op_nodes)
     for node in plan.schedule:
-        if node not in wanted:
+        if node not in op_nodes:
             yield f"the schedule has {node.label}, which is not of the graph or computes nothing"
-        if node in done:
+        if node in scheduled:
             yield f"the schedule has {node.label} twice"
         for operand in node.operands:
-            if operand.node in wanted and operand.node not in done:
+            if operand.node in op_nodes and operand.node not in scheduled:
                 yield f"{node.label} is scheduled before {operand.node.label}, which it reads"
-        done.add(node)
-    yield from (f"the schedule lacks {n.label}" for n in graph.op_nodes if n not in done)
+        scheduled.add(node)
+    yield from (f"the schedule lacks {n.label}" for n in graph.op_nodes if n not in scheduled)
 
 
 def _coverage(graph: Graph, plan: MemoryPlan) -> Iterator[str]:
     """Yield values without a placement, with two, or foreign to the graph."""
-    wanted = {v for n in graph.nodes if not isinstance(n.op, Constant | Param) for v in n.results}
+    required = {v for n in graph.nodes if not isinstance(n.op, Constant | Param) for v in n.results}
     placed: set[Value] = set()
     for placement in plan.placements:
         value = placement.value
-        if value not in wanted:
+        if value not in required:
             yield f"{value.node.label} has a placement, but is constant or not of the graph"
         if value in placed:
             yield f"{value.node.label} has two placements"
-        if placement.alias_of is not None and placement.alias_of not in wanted:
+        if placement.alias_of is not None and placement.alias_of not in required:
             yield f"{value.node.label} is an alias of something that has no placement"
         placed.add(value)
     yield from (
         f"{v.node.label} has no placement"
         for n in graph.nodes
         for v in n.results
-        if v in wanted and v not in placed
+        if v in required and v not in placed
     )
 
 
@@ -271,7 +271,7 @@ def _copies(plan: MemoryPlan, cells: list[_Cell]) -> Iterator[str]:
     """Yield copies to states that lose bytes: read too late, or waiting where something lies."""
     homes = {c.placement.value: c.root for c in cells if c.placement.region is Region.STATE}
     end = len(plan.schedule)
-    taken = [
+    occupied = [
         (c.placement.offset, c.placement.nbytes, c.label)
         for c in cells
         if c.placement.region is Region.ARENA and c.last >= end
@@ -286,8 +286,8 @@ def _copies(plan: MemoryPlan, cells: list[_Cell]) -> Iterator[str]:
             begin, nbytes = copy.through, copy.state.type.nbytes
             if begin % plan.alignment or not 0 <= begin <= plan.arena_bytes - nbytes:
                 yield f"{label} waits at {begin} with {nbytes} bytes, no place of the arena"
-            for offset, size, other in taken:
+            for offset, size, other in occupied:
                 if begin < offset + size and offset < begin + nbytes:
                     yield f"{label} waits where {other} lies, which is still needed"
-            taken.append((begin, nbytes, label))
+            occupied.append((begin, nbytes, label))
         written.add(copy.state)

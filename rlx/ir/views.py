@@ -37,13 +37,13 @@ def join_offsets(node: Node) -> tuple[int, ...] | None:
 
 def contents(graph: Graph) -> dict[Value, tuple[Value, int]]:
     """Return for each value the one whose bytes it has, itself or another, and where in it."""
-    found: dict[Value, tuple[Value, int]] = {}
+    storage: dict[Value, tuple[Value, int]] = {}
     for node in graph.nodes:
         step = view_offset(node)
         for value in node.results:
             if step is None:
-                found[value] = value, 0
+                storage[value] = value, 0
             else:
-                base, offset = found[node.operands[0]]
-                found[value] = base, offset + step
-    return found
+                base, offset = storage[node.operands[0]]
+                storage[value] = base, offset + step
+    return storage
