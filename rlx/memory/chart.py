@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from rlx.memory.picture import MemoryBox, ScratchPlace
 
 _LEFT, _RIGHT, _TOP, _BOTTOM, _HEIGHT = 84, 20, 56, 102, 320
-_LETTER: Final = 6.2
+_CHARACTER_WIDTH: Final = 6.2
+"""Estimated width of a character of the labels, in pixels: SVG does not measure its text."""
 _TEXTS: Final = {
     Kind.VALUE: "values",
     Kind.SHARED: "several values in turn, in place",
@@ -83,7 +84,7 @@ class _Chart:
         """Return the whole picture."""
         title = headline(self._size, self._alive)
         legend = self._legend()
-        width = max(self._end + _RIGHT, _LEFT + len(title) * _LETTER, legend[1])
+        width = max(self._end + _RIGHT, _LEFT + len(title) * _CHARACTER_WIDTH, legend[1])
         height = _TOP + _HEIGHT + _BOTTOM
         parts = [
             f'<svg xmlns="http://www.w3.org/2000/svg" class="rlx-memory" width="{width:.0f}"'
@@ -121,7 +122,7 @@ class _Chart:
 
     def _word(self, parts: list[str], x: float, text: str) -> float:
         parts.append(f'<text x="{x + 19:.0f}" y="38">{text}</text>')
-        return x + 34 + len(text) * _LETTER
+        return x + 34 + len(text) * _CHARACTER_WIDTH
 
     def _axes(self) -> list[str]:
         """Return both axes with numbers and names."""
@@ -157,15 +158,15 @@ class _Chart:
         y = self._y(box.offset) - height
         tip = f"{box.label}: {box.nbytes:,} bytes at {box.offset:,}, steps {box.first}-{box.last}"
         size = f"{box.nbytes:,}"
-        inside = ""
-        if height >= 14 and width >= len(size) * _LETTER + 6:
-            inside = (
+        size_label = ""
+        if height >= 14 and width >= len(size) * _CHARACTER_WIDTH + 6:
+            size_label = (
                 f'<text class="inside" x="{x + width / 2:.1f}" y="{y + height / 2 + 4:.1f}"'
                 f' text-anchor="middle">{size}</text>'
             )
         return (
             f'<rect class="{box.kind.value}" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}"'
-            f' height="{height:.1f}"><title>{escape(tip)}</title></rect>{inside}'
+            f' height="{height:.1f}"><title>{escape(tip)}</title></rect>{size_label}'
         )
 
     def _alive_line(self) -> str:

@@ -129,20 +129,20 @@ class _Buffers:
     """The buffers of an execution, step by step."""
 
     def __init__(self, sharing: Sharing, order: Sequence[Node], in_place: InPlace) -> None:
-        graph, inside = sharing.graph, sharing.ports_inside
+        graph, ports_inside = sharing.graph, sharing.ports_inside
         self._sharing = sharing
         self._in_place = in_place
         self._nbytes = sharing.nbytes
         self._alignment = sharing.alignment
         self._last = last_uses(graph, order)
-        self._outputs = frozenset(() if inside else sharing.outputs)
-        self._homes = sharing.homes(in_place)
-        region = Region.ARENA if inside else Region.INPUT
+        self._outputs = frozenset(() if ports_inside else sharing.outputs)
+        self._states_of = sharing.states_of(in_place)
+        region = Region.ARENA if ports_inside else Region.INPUT
         self.by_value: dict[Value, Lifetime] = {}
         for value in graph.inputs:
-            own = Region.STATE if value in sharing.states else region
+            input_region = Region.STATE if value in sharing.states else region
             self.by_value[value] = Lifetime(
-                {value: 0}, own, self._nbytes(value), -1, self._last[value]
+                {value: 0}, input_region, self._nbytes(value), -1, self._last[value]
             )
 
     def add(self, value: Value, step: int) -> None:
@@ -155,14 +155,14 @@ class _Buffers:
                 self._make(whole, step)
             self._share(value, self.by_value[whole], offset)
             return
-        shared = self._view(value) or self._taken_over(value, step)
+        shared = self._view(value) or self._overwritten_operand(value, step)
         if shared is None:
             self._make(value, step)
         else:
             self._share(value, *shared)
 
     def _make(self, value: Value, step: int) -> None:
-        for state in self._homes.get(value, ()):
+        for state in self._states_of.get(value, ()):
             buffer = self.by_value[state]
             if self._sharing.states[state] == value and buffer.last < step:
                 self._share(value, buffer, 0)
@@ -184,50 +184,56 @@ class _Buffers:
             return None
         operand = value.node.operands[0]
         buffer = self.by_value[operand]
-        place = buffer.values[operand] + self._sharing.views[value]
-        return (buffer, place) if self._fits(value, buffer, place) else None
+        offset = buffer.values[operand] + self._sharing.views[value]
+        return (buffer, offset) if self._fits(value, buffer, offset) else None
 
-    def _taken_over(self, value: Value, step: int) -> tuple[Lifetime, int] | None:
+    def _overwritten_operand(self, value: Value, step: int) -> tuple[Lifetime, int] | None:
         """Return the buffer and the offset in it of an operand that dies, or None."""
-        for number in self._in_place(value.node):
-            operand = value.node.operands[number]
+        for index in self._in_place(value.node):
+            operand = value.node.operands[index]
             if not is_placed(operand):
                 continue
             buffer = self.by_value[operand]
-            place = buffer.values[operand]
-            free = buffer.last <= step and self._may_take(value, buffer)
-            safe = free and not self._reads_elsewhere(value, number, buffer, place)
-            if safe and self._fits(value, buffer, place):
-                return buffer, place
+            offset = buffer.values[operand]
+            dies = buffer.last <= step and self._region_allows(value, buffer)
+            safe = dies and self._aliasing_is_safe(value, index, buffer, offset)
+            if safe and self._fits(value, buffer, offset):
+                return buffer, offset
         return None
 
-    def _may_take(self, value: Value, buffer: Lifetime) -> bool:
-        """Return whether a value may be computed in a buffer, as far as its region goes."""
+    def _region_allows(self, value: Value, buffer: Lifetime) -> bool:
+        """Return whether a value may be computed in a buffer of that region."""
         if buffer.region is Region.STATE:
-            return next(iter(buffer.values)) in self._homes.get(value, ())
+            return next(iter(buffer.values)) in self._states_of.get(value, ())
         return buffer.region is Region.ARENA
 
-    def _reads_elsewhere(self, value: Value, number: int, buffer: Lifetime, place: int) -> bool:
-        """Return whether a node that writes a value over an operand also reads its bytes elsewhere.
+    def _aliasing_is_safe(self, value: Value, index: int, buffer: Lifetime, offset: int) -> bool:
+        """Return whether a node may write a value at an offset of the buffer of an operand.
 
-        An elementwise node may read element ``i`` of several operands just before it writes element
-        ``i`` of the result; a part of them, broadcast, would be read again after it is overwritten.
-        Of other nodes only the operand of that number may be there, and of several results one.
+        Args:
+            value: The value.
+            index: Index of the operand that it overwrites.
+            buffer: The operand's buffer.
+            offset: Bytes of the buffer before the value.
         """
         node = value.node
-        in_step = node.op.traits.elementwise
+        if any(other in buffer.values for other in node.results):
+            return False  # two results of a node are written at one time
         nbytes = self._nbytes(value)
         for k, operand in enumerate(node.operands):
-            if self.by_value.get(operand) is buffer:
-                begin = buffer.values[operand]
-                read = self._nbytes(operand)
-                meets = begin < place + nbytes and place < begin + read
-                exact = (begin, read) == (place, nbytes) and (in_step or k == number)
-                if meets and not exact:
-                    return True
-        return any(other in buffer.values for other in node.results)
+            if self.by_value.get(operand) is not buffer:
+                continue
+            begin, read = buffer.values[operand], self._nbytes(operand)
+            overlap = begin < offset + nbytes and offset < begin + read
+            same_slot = (begin, read) == (offset, nbytes)
+            # An elementwise node reads element i of all operands just before it writes element i.
+            # A part of them, broadcast, would be read again after it is overwritten.
+            in_step = node.op.traits.elementwise or k == index
+            if overlap and not (same_slot and in_step):
+                return False
+        return True
 
-    def _fits(self, value: Value, buffer: Lifetime, place: int) -> bool:
+    def _fits(self, value: Value, buffer: Lifetime, offset: int) -> bool:
         """Return whether a value may be placed there: an output needs a whole buffer of the arena.
 
         In the buffer of a state it would not last: the next value comes there.
@@ -235,5 +241,5 @@ class _Buffers:
         if buffer.region is Region.STATE and value in self._sharing.outputs:
             return False
         if value not in self._outputs:
-            return place % self._alignment == 0
+            return offset % self._alignment == 0
         return buffer.region is Region.ARENA and buffer.nbytes == self._nbytes(value)

@@ -17,8 +17,8 @@ from rlx.memory.lifetimes import (
     peak_of,
     scratch_lifetimes,
 )
-from rlx.memory.orders import SEARCHED_NODES, Orders
-from rlx.memory.packing import SEARCH_LIMIT, pack
+from rlx.memory.orders import MAX_SEARCHED_NODES, OrderSearch
+from rlx.memory.packing import MAX_PACKINGS, pack
 from rlx.memory.schedule import candidates
 from rlx.memory.sharing import Sharing, is_placed
 from rlx.memory.states import Move, state_moves
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from rlx.memory.lifetimes import InPlace, Lifetime, Scratch
 
 
-ORDERS: Final = 200
-"""Maximum orders of execution that are packed if the best ones leave gaps in the arena."""
+MAX_PACKED_ORDERS: Final = 200
+"""Orders of execution that are packed if the best ones leave gaps in the arena."""
 
-ORDER_SEARCH: Final = 400
-"""Maximum partial packings searched for each of those."""
+MAX_PACKINGS_PER_ORDER: Final = 400
+"""Partial packings that are searched for each of these orders."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ def _best(sharing: Sharing, in_place: InPlace, scratch: Scratch, *, search: bool
     """Return the smallest arena found."""
     graph, alignment = sharing.graph, sharing.alignment
 
-    def packed(order: tuple[Node, ...], limit: int = SEARCH_LIMIT) -> _Packed:
+    def packed(order: tuple[Node, ...], limit: int = MAX_PACKINGS) -> _Packed:
         buffers, moves, arena = _needs(sharing, order, in_place, scratch)
         offsets, size = pack(arena, alignment, limit=limit)
         by_buffer = {id(b): o for b, o in zip(arena, offsets, strict=True)}
@@ -174,20 +174,20 @@ def _best(sharing: Sharing, in_place: InPlace, scratch: Scratch, *, search: bool
     def peak(order: tuple[Node, ...]) -> int:
         return peak_of(_needs(sharing, order, in_place, scratch)[-1], alignment)
 
-    own = tuple(graph.op_nodes)
+    graph_order = tuple(graph.op_nodes)
     if not search:
-        return packed(own)
-    orders = Orders(sharing, in_place, scratch, alignment)
+        return packed(graph_order)
+    orders = OrderSearch(sharing, in_place, scratch, alignment)
     lowest = orders.lowest_peak()
-    found = candidates(graph, lowest)
-    if len(own) > SEARCHED_NODES:
-        return packed(min(found, key=peak))
-    best = min(map(packed, found), key=lambda p: p.size)
+    candidate_orders = candidates(graph, lowest)
+    if len(graph_order) > MAX_SEARCHED_NODES:
+        return packed(min(candidate_orders, key=peak))
+    best = min(map(packed, candidate_orders), key=lambda p: p.size)
     if lowest is None or best.size <= lowest[0]:
         return best
     # Another order, even one with a higher peak, may leave smaller gaps.
-    for order in islice(orders.below(best.size), ORDERS):
-        best = min(best, packed(order, ORDER_SEARCH), key=lambda p: p.size)
+    for order in islice(orders.below(best.size), MAX_PACKED_ORDERS):
+        best = min(best, packed(order, MAX_PACKINGS_PER_ORDER), key=lambda p: p.size)
         if best.size == lowest[0]:
             break
     return best

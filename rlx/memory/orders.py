@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -15,11 +16,11 @@ if TYPE_CHECKING:
     from rlx.memory.lifetimes import InPlace, Scratch
     from rlx.memory.sharing import Sharing
 
-STATE_LIMIT: Final = 20_000
+MAX_STATES: Final = 20_000
 """Sets of nodes that a search visits: a count, so that results do not depend on the machine."""
 
-SEARCHED_NODES: Final = 128
-"""Nodes up to which a graph is searched with all of ``STATE_LIMIT``.
+MAX_SEARCHED_NODES: Final = 128
+"""Nodes up to which a graph is searched with all of ``MAX_STATES``.
 
 The networks of microcontrollers have fewer. In a larger graph a search either ends soon, since its
 branches are few and short, or never: it gets ``STATES_PER_NODE``, so that planning takes time in
@@ -32,7 +33,7 @@ STATES_PER_NODE: Final = 4
 
 def state_limit(nodes: int) -> int:
     """Return the number of sets of nodes visited by a search of a graph of so many nodes."""
-    return STATE_LIMIT if nodes <= SEARCHED_NODES else min(STATES_PER_NODE * nodes, STATE_LIMIT)
+    return MAX_STATES if nodes <= MAX_SEARCHED_NODES else min(STATES_PER_NODE * nodes, MAX_STATES)
 
 
 class _State(NamedTuple):
@@ -40,20 +41,54 @@ class _State(NamedTuple):
 
     Attributes:
         alive: Bytes of computed values that still have a user.
-        ready: Places of the nodes that can run next, in rising order.
+        ready: Indices of the nodes that can run next, in rising order.
     """
 
     alive: int
     ready: tuple[int, ...]
 
 
-class Orders:
-    """All orders of a graph's nodes, as paths through sets of nodes that have run.
+class _Buffer(NamedTuple):
+    """A buffer that counts.
+
+    Attributes:
+        users: Nodes that read it, as a mask; one behind the last node for an output in the arena.
+        nbytes: Its size, rounded up.
+    """
+
+    users: int
+    nbytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class _NodeMemory:
+    """Memory that a node needs.
+
+    Attributes:
+        reads: Buffers of its operands.
+        writes: Buffers of its results.
+        written: Bytes of these.
+        overwritable: For each operand that it may overwrite, the users of the operand's buffers.
+        scratch: Bytes that it needs while it runs.
+    """
+
+    reads: tuple[_Buffer, ...]
+    writes: tuple[_Buffer, ...]
+    written: int
+    overwritable: tuple[int, ...]
+    scratch: int
+
+
+class OrderSearch:
+    """Search through all orders of a graph's nodes, as paths through sets of nodes that have run.
 
     The bytes alive depend on the set alone: on computed values that still have a user. A node that
     may work in place adds nothing if its operand has no other user left. A buffer that an output
     may reuse never counts, as if it were reused in any order; so the peaks here are lower bounds,
     and exact unless such a buffer has several users.
+
+    A set of nodes is an integer whose bit ``i`` stands for node ``i``: sets are keys of
+    dictionaries, and are tested and joined for every edge of the search.
 
     Args:
         sharing: The graph, and what it says about bytes that values share.
@@ -68,33 +103,15 @@ class Orders:
     def __init__(
         self, sharing: Sharing, in_place: InPlace, scratch: Scratch, alignment: int = 1
     ) -> None:
-        graph, inside = sharing.graph, sharing.ports_inside
         self.visited = 0
-        self._nodes = list(graph.op_nodes)
+        self._nodes = list(sharing.graph.op_nodes)
         self._all = (1 << len(self._nodes)) - 1
-        self._alignment = alignment
-        self._nbytes = sharing.nbytes
-        self._scratch = [self._round(scratch(n)) for n in self._nodes]
-        index = {node: i for i, node in enumerate(self._nodes)}
-        self._wanted, self._next = _dependencies(self._nodes, index)
-        self._buffers_of = sharing.buffers()
-        self._users = self._find_users(sharing)
-        given = [v for v in graph.inputs if v not in sharing.states] if inside else []
-        self._outside = self._in_states(sharing, in_place)
-        if not inside:
-            self._outside |= self._outside_the_arena(sharing, in_place)
-        self._takes = [self._takers(node, in_place) for node in self._nodes]
-        made = [
-            [v for v in n.results if self._buffers_of[v] == (v,) and v not in self._outside]
-            for n in self._nodes
-        ]
-        self._made = [[self._sized(v) for v in values] for values in made]
-        self._adds = [sum(size for _, size in values) for values in self._made]
-        counted = {*given, *chain.from_iterable(made)}
-        self._reads = [self._read_by(node, counted) for node in self._nodes]
+        self._predecessors, self._successors = _dependencies(self._nodes)
+        buffers = _CountedBuffers(sharing, in_place, self._nodes, alignment)
+        self._memory = [buffers.memory_of(node, scratch) for node in self._nodes]
         self._start = _State(
-            sum(size for users, size in map(self._sized, given) if users),
-            tuple(i for i, wanted in enumerate(self._wanted) if not wanted),
+            sum(b.nbytes for b in map(buffers.sized, buffers.inputs) if b.users),
+            tuple(i for i, mask in enumerate(self._predecessors) if not mask),
         )
 
     def lowest_peak(self, limit: int | None = None) -> tuple[int, tuple[Node, ...]] | None:
@@ -106,30 +123,32 @@ class Orders:
         came_from: dict[int, tuple[int, int]] = {}
         states: dict[int, _State] = {}
         peaks = {0: 0}
+        # Dijkstra's algorithm, with the largest bytes on a path in place of its length.
         waiting = [(0, 0, 0)]
         while waiting and len(peaks) <= limit:
-            peak, _, done = heapq.heappop(waiting)
-            if done == self._all:
+            peak, _, finished = heapq.heappop(waiting)
+            if finished == self._all:
                 self.visited = len(peaks)
                 return peak, self._path(came_from)
-            if peak > peaks[done]:
+            if peak > peaks[finished]:
                 continue
-            state = states[done] = self._arrive(done, came_from, states)
+            state = states[finished] = self._arrive(finished, came_from, states)
             for i in state.ready:
-                after, higher = done | 1 << i, max(peak, self._bytes_at(i, done, state.alive))
+                after = finished | 1 << i
+                higher = max(peak, self._bytes_at(i, finished, state.alive))
                 if higher < peaks.get(after, higher + 1):
-                    peaks[after], came_from[after] = higher, (done, i)
+                    peaks[after], came_from[after] = higher, (finished, i)
                     # Of equal peaks, nearly complete sets first, then the graph's own order.
                     heapq.heappush(waiting, (higher, -after.bit_count(), after))
         self.visited = len(peaks)
         return None
 
-    def below(self, peak: int, limit: int = STATE_LIMIT) -> Iterator[tuple[Node, ...]]:
+    def below(self, peak: int, limit: int = MAX_STATES) -> Iterator[tuple[Node, ...]]:
         """Yield orders whose peak is less than ``peak``, until ``limit`` steps were tried."""
         path: list[int] = []
         left = limit
 
-        def descend(done: int, state: _State) -> Iterator[tuple[Node, ...]]:
+        def descend(finished: int, state: _State) -> Iterator[tuple[Node, ...]]:
             nonlocal left
             if len(path) == len(self._nodes):
                 yield tuple(self._nodes[i] for i in path)
@@ -137,118 +156,166 @@ class Orders:
                 left -= 1
                 if left < 0:
                     return
-                if self._bytes_at(i, done, state.alive) < peak:
+                if self._bytes_at(i, finished, state.alive) < peak:
                     path.append(i)
-                    yield from descend(done | 1 << i, self._after(i, done, state))
+                    yield from descend(finished | 1 << i, self._after(i, finished, state))
                     path.pop()
 
         yield from descend(0, self._start)
 
+    def _bytes_at(self, i: int, finished: int, alive: int) -> int:
+        """Return the bytes while node ``i`` runs after ``finished``, which leave ``alive``."""
+        memory, after = self._memory[i], finished | 1 << i
+        for users in memory.overwritable:
+            if users & after == users:
+                return alive + memory.scratch
+        return alive + memory.written + memory.scratch
+
+    def _after(self, i: int, finished: int, state: _State) -> _State:
+        """Return the state when node ``i`` has run after the nodes ``finished``."""
+        memory, after = self._memory[i], finished | 1 << i
+        alive = state.alive
+        for users, nbytes in memory.writes:
+            if users & after != users:
+                alive += nbytes
+        for users, nbytes in memory.reads:
+            if users & after == users:
+                alive -= nbytes
+        ready = [k for k in state.ready if k != i]
+        more = [
+            k for k in self._successors[i] if self._predecessors[k] & after == self._predecessors[k]
+        ]
+        return _State(alive, tuple(sorted([*ready, *more]) if more else ready))
+
+    def _arrive(
+        self, finished: int, came_from: dict[int, tuple[int, int]], states: dict[int, _State]
+    ) -> _State:
+        """Return the state of a set of nodes by the one that it was reached from."""
+        if not finished:
+            return self._start
+        before, i = came_from[finished]
+        return self._after(i, before, states[before])
+
+    def _path(self, came_from: dict[int, tuple[int, int]]) -> tuple[Node, ...]:
+        finished, order = self._all, []
+        while finished:
+            finished, i = came_from[finished]
+            order.append(self._nodes[i])
+        return tuple(reversed(order))
+
+
+class _CountedBuffers:
+    """Buffers of the arena whose bytes depend on the order, and their users.
+
+    Args:
+        sharing: As for ``OrderSearch``.
+        in_place: As for ``OrderSearch``.
+        nodes: The nodes, whose indices are the bits of masks.
+        alignment: As for ``OrderSearch``.
+    """
+
+    def __init__(
+        self, sharing: Sharing, in_place: InPlace, nodes: Sequence[Node], alignment: int
+    ) -> None:
+        self._sharing = sharing
+        self._in_place = in_place
+        self._nodes = nodes
+        self._alignment = alignment
+        self._buffers_of = sharing.buffers()
+        self._users = self._find_users()
+        self._excluded = self._in_states()
+        if not sharing.ports_inside:
+            self._excluded |= self._outside_the_arena()
+        self.inputs = self._arena_inputs()
+        self._counted = {*self.inputs, *self._results()}
+
+    def memory_of(self, node: Node, scratch: Scratch) -> _NodeMemory:
+        """Return the memory that a node needs."""
+        read = chain.from_iterable(self._buffers_of[o] for o in node.operands)
+        reads = tuple(self.sized(b) for b in dict.fromkeys(read) if b in self._counted)
+        writes = tuple(self.sized(v) for v in node.results if v in self._counted)
+        return _NodeMemory(
+            reads,
+            writes,
+            sum(buffer.nbytes for buffer in writes),
+            self._overwritable(node),
+            self._round(scratch(node)),
+        )
+
+    def sized(self, value: Value) -> _Buffer:
+        """Return the buffer of a value that has one of its own."""
+        return _Buffer(self._users.get(value, 0), self._round(self._sharing.nbytes(value)))
+
     def _round(self, nbytes: int) -> int:
         return -(-nbytes // self._alignment) * self._alignment
 
-    def _sized(self, buffer: Value) -> tuple[int, int]:
-        """Return the nodes that use a buffer, as a mask, and its bytes."""
-        return self._users.get(buffer, 0), self._round(self._nbytes(buffer))
-
-    def _find_users(self, sharing: Sharing) -> dict[Value, int]:
+    def _find_users(self) -> dict[Value, int]:
         """Return the nodes that use each buffer, as a mask."""
         readers: dict[Value, list[int]] = {}
         for i, node in enumerate(self._nodes):
             for buffer in chain.from_iterable(self._buffers_of[o] for o in node.operands):
                 readers.setdefault(buffer, []).append(i)
-        if sharing.ports_inside:
+        if self._sharing.ports_inside:
             # Outputs stay alive: their reader never runs.
-            for buffer in chain.from_iterable(self._buffers_of[v] for v in sharing.graph.outputs):
+            outputs = self._sharing.graph.outputs
+            for buffer in chain.from_iterable(self._buffers_of[v] for v in outputs):
                 readers.setdefault(buffer, []).append(len(self._nodes))
-        return {buffer: _mask(places) for buffer, places in readers.items()}
+        return {buffer: _mask(indices) for buffer, indices in readers.items()}
 
-    def _in_states(self, sharing: Sharing, in_place: InPlace) -> set[Value]:
+    def _in_states(self) -> set[Value]:
         """Return the buffers of states, and those that may be there."""
-        values = (*sharing.states, *sharing.homes(in_place))
+        values = (*self._sharing.states, *self._sharing.states_of(self._in_place))
         return set(chain.from_iterable(self._buffers_of[v] for v in values))
 
-    def _outside_the_arena(self, sharing: Sharing, in_place: InPlace) -> set[Value]:
+    def _outside_the_arena(self) -> set[Value]:
         """Return the buffers of the caller, and those that an output may reuse."""
-        ports = (*sharing.graph.inputs, *sharing.graph.outputs)
+        ports = (*self._sharing.graph.inputs, *self._sharing.graph.outputs)
         outside = set(chain.from_iterable(self._buffers_of[v] for v in ports))
         for node in reversed(self._nodes):
             if any(not outside.isdisjoint(self._buffers_of[v]) for v in node.results):
-                outside.update(*(self._buffers_of[node.operands[k]] for k in in_place(node)))
+                overwritable = (node.operands[k] for k in self._in_place(node))
+                outside.update(*(self._buffers_of[operand] for operand in overwritable))
         return outside
 
-    def _takers(self, node: Node, in_place: InPlace) -> list[int]:
+    def _arena_inputs(self) -> list[Value]:
+        """Return the inputs that are in the arena before the first node runs."""
+        if not self._sharing.ports_inside:
+            return []
+        return [v for v in self._sharing.graph.inputs if v not in self._sharing.states]
+
+    def _results(self) -> Iterator[Value]:
+        """Yield the results of nodes that have a buffer of their own in the arena."""
+        for value in chain.from_iterable(node.results for node in self._nodes):
+            if self._buffers_of[value] == (value,) and value not in self._excluded:
+                yield value
+
+    def _overwritable(self, node: Node) -> tuple[int, ...]:
         """Return the users of the buffers of each operand that the node may overwrite."""
-        found = [self._buffers_of[node.operands[k]] for k in in_place(node)]
         masks = []
-        for buffers in found:
-            if all(is_placed(b) and b not in self._outside for b in buffers):
+        for buffers in (self._buffers_of[node.operands[k]] for k in self._in_place(node)):
+            if all(is_placed(b) and b not in self._excluded for b in buffers):
                 mask = 0
                 for buffer in buffers:
                     mask |= self._users[buffer]
                 masks.append(mask)
-        return masks
-
-    def _read_by(self, node: Node, counted: set[Value]) -> list[tuple[int, int]]:
-        """Return users and bytes of the buffers that a node reads."""
-        read = chain.from_iterable(self._buffers_of[o] for o in node.operands)
-        return [self._sized(buffer) for buffer in dict.fromkeys(read) if buffer in counted]
-
-    def _bytes_at(self, i: int, done: int, alive: int) -> int:
-        """Return the bytes alive while node ``i`` runs after ``done``, which leave ``alive``."""
-        after = done | 1 << i
-        for users in self._takes[i]:
-            if users & after == users:
-                return alive + self._scratch[i]
-        return alive + self._adds[i] + self._scratch[i]
-
-    def _after(self, i: int, done: int, state: _State) -> _State:
-        """Return the state when node ``i`` has run after the nodes ``done``."""
-        after = done | 1 << i
-        alive = state.alive
-        for users, nbytes in self._made[i]:
-            if users & after != users:
-                alive += nbytes
-        for users, nbytes in self._reads[i]:
-            if users & after == users:
-                alive -= nbytes
-        ready = [k for k in state.ready if k != i]
-        more = [k for k in self._next[i] if self._wanted[k] & after == self._wanted[k]]
-        return _State(alive, tuple(sorted([*ready, *more]) if more else ready))
-
-    def _arrive(
-        self, done: int, came_from: dict[int, tuple[int, int]], states: dict[int, _State]
-    ) -> _State:
-        """Return the state of a set of nodes by the one that it was reached from."""
-        if not done:
-            return self._start
-        before, i = came_from[done]
-        return self._after(i, before, states[before])
-
-    def _path(self, came_from: dict[int, tuple[int, int]]) -> tuple[Node, ...]:
-        done, order = self._all, []
-        while done:
-            done, i = came_from[done]
-            order.append(self._nodes[i])
-        return tuple(reversed(order))
+        return tuple(masks)
 
 
-def _dependencies(
-    nodes: Sequence[Node], index: dict[Node, int]
-) -> tuple[list[int], list[list[int]]]:
-    """Return for each node those that it waits for, as a mask, and those that wait for it."""
-    wanted: list[int] = []
-    waiting: list[list[int]] = [[] for _ in nodes]
+def _dependencies(nodes: Sequence[Node]) -> tuple[list[int], list[list[int]]]:
+    """Return the predecessors of each node, as a mask, and its successors."""
+    index = {node: i for i, node in enumerate(nodes)}
+    predecessors: list[int] = []
+    successors: list[list[int]] = [[] for _ in nodes]
     for i, node in enumerate(nodes):
         sources = {index[o.node] for o in node.operands if o.node in index}
         for source in sources:
-            waiting[source].append(i)
-        wanted.append(_mask(sources))
-    return wanted, waiting
+            successors[source].append(i)
+        predecessors.append(_mask(sources))
+    return predecessors, successors
 
 
-def _mask(places: Iterable[int]) -> int:
+def _mask(indices: Iterable[int]) -> int:
     mask = 0
-    for place in places:
-        mask |= 1 << place
+    for index in indices:
+        mask |= 1 << index
     return mask

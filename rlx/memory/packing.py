@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
     from rlx.memory.lifetimes import Lifetime
 
-SEARCH_LIMIT: Final = 4000
+MAX_PACKINGS: Final = 4000
 """Partial packings that the search visits: a count, so that no result depends on the machine."""
 
-SEARCHED_BUFFERS: Final = 80
+MAX_SEARCHED_BUFFERS: Final = 80
 """Buffers up to which the exact search is tried: of more it hardly ends before its limit."""
 
-PLACE_LIMIT: Final = 400_000
+MAX_COMPARISONS: Final = 400_000
 """Comparisons of two buffers after which a greedy packing of many is no further improved.
 
 Where one placing needs more of them, since very many buffers are alive together, buffers are placed
@@ -32,13 +32,13 @@ once, by size.
 
 
 def pack(
-    buffers: Sequence[Lifetime], alignment: int, *, limit: int = SEARCH_LIMIT
+    buffers: Sequence[Lifetime], alignment: int, *, limit: int = MAX_PACKINGS
 ) -> tuple[list[int], int]:
     """Return an offset for each buffer and the total bytes of the smallest packing found.
 
     The result is never larger than that of placing by size. It is the optimum if the search ends
     before ``limit``, or if a packing reaches the maximum bytes alive at one step. There is no
-    search for more than ``SEARCHED_BUFFERS``.
+    search for more than ``MAX_SEARCHED_BUFFERS``.
 
     Args:
         buffers: The buffers to place.
@@ -46,12 +46,12 @@ def pack(
         limit: Partial packings that the exact search may visit.
     """
     sizes = [-(-b.nbytes // alignment) * alignment for b in buffers]
-    if len(buffers) > SEARCHED_BUFFERS and _pairs(buffers) > PLACE_LIMIT // 2:
+    if len(buffers) > MAX_SEARCHED_BUFFERS and _pairs(buffers) > MAX_COMPARISONS // 2:
         return _by_size(buffers, sizes)
     overlaps = _overlapping(buffers)
     bound = peak_of(buffers, alignment)
     best = _greedy(buffers, sizes, overlaps, bound)
-    if best[1] > bound and len(buffers) <= SEARCHED_BUFFERS:
+    if best[1] > bound and len(buffers) <= MAX_SEARCHED_BUFFERS:
         best = _PackingSearch(sizes, overlaps, _alive_together(buffers), best, limit).run()
     return best
 
@@ -73,10 +73,10 @@ def _by_size(buffers: Sequence[Lifetime], sizes: Sequence[int]) -> tuple[list[in
     begins, ends = np.zeros(len(order), np.int64), np.zeros(len(order), np.int64)
     far = sum(sizes) * 2
     for k, i in enumerate(order):
-        others = np.flatnonzero((first[:k] <= last[k]) & (first[k] <= last[:k]))
-        others = others[np.argsort(begins[others], kind="stable")]
-        free = np.maximum.accumulate(np.append(0, ends[others]))
-        gaps = np.append(begins[others], far) - free
+        overlapping = np.flatnonzero((first[:k] <= last[k]) & (first[k] <= last[:k]))
+        overlapping = overlapping[np.argsort(begins[overlapping], kind="stable")]
+        free = np.maximum.accumulate(np.append(0, ends[overlapping]))
+        gaps = np.append(begins[overlapping], far) - free
         begins[k] = free[np.argmax(gaps >= sizes[i])]
         ends[k] = begins[k] + sizes[i]
     offsets = [0] * len(order)
@@ -141,9 +141,9 @@ def _greedy(
 
 def _placements(overlaps: Sequence[Sequence[int]]) -> int:
     """Return the limit on placements of all buffers: at least 1; as many as needed if few."""
-    if len(overlaps) <= SEARCHED_BUFFERS:
-        return 5 * SEARCHED_BUFFERS
-    return max(PLACE_LIMIT // (len(overlaps) + sum(map(len, overlaps))), 1)
+    if len(overlaps) <= MAX_SEARCHED_BUFFERS:
+        return 5 * MAX_SEARCHED_BUFFERS
+    return max(MAX_COMPARISONS // (len(overlaps) + sum(map(len, overlaps))), 1)
 
 
 def _move_to_front(
@@ -176,9 +176,10 @@ def _place(
     """Place buffers in ``order``, each at the lowest offset free of those it overlaps."""
     offsets = [-1] * len(sizes)
     for i in order:
-        taken = sorted((offsets[j], offsets[j] + sizes[j]) for j in overlaps[i] if offsets[j] >= 0)
+        neighbours = [j for j in overlaps[i] if offsets[j] >= 0]
+        occupied = sorted((offsets[j], offsets[j] + sizes[j]) for j in neighbours)
         offset = 0
-        for start, end in taken:
+        for start, end in occupied:
             if offset + sizes[i] <= start:
                 break
             offset = max(offset, end)

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from rlx.ir import Node
     from rlx.ir.module import MemoryPlan, Placement
 
-_LABEL: Final = 40
-_MAP_ROWS: Final = 24
+_MAX_LABEL: Final = 40
+"""Characters of a node's name in a picture."""
+_MAX_ROWS: Final = 24
+"""Rows of the map, of which each is a range of bytes."""
 _MARKS: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _SCRATCH_MARK: Final = "#"
 
@@ -112,7 +114,7 @@ def memory_text(plan: MemoryPlan, scratch: Sequence[ScratchPlace] = ()) -> str:
 
 def node_label(node: Node) -> str:
     """Return op and name of a node, without characters special to XML."""
-    return f"{node.op.name} {comment_text(node.name)[:_LABEL]}".rstrip()
+    return f"{node.op.name} {comment_text(node.name)[:_MAX_LABEL]}".rstrip()
 
 
 def memory_boxes(plan: MemoryPlan, scratch: Sequence[ScratchPlace]) -> list[MemoryBox]:
@@ -165,7 +167,7 @@ def headline(size: int, alive: Sequence[int]) -> str:
 def _map(plan: MemoryPlan, boxes: Sequence[MemoryBox]) -> list[str]:
     """Return addresses downwards from the end of the arena, a column for each step."""
     size = arena_size(plan, boxes)
-    rows = min(_MAP_ROWS, size)
+    rows = min(_MAX_ROWS, size)
     columns: list[list[MemoryBox]] = [[] for _ in plan.schedule]
     for box in boxes:
         for step in range(box.first, min(box.last + 1, len(columns))):

@@ -14,7 +14,7 @@ from rlx.memory.lifetimes import (
     peak_of,
     scratch_lifetimes,
 )
-from rlx.memory.orders import Orders
+from rlx.memory.orders import OrderSearch
 from rlx.memory.sharing import Sharing
 
 if TYPE_CHECKING:
@@ -38,12 +38,12 @@ def schedule(
     peaks the first in this list wins.
     """
     sharing = Sharing(graph, ports_inside=ports_inside)
-    orders = candidates(graph, Orders(sharing, in_place, scratch).lowest_peak())
+    orders = candidates(graph, OrderSearch(sharing, in_place, scratch).lowest_peak())
     return min(orders, key=lambda order: _peak(sharing, order, in_place, scratch))
 
 
 def candidates(graph: Graph, lowest: tuple[int, tuple[Node, ...]] | None) -> list[tuple[Node, ...]]:
-    """Return the orders that :func:`schedule` compares, with that of ``Orders.lowest_peak``."""
+    """Return the orders that :func:`schedule` compares, with the ``lowest`` of a search."""
     found = [tuple(graph.op_nodes), _fewest_bytes_first(graph)]
     return list(dict.fromkeys([*found, lowest[1]] if lowest else found))
 

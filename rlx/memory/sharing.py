@@ -55,42 +55,38 @@ class Sharing:
         users = graph.users()
         outside = _views(graph, users, ports_inside=False)
         self.views = _views(graph, users, ports_inside=True) if ports_inside else outside
-        self.joined = _joined(graph, users, outside, alignment)
+        self.joined = _join_placements(graph, users, outside, alignment)
 
     def nbytes(self, value: Value) -> int:
         """Return the bytes that a value takes."""
         type_ = value.type
         return type_.size * type_.dtype.numpy.itemsize if self.unpacked else type_.nbytes
 
-    def homes(self, in_place: InPlace) -> dict[Value, list[Value]]:
+    def states_of(self, in_place: InPlace) -> dict[Value, list[Value]]:
         """Return the values that may be computed in buffers of states, and those states.
 
-        They are the next value of a state, and what is between the two if each takes over the bytes
-        of the one before. Other values would only be in the way of the next one.
+        They are the next value of a state, and the values on the way to it if each overwrites the
+        one before: of ``next = clamp(state + x)`` the sum and the clamped sum. Any other value
+        would have to leave the buffer before the next value is written.
         """
         if not self.states:
             return {}
-        before = self._taken(in_place)
-        homes: dict[Value, list[Value]] = {}
+        overwritable = self._overwritable_operands(in_place)
+        states: dict[Value, list[Value]] = {}
         for state, following in self.states.items():
-            reached = _reached(following, before)
-            leads = {state}
-            for value in sorted(reached, key=lambda v: (v.node.index, v.index)):
-                if not leads.isdisjoint(before.get(value, ())):
-                    leads.add(value)
-            for value in {following, *leads} - {state}:
-                if value not in self.outputs:
-                    homes.setdefault(value, []).append(state)
-        return homes
+            for value in {following, *_values_between(state, following, overwritable)}:
+                if value != state and value not in self.outputs:
+                    states.setdefault(value, []).append(state)
+        return states
 
-    def _taken(self, in_place: InPlace) -> dict[Value, tuple[Value, ...]]:
+    def _overwritable_operands(self, in_place: InPlace) -> dict[Value, tuple[Value, ...]]:
         """Return for each value the operands whose bytes it may have."""
-        taken: dict[Value, tuple[Value, ...]] = {}
+        operands: dict[Value, tuple[Value, ...]] = {}
         for node in self.graph.op_nodes:
-            over = tuple(node.operands[k] for k in in_place(node))
+            overwritable = tuple(node.operands[k] for k in in_place(node))
             for value in node.results:
-                taken[value] = node.operands[:1] if value in self.views else over
-        return taken
+                operands[value] = node.operands[:1] if value in self.views else overwritable
+        return operands
 
     def buffers(self) -> dict[Value, tuple[Value, ...]]:
         """Return for each value those whose bytes it shares in any order, or itself."""
@@ -113,21 +109,32 @@ def _states(graph: Graph) -> tuple[dict[Value, Value], frozenset[Value]]:
     names = {state.name for state, _ in graph.states}
     named = zip(graph.output_names, graph.outputs, strict=True)
     outputs = {value for name, value in named if name not in names}
-    kept = {s: after for s, after in graph.states if s == after or s not in outputs}
-    rest = {after for state, after in graph.states if state not in kept}
-    return kept, frozenset(outputs | rest)
+    buffered = {s: after for s, after in graph.states if s == after or s not in outputs}
+    rest = {after for state, after in graph.states if state not in buffered}
+    return buffered, frozenset(outputs | rest)
 
 
-def _reached(value: Value, before: Mapping[Value, Sequence[Value]]) -> set[Value]:
-    """Return a value and everything that its bytes may have been before."""
-    reached: set[Value] = set()
+def _values_between(
+    state: Value, following: Value, overwritable: Mapping[Value, Sequence[Value]]
+) -> set[Value]:
+    """Return the values on all chains of overwritten operands from a state to its next value."""
+    descendants = {state}
+    for value in sorted(_ancestors(following, overwritable), key=lambda v: (v.node.index, v.index)):
+        if not descendants.isdisjoint(overwritable.get(value, ())):
+            descendants.add(value)
+    return descendants
+
+
+def _ancestors(value: Value, overwritable: Mapping[Value, Sequence[Value]]) -> set[Value]:
+    """Return a value and all values that may have had its bytes before."""
+    ancestors: set[Value] = set()
     waiting = [value]
     while waiting:
         value = waiting.pop()
-        if value not in reached:
-            reached.add(value)
-            waiting += before.get(value, ())
-    return reached
+        if value not in ancestors:
+            ancestors.add(value)
+            waiting += overwritable.get(value, ())
+    return ancestors
 
 
 def is_placed(value: Value) -> bool:
@@ -146,7 +153,7 @@ def _views(
     last = {v: max((n.index for n in nodes), default=-1) for v, nodes in users.items()}
     outputs = set(graph.outputs)
     content = contents(graph)
-    found: dict[Value, int] = {}
+    view_offsets: dict[Value, int] = {}
     for node in graph.op_nodes:
         offset = view_offset(node)
         if offset is None or not is_placed(node.operands[0]):
@@ -156,8 +163,8 @@ def _views(
         outside = not ports_inside and isinstance(content[value][0].node.op, Input)
         brief = last[value] <= last[operand] or _read_next(users[value], value)
         if whole or outside or (brief and value not in outputs):
-            found[value] = offset
-    return found
+            view_offsets[value] = offset
+    return view_offsets
 
 
 def _read_next(users: Sequence[Node], value: Value) -> bool:
@@ -165,7 +172,7 @@ def _read_next(users: Sequence[Node], value: Value) -> bool:
     return len(users) == 1 and all(o == value or o.constant is not None for o in users[0].operands)
 
 
-def _joined(
+def _join_placements(
     graph: Graph,
     users: Mapping[Value, Sequence[Node]],
     left: Mapping[Value, int],
@@ -177,7 +184,7 @@ def _joined(
         For each of them that result, and the bytes in it in front of the value.
     """
     outputs = set(graph.outputs)
-    found: dict[Value, tuple[Value, int]] = {}
+    placements: dict[Value, tuple[Value, int]] = {}
     for node in graph.op_nodes:
         offsets = join_offsets(node)
         if offsets is None or not all(
@@ -190,8 +197,8 @@ def _joined(
         ):
             continue
         if len(set(node.operands)) == len(offsets) and not any(o % alignment for o in offsets):
-            found |= {
+            placements |= {
                 operand: (node.result, offset)
                 for operand, offset in zip(node.operands, offsets, strict=True)
             }
-    return found
+    return placements

@@ -46,8 +46,8 @@ def state_moves(sharing: Sharing, buffers: Sequence[Lifetime], steps: int) -> li
     for state, following in sharing.states.items():
         buffer = by_value.get(following)
         if buffer is not by_value[state]:
-            kept = buffer is not None and buffer.region is Region.STATE
-            home = next(iter(buffer.values)) if buffer is not None and kept else None
+            in_state = buffer is not None and buffer.region is Region.STATE
+            home = next(iter(buffer.values)) if buffer is not None and in_state else None
             pending.append(_Pending(following, state, home))
     moves: list[Move] = []
     waiting: set[Value] = set()

@@ -10,7 +10,13 @@ from rlx.ir import Graph, GraphModule, Stage, f32
 from rlx.ir.graph import Source
 from rlx.memory import elementwise_in_place, packing, to_lir
 from rlx.memory.lifetimes import no_scratch
-from rlx.memory.orders import SEARCHED_NODES, STATE_LIMIT, STATES_PER_NODE, Orders, state_limit
+from rlx.memory.orders import (
+    MAX_SEARCHED_NODES,
+    MAX_STATES,
+    STATES_PER_NODE,
+    OrderSearch,
+    state_limit,
+)
 from rlx.memory.schedule import _fewest_bytes_first
 from rlx.memory.sharing import Sharing
 from rlx.ops.real import RealAdd, RealConcat, RealMatmul, RealReshape, RealTanh
@@ -66,22 +72,22 @@ def test_plan_of_a_large_graph_is_valid(reach):
 def test_search_of_a_deep_graph_visits_a_few_sets_for_each_node():
     graph = residual(300)
     nodes = len(list(graph.op_nodes))
-    orders = Orders(Sharing(graph), elementwise_in_place, no_scratch)
+    orders = OrderSearch(Sharing(graph), elementwise_in_place, no_scratch)
     assert orders.lowest_peak() is not None
     assert nodes < orders.visited < 2 * nodes
 
 
 def test_search_of_a_wide_graph_is_given_up_in_proportion():
     graph = random_graph(400)
-    orders = Orders(Sharing(graph), elementwise_in_place, no_scratch)
+    orders = OrderSearch(Sharing(graph), elementwise_in_place, no_scratch)
     assert orders.lowest_peak() is None
     assert orders.visited <= STATES_PER_NODE * 400 + 400  # what can be ready at once
 
 
 def test_limit_of_the_search_grows_with_the_graph_and_ends():
-    assert state_limit(SEARCHED_NODES) == STATE_LIMIT
-    assert state_limit(SEARCHED_NODES + 1) == STATES_PER_NODE * (SEARCHED_NODES + 1)
-    assert state_limit(10**6) == STATE_LIMIT
+    assert state_limit(MAX_SEARCHED_NODES) == MAX_STATES
+    assert state_limit(MAX_SEARCHED_NODES + 1) == STATES_PER_NODE * (MAX_SEARCHED_NODES + 1)
+    assert state_limit(10**6) == MAX_STATES
 
 
 @pytest.mark.parametrize(("nodes", "reach"), [(400, None), (1200, None), (1200, 20)])
@@ -95,7 +101,7 @@ def test_packing_of_a_large_graph_compares_a_bounded_number_of_buffers(monkeypat
 
     monkeypatch.setattr(packing, "_place", counted)
     to_lir(GraphModule(random_graph(nodes, reach=reach), Stage.MIR))
-    assert sum(compared) <= max(packing.PLACE_LIMIT, compared[0])
+    assert sum(compared) <= max(packing.MAX_COMPARISONS, compared[0])
 
 
 def fewest_bytes_first(graph):

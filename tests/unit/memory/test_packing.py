@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rlx.ir import Region
 from rlx.memory.lifetimes import Lifetime
 from rlx.memory.packing import (
-    SEARCH_LIMIT,
+    MAX_PACKINGS,
     _alive_together,
     _by_size,
     _greedy,
@@ -90,4 +90,4 @@ def test_sets_alive_together_are_the_largest_ones():
 
 def test_nothing_needs_nothing():
     assert pack([], 4) == ([], 0)
-    assert SEARCH_LIMIT < 10_000
+    assert MAX_PACKINGS < 10_000
