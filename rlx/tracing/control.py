@@ -97,22 +97,22 @@ def while_loop(
     carries = flat(carry, "the carry")
     parent = _builder(carries, "while_loop needs a tensor to carry")
     arguments = [(f"carry{i}", t.type) for i, t in enumerate(carries)]
-    asked = trace_region(parent, "condition", condition, arguments)
-    done = trace_region(parent, "body", body, arguments)
-    (answer,) = flat(asked.result, "what the condition gives") or (None,)
+    condition_region = trace_region(parent, "condition", condition, arguments)
+    body_region = trace_region(parent, "body", body, arguments)
+    (answer,) = flat(condition_region.result, "what the condition gives") or (None,)
     if answer is None or answer.shape != () or answer.dtype is not DType.BOOL:
-        found = "nothing" if answer is None else str(answer.type)
+        actual = "nothing" if answer is None else str(answer.type)
         raise mismatch(
-            parent, "while_loop", f"the condition must give bool[], not {found}",
+            parent, "while_loop", f"the condition must give bool[], not {actual}",
             "compare, and reduce the result with max() (any) or min() (all)",
         )  # fmt: skip
-    following = adopted(done, flat(done.result, "what the body gives"))
+    following = adopted(body_region, flat(body_region.result, "what the body gives"))
     _check_carry(parent, "while_loop", following, carries)
-    answers = adopted(asked, (answer,))
-    shared = shared_by(asked, done)
+    answers = adopted(condition_region, (answer,))
+    shared = shared_by(condition_region, body_region)
     op = While(
-        condition=finish(asked, answers, shared),
-        body=finish(done, following, shared),
+        condition=finish(condition_region, answers, shared),
+        body=finish(body_region, following, shared),
         max_iterations=max_iterations,
     )
     return like(_applied(parent, op, (*carries, *shared)), carry)
@@ -161,12 +161,12 @@ def scan(
         lambda inputs: (like(inputs[:count], carry), like(inputs[count:], xs)),
     )  # fmt: skip
     following, collected = _pair(traced.result)
-    given = adopted(traced, flat(following, "the carry that the step gives"))
-    kept = adopted(traced, flat(collected, "what the step collects"))
-    _check_carry(parent, "scan", given, carries)
+    next_carries = adopted(traced, flat(following, "the carry that the step gives"))
+    stacked = adopted(traced, flat(collected, "what the step collects"))
+    _check_carry(parent, "scan", next_carries, carries)
     shared = shared_by(traced)
     op = Scan(
-        body=finish(traced, (*given, *kept), shared),
+        body=finish(traced, (*next_carries, *stacked), shared),
         carries=count, scanned=len(scanned), length=length, reverse=reverse,
     )  # fmt: skip
     results = _applied(parent, op, (*carries, *scanned, *shared))
@@ -187,15 +187,15 @@ def _applied(parent: Graph, op: If | While | Scan, operands: Sequence[Tensor]) -
 
 def _length(parent: Graph, scanned: Sequence[Tensor], length: int | Dim | None) -> int | Dim:
     """Return the number of steps of a scan."""
-    for place, tensor in enumerate(scanned):
+    for index, tensor in enumerate(scanned):
         if tensor.ndim == 0:
             raise mismatch(
-                parent, "scan", f"tensor {place} of xs has no axis to take apart: {tensor.type}",
+                parent, "scan", f"tensor {index} of xs has no axis to take apart: {tensor.type}",
                 "use it in the step as it is, without giving it as xs",
             )  # fmt: skip
         if length is not None and tensor.shape[0] != length:
             raise mismatch(
-                parent, "scan", f"tensor {place} of xs begins with a dimension of"
+                parent, "scan", f"tensor {index} of xs begins with a dimension of"
                 f" {tensor.shape[0]}, not {length}",
                 "all of xs need the same first dimension, the number of steps",
             )  # fmt: skip
@@ -223,29 +223,31 @@ def _check_branches(
     if len(first) != len(second) or not first:
         message = f"{branches[0].region.name} gives {len(first)} tensors, {len(second)} otherwise"
         raise mismatch(parent, "if_", message, hint)
-    for place, (a, b) in enumerate(zip(first, second, strict=True)):
+    for index, (a, b) in enumerate(zip(first, second, strict=True)):
         if _differ(a.type, b.type):
-            message = f"tensor {place} is {a.type} in one branch and {b.type} in the other"
+            message = f"tensor {index} is {a.type} in one branch and {b.type} in the other"
             raise mismatch(parent, "if_", message, hint)
 
 
 def _check_carry(
-    parent: Graph, what: str, given: Sequence[Tensor], carries: Sequence[Tensor]
+    parent: Graph, what: str, next_carries: Sequence[Tensor], carries: Sequence[Tensor]
 ) -> None:
     """Raise ShapeError unless the next carry has the types of the first one."""
-    if len(given) != len(carries):
+    if len(next_carries) != len(carries):
         raise mismatch(
-            parent, what, f"the next carry has {len(given)} tensors, the first one {len(carries)}",
+            parent, what,
+            f"the next carry has {len(next_carries)} tensors, the first one {len(carries)}",
             "give the carry back in the form that the function got it in",
         )  # fmt: skip
-    for place, (found, wanted) in enumerate(zip(given, carries, strict=True)):
-        if _differ(found.type, wanted.type):
+    for index, (next_tensor, first_tensor) in enumerate(zip(next_carries, carries, strict=True)):
+        if _differ(next_tensor.type, first_tensor.type):
             raise mismatch(
-                parent, what, f"carry {place} is {wanted.type}, but {found.type} after a step",
+                parent, what,
+                f"carry {index} is {first_tensor.type}, but {next_tensor.type} after a step",
                 "a carry keeps its type: cast or reshape it in the function, or before the loop",
             )  # fmt: skip
 
 
-def _differ(one: TensorType, other: TensorType) -> bool:
+def _differ(first: TensorType, second: TensorType) -> bool:
     """Return whether shapes or element types differ."""
-    return (one.shape, one.dtype) != (other.shape, other.dtype)
+    return (first.shape, first.dtype) != (second.shape, second.dtype)

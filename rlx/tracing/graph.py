@@ -339,10 +339,10 @@ class Graph:
         """Return ``name`` in its scope; raise ValueError if an input or parameter has it."""
         self._check_open()
         full = ".".join([*self._scopes, name])
-        taken = (v.name for v in (*self.graph.inputs, *self.graph.params))
+        used_names = (v.name for v in (*self.graph.inputs, *self.graph.params))
         if not name:
             raise ValueError("an input or parameter needs a name")
-        if full in taken:
+        if full in used_names:
             raise ValueError(f"graph {self.name!r} has an input or parameter {full!r} already")
         return full
 

@@ -42,10 +42,10 @@ class Tensor(Layers):
         """Return another value of the same graph as a tensor."""
         return type(self)(self.builder, value)
 
-    def apply_all(self, op: Op, *others: Expression) -> tuple[Self, ...]:
+    def apply_all(self, op: Op, *operands: Expression) -> tuple[Self, ...]:
         """Return every result of ``op`` on this tensor and others."""
         builder = self.builder.innermost
-        node = builder.append(op, self, *others)
+        node = builder.append(op, self, *operands)
         return tuple(type(self)(builder, v) for v in node.results)
 
     def lift(self, other: Operand) -> Self:

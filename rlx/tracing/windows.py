@@ -21,15 +21,15 @@ Pads: TypeAlias = "int | str | Sequence[int | tuple[int, int]]"
 """``"valid"`` (none), ``"same"``, or a number or pair for all spatial axes or each of them."""
 
 
-def steps(what: str, given: Steps, rank: int) -> tuple[int, ...]:
+def steps(what: str, argument: Steps, rank: int) -> tuple[int, ...]:
     """Return one number for each of ``rank`` spatial axes.
 
     Raises:
         ValueError: There are too few or too many.
     """
-    numbers = (given,) * rank if isinstance(given, int) else tuple(given)
+    numbers = (argument,) * rank if isinstance(argument, int) else tuple(argument)
     if len(numbers) != rank:
-        raise ValueError(f"{what} needs {rank} numbers, not {given!r}")
+        raise ValueError(f"{what} needs {rank} numbers, not {argument!r}")
     return numbers
 
 
