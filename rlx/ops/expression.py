@@ -81,14 +81,14 @@ class Expression:
         """Number of dimensions."""
         return self.type.rank
 
-    def apply(self, op: Op, *others: Expression) -> Self:
+    def apply(self, op: Op, *operands: Expression) -> Self:
         """Return the only result of ``op`` on this value and others."""
-        (result,) = self.apply_all(op, *others)
+        (result,) = self.apply_all(op, *operands)
         return result
 
-    def apply_all(self, op: Op, *others: Expression) -> tuple[Self, ...]:
+    def apply_all(self, op: Op, *operands: Expression) -> tuple[Self, ...]:
         """Return every result of ``op`` on this value and others."""
-        node = self.graph.append(op, self.value, *(o.value for o in others))
+        node = self.graph.append(op, self.value, *(o.value for o in operands))
         return tuple(self.wrap(v) for v in node.results)
 
     def wrap(self, value: Value) -> Self:
@@ -254,9 +254,9 @@ class Expression:
         """Return slices by their index along ``axis``."""
         return self.apply(real.RealGather(axis=axis), indices)
 
-    def concat(self, *others: Expression, axis: int) -> Self:
-        """Return this value and ``others`` joined along ``axis``."""
-        return self.apply(real.RealConcat(axis=axis), *others)
+    def concat(self, *parts: Expression, axis: int) -> Self:
+        """Return this value and ``parts`` joined along ``axis``."""
+        return self.apply(real.RealConcat(axis=axis), *parts)
 
     def exp(self) -> Self:
         """Return the exponential."""

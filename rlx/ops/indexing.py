@@ -20,26 +20,26 @@ IndexItem: TypeAlias = "int | Dim | slice | EllipsisType | None"
 Index: TypeAlias = "IndexItem | tuple[IndexItem, ...]"
 
 
-def known_shape(shape: Shape, wanted: Shape) -> Shape:
-    """Return ``wanted`` with one -1 replaced by the rest of the elements of ``shape``.
+def known_shape(shape: Shape, requested: Shape) -> Shape:
+    """Return ``requested`` with one -1 replaced by the rest of the elements of ``shape``.
 
     Raises:
         ShapeError: There are several -1, or nothing fits.
     """
-    places = [i for i, n in enumerate(wanted) if n == -1]
-    if not places:
-        return wanted
-    text = f"[{', '.join(map(str, wanted))}]"
-    if len(places) > 1:
+    unknown_axes = [i for i, n in enumerate(requested) if n == -1]
+    if not unknown_axes:
+        return requested
+    text = f"[{', '.join(map(str, requested))}]"
+    if len(unknown_axes) > 1:
         raise ShapeError(f"only one dimension may be -1, not {text}", where="reshape")
-    (place,) = places
-    missing = missing_dimension(shape, (*wanted[:place], *wanted[place + 1 :]))
+    (unknown_axis,) = unknown_axes
+    missing = missing_dimension(shape, (*requested[:unknown_axis], *requested[unknown_axis + 1 :]))
     if missing is None or is_negative(missing):
         source = f"[{', '.join(map(str, shape))}]"
         raise ShapeError(
             f"no dimension completes {text} to the elements of {source}", where="reshape"
         )
-    return (*wanted[:place], missing, *wanted[place + 1 :])
+    return (*requested[:unknown_axis], missing, *requested[unknown_axis + 1 :])
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +90,8 @@ def _spread(type_: TensorType, index: tuple[IndexItem, ...]) -> list[IndexItem]:
     whole: list[IndexItem] = [slice(None)] * (type_.rank - named)
     if ... not in index:
         return [*index, *whole]
-    place = index.index(...)
-    return [*index[:place], *whole, *index[place + 1 :]]
+    ellipsis_index = index.index(...)
+    return [*index[:ellipsis_index], *whole, *index[ellipsis_index + 1 :]]
 
 
 def _part(type_: TensorType, axis: int, item: IndexItem) -> _Part:

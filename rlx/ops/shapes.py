@@ -59,9 +59,9 @@ def has_elements_of(shape: Shape, other: Shape) -> bool:
     return product(left) == product(right)
 
 
-def missing_dimension(shape: Shape, others: Shape) -> int | Dim | None:
-    """Return the dimension that gives ``others`` the elements of ``shape``, None if none does."""
-    left, right = _differences(shape, others)
+def missing_dimension(shape: Shape, sizes: Shape) -> int | Dim | None:
+    """Return the dimension that gives ``sizes`` the elements of ``shape``, None if none does."""
+    left, right = _differences(shape, sizes)
     return quotient(product(left), product(right))
 
 

@@ -80,21 +80,21 @@ def node_work(node: Node, *, in_place: bool = False) -> Work | None:
     """
     if isinstance(node.op, Source):
         return Work()
-    done = _arithmetic(node)
-    if done is None:
+    arithmetic = _arithmetic(node)
+    if arithmetic is None:
         return None
     written = sum(host_bytes(t) for t in node.types)
     if isinstance(node.op, RealScatter):
-        whole, *others = (host_bytes(o.type) for o in node.operands)
+        whole, *operand_bytes = (host_bytes(o.type) for o in node.operands)
         if in_place:
-            return Work(*done, sum(others), others[-1])
-        return Work(*done, whole + sum(others), written)
+            return Work(*arithmetic, sum(operand_bytes), operand_bytes[-1])
+        return Work(*arithmetic, whole + sum(operand_bytes), written)
     read = sum(host_bytes(o.type) for o in dict.fromkeys(node.operands))
     if isinstance(node.op, _PICKS):
         first, *rest = node.operands
         read = sum(host_bytes(o.type) for o in rest)
         read += min(host_bytes(first.type), written)
-    return Work(*done, read, written)
+    return Work(*arithmetic, read, written)
 
 
 def _arithmetic(node: Node) -> tuple[int, int] | None:

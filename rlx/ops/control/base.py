@@ -33,7 +33,7 @@ class ControlOp(Op):
         if type_.shape != () or type_.dtype is not DType.BOOL:
             raise self.refuse(f"{what} must be bool[], not {type_}")
 
-    def check_same(self, what: str, found: TensorType, wanted: TensorType) -> TensorType:
+    def check_same(self, what: str, actual: TensorType, expected: TensorType) -> TensorType:
         """Return the type of a value that comes from two places.
 
         Where only one of them says what integers stand for, that holds.
@@ -41,10 +41,10 @@ class ControlOp(Op):
         Raises:
             ShapeError: Shapes, element types or quantization differ.
         """
-        quant = wanted.quant or found.quant
-        if found.with_quant(found.quant or quant) != wanted.with_quant(quant):
-            raise self.refuse(f"{what} is {found}, but must be {wanted}")
-        return wanted.with_quant(quant)
+        quant = expected.quant or actual.quant
+        if actual.with_quant(actual.quant or quant) != expected.with_quant(quant):
+            raise self.refuse(f"{what} is {actual}, but must be {expected}")
+        return expected.with_quant(quant)
 
 
 def result_types(region: Graph) -> tuple[TensorType, ...]:

@@ -37,10 +37,10 @@ class If(ControlOp):
 
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
         """Return the types of the outputs of both regions."""
-        condition, *others = operands
+        condition, *inputs = operands
         self.check_condition("the condition", condition)
-        self.check_inputs("then_body", self.then_body, others)
-        self.check_inputs("else_body", self.else_body, others)
+        self.check_inputs("then_body", self.then_body, inputs)
+        self.check_inputs("else_body", self.else_body, inputs)
         first, second = result_types(self.then_body), result_types(self.else_body)
         if len(first) != len(second):
             raise self.refuse(
@@ -70,7 +70,7 @@ def _chooser(
 ) -> Evaluator:
     """Return a function of condition and operands."""
 
-    def choose(condition: Array, *others: Array) -> tuple[Array, ...]:
-        return (then_body if condition else else_body)(*others)
+    def choose(condition: Array, *inputs: Array) -> tuple[Array, ...]:
+        return (then_body if condition else else_body)(*inputs)
 
     return choose

@@ -50,10 +50,10 @@ class While(ControlOp):
             raise self.refuse(f"max_iterations must not be negative, not {self.max_iterations}")
         self.check_inputs("condition", self.condition, operands)
         self.check_inputs("body", self.body, operands)
-        given = result_types(self.condition)
-        if len(given) != 1:
-            raise self.refuse(f"condition must give one value, not {len(given)}")
-        self.check_condition("what condition gives", given[0])
+        conditions = result_types(self.condition)
+        if len(conditions) != 1:
+            raise self.refuse(f"condition must give one value, not {len(conditions)}")
+        self.check_condition("what condition gives", conditions[0])
         carries = result_types(self.body)
         if not 0 < len(carries) <= len(operands):
             raise self.refuse(f"body gives {len(carries)} carries for {len(operands)} operands")
@@ -90,13 +90,13 @@ class While(ControlOp):
     def _loop(self, condition: _Run, body: _Run, operands: Sequence[Array]) -> tuple[Array, ...]:
         """Return the carries after the last iteration."""
         count = len(self.body.outputs)
-        carries, others = tuple(operands[:count]), tuple(operands[count:])
-        done = 0
-        while self.max_iterations is None or done < self.max_iterations:
-            if not condition(*carries, *others)[0]:
+        carries, captures = tuple(operands[:count]), tuple(operands[count:])
+        iterations = 0
+        while self.max_iterations is None or iterations < self.max_iterations:
+            if not condition(*carries, *captures)[0]:
                 break
-            carries = body(*carries, *others)
-            done += 1
+            carries = body(*carries, *captures)
+            iterations += 1
         return carries
 
 
@@ -130,17 +130,17 @@ class Scan(ControlOp):
 
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
         """Return the types of the carries and of the collected values."""
-        given = result_types(self.body)
-        self._check_counts(len(operands), len(given))
+        outputs = result_types(self.body)
+        self._check_counts(len(operands), len(outputs))
         ends = self.carries + self.scanned
         elements = [self._element(i, t) for i, t in enumerate(operands[self.carries : ends])]
         self.check_inputs("body", self.body, (*operands[: self.carries], *elements,
                                               *operands[ends:]))  # fmt: skip
         carries = tuple(
-            self.check_same(f"carry {i} after an iteration", given[i], operands[i])
+            self.check_same(f"carry {i} after an iteration", outputs[i], operands[i])
             for i in range(self.carries)
         )
-        return (*carries, *(self._collected(t) for t in given[self.carries :]))
+        return (*carries, *(self._collected(t) for t in outputs[self.carries :]))
 
     def _check_counts(self, operands: int, results: int) -> None:
         """Raise ShapeError if a number among the attributes does not fit."""
@@ -154,15 +154,15 @@ class Scan(ControlOp):
         if isinstance(self.length, int) and self.length < 0:
             raise self.refuse(f"length must not be negative, not {self.length}")
 
-    def _element(self, place: int, type_: TensorType) -> TensorType:
+    def _element(self, index: int, type_: TensorType) -> TensorType:
         """Return the type of one element of a tensor that is taken apart."""
         if type_.shape[:1] != (self.length,):
             raise self.refuse(
-                f"tensor {place} to take apart must begin with a dimension of {self.length},"
+                f"tensor {index} to take apart must begin with a dimension of {self.length},"
                 f" not {type_}"
             )
         if type_.quant is not None and type_.quant.axis is not None:
-            raise self.refuse(f"tensor {place} to take apart has scales along an axis: {type_}")
+            raise self.refuse(f"tensor {index} to take apart has scales along an axis: {type_}")
         return type_.with_shape(type_.shape[1:])
 
     def _collected(self, type_: TensorType) -> TensorType:
@@ -190,14 +190,14 @@ class Scan(ControlOp):
     def _loop(self, body: _Run, operands: Sequence[Array]) -> tuple[Array, ...]:
         """Return the carries after the last iteration, and the collected values."""
         ends = self.carries + self.scanned
-        carries, others = tuple(operands[: self.carries]), operands[ends:]
+        carries, captures = tuple(operands[: self.carries]), operands[ends:]
         scanned = operands[self.carries : ends]
         length = scanned[0].shape[0] if scanned else self.length
         assert isinstance(length, int)  # symbols were bound before
         collected: list[Array] = []
         for t in reversed(range(length)) if self.reverse else range(length):
             # With the dots, an element of a vector is an array too.
-            results = body(*carries, *(x[t, ...] for x in scanned), *others)
+            results = body(*carries, *(x[t, ...] for x in scanned), *captures)
             carries, parts = tuple(results[: self.carries]), results[self.carries :]
             collected = collected or [np.empty((length, *p.shape), p.dtype) for p in parts]
             for whole, part in zip(collected, parts, strict=True):

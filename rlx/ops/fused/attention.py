@@ -109,20 +109,20 @@ def attention_at(value: Value, readers: Readers) -> AttentionMatch | None:
 
 def _factor(value: Value, reader: Node, readers: Readers, *, transposes: bool) -> _Factor:
     """Return queries or keys as they are before the nodes that only ``reader`` reads."""
-    found = _Factor(value)
-    while readers.only(found.value) is reader:
-        reader = found.value.node
+    factor = _Factor(value)
+    while readers.only(factor.value) is reader:
+        reader = factor.value.node
         step = _scaled(reader)
-        if step is not None and step[0].type == found.value.type:
-            found.value = step[0]
-            found.scale *= step[1]
-        elif transposes and not found.transposed and swaps_last(reader):
-            found.value = reader.operands[0]
-            found.transposed = True
+        if step is not None and step[0].type == factor.value.type:
+            factor.value = step[0]
+            factor.scale *= step[1]
+        elif transposes and not factor.transposed and swaps_last(reader):
+            factor.value = reader.operands[0]
+            factor.transposed = True
         else:
             break
-        found.nodes.append(reader)
-    return found
+        factor.nodes.append(reader)
+    return factor
 
 
 def _scaled(node: Node) -> tuple[Value, float] | None:
@@ -142,10 +142,10 @@ def _steps_to(value: Value) -> tuple[Node, tuple[_Step, ...]] | None:
     """Return the product from which ``value`` comes by steps on scores, and the steps."""
     steps: list[_Step] = []
     while not isinstance(value.node.op, real.RealMatmul):
-        found = _step(value)
-        if found is None or found[0].type != value.type:
+        scaled = _step(value)
+        if scaled is None or scaled[0].type != value.type:
             return None
-        value, step = found
+        value, step = scaled
         steps.insert(0, step)
     return value.node, tuple(steps)
 
@@ -225,22 +225,24 @@ class FusedAttention(Fused):
 
     def find_form(self) -> AttentionForm:
         """Return the parameters of a kernel for the body."""
-        found = attention_at(self.body.outputs[0], Readers(self.body))
-        if found is None or set(found.nodes) != set(self.body.op_nodes):
+        match = attention_at(self.body.outputs[0], Readers(self.body))
+        if match is None or set(match.nodes) != set(self.body.op_nodes):
             raise self.misfit()
-        places = {value: i for i, value in enumerate(self.body.inputs)}
-        masks = [s.operand for s in found.steps if s.operand is not None]
-        if any(value not in places for value in (found.q.value, found.k.value, found.v, *masks)):
+        input_index = {value: i for i, value in enumerate(self.body.inputs)}
+        masks = [s.operand for s in match.steps if s.operand is not None]
+        if any(
+            value not in input_index for value in (match.q.value, match.k.value, match.v, *masks)
+        ):
             raise self.misfit()
         steps = tuple(
-            ScoreStep(s.kind, None if s.operand is None else places[s.operand], s.number)
-            for s in found.steps
+            ScoreStep(s.kind, None if s.operand is None else input_index[s.operand], s.number)
+            for s in match.steps
         )
         return AttentionForm(
-            q=places[found.q.value],
-            k=places[found.k.value],
-            v=places[found.v],
-            scale=found.q.scale * found.k.scale,
-            transposed=found.k.transposed,
+            q=input_index[match.q.value],
+            k=input_index[match.k.value],
+            v=input_index[match.v],
+            scale=match.q.scale * match.k.scale,
+            transposed=match.k.transposed,
             steps=steps,
         )

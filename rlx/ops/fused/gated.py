@@ -43,20 +43,20 @@ class GatedMatch:
 
 def gated_from(product: Node, readers: Readers) -> GatedMatch | None:
     """Return the gated pair that begins with a product, None if none does."""
-    found = epilogue_of(product, readers)
-    if found.activation or found.reshape is not None or found.added is not None:
+    epilogue = epilogue_of(product, readers)
+    if epilogue.activation or epilogue.reshape is not None or epilogue.added is not None:
         return None
-    slices = dict.fromkeys(readers.users[found.result])
-    if len(slices) != 2 or found.result in readers.outputs:
+    slices = dict.fromkeys(readers.users[epilogue.result])
+    if len(slices) != 2 or epilogue.result in readers.outputs:
         return None
     first, second = slices
-    halves = [_half(s, found.result) for s in slices]
+    halves = [_half(s, epilogue.result) for s in slices]
     if halves == [1, 0]:
         first, second, halves = second, first, [0, 1]
     if halves != [0, 1]:
         return None
     for gate, up in ((first, second), (second, first)):
-        match = _gate(found, gate, up, readers)
+        match = _gate(epilogue, gate, up, readers)
         if match is not None:
             return match
     return None
@@ -73,7 +73,7 @@ def _half(node: Node, value: Value) -> int | None:
     return {0: 0, width // 2: 1}.get(op.start[-1]) if isinstance(op.start[-1], int) else None
 
 
-def _gate(found: Epilogue, gate: Node, up: Node, readers: Readers) -> GatedMatch | None:
+def _gate(epilogue: Epilogue, gate: Node, up: Node, readers: Readers) -> GatedMatch | None:
     """Return the gated pair with a given gate, None if its function does not end so."""
     activation = activation_from(gate.results[0], readers)
     value = activation[-1].results[0] if activation else gate.results[0]
@@ -83,7 +83,7 @@ def _gate(found: Epilogue, gate: Node, up: Node, readers: Readers) -> GatedMatch
     if partner(last, value) != up.results[0] or readers.only(up.results[0]) is not last:
         return None
     first = gate.op.start[-1] == 0 if isinstance(gate.op, real.RealSlice) else False
-    return GatedMatch(found, gate, up, activation, last, first)
+    return GatedMatch(epilogue, gate, up, activation, last, first)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,25 +132,25 @@ class FusedGated(Fused):
     def find_form(self) -> GatedForm:
         """Return the parameters of a kernel for the body."""
         products = [n for n in self.body.op_nodes if isinstance(n.op, real.RealMatmul)]
-        found = gated_from(products[0], Readers(self.body)) if len(products) == 1 else None
-        if found is None or set(found.nodes) != set(self.body.op_nodes):
+        match = gated_from(products[0], Readers(self.body)) if len(products) == 1 else None
+        if match is None or set(match.nodes) != set(self.body.op_nodes):
             raise self.misfit()
-        if self.body.outputs != found.last.results:
+        if self.body.outputs != match.last.results:
             raise self.misfit()
-        places = {value: i for i, value in enumerate(self.body.inputs)}
-        product = found.product
+        input_index = {value: i for i, value in enumerate(self.body.inputs)}
+        product = match.product
         reads = [*product.operands, *([] if product.bias is None else [product.bias])]
-        if any(value not in places for value in reads):
+        if any(value not in input_index for value in reads):
             raise self.misfit()
-        width = found.last.types[0].shape[-1]
+        width = match.last.types[0].shape[-1]
         assert isinstance(width, int)  # a half of a number
         return GatedForm(
-            x=places[product.operands[0]],
-            w=places[product.operands[1]],
-            bias=None if product.bias is None else places[product.bias],
+            x=input_index[product.operands[0]],
+            w=input_index[product.operands[1]],
+            bias=None if product.bias is None else input_index[product.bias],
             transpose_x=product.transposes[0] is not None,
             transpose_w=product.transposes[1] is not None,
             width=width,
-            gate_first=found.gate_first,
-            activation=Activation.of(found.activation, found.gate.results[0]),
+            gate_first=match.gate_first,
+            activation=Activation.of(match.activation, match.gate.results[0]),
         )

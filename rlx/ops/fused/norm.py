@@ -138,20 +138,20 @@ def norm_at(value: Value, readers: Readers) -> NormMatch | None:
     return found
 
 
-def _take(found: NormMatch, op: type[real.RealMul] | type[real.RealAdd], readers: Readers) -> None:
+def _take(match: NormMatch, op: type[real.RealMul] | type[real.RealAdd], readers: Readers) -> None:
     """Take the scale or the shift, if it is the only reader of the result so far."""
-    value = found.result
+    value = match.result
     reader = readers.only(value)
     if reader is None or type(reader.op) is not op or reader.types[0] != value.type:
         return
     other = partner(reader, value)
-    if other is None or not _fits(other.type, value.type, len(found.core.axes)):
+    if other is None or not _fits(other.type, value.type, len(match.core.axes)):
         return
-    found.tail = (*found.tail, reader)
+    match.tail = (*match.tail, reader)
     if op is real.RealMul:
-        found.gamma = other
+        match.gamma = other
     else:
-        found.beta = other
+        match.beta = other
 
 
 def _fits(type_: TensorType, like: TensorType, count: int) -> bool:
@@ -206,15 +206,15 @@ class _FusedNorm(Fused):
     def find_form(self) -> NormForm:
         """Return the parameters of a kernel for the body."""
         body, readers = self.body, Readers(self.body)
-        found = self._match(readers)
-        first = found.core.x
+        match = self._match(readers)
+        first = match.core.x
         if self.adds:
             if not isinstance(first.node.op, real.RealAdd):
                 raise self.misfit()
-            found.addition = first.node
+            match.addition = first.node
         outputs = body.outputs
-        whole = outputs in ((found.result,), (first, found.result))
-        if set(found.nodes) != set(body.op_nodes) or not whole:
+        whole = outputs in ((match.result,), (first, match.result))
+        if set(match.nodes) != set(body.op_nodes) or not whole:
             raise self.misfit()
         if len(outputs) == 2 and not self.adds:
             raise self.misfit()
@@ -222,11 +222,11 @@ class _FusedNorm(Fused):
         return NormForm(
             x=self._place(x),
             addend=None if addend is None else self._place(addend),
-            gamma=None if found.gamma is None else self._place(found.gamma),
-            beta=None if found.beta is None else self._place(found.beta),
-            axes=len(found.core.axes),
-            epsilon=found.core.epsilon,
-            centred=found.core.centred,
+            gamma=None if match.gamma is None else self._place(match.gamma),
+            beta=None if match.beta is None else self._place(match.beta),
+            axes=len(match.core.axes),
+            epsilon=match.core.epsilon,
+            centred=match.core.centred,
             sum_result=0 if len(outputs) == 2 else None,
             norm_result=len(outputs) - 1,
         )

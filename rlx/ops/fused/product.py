@@ -66,58 +66,58 @@ class Epilogue:
 def epilogue_of(product: Node, readers: Readers) -> Epilogue:
     """Return the epilogue with which a matrix product or convolution can be fused."""
     x, y = product.operands
-    found = Epilogue(product, (x, y))
+    epilogue = Epilogue(product, (x, y))
     if isinstance(product.op, real.RealMatmul):
-        _take_transposes(found, readers)
-    _take_bias(found, readers)
-    _take_addend(found, readers)
-    found.activation = activation_from(found.summed, readers)
-    found.drop_idle_reshape()
-    return found
+        _take_transposes(epilogue, readers)
+    _take_bias(epilogue, readers)
+    _take_addend(epilogue, readers)
+    epilogue.activation = activation_from(epilogue.summed, readers)
+    epilogue.drop_idle_reshape()
+    return epilogue
 
 
-def _take_transposes(found: Epilogue, readers: Readers) -> None:
+def _take_transposes(epilogue: Epilogue, readers: Readers) -> None:
     """Take the transposes of the operands that nothing else reads."""
     swaps: list[Node | None] = []
-    for operand in found.operands:
+    for operand in epilogue.operands:
         node = operand.node
-        taken = swaps_last(node) and readers.only(operand) is found.product
-        swaps.append(node if taken else None)
-    found.transposes = (swaps[0], swaps[1])
+        fusible = swaps_last(node) and readers.only(operand) is epilogue.product
+        swaps.append(node if fusible else None)
+    epilogue.transposes = (swaps[0], swaps[1])
     first, second = (
         o if swap is None else swap.operands[0]
-        for o, swap in zip(found.operands, swaps, strict=True)
+        for o, swap in zip(epilogue.operands, swaps, strict=True)
     )
-    found.operands = (first, second)
+    epilogue.operands = (first, second)
 
 
-def _take_bias(found: Epilogue, readers: Readers) -> None:
+def _take_bias(epilogue: Epilogue, readers: Readers) -> None:
     """Take a reshape that keeps the last axis, and the addition of a bias."""
-    value = found.product.results[0]
+    value = epilogue.product.results[0]
     reader = readers.only(value)
     if reader is not None and isinstance(reader.op, real.RealReshape):
         shape = reader.types[0].shape
         if shape[-1:] != value.type.shape[-1:]:
             return
-        found.reshape = reader
+        epilogue.reshape = reader
         value = reader.results[0]
         reader = readers.only(value)
     if reader is None or not isinstance(reader.op, real.RealAdd):
         return
     bias = partner(reader, value)
     if bias is not None and is_vector(bias.type, value.type) and reader.types[0] == value.type:
-        found.bias, found.biased = bias, reader
+        epilogue.bias, epilogue.biased = bias, reader
 
 
-def _take_addend(found: Epilogue, readers: Readers) -> None:
+def _take_addend(epilogue: Epilogue, readers: Readers) -> None:
     """Take the addition of a tensor of the same type."""
-    value = found.summed
+    value = epilogue.summed
     reader = readers.only(value)
     if reader is None or not isinstance(reader.op, real.RealAdd):
         return
     other = partner(reader, value)
     if other is not None and other != value and other.type == value.type:
-        found.addend, found.added = other, reader
+        epilogue.addend, epilogue.added = other, reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,24 +165,24 @@ class _FusedProduct(Fused):
         products = [n for n in nodes if isinstance(n.op, self.product_op)]
         if len(products) != 1:
             raise self.misfit()
-        found = epilogue_of(products[0], Readers(self.body))
-        if set(found.nodes) != set(nodes) or self.body.outputs != (found.result,):
+        epilogue = epilogue_of(products[0], Readers(self.body))
+        if set(epilogue.nodes) != set(nodes) or self.body.outputs != (epilogue.result,):
             raise self.misfit()
-        places = {value: i for i, value in enumerate(self.body.inputs)}
-        reads = [*found.operands, found.bias, found.addend]
-        if any(value not in places for value in reads if value is not None):
+        input_index = {value: i for i, value in enumerate(self.body.inputs)}
+        reads = [*epilogue.operands, epilogue.bias, epilogue.addend]
+        if any(value not in input_index for value in reads if value is not None):
             raise self.misfit()
-        assert isinstance(found.product.op, real.RealMatmul | real.RealConv)
+        assert isinstance(epilogue.product.op, real.RealMatmul | real.RealConv)
         return ProductForm(
-            op=found.product.op,
-            x=places[found.operands[0]],
-            y=places[found.operands[1]],
-            bias=None if found.bias is None else places[found.bias],
-            addend=None if found.addend is None else places[found.addend],
-            transpose_x=found.transposes[0] is not None,
-            transpose_y=found.transposes[1] is not None,
-            product=found.product.types[0],
-            activation=Activation.of(found.activation, found.summed),
+            op=epilogue.product.op,
+            x=input_index[epilogue.operands[0]],
+            y=input_index[epilogue.operands[1]],
+            bias=None if epilogue.bias is None else input_index[epilogue.bias],
+            addend=None if epilogue.addend is None else input_index[epilogue.addend],
+            transpose_x=epilogue.transposes[0] is not None,
+            transpose_y=epilogue.transposes[1] is not None,
+            product=epilogue.product.types[0],
+            activation=Activation.of(epilogue.activation, epilogue.summed),
         )
 
 

@@ -112,31 +112,31 @@ def activation_from(value: Value, readers: Readers) -> tuple[Node, ...]:
         result = nodes[end - 1].results[0]
         if result.type != value.type:
             continue
-        inside = ancestors(result.node, set(nodes[:end]))
-        inner = [value, *(v for n in inside if n is not result.node for v in n.results)]
-        if readers.closed(inner, inside) is None:
-            return tuple(sorted(inside, key=lambda n: n.index))
+        function = ancestors(result.node, set(nodes[:end]))
+        inner = [value, *(v for n in function if n is not result.node for v in n.results)]
+        if readers.closed(inner, function) is None:
+            return tuple(sorted(function, key=lambda n: n.index))
     return ()
 
 
 def _functions_of(value: Value, readers: Readers) -> list[Node]:
     """Return the elementwise nodes that depend on ``value`` and numbers alone, in order."""
     known: set[Value] = {value}
-    found: list[Node] = []
+    functions: list[Node] = []
     waiting = {n.index: n for n in readers.users[value]}
     order = list(waiting)
     heapq.heapify(order)
-    while order and len(found) < MAX_ACTIVATION:
+    while order and len(functions) < MAX_ACTIVATION:
         node = waiting[heapq.heappop(order)]
         if not _continues(node, value.type, known):
             continue
-        found.append(node)
+        functions.append(node)
         known.add(node.results[0])
         for user in readers.users[node.results[0]]:
             if user.index not in waiting:
                 waiting[user.index] = user
                 heapq.heappush(order, user.index)
-    return found
+    return functions
 
 
 def _continues(node: Node, type_: TensorType, known: set[Value]) -> bool:
@@ -188,15 +188,15 @@ def cut_out(
             input.
     """
     body = Graph(name)
-    inside = {v for n in nodes for v in n.results}
-    others = dict.fromkeys(o for n in nodes for o in n.operands if o not in inside)
+    computed = {v for n in nodes for v in n.results}
+    operands = dict.fromkeys(o for n in nodes for o in n.operands if o not in computed)
     named: dict[Value, str] = {}
     for text, value in inputs.items():
         named.setdefault(value, text)
-    more = [o for o in others if o not in named and number_of(o) is None]
+    more = [o for o in operands if o not in named and number_of(o) is None]
     named.update((value, f"a{i}") for i, value in enumerate(more))
     new = {value: body.input(text, value.type) for value, text in named.items()}
-    for value in others:
+    for value in operands:
         if value not in new:
             assert value.constant is not None
             new[value] = body.constant(value.constant)

@@ -72,8 +72,8 @@ class NnAttention(NnOp):
             scores = (scores / self.soft_cap).tanh() * self.soft_cap
         if self.causal:
             scores = _masked(scores, self._causal_mask(scores))
-        for given in mask:
-            scores = _masked(scores, given)
+        for operand in mask:
+            scores = _masked(scores, operand)
         return scores.apply(NnSoftmax(axis=-1)) @ v
 
     def _causal_mask(self, scores: Expression) -> Expression:

@@ -140,10 +140,10 @@ class NnConvTranspose(NnOp):
             )
         )
         # More padding than the kernel reaches cuts into the image itself.
-        places = (
+        slices = (
             slice(max(-b, 0), -max(-a, 0) or None) for b, a in zip(before, after, strict=True)
         )
-        return grown[(slice(None), *places, slice(None))]
+        return grown[(slice(None), *slices, slice(None))]
 
     def _turned(self, kernels: Expression) -> Expression:
         """Return [C, kernel..., O / groups] as [O, kernel..., C / groups], turned around."""

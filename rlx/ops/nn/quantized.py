@@ -55,10 +55,10 @@ class NnQuantized(NnOp):
     def meaning(self, *operands: Expression) -> Expression:
         """Return the layer on the numbers that the operands stand for."""
 
-    def operand_quant(self, place: int) -> QuantParams | None:
+    def operand_quant(self, index: int) -> QuantParams | None:
         """Return the quantization parameters of an operand; None of a bias."""
         names = ("x_quant", "w_quant" if hasattr(self, "w_quant") else "y_quant")
-        return getattr(self, names[place]) if place < len(names) else None
+        return getattr(self, names[index]) if index < len(names) else None
 
     def decompose(self, graph: Graph, *operands: Value) -> tuple[Value, ...]:
         """Append the decomposition; the formula has values saturated as float32."""
@@ -124,9 +124,9 @@ class _Weighted(NnQuantized):
         self.check_operand(w, self.w_quant)
         if self.w_quant.axis not in (None, 0):
             raise self.refuse("scales of weights need axis 0, that of the output channels")
-        for one in bias:
-            if one.dtype is not DType.I32 or one.shape != w.shape[:1]:
-                raise self.refuse(f"bias must be i32[{w.shape[0]}], not {one}")
+        for type_ in bias:
+            if type_.dtype is not DType.I32 or type_.shape != w.shape[:1]:
+                raise self.refuse(f"bias must be i32[{w.shape[0]}], not {type_}")
         self.layer().infer(*(TensorType(t.shape, DType.F32) for t in operands))
 
     @abstractmethod
@@ -145,8 +145,8 @@ class _Weighted(NnQuantized):
         wide = DType.F32 if small else DType.F64
         total = centred(x, self.x_quant, wide).apply(self.layer(), centred(w, self.w_quant, wide))
         behind = total.ndim - self.channel_axis(total.ndim) - 1
-        for one in bias:
-            offset = plain_integers(one).cast(DType.F64).reshape(*one.shape, *(1,) * behind)
+        for offsets in bias:
+            offset = plain_integers(offsets).cast(DType.F64).reshape(*offsets.shape, *(1,) * behind)
             total = total.cast(DType.F64) + offset
         return self.saturated(total.cast(DType.F32) * self._factor(total, behind))
 
@@ -276,12 +276,14 @@ class NnQuantizedAdd(_Binary):
         """Return ``fma(rx, x, fma(ry, y, fix))``; a float64 holds each product and sum."""
         x, y = (plain_integers(o).cast(DType.F64) for o in operands)
         scale = float_scales(self.quant)
-        one, other = (np.float64(float_scales(q) / scale) for q in (self.x_quant, self.y_quant))
-        shift = np.float32(other * self.y_quant.zero_point[0])
-        inner = np.float32(one * self.x_quant.zero_point[0] + shift)
+        x_factor, y_factor = (
+            np.float64(float_scales(q) / scale) for q in (self.x_quant, self.y_quant)
+        )
+        shift = np.float32(y_factor * self.y_quant.zero_point[0])
+        inner = np.float32(x_factor * self.x_quant.zero_point[0] + shift)
         fix = np.float64(np.float32(self.quant.zero_point[0]) - inner)
-        low = (y * float(other) + float(fix)).cast(DType.F32).cast(DType.F64)
-        total = (x * float(one) + low).cast(DType.F32).apply(real.RealRound())
+        low = (y * float(y_factor) + float(fix)).cast(DType.F32).cast(DType.F64)
+        total = (x * float(x_factor) + low).cast(DType.F32).apply(real.RealRound())
         ends = integer_range(self.dtype)
         return total.maximum(float(ends[0])).minimum(float(ends[1]))
 

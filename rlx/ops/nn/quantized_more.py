@@ -127,9 +127,9 @@ class NnQuantizedSoftmax(NnQuantized):
         (x,) = operands
         axis = self.axis % x.ndim
         values = plain_integers(x).cast(DType.I32)
-        places = values - values.max(axis, keep_dims=True) + 255
+        indices = values - values.max(axis, keep_dims=True) + 255
         count = x.type.with_shape(x.shape[axis : axis + 1]).size
-        exponentials = constant_beside(x, self._table(count)).gather(places)
+        exponentials = constant_beside(x, self._table(count)).gather(indices)
         sums = exponentials.apply(real.RealCumsum(axis=axis))  # from left to right
         last = (*(slice(None),) * axis, slice(-1, None))
         steps = np.floor(np.float32(1) / float_scales(self.quant))
@@ -194,8 +194,8 @@ class NnQuantizedSigmoid(NnQuantized):
 
 def _logistic(x: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     """Return the sigmoid as ONNX Runtime computes it, with fused multiply-add."""
-    held = np.clip(x, np.float32(-18), np.float32(18))
-    square = (held * held).astype(np.float64)
+    clipped = np.clip(x, np.float32(-18), np.float32(18))
+    square = (clipped * clipped).astype(np.float64)
 
     def polynomial(factors: tuple[float, ...]) -> npt.NDArray[np.float32]:
         total = np.full(x.shape, factors[0], np.float32)
@@ -203,6 +203,6 @@ def _logistic(x: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
             total = (total * square + np.float64(np.float32(factor))).astype(np.float32)
         return total
 
-    ratio = polynomial(_NUMERATOR) * held / polynomial(_DENOMINATOR)
+    ratio = polynomial(_NUMERATOR) * clipped / polynomial(_DENOMINATOR)
     limited: npt.NDArray[np.float32] = np.clip(ratio + np.float32(0.5), 0, 1)
     return limited

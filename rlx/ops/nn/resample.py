@@ -149,8 +149,8 @@ class NnResize(NnOp):
         sizes = dict(enumerate(self.size, start=1 if last else 2))
         if x.ndim == 3:
             # ONNX Runtime takes all three dimensions for those of a volume.
-            others = {axis: x.shape[axis] for axis in (0, 2 if last else 1)}
-            sizes = {a: n for a, n in others.items() if isinstance(n, int)} | sizes
+            spatial = {axis: x.shape[axis] for axis in (0, 2 if last else 1)}
+            sizes = {a: n for a, n in spatial.items() if isinstance(n, int)} | sizes
         return between(
             x, {axis: self._float32_places(x, axis, size) for axis, size in sizes.items()}
         )
@@ -172,36 +172,36 @@ class NnResize(NnOp):
         """Return the place of each output element, float64 within the input."""
         index = np.arange(new, dtype=np.float64)
         if self.coordinates is Coordinates.HALF_PIXEL:
-            places = (index + 0.5) * old / new - 0.5
+            coordinates = (index + 0.5) * old / new - 0.5
         elif self.coordinates is Coordinates.ASYMMETRIC:
-            places = index * old / new
+            coordinates = index * old / new
         else:
-            places = index * (old - 1) / max(new - 1, 1)
-        return np.clip(places, 0, old - 1)
+            coordinates = index * (old - 1) / max(new - 1, 1)
+        return np.clip(coordinates, 0, old - 1)
 
-    def _along(self, x: Expression, axis: int, size: int, places: Numbers) -> Expression:
-        """Return ``x`` resampled at ``places`` of one axis of ``size``."""
-        low = np.floor(places)
+    def _along(self, x: Expression, axis: int, size: int, coordinates: Numbers) -> Expression:
+        """Return ``x`` resampled at ``coordinates`` of one axis of ``size``."""
+        low = np.floor(coordinates)
         if self.interpolation is Interpolation.NEAREST:
-            nearest = low if self.floor else np.ceil(places - 0.5)
+            nearest = low if self.floor else np.ceil(coordinates - 0.5)
             return _gather(x, nearest, axis)
         high = np.minimum(low + 1, size - 1)
-        share = (places - low).reshape(-1, *(1,) * (x.ndim - axis - 1))
+        share = (coordinates - low).reshape(-1, *(1,) * (x.ndim - axis - 1))
         part = x.wrap(x.graph.constant(share.astype(x.dtype.numpy)))
         below = _gather(x, low, axis)
         return below + (_gather(x, high, axis) - below) * part
 
 
-def between(x: Expression, places: Mapping[int, Numbers]) -> Expression:
+def between(x: Expression, coordinates: Mapping[int, Numbers]) -> Expression:
     """Return ``x`` at places between its elements: all neighbours weighted and summed in order.
 
     Args:
         x: A floating-point value.
-        places: Places along each axis, float32; those of the last axis vary first.
+        coordinates: Places along each axis, float32; those of the last axis vary first.
     """
     parts: list[tuple[Expression, tuple[Numbers, ...]]] = [(x, ())]
-    for axis, given in places.items():
-        low, high, below, above = _neighbours(x, axis, given)
+    for axis, positions in coordinates.items():
+        low, high, below, above = _neighbours(x, axis, positions)
         tail = (1,) * (x.ndim - axis - 1)
         parts = [
             (_gather(part, index, axis), (share.reshape(-1, *tail), *shares))
@@ -216,18 +216,18 @@ def between(x: Expression, places: Mapping[int, Numbers]) -> Expression:
 
 
 def _neighbours(
-    x: Expression, axis: int, places: Numbers
+    x: Expression, axis: int, coordinates: Numbers
 ) -> tuple[Numbers, Numbers, Numbers, Numbers]:
     """Return index of the lower and the upper neighbour of each place, and their weights."""
     last = np.float32(x.type.with_shape(x.shape[axis : axis + 1]).size - 1)
-    held = np.clip(places, np.float32(0), last)
-    low = np.floor(held)
+    clipped = np.clip(coordinates, np.float32(0), last)
+    low = np.floor(clipped)
     high = np.minimum(low + np.float32(1), last)
     same = low == high
     half = np.float32(0.5)
-    return low, high, np.where(same, half, high - held), np.where(same, half, held - low)
+    return low, high, np.where(same, half, high - clipped), np.where(same, half, clipped - low)
 
 
-def _gather(x: Expression, places: Numbers, axis: int) -> Expression:
+def _gather(x: Expression, coordinates: Numbers, axis: int) -> Expression:
     """Return slices of ``x`` at known places of one axis."""
-    return x.gather(x.wrap(x.graph.constant(places.astype(np.int32))), axis)
+    return x.gather(x.wrap(x.graph.constant(coordinates.astype(np.int32))), axis)

@@ -141,11 +141,11 @@ class NnDepthToSpace(NnOp):
         side, depth = self.block, channels // (self.block * self.block)
         if self.column_row_depth:
             parts = x.reshape(batch, height, width, depth, side, side)
-            moved = parts.transpose(0, 1, 4, 2, 5, 3)
+            transposed = parts.transpose(0, 1, 4, 2, 5, 3)
         else:
             parts = x.reshape(batch, height, width, side, side, depth)
-            moved = parts.transpose(0, 1, 3, 2, 4, 5)
-        return self.layout.from_last(moved.reshape(batch, height * side, width * side, depth))
+            transposed = parts.transpose(0, 1, 3, 2, 4, 5)
+        return self.layout.from_last(transposed.reshape(batch, height * side, width * side, depth))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,8 +179,8 @@ class NnSpaceToDepth(NnOp):
         height, width, channels = _image_size(self, x.type)
         side = self.block
         parts = x.reshape(batch, height // side, side, width // side, side, channels)
-        moved = parts.transpose(0, 1, 3, 2, 4, 5)
-        deep = moved.reshape(batch, height // side, width // side, side * side * channels)
+        transposed = parts.transpose(0, 1, 3, 2, 4, 5)
+        deep = transposed.reshape(batch, height // side, width // side, side * side * channels)
         return self.layout.from_last(deep)
 
 

@@ -83,9 +83,9 @@ def fixed_point_form(
         low, high = low.max(keepdims=True), high.min(keepdims=True)
     nearest = np.clip(np.array(rescale.real), low, high)
     for rounding in (Rounding.SINGLE, Rounding.EVEN):
-        found = _agreeing(rescale, sides, nearest, rounding)
-        if found is not None:
-            return found
+        agreeing = _agreeing(rescale, sides, nearest, rounding)
+        if agreeing is not None:
+            return agreeing
     return None
 
 
@@ -115,9 +115,9 @@ def _agreeing(
     rescale: Rescale, sides: tuple[_Sides, _Sides], nearest: Float64, rounding: Rounding
 ) -> Rescale | None:
     """Return the given factors, or close ones, that agree on both sides of every step."""
-    own = np.array(rescale.multiplier, np.int64), np.array(rescale.shift, np.int64)
-    (multiplier, shift), agree = own, np.zeros(len(nearest), np.bool_)
-    for candidate in _candidates(own, nearest):
+    original = np.array(rescale.multiplier, np.int64), np.array(rescale.shift, np.int64)
+    (multiplier, shift), agree = original, np.zeros(len(nearest), np.bool_)
+    for candidate in _candidates(original, nearest):
         fits = sides[0].agree(candidate, rounding) & sides[1].agree(candidate, rounding)
         if rescale.channels == 1:
             fits = np.atleast_1d(fits.all())
@@ -130,14 +130,14 @@ def _agreeing(
     return None
 
 
-def _candidates(own: tuple[Int64, Int64], nearest: Float64) -> Iterator[tuple[Int64, Int64]]:
+def _candidates(original: tuple[Int64, Int64], nearest: Float64) -> Iterator[tuple[Int64, Int64]]:
     """Yield multipliers and shifts: the given ones, and those next to the nearest factors."""
-    yield own
-    multiplier, shift = own
+    yield original
+    multiplier, shift = original
     # Twice as fine, so that a multiplier just below a power of two has 31 bits as well.
     near = np.clip(np.ldexp(nearest, 32 - shift), 0, 2.0**33)
-    for place in (-1, 0, 1, 2):
-        finer = np.floor(near).astype(np.int64) + place
+    for steps in (-1, 0, 1, 2):
+        finer = np.floor(near).astype(np.int64) + steps
         small = (finer <= INT32_MAX) & (shift > -31)
         whole = np.where(small, finer, finer >> 1)
         fits = (multiplier != 0) & (whole > 0) & (whole <= INT32_MAX)

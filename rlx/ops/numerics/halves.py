@@ -40,8 +40,8 @@ class Accumulators:
         if (residue - self.base) % common:
             return False
         turns = (residue - self.base) // common * pow(self.step // common, -1, modulus // common)
-        one, period = self.base + self.step * turns, self.step // common * modulus
-        return self.low + (one - self.low) % period <= self.high
+        solution, period = self.base + self.step * turns, self.step // common * modulus
+        return self.low + (solution - self.low) % period <= self.high
 
     def within(self, low: int, high: int) -> Accumulators:
         """Return those of the numbers that are in another range too."""
@@ -68,7 +68,7 @@ def rounds_up(
         return True
     # Halves beyond the ends are clamped, whatever they are rounded to.
     first, last = (2 * ends[0] + 1) << (total - 1), (2 * ends[1] - 1) << (total - 1)
-    inside = accumulators.within(-(-first // multiplier), last // multiplier)
+    unclamped = accumulators.within(-(-first // multiplier), last // multiplier)
     # An odd number is its own inverse modulo 4.
     odd = (multiplier >> zeros) * (1 + 2 * parity) % 4
-    return not inside.hold(odd << exponent, 4 << exponent)
+    return not unclamped.hold(odd << exponent, 4 << exponent)

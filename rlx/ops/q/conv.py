@@ -112,13 +112,13 @@ class QConv2d(Op):
         sums = np.empty((windows, self.groups, columns.shape[-1]), np.int32)
         step = max(_BLOCK // max(windows * taps * inner, 1), 1)
         for start in range(0, self.groups, step):
-            own = slice(start, min(start + step, self.groups))
-            count = own.stop - start
-            rows = patches[..., start * inner : own.stop * inner]
+            block = slice(start, min(start + step, self.groups))
+            count = block.stop - start
+            rows = patches[..., start * inner : block.stop * inner]
             rows = rows.reshape(windows, taps, count, inner).transpose(2, 0, 1, 3)
             rows = rows.reshape(count, windows, taps * inner)
             product = exact_matmul(
-                rows, columns[own], x_zero_point=self.x_zero_point, bias=biases[own]
+                rows, columns[block], x_zero_point=self.x_zero_point, bias=biases[block]
             )
-            sums[:, own] = product.transpose(1, 0, 2)
+            sums[:, block] = product.transpose(1, 0, 2)
         return sums.reshape(batch, height, width, -1)

@@ -63,9 +63,9 @@ class QMean(Op):
         axes = normalize_axes(self, self.axes, x.rank)
         if not axes:
             raise self.refuse("needs at least one axis")
-        kept = [1 if a in axes else n for a, n in enumerate(x.shape)]
-        dropped = [n for a, n in enumerate(x.shape) if a not in axes]
-        return (TensorType(tuple(kept if self.keep_dims else dropped), DType.I8),)
+        kept_shape = [1 if a in axes else n for a, n in enumerate(x.shape)]
+        reduced_shape = [n for a, n in enumerate(x.shape) if a not in axes]
+        return (TensorType(tuple(kept_shape if self.keep_dims else reduced_shape), DType.I8),)
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
         """Return the quantized means."""

@@ -71,9 +71,9 @@ def float_to_integer(x: Array, dtype: DType) -> Array:
     whole = np.trunc(np.where(np.isnan(wide), 0.0, wide))
     # 2^63 - 1 and 2^64 - 1 are no float64: compare first, convert only what fits.
     fits = (whole >= low) & (whole < float(high + 1))
-    inside = np.where(fits, whole, 0.0).astype(dtype.numpy)
+    converted = np.where(fits, whole, 0.0).astype(dtype.numpy)
     saturated = np.where(whole < 0, *np.array([low, high], _wide(dtype)))
-    return np.where(fits, inside, saturated).astype(dtype.numpy)
+    return np.where(fits, converted, saturated).astype(dtype.numpy)
 
 
 def _wide(dtype: DType) -> type[np.int64 | np.uint64]:

@@ -148,9 +148,9 @@ class RealScatter(Op):
         check_index(self, indices)
         check_same(self, x, updates)
         axis = normalize_axis(self, self.axis, x.rank)
-        wanted = (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
-        if updates.shape != wanted:
-            raise self.refuse(f"updates must be {x.with_shape(wanted)}, not {updates}")
+        expected = (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
+        if updates.shape != expected:
+            raise self.refuse(f"updates must be {x.with_shape(expected)}, not {updates}")
         return (x,)
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
@@ -165,13 +165,13 @@ class RealScatter(Op):
         front = np.moveaxis(total, axis, 0)
         rows = np.moveaxis(widen(updates), range(axis, axis + indices.ndim), range(indices.ndim))
         rows = rows.reshape(indices.size, *front.shape[1:])
-        places = np.arange(len(front))[indices.astype(np.int64).reshape(-1)]
+        positions = np.arange(len(front))[indices.astype(np.int64).reshape(-1)]
         if self.merge is Scatter.REPLACE:
             # NumPy leaves open which of several updates stays: write the last one only.
-            _, from_end = np.unique(places[::-1], return_index=True)
-            last = len(places) - 1 - from_end
-            front[places[last]] = rows[last]
+            _, from_end = np.unique(positions[::-1], return_index=True)
+            last = len(positions) - 1 - from_end
+            front[positions[last]] = rows[last]
         else:
             with np.errstate(all="ignore"):
-                MERGE[self.merge].at(front, places, rows)
+                MERGE[self.merge].at(front, positions, rows)
         return (narrow(total, x.dtype),)

@@ -337,12 +337,12 @@ class RealTopK(Op):
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
         """Return values and indices."""
         (x,) = operands
-        moved = np.moveaxis(widen(x), self.axis, -1)
+        values = np.moveaxis(widen(x), self.axis, -1)
         if self.smallest:
-            order = np.argsort(moved, axis=-1, kind="stable")
+            order = np.argsort(values, axis=-1, kind="stable")
         else:
             # A stable rising sort of the reversed axis, read backwards, puts lower indices first.
-            rising = np.argsort(moved[..., ::-1], axis=-1, kind="stable")
-            order = (moved.shape[-1] - 1 - rising)[..., ::-1]
-        places = np.moveaxis(order[..., : self.count], -1, self.axis)
-        return np.take_along_axis(x, places, axis=self.axis), places.astype(np.int32)
+            rising = np.argsort(values[..., ::-1], axis=-1, kind="stable")
+            order = (values.shape[-1] - 1 - rising)[..., ::-1]
+        indices = np.moveaxis(order[..., : self.count], -1, self.axis)
+        return np.take_along_axis(x, indices, axis=self.axis), indices.astype(np.int32)

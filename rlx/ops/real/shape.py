@@ -273,11 +273,11 @@ class RealPad(Op):
             for b, n, i, a in zip(self.before, x.shape, interior, self.after, strict=True)
         ]
         result = np.full(grown, self.value, dtype=x.dtype)
-        places = (
+        slices = (
             slice(b, b + n + i * max(n - 1, 0), i + 1)
             for b, n, i in zip(self.before, x.shape, interior, strict=True)
         )
-        result[tuple(places)] = x
+        result[tuple(slices)] = x
         return (result,)
 
 

@@ -126,5 +126,5 @@ class SpatialWindow:
         for tap in product(*map(range, self.kernel)):
             starts = (i * d for i, d in zip(tap, self.dilation, strict=True))
             steps = zip(starts, out, self.stride, strict=True)
-            places = tuple(slice(a, a + (n - 1) * s + 1, s) for a, n, s in steps)
-            yield tap, padded[(slice(None), *places)]
+            slices = tuple(slice(a, a + (n - 1) * s + 1, s) for a, n, s in steps)
+            yield tap, padded[(slice(None), *slices)]

@@ -125,8 +125,8 @@ class ConvForm:
         bind = self._slide if self._depthwise else self._multiply
         first = bind(padded, sums, take)
         (top, _), (left, _) = self._op.window.padding
-        inside = padded[:, top : top + x.shape[1], left : left + x.shape[2]]
-        middle = inside.reshape(*inside.shape[:3], -1, inside.shape[3] // x.shape[3])
+        interior = padded[:, top : top + x.shape[1], left : left + x.shape[2]]
+        middle = interior.reshape(*interior.shape[:3], -1, interior.shape[3] // x.shape[3])
         for start in range(0, len(x), step):
             part, result = x[start : start + step], out[start : start + step]
             count = len(part)
