@@ -98,8 +98,8 @@ def reordered(op: Op, order: Order) -> tuple[Op, Order] | None:
     if isinstance(op, (*_KEEP_AXES, *_DROP_AXES)):
         axes = tuple(a % len(order) for a in op.axes)
         keep = isinstance(op, _KEEP_AXES) or op.keep_dims
-        moved = op.with_attributes(axes=tuple(sorted(order[a] for a in axes)))
-        return moved, order if keep else without(order, axes)
+        reduction = op.with_attributes(axes=tuple(sorted(order[a] for a in axes)))
+        return reduction, order if keep else without(order, axes)
     for kind, names in _LISTS:
         if isinstance(op, kind):
             return _lists(op, names, order)

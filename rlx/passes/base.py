@@ -68,7 +68,7 @@ Observer: TypeAlias = "Callable[[Step, GraphModule], None]"
 """Is given each step and its result, whether the step changed anything or not."""
 
 
-def unobserved(step: Step, made: GraphModule) -> None:
+def unobserved(step: Step, module: GraphModule) -> None:
     """Observe no step."""
 
 
@@ -80,9 +80,9 @@ def verifying(observe: Observer, *, each: bool | None = None) -> Observer:
         each: Whether that is wanted; None for the setting ``verify_each``.
     """
 
-    def verified(step: Step, made: GraphModule) -> None:
-        verify(made, where=f"after pass {step}")
-        observe(step, made)
+    def verified(step: Step, module: GraphModule) -> None:
+        verify(module, where=f"after pass {step}")
+        observe(step, module)
 
     return verified if (config.current().verify_each if each is None else each) else observe
 
@@ -122,13 +122,13 @@ class Pipeline:
         verify(module)
         graph, result = module.graph, self.result or module.stage
         for number, pass_ in enumerate(self.passes, start=1):
-            given = graph
-            graph = _applied(pass_, given, _Stepper(module, verifying(observe)))
+            source = graph
+            graph = _applied(pass_, source, _Stepper(module, verifying(observe)))
             stage = result if number == len(self.passes) else module.stage
             try:
                 verify(GraphModule(graph, stage), where=f"after pass {pass_.name}")
             except VerifyError:
-                _applied(pass_, given, _Stepper(module, verifying(unobserved, each=True)))
+                _applied(pass_, source, _Stepper(module, verifying(unobserved, each=True)))
                 raise
         stage = result if self.passes else module.stage
         return replace(module, graph=graph, stage=stage, plan=None)
@@ -210,10 +210,10 @@ class UntilStable:
             unsettled = []
             for pass_ in self.passes:
                 step = Step(pass_.name, number, depth)
-                made = take(step, graph, partial(_at_depth, depth=depth, change=pass_.apply))
-                if change := first_change(graph, made):
+                changed = take(step, graph, partial(_at_depth, depth=depth, change=pass_.apply))
+                if change := first_change(graph, changed):
                     unsettled.append(f"{step}, still changes {change}")
-                graph = made
+                graph = changed
             if not unsettled:
                 return graph
         raise AssertionError(f"the graph does not settle: {'; '.join(unsettled)}")
@@ -245,8 +245,8 @@ def in_regions(graph: Graph, change: Callable[[Graph], Graph]) -> Graph:
     for node in rewriter:
         op = map_regions(node.op, kept)
         if op is not node.op:
-            made = rewriter.new.append(op, *rewriter.operands(node))
-            rewriter.replace(node, *made.results)
+            node_copy = rewriter.new.append(op, *rewriter.operands(node))
+            rewriter.replace(node, *node_copy.results)
             changed = True
     return rewriter.finish() if changed else graph
 

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from rlx.ir import Array, Graph, Node, Op
 
-HALF: Final = 128
-"""Difference of a uint8 value and the int8 value that stands for the same number."""
+UINT8_OFFSET: Final = 128
+"""Difference of the uint8 and the int8 value of one number: ``uint8 = int8 + 128``."""
 
 
 class PortKind(enum.Enum):
@@ -98,7 +98,7 @@ class PortChange:
             why = f"the program converts {way} {old}"
         else:
             way = "more" if self.after.dtype is DType.U8 else "less"
-            why = f"{HALF} {way} than {old}"
+            why = f"{UINT8_OFFSET} {way} than {old}"
         quant = self.before.quant if self.after.quant is None else self.after.quant
         meaning = ""
         if quant is not None:
@@ -159,14 +159,14 @@ def with_ports(graph: Graph, kind: PortKind, *, channels_last: bool = False) -> 
     if any(value.type.dtype is DType.I64 for value in graph.outputs):
         ported, _ = _Indices().apply(graph)
     if kind is not PortKind.FLOAT:
-        ported, added = _TakeOff(ported).apply(ported)
+        ported, added = _StripConversions(ported).apply(ported)
         conversions = tuple(added)
     if channels_last:
         layout = with_channels_last(DeadCode().apply(ported))
         ported = layout.graph
         turned = [[op is not None for op in layout.inputs], list(layout.outputs)]
-        moved = zip(conversions, layout.inputs, strict=True)
-        conversions = tuple((*a, b) if b is not None else a for a, b in moved)
+        axis_orders = zip(conversions, layout.inputs, strict=True)
+        conversions = tuple((*a, b) if b is not None else a for a, b in axis_orders)
     last = {PortKind.INT8: _Signed, PortKind.UINT8: _Unsigned, PortKind.FLOAT: _Real}[kind]()
     ported, added = last.apply(ported)
     conversions = tuple((*a, *b) for a, b in zip(conversions, added, strict=True))
@@ -241,7 +241,7 @@ class _Indices(_Rewrite):
         return rewriter[value]
 
 
-class _TakeOff(_Rewrite):
+class _StripConversions(_Rewrite):
     """Removal of the quantization of inputs, and of the dequantization of outputs."""
 
     def __init__(self, graph: Graph) -> None:
@@ -316,7 +316,7 @@ def _convert(
     """Append the conversion of quantized values, unless it changes nothing."""
     if x.type.dtype is dtype is DType.I8:
         op: Op = QRequantize(x_zero_point=x_zero_point, rescale=rescale, zero_point=zero_point)
-        quantized = np.arange(-HALF, HALF).astype(np.int8)
+        quantized = np.arange(-UINT8_OFFSET, UINT8_OFFSET).astype(np.int8)
         if x.type.quant == quant and (op.evaluate(quantized)[0] == quantized).all():
             return x
     else:
@@ -334,8 +334,8 @@ def _moved(quant: QuantParams | None, by: int) -> QuantParams | None:
 def _flip(to: DType, quant: QuantParams | None) -> QConvert:
     """Return the op that turns int8 into uint8 or back; ``quant`` is that of the result."""
     low, _ = CODE_RANGE[to]
-    zero_point = low + HALF if quant is None else quant.zero_point[0]
-    other = zero_point + (HALF if to is DType.I8 else -HALF)
+    zero_point = low + UINT8_OFFSET if quant is None else quant.zero_point[0]
+    other = zero_point + (UINT8_OFFSET if to is DType.I8 else -UINT8_OFFSET)
     return QConvert(x_zero_point=other, rescale=Rescale.of(1.0), zero_point=zero_point, dtype=to)
 
 
@@ -350,7 +350,7 @@ class _Signed(_Rewrite):
         type_ = node.types[0]
         if type_.dtype is not DType.U8:
             return _Rewrite.enter(self, new, graph, node)
-        quant = _moved(type_.quant, -HALF)
+        quant = _moved(type_.quant, -UINT8_OFFSET)
         quantized = new.input(node.name, replace(type_, dtype=DType.I8, quant=quant))
         back = new.apply(_flip(DType.U8, type_.quant), quantized, quant=type_.quant)
         self._backs.add(back)
@@ -363,22 +363,22 @@ class _Signed(_Rewrite):
             return None
         (quantized,) = operands[0].node.operands
         return [
-            _convert(new, quantized, op.x_zero_point - HALF, op.rescale, op.zero_point,
+            _convert(new, quantized, op.x_zero_point - UINT8_OFFSET, op.rescale, op.zero_point,
                      op.dtype, node.types[0].quant)
         ]  # fmt: skip
 
     def leave(self, rewriter: Rewriter, name: str, value: Value) -> Value:
         """Return int8 for an output of uint8."""
         del name
-        new, found = rewriter.new, rewriter[value]
-        if found.type.dtype is not DType.U8 or found.constant is not None:
-            return found
-        quant, op = _moved(found.type.quant, -HALF), found.node.op
+        new, source = rewriter.new, rewriter[value]
+        if source.type.dtype is not DType.U8 or source.constant is not None:
+            return source
+        quant, op = _moved(source.type.quant, -UINT8_OFFSET), source.node.op
         if isinstance(op, QConvert):
-            (x,) = found.node.operands
-            return _convert(new, x, op.x_zero_point, op.rescale, op.zero_point - HALF, DType.I8,
-                            quant)  # fmt: skip
-        return new.apply(_flip(DType.I8, quant), found, quant=quant, name=value.name)
+            (x,) = source.node.operands
+            zero_point = op.zero_point - UINT8_OFFSET
+            return _convert(new, x, op.x_zero_point, op.rescale, zero_point, DType.I8, quant)
+        return new.apply(_flip(DType.I8, quant), source, quant=quant, name=value.name)
 
 
 class _Unsigned(_Rewrite):
@@ -389,7 +389,7 @@ class _Unsigned(_Rewrite):
         type_ = node.types[0]
         if type_.dtype is not DType.I8:
             return _Rewrite.enter(self, new, graph, node)
-        quant = _moved(type_.quant, HALF)
+        quant = _moved(type_.quant, UINT8_OFFSET)
         quantized = new.input(node.name, replace(type_, dtype=DType.U8, quant=quant))
         flip = _flip(DType.I8, type_.quant)
         return new.apply(flip, quantized, quant=type_.quant), (_flip(DType.U8, quant),)
@@ -400,7 +400,7 @@ class _Unsigned(_Rewrite):
         found = rewriter[value]
         if found.type.dtype is not DType.I8 or found.constant is not None:
             return found
-        quant = _moved(found.type.quant, HALF)
+        quant = _moved(found.type.quant, UINT8_OFFSET)
         return rewriter.new.apply(_flip(DType.U8, quant), found, quant=quant, name=value.name)
 
 

@@ -54,8 +54,8 @@ class ChannelsLast(Pass):
 
 
 @dataclass(frozen=True, slots=True)
-class _Stand:
-    """Stand-in for a value of the old graph.
+class _Replacement:
+    """Replacement of a value of the old graph.
 
     Attributes:
         value: A value of the new graph; the old one is ``transpose(value, order)``.
@@ -88,10 +88,10 @@ class _Reordering:
 
     old: Graph
     new: Graph = field(init=False)
-    stands: dict[Value, _Stand] = field(default_factory=dict)
+    replacements: dict[Value, _Replacement] = field(default_factory=dict)
     users: dict[Value, list[Node]] = field(init=False)
     readers: dict[Value, int] = field(default_factory=dict)
-    moved: dict[tuple[Value, Order], Value] = field(default_factory=dict)
+    transposes: dict[tuple[Value, Order], Value] = field(default_factory=dict)
     integers: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -102,49 +102,51 @@ class _Reordering:
     def run(self) -> Graph:
         """Return the new graph."""
         for node in self.old.nodes:
-            for result, stand in zip(node.results, self._visit(node), strict=True):
-                self.stands[result] = stand
+            for result, replacement in zip(node.results, self._visit(node), strict=True):
+                self.replacements[result] = replacement
                 # A transpose that is not carried out here is no reader: those of its result are.
-                seen = any(self.stands[o].value == stand.value for o in node.operands)
-                count = len(self.users[result]) + self.old.outputs.count(result) - seen
-                self.readers[stand.value] = self.readers.get(stand.value, 0) + count
+                is_transpose = any(
+                    self.replacements[o].value == replacement.value for o in node.operands
+                )
+                count = len(self.users[result]) + self.old.outputs.count(result) - is_transpose
+                self.readers[replacement.value] = self.readers.get(replacement.value, 0) + count
         outputs = [self._plain(o) for o in self.old.outputs]
         self.new.output(*outputs, names=self.old.output_names)
         return self.new
 
-    def _visit(self, node: Node) -> list[_Stand]:
-        """Return the stand-ins for the results of a node."""
-        op, operands = node.op, [self.stands[o] for o in node.operands]
+    def _visit(self, node: Node) -> list[_Replacement]:
+        """Return the replacements of the results of a node."""
+        op, operands = node.op, [self.replacements[o] for o in node.operands]
         if getattr(op, "layout", None) is Layout.CHANNELS_FIRST:
             return self._layer(node)
         if isinstance(op, _TRANSPOSES) and operands[0].columns is None:
             order = tuple(operands[0].order[a] for a in op.axes)
-            return [_Stand(operands[0].value, order)]
+            return [_Replacement(operands[0].value, order)]
         if all(s.is_plain for s in operands):
             copy = copy_node(self.new, node, tuple(s.value for s in operands))
-            return [_Stand(v, identity(v.type.rank)) for v in copy.results]
+            return [_Replacement(v, identity(v.type.rank)) for v in copy.results]
         if operands[0].columns is not None:
             return [self._behind_flat(node, operands[0])]
         if isinstance(op, _RESHAPES):
             return [self._reshape(node, operands[0])]
         return self._in_order(node) or self._copied(node)
 
-    def _copied(self, node: Node) -> list[_Stand]:
+    def _copied(self, node: Node) -> list[_Replacement]:
         """Copy a node that needs its operands in the old order."""
         copy = copy_node(self.new, node, tuple(self._plain(o) for o in node.operands))
-        return [_Stand(v, identity(v.type.rank)) for v in copy.results]
+        return [_Replacement(v, identity(v.type.rank)) for v in copy.results]
 
-    def _append(self, node: Node, op: Op, *operands: Value, order: Order) -> list[_Stand]:
-        """Append a stand-in for a node."""
+    def _append(self, node: Node, op: Op, *operands: Value, order: Order) -> list[_Replacement]:
+        """Append the replacement of a node."""
         given = {t.quant for t in node.types if t.quant is not None}
         quant = moved_quant(given.pop(), order) if len(given) == 1 else None
         made = self.new.append(
             op, *operands, name=node.name, quant=quant,
             origin=node.origin.through(ChannelsLast.name),
         )  # fmt: skip
-        return [_Stand(v, order) for v in made.results]
+        return [_Replacement(v, order) for v in made.results]
 
-    def _layer(self, node: Node) -> list[_Stand]:
+    def _layer(self, node: Node) -> list[_Replacement]:
         """Return a layer of images with the channels last; weights alike."""
         rank = node.operands[0].type.rank
         count = 2 if isinstance(node.op, _WEIGHTED) else 1
@@ -153,18 +155,20 @@ class _Reordering:
         op = node.op.with_attributes(layout=Layout.CHANNELS_LAST)
         return self._append(node, op, *images, *rest, order=_last(rank))
 
-    def _in_order(self, node: Node) -> list[_Stand] | None:
+    def _in_order(self, node: Node) -> list[_Replacement] | None:
         """Return a node that computes in the order of its operands; None if it cannot."""
         rank = max(o.type.rank for o in node.operands)
         orders = [
             s.order
             for o in node.operands
-            if (s := self.stands[o]).columns is None and len(s.order) == rank and not s.is_plain
+            if (s := self.replacements[o]).columns is None
+            and len(s.order) == rank
+            and not s.is_plain
         ]
-        found = reordered(node.op, orders[0]) if orders else None
-        if found is None:
+        reordering = reordered(node.op, orders[0]) if orders else None
+        if reordering is None:
             return None
-        op, result = found
+        op, result = reordering
         if isinstance(op, nn.NnBatchNorm | nn.NnGroupNorm):
             image, *vectors = node.operands
             operands = [self._ordered(image, orders[0]), *map(self._plain, vectors)]
@@ -174,7 +178,7 @@ class _Reordering:
 
     # Reshapes.
 
-    def _reshape(self, node: Node, operand: _Stand) -> _Stand:
+    def _reshape(self, node: Node, operand: _Replacement) -> _Replacement:
         """Return a reshape of a value that another order stands for."""
         value, order = operand.value, operand.order
         if only_moves_ones(value.type, order):
@@ -183,36 +187,36 @@ class _Reordering:
             return found
         return self._with_ones(node, operand) or self._flat(node, operand) or self._copied(node)[0]
 
-    def _with_ones(self, node: Node, operand: _Stand) -> _Stand | None:
+    def _with_ones(self, node: Node, operand: _Replacement) -> _Replacement | None:
         """Return a reshape that adds or drops axes of 1 and keeps the order; None for others."""
-        shape, wanted = node.operands[0].type.shape, node.result.type.shape
+        shape, target_shape = node.operands[0].type.shape, node.result.type.shape
         before = [axis for axis, d in enumerate(shape) if d != 1]
-        after = [axis for axis, d in enumerate(wanted) if d != 1]
-        if [shape[a] for a in before] != [wanted[a] for a in after] or len(wanted) < 3:
+        after = [axis for axis, d in enumerate(target_shape) if d != 1]
+        if [shape[a] for a in before] != [target_shape[a] for a in after] or len(target_shape) < 3:
             return None
-        order = _last(len(wanted))
+        order = _last(len(target_shape))
         # Both lists name the same axes: they must come in one order in memory.
-        held = sorted(range(len(before)), key=lambda i: operand.order[before[i]])
-        if held != sorted(range(len(after)), key=lambda i: order[after[i]]):
+        memory_order = sorted(range(len(before)), key=lambda i: operand.order[before[i]])
+        if memory_order != sorted(range(len(after)), key=lambda i: order[after[i]]):
             return None
-        op = self._to_shape(operand.value, tuple(wanted[a] for a in inverse(order)))
+        op = self._to_shape(operand.value, tuple(target_shape[a] for a in inverse(order)))
         return self._append(node, op, operand.value, order=order)[0]
 
-    def _flat(self, node: Node, operand: _Stand) -> _Stand | None:
+    def _flat(self, node: Node, operand: _Replacement) -> _Replacement | None:
         """Return a flattened image whose columns are in another order; None if somebody minds."""
-        shape, wanted = node.operands[0].type.shape, node.result.type.shape
-        front = len(wanted) - 1
+        shape, target_shape = node.operands[0].type.shape, node.result.type.shape
+        front = len(target_shape) - 1
         tail = [d for d in shape[front:] if isinstance(d, int)]
-        fits = wanted[:front] == shape[:front] and operand.order[:front] == identity(front)
+        fits = target_shape[:front] == shape[:front] and operand.order[:front] == identity(front)
         if not fits or len(tail) != len(shape) - front or not self._only_weighted(node.result):
             return None
-        op = self._to_shape(operand.value, wanted)
-        (flat,) = self._append(node, op, operand.value, order=identity(len(wanted)))
-        places = [operand.order[a] - front for a in range(front, len(shape))]
-        held = operand.value.type.static_shape[front:] if operand.value.type.is_static else [
+        op = self._to_shape(operand.value, target_shape)
+        (flat,) = self._append(node, op, operand.value, order=identity(len(target_shape)))
+        tail_order = [operand.order[a] - front for a in range(front, len(shape))]
+        sizes = operand.value.type.static_shape[front:] if operand.value.type.is_static else [
             d for d in operand.value.type.shape[front:] if isinstance(d, int)
         ]  # fmt: skip
-        columns = np.arange(int(np.prod(held))).reshape(held).transpose(places).reshape(-1)
+        columns = np.arange(int(np.prod(sizes))).reshape(sizes).transpose(tail_order).reshape(-1)
         return replace(flat, columns=columns)
 
     def _only_weighted(self, value: Value) -> bool:
@@ -233,27 +237,27 @@ class _Reordering:
                 return False
         return True
 
-    def _behind_flat(self, node: Node, operand: _Stand) -> _Stand:
+    def _behind_flat(self, node: Node, operand: _Replacement) -> _Replacement:
         """Return a node on columns in another order: see ``_only_weighted``."""
         rank, columns = node.result.type.rank, operand.columns
         assert columns is not None
         if not isinstance(node.op, _LINEAR):
-            (found,) = self._append(node, node.op, operand.value, order=identity(rank))
-            return replace(found, columns=columns)
+            (flat,) = self._append(node, node.op, operand.value, order=identity(rank))
+            return replace(flat, columns=columns)
         weights = self._picked(self._plain(node.operands[1]), inverse(tuple(columns.tolist())))
         rest = [self._plain(o) for o in node.operands[2:]]
         return self._append(node, node.op, operand.value, weights, *rest, order=identity(rank))[0]
 
-    def _picked(self, weights: Value, places: Order) -> Value:
+    def _picked(self, weights: Value, columns: Order) -> Value:
         """Return constant weights [N, K] with other columns; quantized ones too."""
         array = weights.constant
         if array is not None:
-            quant = _picked_quant(weights.type.quant, places)
-            return self._constant(weights, array[:, places], quant)
+            quant = _picked_quant(weights.type.quant, columns)
+            return self._constant(weights, array[:, columns], quant)
         node = weights.node
-        values = self._picked(node.operands[0], places)
+        values = self._picked(node.operands[0], columns)
         assert isinstance(node.op, real.RealDequantize)
-        op = real.RealDequantize(quant=_picked_quant(node.op.quant, places) or node.op.quant)
+        op = real.RealDequantize(quant=_picked_quant(node.op.quant, columns) or node.op.quant)
         return self.new.apply(op, values, name=node.name, origin=node.origin)
 
     def _constant(self, of: Value, array: Array, quant: QuantParams | None) -> Value:
@@ -267,21 +271,21 @@ class _Reordering:
         return self._ordered(old, identity(old.type.rank))
 
     def _ordered(self, old: Value, order: Order) -> Value:
-        """Return the stand-in for a value in ``order``.
+        """Return the replacement of a value in ``order``.
 
         One of lower rank, which broadcasts, gets axes in front first.
         """
-        stand = self.stands[old]
-        assert stand.columns is None
-        value, held = stand.value, stand.order
-        if 0 < len(held) < len(order) and order != identity(len(order)):
-            more = len(order) - len(held)
+        replacement = self.replacements[old]
+        assert replacement.columns is None
+        value, value_order = replacement.value, replacement.order
+        if 0 < len(value_order) < len(order) and order != identity(len(order)):
+            more = len(order) - len(value_order)
             value = self._widened(value, more)
-            held = (*range(more), *(a + more for a in held))
-        if len(held) != len(order):
+            value_order = (*range(more), *(a + more for a in value_order))
+        if len(value_order) != len(order):
             return value
         # old[i] is axis held[i] of the value, and shall be axis order[i] of the result.
-        return self._transposed(value, tuple(held[a] for a in inverse(order)))
+        return self._transposed(value, tuple(value_order[a] for a in inverse(order)))
 
     def _widened(self, value: Value, more: int) -> Value:
         """Return a value with dimensions of 1 in front."""
@@ -296,9 +300,9 @@ class _Reordering:
         """Return ``transpose(value, axes)``, if possible without an op for it."""
         if axes == identity(len(axes)):
             return value
-        if (value, axes) not in self.moved:
-            self.moved[value, axes] = self._move(value, axes)
-        return self.moved[value, axes]
+        if (value, axes) not in self.transposes:
+            self.transposes[value, axes] = self._move(value, axes)
+        return self.transposes[value, axes]
 
     def _move(self, value: Value, axes: Order) -> Value:
         node, origin = value.node, value.node.origin.through(ChannelsLast.name)
@@ -321,11 +325,11 @@ class _Reordering:
         """
         if isinstance(node.op, _RESHAPES):
             return self._before_ones(node, axes)
-        found = reordered(node.op, inverse(axes)) if may_follow(node.op) else None
+        reordering = reordered(node.op, inverse(axes)) if may_follow(node.op) else None
         computed = [o for o in node.operands if o.constant is None]
         # Stored integers that are dequantized are constants that no pass may fold.
         leading = computed or node.operands
-        if found is None or len(computed) > 1 or leading[0].type.rank != len(axes):
+        if reordering is None or len(computed) > 1 or leading[0].type.rank != len(axes):
             return None
         if len(node.operands) > 1 and computed and not self._reaches_input(computed[0]):
             return None
@@ -336,7 +340,7 @@ class _Reordering:
         ]
         operands = [self._transposed(o, axes) if o.type.rank == rank else o for o in full]
         return self.new.apply(
-            found[0], *operands, name=node.name, quant=moved_quant(quant, inverse(axes)),
+            reordering[0], *operands, name=node.name, quant=moved_quant(quant, inverse(axes)),
             origin=node.origin.through(ChannelsLast.name),
         )  # fmt: skip
 
@@ -360,16 +364,21 @@ class _Reordering:
         It is one between channels first and last, which an input can do without.
         """
         (source,), value = node.operands, node.result
-        shape, wanted = source.type.shape, value.type.shape
+        shape, target_shape = source.type.shape, value.type.shape
         before = [axis for axis, d in enumerate(shape) if d != 1]
-        after = [axis for axis, d in enumerate(wanted) if d != 1]
-        if [shape[a] for a in before] != [wanted[a] for a in after] or source.constant is not None:
+        after = [axis for axis, d in enumerate(target_shape) if d != 1]
+        if [shape[a] for a in before] != [
+            target_shape[a] for a in after
+        ] or source.constant is not None:
             return None
-        moved = [before[after.index(a)] for a in axes if a in after]
+        permutation = [before[after.index(a)] for a in axes if a in after]
         for order in (to_channels_last(len(shape)), to_channels_first(len(shape))):
-            if moved != sorted(moved) and [a for a in order if a in before] == moved:
+            if (
+                permutation != sorted(permutation)
+                and [a for a in order if a in before] == permutation
+            ):
                 turned = self._transposed(source, order)
-                op = self._to_shape(turned, tuple(wanted[a] for a in axes))
+                op = self._to_shape(turned, tuple(target_shape[a] for a in axes))
                 origin = node.origin.through(ChannelsLast.name)
                 return self.new.apply(op, turned, name=node.name, origin=origin)
         return None
@@ -399,10 +408,10 @@ def _is_constant(value: Value) -> bool:
     )
 
 
-def _picked_quant(quant: QuantParams | None, places: Order) -> QuantParams | None:
+def _picked_quant(quant: QuantParams | None, columns: Order) -> QuantParams | None:
     """Return the parameters of quantized values [N, K] after their columns were re-ordered."""
     if quant is None or quant.axis not in (1, -1):
         return quant
     return QuantParams(
-        tuple(quant.scale[p] for p in places), tuple(quant.zero_point[p] for p in places), 1
+        tuple(quant.scale[p] for p in columns), tuple(quant.zero_point[p] for p in columns), 1
     )

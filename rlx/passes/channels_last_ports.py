@@ -23,13 +23,13 @@ class ChannelsLastPorts(Pass):
     def apply(self, graph: Graph) -> Graph:
         """Return the graph without these transposes; the same graph if there are none."""
         inputs = {v.node: op for v in graph.inputs if (op := _order(graph, v)) is not None}
-        dropped = {r for node in inputs for r in graph.users()[node.results[0]]}
-        dropped |= {v.node for v in graph.outputs if _is_last(graph, v)}
-        if not dropped:
+        transposes = {r for node in inputs for r in graph.users()[node.results[0]]}
+        transposes |= {v.node for v in graph.outputs if _is_last(graph, v)}
+        if not transposes:
             return graph
         rewriter = Rewriter(graph, by=self.name)
         for node in rewriter:
-            if node in dropped:
+            if node in transposes:
                 rewriter.replace(node, *rewriter.operands(node))
             elif node in inputs:
                 (type_,) = inputs[node].infer(*node.types)

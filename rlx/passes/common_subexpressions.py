@@ -27,16 +27,16 @@ class CommonSubexpressions(Pass):
         keys = [_key(n, n.operands) for n in graph.nodes if not isinstance(n.op, Input | Param)]
         if len(set(keys)) == len(keys):
             return graph
-        seen: dict[Hashable, Node] = {}
+        first_nodes: dict[Hashable, Node] = {}
         rewriter = Rewriter(graph)
         for node in rewriter:
             if isinstance(node.op, Input | Param):
                 continue
             key = _key(node, rewriter.operands(node))
-            if key in seen:
-                rewriter.replace(node, *seen[key].results)
+            if key in first_nodes:
+                rewriter.replace(node, *first_nodes[key].results)
             else:
-                seen[key] = rewriter.keep(node)
+                first_nodes[key] = rewriter.keep(node)
         return rewriter.finish()
 
 

@@ -36,17 +36,17 @@ class DropConstantChannels(Pass):
     def apply(self, graph: Graph) -> Graph:
         """Return the graph without the channels that no op needs."""
         ranges = channel_ranges(graph)
-        kept = _kept_channels(graph, ranges)
-        if all(k.all() for k in kept.values()):
+        masks = _kept_channels(graph, ranges)
+        if all(k.all() for k in masks.values()):
             return graph
 
         def visit(new: Graph, node: Node, operands: tuple[Value, ...]) -> list[Value] | None:
             around = (*node.operands, *node.results)
-            if all(v not in kept or kept[v].all() for v in around):
+            if all(v not in masks or masks[v].all() for v in around):
                 return None
             if isinstance(node.op, QConv2d | QDense):
-                return [_shrink_product(new, node, operands, kept, ranges)]
-            return [_shrink_channelwise(new, node, operands, kept)]
+                return [_shrink_product(new, node, operands, masks, ranges)]
+            return [_shrink_channelwise(new, node, operands, masks)]
 
         return rebuild(graph, visit, by=self.name)
 
@@ -58,52 +58,52 @@ def _kept_channels(graph: Graph, ranges: dict[Value, Range]) -> dict[Value, Kept
     cannot fold it because it is not constant. Demands spread until nothing changes; what an op
     does channel by channel keeps the same channels on both sides.
     """
-    kept = {
+    masks = {
         value: np.zeros(len(range_.low), np.bool_)
         for value, range_ in ranges.items()
         # Constants follow their readers: weights are cut with the layer that owns them.
         if not isinstance(value.node.op, Constant)
     }
     for value in (*graph.inputs, *graph.outputs):
-        if value in kept:
-            kept[value][:] = True
+        if value in masks:
+            masks[value][:] = True
     changed = True
     while changed:
         changed = False
         for node in reversed(graph.nodes):
-            changed |= _spread_demands(node, kept, ranges)
-    return kept
+            changed |= _spread_demands(node, masks, ranges)
+    return masks
 
 
-def _spread_demands(node: Node, kept: dict[Value, Kept], ranges: dict[Value, Range]) -> bool:
+def _spread_demands(node: Node, masks: dict[Value, Kept], ranges: dict[Value, Range]) -> bool:
     """Add the channels that one node needs to the kept sets; return whether any grew."""
-    around = [v for v in (*node.operands, *node.results) if v in kept]
-    before = [kept[v].copy() for v in around]
-    _apply_demands(node, around, kept, ranges)
+    around = [v for v in (*node.operands, *node.results) if v in masks]
+    before = [masks[v].copy() for v in around]
+    _apply_demands(node, around, masks, ranges)
     for value in node.results:
-        if value in kept and not kept[value].any():
+        if value in masks and not masks[value].any():
             # A tensor needs a channel, needed or not.
-            kept[value][0] = True
-    return any((kept[v] != b).any() for v, b in zip(around, before, strict=True))
+            masks[value][0] = True
+    return any((masks[v] != b).any() for v, b in zip(around, before, strict=True))
 
 
 def _apply_demands(
-    node: Node, around: list[Value], kept: dict[Value, Kept], ranges: dict[Value, Range]
+    node: Node, around: list[Value], masks: dict[Value, Kept], ranges: dict[Value, Range]
 ) -> None:
     """Enlarge the kept sets of the values ``around`` one node."""
     match node.op:
         case QConv2d(groups=groups) if groups > 1 and _is_depthwise(node):
-            _link_depthwise(node, kept)
+            _link_depthwise(node, masks)
         case QDense() | QConv2d(groups=1) if _is_known(node):
             x = node.operands[0]
-            kept[x] |= ~_foldable(node, ranges[x], kept[node.result])
+            masks[x] |= ~_foldable(node, ranges[x], masks[node.result])
         case QReshape() if _pixels(node):
-            _link_reshape(node, kept)
+            _link_reshape(node, masks)
         case op if op.traits.channelwise and _is_aligned(node):
-            _link_all(around, kept)
+            _link_all(around, masks)
         case _:
             for value in around:
-                kept[value][:] = True
+                masks[value][:] = True
 
 
 def _is_known(node: Node) -> bool:
@@ -138,26 +138,26 @@ def _pixels(node: Node) -> int:
     return after // before if after % before == 0 else 0
 
 
-def _link_all(values: list[Value], kept: dict[Value, Kept]) -> None:
+def _link_all(values: list[Value], masks: dict[Value, Kept]) -> None:
     """Give all ``values`` the union of their kept sets."""
-    union = np.logical_or.reduce([kept[v] for v in values])
+    union = np.logical_or.reduce([masks[v] for v in values])
     for value in values:
-        kept[value] = union.copy()
+        masks[value] = union.copy()
 
 
-def _link_reshape(node: Node, kept: dict[Value, Kept]) -> None:
+def _link_reshape(node: Node, masks: dict[Value, Kept]) -> None:
     """Keep a channel in every pixel that the last axis takes in, or in none."""
     x, y = node.operands[0], node.result
-    union = kept[x] | kept[y].reshape(_pixels(node), -1).any(axis=0)
-    kept[x], kept[y] = union, np.tile(union, _pixels(node))
+    union = masks[x] | masks[y].reshape(_pixels(node), -1).any(axis=0)
+    masks[x], masks[y] = union, np.tile(union, _pixels(node))
 
 
-def _link_depthwise(node: Node, kept: dict[Value, Kept]) -> None:
+def _link_depthwise(node: Node, masks: dict[Value, Kept]) -> None:
     """Keep an input channel with all its outputs, or none of them."""
     x, y = node.operands[0], node.result
-    multiplier = len(kept[y]) // len(kept[x])
-    union = kept[x] | kept[y].reshape(-1, multiplier).any(axis=1)
-    kept[x], kept[y] = union, np.repeat(union, multiplier)
+    multiplier = len(masks[y]) // len(masks[x])
+    union = masks[x] | masks[y].reshape(-1, multiplier).any(axis=1)
+    masks[x], masks[y] = union, np.repeat(union, multiplier)
 
 
 def _foldable(node: Node, x: Range, outputs: Kept) -> Kept:
@@ -191,7 +191,7 @@ def _shrink_product(
     new: Graph,
     node: Node,
     operands: tuple[Value, ...],
-    kept: dict[Value, Kept],
+    masks: dict[Value, Kept],
     ranges: dict[Value, Range],
 ) -> Value:
     """Append the convolution or dense layer with fewer channels on either side."""
@@ -200,7 +200,7 @@ def _shrink_product(
     weights, bias = w.constant, b.constant
     assert weights is not None
     assert bias is not None
-    inputs, outputs = kept[x], kept[node.result]
+    inputs, outputs = masks[x], masks[node.result]
     if isinstance(op, QConv2d) and op.groups > 1:
         small, folded = weights[outputs], bias[outputs]
         op = replace(op, groups=int(inputs.sum()))
@@ -217,20 +217,20 @@ def _shrink_product(
 
 
 def _shrink_channelwise(
-    new: Graph, node: Node, operands: tuple[Value, ...], kept: dict[Value, Kept]
+    new: Graph, node: Node, operands: tuple[Value, ...], masks: dict[Value, Kept]
 ) -> Value:
     """Append an op that follows its operands' channels."""
     op = node.op
     if isinstance(op, QReshape):
-        op = QReshape(shape=(*op.shape[:-1], int(kept[node.result].sum())))
+        op = QReshape(shape=(*op.shape[:-1], int(masks[node.result].sum())))
     return new.apply(op, *operands, quant=node.types[0].quant)
 
 
-def _take_quant(quant: QuantParams | None, kept: Kept) -> QuantParams | None:
+def _take_quant(quant: QuantParams | None, mask: Kept) -> QuantParams | None:
     """Return per-channel parameters of axis 0 for the channels that stay."""
     if quant is None or quant.axis != 0:
         return quant
-    places = np.flatnonzero(kept).tolist()
+    channels = np.flatnonzero(mask).tolist()
     return QuantParams(
-        tuple(quant.scale[i] for i in places), tuple(quant.zero_point[i] for i in places), 0
+        tuple(quant.scale[i] for i in channels), tuple(quant.zero_point[i] for i in channels), 0
     )

@@ -30,25 +30,25 @@ def exchanged(node: Node) -> tuple[int, int, int, int] | None:
             groups.append([axis])
     order = [group[0] for group in groups]
     sizes = [math.prod(shape[a] for a in group) for group in groups]
-    place = next((i for i in range(len(order) - 1) if order[i] > order[i + 1]), None)
-    if place is None or place == 0:
+    descent = next((i for i in range(len(order) - 1) if order[i] > order[i + 1]), None)
+    if descent is None or descent == 0:
         return None
-    order[place], order[place + 1] = order[place + 1], order[place]
-    if order != sorted(order) or min(sizes[place], sizes[place + 1]) > _MAX_PARTS:
+    order[descent], order[descent + 1] = order[descent + 1], order[descent]
+    if order != sorted(order) or min(sizes[descent], sizes[descent + 1]) > _MAX_PARTS:
         return None
     return (
-        math.prod(sizes[:place]),
-        sizes[place + 1],
-        sizes[place],
-        math.prod(sizes[place + 2 :]),
+        math.prod(sizes[:descent]),
+        sizes[descent + 1],
+        sizes[descent],
+        math.prod(sizes[descent + 2 :]),
     )
 
 
 def as_slices(new: Graph, node: Node, operands: tuple[Value, ...]) -> Value:
     """Write q.transpose as parts along the shorter axis, joined along it at its new place."""
-    found = exchanged(node)
-    assert found is not None
-    rows, first, second, depth = found
+    sizes = exchanged(node)
+    assert sizes is not None
+    rows, first, second, depth = sizes
     quant, shape = node.types[0].quant, (rows, first, second, depth)
     x = new.apply(QReshape(shape=shape), operands[0], quant=quant)
     axis, count = (2, second) if second <= first else (1, first)
@@ -59,5 +59,5 @@ def as_slices(new: Graph, node: Node, operands: tuple[Value, ...]) -> Value:
         part = QSlice(start=tuple(start), stop=tuple(stop), step=(1,) * 4)
         turned = (rows, 1, first, depth) if axis == 2 else (rows, second, 1, depth)
         parts.append(new.apply(QReshape(shape=turned), new.apply(part, x)))
-    joined = new.apply(QConcat(axis=3 - axis), *parts)
-    return new.apply(QReshape(shape=node.types[0].static_shape), joined)
+    whole = new.apply(QConcat(axis=3 - axis), *parts)
+    return new.apply(QReshape(shape=node.types[0].static_shape), whole)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 Claim: TypeAlias = "Callable[[Node], Refusal | None]"
-"""A target's or backend's answer for a node: None if it takes it as it stands, else a refusal."""
+"""A target's or backend's decision for a node: None if it takes it as it stands, else a refusal."""
 
 Rewrite: TypeAlias = "Callable[[Graph, Node, tuple[Value, ...]], Value]"
 
@@ -45,7 +45,7 @@ MOVES: Final = (
 REWRITES: RuleTable[Rewrite] = RuleTable("fit")
 """Other forms, exact to the last bit, of ops that a target may lack."""
 
-ROUNDS: Final = 16
+MAX_ROUNDS: Final = 16
 """Rounds after which ops that still decompose are taken for a bug."""
 
 
@@ -80,7 +80,7 @@ class Fitted:
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class _Decision:
     """Outcome for one node, and the reason for which it is not taken as it stands."""
 
     path: Outcome
@@ -88,15 +88,15 @@ class _Answer:
 
 
 @dataclass(slots=True)
-class _Fate:
+class _NodeOutcome:
     """Outcome for one node of the given graph, and for its parts.
 
     Attributes:
-        answer: Outcome for the node itself.
+        decision: Outcome for the node itself.
         refused: Parts of it that are refused, with the reasons; the node itself among them.
     """
 
-    answer: _Answer
+    decision: _Decision
     refused: list[tuple[Node, Refusal]] = field(default_factory=list)
 
 
@@ -115,7 +115,7 @@ def fit(
     Args:
         graph: The graph.
         owner: Name of the target or backend, for messages.
-        claim: Its answer for each node.
+        claim: Its decision for each node.
         policies: Policies for ops that are written in others although they need not be, or never;
             None for those alone that the owner lacks.
         rewrites: Other forms of ops, which go before their decomposition.
@@ -123,39 +123,41 @@ def fit(
     policies = policies or Policies()
     sources = {node: node for node in graph.op_nodes}
     values = {value: value for node in graph.nodes for value in node.results}
-    fates: dict[Node, _Fate] = {}
+    outcomes: dict[Node, _NodeOutcome] = {}
     fitted = graph
-    for _ in range(ROUNDS):
-        answers = {node: _answer(node, claim, policies, rewrites) for node in fitted.op_nodes}
-        for node, answer in answers.items():
-            fate = fates.setdefault(sources[node], _Fate(answer))
-            if answer.path is Outcome.REFUSED and answer.refusal is not None:
-                fate.refused.append((node, answer.refusal))
+    for _ in range(MAX_ROUNDS):
+        decisions = {node: _decide(node, claim, policies, rewrites) for node in fitted.op_nodes}
+        for node, decision in decisions.items():
+            outcome = outcomes.setdefault(sources[node], _NodeOutcome(decision))
+            if decision.path is Outcome.REFUSED and decision.refusal is not None:
+                outcome.refused.append((node, decision.refusal))
         changed = {
-            n for n, a in answers.items() if a.path in (Outcome.REWRITTEN, Outcome.DECOMPOSED)
+            n for n, a in decisions.items() if a.path in (Outcome.REWRITTEN, Outcome.DECOMPOSED)
         }
         if not changed:
-            return Fitted(fitted, _report(graph, owner, fates), sources, values)
-        for fate in fates.values():
-            fate.refused.clear()
+            return Fitted(fitted, _report(graph, owner, outcomes), sources, values)
+        for outcome in outcomes.values():
+            outcome.refused.clear()
         rewriter = _rewritten(fitted, changed, rewrites)
-        fitted, made = rewriter.finish(), rewriter.sources
-        sources = {new: sources[old] for new, (old,) in made.items() if old in sources}
+        fitted, replacements = rewriter.finish(), rewriter.sources
+        sources = {new: sources[old] for new, (old,) in replacements.items() if old in sources}
         values = {value: rewriter[now] for value, now in values.items()}
     raise AssertionError("ops still decompose")
 
 
-def _answer(node: Node, claim: Claim, policies: Policies, rewrites: RuleTable[Rewrite]) -> _Answer:
+def _decide(
+    node: Node, claim: Claim, policies: Policies, rewrites: RuleTable[Rewrite]
+) -> _Decision:
     """Return the outcome for a node."""
     policy, other = policies.of(node.op), _other_path(node, rewrites)
     if policy is Policy.COMMON and other is not None:
-        return _Answer(other, Refusal(f"the policy is {policy}"))
+        return _Decision(other, Refusal(f"the policy is {policy}"))
     refusal = _claimed(node, claim)
     if refusal is None:
-        return _Answer(Outcome.NATIVE)
+        return _Decision(Outcome.NATIVE)
     if other is None or policy is Policy.NATIVE:
-        return _Answer(Outcome.REFUSED, refusal)
-    return _Answer(other, refusal)
+        return _Decision(Outcome.REFUSED, refusal)
+    return _Decision(other, refusal)
 
 
 def _claimed(node: Node, claim: Claim) -> Refusal | None:
@@ -166,9 +168,12 @@ def _claimed(node: Node, claim: Claim) -> Refusal | None:
         return refusal
     for path, region in node.op.regions():
         for inner in region.op_nodes:
-            found = _claimed(inner, claim)
-            if found is not None:
-                return Refusal(f"{inner.op.name} in its {path}: {found.reason}", hint=found.hint)
+            inner_refusal = _claimed(inner, claim)
+            if inner_refusal is not None:
+                return Refusal(
+                    f"{inner.op.name} in its {path}: {inner_refusal.reason}",
+                    hint=inner_refusal.hint,
+                )
     return None
 
 
@@ -179,8 +184,8 @@ def _other_path(node: Node, rewrites: RuleTable[Rewrite]) -> Outcome | None:
     plain = isinstance(node.op, MOVES) and node.types[0].quant is None
     if type(node.op) in rewrites and not fixed and not plain:
         return Outcome.REWRITTEN
-    inside = (n for _, region in node.op.regions() for n in all_nodes(region))
-    decomposes = isinstance(node.op, NnOp) or any(isinstance(n.op, NnOp) for n in inside)
+    inner_nodes = (n for _, region in node.op.regions() for n in all_nodes(region))
+    decomposes = isinstance(node.op, NnOp) or any(isinstance(n.op, NnOp) for n in inner_nodes)
     return Outcome.DECOMPOSED if decomposes else None
 
 
@@ -205,25 +210,25 @@ def _form(
     return new.append(map_regions(node.op, decompose), *operands).results
 
 
-def _report(graph: Graph, owner: str, fates: dict[Node, _Fate]) -> DispatchReport:
+def _report(graph: Graph, owner: str, outcomes: dict[Node, _NodeOutcome]) -> DispatchReport:
     """Return the outcomes of the nodes of ``graph``, nodes of one op and outcome in one row."""
     rows: dict[tuple[str, Outcome, str], list[OpDispatch]] = {}
-    for node, fate in fates.items():
-        row = _row(node, fate)
+    for node, outcome in outcomes.items():
+        row = _row(node, outcome)
         rows.setdefault((row.op, row.path, row.reason), []).append(row)
-    joined = (
+    combined = (
         replace(alike[0], count=len(alike), nodes=tuple(n for row in alike for n in row.nodes))
         for _, alike in sorted(rows.items(), key=lambda entry: entry[0])
     )
-    return DispatchReport(graph.name, owner, tuple(joined))
+    return DispatchReport(graph.name, owner, tuple(combined))
 
 
-def _row(node: Node, fate: _Fate) -> OpDispatch:
+def _row(node: Node, outcome: _NodeOutcome) -> OpDispatch:
     """Return the row for one node."""
-    path, refusal = fate.answer.path, fate.answer.refusal
+    path, refusal = outcome.decision.path, outcome.decision.refusal
     reason, hint = (refusal.reason, None) if refusal is not None else ("", None)
-    if fate.refused:
-        part, refusal = fate.refused[0]
+    if outcome.refused:
+        part, refusal = outcome.refused[0]
         direct = path is Outcome.REFUSED or type(part.op) is type(node.op)
         reason = refusal.reason if direct else f"it comes down to {part.op.name}: {refusal.reason}"
         path, hint = Outcome.REFUSED, refusal.hint

@@ -39,9 +39,9 @@ class IndexChains(Pass):
             (x,) = rewriter.operands(node)
             source = sources.get(x, x)
             if isinstance(source.node.op, _INDICES) and _holds(node.types[0].dtype, source):
-                made = _chain(rewriter.new, node, source)
-                sources[made] = source
-                rewriter.replace(node, made)
+                chain = _chain(rewriter.new, node, source)
+                sources[chain] = source
+                rewriter.replace(node, chain)
         return DeadCode().apply(rewriter.finish())
 
 

@@ -42,31 +42,31 @@ def with_channels_last(graph: Graph) -> Layout:
     to channels first for nobody else.
     """
     inputs = {v.node: axes for v in graph.inputs if (axes := _order(graph, v)) is not None}
-    dropped = {reader for node in inputs for reader in graph.users()[node.result]}
+    transposes = {reader for node in inputs for reader in graph.users()[node.result]}
     outputs = tuple(_is_last(graph, v) for v in graph.outputs)
-    dropped |= {v.node for v, is_last in zip(graph.outputs, outputs, strict=True) if is_last}
+    transposes |= {v.node for v, is_last in zip(graph.outputs, outputs, strict=True) if is_last}
     turns = tuple(_framed(inputs[v.node]) if v.node in inputs else None for v in graph.inputs)
-    if not dropped:
+    if not transposes:
         return Layout(graph, turns, outputs)
     # Nodes of which the transpose behind them alone says what their values stand for.
     quants = {
-        made: v.type.quant
+        source: v.type.quant
         for v in graph.outputs
-        if v.node in dropped and (made := v.node.operands[0].node).types[0].quant is None
+        if v.node in transposes and (source := v.node.operands[0].node).types[0].quant is None
         and v.type.quant is not None
     }  # fmt: skip
     rewriter = Rewriter(graph)
     new = rewriter.new
     for node in rewriter:
         operands = rewriter.operands(node)
-        if node in dropped:
+        if node in transposes:
             rewriter.replace(node, *operands)
         elif node in inputs:
             (type_,) = RealTranspose(axes=inputs[node]).infer(*node.types)
             rewriter.replace(node, new.input(node.name, type_))
         elif node in quants:
-            made = new.append(node.op, *operands, quant=quants[node])
-            rewriter.replace(node, *made.results)
+            source = new.append(node.op, *operands, quant=quants[node])
+            rewriter.replace(node, *source.results)
     return Layout(rewriter.finish(), turns, outputs)
 
 

@@ -67,9 +67,9 @@ class PrecisionPolicy:
         for name in ("compute", "elementwise", "sensitive", "reduction"):
             dtype = getattr(self, name)
             if dtype not in _TYPES and not (name == "elementwise" and dtype is None):
-                shown = dtype.value if isinstance(dtype, DType) else repr(dtype)
+                label = dtype.value if isinstance(dtype, DType) else repr(dtype)
                 raise UsageError(
-                    f"ops cannot be computed in {shown}",
+                    f"ops cannot be computed in {label}",
                     where=f"precision of {name}",
                     hint=f"take one of {', '.join(t.value for t in _TYPES)}",
                 )
@@ -266,8 +266,8 @@ class _Work:
         for node in self.rewriter:
             if not isinstance(node.op, Source):
                 self._compute(node)
-            given = isinstance(node.op, Input)
-            if not given and all(operand in self.fixed for operand in node.operands):
+            is_input = isinstance(node.op, Input)
+            if not is_input and all(operand in self.fixed for operand in node.operands):
                 self.fixed.update(node.results)
         new.output(*map(self._as_written, graph.outputs), names=graph.output_names)
         return DeadCode().apply(new) if self.changed else graph
@@ -287,9 +287,9 @@ class _Work:
             self._cast(node, node.op)
             return
         op = self._with_regions(node)
-        wanted = dtype or DType.F32
+        compute_dtype = dtype or DType.F32
         operands = tuple(
-            self._form(new, wanted) if old.type.dtype is DType.F32 else new
+            self._form(new, compute_dtype) if old.type.dtype is DType.F32 else new
             for new, old in zip(self.rewriter.operands(node), node.operands, strict=True)
         )
         if op is node.op and all(
@@ -353,8 +353,8 @@ class _Work:
             changed = inner.run()
             path = next(paths)
             for row, labels in inner.rows.items():
-                places = [f"{node.label} {path} {label}" for label in labels]
-                self.rows.setdefault(row, []).extend(places)
+                locations = [f"{node.label} {path} {label}" for label in labels]
+                self.rows.setdefault(row, []).extend(locations)
             self.casts += inner.casts
             self.constants += inner.constants
             return changed

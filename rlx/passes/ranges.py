@@ -112,10 +112,10 @@ def _reached(node: Node, ranges: list[Range]) -> Range:
     operands = [r.low if r.constant.all() else numbers for r in ranges]
     (x,) = (r for r in ranges if not r.constant.all())
     results = np.broadcast_to(_evaluated(node, *operands), (256, len(x.low)))
-    inside = (x.low <= numbers) & (numbers <= x.high)
+    in_range = (x.low <= numbers) & (numbers <= x.high)
     return Range(
-        results.min(axis=0, initial=127, where=inside),
-        results.max(axis=0, initial=-128, where=inside),
+        results.min(axis=0, initial=127, where=in_range),
+        results.max(axis=0, initial=-128, where=in_range),
     )
 
 
@@ -201,8 +201,8 @@ def may_leave_image(window: Window, size: tuple[int, int]) -> npt.NDArray[np.boo
         (before, _), count = window.padding[axis], window.output_size(size)[axis]
         starts = np.array([0, count - 1]) * window.stride[axis] - before
         taps = np.arange(window.kernel[axis]) * window.dilation[axis]
-        places = starts[:, np.newaxis] + taps
-        sides.append(np.any((places < 0) | (places >= extent), axis=0))
+        positions = starts[:, np.newaxis] + taps
+        sides.append(np.any((positions < 0) | (positions >= extent), axis=0))
     vertical, horizontal = sides
     return np.logical_or.outer(vertical, horizontal)
 

@@ -107,11 +107,11 @@ def _elementwise(node: Node, ranges: Mapping[Value, Range]) -> bool:
 
 def _same(node: Node, other: Op, ranges: Mapping[Value, Range]) -> bool:
     """Return whether two elementwise ops agree for all operands that there can be."""
-    first, *others = [_values(o, ranges) for o in node.operands]
+    first, *rest = [_values(o, ranges) for o in node.operands]
     if isinstance(node.op, QPrelu):
-        operands = [first.reshape(-1, 1), *others]
+        operands = [first.reshape(-1, 1), *rest]
     else:
-        operands = [first.reshape(-1, *(1,) * len(others)), *others]
+        operands = [first.reshape(-1, *(1,) * len(rest)), *rest]
     return all(
         np.array_equal(a, b)
         for a, b in zip(node.op.evaluate(*operands), other.evaluate(*operands), strict=True)

@@ -44,8 +44,8 @@ def split_params(graph: Graph) -> SplitGraph:
         graph, nodes=[n for n in graph.nodes if n in fixed], name=f"{graph.name} prologue"
     )
     read = {o for n in graph.nodes if n not in fixed for o in n.operands} | set(graph.outputs)
-    kept = [n for n in graph.nodes if n not in fixed or (_is_source(n) and n.result in read)]
-    main = Rewriter(graph, nodes=kept)
+    nodes = [n for n in graph.nodes if n not in fixed or (_is_source(n) and n.result in read)]
+    main = Rewriter(graph, nodes=nodes)
     for value in derived:
         main[value] = main.new.param(names[value], value.type, origin=value.node.origin)
     return SplitGraph(prologue.finish(derived, [names[v] for v in derived]), main.finish())
@@ -73,12 +73,12 @@ def _is_source(node: Node) -> bool:
 
 def _names(graph: Graph, derived: Iterable[Value]) -> dict[Value, str]:
     """Return a name for each value that no input or parameter has."""
-    taken = {v.name for v in (*graph.inputs, *graph.params)}
+    used_names = {v.name for v in (*graph.inputs, *graph.params)}
     names: dict[Value, str] = {}
     for value in derived:
         name = f"{value.name or value.node.op.name}.{value.node.index}.{value.index}"
-        while name in taken:
+        while name in used_names:
             name = f"{name}'"
-        taken.add(name)
+        used_names.add(name)
         names[value] = name
     return names

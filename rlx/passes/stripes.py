@@ -111,9 +111,9 @@ def chains(graph: Graph) -> Iterator[Chain]:
     """Yield the chains of a graph that cannot be longer; what is in stripes already is left out."""
     users = graph.users()
     outputs = set(graph.outputs)
-    found: set[Node] = set()
+    covered: set[Node] = set()
     for node in graph.op_nodes:
-        if node in found or not _is_row_wise(node) or PASS in node.origin.passes:
+        if node in covered or not _is_row_wise(node) or PASS in node.origin.passes:
             continue
         nodes = [node]
         while (value := nodes[-1].result) not in outputs and len(users[value]) == 1:
@@ -121,7 +121,7 @@ def chains(graph: Graph) -> Iterator[Chain]:
             if not _is_row_wise(user):
                 break
             nodes.append(user)
-        found.update(nodes)
+        covered.update(nodes)
         yield Chain(tuple(nodes))
 
 

@@ -98,18 +98,24 @@ def _scan(
     assert isinstance(op.length, int)  # no symbols are left
     if op.length * (_size(op.body) + 2 * op.scanned + len(types)) + len(types) > space:
         return None
-    carries, scanned, others = operands[: op.carries], operands[op.carries : ends], operands[ends:]
+    carries, scanned, captures = (
+        operands[: op.carries],
+        operands[op.carries : ends],
+        operands[ends:],
+    )
     parts: dict[int, list[Value]] = {}
     for t in reversed(range(op.length)) if op.reverse else range(op.length):
-        results = inline(new, op.body, (*carries, *(_element(new, x, t) for x in scanned), *others))
+        results = inline(
+            new, op.body, (*carries, *(_element(new, x, t) for x in scanned), *captures)
+        )
         carries = tuple(results[: op.carries])
         parts[t] = [_row(new, value) for value in results[op.carries :]]
     if not op.length:
         empty = (np.zeros(t.static_shape, t.dtype.numpy) for t in types)
         return [*carries, *(new.constant(a, quant=t.quant)
                             for a, t in zip(empty, types, strict=True))]  # fmt: skip
-    joined = [_joined(new, [parts[t][i] for t in range(op.length)]) for i in range(len(types))]
-    return [*carries, *joined]
+    collected = [_joined(new, [parts[t][i] for t in range(op.length)]) for i in range(len(types))]
+    return [*carries, *collected]
 
 
 def _while(new: Graph, op: While, operands: tuple[Value, ...], space: int) -> list[Value] | None:
@@ -118,9 +124,9 @@ def _while(new: Graph, op: While, operands: tuple[Value, ...], space: int) -> li
     trips = fixed_trips(op, [o.constant for o in operands], space // max(_size(op.body), 1))
     if trips is None:
         return None
-    carries, others = operands[:count], operands[count:]
+    carries, captures = operands[:count], operands[count:]
     for _ in range(trips):
-        carries = tuple(inline(new, op.body, (*carries, *others)))
+        carries = tuple(inline(new, op.body, (*carries, *captures)))
     return list(carries)
 
 
@@ -137,28 +143,28 @@ def fixed_trips(op: While, known: Sequence[Array | None], most: int) -> int | No
     """
     values = list(known)
     deciding = _deciding(op)
-    for done in range(most + 1):
-        if done == op.max_iterations:
-            return done
+    for iterations in range(most + 1):
+        if iterations == op.max_iterations:
+            return iterations
         (holds,) = _partly(op.condition, values, op.condition.outputs)
         if holds is None:
             return None
         if not holds:
-            return done
+            return iterations
         values[: len(op.body.outputs)] = _partly(op.body, values, deciding)
     return None
 
 
 def _deciding(op: While) -> tuple[Value, ...]:
     """Return the outputs of the body that the condition depends on, now or later."""
-    wanted = {op.condition.inputs.index(v) for v in _sources(op.condition, op.condition.outputs)}
+    deciding = {op.condition.inputs.index(v) for v in _sources(op.condition, op.condition.outputs)}
     outputs = op.body.outputs
     while True:
-        needed = tuple(v for i, v in enumerate(outputs) if i in wanted)
+        needed = tuple(v for i, v in enumerate(outputs) if i in deciding)
         more = {op.body.inputs.index(v) for v in _sources(op.body, needed)}
-        if more <= wanted:
+        if more <= deciding:
             return needed
-        wanted |= more
+        deciding |= more
 
 
 def _sources(region: Graph, values: Iterable[Value]) -> list[Value]:
@@ -177,11 +183,11 @@ def _needed(region: Graph, values: Iterable[Value]) -> set[Node]:
 
 
 def _partly(
-    region: Graph, operands: Sequence[Array | None], wanted: Sequence[Value]
+    region: Graph, operands: Sequence[Array | None], outputs: Sequence[Value]
 ) -> list[Array | None]:
-    """Return the outputs of a region as far as they are ``wanted`` and follow from constants."""
+    """Return the outputs of a region as far as they are ``outputs`` and follow from constants."""
     known: dict[Value, Array | None] = dict(zip(region.inputs, operands, strict=True))
-    needed = _needed(region, wanted)
+    needed = _needed(region, outputs)
     for node in region.nodes:
         values = [known.get(o) for o in node.operands]
         if node not in needed or isinstance(node.op, Input):
@@ -189,11 +195,11 @@ def _partly(
         if isinstance(node.op, Constant):
             known[node.result] = node.op.value
         elif not node.op.regions() and _elements(node) <= _FOLLOWED:
-            given = [v for v in values if v is not None]
-            if len(given) == len(values):
-                known.update(zip(node.results, node.op.evaluate(*given), strict=True))
-    chosen = set(wanted)
-    return [known.get(v) if v in chosen else None for v in region.outputs]
+            numbers = [v for v in values if v is not None]
+            if len(numbers) == len(values):
+                known.update(zip(node.results, node.op.evaluate(*numbers), strict=True))
+    requested = set(outputs)
+    return [known.get(v) if v in requested else None for v in region.outputs]
 
 
 def _elements(node: Node) -> int:
@@ -216,10 +222,10 @@ def _size(region: Graph) -> int:
     return sum(1 for node in all_nodes(region) if not isinstance(node.op, Input))
 
 
-def _element(new: Graph, x: Value, place: int) -> Value:
-    """X -> its element at ``place`` along the first axis."""
+def _element(new: Graph, x: Value, index: int) -> Value:
+    """X -> its element at ``index`` along the first axis."""
     shape = x.type.static_shape
-    start, stop = (place, *[0] * (len(shape) - 1)), (place + 1, *shape[1:])
+    start, stop = (index, *[0] * (len(shape) - 1)), (index + 1, *shape[1:])
     step = (1,) * len(shape)
     # What is made of int8 stays exact integers, for targets.
     exact = x.type.dtype is DType.I8

@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 def fuse_attention(matching: Matching) -> None:
     """softmax(mask(scale * q k^T)) v -> one op."""
     for node in matching.nodes(real.RealMatmul):
-        found = attention_at(node.results[0], matching.readers)
-        if found is None:
+        match = attention_at(node.results[0], matching.readers)
+        if match is None:
             _note(matching, node)
             continue
         result, pattern = node.results[0], Pattern.ATTENTION
-        if not matching.closed(pattern, found.nodes, result):
+        if not matching.closed(pattern, match.nodes, result):
             continue
-        if not matching.is_free(found.nodes) or not matching.allowed(pattern, FusedAttention, node):
+        if not matching.is_free(match.nodes) or not matching.allowed(pattern, FusedAttention, node):
             continue
-        inputs = {"q": found.q.value, "k": found.k.value, "v": found.v}
+        inputs = {"q": match.q.value, "k": match.k.value, "v": match.v}
         # Named, so that a mask of one element stays an operand.
-        masks = [s.operand for s in found.steps if s.operand is not None]
+        masks = [s.operand for s in match.steps if s.operand is not None]
         inputs.update((f"mask{i}", value) for i, value in enumerate(masks))
-        steps = ", ".join(str(s.kind) for s in found.steps)
-        matching.group(pattern, FusedAttention, found.nodes, [result], inputs, steps)
+        steps = ", ".join(str(s.kind) for s in match.steps)
+        matching.group(pattern, FusedAttention, match.nodes, [result], inputs, steps)
 
 
 def _note(matching: Matching, node: Node) -> None:

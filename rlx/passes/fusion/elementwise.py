@@ -38,23 +38,23 @@ def _can_join(matching: Matching, node: Node) -> bool:
 
 def _grow(matching: Matching, last: Node) -> list[Node]:
     """Return the nodes of the region that ends at ``last``, the last one first."""
-    found, inside = [last], {last}
+    nodes, region = [last], {last}
     operands = set(_tensors(last))
     waiting = {o.node for o in operands}
     while waiting:
         # The node nearest to the end first: all its readers are decided.
         node = max(waiting, key=lambda n: n.index)
         waiting.remove(node)
-        if not _belongs(matching, node, last, inside):
+        if not _belongs(matching, node, last, region):
             continue
         more = (operands - {node.results[0]}) | set(_tensors(node))
-        if not _within_limits(matching, len(found) + 1, len(more), last):
+        if not _within_limits(matching, len(nodes) + 1, len(more), last):
             continue
-        found.append(node)
-        inside.add(node)
+        nodes.append(node)
+        region.add(node)
         operands = more
-        waiting.update(o.node for o in _tensors(node) if o.node not in inside)
-    return found
+        waiting.update(o.node for o in _tensors(node) if o.node not in region)
+    return nodes
 
 
 def _tensors(node: Node) -> list[Value]:
@@ -62,13 +62,13 @@ def _tensors(node: Node) -> list[Value]:
     return [o for o in node.operands if number_of(o) is None]
 
 
-def _belongs(matching: Matching, node: Node, last: Node, inside: set[Node]) -> bool:
+def _belongs(matching: Matching, node: Node, last: Node, region: set[Node]) -> bool:
     """Return whether a node becomes part of the region that ends at ``last``; note a miss."""
     if not _can_join(matching, node):
         _note_foreign(matching, node, last)
         return False
     value, pattern = node.results[0], Pattern.ELEMENTWISE
-    if matching.readers.closed([value], inside) is not None:
+    if matching.readers.closed([value], region) is not None:
         matching.miss_inner(pattern, value)
         return False
     if value.type.shape != last.types[0].shape:

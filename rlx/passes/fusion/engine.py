@@ -49,8 +49,8 @@ def fuse(
     folded = fold(folding, find_affine(folding))
     joining = Matching(folded, options, claims, notes)
     joints = find_joints(joining)
-    joined = join(joining, joints) if joints else folded
-    grouping = Matching(joined, options, claims, notes)
+    with_joints = join(joining, joints) if joints else folded
+    grouping = Matching(with_joints, options, claims, notes)
     # Larger patterns first: what they hold is part of smaller ones, too.
     fuse_attention(grouping)
     fuse_norms(grouping)

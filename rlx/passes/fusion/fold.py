@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rlx.ir import Graph, Node, Value
     from rlx.passes.fusion.matching import Matching
 
-_LARGEST: Final = 2.0**60
+_MAX_FACTOR: Final = 2.0**60
 """Largest and, inverted, smallest constant factor: beyond it weights might leave their range."""
 
 _BINARY = (real.RealMul, real.RealDiv, real.RealAdd, real.RealSub)
@@ -87,22 +87,22 @@ class _Place:
 
 def find_affine(matching: Matching) -> list[Affine]:
     """Return the products with scales and shifts that can become part of their weights."""
-    found: list[Affine] = []
-    taken: set[Node] = set()
+    affines: list[Affine] = []
+    folded_nodes: set[Node] = set()
     for node in matching.nodes(real.RealMatmul, real.RealConv):
         affine = Affine(node)
         if node.types[0].dtype not in (DType.F32, DType.F64):
             _note(matching, affine, _Place(node.results[0], node.types[0].rank - 1))
             continue
         if matching.is_weight(node.operands[1]):
-            _take_before(matching, affine, taken)
+            _take_before(matching, affine, folded_nodes)
             _take_behind(matching, affine)
         else:
             _note(matching, affine, _Place(node.results[0], node.types[0].rank - 1))
         if affine.pays and _wanted(matching, node):
-            found.append(affine)
-            taken.update(affine.nodes)
-    return found
+            affines.append(affine)
+            folded_nodes.update(affine.nodes)
+    return affines
 
 
 def _wanted(matching: Matching, node: Node) -> bool:
@@ -119,76 +119,78 @@ def _wanted(matching: Matching, node: Node) -> bool:
     return True
 
 
-def _take_before(matching: Matching, affine: Affine, taken: set[Node]) -> None:
+def _take_before(matching: Matching, affine: Affine, folded_nodes: set[Node]) -> None:
     """Take the multiplication of ``x`` by a number, if nothing else reads it or has taken it."""
     x = affine.product.operands[0]
     node = x.node
-    if matching.readers.only(x) is not affine.product or node in taken:
+    if matching.readers.only(x) is not affine.product or node in folded_nodes:
         return
-    if isinstance(node.op, real.RealMul) and _number_beside(node, x) and _in_range(matching, node):
+    if not isinstance(node.op, real.RealMul) or _scaled_operand_index(node) is None:
+        return
+    if _in_range(matching, node):
         affine.before = node
 
 
-def _number_beside(node: Node, result: Value) -> int | None:
-    """Return 1 + the place of the factor of a node that is no number, None if there is none."""
-    for place, other in ((0, 1), (1, 0)):
-        value = node.operands[place]
-        if number_of(node.operands[other]) is not None and value.type == result.type:
-            return place + 1
+def _scaled_operand_index(node: Node) -> int | None:
+    """Return the index of the operand that a multiplication scales by a number, None for others."""
+    for index, operand in enumerate(node.operands):
+        factor = node.operands[1 - index]
+        if number_of(factor) is not None and operand.type == node.types[0]:
+            return index
     return None
 
 
 def _take_behind(matching: Matching, affine: Affine) -> None:
     """Take the nodes that scale, shift, reshape and transpose the product, as far as they go."""
-    place = _Place(affine.product.results[0], affine.product.types[0].rank - 1)
-    while (node := matching.readers.only(place.value)) is not None:
+    channels = _Place(affine.product.results[0], affine.product.types[0].rank - 1)
+    while (node := matching.readers.only(channels.value)) is not None:
         if isinstance(node.op, real.RealReshape | real.RealTranspose):
             affine.moves.append(node)
-            place = _Place(node.results[0], _axis_behind(node, place))
-        elif _is_affine(matching, node, place):
+            channels = _Place(node.results[0], _axis_behind(node, channels))
+        elif _is_affine(matching, node, channels):
             affine.steps.append(node)
-            place = _Place(node.results[0], place.axis)
+            channels = _Place(node.results[0], channels.axis)
         else:
             break
-    _note(matching, affine, place)
+    _note(matching, affine, channels)
     last = affine.steps[-1].index if affine.steps else -1
     affine.moves = [n for n in affine.moves if n.index < last]
 
 
-def _axis_behind(node: Node, place: _Place) -> int | None:
+def _axis_behind(node: Node, position: _Place) -> int | None:
     """Return the axis of the channels behind a reshape or transpose, None if there is none."""
-    if place.axis is None:
+    if position.axis is None:
         return None
     if isinstance(node.op, real.RealTranspose):
-        return node.op.axes.index(place.axis)
-    old, new = place.value.type.shape, node.types[0].shape
-    before, channels = size_of(old[: place.axis]), old[place.axis]
+        return node.op.axes.index(position.axis)
+    old, new = position.value.type.shape, node.types[0].shape
+    before, channels = size_of(old[: position.axis]), old[position.axis]
     for axis, size in enumerate(new):
         if size == channels and size_of(new[:axis]) == before:
             return axis
     return None
 
 
-def _is_affine(matching: Matching, node: Node, place: _Place) -> bool:
+def _is_affine(matching: Matching, node: Node, position: _Place) -> bool:
     """Return whether a node scales or shifts a value by one number, or by one for each channel."""
-    if not isinstance(node.op, _BINARY) or node.types[0] != place.value.type:
+    if not isinstance(node.op, _BINARY) or node.types[0] != position.value.type:
         return False
     x, y = node.operands
     if x == y:
         return False
-    other = y if x == place.value else x
-    if isinstance(node.op, real.RealDiv) and x != place.value:
+    other = y if x == position.value else x
+    if isinstance(node.op, real.RealDiv) and x != position.value:
         return False
-    if not matching.is_weight(other) or not _per_channel(other, place):
+    if not matching.is_weight(other) or not _per_channel(other, position):
         return False
     return not isinstance(node.op, real.RealMul | real.RealDiv) or _in_range(matching, node)
 
 
-def _per_channel(value: Value, place: _Place) -> bool:
+def _per_channel(value: Value, position: _Place) -> bool:
     """Return whether a value is one number, or one for each channel of a place."""
-    shape, rank = value.type.shape, place.value.type.rank
+    shape, rank = value.type.shape, position.value.type.rank
     axes = [a + rank - len(shape) for a, n in enumerate(shape) if n != 1]
-    return not axes or axes == [place.axis]
+    return not axes or axes == [position.axis]
 
 
 def _in_range(matching: Matching, node: Node) -> bool:
@@ -196,7 +198,7 @@ def _in_range(matching: Matching, node: Node) -> bool:
     for operand in node.operands:
         if operand.constant is not None:
             size = np.abs(operand.constant.astype(np.float64))
-            fits = (size <= _LARGEST) & (size >= 1.0 / _LARGEST)
+            fits = (size <= _MAX_FACTOR) & (size >= 1.0 / _MAX_FACTOR)
             if not bool(np.all(fits | (size == 0))) or (
                 isinstance(node.op, real.RealDiv) and not bool(np.all(size))
             ):
@@ -206,50 +208,52 @@ def _in_range(matching: Matching, node: Node) -> bool:
     return True
 
 
-def _note(matching: Matching, affine: Affine, place: _Place) -> None:
+def _note(matching: Matching, affine: Affine, position: _Place) -> None:
     """Note the reason for which a scale or a shift for each channel behind a product stays."""
     product = affine.product
-    for node, factor in _vector_factors(matching, place.value):
+    for node, factor in _vector_factors(matching, position.value):
         if product.types[0].dtype not in (DType.F32, DType.F64):
             text = f"{matching.notes[product]} is {product.types[0].dtype.value}, not f32 or f64"
             matching.miss(Pattern.FOLD, node, MissReason.DTYPE, text)
         elif not matching.is_weight(product.operands[1]):
             text = f"the right factor of {matching.notes[product]} is computed in each run"
             matching.miss(Pattern.FOLD, node, MissReason.WEIGHTS, text)
-        elif not _per_channel(factor, place):
+        elif not _per_channel(factor, position):
             text = f"{factor.type} is not one number for each output channel"
             matching.miss(Pattern.FOLD, node, MissReason.AXIS, text)
-        elif matching.readers.only(place.value) is None:
-            matching.miss_inner(Pattern.FOLD, place.value)
+        elif matching.readers.only(position.value) is None:
+            matching.miss_inner(Pattern.FOLD, position.value)
 
 
 def _vector_factors(matching: Matching, value: Value) -> Iterator[tuple[Node, Value]]:
     """Yield the nodes that multiply or divide a value by several known numbers, and these."""
     for node in dict.fromkeys(matching.readers.users[value]):
-        others = [o for o in node.operands if o != value]
+        factors = [o for o in node.operands if o != value]
         if (
             isinstance(node.op, real.RealMul | real.RealDiv)
-            and len(others) == 1
-            and matching.is_weight(others[0])
-            and any(n != 1 for n in others[0].type.shape)
+            and len(factors) == 1
+            and matching.is_weight(factors[0])
+            and any(n != 1 for n in factors[0].type.shape)
             and node.types[0] == value.type
         ):
-            yield node, others[0]
+            yield node, factors[0]
 
 
-def fold(matching: Matching, found: Sequence[Affine]) -> Graph:
+def fold(matching: Matching, affines: Sequence[Affine]) -> Graph:
     """Return the graph with scales and shifts in weights and biases."""
-    products = {a.product: a for a in found}
-    gone: dict[Node, Value] = {}
-    for affine in found:
+    products = {a.product: a for a in affines}
+    bypassed: dict[Node, Value] = {}
+    for affine in affines:
         if affine.before is not None:
-            gone[affine.before] = affine.before.operands[_kept_place(affine.before)]
+            index = _scaled_operand_index(affine.before)
+            assert index is not None  # by _take_before
+            bypassed[affine.before] = affine.before.operands[index]
         for node in affine.steps:
             # A step scales what the chain gives, which is the operand that is no weight.
             first = node.operands[0]
-            gone[node] = node.operands[1] if matching.is_weight(first) else first
+            bypassed[node] = node.operands[1] if matching.is_weight(first) else first
 
-    for affine in found:
+    for affine in affines:
         op = affine.product.op.name
         result = f"{op} + real.add" if affine.steps else op
         detail, exact = _detail(affine), affine.exact
@@ -258,15 +262,9 @@ def fold(matching: Matching, found: Sequence[Affine]) -> Graph:
     for node in rewriter:
         if node in products:
             rewriter.replace(node, _folded(rewriter, products[node], matching))
-        elif node in gone:
-            rewriter.replace(node, rewriter[gone[node]])
+        elif node in bypassed:
+            rewriter.replace(node, rewriter[bypassed[node]])
     return rewriter.finish()
-
-
-def _kept_place(node: Node) -> int:
-    """Return the place of the operand of a scale by a number that is no number."""
-    found = _number_beside(node, node.results[0])
-    return 0 if found is None else found - 1
 
 
 def _detail(affine: Affine) -> str:
@@ -279,9 +277,10 @@ def _folded(rewriter: WeightRewriter, affine: Affine, matching: Matching) -> Val
     product = affine.product
     x, weights = rewriter.operands(product)
     if affine.before is not None:
-        place = _kept_place(affine.before)
-        x = rewriter[affine.before.operands[place]]
-        factor = rewriter[affine.before.operands[1 - place]]
+        index = _scaled_operand_index(affine.before)
+        assert index is not None  # by _take_before
+        x = rewriter[affine.before.operands[index]]
+        factor = rewriter[affine.before.operands[1 - index]]
         weights = _times(rewriter, product, weights, factor)
     scale, shift = _scale_and_shift(rewriter, affine, matching)
     if scale is not None:

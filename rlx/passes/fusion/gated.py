@@ -19,16 +19,16 @@ def fuse_gated(matching: Matching) -> None:
     Two products of one value are joined before (pattern ``join``), so that they are halves of one.
     """
     for node in matching.nodes(real.RealMatmul):
-        found = gated_from(node, matching.readers)
-        if found is None or not matching.is_free(found.nodes):
+        match = gated_from(node, matching.readers)
+        if match is None or not matching.is_free(match.nodes):
             continue
         if not matching.allowed(Pattern.GATED, FusedGated, node):
             continue
-        x, w = found.product.operands
+        x, w = match.product.operands
         inputs = {"x": x, "w": w}
-        if found.product.bias is not None:
-            inputs["bias"] = found.product.bias
-        activation = Activation.of(found.activation, found.gate.results[0])
+        if match.product.bias is not None:
+            inputs["bias"] = match.product.bias
+        activation = Activation.of(match.activation, match.gate.results[0])
         detail = "no activation" if activation is None else activation.name
-        results = [found.last.results[0]]
-        matching.group(Pattern.GATED, FusedGated, found.nodes, results, inputs, detail)
+        results = [match.last.results[0]]
+        matching.group(Pattern.GATED, FusedGated, match.nodes, results, inputs, detail)

@@ -53,7 +53,7 @@ def find_joints(matching: Matching) -> list[Joint]:
     for node in matching.nodes(real.RealMatmul):
         if node.types[0].dtype.is_float:
             by_factor.setdefault(node.operands[0], []).append(node)
-    found = []
+    joints = []
     for products in by_factor.values():
         if len(products) < 2:
             continue
@@ -65,8 +65,8 @@ def find_joints(matching: Matching) -> list[Joint]:
         additions = [_addition(matching, p) for p in joint.products]
         if any(a is not None for a in additions):
             joint.additions = additions
-        found.append(joint)
-    return found
+        joints.append(joint)
+    return joints
 
 
 def _wanted(matching: Matching, joint: Joint) -> bool:
@@ -119,10 +119,10 @@ def _addition(matching: Matching, product: Node) -> Node | None:
     return node
 
 
-def join(matching: Matching, found: Sequence[Joint]) -> Graph:
+def join(matching: Matching, sets: Sequence[Joint]) -> Graph:
     """Return the graph with one product for each set."""
-    joints = {joint.products[0]: joint for joint in found}
-    for joint in found:
+    joints = {joint.products[0]: joint for joint in sets}
+    for joint in sets:
         biased = " + real.add" if joint.additions else ""
         result = f"real.matmul{biased} + {len(joint.products)} real.slice"
         detail = f"{len(joint.products)} products"
@@ -138,8 +138,8 @@ def join(matching: Matching, found: Sequence[Joint]) -> Graph:
 def _parts(rewriter: WeightRewriter, joint: Joint) -> dict[Value, Value]:
     """Append the joined product, and return the slice for what each product comes to."""
     weights = [rewriter[p.operands[1]] for p in joint.products]
-    joined = rewriter.compute(real.RealConcat(axis=1), *weights)
-    value = rewriter.new.apply(real.RealMatmul(), rewriter[joint.products[0].operands[0]], joined)
+    weight = rewriter.compute(real.RealConcat(axis=1), *weights)
+    value = rewriter.new.apply(real.RealMatmul(), rewriter[joint.products[0].operands[0]], weight)
     if joint.additions:
         pairs = zip(joint.additions, joint.products, strict=True)
         biases = [_bias(rewriter, *pair) for pair in pairs]

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 def weight_nodes(graph: Graph) -> set[Node]:
     """Return the nodes that depend on constants and parameters only."""
-    found: set[Node] = set()
+    known_nodes: set[Node] = set()
     for node in graph.nodes:
         if node.operands:
-            if all(o.node in found for o in node.operands):
-                found.add(node)
+            if all(o.node in known_nodes for o in node.operands):
+                known_nodes.add(node)
         elif isinstance(node.op, Constant | Param):
-            found.add(node)
-    return found
+            known_nodes.add(node)
+    return known_nodes
 
 
 def weights_first(graph: Graph, weights: set[Node]) -> list[Node]:
@@ -211,11 +211,11 @@ class Matching:
     def fuse(self) -> Graph:
         """Return the graph with an op for each group, without dead nodes."""
         live = live_nodes(self.graph, self.groups) | {v.node for v in self.graph.inputs}
-        places = {group.place for group in self.groups.values()}
-        kept = [n for n in self.graph.nodes if n in (places if n in self.groups else live)]
-        rewriter = Rewriter(self.graph, nodes=kept)
+        group_ends = {group.place for group in self.groups.values()}
+        nodes = [n for n in self.graph.nodes if n in (group_ends if n in self.groups else live)]
+        rewriter = Rewriter(self.graph, nodes=nodes)
         for node in rewriter:
-            if node in places:
+            if node in group_ends:
                 _append(rewriter, self.groups[node])
         return rewriter.finish()
 
@@ -223,10 +223,10 @@ class Matching:
 def _append(rewriter: Rewriter, group: Group) -> None:
     """Append the op of a group."""
     last = group.results[-1].node
-    made = rewriter.new.append(
+    fused = rewriter.new.append(
         group.op,
         *(rewriter[o] for o in group.operands),
         name=last.name or next((n.name for n in reversed(group.nodes) if n.name), ""),
         origin=last.origin.through(f"fuse-{group.pattern}"),
     )
-    rewriter.join(group.nodes, dict(zip(group.results, made.results, strict=True)))
+    rewriter.join(group.nodes, dict(zip(group.results, fused.results, strict=True)))

@@ -19,41 +19,41 @@ if TYPE_CHECKING:
 def fuse_norms(matching: Matching) -> None:
     """layer_norm(x), rms_norm(x) in ``real.*`` ops -> one op; norm(x + y) too."""
     for node in matching.nodes(real.RealMul, real.RealDiv):
-        found = norm_at(node.results[0], matching.readers)
-        if found is None or not matching.is_free(found.nodes):
+        match = norm_at(node.results[0], matching.readers)
+        if match is None or not matching.is_free(match.nodes):
             continue
-        core = found.core
+        core = match.core
         if not is_last(core.axes, core.x.type.rank):
             text = f"it runs over axes {core.axes} of {core.x.type}, not over the last ones"
             matching.miss(Pattern.NORM, node, MissReason.AXIS, text)
-        elif matching.closed(Pattern.NORM, found.nodes, found.result):
-            _fuse(matching, found)
+        elif matching.closed(Pattern.NORM, match.nodes, match.result):
+            _fuse(matching, match)
 
 
-def _fuse(matching: Matching, found: NormMatch) -> None:
+def _fuse(matching: Matching, match: NormMatch) -> None:
     """Fuse a normalization, with the addition before it if that is possible."""
-    node, pattern = found.core.result.node, Pattern.NORM
+    node, pattern = match.core.result.node, Pattern.NORM
     inputs: dict[str, Value] = {}
-    results = [found.result]
+    results = [match.result]
     op: type[FusedNorm] | type[FusedResidualNorm] = FusedNorm
-    addition = _addition(matching, found)
+    addition = _addition(matching, match)
     if addition is not None:
-        op, found.addition = FusedResidualNorm, addition
+        op, match.addition = FusedResidualNorm, addition
         inputs["x"], inputs["y"] = addition.operands
-        if matching.readers.closed([found.core.x], set(found.nodes)) is not None:
-            results.insert(0, found.core.x)
+        if matching.readers.closed([match.core.x], set(match.nodes)) is not None:
+            results.insert(0, match.core.x)
     else:
-        inputs["x"] = found.core.x
+        inputs["x"] = match.core.x
     if not matching.allowed(pattern, op, node):
         return
-    inputs.update((k, v) for k, v in (("gamma", found.gamma), ("beta", found.beta)) if v)
-    kind = "layer norm" if found.core.centred else "RMS norm"
-    matching.group(pattern, op, found.nodes, results, inputs, kind)
+    inputs.update((k, v) for k, v in (("gamma", match.gamma), ("beta", match.beta)) if v)
+    kind = "layer norm" if match.core.centred else "RMS norm"
+    matching.group(pattern, op, match.nodes, results, inputs, kind)
 
 
-def _addition(matching: Matching, found: NormMatch) -> Node | None:
+def _addition(matching: Matching, match: NormMatch) -> Node | None:
     """Return the addition whose result is normalized, None if it cannot be fused."""
-    node = found.core.x.node
+    node = match.core.x.node
     if not isinstance(node.op, real.RealAdd) or not matching.is_free([node]):
         return None
     if node in matching.weights or not matching.claims(FusedResidualNorm):
@@ -66,7 +66,7 @@ def _addition(matching: Matching, found: NormMatch) -> Node | None:
         matching.miss(Pattern.NORM, node, MissReason.SHAPE, text)
         return None
     # The sum is there before the norm, and other nodes may read it in between.
-    late = [v for v in (found.gamma, found.beta) if v is not None and v.node.index > node.index]
+    late = [v for v in (match.gamma, match.beta) if v is not None and v.node.index > node.index]
     if late:
         text = f"{matching.notes[late[0].node]} is computed after {matching.notes[node]}"
         matching.miss(Pattern.NORM, node, MissReason.ORDER, text)

@@ -74,8 +74,8 @@ class FusionOptions:
             ValueError: A limit is too small.
         """
         object.__setattr__(self, "default", _policy(self.default))
-        chosen = {_pattern(name): _policy(policy) for name, policy in self.patterns.items()}
-        object.__setattr__(self, "patterns", MappingProxyType(chosen))
+        policies = {_pattern(name): _policy(policy) for name, policy in self.patterns.items()}
+        object.__setattr__(self, "patterns", MappingProxyType(policies))
         if self.max_steps < 2 or self.max_operands < 1:
             raise ValueError(
                 "a region has at least 2 steps and 1 operand, but the limits are"
@@ -88,9 +88,9 @@ class FusionOptions:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the options ready for JSON: policies by pattern, ``*`` for all others."""
-        chosen = {str(name): str(policy) for name, policy in sorted(self.patterns.items())}
+        policies = {str(name): str(policy) for name, policy in sorted(self.patterns.items())}
         return {
-            "patterns": {"*": str(self.default), **chosen},
+            "patterns": {"*": str(self.default), **policies},
             "max_steps": self.max_steps,
             "max_operands": self.max_operands,
             "limit_bytes": self.limit_bytes,
@@ -130,9 +130,9 @@ def _known(text: str, names: type[StrEnum], what: str) -> str:
     """
     known = [str(name) for name in names]
     if text not in known:
-        one = {"patterns": "pattern", "policies": "policy"}[what]
+        kind = {"patterns": "pattern", "policies": "policy"}[what]
         raise UsageError(
-            f"no {one} of fusion is called {text!r}",
+            f"no {kind} of fusion is called {text!r}",
             where="fusion",
             hint=did_you_mean(text, known, what=what),
         )

@@ -25,52 +25,52 @@ def fuse_products(matching: Matching) -> None:
         is_conv = isinstance(node.op, real.RealConv)
         pattern = Pattern.CONV if is_conv else Pattern.MATMUL
         op = FusedConv if is_conv else FusedMatmul
-        found = epilogue_of(node, matching.readers)
-        _drop_taken(matching, found)
-        _note_rest(matching, pattern, found)
-        if len(found.nodes) == 1 or not matching.allowed(pattern, op, node):
+        epilogue = epilogue_of(node, matching.readers)
+        _drop_taken(matching, epilogue)
+        _note_rest(matching, pattern, epilogue)
+        if len(epilogue.nodes) == 1 or not matching.allowed(pattern, op, node):
             continue
-        x, y = found.operands
+        x, y = epilogue.operands
         inputs = {"x": x, "w" if is_conv else "y": y}
-        if found.bias is not None:
-            inputs["bias"] = found.bias
-        if found.addend is not None:
-            inputs["addend"] = found.addend
-        matching.group(pattern, op, found.nodes, [found.result], inputs, _detail(found))
+        if epilogue.bias is not None:
+            inputs["bias"] = epilogue.bias
+        if epilogue.addend is not None:
+            inputs["addend"] = epilogue.addend
+        matching.group(pattern, op, epilogue.nodes, [epilogue.result], inputs, _detail(epilogue))
 
 
-def _drop_taken(matching: Matching, found: Epilogue) -> None:
+def _drop_taken(matching: Matching, epilogue: Epilogue) -> None:
     """Leave out nodes that belong to another group."""
-    if not matching.is_free(found.activation):
-        found.activation = ()
-    for sum_ in (found.biased, found.added):
+    if not matching.is_free(epilogue.activation):
+        epilogue.activation = ()
+    for sum_ in (epilogue.biased, epilogue.added):
         if sum_ is not None and sum_ in matching.groups:
-            found.addend, found.added, found.activation = None, None, ()
-    if found.biased is not None and found.biased in matching.groups:
-        found.bias = found.biased = None
-    found.drop_idle_reshape()
+            epilogue.addend, epilogue.added, epilogue.activation = None, None, ()
+    if epilogue.biased is not None and epilogue.biased in matching.groups:
+        epilogue.bias = epilogue.biased = None
+    epilogue.drop_idle_reshape()
 
 
-def _detail(found: Epilogue) -> str:
+def _detail(epilogue: Epilogue) -> str:
     """Return the parts of a pattern in words."""
     parts = [
         f"{what} transposed"
-        for what, swap in zip("xy", found.transposes, strict=True)
+        for what, swap in zip("xy", epilogue.transposes, strict=True)
         if swap is not None
     ]
-    if found.bias is not None:
+    if epilogue.bias is not None:
         parts.append("bias")
-    if found.addend is not None:
+    if epilogue.addend is not None:
         parts.append("addend")
-    activation = Activation.of(found.activation, found.summed)
+    activation = Activation.of(epilogue.activation, epilogue.summed)
     if activation is not None:
-        parts.append(activation.name or f"activation of {len(found.activation)} ops")
+        parts.append(activation.name or f"activation of {len(epilogue.activation)} ops")
     return ", ".join(parts)
 
 
-def _note_rest(matching: Matching, pattern: Pattern, found: Epilogue) -> None:
+def _note_rest(matching: Matching, pattern: Pattern, epilogue: Epilogue) -> None:
     """Note the reason for which an elementwise node behind a product is not part of it."""
-    value = found.result if found.activation else found.summed
+    value = epilogue.result if epilogue.activation else epilogue.summed
     following = [
         n
         for n in dict.fromkeys(matching.readers.users[value])
@@ -79,10 +79,10 @@ def _note_rest(matching: Matching, pattern: Pattern, found: Epilogue) -> None:
     if not following:
         return
     if matching.readers.only(value) is None:
-        if not found.activation:
+        if not epilogue.activation:
             matching.miss_inner(pattern, value)
         return
-    _note_next(matching, pattern, value, following[0], biased=found.biased is not None)
+    _note_next(matching, pattern, value, following[0], biased=epilogue.biased is not None)
 
 
 def _note_next(

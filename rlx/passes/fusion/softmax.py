@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 def fuse_softmax(matching: Matching) -> None:
     """exp(x - max(x)) / sum(exp(x - max(x))) -> one op."""
     for node in matching.nodes(real.RealDiv):
-        found = softmax_at(node.results[0])
-        if found is None or not matching.is_free(found.nodes):
+        match = softmax_at(node.results[0])
+        if match is None or not matching.is_free(match.nodes):
             continue
         pattern, result = Pattern.SOFTMAX, node.results[0]
-        if matching.closed(pattern, found.nodes, result) and matching.allowed(
+        if matching.closed(pattern, match.nodes, result) and matching.allowed(
             pattern, FusedSoftmax, node
         ):
-            detail = f"axis {found.axis}"
-            matching.group(pattern, FusedSoftmax, found.nodes, [result], {"x": found.x}, detail)
+            detail = f"axis {match.axis}"
+            matching.group(pattern, FusedSoftmax, match.nodes, [result], {"x": match.x}, detail)

@@ -44,29 +44,29 @@ def normalized_layers(graph: Graph) -> dict[Node, Node]:
     """
     outputs, live = set(graph.outputs), _live(graph)
     users = {v: [n for n in nodes if n in live] for v, nodes in graph.users().items()}
-    found: dict[Node, Node] = {}
+    layers: dict[Node, Node] = {}
     for node in graph.op_nodes:
         step = _step(node)
         if step is None:
             continue
         value = step[0]
-        layer = found.get(value.node, value.node)
+        layer = layers.get(value.node, value.node)
         alone = len(users[value]) == 1 and value not in outputs
         if alone and (layer is not value.node or _normalizable(layer, node)):
-            found[node] = layer
-    return found
+            layers[node] = layer
+    return layers
 
 
 def _live(graph: Graph) -> set[Node]:
     """Return the nodes that outputs depend on."""
-    found: set[Node] = set()
+    live: set[Node] = set()
     waiting = [value.node for value in graph.outputs]
     while waiting:
         node = waiting.pop()
-        if node not in found:
-            found.add(node)
+        if node not in live:
+            live.add(node)
             waiting += (o.node for o in node.operands)
-    return found
+    return live
 
 
 def line_of(node: Node, layer: Node) -> Line:

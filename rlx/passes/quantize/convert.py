@@ -43,7 +43,7 @@ from rlx.passes.quantize.quotients import softmax_of
 from rlx.passes.quantize.rules import (
     RULES,
     Call,
-    Making,
+    Conversion,
     boundary,
     integers,
     place_of,
@@ -103,14 +103,14 @@ class LayerRow:
         name: Its name.
         op: Its op.
         path: Path of its conversion: as it stands, as a table, or written in other ops.
-        made: Integer ops that stand for it.
+        integer_ops: Names of the integer ops that replace it.
         bits: Bits of its weights; None if it has none.
     """
 
     name: str
     op: str
     path: str
-    made: tuple[str, ...]
+    integer_ops: tuple[str, ...]
     bits: int | None = None
 
 
@@ -278,44 +278,44 @@ def convert(
         QuantizationError: Values have no parameters, or scales that the integers cannot hold.
     """
     fitted = prepare(graph)
-    given = {fitted.values[v]: with_float32_scale(p) for v, p in activations.items()}
-    _check_given(given)
-    given |= sign_params(fitted.graph)
+    calibrated = {fitted.values[v]: with_float32_scale(p) for v, p in activations.items()}
+    _check_given(calibrated)
+    calibrated |= sign_params(fitted.graph)
     needed = Needed.of(fitted.graph)
-    resolver = Resolver(fitted.graph, given, needed)
+    resolver = Resolver(fitted.graph, calibrated, needed)
     params, missing = resolver.resolve()
     if missing:
         _refuse_missing(graph, missing, needed)
     rounding = rounding or _rounding(fitted.graph)
-    making = Making(Graph(graph.name), params, weights, rounding, resolver.ties())
-    making.bounded = set(resolver.bounded)
+    conversion = Conversion(Graph(graph.name), params, weights, rounding, resolver.ties())
+    conversion.bounded = set(resolver.bounded)
     if rounding is not Rounding.DOUBLE:
-        making.later = stepped.averages_of(fitted.graph)
+        conversion.averages = stepped.averages_of(fitted.graph)
     sources: dict[Node, Node] = {}
-    _append_inputs(making, fitted.graph)
-    for node in (n for n in needed.nodes if n not in making.later):
-        first = making.graph.count
+    _append_inputs(conversion, fitted.graph)
+    for node in (n for n in needed.nodes if n not in conversion.averages):
+        first = conversion.graph.count
         layer = needed.layers.get(node, node)
-        call = Call(making, layer, None if layer is node else node)
-        making.made.update(zip(node.results, _lowered(call), strict=True))
-        new = [n for n in making.graph.nodes[first:] if n.operands]
+        call = Call(conversion, layer, None if layer is node else node)
+        conversion.values.update(zip(node.results, _lowered(call), strict=True))
+        new = [n for n in conversion.graph.nodes[first:] if n.operands]
         sources |= dict.fromkeys(new, fitted.sources[layer])
-    _append_outputs(making, fitted.graph)
+    _append_outputs(conversion, fitted.graph)
     return Converted(
-        making.graph,
-        _values(making, fitted, resolver),
+        conversion.graph,
+        _values(conversion, fitted, resolver),
         {new: node.name for new, node in sources.items()},
-        _layers(sources, making, fitted),
+        _layers(sources, conversion, fitted),
         tuple(place_of(v.node) for v in resolver.bounded if _has_weights(v.node, needed)),
     )
 
 
-def _values(making: Making, fitted: Fitted, resolver: Resolver) -> dict[Value, Value]:
+def _values(conversion: Conversion, fitted: Fitted, resolver: Resolver) -> dict[Value, Value]:
     """Return the integer value of each float value that has one."""
     return {
-        old: making.made[now]
+        old: conversion.values[now]
         for old, now in fitted.values.items()
-        if now in making.made and now not in resolver.clamped
+        if now in conversion.values and now not in resolver.clamped
     }
 
 
@@ -335,9 +335,9 @@ def _rounding(graph: Graph) -> Rounding:
     return Rounding.EVEN
 
 
-def _check_given(given: Mapping[Value, QuantParams]) -> None:
+def _check_given(params: Mapping[Value, QuantParams]) -> None:
     problems = [
-        f"{v.node.label} {problem}" for v, p in given.items() if (problem := activation_problem(p))
+        f"{v.node.label} {problem}" for v, p in params.items() if (problem := activation_problem(p))
     ]
     if problems:
         raise QuantizationError("; ".join(problems), hint="calibrate one scale for each value")
@@ -353,44 +353,48 @@ def _refuse_missing(graph: Graph, missing: Sequence[Value], needed: Needed) -> N
     )
 
 
-def _append_inputs(making: Making, graph: Graph) -> None:
+def _append_inputs(conversion: Conversion, graph: Graph) -> None:
     """Append every input, and the quantized values of those that are read."""
     for value in graph.inputs:
-        given = making.graph.input(value.name, value.type, origin=value.node.origin)
-        making.made[value] = making.raw[value] = given
-        if value not in making.params:
+        input_value = conversion.graph.input(value.name, value.type, origin=value.node.origin)
+        conversion.values[value] = conversion.raw[value] = input_value
+        if value not in conversion.params:
             continue
-        quant, reals = making.params[value], given
+        quant, reals = conversion.params[value], input_value
         if value.type.dtype is DType.I8 and value.type.quant == quant:
             continue
         if not value.type.dtype.is_float:
-            own = boundary.stored_params(quant, value.type.dtype)
-            reals = making.graph.apply(RealDequantize(quant=own), given, name=value.name)
-        op = RealQuantize(quant=quant, ties=making.ties_of(value))
-        making.made[value] = making.graph.apply(op, reals, name=value.name)
+            stored = boundary.stored_params(quant, value.type.dtype)
+            reals = conversion.graph.apply(
+                RealDequantize(quant=stored), input_value, name=value.name
+            )
+        op = RealQuantize(quant=quant, ties=conversion.ties_of(value))
+        conversion.values[value] = conversion.graph.apply(op, reals, name=value.name)
 
 
-def _append_outputs(making: Making, graph: Graph) -> None:
+def _append_outputs(conversion: Conversion, graph: Graph) -> None:
     """Append the way back to the outputs of the float graph."""
     outputs = []
     for value, name in zip(graph.outputs, graph.output_names, strict=True):
         numbers = known(value)
         outputs.append(
-            _output(making, value, name)
+            _output(conversion, value, name)
             if numbers is None
-            else making.graph.constant(numbers, name=name)
+            else conversion.graph.constant(numbers, name=name)
         )
-    making.graph.output(*outputs, names=graph.output_names)
+    conversion.graph.output(*outputs, names=graph.output_names)
 
 
-def _output(making: Making, value: Value, name: str) -> Value:
+def _output(conversion: Conversion, value: Value, name: str) -> Value:
     """Append one output."""
     if value.node.op.dialect == "q":
-        return making.raw[value]
-    made, dtype, graph = making.made[value], value.type.dtype, making.graph
-    if made.type.quant is None or (dtype is DType.I8 and value.type.quant == made.type.quant):
-        return made
-    reals = graph.apply(RealDequantize(quant=quant_of(made)), made, name=name)
+        return conversion.raw[value]
+    quantized, dtype, graph = conversion.values[value], value.type.dtype, conversion.graph
+    if quantized.type.quant is None or (
+        dtype is DType.I8 and value.type.quant == quantized.type.quant
+    ):
+        return quantized
+    reals = graph.apply(RealDequantize(quant=quant_of(quantized)), quantized, name=name)
     if value.type.quant is not None:
         return graph.apply(RealQuantize(quant=value.type.quant, dtype=dtype), reals, name=name)
     return reals if dtype is DType.F32 else graph.apply(RealCast(dtype=dtype), reals, name=name)
@@ -403,7 +407,7 @@ def _lowered(call: Call) -> Sequence[Value]:
             return [_function(call)]
         if call.node.op.dialect == "q":
             return integers.kept(call)
-        if stays(call.node) and call.making.params.keys().isdisjoint(call.node.results):
+        if stays(call.node) and call.conversion.params.keys().isdisjoint(call.node.results):
             return _copied(call)
         averaged = stepped.stated(call)
         return RULES[type(call.node.op)].lower(call) if averaged is None else [averaged]
@@ -417,10 +421,14 @@ def _copied(call: Call) -> Sequence[Value]:
     operands = []
     for operand in call.node.operands:
         numbers = known(operand)
-        made = call.making.made[operand] if numbers is None else call.constant(numbers, "constant")
-        operands.append(made)
+        copy = (
+            call.conversion.values[operand]
+            if numbers is None
+            else call.constant(numbers, "constant")
+        )
+        operands.append(copy)
     origin = call.node.origin.through("quantize")
-    return call.making.graph.append(
+    return call.conversion.graph.append(
         call.node.op, *operands, name=call.node.name, origin=origin
     ).results
 
@@ -429,18 +437,20 @@ def _function(call: Call) -> Value:
     """``f(x)`` -> q.table(x), q.clamp(x) if it is one, or x itself."""
     of = argument(call.node)
     assert of is not None
-    if of.node in call.making.later:
+    if of.node in call.conversion.averages:
         direct = stepped.stepped(call, of.node)
         if direct is not None:
             return direct
-        call.making.made[of] = call.making.made.get(of) or _lowered(Call(call.making, of.node))[0]
-    elif of in call.making.bounded and rounds(call.node.result, of):
+        call.conversion.values[of] = (
+            call.conversion.values.get(of) or _lowered(Call(call.conversion, of.node))[0]
+        )
+    elif of in call.conversion.bounded and rounds(call.node.result, of):
         raise call.refuse(
             f"it rounds {place_of(of.node)}, which has no scale and would be rounded before",
             hint="round to the nearest (ROUND), or measure what is lost on samples: "
             "rlx quantize MODEL --calib SAMPLES.npz -o MODEL.q.rlx",
         )
-    x, quant = call.making.made[of], call.quant
+    x, quant = call.conversion.values[of], call.quant
     table = function_table(call.node.result, of, quant_of(x), quant, call.ties)
     name = call.node.op.name.partition(".")[2]
     op = table_op(table, name, clamps=quant == quant_of(x))
@@ -449,15 +459,17 @@ def _function(call: Call) -> Value:
     return call.emit(op, x, quant=quant)
 
 
-def _layers(sources: Mapping[Node, Node], making: Making, fitted: Fitted) -> tuple[LayerRow, ...]:
+def _layers(
+    sources: Mapping[Node, Node], conversion: Conversion, fitted: Fitted
+) -> tuple[LayerRow, ...]:
     """Return a row for each node of the float graph that something stands for."""
-    made: dict[Node, list[str]] = {}
+    op_names: dict[Node, list[str]] = {}
     for new, node in sources.items():
         if new.op.dialect == "q":
-            made.setdefault(node, []).append(new.op.name)
-    bits = {fitted.sources[node]: width for node, width in making.bits.items()}
+            op_names.setdefault(node, []).append(new.op.name)
+    bits = {fitted.sources[node]: width for node, width in conversion.bits.items()}
     rows = []
-    for node, ops in made.items():
+    for node, ops in op_names.items():
         now = fitted.values[node.results[0]].node
         path = "table" if argument(now) is not None else str(Outcome.NATIVE)
         path = path if now.op is node.op else str(Outcome.DECOMPOSED)

@@ -98,10 +98,10 @@ def equalize_results(graph: Graph, ranges: Mapping[Node, Floats]) -> Graph:
     for first, second, spread in pairs(graph, layers):
         if not _depthwise(layers[second]):
             continue
-        own = np.asarray(ranges[first], np.float64)
-        counts = own > own.max(initial=0.0) * _SMALLEST
-        factors = np.ones_like(own)
-        factors[counts] = own.max(initial=0.0) / own[counts]
+        extents = np.asarray(ranges[first], np.float64)
+        counts = extents > extents.max(initial=0.0) * _SMALLEST
+        factors = np.ones_like(extents)
+        factors[counts] = extents.max(initial=0.0) / extents[counts]
         _scale(layers, first, second, spread, factors)
         for node in (first, second):
             new[node] = layers[node].weights, layers[node].bias
@@ -115,7 +115,7 @@ def pairs(graph: Graph, layers: dict[Node, Weighted]) -> list[tuple[Node, Node, 
     each channel; 1 for all others.
     """
     users, outputs = graph.users(), set(graph.outputs)
-    found = []
+    layer_pairs = []
     for node in layers:
         value: Value | None = node.result
         spread = 1
@@ -123,10 +123,10 @@ def pairs(graph: Graph, layers: dict[Node, Weighted]) -> list[tuple[Node, Node, 
             (user,) = users[value]
             if user in layers:
                 if user.operands[0] == value and _channels_fit(layers[node], layers[user], spread):
-                    found.append((node, user, spread))
+                    layer_pairs.append((node, user, spread))
                 break
             value, spread = _through(user, value, layers[node], spread)
-    return found
+    return layer_pairs
 
 
 def _through(user: Node, value: Value, layer: Weighted, spread: int) -> tuple[Value | None, int]:
@@ -161,14 +161,14 @@ def _channels_fit(first: Weighted, second: Weighted, spread: int) -> bool:
 
 def _by_weights(first: Weighted, second: Weighted, spread: int) -> Floats:
     """Return the factor of each channel that makes both layers' weights equally large."""
-    own = np.abs(first.rows()).max(axis=1).astype(np.float64)
+    writing = np.abs(first.rows()).max(axis=1).astype(np.float64)
     reading = np.abs(second.by_input()).max(axis=-1).reshape(spread, -1).max(axis=0)
     reading = reading.astype(np.float64)
-    factors: Floats = np.ones_like(own)
-    both = (own > own.max(initial=0.0) * _SMALLEST) & (
+    factors: Floats = np.ones_like(writing)
+    both = (writing > writing.max(initial=0.0) * _SMALLEST) & (
         reading > reading.max(initial=0.0) * _SMALLEST
     )
-    factors[both] = np.sqrt(reading[both] / own[both])
+    factors[both] = np.sqrt(reading[both] / writing[both])
     return factors
 
 

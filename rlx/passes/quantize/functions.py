@@ -41,16 +41,16 @@ def argument(node: Node) -> Value | None:
     """
     if len(node.types) != 1 or not _elementwise(node):
         return None
-    found: set[Value] = set()
+    arguments: set[Value] = set()
     for operand in node.operands:
         numbers = known(operand)
         if numbers is None:
-            found.add(argument(operand.node) or operand)
+            arguments.add(argument(operand.node) or operand)
         elif numbers.size != 1:
             return None
-    if len(found) != 1:
+    if len(arguments) != 1:
         return None
-    (value,) = found
+    (value,) = arguments
     same = value.type.shape == node.types[0].shape and value.type.dtype.is_float
     return value if same else None
 
@@ -89,13 +89,13 @@ def evaluate_function(value: Value, of: Value, numbers: Array) -> Array:
     """
     computed: dict[Value, Array] = {of: numbers}
 
-    def of_value(wanted: Value) -> Array:
-        constant = known(wanted)
+    def of_value(inner: Value) -> Array:
+        constant = known(inner)
         if constant is not None:
             return constant.reshape(())
-        if wanted not in computed:
-            computed[wanted] = _of_arrays(wanted.node, [of_value(o) for o in wanted.node.operands])
-        return computed[wanted]
+        if inner not in computed:
+            computed[inner] = _of_arrays(inner.node, [of_value(o) for o in inner.node.operands])
+        return computed[inner]
 
     return np.broadcast_to(of_value(value), numbers.shape)
 
@@ -136,15 +136,15 @@ def function_table(
 
 def rounds(value: Value, of: Value) -> bool:
     """Return whether a function of ``of`` rounds to integers, so that small errors become steps."""
-    waiting, seen = [value], {of}
+    waiting, visited = [value], {of}
     while waiting:
-        one = waiting.pop()
-        if one in seen or known(one) is not None:
+        inner = waiting.pop()
+        if inner in visited or known(inner) is not None:
             continue
-        if isinstance(one.node.op, RealRound | RealFloor | RealCeil):
+        if isinstance(inner.node.op, RealRound | RealFloor | RealCeil):
             return True
-        seen.add(one)
-        waiting += one.node.operands
+        visited.add(inner)
+        waiting += inner.node.operands
     return False
 
 

@@ -52,16 +52,16 @@ def interval(value: Value, range_of: Callable[[Value], Ends | None]) -> Ends | N
         return None if ends is None else _of_function(value, of, ends)
     if type(node.op) not in INTERVALS:
         return None
-    found = []
+    operand_ends = []
     for operand in node.operands:
         numbers = known(operand)
         if numbers is not None and numbers.size and np.isfinite(numbers).all():
-            found.append((float(numbers.min()), float(numbers.max())))
+            operand_ends.append((float(numbers.min()), float(numbers.max())))
         elif numbers is None and (ends := range_of(operand)) is not None:
-            found.append(ends)
-    if len(found) != len(node.operands):
+            operand_ends.append(ends)
+    if len(operand_ends) != len(node.operands):
         return None
-    low, high = INTERVALS[type(node.op)](node, found)
+    low, high = INTERVALS[type(node.op)](node, operand_ends)
     return (low, high) if math.isfinite(low) and math.isfinite(high) else None
 
 
@@ -160,7 +160,7 @@ def _normalized(node: Node, ends: Sequence[Ends]) -> Ends:
     return _affine(factor[:, np.newaxis], beta - mean * factor, ends[0])
 
 
-def exact_params(value: Value, of: Value, given: QuantParams) -> QuantParams | None:
+def exact_params(value: Value, of: Value, params: QuantParams) -> QuantParams | None:
     """Return parameters with which int8 values hold all results of a function exactly, or None.
 
     Such as those of a floor, or of a comparison: multiples of one number.
@@ -168,10 +168,10 @@ def exact_params(value: Value, of: Value, given: QuantParams) -> QuantParams | N
     Args:
         value: Result of the function.
         of: Its argument.
-        given: Quantization parameters of int8 values of the argument.
+        params: Quantization parameters of int8 values of the argument.
     """
-    steps = np.arange(-128, 128, dtype=np.float32) - np.float32(given.zero_point[0])
-    results = evaluate_function(value, of, steps * np.float32(given.scale[0])).astype(np.float64)
+    steps = np.arange(-128, 128, dtype=np.float32) - np.float32(params.zero_point[0])
+    results = evaluate_function(value, of, steps * np.float32(params.scale[0])).astype(np.float64)
     if not np.isfinite(results).all():
         return None
     different = np.unique([0.0, *results])
@@ -180,9 +180,9 @@ def exact_params(value: Value, of: Value, given: QuantParams) -> QuantParams | N
     gap = float(np.diff(different).min())
     # The widest range has the most exact estimate of the step.
     step = (different[-1] - different[0]) / max(round((different[-1] - different[0]) / gap), 1)
-    places = different / step
-    near = np.abs(places - np.rint(places)) < LATTICE
-    low, high = round(places[0]), round(places[-1])
+    multiples = different / step
+    near = np.abs(multiples - np.rint(multiples)) < LATTICE
+    low, high = round(multiples[0]), round(multiples[-1])
     if not near.all() or high - low > _VALUES - 1:
         return None
     scale = float(np.float32(step))

@@ -50,13 +50,13 @@ class TabulateIslands(Pass):
         """Return the graph with tables; the same graph if there is nothing to do."""
         if not integers_within(graph):
             return graph
-        found = {node: of for node in graph.op_nodes if (of := _island(node)) is not None}
-        if not found:
+        islands = {node: of for node in graph.op_nodes if (of := _island(node)) is not None}
+        if not islands:
             return graph
         rewriter = Rewriter(graph, by=self.name)
         for node in rewriter:
-            if node in found:
-                of = found[node]
+            if node in islands:
+                of = islands[node]
                 (x,) = rewriter.operands(of.node)
                 rewriter.replace(node, _tabulated(rewriter.new, node, of, x))
         return DeadCode().apply(rewriter.finish())

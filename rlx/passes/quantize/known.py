@@ -63,21 +63,21 @@ def stored(value: Value) -> Stored | None:
         return None
     axis = inner.quant.axis
     if isinstance(node.op, RealTranspose):
-        moved = None if axis is None else node.op.axes.index(axis)
-        return Stored(inner.array.transpose(node.op.axes), replace(inner.quant, axis=moved))
+        new_axis = None if axis is None else node.op.axes.index(axis)
+        return Stored(inner.array.transpose(node.op.axes), replace(inner.quant, axis=new_axis))
     if axis is not None:
         return None
     return Stored(inner.array.reshape(value.type.static_shape), inner.quant)
 
 
-def int8_stored(own: Stored) -> Stored | None:
+def int8_stored(values: Stored) -> Stored | None:
     """Return stored values of 8 bits or fewer, of one scale, as int8; None for others."""
-    if own.array.dtype.itemsize != 1 or own.quant.axis is not None:
+    if values.array.dtype.itemsize != 1 or values.quant.axis is not None:
         return None
     # uint8 less 128 is int8, and the zero point moves along.
-    shift = 128 if DType.of(own.array) is DType.U8 else 0
-    steps = (own.array.astype(np.int16) - shift).astype(np.int8)
-    (scale,), (zero_point,) = own.quant.scale, own.quant.zero_point
+    shift = 128 if DType.of(values.array) is DType.U8 else 0
+    steps = (values.array.astype(np.int16) - shift).astype(np.int8)
+    (scale,), (zero_point,) = values.quant.scale, values.quant.zero_point
     return Stored(steps, QuantParams((float(np.float32(scale)),), (zero_point - shift,)))
 
 

@@ -37,19 +37,19 @@ def offsets(rescale: Rescale, ties: Ties) -> Int64 | None:
         rescale: Factors that round halves up.
         ties: Rounding that is wanted of the scaled accumulators.
     """
-    found = np.zeros(rescale.channels, np.int64)
+    addends = np.zeros(rescale.channels, np.int64)
     if ties not in (Ties.FLOOR, Ties.CEIL):
-        return found
+        return addends
     for channel, (multiplier, shift) in enumerate(
         zip(rescale.multiplier, rescale.shift, strict=True)
     ):
-        places = 1 - shift
+        fraction_bits = 1 - shift
         if multiplier not in (0, _POWER):
             return None
-        if multiplier and places > 0:
-            half = 1 << (places - 1)
-            found[channel] = -half if ties is Ties.FLOOR else half - 1
-    return found
+        if multiplier and fraction_bits > 0:
+            half = 1 << (fraction_bits - 1)
+            addends[channel] = -half if ties is Ties.FLOOR else half - 1
+    return addends
 
 
 def turned(rescale: Rescale, ties: Ties, magnitude: int) -> Rescale:

@@ -54,14 +54,14 @@ class Needed:
     @staticmethod
     def of(graph: Graph) -> Needed:
         """Return the nodes that the outputs of ``graph`` depend on."""
-        made = Needed((), normalized_layers(graph) | biased_layers(graph))
-        wanted = {o for o in graph.outputs if known(o) is None}
-        found = []
+        layers_only = Needed((), normalized_layers(graph) | biased_layers(graph))
+        live = {o for o in graph.outputs if known(o) is None}
+        nodes = []
         for node in reversed(list(graph.op_nodes)):
-            if not wanted.isdisjoint(node.results):
-                found.append(node)
-                wanted.update(made.reads(node))
-        return Needed(tuple(found[::-1]), made.layers)
+            if not live.isdisjoint(node.results):
+                nodes.append(node)
+                live.update(layers_only.reads(node))
+        return Needed(tuple(nodes[::-1]), layers_only.layers)
 
     def reads(self, node: Node) -> tuple[Value, ...]:
         """Return the values whose quantized values a node is computed from."""
@@ -99,14 +99,14 @@ class Resolver:
 
     Attributes:
         graph: The float graph, in ops that have rules.
-        given: Parameters of values, from calibration.
+        calibrated: Parameters of values, from calibration.
         needed: The nodes that are converted.
         clamped: Values that are computed into the range of the clamp behind them.
         bounded: Values whose range was derived from those of what they are computed from.
     """
 
     graph: Graph
-    given: Mapping[Value, QuantParams]
+    calibrated: Mapping[Value, QuantParams]
     needed: Needed
     _classes: dict[Value, _Class] = field(default_factory=dict)
     _readers: dict[Value, list[Node]] = field(default_factory=dict)
@@ -129,8 +129,8 @@ class Resolver:
         for value in self._classes:
             self._bound(value)
         missing = [v for v in self._classes if not self._derive(v)]
-        found = {v: p for v, c in self._classes.items() if (p := self._found.get(id(c)))}
-        return found, missing
+        params = {v: p for v, c in self._classes.items() if (p := self._found.get(id(c)))}
+        return params, missing
 
     def ties(self) -> dict[Value, Ties]:
         """Return the rounding of halves of each value, if the graph says so; after ``resolve``."""
@@ -180,11 +180,11 @@ class Resolver:
                 else:
                     self._classes[result].constants.append(_ends_beside(node, numbers))
             if isinstance(node.op, RealPad):
-                own, number = self._classes[result], float(node.op.value)
+                result_class, number = self._classes[result], float(node.op.value)
                 if self._masks(result, number):
-                    own.masks.append(number)
+                    result_class.masks.append(number)
                 else:
-                    own.constants.append(_ends_beside(node, np.array([number])))
+                    result_class.constants.append(_ends_beside(node, np.array([number])))
 
     def _masks(self, value: Value, number: float) -> bool:
         """Return whether a constant among a value's elements, such as -inf, is never an extreme."""
@@ -193,33 +193,35 @@ class Resolver:
 
     def _join(self, operand: Value, result: Value) -> None:
         """Put two values into one class, unless a model says different scales for them."""
-        one, other = self._classes[operand], self._classes[result]
-        if one is other or (one.fixed and other.fixed and one.fixed != other.fixed):
+        merged, other = self._classes[operand], self._classes[result]
+        if merged is other or (merged.fixed and other.fixed and merged.fixed != other.fixed):
             return
-        one.members += other.members
-        one.sources += [v for v in other.sources if v != result]
-        one.constants += other.constants
-        one.masks += other.masks
-        one.fixed = one.fixed or other.fixed
-        one.ties = one.ties or other.ties
+        merged.members += other.members
+        merged.sources += [v for v in other.sources if v != result]
+        merged.constants += other.constants
+        merged.masks += other.masks
+        merged.fixed = merged.fixed or other.fixed
+        merged.ties = merged.ties or other.ties
         for member in other.members:
-            self._classes[member] = one
+            self._classes[member] = merged
 
-    def _choose(self, own: _Class) -> None:
+    def _choose(self, value_class: _Class) -> None:
         """Choose the parameters of the members of a class, if any are given."""
-        if id(own) in self._found:
+        if id(value_class) in self._found:
             return
-        if own.fixed is not None:
-            self._found[id(own)] = own.fixed
+        if value_class.fixed is not None:
+            self._found[id(value_class)] = value_class.fixed
             return
-        given = [p for v in own.sources if (p := self._of_source(v))]
-        if not given:
-            given = [self.given[v] for v in own.members if v in self.given][:1]
-        if given:
-            low, high = _hull([range_of(p) for p in given])
+        source_params = [p for v in value_class.sources if (p := self._of_source(v))]
+        if not source_params:
+            source_params = [
+                self.calibrated[v] for v in value_class.members if v in self.calibrated
+            ][:1]
+        if source_params:
+            low, high = _hull([range_of(p) for p in source_params])
             # One that is farther away than the range is wide says nothing of the other elements.
-            near = [(m, m) for m in own.masks if low - (high - low) <= m <= 2 * high - low]
-            self._found[id(own)] = _union(given, [*own.constants, *near])
+            near = [(m, m) for m in value_class.masks if low - (high - low) <= m <= 2 * high - low]
+            self._found[id(value_class)] = _union(source_params, [*value_class.constants, *near])
 
     def _of_source(self, value: Value) -> QuantParams | None:
         """Return the parameters given for a value, or by the op that makes it."""
@@ -229,25 +231,33 @@ class Resolver:
         if pool.is_average(value.node) and not pool.is_mean(value.node):
             # With the scale of the operand it is q.avg_pool2d.
             return self._found.get(id(self._classes[value.node.operands[0]]))
-        return self.given.get(value)
+        return self.calibrated.get(value)
 
     def _take_range_of_clamp(self, node: Node) -> None:
         """Let a layer or input have the range of the clamp behind it, if nobody else reads it."""
         of = argument(node)
         if of is None or not only_clamps(node.result, of):
             return
-        own, wanted = self._classes[of], self._found.get(id(self._classes[node.result]))
-        if wanted is None or own.fixed or own.constants or len(own.sources) != 1:
+        layer_class, clamp_params = (
+            self._classes[of],
+            self._found.get(id(self._classes[node.result])),
+        )
+        if (
+            clamp_params is None
+            or layer_class.fixed
+            or layer_class.constants
+            or len(layer_class.sources) != 1
+        ):
             return
-        if not self._takes_any_range(own.sources[0].node, self._classes[node.result]):
+        if not self._takes_any_range(layer_class.sources[0].node, self._classes[node.result]):
             return
-        inner = {v.node for v in own.members} | {node}
+        inner = {v.node for v in layer_class.members} | {node}
         outputs = set(self.graph.outputs)
-        if any(v in outputs or not inner.issuperset(self._readers[v]) for v in own.members):
+        if any(v in outputs or not inner.issuperset(self._readers[v]) for v in layer_class.members):
             return
-        self._found[id(own)] = wanted
-        own.ties = self._classes[node.result].ties
-        self.clamped.update(own.members)
+        self._found[id(layer_class)] = clamp_params
+        layer_class.ties = self._classes[node.result].ties
+        self.clamped.update(layer_class.members)
 
     def _takes_any_range(self, source: Node, clamp: _Class) -> bool:
         """Return whether a node computes into whatever range is wanted of it."""
@@ -260,8 +270,8 @@ class Resolver:
 
     def _bound(self, value: Value) -> None:
         """Find bounds of a value from those that it is computed from, or those of its scale."""
-        own = self._classes[value]
-        params = self._found.get(id(own))
+        value_class = self._classes[value]
+        params = self._found.get(id(value_class))
         if params is not None:
             self._ends[value] = range_of(params)
             return
@@ -269,8 +279,12 @@ class Resolver:
         if value.node in self.needed.layers:
             ends = interval(value, lambda v: self._ends.get(v) or self._of_layer(v))
         elif moves(value.node):
-            given = [self._ends.get(o) for o in value.node.operands if known(o) is None]
-            ends = None if None in given else _hull([*own.constants, *(e for e in given if e)])
+            operand_ends = [self._ends.get(o) for o in value.node.operands if known(o) is None]
+            ends = (
+                None
+                if None in operand_ends
+                else _hull([*value_class.constants, *(e for e in operand_ends if e)])
+            )
         else:
             ends = interval(value, self._ends.get)
         if ends is not None:
@@ -284,22 +298,22 @@ class Resolver:
 
     def _derive(self, value: Value) -> bool:
         """Choose parameters that cover the bounds of a class that has none."""
-        own = self._classes[value]
-        if id(own) in self._found:
+        value_class = self._classes[value]
+        if id(value_class) in self._found:
             return True
-        ends = [self._ends.get(v) for v in own.members]
+        ends = [self._ends.get(v) for v in value_class.members]
         if None in ends:
             return False
-        exact = self._lattice(own)
+        exact = self._lattice(value_class)
         if exact is None:
-            self.bounded += own.sources
-        self._found[id(own)] = exact or params_of(*_hull([e for e in ends if e]))
+            self.bounded += value_class.sources
+        self._found[id(value_class)] = exact or params_of(*_hull([e for e in ends if e]))
         return True
 
-    def _lattice(self, own: _Class) -> QuantParams | None:
+    def _lattice(self, value_class: _Class) -> QuantParams | None:
         """Return parameters that hold a function's results to the bit, if there are any."""
-        (first, *more), of = own.sources, argument(own.sources[0].node)
-        if more or own.constants or of is None or of not in self._classes:
+        (first, *more), of = value_class.sources, argument(value_class.sources[0].node)
+        if more or value_class.constants or of is None or of not in self._classes:
             return None
         params = self._found.get(id(self._classes[of]))
         return None if params is None else exact_params(first, of, params)
@@ -356,11 +370,11 @@ def _hull(ends: Sequence[Ends]) -> Ends:
     return min(low for low, _ in ends), max(high for _, high in ends)
 
 
-def _union(given: Sequence[QuantParams], more: Iterable[Ends]) -> QuantParams:
-    """Return parameters that cover all of ``given`` and further ranges; the same if one does."""
-    ends = [*(range_of(p) for p in given), *more]
+def _union(candidates: Sequence[QuantParams], more: Iterable[Ends]) -> QuantParams:
+    """Return parameters for all ranges of ``candidates`` and ``more``: a candidate if one does."""
+    ends = [*(range_of(p) for p in candidates), *more]
     low, high = _hull(ends)
-    for params in given:
+    for params in candidates:
         first, last = range_of(params)
         slack = params.scale[0] / 2
         if first - slack <= low and last + slack >= high:

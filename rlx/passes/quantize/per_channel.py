@@ -63,24 +63,24 @@ def with_one_scale(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Val
     op, (x,) = node.op, operands
     assert isinstance(op, RealQuantize | RealDequantize)
     assert op.quant.axis is not None
-    axis, one = op.quant.axis, QuantParams.per_tensor(1.0, op.quant.zero_point[0])
+    axis, unit = op.quant.axis, QuantParams.per_tensor(1.0, op.quant.zero_point[0])
     scales = np.array(op.quant.scale, np.float64)
     if isinstance(op, RealDequantize):
-        return _scaled(graph, graph.apply(RealDequantize(quant=one), x), scales, axis)
+        return _scaled(graph, graph.apply(RealDequantize(quant=unit), x), scales, axis)
     # Factors above 0 may go in front of an activation that ends at 0.
     activation, high = x.node.op, None
     if isinstance(activation, NnClamp) and activation.low == 0:
         high = activation.high
     elif not isinstance(activation, NnRelu):
-        return graph.apply(replace(op, quant=one), _scaled(graph, x, 1 / scales, axis))
+        return graph.apply(replace(op, quant=unit), _scaled(graph, x, 1 / scales, axis))
     inner = _scaled(graph, x.node.operands[0], 1 / scales, axis)
     limited = graph.apply(NnRelu(), inner)
-    if high is not None and (high / scales < 255 - one.zero_point[0]).any():
+    if high is not None and (high / scales < 255 - unit.zero_point[0]).any():
         shape = [1] * x.type.rank
         shape[axis] = -1
         ends = graph.constant((high / scales).astype(np.float32).reshape(shape))
         limited = graph.apply(RealMinimum(), limited, ends)
-    return graph.apply(replace(op, quant=one), limited)
+    return graph.apply(replace(op, quant=unit), limited)
 
 
 def _scaled(graph: Graph, x: Value, factors: Doubles, axis: int) -> Value:
@@ -119,15 +119,15 @@ def with_factors(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value
     x, weights, *bias = operands
     factors = np.asarray(known(node.operands[0].node.operands[1]), np.float64)
     each = np.repeat(factors, weights.type.static_shape[0] // len(factors))
-    own, shape = stored(weights), (-1, *(1,) * (weights.type.rank - 1))
-    if own is None or own.quant.axis not in (None, 0):
+    stored_weights, shape = stored(weights), (-1, *(1,) * (weights.type.rank - 1))
+    if stored_weights is None or stored_weights.quant.axis not in (None, 0):
         scale = graph.constant(each.astype(np.float32).reshape(shape))
         return graph.apply(
             node.op, x.node.operands[0], graph.apply(RealMul(), weights, scale), *bias
         )
-    scales = np.broadcast_to(np.array(own.quant.scale), each.shape) * each
-    zeros = np.broadcast_to(np.array(own.quant.zero_point), each.shape)
+    scales = np.broadcast_to(np.array(stored_weights.quant.scale), each.shape) * each
+    zeros = np.broadcast_to(np.array(stored_weights.quant.zero_point), each.shape)
     quant = QuantParams(tuple(scales.tolist()), tuple(zeros.tolist()), 0)
-    array: Array = own.array
-    made = graph.apply(RealDequantize(quant=quant), graph.constant(array, quant=None))
-    return graph.apply(node.op, x.node.operands[0], made, *bias)
+    array: Array = stored_weights.array
+    scaled = graph.apply(RealDequantize(quant=quant), graph.constant(array, quant=None))
+    return graph.apply(node.op, x.node.operands[0], scaled, *bias)

@@ -31,14 +31,14 @@ HINT: Final = (
 
 def problems(graph: Graph) -> list[str]:
     """Return a sentence for each operator that interpolates integers as a file states them."""
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for node in graph.op_nodes:
         if isinstance(node.op, RealCast) and _operator(node) and _of_integers(node):
-            found[_operator(node)] = "integers in float32 and truncates"
+            reasons[_operator(node)] = "integers in float32 and truncates"
         if isinstance(node.op, RealQuantize) and node.op.ties is not Ties.AWAY:
             between = "between two quantize nodes in float32, where the order of a sum decides ties"
-            found |= dict.fromkeys(_interpolated(node.operands[0]), between)
-    return [f"{name} interpolates {what}: no integer op does" for name, what in found.items()]
+            reasons |= dict.fromkeys(_interpolated(node.operands[0]), between)
+    return [f"{name} interpolates {what}: no integer op does" for name, what in reasons.items()]
 
 
 def _operator(node: Node) -> str:
@@ -59,14 +59,14 @@ def _of_integers(node: Node) -> bool:
 def _interpolated(value: Value) -> set[str]:
     """Return the operators that interpolated a value, from one that is dequantized."""
     names: set[str] = set()
-    seen: set[Value] = set()
+    visited: set[Value] = set()
     waiting = [value]
     stated = False
     while waiting:
         value = waiting.pop()
-        if value in seen or known(value) is not None:
+        if value in visited or known(value) is not None:
             continue
-        seen.add(value)
+        visited.add(value)
         node, of = value.node, argument(value.node)
         stated |= isinstance(node.op, RealDequantize)
         name = _operator(node)

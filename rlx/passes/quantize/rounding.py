@@ -134,8 +134,8 @@ def _descended(
         before = q.copy()
         gradient = (w - s[..., np.newaxis] * q) @ moments
         for k in range(terms):
-            wanted = q[..., k] + gradient[..., k] / (s * moments[:, np.newaxis, k, k])
-            change = np.clip(np.rint(wanted), -limit, limit) - q[..., k]
+            optimum = q[..., k] + gradient[..., k] / (s * moments[:, np.newaxis, k, k])
+            change = np.clip(np.rint(optimum), -limit, limit) - q[..., k]
             q[..., k] += change
             gradient -= (s * change)[..., np.newaxis] * moments[:, np.newaxis, k, :]
         s = _best_scales(w, q, s, moments)

@@ -34,17 +34,17 @@ def sign_params(graph: Graph) -> dict[Value, QuantParams]:
     Those are inputs of the graph, and layers whose input and weights have scales.
     """
     users, outputs = graph.users(), set(graph.outputs)
-    found: dict[Value, QuantParams] = {}
+    sign_only: dict[Value, QuantParams] = {}
     for node in graph.op_nodes:
         value = argument(node)
-        if value is None or value in found or not _is_sign(node):
+        if value is None or value in sign_only or not _is_sign(node):
             continue
         chain = _moved(value)
         if all(v not in outputs and _only_signs(v, users, chain) for v in chain):
             scale = _scale_of(chain[-1])
             if scale is not None:
-                found |= dict.fromkeys(chain, QuantParams.per_tensor(scale))
-    return found
+                sign_only |= dict.fromkeys(chain, QuantParams.per_tensor(scale))
+    return sign_only
 
 
 @once_per_node

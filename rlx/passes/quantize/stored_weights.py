@@ -31,10 +31,10 @@ def with_stored_weights(
         new: Quantized weights and a float bias for weighted layers, by node.
         by: Name of the pass.
     """
-    places: dict[Value, Value] = {}
+    replacements: dict[Value, Value] = {}
 
-    def visit(made: Graph, node: Node, operands: tuple[Value, ...]) -> list[Value] | None:
-        places.update(zip(node.operands, operands, strict=True))
+    def visit(graph_copy: Graph, node: Node, operands: tuple[Value, ...]) -> list[Value] | None:
+        replacements.update(zip(node.operands, operands, strict=True))
         if node not in new:
             return None
         layer = Weighted.of(node)
@@ -42,13 +42,13 @@ def with_stored_weights(
         weights, bias = new[node]
         stored = layer.from_rows(weights.steps.astype(np.float32))
         quant = QuantParams(tuple(weights.scales.tolist()), (0,) * len(weights.scales), 0)
-        constant = made.constant(
+        constant = graph_copy.constant(
             stored.astype(_DTYPES[weights.bits].numpy), name=node.operands[1].name, quant=quant
         )
-        reals = made.apply(RealDequantize(quant=quant), constant)
-        offset = made.constant(bias.astype(layer.weights.dtype), name=f"{node.name}.bias")
-        return [made.apply(node.op, operands[0], reals, offset)]
+        reals = graph_copy.apply(RealDequantize(quant=quant), constant)
+        offset = graph_copy.constant(bias.astype(layer.weights.dtype), name=f"{node.name}.bias")
+        return [graph_copy.apply(node.op, operands[0], reals, offset)]
 
     rebuilt = rebuild(graph, visit, by=by)
-    places.update(zip(graph.outputs, rebuilt.outputs, strict=True))
-    return rebuilt, places
+    replacements.update(zip(graph.outputs, rebuilt.outputs, strict=True))
+    return rebuilt, replacements

@@ -129,17 +129,17 @@ def with_weights(graph: Graph, new: Mapping[Node, tuple[Floats, Floats]], *, by:
         by: Name of the pass.
     """
 
-    def visit(made: Graph, node: Node, operands: tuple[Value, ...]) -> list[Value] | None:
+    def visit(copy: Graph, node: Node, operands: tuple[Value, ...]) -> list[Value] | None:
         if node not in new:
             return None
         old = Weighted.of(node)
         assert old is not None
         weights, bias = new[node]
         constants = [
-            made.constant(_as(weights, old.weights), name=_name(node, 1, "weights")),
-            made.constant(_as(bias, old.bias), name=_name(node, 2, "bias")),
+            copy.constant(_as(weights, old.weights), name=_name(node, 1, "weights")),
+            copy.constant(_as(bias, old.bias), name=_name(node, 2, "bias")),
         ]
-        return [made.apply(node.op, operands[0], *constants)]
+        return [copy.apply(node.op, operands[0], *constants)]
 
     return rebuild(graph, visit, by=by)
 
@@ -148,8 +148,8 @@ def _as(array: Floats, like: Array) -> Array:
     return np.asarray(array, like.dtype)
 
 
-def _name(node: Node, place: int, word: str) -> str:
+def _name(node: Node, index: int, word: str) -> str:
     """Return the name of a layer's constant, or one made of the layer's."""
-    if place < len(node.operands) and node.operands[place].name:
-        return node.operands[place].name
+    if index < len(node.operands) and node.operands[index].name:
+        return node.operands[index].name
     return f"{node.name}.{word}" if node.name else ""

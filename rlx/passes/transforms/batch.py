@@ -92,11 +92,11 @@ def with_batch(graph: Graph, size: int | Dim) -> Graph:
         what = Batching(size, tuple(o.type for o in node.operands), holds)
         op = rule_of(type(node.op))(node.op, what)
         quants = {t.quant for t in node.types}
-        made = new.append(op, *operands, quant=quants.pop() if len(quants) == 1 else None)
-        for old, value in zip(node.types, made.results, strict=True):
+        batched_node = new.append(op, *operands, quant=quants.pop() if len(quants) == 1 else None)
+        for old, value in zip(node.types, batched_node.results, strict=True):
             if value.type.shape != (size, *old.shape[1:]):
                 raise AssertionError(f"batching made {value.type} of {old} at {node.label}")
-        return made.results
+        return batched_node.results
 
     return rebuild(graph, visit, by="batch")
 

@@ -56,24 +56,28 @@ def first_rows(graph: Graph, count: int, of: int) -> FirstRows:
         count: Number of rows.
         of: Size of the axis of rows.
     """
-    kept = {after for _, after in graph.states}
+    next_values = {after for _, after in graph.states}
     axes: Axes = tuple(
-        None if v in kept or of not in v.type.shape else v.type.shape.index(of)
+        None if v in next_values or of not in v.type.shape else v.type.shape.index(of)
         for v in graph.outputs
     )
     forms = _forms(graph, axes, count)
     rewriter = Rewriter(graph)
     for node in rewriter:
         if node in forms:
-            op, wanted = forms[node]
+            op, operand_axes = forms[node]
             operands = (
                 v if a is None or o.node in forms else _cut(rewriter.new, v, a, count)
-                for v, o, a in zip(rewriter.operands(node), node.operands, wanted, strict=True)
+                for v, o, a in zip(
+                    rewriter.operands(node), node.operands, operand_axes, strict=True
+                )
             )
             quant = node.types[0].quant
             rewriter.replace(node, rewriter.new.apply(op, *operands, quant=quant))
-    found = tuple(a if v.node in forms else None for v, a in zip(graph.outputs, axes, strict=True))
-    return FirstRows(rewriter.finish(), found, len(forms))
+    row_axes = tuple(
+        a if v.node in forms else None for v, a in zip(graph.outputs, axes, strict=True)
+    )
+    return FirstRows(rewriter.finish(), row_axes, len(forms))
 
 
 def _forms(graph: Graph, axes: Axes, count: int) -> dict[Node, tuple[Op, Axes]]:

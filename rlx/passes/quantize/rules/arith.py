@@ -29,23 +29,23 @@ _NUDGES: Final = (0, *(sign << place for place in range(10) for sign in (1, -1))
 """Offsets of a multiplier: as far as the rounding errors of float32 are wide."""
 
 
-def operand(call: Call, place: int, quant: QuantParams | None = None) -> Value:
+def operand(call: Call, index: int, quant: QuantParams | None = None) -> Value:
     """Return an operand's quantized values; a known one becomes a constant.
 
     Its values are those that the model stores, if it has some, else chosen over its own range.
 
     Args:
         call: The node.
-        place: Index of the operand.
+        index: Index of the operand.
         quant: Parameters that its values are to have; None for those they have, or that suit them.
     """
-    numbers = call.known(place)
+    numbers = call.known(index)
     if numbers is None:
-        return call.quantized(place, quant)
-    own = stored(call.node.operands[place])
+        return call.quantized(index, quant)
+    stored_values = stored(call.node.operands[index])
     if (
-        own is not None
-        and (values := int8_stored(own)) is not None
+        stored_values is not None
+        and (values := int8_stored(stored_values)) is not None
         and quant in (None, values.quant)
     ):
         return call.constant(values.array, "constant", values.quant)
@@ -90,26 +90,26 @@ def _sum(call: Call, make: type[QAdd], function: np.ufunc) -> Value:
     return call.emit(_nearest(call, op, values, function), *values, quant=quant)
 
 
-def _term(call: Call, place: int, make: type[QAdd]) -> Value:
+def _term(call: Call, index: int, make: type[QAdd]) -> Value:
     """Return an operand of a sum; of a constant no more than what saturates the result.
 
     A number that masks, such as -1e9, would leave no steps for the others.
     """
-    numbers = call.known(place)
+    numbers = call.known(index)
     if numbers is None:
-        return call.quantized(place)
-    if call.known(1 - place) is not None:
-        return operand(call, place)
+        return call.quantized(index)
+    if call.known(1 - index) is not None:
+        return operand(call, index)
     (low, high), (first, last) = (
-        range_of(call.quant), range_of(quant_of(call.quantized(1 - place)))
+        range_of(call.quant), range_of(quant_of(call.quantized(1 - index)))
     )  # fmt: skip
     if make is QAdd:
         ends = low - last, high - first
     else:
-        ends = (low + first, high + last) if place == 0 else (first - high, last - low)
+        ends = (low + first, high + last) if index == 0 else (first - high, last - low)
     clipped = np.clip(np.asarray(numbers, np.float64), *ends)
     if np.array_equal(clipped, numbers) or np.isnan(clipped).any():
-        return operand(call, place)
+        return operand(call, index)
     return constant(call, clipped)
 
 
@@ -134,11 +134,13 @@ def division(call: Call) -> Sequence[Value]:
 
 
 def _product(call: Call, x: Value, y: Value) -> Value:
-    quant, one, other = call.quant, quant_of(x), quant_of(y)
+    quant, x_quant, y_quant = call.quant, quant_of(x), quant_of(y)
     op = QMul(
-        x_zero_point=one.zero_point[0],
-        y_zero_point=other.zero_point[0],
-        rescale=rescale_of(one.scale[0] * other.scale[0] / quant.scale[0], rounding=call.nearest),
+        x_zero_point=x_quant.zero_point[0],
+        y_zero_point=y_quant.zero_point[0],
+        rescale=rescale_of(
+            x_quant.scale[0] * y_quant.scale[0] / quant.scale[0], rounding=call.nearest
+        ),
         zero_point=quant.zero_point[0],
     )
     return call.emit(_nearest(call, op, (x, y), np.multiply), x, y, quant=quant)
@@ -167,10 +169,10 @@ def _nearest(call: Call, op: Binary, values: Sequence[Value], function: np.ufunc
         for v, own in zip(values, grid, strict=True)
     )
     with np.errstate(over="ignore"):
-        (wanted,) = RealQuantize(quant=call.quant, ties=call.ties).evaluate(function(*reals))
-    best, fewest = op, wanted.size + 1
+        (reference,) = RealQuantize(quant=call.quant, ties=call.ties).evaluate(function(*reals))
+    best, fewest = op, reference.size + 1
     for candidate in _nudged(op):
-        different = int(np.count_nonzero(candidate.evaluate(*grid)[0] != wanted))
+        different = int(np.count_nonzero(candidate.evaluate(*grid)[0] != reference))
         if different < fewest:
             best, fewest = candidate, different
         if not fewest:

@@ -34,13 +34,13 @@ def stated_params(node: Node) -> dict[Value, QuantParams]:
         return {} if params is None else dict.fromkeys((*node.operands, *node.results), params)
     if not isinstance(op, NnQuantized):
         return {}
-    found = {
+    stated = {
         operand: int8_params(quant, operand.type.dtype)
         for place, operand in enumerate(node.operands)
         if (quant := op.operand_quant(place)) is not None and known(operand) is None
     }
-    found |= {result: int8_params(op.quant, op.dtype) for result in node.results}
-    return {value: params for value, params in found.items() if params is not None}
+    stated |= {result: int8_params(op.quant, op.dtype) for result in node.results}
+    return {value: params for value, params in stated.items() if params is not None}
 
 
 def int8_params(quant: QuantParams, dtype: DType) -> QuantParams | None:

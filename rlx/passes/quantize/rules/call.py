@@ -70,7 +70,7 @@ def _nothing_to_refuse(node: Node) -> Refusal | None:
 
 
 @dataclass(slots=True)
-class Making:
+class Conversion:
     """The integer graph under construction.
 
     Attributes:
@@ -79,12 +79,11 @@ class Making:
         schemes: Schemes of weights by the name of the layer, or one for all.
         rounding: Rounding of ops to their scales.
         ties: Rounding of halves, for values of which the float graph says it.
-        made: For each float value that has one, the integer value; its type says what it stands
-            for.
+        values: Integer value of each float value that has one, with its parameters in its type.
         raw: Copies of inputs and of results of integer ops, in the element type that they have.
         bits: Bits of the weights of each node that has some.
-        again: Values brought to other parameters, so that it happens once.
-        later: Averages that become part of the functions that read them, if they can.
+        requantized: Values with other parameters, by value and parameters: each is computed once.
+        averages: Averages that become part of the functions that read them, if they can.
         bounded: Values whose range is that of the largest sums that weights allow.
     """
 
@@ -93,11 +92,11 @@ class Making:
     schemes: Mapping[str, WeightScheme] | WeightScheme
     rounding: Rounding
     ties: Mapping[Value, Ties] = field(default_factory=dict)
-    made: dict[Value, Value] = field(default_factory=dict)
+    values: dict[Value, Value] = field(default_factory=dict)
     raw: dict[Value, Value] = field(default_factory=dict)
     bits: dict[Node, int] = field(default_factory=dict)
-    again: dict[tuple[Value, QuantParams], Value] = field(default_factory=dict)
-    later: set[Node] = field(default_factory=set)
+    requantized: dict[tuple[Value, QuantParams], Value] = field(default_factory=dict)
+    averages: set[Node] = field(default_factory=set)
     bounded: set[Value] = field(default_factory=set)
 
     def ties_of(self, value: Value) -> Ties:
@@ -111,19 +110,19 @@ class Call:
     """One node that is being converted.
 
     Attributes:
-        making: The integer graph that it goes to.
+        conversion: The integer graph that it goes to.
         node: The float node.
         addition: The node that adds its bias, if that is one of its own.
     """
 
-    making: Making
+    conversion: Conversion
     node: Node
     addition: Node | None = None
 
     @property
     def scheme(self) -> WeightScheme:
         """The scheme of the node's weights."""
-        schemes = self.making.schemes
+        schemes = self.conversion.schemes
         if isinstance(schemes, WeightScheme):
             return schemes
         return schemes.get(self.node.name, WeightScheme())
@@ -131,22 +130,22 @@ class Call:
     @property
     def quant(self) -> QuantParams:
         """Quantization parameters that the first result is to have."""
-        return self.making.params[(self.addition or self.node).results[0]]
+        return self.conversion.params[(self.addition or self.node).results[0]]
 
     @property
     def ties(self) -> Ties:
         """Rounding of halves in the first result."""
-        return self.making.ties_of((self.addition or self.node).results[0])
+        return self.conversion.ties_of((self.addition or self.node).results[0])
 
     @property
     def stated(self) -> Ties | None:
         """Rounding of the first result, if the float graph says it."""
-        return self.making.ties.get((self.addition or self.node).results[0])
+        return self.conversion.ties.get((self.addition or self.node).results[0])
 
     @property
     def nearest(self) -> Rounding:
         """Rounding of the integer ops to the scale of the first result, to the nearest."""
-        general, ties = self.making.rounding, self.ties
+        general, ties = self.conversion.rounding, self.ties
         if general.to_parity is None or ties is Ties.EVEN:
             return general
         return Rounding.ODD if ties is Ties.ODD else Rounding.SINGLE
@@ -171,44 +170,46 @@ class Call:
             "two, behind layers with weights only",
         )
 
-    def known(self, place: int) -> Array | None:
+    def known(self, index: int) -> Array | None:
         """Return the numbers of an operand if they are known."""
-        return known(self.node.operands[place])
+        return known(self.node.operands[index])
 
-    def quantized(self, place: int = 0, quant: QuantParams | None = None) -> Value:
+    def quantized(self, index: int = 0, quant: QuantParams | None = None) -> Value:
         """Return the integer value of an operand that is not known.
 
         Args:
-            place: Index of the operand.
+            index: Index of the operand.
             quant: Quantization parameters that it is to have; None for those it has.
         """
-        value = self.making.made[self.node.operands[place]]
-        return value if quant is None else self.brought(value, quant)
+        value = self.conversion.values[self.node.operands[index]]
+        return value if quant is None else self.requantize(value, quant)
 
-    def brought(self, value: Value, quant: QuantParams) -> Value:
-        """Return ``value`` with its values standing for ``quant``."""
-        given = quant_of(value)
-        if given == quant:
+    def requantize(self, value: Value, quant: QuantParams) -> Value:
+        """Return ``value`` with the parameters ``quant``."""
+        source = quant_of(value)
+        if source == quant:
             return value
         key = value, quant
-        if key not in self.making.again:
-            self.making.again[key] = self.emit(self._requantize(given, quant), value, quant=quant)
-        return self.making.again[key]
+        if key not in self.conversion.requantized:
+            self.conversion.requantized[key] = self.emit(
+                self._requantize_op(source, quant), value, quant=quant
+            )
+        return self.conversion.requantized[key]
 
-    def _requantize(self, given: QuantParams, quant: QuantParams) -> QRequantize | QTable:
+    def _requantize_op(self, source: QuantParams, quant: QuantParams) -> QRequantize | QTable:
         """Return the op that brings values to another scale.
 
         Where the graph says where halves go, it computes what dequantize and quantize do in
         float32, if need be as a table.
         """
         op = QRequantize(
-            x_zero_point=given.zero_point[0],
-            rescale=rescale_of(given.scale[0] / quant.scale[0], rounding=self.nearest),
+            x_zero_point=source.zero_point[0],
+            rescale=rescale_of(source.scale[0] / quant.scale[0], rounding=self.nearest),
             zero_point=quant.zero_point[0],
         )
         if self.nearest.to_parity is None and self.stated is None:
             return op
-        (reals,) = RealDequantize(quant=given).evaluate(_INT8)
+        (reals,) = RealDequantize(quant=source).evaluate(_INT8)
         (table,) = RealQuantize(quant=quant, ties=self.ties).evaluate(reals)
         (scaled,) = op.evaluate(_INT8)
         if np.array_equal(table, scaled):
@@ -222,24 +223,24 @@ class Call:
     def emit(self, op: Op, *operands: Value, quant: QuantParams | None = None) -> Value:
         """Append an op in the node's name and return its result."""
         origin = self.node.origin.through("quantize")
-        return self.making.graph.apply(
+        return self.conversion.graph.apply(
             op, *operands, name=self.node.name, quant=quant, origin=origin
         )
 
     def constant(self, array: Array, what: str, quant: QuantParams | None = None) -> Value:
         """Append a constant called after the node and ``what`` it is."""
         name = f"{self.node.name}.{what}" if self.node.name else ""
-        return self.making.graph.constant(
+        return self.conversion.graph.constant(
             array, name=name, quant=quant, origin=self.node.origin.through("quantize")
         )
 
-    def reshaped(self, value: Value, shape: tuple[int, ...]) -> Value:
+    def reshape(self, value: Value, shape: tuple[int, ...]) -> Value:
         """Return ``value`` in another shape."""
         if value.type.shape == shape:
             return value
         return self.emit(QReshape(shape=shape), value, quant=value.type.quant)
 
-    def transposed(self, value: Value, axes: tuple[int, ...]) -> Value:
+    def transpose(self, value: Value, axes: tuple[int, ...]) -> Value:
         """Return ``value`` with its axes in another order."""
         if axes == tuple(range(len(axes))):
             return value

@@ -47,12 +47,12 @@ def prelu(call: Call) -> Sequence[Value]:
     """``prelu(x, slope)`` -> q.prelu, with constant slopes of the channels."""
     x, quant = call.quantized(0), call.quant
     slopes = constant(call, np.asarray(call.known(1)).reshape(-1))
-    given, factor = quant_of(x), quant_of(slopes)
+    x_quant, factor = quant_of(x), quant_of(slopes)
     op = QPrelu(
-        x_zero_point=given.zero_point[0],
+        x_zero_point=x_quant.zero_point[0],
         y_zero_point=factor.zero_point[0],
-        rescale=call.rescale(given.scale[0] / quant.scale[0]),
-        slope_rescale=call.rescale(given.scale[0] * factor.scale[0] / quant.scale[0]),
+        rescale=call.rescale(x_quant.scale[0] / quant.scale[0]),
+        slope_rescale=call.rescale(x_quant.scale[0] * factor.scale[0] / quant.scale[0]),
         zero_point=quant.zero_point[0],
     )
     return [call.emit(op, x, slopes, quant=quant)]

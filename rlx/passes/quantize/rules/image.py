@@ -39,9 +39,9 @@ def as_image(call: Call, layout: Layout, value: Value) -> Value:
     """Return an integer image as [N, H, W, C]."""
     rank = value.type.rank
     if layout is Layout.CHANNELS_FIRST:
-        value = call.transposed(value, to_channels_last(rank))
+        value = call.transpose(value, to_channels_last(rank))
     shape = value.type.static_shape
-    return call.reshaped(value, (shape[0], 1, *shape[1:])) if rank == 3 else value
+    return call.reshape(value, (shape[0], 1, *shape[1:])) if rank == 3 else value
 
 
 def from_image(call: Call, layout: Layout, value: Value) -> Value:
@@ -49,7 +49,7 @@ def from_image(call: Call, layout: Layout, value: Value) -> Value:
     rank = call.node.types[0].rank
     if rank == 3:
         shape = value.type.static_shape
-        value = call.reshaped(value, (shape[0], *shape[2:]))
+        value = call.reshape(value, (shape[0], *shape[2:]))
     if layout is Layout.CHANNELS_FIRST:
-        value = call.transposed(value, to_channels_first(rank))
+        value = call.transpose(value, to_channels_first(rank))
     return value

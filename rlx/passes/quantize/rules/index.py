@@ -32,25 +32,25 @@ def _check_parts(count: int) -> Refusal | None:
     return None
 
 
-def _runs(places: Places) -> list[tuple[int, int, int]]:
+def _runs(indices: Places) -> list[tuple[int, int, int]]:
     """Return places as (start, count, step) of runs with one positive step each."""
     runs: list[tuple[int, int, int]] = []
-    for place in places.tolist():
+    for index in indices.tolist():
         if runs:
             start, count, step = runs[-1]
-            ahead = place - start - (count - 1) * step
+            ahead = index - start - (count - 1) * step
             if ahead > 0 and (count == 1 or ahead == step):
                 runs[-1] = start, count + 1, ahead
                 continue
-        runs.append((place, 1, 1))
+        runs.append((index, 1, 1))
     return runs
 
 
-def _repeats(places: Places, size: int) -> int:
+def _repeats(indices: Places, size: int) -> int:
     """Return the number of repeats of each index if all occur in order equally often, else 0."""
-    times = len(places) // size
-    whole = times > 1 and len(places) == times * size
-    return times if whole and (places == np.repeat(np.arange(size), times)).all() else 0
+    times = len(indices) // size
+    whole = times > 1 and len(indices) == times * size
+    return times if whole and (indices == np.repeat(np.arange(size), times)).all() else 0
 
 
 def _places(node: Node) -> Places | None:
@@ -79,20 +79,20 @@ def gather(call: Call) -> Sequence[Value]:
     x, places = call.quantized(0, call.quant), _places(call.node)
     assert places is not None
     axis = cast("RealGather", call.node.op).axis % x.type.rank
-    return [call.reshaped(_taken(call, x, axis, places), call.node.types[0].static_shape)]
+    return [call.reshape(_taken(call, x, axis, places), call.node.types[0].static_shape)]
 
 
-def _taken(call: Call, x: Value, axis: int, places: Places) -> Value:
+def _taken(call: Call, x: Value, axis: int, indices: Places) -> Value:
     """Return the elements of one axis at known places."""
     shape = x.type.static_shape
-    times = _repeats(places, shape[axis])
+    times = _repeats(indices, shape[axis])
     if times:
         front, back = shape[: axis + 1], shape[axis + 1 :]
-        apart = call.reshaped(x, (*front, 1, *back))
-        joined = joined_along(call, [apart] * times, axis + 1)
-        return call.reshaped(joined, (*shape[:axis], shape[axis] * times, *back))
+        apart = call.reshape(x, (*front, 1, *back))
+        repeated = joined_along(call, [apart] * times, axis + 1)
+        return call.reshape(repeated, (*shape[:axis], shape[axis] * times, *back))
     parts = []
-    for start, count, step in _runs(places):
+    for start, count, step in _runs(indices):
         first, stop, steps = [0] * len(shape), list(shape), [1] * len(shape)
         first[axis], stop[axis], steps[axis] = start, start + (count - 1) * step + 1, step
         op = QSlice(start=tuple(first), stop=tuple(stop), step=tuple(steps))
@@ -138,7 +138,7 @@ def _check_broadcast(node: Node) -> Refusal | None:
 def broadcast(call: Call) -> Sequence[Value]:
     """``broadcast_to(x)`` -> q.concat of copies along each axis that grows."""
     grown, copies = _copies(call.node)
-    x = call.reshaped(call.quantized(0, call.quant), grown)
+    x = call.reshape(call.quantized(0, call.quant), grown)
     for axis, count in enumerate(copies):
         x = joined_along(call, [x] * count, axis)
     return [x]

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 def kept(call: Call) -> Sequence[Value]:
     """Append an integer op as it is; where float ops read its results, int8 of their scale."""
     operands = tuple(_operand(call, value) for value in call.node.operands)
-    results = copy_node(call.making.graph, call.node, operands).results
-    call.making.raw.update(zip(call.node.results, results, strict=True))
-    params = call.making.params
+    results = copy_node(call.conversion.graph, call.node, operands).results
+    call.conversion.raw.update(zip(call.node.results, results, strict=True))
+    params = call.conversion.params
     return [
         result if (quant := params.get(old)) is None else as_int8(call, result, quant)
         for old, result in zip(call.node.results, results, strict=True)
@@ -30,18 +30,22 @@ def kept(call: Call) -> Sequence[Value]:
 
 def _operand(call: Call, value: Value) -> Value:
     """Return the integers that an integer op reads, in their own element type."""
-    making, numbers = call.making, known(value)
+    conversion, numbers = call.conversion, known(value)
     if numbers is not None:
         if isinstance(value.node.op, Constant):
-            making.raw.setdefault(value, copy_node(making.graph, value.node, ()).result)
+            conversion.raw.setdefault(value, copy_node(conversion.graph, value.node, ()).result)
         else:
-            making.raw.setdefault(value, call.constant(numbers, "constant", value.type.quant))
-    own = making.raw.get(value)
-    if own is None:
-        made, dtype = making.made[value], value.type.dtype
-        own = made if made.type.dtype is dtype else _shifted(call, made, dtype, value.type.quant)
-        making.raw[value] = own
-    return own
+            conversion.raw.setdefault(value, call.constant(numbers, "constant", value.type.quant))
+    integers = conversion.raw.get(value)
+    if integers is None:
+        quantized, dtype = conversion.values[value], value.type.dtype
+        integers = (
+            quantized
+            if quantized.type.dtype is dtype
+            else _shifted(call, quantized, dtype, value.type.quant)
+        )
+        conversion.raw[value] = integers
+    return integers
 
 
 def as_int8(call: Call, value: Value, quant: QuantParams) -> Value:

@@ -66,20 +66,20 @@ def _check_constants(node: Node) -> Refusal | None:
                 f"its {what} are computed, and such products have no integer form yet",
                 hint="compute such layers (attention) outside, or in float on the host",
             )
-        found = stored(operand)
-        if what == "weights" and found is not None and _centred(found) is None:
+        weights = stored(operand)
+        if what == "weights" and weights is not None and _centred(weights) is None:
             return Refusal("its weights have a zero point", hint=_SYMMETRIC_HINT)
     return None
 
 
-def _centred(found: Stored) -> npt.NDArray[np.int64] | None:
+def _centred(values: Stored) -> npt.NDArray[np.int64] | None:
     """Return integers with their zero points taken off; None if they do not fit int8 then."""
-    zeros = np.array(found.quant.zero_point, np.int64)
-    if found.quant.axis is not None:
-        shape = [1] * found.array.ndim
-        shape[found.quant.axis] = -1
+    zeros = np.array(values.quant.zero_point, np.int64)
+    if values.quant.axis is not None:
+        shape = [1] * values.array.ndim
+        shape[values.quant.axis] = -1
         zeros = zeros.reshape(shape)
-    centred = found.array.astype(np.int64) - zeros
+    centred = values.array.astype(np.int64) - zeros
     fits = not centred.size or (centred.min() >= -128 and centred.max() <= 127)
     return centred if fits else None
 
@@ -100,9 +100,9 @@ class _Weights:
 def _weights(call: Call, axes: tuple[int, ...], bias: Doubles) -> _Weights:
     """Return the quantized weights, ``axes`` bringing the output channels to the front."""
     operand, line = call.node.operands[1], _line(call)
-    found = stored(operand)
-    if found is not None:
-        weights = _stored_weights(call, found, axes)
+    model_weights = stored(operand)
+    if model_weights is not None:
+        weights = _stored_weights(call, model_weights, axes)
         return weights if line is None else _scaled(call, weights, line.factor)
     array = np.asarray(known(operand), np.float64).transpose(axes)
     if line is not None:
@@ -144,13 +144,13 @@ def _rounded(call: Call, array: Doubles, bias: Doubles) -> _Weights:
         rows, smallest = rows.reshape(1, -1), smallest.max(initial=0.0, keepdims=True)
     rounded = round_weights(rows, scheme.bits, smallest=smallest)
     steps = rounded.steps.reshape(array.shape)
-    call.making.bits[call.node] = scheme.bits
+    call.conversion.bits[call.node] = scheme.bits
     return _Weights(steps.astype(scheme.dtype.numpy), tuple(rounded.scales.tolist()))
 
 
-def _stored_weights(call: Call, found: Stored, axes: tuple[int, ...]) -> _Weights:
+def _stored_weights(call: Call, values: Stored, axes: tuple[int, ...]) -> _Weights:
     """Return the very integers of a model, without their zero point."""
-    quant, centred = found.quant, _centred(found)
+    quant, centred = values.quant, _centred(values)
     if centred is None:
         raise call.refuse("its weights have a zero point", hint=_SYMMETRIC_HINT)
     if quant.axis is not None and axes.index(quant.axis) != 0:
@@ -159,9 +159,9 @@ def _stored_weights(call: Call, found: Stored, axes: tuple[int, ...]) -> _Weight
             " output channel",
             hint="quantize the weights with one scale for each output channel",
         )
-    dtype = DType.of(found.array)
+    dtype = DType.of(values.array)
     dtype = dtype if dtype in (DType.I4, DType.I2) else DType.I8
-    call.making.bits[call.node] = dtype.bits
+    call.conversion.bits[call.node] = dtype.bits
     scales = tuple(float(np.float32(s)) for s in quant.scale)
     return _Weights(centred.transpose(axes).astype(dtype.numpy), scales)
 
@@ -237,10 +237,10 @@ def _in_accumulator(call: Call, bias: Doubles, steps: Doubles) -> npt.NDArray[np
     return (np.sign(ratio) * np.floor(np.abs(ratio) + 0.5)).astype(np.int32)
 
 
-def _in_steps(found: Stored, steps: Doubles) -> bool:
+def _in_steps(values: Stored, steps: Doubles) -> bool:
     """Return whether integers are int32 in the accumulator's steps, up to rounding of scales."""
-    whole = found.array.dtype == np.int32 and not any(found.quant.zero_point)
-    pairs = np.broadcast(found.quant.scale, steps)
+    whole = values.array.dtype == np.int32 and not any(values.quant.zero_point)
+    pairs = np.broadcast(values.quant.scale, steps)
     return whole and all(same_scale(*pair) for pair in pairs)
 
 
@@ -440,7 +440,7 @@ def batch_norm(call: Call) -> Sequence[Value]:
     quantized = _in_accumulator(call, bias, steps)
     layer = _constants(call, weights, quantized, (channels, 1, 1, 1))
     size, shape = x.type.size // channels, x.type.static_shape
-    image = x if x.type.rank == 4 else call.reshaped(x, (1, size, 1, channels))
+    image = x if x.type.rank == 4 else call.reshape(x, (1, size, 1, channels))
     op = QConv2d(
         window=Window(kernel=(1, 1)),
         groups=channels,
@@ -448,5 +448,5 @@ def batch_norm(call: Call) -> Sequence[Value]:
         rescale=layer.rescale,
         zero_point=quant.zero_point[0],
     )
-    made = call.emit(op, image, layer.weights, layer.bias, quant=quant)
-    return [call.reshaped(made, shape)]
+    product = call.emit(op, image, layer.weights, layer.bias, quant=quant)
+    return [call.reshape(product, shape)]

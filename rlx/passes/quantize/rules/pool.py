@@ -48,7 +48,7 @@ def average_pool(call: Call) -> Sequence[Value]:
     image = as_image(call, layout, call.quantized(0))
     quant, window = quant_of(image), image_window(op.window)
     counted = op.count_padding and window.is_padded
-    if call.making.rounding is Rounding.DOUBLE and quant == call.quant:
+    if call.conversion.rounding is Rounding.DOUBLE and quant == call.quant:
         if counted:
             image, window = padded(call, image, window)
         pooled = call.emit(QAveragePool2d(window=window), image, quant=quant)

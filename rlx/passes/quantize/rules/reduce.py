@@ -42,14 +42,14 @@ def mean_of(
     call: Call, x: Value, axes: tuple[int, ...], *, keep_dims: bool, divide: bool = True
 ) -> Value:
     """Append a mean, or a sum, of an integer value over axes."""
-    given, quant = quant_of(x), call.quant
-    rescale = call.rescale(given.scale[0] / quant.scale[0])
+    x_quant, quant = quant_of(x), call.quant
+    rescale = call.rescale(x_quant.scale[0] / quant.scale[0])
     if divide:
         rescale = rescale.divided(math.prod(x.type.static_shape[a] for a in axes))
     op = QMean(
         axes=axes,
         keep_dims=keep_dims,
-        x_zero_point=given.zero_point[0],
+        x_zero_point=x_quant.zero_point[0],
         rescale=rescale,
         zero_point=quant.zero_point[0],
     )
@@ -76,16 +76,16 @@ def minimum(call: Call) -> Sequence[Value]:
 def _largest(call: Call, x: Value) -> Value:
     op, shape = cast("RealReduceMax | RealReduceMin", call.node.op), x.type.static_shape
     axes = tuple(sorted(a % len(shape) for a in op.axes))
-    kept = tuple(a for a in range(len(shape)) if a not in axes)
+    outer_axes = tuple(a for a in range(len(shape)) if a not in axes)
     # What stays before the reduced axes goes through the pool as the batch, the rest as channels.
-    front = tuple(a for a in kept if a < axes[0])
-    back = kept[len(front) :]
-    moved = call.transposed(x, (*front, *axes, *back))
+    front = tuple(a for a in outer_axes if a < axes[0])
+    back = outer_axes[len(front) :]
+    transposed = call.transpose(x, (*front, *axes, *back))
     batch, rows, channels = (math.prod(shape[a] for a in some) for some in (front, axes, back))
-    image = call.reshaped(moved, (batch, rows, 1, channels))
+    image = call.reshape(transposed, (batch, rows, 1, channels))
     pool = QMaxPool2d(window=Window(kernel=(rows, 1)))
     pooled = call.emit(pool, image, quant=quant_of(x))
-    return call.reshaped(pooled, call.node.types[0].static_shape)
+    return call.reshape(pooled, call.node.types[0].static_shape)
 
 
 def _turned(call: Call, x: Value) -> Value:

@@ -24,15 +24,13 @@ if TYPE_CHECKING:
 def reshape(call: Call) -> Sequence[Value]:
     """``reshape(x)`` -> q.reshape."""
     shape = call.node.types[0].static_shape
-    return [call.reshaped(call.quantized(0, call.quant), shape)]
+    return [call.reshape(call.quantized(0, call.quant), shape)]
 
 
 @rule(RealTranspose, shares=True)
 def transpose(call: Call) -> Sequence[Value]:
     """``transpose(x)`` -> q.transpose."""
-    return [
-        call.transposed(call.quantized(0, call.quant), cast("RealTranspose", call.node.op).axes)
-    ]
+    return [call.transpose(call.quantized(0, call.quant), cast("RealTranspose", call.node.op).axes)]
 
 
 def _check_slice(node: Node) -> Refusal | None:
@@ -83,12 +81,12 @@ def _spread(call: Call, x: Value, axis: int, gap: int, value: int) -> Value:
     shape, quant = x.type.static_shape, call.quant
     front, back, size = shape[:axis], shape[axis + 1 :], shape[axis]
     rows = math.prod(front) * size
-    flat = call.reshaped(x, (rows, math.prod(back)))
+    flat = call.reshape(x, (rows, math.prod(back)))
     after = (0, gap * math.prod(back))
     padded = call.emit(QPad(before=(0, 0), after=after, value=value), flat, quant=quant)
     whole = (*front, size * (gap + 1), *back)
     ends = (*front, size * (gap + 1) - gap, *back)
-    return cut(call, call.reshaped(padded, whole), (0,) * len(ends), ends)
+    return cut(call, call.reshape(padded, whole), (0,) * len(ends), ends)
 
 
 def cut(call: Call, x: Value, start: tuple[int, ...], stop: tuple[int, ...]) -> Value:

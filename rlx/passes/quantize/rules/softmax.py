@@ -40,5 +40,5 @@ def softmax(call: Call) -> Sequence[Value]:
     op = QSoftmax(
         multiplier=scaling.multiplier, left_shift=scaling.left_shift, diff_min=scaling.diff_min
     )
-    shares = call.emit(op, call.transposed(x, last), quant=SOFTMAX)
-    return [call.transposed(shares, tuple(last.index(a) for a in range(rank)))]
+    shares = call.emit(op, call.transpose(x, last), quant=SOFTMAX)
+    return [call.transpose(shares, tuple(last.index(a) for a in range(rank)))]

@@ -63,14 +63,14 @@ def _count(node: Node) -> int | None:
 
 def _image(call: Call, average: Node) -> tuple[Value, Window]:
     """Return the averaged value as an image, and the window that covers what an average is of."""
-    x, op = call.making.made[average.operands[0]], average.op
+    x, op = call.conversion.values[average.operands[0]], average.op
     if isinstance(op, RealReduceMean):
         rank, shape = x.type.rank, x.type.static_shape
         axes = tuple(sorted(a % rank for a in op.axes))
-        kept = tuple(a for a in range(rank) if a not in axes)
-        rows, channels = (math.prod(shape[a] for a in some) for some in (axes, kept))
-        moved = call.transposed(x, (*axes, *kept))
-        return call.reshaped(moved, (1, rows, 1, channels)), Window((rows, 1))
+        channel_axes = tuple(a for a in range(rank) if a not in axes)
+        rows, channels = (math.prod(shape[a] for a in some) for some in (axes, channel_axes))
+        transposed = call.transpose(x, (*axes, *channel_axes))
+        return call.reshape(transposed, (1, rows, 1, channels)), Window((rows, 1))
     image = as_image(call, layout_of(average), x)
     window = image_window(cast("NnAveragePool | RealAveragePool", op).window)
     return padded(call, image, window) if window.is_padded else (image, window)
@@ -107,17 +107,19 @@ def stepped(call: Call, average: Node) -> Value | None:
         average: A node of :func:`averages_of`.
     """
     count = _count(average)
-    if count is None or call.making.rounding is Rounding.DOUBLE:
+    if count is None or call.conversion.rounding is Rounding.DOUBLE:
         return None
-    steps = _fitted(call, average.result, quant_of(call.making.made[average.operands[0]]), count)
+    steps = _fitted(
+        call, average.result, quant_of(call.conversion.values[average.operands[0]]), count
+    )
     if steps is None:
         return None
     image, window = _image(call, average)
     line, ends = (steps.weight, steps.bias), (steps.low, steps.high)
-    made = windows_sum(call, image, window, steps.rescale, line, ends)
+    total = windows_sum(call, image, window, steps.rescale, line, ends)
     if isinstance(average.op, RealReduceMean):
-        return call.reshaped(made, average.types[0].static_shape)
-    return from_image(call, layout_of(average), made)
+        return call.reshape(total, average.types[0].static_shape)
+    return from_image(call, layout_of(average), total)
 
 
 def _fitted(call: Call, mean: Value, x: QuantParams, count: int) -> _Steps | None:

@@ -233,7 +233,7 @@ def test_a_bias_that_is_added_behind_its_layer_has_32_bits():
     converted, samples = convert_with(graph)
     assert inner(converted) == ["q.dense"]
     assert worst(graph, converted, samples) <= 3
-    assert [(r.op, r.made) for r in converted.layers] == [("real.matmul", ("q.dense",))]
+    assert [(r.op, r.integer_ops) for r in converted.layers] == [("real.matmul", ("q.dense",))]
 
 
 def test_a_layer_that_others_read_too_keeps_its_own_result():
