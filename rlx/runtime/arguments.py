@@ -57,8 +57,8 @@ class Arguments:
                 kind = type(value).__name__
                 raise TypeError(f"input {name!r} must be an array of {type_}, not {kind}")
             if value.dtype != type_.dtype.numpy:
-                found = f"{value.dtype}{list(value.shape)}"
-                raise TypeError(f"input {name!r} must be {type_}, not {found}")
+                actual = f"{value.dtype}{list(value.shape)}"
+                raise TypeError(f"input {name!r} must be {type_}, not {actual}")
         return inputs
 
     def check_count(self, inputs: Sequence[Any]) -> None:

@@ -144,11 +144,11 @@ def find_backend(device: Device, name: str | None = None) -> Backend:
         )
     if name is not None and (problem := plugins.problem_of(GROUP, name)):
         raise TargetNotFoundError(str(problem), hint=problem.hint)
-    wanted = "backend" if name is None else f"backend called {name!r}"
+    requirement = "backend" if name is None else f"backend called {name!r}"
     broken = [str(one.problem) for one in plugins.survey(GROUP) if one.problem]
     absent = f"; not loaded: {_listed(broken)}" if broken else ""
     raise TargetNotFoundError(
-        f"no installed {wanted} runs on {device}",
+        f"no installed {requirement} runs on {device}",
         hint=f"backends: {_listed([b.name for b in backends()])}{absent};"
         f" devices: {_listed(devices())}",
     )

@@ -122,7 +122,11 @@ class Batches:
             program.params_changed()
 
     def run(
-        self, arrays: Sequence[Array], params: Mapping[str, Array], places: Sequence[int], most: int
+        self,
+        arrays: Sequence[Array],
+        params: Mapping[str, Array],
+        indices: Sequence[int],
+        most: int,
     ) -> list[Array]:
         """Return outputs for a batch: ``[samples, ...]``.
 
@@ -131,24 +135,26 @@ class Batches:
         Args:
             arrays: An array for each input, in order.
             params: Every parameter of the graph by name.
-            places: Places of the outputs to return.
+            indices: Places of the outputs to return.
             most: Programs that are kept.
         """
         count = len(arrays[0])
         outputs: list[Array] = []
         for begin in range(0, count, self.how.most):
             size = min(self.how.most, count - begin)
-            found = self._program(size, most).run([a[begin : begin + size] for a in arrays], params)
-            parts = [self._part(found[place], place) for place in places]
+            results = self._program(size, most).run(
+                [a[begin : begin + size] for a in arrays], params
+            )
+            parts = [self._part(results[place], place) for place in indices]
             if not outputs:
                 outputs = [np.empty((count, *part.shape[1:]), part.dtype) for part in parts]
             for output, part in zip(outputs, parts, strict=True):
                 output[begin : begin + size] = part
         return outputs
 
-    def _part(self, array: Array, place: int) -> Array:
+    def _part(self, array: Array, index: int) -> Array:
         """Return an output with an axis of samples."""
-        lead = self._graph.outputs[place].type.shape[:1]
+        lead = self._graph.outputs[index].type.shape[:1]
         return array if lead == (1,) else array[np.newaxis]
 
     def _program(self, size: int, most: int) -> Loaded:

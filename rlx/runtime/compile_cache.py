@@ -73,18 +73,18 @@ class CompileCache:
             Exception: As ``Session.compile``; then nothing is kept.
         """
         inner, params = parts_of(graph)
-        chosen = options or self.session.options
+        settings = options or self.session.options
         with self._lock:
             key = _key(inner)
-            for place, (known, of, compiled) in enumerate(self._entries):
-                if known == key and of == chosen:
-                    self._entries.append(self._entries.pop(place))
+            for index, (known, of, compiled) in enumerate(self._entries):
+                if known == key and of == settings:
+                    self._entries.append(self._entries.pop(index))
                     self.hits += 1
                     compiled.set_params(params)
                     return compiled
-            compiled = self.session.compile(graph, chosen)
+            compiled = self.session.compile(graph, settings)
             self.misses += 1
-            self._entries.append((key, chosen, compiled))
+            self._entries.append((key, settings, compiled))
             del self._entries[: -self.most]
             return compiled
 

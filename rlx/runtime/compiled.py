@@ -139,16 +139,16 @@ class CompiledGraph(Execution):
         Raises:
             ValueError: A symbol has no size, or a size is no positive number.
         """
-        given = dict(sizes or {})
-        unbound = [name for name in self._symbols if name not in given]
+        bindings = dict(sizes or {})
+        unbound = [name for name in self._symbols if name not in bindings]
         if unbound:
             raise ValueError(
                 f"a manifest needs a size for {', '.join(map(repr, unbound))};"
                 f" the graph takes: {listed(self._inputs)}"
             )
-        source = bind(self.graph, given)
+        source = bind(self.graph, bindings)
         with self._lock:
-            loaded = self._program(tuple(sorted(given.items())))
+            loaded = self._program(tuple(sorted(bindings.items())))
             return BindingManifest.of(loaded.lowered.module, source)
 
     def clone(self) -> CompiledGraph:
@@ -161,11 +161,11 @@ class CompiledGraph(Execution):
                 self.graph, self.device, self._backend, self._options, self._params
             )
             for name in self.state_names:
-                held = self._held.read(name) if name in self._held else self._states.value(name)
-                if held is not None:
-                    copy.bind_state(name, held)
-            for name, place in self._held.feeds.items():
-                copy.feed(place, name)
+                state = self._held.read(name) if name in self._held else self._states.value(name)
+                if state is not None:
+                    copy.bind_state(name, state)
+            for name, output_index in self._held.feeds.items():
+                copy.feed(output_index, name)
             if self._extent is not None:
                 copy.set_active_extent(*self._extent.rows)
             return copy
@@ -325,11 +325,11 @@ class CompiledGraph(Execution):
         """
         arguments = self._arguments
         arrays = arguments.converted({} if inputs is None else inputs)
-        places = self._places(outputs)
-        results = self._outputs(arguments, arrays, places, batches=True)
+        indices = self._places(outputs)
+        results = self._outputs(arguments, arrays, indices, batches=True)
         if not dequantized:
             return results
-        types = [self.output_types[place] for place in places]
+        types = [self.output_types[place] for place in indices]
         return [sample_reals(array, type_) for array, type_ in zip(results, types, strict=True)]
 
     def run_named(

@@ -43,12 +43,12 @@ class ChangedSteps:
         self._module: GraphModule | None = None
         self._text = ""
 
-    def __call__(self, step: Step, made: GraphModule) -> None:
+    def __call__(self, step: Step, module: GraphModule) -> None:
         """Take a step and what it made."""
-        last, self._module = self._module, made
-        if last is not None and last.graph is made.graph and last.plan is made.plan:
+        last, self._module = self._module, module
+        if last is not None and last.graph is module.graph and last.plan is module.plan:
             return
-        before, self._text = self._text, _text(made)
+        before, self._text = self._text, _text(module)
         if self._text != before:
             for read in self._readers:
                 read(step, before, self._text)
@@ -76,9 +76,9 @@ class StageDump:
         self._texts: list[tuple[str, str]] = []
         self._observe = ChangedSteps(self.add)
 
-    def __call__(self, step: Step, made: GraphModule) -> None:
+    def __call__(self, step: Step, module: GraphModule) -> None:
         """Take a step and what it made."""
-        self._observe(step, made)
+        self._observe(step, module)
 
     def add(self, step: Step, before: str, after: str) -> None:
         """Add the file of one step that changed the graph."""

@@ -77,7 +77,7 @@ class Execution:
         self,
         arguments: Arguments,
         arrays: Sequence[Array],
-        places: Sequence[int] | None = None,
+        indices: Sequence[int] | None = None,
         *,
         batches: bool = False,
     ) -> list[Array]:
@@ -86,17 +86,17 @@ class Execution:
         Args:
             arguments: Inputs that the arrays are for.
             arrays: An array for each of them.
-            places: Places of the outputs to return; None for all.
+            indices: Places of the outputs to return; None for all.
             batches: Whether the arrays may hold several samples.
         """
-        if places is None:
-            places = range(len(self.graph.outputs))
+        if indices is None:
+            indices = range(len(self.graph.outputs))
         with self._lock:
             if batches and not self._fits(arrays) and self._is_batch(arguments, arrays):
                 self._check_params()
-                return self._batches.run(arrays, self._params, places, self._most_programs)
+                return self._batches.run(arrays, self._params, indices, self._most_programs)
             results = self._execute(arguments, arrays)
-            return [results[place].copy() for place in places]
+            return [results[place].copy() for place in indices]
 
     def _fits(self, arrays: Sequence[Array]) -> bool:
         """Whether all inputs are there, with their shapes, and these are numbers."""
@@ -205,15 +205,15 @@ class Execution:
             self._programs.popitem(last=False)
         return loaded
 
-    def _places(self, wanted: Sequence[str | int] | None) -> Sequence[int]:
+    def _places(self, selection: Sequence[str | int] | None) -> Sequence[int]:
         """Return the places of the outputs asked for."""
         names = self.graph.output_names
-        if wanted is None:
+        if selection is None:
             return range(len(names))
-        if isinstance(wanted, str | int):
-            raise TypeError(f"outputs are chosen by a list of names or places, not {wanted!r}")
-        for key in wanted:
-            place = isinstance(key, int | np.integer) and 0 <= key < len(names)
-            if key not in names and not place:
+        if isinstance(selection, str | int):
+            raise TypeError(f"outputs are chosen by a list of names or places, not {selection!r}")
+        for key in selection:
+            is_index = isinstance(key, int | np.integer) and 0 <= key < len(names)
+            if key not in names and not is_index:
                 raise ValueError(f"no output is called {key!r}; there are: {', '.join(names)}")
-        return [names.index(k) if isinstance(k, str) else k for k in wanted]
+        return [names.index(k) if isinstance(k, str) else k for k in selection]

@@ -55,14 +55,14 @@ class Extent:
 
     def expanded(self, outputs: Sequence[Array]) -> list[Array]:
         """Return outputs of the program in their declared shapes, with zeros behind the rows."""
-        found = []
+        declared = []
         for output, whole, view in zip(outputs, self._wholes, self._views, strict=True):
             if whole is None or view is None:
-                found.append(output)
+                declared.append(output)
             else:
                 np.copyto(whole[0][whole[1]], output)
-                found.append(view)
-        return found
+                declared.append(view)
+        return declared
 
 
 def _read_only(array: Array) -> Array:

@@ -56,7 +56,7 @@ class HeldInputs:
         del self._bound[name], self._values[name]
         self.feeds.pop(name, None)
 
-    def feed(self, name: str, place: int, output: str, type_: TensorType) -> None:
+    def feed(self, name: str, output_index: int, output: str, type_: TensorType) -> None:
         """Let an output become the next value of an input after each run.
 
         Raises:
@@ -65,7 +65,7 @@ class HeldInputs:
         self._require(name)
         if not _may_hold(self.types[name], type_):
             raise ValueError(f"output {output!r} is {type_}, but input {name!r} {self.types[name]}")
-        self.feeds[name] = place
+        self.feeds[name] = output_index
 
     def read(self, name: str) -> Array:
         """Return a copy of the value of an input that is bound."""
@@ -81,14 +81,14 @@ class HeldInputs:
         Raises:
             ValueError: An input is neither given nor bound.
         """
-        given = dict(zip(names, arrays, strict=True))
-        found = []
+        passed = dict(zip(names, arrays, strict=True))
+        values = []
         for name in self.types:
-            array = given[name] if name in given else self._values.get(name)
+            array = passed[name] if name in passed else self._values.get(name)
             if array is None:
                 raise ValueError(f"input {name!r} is missing; the graph takes: {listed(self.free)}")
-            found.append(array)
-        return found
+            values.append(array)
+        return values
 
     def refresh(self, outputs: Sequence[Array]) -> None:
         """Take the next values from the outputs of a run."""

@@ -146,8 +146,8 @@ def bench(
     net, inputs = compiled_for(graph, batch=batch, options=options)
     graph = net.graph
     states = {state.name for state, _ in graph.states}
-    wanted = [i for i, name in enumerate(net.output_names) if name not in states]
-    calls: list[Call] = [lambda: net.run(inputs, outputs=wanted)]
+    output_indices = [i for i, name in enumerate(net.output_names) if name not in states]
+    calls: list[Call] = [lambda: net.run(inputs, outputs=output_indices)]
     if against is not None:
         calls.append(_onnxruntime(Path(str(file)), inputs))
     first = [[np.asarray(a) for a in call()] for call in calls]
@@ -194,16 +194,16 @@ def measured(calls: Sequence[Call], seconds: float, clock: Clock) -> list[list[i
     times: list[list[int]] = [[] for _ in calls]
     spent = [0] * len(calls)
     while any(len(t) < FEWEST or s < seconds * 1e9 for t, s in zip(times, spent, strict=True)):
-        for place, call in enumerate(calls):
+        for index, call in enumerate(calls):
             if len(calls) > 1:
                 call()  # the other engine's data are in the caches
             turn = 0
             while turn < _TURN_NS:
                 start = clock()
                 call()
-                times[place].append(clock() - start)
-                turn += times[place][-1]
-            spent[place] += turn
+                times[index].append(clock() - start)
+                turn += times[index][-1]
+            spent[index] += turn
     return times
 
 
@@ -247,8 +247,8 @@ def _onnxruntime(path: Path, inputs: Mapping[str, Array]) -> Call:
             "the package onnxruntime is not installed", hint="pip install onnxruntime"
         ) from None
     options = ort.SessionOptions()
-    given = next((os.environ[name] for name in _THREADS if os.environ.get(name)), "0")
-    options.intra_op_num_threads = int(given) if given.isdecimal() else 0
+    threads = next((os.environ[name] for name in _THREADS if os.environ.get(name)), "0")
+    options.intra_op_num_threads = int(threads) if threads.isdecimal() else 0
     options.inter_op_num_threads = 1
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     session = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])

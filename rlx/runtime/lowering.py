@@ -84,14 +84,16 @@ def lower(
         UnsupportedOpError: The backend lacks an op that cannot be written in others.
         VerifyError: A step broke the graph.
     """
-    found = optimize(graph, backend, options, observe=observe)
-    split = split_params(found.module.graph)
+    optimized = optimize(graph, backend, options, observe=observe)
+    split = split_params(optimized.module.graph)
     main = GraphModule(split.main, _stage(split.main))
     verifying(observe)(Step("split-params"), main)
     planned = backend.plan(main, options)
     verify(planned, where="after planning")
     observe(Step("plan"), planned)
-    return HostModule(planned, split.prologue, found.dispatch, found.precision, found.fusion)
+    return HostModule(
+        planned, split.prologue, optimized.dispatch, optimized.precision, optimized.fusion
+    )
 
 
 def optimize(
@@ -112,24 +114,24 @@ def optimize(
         UnsupportedOpError: The backend lacks an op that cannot be written in others.
         VerifyError: A step broke the graph.
     """
-    seen = verifying(observe)
+    observe_verified = verifying(observe)
     observe(Step("given"), GraphModule(graph, Stage.HIR))
     fitted = fit_to_backend(graph, backend, options.policies)
     fitted.report.require_ready()
     module = GraphModule(fitted.graph, _stage(fitted.graph))
-    seen(Step("fit"), module)
+    observe_verified(Step("fit"), module)
     if options.simplify:
         module = pipeline("host").run(module, observe=observe)
     precision = None
     if options.precision is not None:
         narrowed = apply_precision(module.graph, options.precision)
         module, precision = module.with_graph(narrowed.graph), narrowed.report
-        seen(Step("precision"), module)
+        observe_verified(Step("precision"), module)
     fusion = None
     if options.fusion is not None:
         fused, fusion = fuse(module.graph, options.fusion, backend.claims)
         module = module.with_graph(fused)
-        seen(Step("fuse"), module)
+        observe_verified(Step("fuse"), module)
     return OptimizedModule(module, fitted.report, precision, fusion)
 
 

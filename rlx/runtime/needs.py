@@ -54,10 +54,10 @@ def memory_needed(
     return estimate_memory(found.module, prologue=found.prologue, workspace=needed)
 
 
-def _workspace(found: HostModule, device: Device, options: CompileOptions) -> int:
+def _workspace(host: HostModule, device: Device, options: CompileOptions) -> int:
     """Return the bytes that single steps need, which kernels say when they are given memory."""
-    program = find_backend(device, options.backend).compile(found.module, options)
-    types = {v.name: v.type for v in found.module.graph.params}
+    program = find_backend(device, options.backend).compile(host.module, options)
+    types = {v.name: v.type for v in host.module.graph.params}
     if types:
         program.set_params(
             {name: np.zeros(t.static_shape, t.dtype.numpy) for name, t in types.items()}
@@ -124,7 +124,7 @@ def pick_device(
                 where="pick_device",
                 hint="give rlx.Machine(...) or rlx.measure_machine()",
             )
-    found: list[tuple[Machine, Roofline]] = []
+    bounds: list[tuple[Machine, Roofline]] = []
     lacking: list[str] = []
     here = devices()
     for machine in machines:
@@ -132,24 +132,24 @@ def pick_device(
             lacking.append(f"{machine.name}: no {machine.device} here")
             continue
         try:
-            found.append((machine, time_bound(graph, machine, options=options)))
+            bounds.append((machine, time_bound(graph, machine, options=options)))
         except UnsupportedOpError as e:
             lacking.append(f"{machine.name}: {e.message}")
-    if not found:
+    if not bounds:
         raise TargetNotFoundError(
             f"no device can run the graph: {'; '.join(lacking)}",
             hint=f"devices here: {', '.join(map(str, here))}",
         )
-    found.sort(key=lambda pair: pair[1].seconds)
-    others = [f"{m.name} {_time(r)}" for m, r in found[1:]]
-    machine, best = found[0]
-    rest = "; ".join([*others, *lacking])
+    bounds.sort(key=lambda pair: pair[1].seconds)
+    slower = [f"{m.name} {_time(r)}" for m, r in bounds[1:]]
+    machine, best = bounds[0]
+    rest = "; ".join([*slower, *lacking])
     reason = f"{machine.name} takes {_time(best)} at least" + (f"; {rest}" if rest else "")
     return Choice(Device(machine.device), machine, best, reason)
 
 
-def _time(found: Roofline) -> str:
-    return f"{1e6 * found.seconds:.4g} us"
+def _time(bound: Roofline) -> str:
+    return f"{1e6 * bound.seconds:.4g} us"
 
 
 def lowered(
@@ -178,5 +178,5 @@ def lowered(
             where=f"graph {inner.name!r}",
             hint=sizes_hint(unknown),
         )
-    chosen = options or CompileOptions()
-    return lower(inner, find_backend(device, chosen.backend), chosen, observe=observe)
+    settings = options or CompileOptions()
+    return lower(inner, find_backend(device, settings.backend), settings, observe=observe)

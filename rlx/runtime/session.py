@@ -98,8 +98,8 @@ def parts_of(graph: Compilable) -> tuple[Graph, dict[str, Array]]:
 def _check_states(graph: Graph) -> None:
     """Raise ValueError if a size of a state is a symbol that no input and no parameter binds."""
     states = [state for state, _ in graph.states]
-    given = [v.type for v in (*graph.inputs, *graph.params) if v not in states]
-    known = symbols_of(tuple(given))
+    bound_types = [v.type for v in (*graph.inputs, *graph.params) if v not in states]
+    known = symbols_of(tuple(bound_types))
     for state in states:
         unknown = sorted(symbols_of(state.type) - known)
         if unknown:

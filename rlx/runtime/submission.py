@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 class Pending:
     """A run that was submitted. Made by ``CompiledGraph.submit``."""
 
-    def __init__(self, future: Future[Results], seen: Callable[[], None]) -> None:
+    def __init__(self, future: Future[Results], on_result: Callable[[], None]) -> None:
         self._future = future
-        self._seen = seen
+        self._on_result = on_result
 
     def __repr__(self) -> str:
         return f"<Pending: {'done' if self.done else 'not done'}>"
@@ -45,7 +45,7 @@ class Pending:
         except TimeoutError:
             raise TimeoutError(f"the run has not ended in {timeout_s:g} s") from None
         if error is not None:
-            self._seen()
+            self._on_result()
         return self._future.result()
 
 

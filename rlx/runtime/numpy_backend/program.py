@@ -55,9 +55,9 @@ class NumpyProgram:
         for node in module.graph.nodes:
             if isinstance(node.op, Constant):
                 self._arrays[node.result] = node.op.value
-        kept = {s for s, _ in module.graph.states}
+        states = {s for s, _ in module.graph.states}
         self.states = {s.name: self._state(s) for s, _ in module.graph.states}
-        self.inputs = tuple(self._arrays[v] for v in module.graph.inputs if v not in kept)
+        self.inputs = tuple(self._arrays[v] for v in module.graph.inputs if v not in states)
         if not module.graph.params:
             self._bind()
 
@@ -138,8 +138,8 @@ class NumpyProgram:
         """Copy inputs and states to where the steps read them."""
         if len(inputs) > 1:
             # Views of the last outputs may lie where one of the other inputs goes.
-            own = self.arena.base
-            inputs = [value.copy() if value.base is own else value for value in inputs]
+            arena = self.arena.base
+            inputs = [value.copy() if value.base is arena else value for value in inputs]
         for target, value in zip(self.inputs, inputs, strict=True):
             target[...] = value
         for target, value in self._entering:

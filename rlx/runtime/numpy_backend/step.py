@@ -72,13 +72,13 @@ def prepared(step: Step) -> Run:
 
 def _misfit(node: Node, results: Sequence[object]) -> ShapeError:
     """Return the error for results that are not of the types of a node."""
-    wanted = ", ".join(map(str, node.types))
-    found = ", ".join(
+    inferred = ", ".join(map(str, node.types))
+    actual = ", ".join(
         f"{r.dtype}{list(r.shape)}" if isinstance(r, np.ndarray | np.generic) else type(r).__name__
         for r in results
     )
     return ShapeError(
-        f"evaluate gives {found or 'nothing'}, but infer says {wanted}",
+        f"evaluate gives {actual or 'nothing'}, but infer says {inferred}",
         where=f"{node.op.name} {node.label}",
         hint="correct the class of the op: both are its methods",
     )

@@ -85,9 +85,9 @@ def _made(node: Node, result: Array) -> str:
     if not bad.any():
         bad = ~np.isfinite(numbers)
     index = [int(i) for i in np.argwhere(bad)[0]]
-    place = f" from {node.origin}" if str(node.origin) else ""
+    origin = f" from {node.origin}" if str(node.origin) else ""
     return (
-        f"{node.op.name} {node.label}{place} made {result[tuple(index)]} at index {index},"
+        f"{node.op.name} {node.label}{origin} made {result[tuple(index)]} at index {index},"
         f" {int(bad.sum())} of {result.size} elements"
     )
 
@@ -115,7 +115,7 @@ def _step_inside(op: Fused, operands: Sequence[Array]) -> str:
     for node in op.body.nodes:
         if isinstance(node.op, Source):
             continue
-        own = [values[o] for o in node.operands]
-        if (bad := _first_bad(own, [values[v] for v in node.results])) is not None:
-            return f"{_made(node, bad)}; operands: {_ranges(node, own)}"
+        arguments = [values[o] for o in node.operands]
+        if (bad := _first_bad(arguments, [values[v] for v in node.results])) is not None:
+            return f"{_made(node, bad)}; operands: {_ranges(node, arguments)}"
     return "no op of its body makes it: the kernel does"

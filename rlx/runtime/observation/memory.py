@@ -168,8 +168,8 @@ def constant_bytes(graphs: Iterable[Graph]) -> int:
             begin = array.__array_interface__["data"][0]
             alike.setdefault(node.types[0].with_quant(None), {})[begin] = array
     total, end = 0, 0
-    places = [place for arrays in alike.values() for place in _distinct(arrays)]
-    for first, last in sorted(places):
+    extents = [place for arrays in alike.values() for place in _distinct(arrays)]
+    for first, last in sorted(extents):
         total += max(0, last - max(first, end))
         end = max(end, last)
     return total
@@ -177,11 +177,11 @@ def constant_bytes(graphs: Iterable[Graph]) -> int:
 
 def _distinct(arrays: Mapping[int, Array]) -> Iterator[tuple[int, int]]:
     """Yield the range of each array of one type, by where it begins; equal ones once."""
-    seen: set[bytes] = set()
+    digests: set[bytes] = set()
     for begin, array in arrays.items():
         if len(arrays) > 1:
             contents = sha256(to_buffer(array)).digest()
-            if contents in seen:
+            if contents in digests:
                 continue
-            seen.add(contents)
+            digests.add(contents)
         yield begin, begin + array.nbytes

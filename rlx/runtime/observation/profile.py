@@ -155,9 +155,9 @@ class Profile:
         Nodes of one name are a layer; without names, those from one place of the model are.
         """
         groups: dict[str, list[NodeTime]] = {}
-        for one in self.nodes:
-            key = one.node.name or one.node.origin.location or one.layer
-            groups.setdefault(key, []).append(one)
+        for node_time in self.nodes:
+            key = node_time.node.name or node_time.node.origin.location or node_time.layer
+            groups.setdefault(key, []).append(node_time)
         return tuple(
             LayerTime(
                 name,
@@ -198,9 +198,9 @@ class Profile:
             for n in self.nodes
         ]
         known = any(n.bound_s is not None for n in self.nodes)
-        shown = len(columns) - (not known)
-        cells = tuple(row[:shown] for row in rows)
-        return Table(title, columns[:shown], cells, self._slowest(), total="all")
+        column_count = len(columns) - (not known)
+        cells = tuple(row[:column_count] for row in rows)
+        return Table(title, columns[:column_count], cells, self._slowest(), total="all")
 
     def _slowest(self) -> int | None:
         times = [n.seconds for n in self.nodes]
@@ -213,11 +213,11 @@ class Profile:
             Column("median", "us", total=1e6 * self.in_nodes),
             Column("share", "%", right=True),
         )
-        found = self.layers()
+        layers = self.layers()
         rows = [
-            (v.layer, ", ".join(v.ops), 1e6 * v.seconds, share_text(v.share, 1.0)) for v in found
+            (v.layer, ", ".join(v.ops), 1e6 * v.seconds, share_text(v.share, 1.0)) for v in layers
         ]
-        times = [v.seconds for v in found]
+        times = [v.seconds for v in layers]
         slowest = times.index(max(times)) if times else None
         return Table(title, columns, tuple(rows), slowest, total="all")
 

@@ -51,19 +51,19 @@ def _names(pid: int, tid: int, thread: str) -> Iterator[dict[str, Any]]:
 
 
 def _events(profile: Profile) -> Iterator[dict[str, Any]]:
-    own = {"ph": "X", "pid": profile.process, "tid": profile.thread[0]}
+    common = {"ph": "X", "pid": profile.process, "tid": profile.thread[0]}
     works = {n.node: n.work for n in profile.nodes}
     for number, run in enumerate(profile.runs):
         times = _times(run.begin_ns, run.end_ns)
         args: dict[str, Any] = {"run": number, "where": profile.where}
-        yield {**own, "cat": "run", "name": profile.name, **times, "args": args}
+        yield {**common, "cat": "run", "name": profile.name, **times, "args": args}
         for step in run.steps:
             args = _described(step)
             if (work := works[step.node]) is not None:
                 args |= {"macs": work.macs, "flops": work.flops, "bytes": work.nbytes}
             label = f"{step.node.op.name} {step.node.name}".rstrip()
             times = _times(step.begin_ns, step.end_ns)
-            yield {**own, "cat": "node", "name": label, **times, "args": args}
+            yield {**common, "cat": "node", "name": label, **times, "args": args}
 
 
 def _times(begin_ns: int, end_ns: int) -> dict[str, float]:

@@ -77,21 +77,23 @@ def flattened(out: Numbers, *operands: Numbers) -> list[Numbers]:
         steps = [array.strides[axis] for array in spread]
         if sizes and all(s[-1] == size * step for s, step in zip(strides, steps, strict=True)):
             sizes[-1] *= size
-            for own, step in zip(strides, steps, strict=True):
-                own[-1] = step
+            for array_strides, step in zip(strides, steps, strict=True):
+                array_strides[-1] = step
         else:
             sizes.append(size)
-            for own, step in zip(strides, steps, strict=True):
-                own.append(step)
-    made: dict[tuple[object, ...], Numbers] = {}
+            for array_strides, step in zip(strides, steps, strict=True):
+                array_strides.append(step)
+    unique_views: dict[tuple[object, ...], Numbers] = {}
     views = []
-    for array, own in zip((out, *operands), strides, strict=True):
+    for array, array_strides in zip((out, *operands), strides, strict=True):
         # The same object for the same bytes: NumPy does not look for overlaps then.
-        number = array is not out and not any(own)
-        key = (array.__array_interface__["data"][0], array.dtype, number, *own)
-        if key not in made:
-            made[key] = _view(array, () if number else sizes, () if number else own)
-        views.append(made[key])
+        number = array is not out and not any(array_strides)
+        key = (array.__array_interface__["data"][0], array.dtype, number, *array_strides)
+        if key not in unique_views:
+            unique_views[key] = _view(
+                array, () if number else sizes, () if number else array_strides
+            )
+        views.append(unique_views[key])
     return views
 
 
@@ -120,9 +122,9 @@ def is_wide(array: Array) -> bool:
 _WIDE = (np.dtype(np.float32), np.dtype(np.float64))
 
 
-def wide_operand(step: Step, place: int, runs: list[Run]) -> Numbers:
+def wide_operand(step: Step, index: int, runs: list[Run]) -> Numbers:
     """Return an operand in the type that the op computes in; what a run must do is added."""
-    x, constant = step.inputs[place], step.constants[place]
+    x, constant = step.inputs[index], step.constants[index]
     if is_wide(x):
         return x
     if constant is not None:

@@ -82,12 +82,12 @@ def _bound_region(
 
 def _moves(sources: Sequence[Array], targets: Sequence[Array]) -> Run:
     """Return a function that copies arrays to others at once: a carry may become another one."""
-    moved = [(s, t) for s, t in zip(sources, targets, strict=True) if s is not t]
-    sources, targets = [s for s, _ in moved], [t for _, t in moved]
+    copies = [(s, t) for s, t in zip(sources, targets, strict=True) if s is not t]
+    sources, targets = [s for s, _ in copies], [t for _, t in copies]
     read = {id(a) for a in targets}
-    held = [np.empty_like(s) if id(s) in read else None for s in sources]
-    first = [(h, s) for h, s in zip(held, sources, strict=True) if h is not None]
-    pairs = zip(held, sources, targets, strict=True)
+    temporaries = [np.empty_like(s) if id(s) in read else None for s in sources]
+    first = [(h, s) for h, s in zip(temporaries, sources, strict=True) if h is not None]
+    pairs = zip(temporaries, sources, targets, strict=True)
     then = [(t, s if h is None else h) for h, s, t in pairs]
 
     def run() -> None:
@@ -105,10 +105,10 @@ def _if(step: Step) -> Run:
     if symbols_of(op):
         return prepared(step)
     other = _bound_region(op.else_body, inputs, step.constants[1:], step.workspace)
-    chosen = other
+    then = other
     if op.then_body is not op.else_body:
-        chosen = _bound_region(op.then_body, inputs, step.constants[1:], step.workspace)
-    branches = other, chosen
+        then = _bound_region(op.then_body, inputs, step.constants[1:], step.workspace)
+    branches = other, then
     ends = [_moves(branch.outputs, step.outputs) for branch in branches]
 
     def run() -> None:
@@ -136,14 +136,14 @@ def _while(step: Step) -> Run:
 
     def run() -> None:
         begin()
-        done = 0
-        while done != most:
+        iterations = 0
+        while iterations != most:
             condition.run()
             if not holds:
                 break
             body.run()
             follow()
-            done += 1
+            iterations += 1
         end()
 
     return run
@@ -164,14 +164,14 @@ def _scan(step: Step) -> Run:
     begin, end = _moves(step.inputs[:count], carries), _moves(carries, step.outputs[:count])
     follow = _moves(body.outputs[:count], carries)
     collected = list(zip(step.outputs[count:], body.outputs[count:], strict=True))
-    taken = list(zip(elements, scanned, strict=True))
+    slices = list(zip(elements, scanned, strict=True))
     length = cast("int", op.length)
     order = range(length)[::-1] if op.reverse else range(length)
 
     def run() -> None:
         begin()
         for t in order:
-            for element, whole in taken:
+            for element, whole in slices:
                 np.copyto(element, whole[t])
             body.run()
             for whole, part in collected:

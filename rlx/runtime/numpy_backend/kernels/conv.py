@@ -153,9 +153,9 @@ class Convolution:
         runs: list[Run] = []
         if self._window.is_padded:
             padded = self._padded[: len(x)]
-            places = zip(self._window.padding, x.shape[1:-1], strict=True)
-            inside = tuple(slice(before, before + n) for (before, _), n in places)
-            runs.append(partial(np.copyto, padded[(slice(None), *inside)], x))
+            borders = zip(self._window.padding, x.shape[1:-1], strict=True)
+            interior = tuple(slice(before, before + n) for (before, _), n in borders)
+            runs.append(partial(np.copyto, padded[(slice(None), *interior)], x))
             x = padded
         if self._groups == 1:
             return [*runs, *self._products(x, self._weights, out)]
@@ -183,14 +183,14 @@ class Convolution:
         rows = rows.reshape(*rows.shape[:-2], window.kernel[-1] * inner)
         target = out
         for tap in combinations(*map(range, window.kernel[:-1])):
-            places = tuple(
+            slices = tuple(
                 slice(i * d, i * d + (n - 1) * s + 1, s)
                 for i, d, s, n in zip(
                     tap, window.dilation, window.stride, out.shape[1:-2], strict=False
                 )
             )
             matrix = weights[tap].reshape(rows.shape[-1], -1)
-            runs.append(_rows_times(rows[(slice(None), *places)], matrix, target))
+            runs.append(_rows_times(rows[(slice(None), *slices)], matrix, target))
             if target is not out:
                 runs.append(partial(np.add, out, target, out))
             target = self._term[: len(x)]

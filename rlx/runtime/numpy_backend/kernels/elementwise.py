@@ -108,15 +108,15 @@ def sigmoid(x: Numbers, out: Numbers, workspace: Workspace) -> list[Run]:
     """Return the calls that compute ``RealSigmoid.function``."""
     small, upper = workspace.like(x), workspace.like(x)
     positive = workspace.take(x.shape, np.bool_)
-    one = scalar(1, x.dtype)
+    unit = scalar(1, x.dtype)
     return [
         partial(np.absolute, x, small),
         partial(np.negative, small, small),
         partial(np.exp, small, small),
         partial(np.greater_equal, x, scalar(0, x.dtype), positive),
         partial(np.copyto, upper, small),
-        partial(np.copyto, upper, one, where=positive),
-        partial(np.add, small, one, small),
+        partial(np.copyto, upper, unit, where=positive),
+        partial(np.add, small, unit, small),
         partial(np.divide, upper, small, out),
     ]
 
@@ -152,9 +152,9 @@ def _where(step: Step) -> Run:
     (condition, x, y), (result,) = step.inputs, step.outputs
     runs: list[Run] = []
     if share(condition, result):
-        held = step.workspace.like(condition)
-        runs.append(partial(np.copyto, held, condition))
-        condition = held
+        condition_copy = step.workspace.like(condition)
+        runs.append(partial(np.copyto, condition_copy, condition))
+        condition = condition_copy
     if share(x, result):
         # The condition may be broadcast; so is its opposite.
         other = step.workspace.like(condition)

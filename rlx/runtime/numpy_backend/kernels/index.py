@@ -24,17 +24,17 @@ _FEW: Final = 64
 """Up to so many updates are written one by one."""
 
 
-def _checked(places: Places, size: int, fail: Run) -> Run:
+def _checked(indices: Places, size: int, fail: Run) -> Run:
     """Return a function that calls ``fail`` if a place is not in an axis of ``size``."""
     low, high = np.empty((), np.intp), np.empty((), np.intp)
 
     def run() -> None:
-        np.minimum.reduce(places, axis=None, out=low)
-        np.maximum.reduce(places, axis=None, out=high)
+        np.minimum.reduce(indices, axis=None, out=low)
+        np.maximum.reduce(indices, axis=None, out=high)
         if low < -size or high >= size:
             fail()
 
-    return run if places.size else bool
+    return run if indices.size else bool
 
 
 @KERNELS.rule(real.RealGather)
@@ -43,11 +43,11 @@ def _gather(step: Step) -> Run:
     assert isinstance(op, real.RealGather)
     if x.size == 0:
         return prepared(step)
-    places = step.workspace.take(indices.shape, np.intp)
-    check = _checked(places, x.shape[op.axis], partial(np.take, x, places, op.axis))
+    positions = step.workspace.take(indices.shape, np.intp)
+    check = _checked(positions, x.shape[op.axis], partial(np.take, x, positions, op.axis))
     # Unlike "raise", "wrap" writes where it should; by then all places are in the axis.
-    take = partial(np.take, x, places, op.axis, result, "wrap")
-    return sequence([copy(places, indices), check, take])
+    take = partial(np.take, x, positions, op.axis, result, "wrap")
+    return sequence([copy(positions, indices), check, take])
 
 
 @KERNELS.rule(real.RealScatter)
@@ -58,10 +58,10 @@ def _scatter(step: Step) -> Run:
     computable = replaces or result.dtype.kind in "iub" or result.dtype.itemsize >= 4
     if indices.size > _FEW or not computable:
         return prepared(step)
-    places = step.workspace.take(indices.shape, np.intp)
+    positions = step.workspace.take(indices.shape, np.intp)
     size = x.shape[op.axis]
-    fail = partial(np.take, np.empty(size, np.bool_), places)
-    runs: list[Run] = [copy(places, indices), _checked(places, size, fail)]
+    fail = partial(np.take, np.empty(size, np.bool_), positions)
+    runs: list[Run] = [copy(positions, indices), _checked(positions, size, fail)]
     if not share(x, result):
         runs.append(partial(np.copyto, result, x))
     axis = op.axis % x.ndim
@@ -69,23 +69,23 @@ def _scatter(step: Step) -> Run:
     sources = range(axis, axis + indices.ndim)
     rows = np.moveaxis(updates, sources, range(indices.ndim))
     each = [rows[(*place, ...)] for place in np.ndindex(indices.shape)]
-    runs.append(_written(front, places.reshape(-1), each, None if replaces else MERGE[op.merge]))
+    runs.append(_written(front, positions.reshape(-1), each, None if replaces else MERGE[op.merge]))
     return sequence(runs)
 
 
-def _written(front: Array, places: Places, rows: list[Array], merge: np.ufunc | None) -> Run:
+def _written(front: Array, indices: Places, rows: list[Array], merge: np.ufunc | None) -> Run:
     """Return a function that writes each row at its place, in order."""
     if merge is None:
-        return partial(_replace, front, places, rows)
-    return partial(_merge, front, places, rows, merge)
+        return partial(_replace, front, indices, rows)
+    return partial(_merge, front, indices, rows, merge)
 
 
-def _replace(front: Array, places: Places, rows: list[Array]) -> None:
-    for place, row in zip(places, rows, strict=True):
+def _replace(front: Array, indices: Places, rows: list[Array]) -> None:
+    for place, row in zip(indices, rows, strict=True):
         front[place] = row
 
 
-def _merge(front: Array, places: Places, rows: list[Array], merge: np.ufunc) -> None:
-    for place, row in zip(places, rows, strict=True):
+def _merge(front: Array, indices: Places, rows: list[Array], merge: np.ufunc) -> None:
+    for place, row in zip(indices, rows, strict=True):
         target: Any = front[place, ...]
         merge(target, row, out=target)

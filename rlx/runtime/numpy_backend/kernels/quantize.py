@@ -58,8 +58,8 @@ def _rounded(x: Numbers, ties: Ties, step: Step) -> list[Run]:
     rint = partial(np.rint, x, x)
     if ties is Ties.EVEN:
         return [rint]
-    one = scalar(1, np.float64)
-    return [partial(np.add, x, one, x), rint, partial(np.subtract, x, one, x)]
+    unit = scalar(1, np.float64)
+    return [partial(np.add, x, unit, x), rint, partial(np.subtract, x, unit, x)]
 
 
 def _by_size(x: Numbers, ties: Ties, step: Step) -> list[Run]:

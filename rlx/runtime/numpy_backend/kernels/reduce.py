@@ -60,13 +60,13 @@ def _choice(step: Step) -> Run:
     assert isinstance(op, real.RealArgmax | real.RealArgmin)
     runs: list[Run] = []
     x = wide_operand(step, 0, runs)
-    found = step.workspace.take(result.shape, np.intp)
+    indices = step.workspace.take(result.shape, np.intp)
     function = np.argmax if isinstance(op, real.RealArgmax) else np.argmin
-    runs.append(partial(function, np.flip(x, op.axis) if op.last else x, op.axis, found))
+    runs.append(partial(function, np.flip(x, op.axis) if op.last else x, op.axis, indices))
     if op.last:
         end = scalar(x.shape[op.axis] - 1, np.intp)
-        runs.append(partial(np.subtract, end, found, found))
-    return sequence([*runs, copy(result, found)])
+        runs.append(partial(np.subtract, end, indices, indices))
+    return sequence([*runs, copy(result, indices)])
 
 
 @KERNELS.rule(q.QArgmax)

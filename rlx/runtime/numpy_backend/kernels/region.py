@@ -134,8 +134,8 @@ def _free_axes(node: Node, rank: int) -> int:
         return next((i for i, a in enumerate(op.axes) if a != i), rank)
     if isinstance(op, real.RealSlice):
         (x,) = node.operands
-        taken = zip(x.type.shape, node.types[0].shape, strict=True)
-        return next((i for i, (n, m) in enumerate(taken) if n != m), rank)
+        dimensions = zip(x.type.shape, node.types[0].shape, strict=True)
+        return next((i for i, (n, m) in enumerate(dimensions) if n != m), rank)
     return 0
 
 
@@ -219,11 +219,11 @@ class _Block:
 
     def _taken_over(self, node: Node, step: int) -> Array | None:
         """Return the array of an operand that the node may overwrite, None if there is none."""
-        for place in elementwise_in_place(node):
-            operand = node.operands[place]
-            inside = operand not in self._region.arrays or operand in self._region.owned
+        for index in elementwise_in_place(node):
+            operand = node.operands[index]
+            writable = operand not in self._region.arrays or operand in self._region.owned
             whole = self._roots.get(operand) == operand
-            if whole and inside and self._last[operand] == step:
+            if whole and writable and self._last[operand] == step:
                 if operand in self._buffers:
                     self._buffers[node.results[0]] = self._buffers.pop(operand)
                 return self._arrays[operand]
@@ -237,10 +237,10 @@ class _Block:
     def _new(self, value: Value) -> Array:
         shape, rank = value.type.static_shape, self._rank
         before = rank - len(shape)
-        own = self._index[before:] if before < len(self._index) else ()
+        slices = self._index[before:] if before < len(self._index) else ()
         cut = [
             n if n == 1 else min(place.stop, n) - place.start
-            for place, n in zip(own, shape, strict=False)
+            for place, n in zip(slices, shape, strict=False)
         ]
         full, element = (*cut, *shape[len(cut) :]), value.type.dtype.numpy
         nbytes = math.prod(full) * element.itemsize

@@ -94,19 +94,19 @@ def padding(
         interior: Places between neighbours along each axis.
         value: Value of the other places.
     """
-    places = tuple(
+    slices = tuple(
         slice(b, b + n + i * max(n - 1, 0), i + 1)
         for b, n, i in zip(before, x.shape, interior, strict=True)
     )
     fill = scalar(value, target.dtype)
-    middle = partial(np.copyto, target[places], x, casting="unsafe")
+    middle = partial(np.copyto, target[slices], x, casting="unsafe")
     if any(interior):
         return [partial(np.copyto, target, fill), middle]
     # Only around the elements: slabs in front of and behind each axis.
     slabs = []
-    inside: list[slice] = []
-    for place, size in zip(places, target.shape, strict=True):
-        ends = (slice(0, place.start), slice(place.stop, size))
-        slabs += [(*inside, end) for end in ends if end.stop > end.start]
-        inside.append(place)
+    interior_slices: list[slice] = []
+    for interior_slice, size in zip(slices, target.shape, strict=True):
+        ends = (slice(0, interior_slice.start), slice(interior_slice.stop, size))
+        slabs += [(*interior_slices, end) for end in ends if end.stop > end.start]
+        interior_slices.append(interior_slice)
     return [*(partial(np.copyto, target[slab], fill) for slab in slabs), middle]
