@@ -34,10 +34,11 @@ if TYPE_CHECKING:
 WIDTH: Final = 120
 """Columns of a line."""
 
-FEW: Final = 4
-"""Elements that are written one by one though they may be equal."""
+MAX_LISTED_EQUAL: Final = 4
+"""Elements up to which equal ones are written one by one."""
 
-_SEEDS: Final = 16
+_MAX_SEEDS: Final = 16
+"""Seeds that are tried for a constant: those of tests are small numbers."""
 _SPACE: Final = "\0"
 """Stands for a space in a string, where no line may end."""
 
@@ -112,7 +113,7 @@ def _plain(value: Any, plain: Plain) -> str:  # noqa: ANN401 - any attribute
 def _dense(op: Constant) -> str:
     """Return the elements of a constant in the shortest form that reads back."""
     array = op.value
-    if FEW < array.size <= MAX_SEEDED and (short := _short(op)):
+    if MAX_LISTED_EQUAL < array.size <= MAX_SEEDED and (short := _short(op)):
         return short
     numbers = to_numbers(array) if array.size <= MAX_NUMBERS else None
     if numbers is not None:
@@ -127,7 +128,7 @@ def _short(op: Constant) -> str | None:
     if first is not None and data == to_bytes(array.reshape(-1)[:1]) * array.size:
         return f"all {format_plain(first[0])}"
     if op.type.dtype.is_integer or op.type.dtype.is_float:
-        for seed in range(_SEEDS):
+        for seed in range(_MAX_SEEDS):
             if data == to_bytes(seeded(seed, op.type)):
                 return f"seed {seed}"
     return None

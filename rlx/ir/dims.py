@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 MAX_TERMS = 16
-"""Most terms of an expression."""
+"""Terms of an expression."""
 MAX_DEGREE = 8
-"""Most symbols that one term multiplies."""
+"""Symbols that one term multiplies."""
 
 Term: TypeAlias = tuple[int, tuple[str, ...]]
 """A factor and the sorted names of the symbols that it multiplies."""

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 MACS: RuleTable[Callable[[Node], int | None]] = RuleTable("the count of multiply-accumulates")
 """Multiply-accumulates of a node with static shapes; None if they cannot be counted."""
 
-NAME_WIDTH = 41
-"""Longest name in a table, in characters."""
+MAX_NAME_LENGTH = 41
+"""Characters of a name in a table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,8 +271,8 @@ def node_macs(node: Node) -> int | None:
 def printable(text: str) -> str:
     """Return ``text`` without characters that move a terminal's cursor, its middle left out."""
     safe = json.dumps(text)[1:-1].replace('\\"', '"')
-    half = (NAME_WIDTH - 3) // 2
-    return safe if len(safe) <= NAME_WIDTH else f"{safe[:half]}...{safe[-half:]}"
+    half = (MAX_NAME_LENGTH - 3) // 2
+    return safe if len(safe) <= MAX_NAME_LENGTH else f"{safe[:half]}...{safe[-half:]}"
 
 
 def table(

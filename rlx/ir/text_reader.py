@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MAX_DIMENSION = 2**31 - 1
 """Maximum of a dimension, and of a number in an expression of symbols."""
 MAX_DIGITS = 400
-"""Longest number, in characters."""
+"""Characters of a number."""
 
 
 class TextReader:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rlx.ir.types import QuantParams, TensorType
 
 MAX_PROBLEMS = 20
-"""A message lists at most so many problems."""
+"""Problems that one message lists."""
 
 CHECKS: RuleTable[Callable[[Node], Iterable[str]]] = RuleTable("the verifier")
 """Invariants of the nodes of an op beyond its types; rules give the problems they find."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rlx.ir.graph import Graph, Node, Value
     from rlx.ir.module import GraphModule, MemoryPlan, Placement
 
-_FAR: Final = 1 << 62
+_MAX_ADDRESS: Final = 1 << 62
 """An address beyond all memory."""
 
 
@@ -198,7 +198,7 @@ def _meetings(cells: list[_Cell]) -> Iterator[tuple[_Cell, _Cell]]:
 
 def _bounded(address: int) -> int:
     """Return an address of a file that may hold any number, as one that NumPy takes."""
-    return max(-_FAR, min(address, _FAR))
+    return max(-_MAX_ADDRESS, min(address, _MAX_ADDRESS))
 
 
 def _may_share(earlier: _Cell, later: _Cell) -> bool:

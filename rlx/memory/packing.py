@@ -71,7 +71,7 @@ def _by_size(buffers: Sequence[Lifetime], sizes: Sequence[int]) -> tuple[list[in
     first = np.array([buffers[i].first for i in order], np.int64)
     last = np.array([buffers[i].last for i in order], np.int64)
     begins, ends = np.zeros(len(order), np.int64), np.zeros(len(order), np.int64)
-    far = sum(sizes) * 2
+    far = sum(sizes) * 2  # so that the gap behind all buffers is large enough for any
     for k, i in enumerate(order):
         overlapping = np.flatnonzero((first[:k] <= last[k]) & (first[k] <= last[:k]))
         overlapping = overlapping[np.argsort(begins[overlapping], kind="stable")]
@@ -96,7 +96,7 @@ def _overlapping(buffers: Sequence[Lifetime]) -> list[list[int]]:
             overlaps[j].append(i)
         overlaps[i] += alive
         alive.append(i)
-    return [sorted(found) for found in overlaps]
+    return [sorted(neighbours) for neighbours in overlaps]
 
 
 def _alive_together(buffers: Sequence[Lifetime]) -> list[list[int]]:
@@ -142,6 +142,7 @@ def _greedy(
 def _placements(overlaps: Sequence[Sequence[int]]) -> int:
     """Return the limit on placements of all buffers: at least 1; as many as needed if few."""
     if len(overlaps) <= MAX_SEARCHED_BUFFERS:
+        # More than _greedy uses: four orders, and 2 * 80 rounds of two placements each.
         return 5 * MAX_SEARCHED_BUFFERS
     return max(MAX_COMPARISONS // (len(overlaps) + sum(map(len, overlaps))), 1)
 

@@ -37,9 +37,12 @@ if TYPE_CHECKING:
 
 Bounds = tuple[int, int]
 
-_FACTOR_MAX = 2.0**30 - 1
+_MAX_FACTOR = 2.0**30 - 1
+"""Largest factor: from 2^30 on the reference shifts an int32 out of itself."""
 _SUM_LEFT_SHIFT = 20
+"""Bits by which the operands of a sum are shifted first (tflite-micro ``CalculateOpDataAdd``)."""
 _SOFTMAX_INTEGER_BITS = 5
+"""Integer bits of scaled differences (``kScaledDiffIntegerBits`` of tflite-micro's softmax)."""
 
 
 class ScaleError(QuantizationError):
@@ -63,7 +66,7 @@ def rescale_of(*factors: float, rounding: Rounding = Rounding.DOUBLE) -> Rescale
             itself, which C leaves undefined.
     """
     for factor in factors:
-        if not factor <= _FACTOR_MAX:
+        if not factor <= _MAX_FACTOR:
             raise ScaleError(
                 f"the scales give a factor of {factor:.3g}, want less than 2^30",
                 hint="quantize the model again; a scale is out of proportion",

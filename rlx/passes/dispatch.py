@@ -110,7 +110,7 @@ class Outcome(StrEnum):
     REFUSED = "refused"
 
 
-_NAMED: Final = 3
+_MAX_LISTED_NODES: Final = 3
 """Nodes of one op that the message of an error names; a report has them all."""
 
 
@@ -136,8 +136,9 @@ class OpDispatch:
 
     def __str__(self) -> str:
         """Return the line of a message: some of the nodes, and the reason they are not native."""
-        named = ", ".join(shorten(label) for label in self.nodes[:_NAMED])
-        more = f" and {len(self.nodes) - _NAMED} more" if len(self.nodes) > _NAMED else ""
+        named = ", ".join(shorten(label) for label in self.nodes[:_MAX_LISTED_NODES])
+        rest = len(self.nodes) - _MAX_LISTED_NODES
+        more = f" and {rest} more" if rest > 0 else ""
         return f"{self.op} ({named}{more}): {self.reason}"
 
     def to_dict(self) -> dict[str, Any]:

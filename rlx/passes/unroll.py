@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     from rlx.ir import Array, Graph, Node, TensorType, Value
 
-NODE_LIMIT: Final = 4096
-"""Loops are not unrolled where the graph would get more nodes than this."""
+MAX_NODES: Final = 4096
+"""Nodes of a graph with unrolled loops; a loop that would make more of them stays."""
 
-_FOLLOWED: Final = 4096
-"""Most elements of a node through which the operands of a condition are followed."""
+_MAX_FOLLOWED_ELEMENTS: Final = 4096
+"""Elements of a node that is evaluated to know a condition: counters are small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +36,11 @@ class Unroll(Pass):
     What depends on the data stays.
 
     Attributes:
-        limit: Most nodes of the graph that is made; what would make it larger stays.
+        limit: Maximum nodes of the new graph; what would make it larger stays.
     """
 
     name: ClassVar[str] = "unroll"
-    limit: int = NODE_LIMIT
+    limit: int = MAX_NODES
 
     def apply(self, graph: Graph) -> Graph:
         """Return the graph with known control flow unrolled; itself if it has no control flow."""
@@ -61,7 +61,7 @@ class Unroll(Pass):
         return None
 
 
-def unroll(graph: Graph, limit: int = NODE_LIMIT) -> Graph:
+def unroll(graph: Graph, limit: int = MAX_NODES) -> Graph:
     """Return ``graph`` with plain nodes for control flow that is known in advance (``Unroll``)."""
     return Unroll(limit).apply(graph)
 
@@ -71,11 +71,11 @@ def why_kept(op: Op) -> str | None:
     if isinstance(op, If):
         return "it has no branches, and this condition is no constant; compute both and use where()"
     if isinstance(op, Scan):
-        return f"it has no loops, and unrolled the graph would have more than {NODE_LIMIT:,} nodes"
+        return f"it has no loops, and unrolled the graph would have more than {MAX_NODES:,} nodes"
     if isinstance(op, While):
         return (
             "it has no loops, and how often this one runs depends on the data,"
-            f" or unrolled the graph would have more than {NODE_LIMIT:,} nodes"
+            f" or unrolled the graph would have more than {MAX_NODES:,} nodes"
         )
     return None
 
@@ -130,20 +130,20 @@ def _while(new: Graph, op: While, operands: tuple[Value, ...], space: int) -> li
     return list(carries)
 
 
-def fixed_trips(op: While, known: Sequence[Array | None], most: int) -> int | None:
+def fixed_trips(op: While, known: Sequence[Array | None], max_trips: int) -> int | None:
     """Return the number of times that the body of a loop runs, whatever the data are.
 
     Args:
         op: The loop.
         known: For each operand its value if it is a constant, else None.
-        most: Iterations after which it is given up.
+        max_trips: Iterations after which it is given up.
 
     Returns:
-        The number of iterations, or None if it depends on data or exceeds ``most``.
+        The number of iterations, or None if it depends on data or exceeds ``max_trips``.
     """
     values = list(known)
     deciding = _deciding(op)
-    for iterations in range(most + 1):
+    for iterations in range(max_trips + 1):
         if iterations == op.max_iterations:
             return iterations
         (holds,) = _partly(op.condition, values, op.condition.outputs)
@@ -194,7 +194,7 @@ def _partly(
             continue
         if isinstance(node.op, Constant):
             known[node.result] = node.op.value
-        elif not node.op.regions() and _elements(node) <= _FOLLOWED:
+        elif not node.op.regions() and _elements(node) <= _MAX_FOLLOWED_ELEMENTS:
             numbers = [v for v in values if v is not None]
             if len(numbers) == len(values):
                 known.update(zip(node.results, node.op.evaluate(*numbers), strict=True))

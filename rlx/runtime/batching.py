@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from rlx.runtime.backend import Backend
     from rlx.runtime.options import CompileOptions
 
-BATCH_BYTES: Final = 24 << 20
-"""Bytes of the arena for all samples that are computed together, about."""
+MAX_BATCH_BYTES: Final = 24 << 20
+"""Bytes of the arena for all samples that are computed together, estimated from one sample."""
 
-MOST: Final = 64
-"""Samples that are computed together at most."""
+MAX_BATCH: Final = 64
+"""Samples that are computed together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +71,7 @@ class Batches:
             return Batching(most=1, reason=why)
         plan = self._single.lowered.module.plan
         nbytes = 0 if plan is None else plan.arena_bytes
-        most = min(MOST, BATCH_BYTES // max(nbytes, 1))
+        most = min(MAX_BATCH, MAX_BATCH_BYTES // max(nbytes, 1))
         if most < 2:
             return Batching(most=1, reason=f"a sample takes {nbytes:,} bytes")
         return Batching(most=most)

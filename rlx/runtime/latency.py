@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 ENGINES: Final = ("onnxruntime",)
 """Engines that a network can be run beside."""
 
-WARM_UP: Final = 3
+WARM_UP_CALLS: Final = 3
 """Calls of each engine before the first one that counts."""
 
-FEWEST: Final = 10
-"""Calls at least, whatever time they take."""
+MIN_CALLS: Final = 10
+"""Measured calls, whatever time they take."""
 
 _TURN_NS: Final = 2_000_000
 """Nanoseconds after which it is the other engine's turn."""
@@ -185,15 +185,15 @@ def measured(calls: Sequence[Call], seconds: float, clock: Clock) -> list[list[i
 
     Args:
         calls: The functions.
-        seconds: Time to measure each, in seconds; at least :data:`FEWEST` calls.
+        seconds: Time to measure each, in seconds; at least :data:`MIN_CALLS` calls.
         clock: Returns nanoseconds.
     """
     for call in calls:
-        for _ in range(WARM_UP):
+        for _ in range(WARM_UP_CALLS):
             call()
     times: list[list[int]] = [[] for _ in calls]
     spent = [0] * len(calls)
-    while any(len(t) < FEWEST or s < seconds * 1e9 for t, s in zip(times, spent, strict=True)):
+    while any(len(t) < MIN_CALLS or s < seconds * 1e9 for t, s in zip(times, spent, strict=True)):
         for index, call in enumerate(calls):
             if len(calls) > 1:
                 call()  # the other engine's data are in the caches

@@ -52,7 +52,7 @@ class CompileOptions:
     def __post_init__(self) -> None:
         if isinstance(self.precision, str):
             object.__setattr__(self, "precision", PrecisionPolicy.named(self.precision))
-        for name, (types, hint) in _TAKEN.items():
+        for name, (types, hint) in _OPTION_TYPES.items():
             value = getattr(self, name)
             if not isinstance(value, types):
                 raise UsageError(
@@ -60,7 +60,7 @@ class CompileOptions:
                 )
 
 
-_TAKEN: Final[dict[str, tuple[tuple[type, ...], str]]] = {
+_OPTION_TYPES: Final[dict[str, tuple[tuple[type, ...], str]]] = {
     "backend": ((str, NoneType), "give its name, as 'rlx check --help' lists them"),
     "simplify": ((bool,), "give True or False"),
     "check_finite": ((bool,), "give True or False"),

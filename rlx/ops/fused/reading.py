@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rlx.ir import Op, TensorType
 
 MAX_ACTIVATION = 24
-"""Most ops of an activation function."""
+"""Ops of an activation function."""
 
 
 class Readers:

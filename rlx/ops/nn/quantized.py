@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from rlx.ir import Graph, Value
 
 # Integers up to here are float32 numbers.
-_EXACT_FLOAT32 = 1 << 24
+_MAX_EXACT_FLOAT32 = 1 << 24
+"""Magnitude up to which float32, with a significand of 24 bits, holds every integer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +142,8 @@ class _Weighted(NnQuantized):
         """Return the scaled sum of products, which is exact."""
         x, w, *bias = operands
         taps = product(w.shape[1:])
-        small = isinstance(taps, int) and taps * 255 * 255 <= _EXACT_FLOAT32
+        # Values less their zero point have a magnitude of up to 255.
+        small = isinstance(taps, int) and taps * 255 * 255 <= _MAX_EXACT_FLOAT32
         wide = DType.F32 if small else DType.F64
         total = centred(x, self.x_quant, wide).apply(self.layer(), centred(w, self.w_quant, wide))
         behind = total.ndim - self.channel_axis(total.ndim) - 1

@@ -37,6 +37,7 @@ _EXP_FACTORS = (
     (4, 242),
 )
 _ACCUMULATION_INTEGER_BITS = 12
+"""Integer bits of a sum of exponentials (``kAccumulationIntegerBits`` of the reference)."""
 
 
 def _saturate(x: Int64) -> Int64:
@@ -46,6 +47,7 @@ def _saturate(x: Int64) -> Int64:
 def _exp_near_zero(a: Int64) -> Int64:
     """Return exp(a) in Q0.31 for ``a`` in [-1/4, 0) as Q0.31, by a polynomial at -1/8."""
     multiply = saturating_rounding_doubling_high_multiply
+    # exp(-1/8) and 1/3 in Q0.31. A Taylor polynomial of degree 4 at -1/8.
     constant_term, one_third = np.int64(1895147668), np.int64(715827883)
     x = a + (1 << 28)
     x2 = multiply(x, x)
@@ -76,6 +78,7 @@ def one_over_one_plus_x(a: Int64) -> Int64:
     multiply = saturating_rounding_doubling_high_multiply
     total = a + INT32_MAX
     half_denominator = (total + np.where(total >= 0, 1, -1)) // 2
+    # 48/17 - 32/17 d in Q2.29: the usual first estimate of a division by Newton-Raphson.
     x = 1515870810 + multiply(half_denominator, np.int64(-1010580540))
     for _ in range(3):
         error = (1 << 29) - multiply(half_denominator, x)
@@ -130,6 +133,7 @@ def softmax_by_table(x: Array, table: Int64) -> npt.NDArray[np.int8]:
     total = rescaled.sum(axis=-1, keepdims=True)
     scale, bits = reciprocal(total, _ACCUMULATION_INTEGER_BITS)
     product = saturating_rounding_doubling_high_multiply(scale, exponentials)
+    # The scale 1/256 leaves 8 of the 31 fraction bits.
     unsaturated = rounding_divide_by_power_of_two(product, bits + 31 - 8)
     result: npt.NDArray[np.int8] = np.clip(unsaturated - 128, -128, 127).astype(np.int8)
     return result

@@ -20,9 +20,11 @@ Words: TypeAlias = npt.NDArray[np.uint32]
 _Wide: TypeAlias = npt.NDArray[np.uint64]
 
 ROUNDS: Final = 10
+"""Rounds of a block: the 10 of Philox4x32-10."""
 WORDS: Final = 4
 """Words in a block."""
 
+# Constants of the paper. Keys grow by the golden ratio and by sqrt(3) - 1, in 32 bits.
 _MULTIPLIERS = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 _KEY_STEPS = 0x9E3779B9, 0xBB67AE85
 _LOW = np.uint64(0xFFFFFFFF)

@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 Int32: TypeAlias = npt.NDArray[np.int32]
 
-_EXACT_FLOAT32 = 1 << 24
+_MAX_EXACT_FLOAT32 = 1 << 24
+"""Magnitude up to which float32, with a significand of 24 bits, holds every integer."""
 
-
-_BLOCK = 1 << 18
+_BLOCK_WEIGHTS = 1 << 18
 """Weights that are widened at a time, so that sums over large tensors need no wide copy."""
 
 
 def _rows_at_once(weights: Array) -> int:
     """Return the rows of axis 0 in a block."""
-    return max(_BLOCK * len(weights) // max(weights.size, 1), 1)
+    return max(_BLOCK_WEIGHTS * len(weights) // max(weights.size, 1), 1)
 
 
 def magnitudes(weights: Array) -> Int64:
@@ -36,8 +36,8 @@ def magnitudes(weights: Array) -> Int64:
     step = _rows_at_once(rows)
     sums = np.zeros(len(rows), np.int64)
     for top in range(0, len(rows), step):
-        for left in range(0, rows.shape[1], _BLOCK):
-            block = _widened(rows[top : top + step, left : left + _BLOCK])
+        for left in range(0, rows.shape[1], _BLOCK_WEIGHTS):
+            block = _widened(rows[top : top + step, left : left + _BLOCK_WEIGHTS])
             sums[top : top + step] += np.abs(block, out=block).sum(axis=1, dtype=np.int64)
     return sums
 
@@ -70,7 +70,7 @@ def sum_range(weights: Array) -> tuple[Int64, Int64]:
 
 def exact_float(weights: Array) -> np.dtype[np.floating[Any]]:
     """Return the cheapest float type in which sums over axis 0 of ``weights`` are exact."""
-    return np.dtype(np.float32 if sum_bound(weights) < _EXACT_FLOAT32 else np.float64)
+    return np.dtype(np.float32 if sum_bound(weights) < _MAX_EXACT_FLOAT32 else np.float64)
 
 
 def exact_matmul(

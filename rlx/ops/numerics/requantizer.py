@@ -29,10 +29,12 @@ Float64: TypeAlias = npt.NDArray[np.float64]
 Int8: TypeAlias = npt.NDArray[np.int8]
 NumberT = TypeVar("NumberT", bound=np.generic)
 
-# Elements that are scaled at a time, so that temporaries stay in the cache.
-_BLOCK = 1 << 14
+_BLOCK_ELEMENTS = 1 << 14
+"""Elements that are scaled at a time, so that temporaries stay in the cache."""
 _SIGN_BIT = np.array(-(2**63), np.int64)
+"""Sign of a float64, read as int64."""
 _TOP_BIT = np.array(128, np.uint8)
+"""Bit that turns ``x + 128`` as uint8 into ``x`` as int8."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +139,7 @@ class Requantizer:
         """Return ``bind`` in floating point."""
         channels = x.shape[-1]
         # Whole rows as one axis, and factors as long as it: NumPy's fastest loops.
-        size = max(1, min(_BLOCK // max(channels, 1), len(x))) * channels
+        size = max(1, min(_BLOCK_ELEMENTS // max(channels, 1), len(x))) * channels
         if self._what.rescale.rounding is Rounding.FLOAT32:
             return self._bind_float32(x.reshape(-1), out.reshape(-1), size, take)
         numbers, values = x.reshape(-1), out.view(np.uint8).reshape(-1)

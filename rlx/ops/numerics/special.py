@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 Floats: TypeAlias = npt.NDArray[np.floating[Any]]
 
-# Numbers that are computed at a time, so that temporaries stay in the cache.
-_BLOCK = 1 << 14
+_BLOCK_NUMBERS = 1 << 14
+"""Numbers that are computed at a time, so that temporaries stay in the cache."""
 
 ERF_SCRATCH: Final = 4
 """Numbers for each number of a block that ``erf_into`` needs beside it."""
@@ -50,7 +50,7 @@ def erf(x: Floats) -> Floats:
     """
     result = np.empty_like(x, order="C")
     numbers, results = x.reshape(-1), result.reshape(-1)
-    scratch = np.empty((ERF_SCRATCH, min(x.size, _BLOCK)), x.dtype)
+    scratch = np.empty((ERF_SCRATCH, min(x.size, _BLOCK_NUMBERS)), x.dtype)
     mask = np.empty(scratch.shape[1], np.bool_)
     for block in erf_blocks(x.size):
         size = block.stop - block.start
@@ -60,8 +60,8 @@ def erf(x: Floats) -> Floats:
 
 def erf_blocks(size: int) -> Iterator[slice]:
     """Yield the parts in which ``size`` numbers are computed."""
-    for start in range(0, size, _BLOCK):
-        yield slice(start, min(start + _BLOCK, size))
+    for start in range(0, size, _BLOCK_NUMBERS):
+        yield slice(start, min(start + _BLOCK_NUMBERS, size))
 
 
 def erf_into(x: Floats, out: Floats, scratch: Floats, mask: npt.NDArray[np.bool_]) -> None:

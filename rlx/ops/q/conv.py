@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rlx.ir.op import Evaluator
     from rlx.ops.numerics.products import Int32
 
-_BLOCK = 1 << 20
+_BLOCK_VALUES = 1 << 20
 """Values of windows that one product reads, unless a single group has more."""
 
 
@@ -110,7 +110,7 @@ class QConv2d(Op):
         columns = w.reshape(self.groups, -1, taps * inner).transpose(0, 2, 1)
         biases = bias.reshape(self.groups, -1)
         sums = np.empty((windows, self.groups, columns.shape[-1]), np.int32)
-        step = max(_BLOCK // max(windows * taps * inner, 1), 1)
+        step = max(_BLOCK_VALUES // max(windows * taps * inner, 1), 1)
         for start in range(0, self.groups, step):
             block = slice(start, min(start + step, self.groups))
             count = block.stop - start

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from rlx.ops.numerics.requantizer import Int8
 
 # Sums of fewer values than this, with half the count added, stay within int16.
-_INT16_TAPS = 255
+_MAX_INT16_TAPS = 255
+"""Taps of a window whose sum of int8 values fits int16: 255 * 128 is less than 2^15."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +75,7 @@ class QAveragePool2d(_QPool):
         """Return the form that sums one axis after the other."""
         del constants
         dtype: type[np.signedinteger[Any]] = (
-            np.int16 if self.window.taps < _INT16_TAPS else np.int32
+            np.int16 if self.window.taps <= _MAX_INT16_TAPS else np.int32
         )
 
         def evaluate(*operands: Array) -> tuple[Array, ...]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 # The sum of exponentials is an int32 with 19 fractional bits.
 _MAX_COUNT = 2**12 - 1
+"""Exponentials of a sum: it has 12 integer bits, and each of them is at most 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from rlx.ir.op import Evaluator
     from rlx.ops.real.common import Numbers
 
-# Below so many channels a product for each tap is dominated by its overhead.
-_FEW_CHANNELS = 16
+_MIN_CHANNELS_PER_PRODUCT = 16
+"""Input channels from which a product for each tap pays: below, its overhead dominates."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +126,7 @@ def convolve(window: SpatialWindow, padded: Numbers, weights: Numbers) -> Number
     """
     channels, outputs = weights.shape[-2:]
     taps = window.taps(padded)
-    if channels < _FEW_CHANNELS and math.prod(window.kernel) > 1:
+    if channels < _MIN_CHANNELS_PER_PRODUCT and math.prod(window.kernel) > 1:
         columns: Numbers = np.concatenate([view for _, view in taps], axis=-1)
         flat: Numbers = np.matmul(columns, weights.reshape(math.prod(weights.shape[:-1]), outputs))
         return flat

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.floating[Any]]
 
 _HOMOGENEOUS: Final = (NnRelu, NnLeakyRelu, NnMaxPool, NnAveragePool)
-_SMALLEST: Final = 1e-4
+_MIN_RANGE_SHARE: Final = 1e-4
 """Share of the largest range of a layer below which a channel is left alone: it hardly counts."""
 
 
@@ -99,7 +99,7 @@ def equalize_results(graph: Graph, ranges: Mapping[Node, Floats]) -> Graph:
         if not _depthwise(layers[second]):
             continue
         extents = np.asarray(ranges[first], np.float64)
-        counts = extents > extents.max(initial=0.0) * _SMALLEST
+        counts = extents > extents.max(initial=0.0) * _MIN_RANGE_SHARE
         factors = np.ones_like(extents)
         factors[counts] = extents.max(initial=0.0) / extents[counts]
         _scale(layers, first, second, spread, factors)
@@ -165,8 +165,8 @@ def _by_weights(first: Weighted, second: Weighted, spread: int) -> Floats:
     reading = np.abs(second.by_input()).max(axis=-1).reshape(spread, -1).max(axis=0)
     reading = reading.astype(np.float64)
     factors: Floats = np.ones_like(writing)
-    both = (writing > writing.max(initial=0.0) * _SMALLEST) & (
-        reading > reading.max(initial=0.0) * _SMALLEST
+    both = (writing > writing.max(initial=0.0) * _MIN_RANGE_SHARE) & (
+        reading > reading.max(initial=0.0) * _MIN_RANGE_SHARE
     )
     factors[both] = np.sqrt(reading[both] / writing[both])
     return factors

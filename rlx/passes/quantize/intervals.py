@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 Ends: TypeAlias = tuple[float, float]
 
-_POINTS = 4096
+_SAMPLE_COUNT = 4096
 """Numbers at which a function without calibrated range is evaluated."""
 
-_VALUES = 256
-"""Values of int8."""
+_INT8_VALUES = 256
+"""Number of values of int8."""
 
 INTERVALS: RuleTable[Callable[[Node, Sequence[Ends]], Ends]] = RuleTable("interval arithmetic")
 """Range of an op's result, given those of its operands."""
@@ -67,7 +67,7 @@ def interval(value: Value, range_of: Callable[[Value], Ends | None]) -> Ends | N
 
 def _of_function(value: Value, of: Value, ends: Ends) -> Ends | None:
     """Return the extremes of a function over the numbers of a range."""
-    numbers = np.linspace(*ends, _POINTS, dtype=np.float32)
+    numbers = np.linspace(*ends, _SAMPLE_COUNT, dtype=np.float32)
     results = evaluate_function(value, of, numbers).astype(np.float64)
     finite = results[np.isfinite(results)]
     return (float(finite.min()), float(finite.max())) if finite.size else None
@@ -183,7 +183,7 @@ def exact_params(value: Value, of: Value, params: QuantParams) -> QuantParams | 
     multiples = different / step
     near = np.abs(multiples - np.rint(multiples)) < LATTICE
     low, high = round(multiples[0]), round(multiples[-1])
-    if not near.all() or high - low > _VALUES - 1:
+    if not near.all() or high - low > _INT8_VALUES - 1:
         return None
     scale = float(np.float32(step))
     return QuantParams.per_tensor(scale, min(-128 - low, 127)) if scale > 0 else None

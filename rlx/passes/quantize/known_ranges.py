@@ -26,7 +26,7 @@ _KNOWN: Final[dict[type[Op], QuantParams]] = {
 }
 """Parameters of TensorFlow Lite's converter: from 0 to 1, and from -1 to 1."""
 
-_POINTS: Final = 4096
+_SAMPLE_COUNT: Final = 4096
 
 
 def known_params(value: Value, *, symmetric: bool = False) -> QuantParams | None:
@@ -45,7 +45,7 @@ def known_params(value: Value, *, symmetric: bool = False) -> QuantParams | None
     inner = _activation(value)
     if inner is None:
         return None
-    numbers = np.linspace(*range_of(_KNOWN[type(inner.node.op)]), _POINTS, dtype=np.float32)
+    numbers = np.linspace(*range_of(_KNOWN[type(inner.node.op)]), _SAMPLE_COUNT, dtype=np.float32)
     results = evaluate_function(value, inner, numbers)
     if not np.isfinite(results).all():
         return None

@@ -19,8 +19,8 @@ from rlx.ops.real import Ties
 if TYPE_CHECKING:
     from rlx.ops.numerics.fixed_point import Int64
 
-_POWER: Final = 1 << 30
-"""Multiplier of a factor that is a power of two."""
+_POWER_OF_TWO: Final = 1 << 30
+"""Multiplier of a factor that is a power of two: a multiplier has 31 bits, the highest one set."""
 
 DIRECTIONS: Final = {
     Ties.FLOOR: "down",
@@ -44,7 +44,7 @@ def offsets(rescale: Rescale, ties: Ties) -> Int64 | None:
         zip(rescale.multiplier, rescale.shift, strict=True)
     ):
         fraction_bits = 1 - shift
-        if multiplier not in (0, _POWER):
+        if multiplier not in (0, _POWER_OF_TWO):
             return None
         if multiplier and fraction_bits > 0:
             half = 1 << (fraction_bits - 1)
@@ -77,6 +77,6 @@ def _turned(multiplier: int, shift: int, ties: Ties, magnitude: int) -> tuple[in
         return multiplier, shift
     if ties is Ties.AWAY:
         return multiplier + 1, shift
-    if multiplier == _POWER and shift > -31:
+    if multiplier == _POWER_OF_TWO and shift > -31:
         return INT32_MAX, shift - 1
     return multiplier - 1, shift

@@ -238,16 +238,11 @@ class Resolver:
         of = argument(node)
         if of is None or not only_clamps(node.result, of):
             return
-        layer_class, clamp_params = (
-            self._classes[of],
-            self._found.get(id(self._classes[node.result])),
-        )
-        if (
-            clamp_params is None
-            or layer_class.fixed
-            or layer_class.constants
-            or len(layer_class.sources) != 1
-        ):
+        layer_class = self._classes[of]
+        clamp_params = self._found.get(id(self._classes[node.result]))
+        if clamp_params is None or layer_class.fixed or layer_class.constants:
+            return
+        if len(layer_class.sources) != 1:
             return
         if not self._takes_any_range(layer_class.sources[0].node, self._classes[node.result]):
             return
@@ -280,11 +275,9 @@ class Resolver:
             ends = interval(value, lambda v: self._ends.get(v) or self._of_layer(v))
         elif moves(value.node):
             operand_ends = [self._ends.get(o) for o in value.node.operands if known(o) is None]
-            ends = (
-                None
-                if None in operand_ends
-                else _hull([*value_class.constants, *(e for e in operand_ends if e)])
-            )
+            known_ends = [e for e in operand_ends if e is not None]
+            complete = len(known_ends) == len(operand_ends)
+            ends = _hull([*value_class.constants, *known_ends]) if complete else None
         else:
             ends = interval(value, self._ends.get)
         if ends is not None:
@@ -337,21 +330,22 @@ def only_extremes(
         outputs: Values that leave the graph.
         readers: Returns the nodes that read a value.
     """
-    ops: tuple[type[Op], ...] = _SMALLEST if number > 0 else _LARGEST
+    ops: tuple[type[Op], ...] = _MINIMUM_OPS if number > 0 else _MAXIMUM_OPS
     reading = list(readers(value))
     return bool(reading and number and value not in outputs) and all(
         isinstance(n.op, ops)
         or (
             moves(n)
-            and not isinstance(n.op, (*_LARGEST, *_SMALLEST))
+            and not isinstance(n.op, (*_MAXIMUM_OPS, *_MINIMUM_OPS))
             and all(only_extremes(r, number, outputs, readers) for r in n.results)
         )
         for n in reading
     )
 
 
-_LARGEST: Final = (NnMaxPool, RealMaxPool, RealReduceMax, RealArgmax, RealMaximum)
-_SMALLEST: Final = (RealReduceMin, RealArgmin, RealMinimum)
+_MAXIMUM_OPS: Final = (NnMaxPool, RealMaxPool, RealReduceMax, RealArgmax, RealMaximum)
+_MINIMUM_OPS: Final = (RealReduceMin, RealArgmin, RealMinimum)
+"""Ops of whose operands only the largest, or the smallest, elements count."""
 
 
 def _ends_beside(node: Node, numbers: Array) -> Ends:

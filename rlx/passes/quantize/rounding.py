@@ -23,8 +23,10 @@ LIMITS: Final = {8: 127, 4: 7, 2: 1}
 
 _DAMPING: Final = 0.01
 """Share of the mean square of the inputs that is added to each: trust in calibration data ends."""
-_SWEEPS: Final = 8
+_MAX_SWEEPS: Final = 8
+"""Sweeps of the descent over all weights; it ends when one changes nothing."""
 _CLIPS: Final = tuple(np.linspace(1.0, 0.3, 71).tolist())
+"""Shares of the largest weight of an output that are tried as the end of its range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,31 +65,31 @@ def round_weights(
     weights = np.asarray(rows, np.float64)
     limit = LIMITS[bits]
     if bits == 8:
-        scales = _raised(_usable(np.abs(weights).max(axis=1) / limit), smallest)
+        scales = _raise_scales(_usable(np.abs(weights).max(axis=1) / limit), smallest)
         return RoundedWeights(bits, _nearest(weights, scales, limit), scales)
     importance = np.ones((1, weights.shape[1]))
     if moments is not None:
-        moments = _damped(moments)
+        moments = _damp(moments)
         importance = np.diagonal(moments, axis1=1, axis2=2)
     importance = np.repeat(importance, len(weights) // len(importance), axis=0)
-    scales = _raised(_searched(weights, importance, limit), smallest)
+    scales = _raise_scales(_search_scales(weights, importance, limit), smallest)
     steps = _nearest(weights, scales, limit).astype(np.float64)
     if moments is not None:
-        steps, scales = _descended(weights, steps, scales, moments, limit)
-        raised = _raised(scales, smallest)
+        steps, scales = _descend(weights, steps, scales, moments, limit)
+        raised = _raise_scales(scales, smallest)
         if not np.array_equal(raised, scales):
             steps, scales = _nearest(weights, raised, limit).astype(np.float64), raised
     return RoundedWeights(bits, steps.astype(np.int8), scales)
 
 
-def _raised(scales: Doubles, smallest: Doubles | None) -> Doubles:
+def _raise_scales(scales: Doubles, smallest: Doubles | None) -> Doubles:
     return scales if smallest is None else _usable(np.maximum(scales, smallest))
 
 
 def _usable(scales: Doubles) -> Doubles:
     """Return scales as float32 holds them; those of outputs without weights like the others."""
-    found = scales[scales > 0]
-    filled = np.where(scales > 0, scales, np.median(found) if found.size else 1.0)
+    positive = scales[scales > 0]
+    filled = np.where(scales > 0, scales, np.median(positive) if positive.size else 1.0)
     limits = np.finfo(np.float32)
     return np.clip(filled, limits.tiny, limits.max).astype(np.float32).astype(np.float64)
 
@@ -97,7 +99,7 @@ def _nearest(weights: Doubles, scales: Doubles, limit: int) -> npt.NDArray[np.in
     return np.clip(steps, -limit, limit).astype(np.int8)
 
 
-def _searched(weights: Doubles, importance: Doubles, limit: int) -> Doubles:
+def _search_scales(weights: Doubles, importance: Doubles, limit: int) -> Doubles:
     """Return the scale with the smallest weighted squared error for each output."""
     largest = np.abs(weights).max(axis=1)
     best, errors = largest / limit, np.full(len(weights), np.inf)
@@ -110,16 +112,16 @@ def _searched(weights: Doubles, importance: Doubles, limit: int) -> Doubles:
     return _usable(best)
 
 
-def _damped(moments: Doubles) -> Doubles:
+def _damp(moments: Doubles) -> Doubles:
     """Return second moments whose diagonal is positive."""
-    places = np.arange(moments.shape[1])
+    diagonal = np.arange(moments.shape[1])
     damped = moments.copy()
     mean = np.trace(moments, axis1=1, axis2=2) / moments.shape[1]
-    damped[:, places, places] += np.where(mean > 0, _DAMPING * mean, 1.0)[:, np.newaxis]
+    damped[:, diagonal, diagonal] += np.where(mean > 0, _DAMPING * mean, 1.0)[:, np.newaxis]
     return damped
 
 
-def _descended(
+def _descend(
     weights: Doubles, steps: Doubles, scales: Doubles, moments: Doubles, limit: int
 ) -> tuple[Doubles, Doubles]:
     """Return steps and scales with a smaller squared error of the results.
@@ -130,7 +132,7 @@ def _descended(
     groups, terms, _ = moments.shape
     w, q = (a.reshape(groups, -1, terms).copy() for a in (weights, steps))
     s = scales.reshape(groups, -1).copy()
-    for _ in range(_SWEEPS):
+    for _ in range(_MAX_SWEEPS):
         before = q.copy()
         gradient = (w - s[..., np.newaxis] * q) @ moments
         for k in range(terms):

@@ -20,6 +20,7 @@ LEVELS: Final = 256
 """Quantized values of an int8 tensor."""
 
 _MIN_SCALE: Final = float(np.finfo(np.float32).tiny)
+"""Smallest scale: the reciprocal of a subnormal float32 may be infinite."""
 
 _DTYPES: dict[int, DType] = {8: DType.I8, 4: DType.I4, 2: DType.I2}
 

@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 
     from rlx.ir import Graph, Node, Value
 
-_FINEST: Final = 2.0**-120
+_SIGN_SCALE: Final = 2.0**-120
 """Scale of an input of which only the sign is read: float32, as its reciprocal is."""
 
 _MOVES: Final = (RealReshape, RealTranspose)
+# Five numbers from 0 on, then those below.
 _PROBES: Final = np.array([0.0, 1e-30, 1.0, 3.0, 1e30, -1e-30, -1.0, -3.0, -1e30], np.float32)
 
 
@@ -86,7 +87,7 @@ def _scale_of(source: Value) -> float | None:
     """Return the scale of a source, None if it is not known."""
     node = source.node
     if isinstance(node.op, Input):
-        return _FINEST
+        return _SIGN_SCALE
     if not isinstance(node.op, NnConv | NnLinear | RealConv | RealMatmul):
         return None
     reads, weights = node.operands[0].node, stored(node.operands[1])

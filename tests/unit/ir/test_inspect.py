@@ -7,7 +7,7 @@ import pytest
 
 from rlx.ir import Dim, Graph, GraphModule, QuantParams, f32, i8
 from rlx.ir.inspect import (
-    NAME_WIDTH,
+    MAX_NAME_LENGTH,
     inspect_graph,
     inspect_module,
     inspect_pipeline,
@@ -129,9 +129,9 @@ def test_names_cannot_steer_the_terminal():
     assert printable("conv") == "conv"
     assert printable('say "x"') == 'say "x"'
     assert printable("a\x1b[2J\n") == "a\\u001b[2J\\n"
-    assert printable("x" * NAME_WIDTH) == "x" * NAME_WIDTH
+    assert printable("x" * MAX_NAME_LENGTH) == "x" * MAX_NAME_LENGTH
     long = printable("begin" + "x" * 100 + "end")
-    assert len(long) == NAME_WIDTH
+    assert len(long) == MAX_NAME_LENGTH
     assert long.startswith("begin")
     assert long.endswith("end")
     assert HOSTILE not in str(inspect_graph(several_results()))

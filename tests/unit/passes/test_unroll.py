@@ -14,7 +14,7 @@ from rlx.ops.control import CONTROL_OPS, If, Scan, While
 from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QAdd, QClamp
 from rlx.passes import pipeline
-from rlx.passes.unroll import NODE_LIMIT, Unroll, fixed_trips, unroll
+from rlx.passes.unroll import MAX_NODES, Unroll, fixed_trips, unroll
 from rlx.support.errors import UnsupportedOpError
 from rlx.targets import load
 from rlx.tracing import Graph
@@ -101,7 +101,7 @@ def test_a_limit_of_nodes():
     size = unroll(graph).count
     assert left(Unroll(limit=size).apply(graph)) == []
     assert left(Unroll(limit=60).apply(graph)) == ["core.while"]
-    long = counted(0, NODE_LIMIT)
+    long = counted(0, MAX_NODES)
     assert left(unroll(long)) == ["core.while"]
 
 

@@ -56,13 +56,13 @@ class TestTogether:
         module, samples = digits
         compiled = Session().compile(module)
         arena = compiled.manifest().arena_bytes
-        monkeypatch.setattr(batching, "BATCH_BYTES", 3 * arena)
+        monkeypatch.setattr(batching, "MAX_BATCH_BYTES", 3 * arena)
         (found,) = compiled.run({"image": samples[:8]})
         assert compiled.batching.most == 3
         np.testing.assert_array_equal(
             found, Session().compile(module).run({"image": samples[:8]})[0]
         )
-        monkeypatch.setattr(batching, "BATCH_BYTES", arena)
+        monkeypatch.setattr(batching, "MAX_BATCH_BYTES", arena)
         other = Session().compile(module)
         (found,) = other.run({"image": samples[:2]})
         assert found.shape == (2, 10)

@@ -11,7 +11,7 @@ import rlx
 from benchmarks.host.networks import decoder
 from benchmarks.host.networks.mlp import mlp
 from rlx.passes.transforms.freeze import freeze
-from rlx.runtime.latency import FEWEST, WARM_UP, Latency, measured, random_inputs
+from rlx.runtime.latency import MIN_CALLS, WARM_UP_CALLS, Latency, measured, random_inputs
 from rlx.support.errors import ToolMissingError, UsageError
 
 
@@ -44,13 +44,14 @@ def test_engines_take_turns_and_are_warmed_up():
     seen = []
     times = measured([lambda: seen.append("a"), lambda: seen.append("b")], 0.02, ticks(1_000_000))
     assert [len(t) for t in times] == [20, 20]
-    assert seen[: 2 * WARM_UP] == ["a"] * WARM_UP + ["b"] * WARM_UP
-    assert seen[2 * WARM_UP :] == [*"aaabbb"] * 10  # one call for the caches, two of 1 ms each
+    assert seen[: 2 * WARM_UP_CALLS] == ["a"] * WARM_UP_CALLS + ["b"] * WARM_UP_CALLS
+    # One call for the caches, two of 1 ms each.
+    assert seen[2 * WARM_UP_CALLS :] == [*"aaabbb"] * 10
 
 
 def test_slow_calls_are_counted_too():
     (times,) = measured([lambda: None], 0.0, ticks(5_000_000_000))
-    assert len(times) == FEWEST
+    assert len(times) == MIN_CALLS
 
 
 def test_figures_of_a_graph(case):

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 Float: TypeAlias = npt.NDArray[np.floating[Any]]
 
-# Sums that are computed at a time, so that they and their inputs stay in the cache.
-_BLOCK = 1 << 16
+_BLOCK_SUMS = 1 << 16
+"""Sums that are computed at a time, so that they and their inputs stay in the cache."""
 
 
 def prepare_dense(op: QDense, w: Array, bias: Array) -> Evaluator:
@@ -119,7 +119,7 @@ class ConvForm:
         """
         if not out.size:
             return []
-        step = min(max(1, _BLOCK // out[0].size), len(x))
+        step = min(max(1, _BLOCK_SUMS // out[0].size), len(x))
         padded, runs = self._padded(x, step, take)
         sums = take((step, *out.shape[1:]), self._dtype)
         bind = self._slide if self._depthwise else self._multiply

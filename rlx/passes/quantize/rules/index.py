@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
     Places = npt.NDArray[np.int64]
 
-_MOST_PARTS = 64
+_MAX_PARTS = 64
 """Parts that an axis is put together of; more would be a program of slices."""
 
 
 def _check_parts(count: int) -> Refusal | None:
-    if count > _MOST_PARTS:
-        return Refusal(f"it comes down to {count} slices, want at most {_MOST_PARTS}")
+    if count > _MAX_PARTS:
+        return Refusal(f"it comes down to {count} slices, want at most {_MAX_PARTS}")
     return None
 
 

@@ -45,11 +45,11 @@ if TYPE_CHECKING:
 
     Doubles = npt.NDArray[np.float64]
 
-_BIAS_MAX = 2.0**30
-"""Biases in steps of the accumulator keep below this, so that products have space."""
+_MAX_BIAS = 2.0**30
+"""Steps of the accumulator that a bias may have: the other half of int32 is for products."""
 
-_MASKING = 64
-"""Magnitude of a bias, relative to the range of the result, from which it is a mask."""
+_MAX_BIAS_RATIO = 64
+"""Magnitude of a bias, in ranges of the result, above which it is a mask."""
 
 _QUANTIZED = (NnQuantizedConv, NnQuantizedLinear)
 
@@ -139,7 +139,7 @@ def _rounded(call: Call, array: Doubles, bias: Doubles) -> _Weights:
     rows = array.reshape(len(array), -1)
     scheme = call.scheme
     # Scales must be large enough for the bias to fit the accumulator.
-    smallest = np.abs(bias) / (quant_of(call.quantized(0)).scale[0] * _BIAS_MAX)
+    smallest = np.abs(bias) / (quant_of(call.quantized(0)).scale[0] * _MAX_BIAS)
     if not scheme.per_channel:
         rows, smallest = rows.reshape(1, -1), smallest.max(initial=0.0, keepdims=True)
     rounded = round_weights(rows, scheme.bits, smallest=smallest)
@@ -215,7 +215,7 @@ def _quantized_bias(call: Call, bias: Doubles, steps: Doubles) -> npt.NDArray[np
 def _without_masks(call: Call, axes: tuple[int, ...], bias: Doubles) -> Doubles:
     """Return a bias with numbers that only mask, such as -1e9, as large as saturates the result."""
     low, high = range_of(call.quant)
-    if (np.abs(bias) <= _MASKING * (high - low)).all():
+    if (np.abs(bias) <= _MAX_BIAS_RATIO * (high - low)).all():
         return bias
     weights = np.abs(np.asarray(call.known(1), np.float64).transpose(axes))
     x = max(map(abs, range_of(quant_of(call.quantized(0)))))

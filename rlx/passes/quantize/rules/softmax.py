@@ -19,14 +19,15 @@ if TYPE_CHECKING:
 SOFTMAX = QuantParams.per_tensor(1 / 256, -128)
 """Quantization parameters of a softmax, by definition of ``q.softmax``."""
 
-_MOST_VALUES = 4095
+_MAX_VALUES = 4095
+"""Exponentials that q.softmax sums: the sum has 12 integer bits."""
 
 
 def _check_softmax(node: Node) -> Refusal | None:
     axis = cast("NnSoftmax", node.op).axis
     count = node.types[0].static_shape[axis]
-    if count > _MOST_VALUES:
-        return Refusal(f"it sums {count} exponentials, and q.softmax at most {_MOST_VALUES}")
+    if count > _MAX_VALUES:
+        return Refusal(f"it sums {count} exponentials, and q.softmax at most {_MAX_VALUES}")
     return None
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rlx.ops.numerics.fixed_point import Int64, Rescale
     from rlx.passes.quantize.rules.call import Call
 
-_SUMS_MAX = 1 << 20
+_MAX_SUMS = 1 << 20
 """Sums that a function is evaluated at."""
 
 
@@ -126,7 +126,7 @@ def _fitted(call: Call, mean: Value, x: QuantParams, count: int) -> _Steps | Non
     """Return a function of a mean as steps of the sum, if it is that at every sum."""
     (scale,), (zero,) = x.scale, x.zero_point
     first, last = count * (-128 - zero), count * (127 - zero)
-    if last - first > _SUMS_MAX:
+    if last - first > _MAX_SUMS:
         return None
     sums = np.arange(first, last + 1, dtype=np.int64)
     means = (sums * (scale / count)).astype(np.float32)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rlx.runtime.numpy_backend.step import Run, Step
     from rlx.runtime.numpy_backend.workspace import Workspace
 
-_BLOCK: Final = 1 << 19
+_BLOCK_BYTES: Final = 1 << 19
 """Bytes of rows that stay in the cache."""
 
 
@@ -76,7 +76,7 @@ class Convolution:
         self._begin: list[Run] = []
         self._weights = self._ordered(w, fixed=fixed)
         nbytes = self._row_size * x.itemsize
-        self._images = min(max(_BLOCK // max(nbytes, 1), 1), len(x))
+        self._images = min(max(_BLOCK_BYTES // max(nbytes, 1), 1), len(x))
         self._padded = self._with_padding()
         groups = 1 if self._depthwise else op.groups
         part = (self._images, *out.shape[1:-1], out.shape[-1] // groups)

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     Places = npt.NDArray[np.intp]
 
-_FEW: Final = 64
-"""Up to so many updates are written one by one."""
+_MAX_SINGLE_UPDATES: Final = 64
+"""Updates up to which each is written by a call of its own, without temporaries."""
 
 
 def _checked(indices: Places, size: int, fail: Run) -> Run:
@@ -56,7 +56,7 @@ def _scatter(step: Step) -> Run:
     assert isinstance(op, real.RealScatter)
     replaces = op.merge is Scatter.REPLACE
     computable = replaces or result.dtype.kind in "iub" or result.dtype.itemsize >= 4
-    if indices.size > _FEW or not computable:
+    if indices.size > _MAX_SINGLE_UPDATES or not computable:
         return prepared(step)
     positions = step.workspace.take(indices.shape, np.intp)
     size = x.shape[op.axis]

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from rlx.runtime.numpy_backend.kernels.common import Numbers
     from rlx.runtime.numpy_backend.step import Run, Step
 
-_COPIED: Final = 1 << 20
-"""Weights of at most so many bytes are kept in a second order if that is faster."""
+_MAX_COPIED_BYTES: Final = 1 << 20
+"""Bytes of weights up to which a copy of them in a faster order is kept."""
 
 
 @KERNELS.rule(real.RealMatmul)
@@ -47,7 +47,7 @@ def product(x: Numbers, y: Numbers, out: Numbers, *, fixed: bool = False) -> Run
     # Half of matmul's own time, which counts in small products.
     if len(x) > 1:
         return partial(np.dot, x, y, out)
-    if fixed and y.nbytes <= _COPIED:
+    if fixed and y.nbytes <= _MAX_COPIED_BYTES:
         # A row times columns that are runs of bytes: a few tenths less.
         y = np.asfortranarray(y)
     return partial(np.dot, x.reshape(-1), y, out.reshape(-1))

@@ -58,6 +58,7 @@ def _rounded(x: Numbers, ties: Ties, step: Step) -> list[Run]:
     rint = partial(np.rint, x, x)
     if ties is Ties.EVEN:
         return [rint]
+    # Halves to odd: those of x + 1 go to even.
     unit = scalar(1, np.float64)
     return [partial(np.add, x, unit, x), rint, partial(np.subtract, x, unit, x)]
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rlx.runtime.numpy_backend.step import Run
     from rlx.runtime.numpy_backend.workspace import Workspace
 
-BLOCK: Final = 1 << 14
+BLOCK_ELEMENTS: Final = 1 << 14
 """Numbers of a value that are computed at a time: several such values stay in the cache."""
 
 _VIEWS: Final = (real.RealTranspose, real.RealSlice, real.RealBroadcastTo, real.RealReverse)
@@ -63,13 +63,13 @@ class Region:
         """
         shape, free = self.nodes[-1].types[0].static_shape, self.free
         unit = max(math.prod(v.type.static_shape[free:]) for n in self.nodes for v in n.results)
-        if leading is None and math.prod(shape[:free]) * unit <= 2 * BLOCK:
+        if leading is None and math.prod(shape[:free]) * unit <= 2 * BLOCK_ELEMENTS:
             return _Block(self, ()).runs()
         first = leading or slice(0, shape[0] if free else 0)
         sizes = (first.stop - first.start, *shape[1:free]) if free else ()
         runs: list[Run] = []
         mark = self.workspace.mark()
-        for index in blocks(sizes, max(BLOCK // max(unit, 1), 1)):
+        for index in blocks(sizes, max(BLOCK_ELEMENTS // max(unit, 1), 1)):
             # Every block takes the same memory.
             self.workspace.release(mark)
             runs += _Block(self, _moved(index, first.start)).runs()
