@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rlx.ir.program import prepared
+from rlx.ir.program import prepare_graph
 from rlx.metrics.runner import batchable, observed
 from rlx.passes.dead_code import DeadCode
 from rlx.passes.decompose import decompose
@@ -37,7 +37,7 @@ class Replay:
             if not batchable(lowered):
                 raise ValueError("the graph takes one sample at a time")
             lowered = with_batch(lowered, count)
-        self._program = prepared(lowered)
+        self._program = prepare_graph(lowered)
         given = [inputs[v.name].reshape(v.type.static_shape) for v in lowered.inputs]
         self._arrays = self._run(given)
         self._slot = dict(zip(watched, self._program.outputs, strict=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from rlx.ir.attributes import mapped
+from rlx.ir.attributes import map_attribute
 from rlx.ir.dims import Dim
 from rlx.ir.graph import Graph, Input, Param
 from rlx.ir.rewriter import rebuild
@@ -29,10 +29,10 @@ def substitute(value: Any, sizes: Mapping[str, int]) -> Any:  # noqa: ANN401 - a
 
     def bind_symbols(attribute: Any) -> Any:  # noqa: ANN401 - any attribute
         if isinstance(attribute, Dim):
-            return _bound(attribute, sizes)
+            return _bind_dim(attribute, sizes)
         return bind_graph(attribute, sizes) if isinstance(attribute, Graph) else attribute
 
-    return mapped(value, bind_symbols)
+    return map_attribute(value, bind_symbols)
 
 
 def symbols_of(value: Any) -> set[str]:  # noqa: ANN401 - any attribute
@@ -73,7 +73,7 @@ def bind_graph(graph: Graph, sizes: Mapping[str, int]) -> Graph:
     return rebuild(graph, visit)
 
 
-def _bound(dim: Dim, sizes: Mapping[str, int]) -> int | Dim:
+def _bind_dim(dim: Dim, sizes: Mapping[str, int]) -> int | Dim:
     """Return a dimension with bound symbols replaced."""
     size = dim.bind(sizes)
     if isinstance(size, int) and size < 0:

@@ -45,10 +45,10 @@ _SPACE: Final = "\0"
 
 def format_compact(graph: Graph) -> str:
     """Return the text of ``graph`` without attributes at their default, in lines of 120 columns."""
-    return "\n".join(_wrapped(line) for line in _graph(graph).split("\n")) + "\n"
+    return "\n".join(_wrap(line) for line in _graph(graph).split("\n")) + "\n"
 
 
-def _wrapped(line: str) -> str:
+def _wrap(line: str) -> str:
     if len(line) <= WIDTH:
         return line
     indent = " " * (len(line) - len(line.lstrip()) + 4)

@@ -131,7 +131,7 @@ class Dim:
             case {"name": str(name)} if len(fields) == 1:
                 return cls(name)
             case {"terms": tuple(terms)} if len(fields) == 1 and all(map(_is_term, terms)):
-                return _restored(tuple((factor, names) for factor, *names in terms))
+                return _restore(tuple((factor, names) for factor, *names in terms))
         raise ValueError(
             'it needs a name alone, or terms alone such as [[4, "batch"], [1]] for 4 * batch + 1'
         )
@@ -195,7 +195,7 @@ def _is_term(term: object) -> bool:
     return type(term[0]) is int and all(isinstance(name, str) for name in term[1:])
 
 
-def _restored(terms: tuple[tuple[int, list[str]], ...]) -> Dim:
+def _restore(terms: tuple[tuple[int, list[str]], ...]) -> Dim:
     """Return the expression that has exactly ``terms``.
 
     Raises:

@@ -304,10 +304,10 @@ def _op_record(op: Op) -> PlainRecord:
     if isinstance(op, Source):
         return PlainRecord(op.name)
     attributes = encode_fields(op).items()
-    return PlainRecord(op.name, {k: map_plain(v, _described, k) for k, v in attributes})
+    return PlainRecord(op.name, {k: map_plain(v, _encode_region, k) for k, v in attributes})
 
 
-def _described(plain: Plain, path: str) -> Plain:
+def _encode_region(plain: Plain, path: str) -> Plain:
     """Return the record of a region; any other value as it is."""
     del path
     return codec(_Region).encode(_region(plain)) if isinstance(plain, Graph) else plain

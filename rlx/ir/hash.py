@@ -69,13 +69,13 @@ def node_facts(node: Node) -> tuple[object, ...]:
     if isinstance(node.op, Source):
         return node.op.name, None, types
     attributes = {
-        name: to_json(map_plain(value, _hashed, name))
+        name: to_json(map_plain(value, _replace_region, name))
         for name, value in encode_fields(node.op).items()
     }
     return node.op.name, attributes, types
 
 
-def _hashed(plain: Plain, path: str) -> Plain:
+def _replace_region(plain: Plain, path: str) -> Plain:
     """Return the stand-in of a region, its hash; any other value as it is."""
     del path
     if not isinstance(plain, Graph):

@@ -29,7 +29,7 @@ def to_bytes(array: Array) -> bytes:
 
 def to_buffer(array: Array) -> memoryview:
     """Return the bytes of ``to_bytes``; they share the array's memory where that holds them."""
-    return np.ascontiguousarray(_stored(array)).reshape(-1).view(np.uint8).data
+    return np.ascontiguousarray(_to_stored(array)).reshape(-1).view(np.uint8).data
 
 
 def seeded(seed: int, type_: TensorType) -> Array:
@@ -72,7 +72,7 @@ def from_bytes(data: bytes | memoryview, type_: TensorType) -> Array:
     if len(data) != wanted:
         raise ValueError(f"{type_} needs {wanted} bytes, not {len(data)}")
     array = np.frombuffer(data, stored).reshape(type_.static_shape)
-    return _restored(array, type_.dtype)
+    return _from_stored(array, type_.dtype)
 
 
 def to_numbers(array: Array) -> list[bool | int | float] | None:
@@ -141,13 +141,13 @@ def _stored_dtype(dtype: DType) -> np.dtype[np.generic]:
     return np.dtype(np.int8) if dtype in _SUB_BYTE else dtype.numpy.newbyteorder("<")
 
 
-def _stored(array: Array) -> Array:
+def _to_stored(array: Array) -> Array:
     """Return ``array`` as it is stored."""
     dtype = DType.of(array)
     return array.astype(_stored_dtype(dtype), copy=False)
 
 
-def _restored(array: Array, dtype: DType) -> Array:
+def _from_stored(array: Array, dtype: DType) -> Array:
     """Return stored elements as ``dtype``."""
     if dtype in _SUB_BYTE:
         low, high = _SUB_BYTE[dtype]

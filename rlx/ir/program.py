@@ -59,7 +59,7 @@ class GraphProgram:
         return tuple(values[slot] for slot in self.outputs)
 
 
-def prepared(graph: Graph, constants: Sequence[Array | None] = ()) -> GraphProgram:
+def prepare_graph(graph: Graph, constants: Sequence[Array | None] = ()) -> GraphProgram:
     """Return ``graph`` prepared for many calls.
 
     What depends on constants only is computed now; ops that read it can be prepared for it.
@@ -87,10 +87,10 @@ def prepared(graph: Graph, constants: Sequence[Array | None] = ()) -> GraphProgr
         else:
             results = node.op.evaluate(*(v for v in values if v is not None))
             known.update(zip(node.results, results, strict=True))
-    return _assigned(graph, known, running)
+    return _assign_slots(graph, known, running)
 
 
-def _assigned(
+def _assign_slots(
     graph: Graph, known: Mapping[Value, Array], running: Sequence[tuple[Node, Evaluator]]
 ) -> GraphProgram:
     """Return the program of ``running`` nodes, with a slot for every value."""

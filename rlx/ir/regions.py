@@ -7,7 +7,7 @@ import typing
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from rlx.ir.attributes import mapped
+from rlx.ir.attributes import map_attribute
 from rlx.ir.graph import Graph, Source
 from rlx.ir.plain import annotations_of
 
@@ -28,7 +28,7 @@ def regions_of(op: Op) -> tuple[tuple[str, Graph], ...]:
     names = _fields_with_regions(type(op))
     if not names:
         return ()
-    return tuple(found for name in names for found in _found(getattr(op, name), name))
+    return tuple(found for name in names for found in _find_regions(getattr(op, name), name))
 
 
 def map_regions(op: OpT, change: Callable[[Graph], Graph]) -> OpT:
@@ -40,7 +40,7 @@ def map_regions(op: OpT, change: Callable[[Graph], Graph]) -> OpT:
     changed = {}
     for name in _fields_with_regions(type(op)):
         old = getattr(op, name)
-        new = mapped(old, region)
+        new = map_attribute(old, region)
         if new is not old:
             changed[name] = new
     return op.with_attributes(**changed) if changed else op
@@ -77,13 +77,13 @@ def _may_hold(annotation: Any) -> bool:  # noqa: ANN401 - any annotation
     return any(map(_may_hold, typing.get_args(annotation)))
 
 
-def _found(value: Any, path: str) -> Iterator[tuple[str, Graph]]:  # noqa: ANN401 - any attribute
+def _find_regions(value: Any, path: str) -> Iterator[tuple[str, Graph]]:  # noqa: ANN401 - any attribute
     """Yield the graphs in an attribute."""
     if isinstance(value, Graph):
         yield path, value
     elif isinstance(value, tuple):
         for index, item in enumerate(value):
-            yield from _found(item, f"{path}[{index}]")
+            yield from _find_regions(item, f"{path}[{index}]")
     elif is_dataclass(value) and not isinstance(value, type):
         for field in fields(value):
-            yield from _found(getattr(value, field.name), f"{path}.{field.name}")
+            yield from _find_regions(getattr(value, field.name), f"{path}.{field.name}")

@@ -38,7 +38,7 @@ def plan_problems(module: GraphModule) -> list[str]:
     whole = contents(graph)
     cells = [_Cell(p, *spans[p.value], _root(plan, p.value), *whole[p.value])
              for p in plan.placements]  # fmt: skip
-    messages += [*_inputs_kept(cells), *_overwritten(cells)]
+    messages += [*_input_problems(cells), *_overwrite_problems(cells)]
     return [*messages, *_homeless(graph, cells), *_next_values(graph, plan), *_copies(plan, cells)]
 
 
@@ -165,14 +165,14 @@ def _root(plan: MemoryPlan, value: Value) -> Value:
     return value
 
 
-def _inputs_kept(cells: list[_Cell]) -> Iterator[str]:
+def _input_problems(cells: list[_Cell]) -> Iterator[str]:
     """Yield values that are written into the caller's input."""
     for cell in cells:
         if cell.placement.region is Region.INPUT and not isinstance(cell.content.node.op, Input):
             yield f"{cell.label} overwrites an input buffer"
 
 
-def _overwritten(cells: list[_Cell]) -> Iterator[str]:
+def _overwrite_problems(cells: list[_Cell]) -> Iterator[str]:
     """Yield pairs of which one overwrites the other while that is still needed."""
     buffers: defaultdict[Hashable, list[_Cell]] = defaultdict(list)
     for cell in sorted(cells, key=lambda c: (c.first, c.placement.value.node.index)):
@@ -187,8 +187,10 @@ def _meetings(cells: list[_Cell]) -> Iterator[tuple[_Cell, _Cell]]:
     """Yield each cell with those that were written before, are still needed and meet it."""
     if len(cells) < 2:
         return
-    begin = np.array([_bounded(c.placement.offset) for c in cells], np.int64)
-    end = np.array([_bounded(c.placement.offset + c.placement.nbytes) for c in cells], np.int64)
+    begin = np.array([_clamp_address(c.placement.offset) for c in cells], np.int64)
+    end = np.array(
+        [_clamp_address(c.placement.offset + c.placement.nbytes) for c in cells], np.int64
+    )
     last = np.array([c.last for c in cells], np.int64)
     for k, cell in enumerate(cells):
         meets = (last[:k] >= cell.first) & (begin[:k] < end[k]) & (begin[k] < end[:k])
@@ -196,7 +198,7 @@ def _meetings(cells: list[_Cell]) -> Iterator[tuple[_Cell, _Cell]]:
             yield cell, cells[i]
 
 
-def _bounded(address: int) -> int:
+def _clamp_address(address: int) -> int:
     """Return an address of a file that may hold any number, as one that NumPy takes."""
     return max(-_MAX_ADDRESS, min(address, _MAX_ADDRESS))
 

@@ -10,7 +10,7 @@ from rlx.ir import Rewriter, State
 from rlx.ir.graph import Source
 from rlx.passes.dead_code import DeadCode
 from rlx.passes.decompose import decompose
-from rlx.passes.transforms.batch import why_not_batched, with_batch
+from rlx.passes.transforms.batch import batching_refusal, with_batch
 from rlx.runtime import Session
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def observed(graph: Graph, watched: Sequence[Value]) -> Graph:
 
 def batchable(graph: Graph) -> bool:
     """Whether several samples can run together, and every output has a part for each of them."""
-    return why_not_batched(graph) is None
+    return batching_refusal(graph) is None
 
 
 def computed_values(graph: Graph) -> list[Value]:

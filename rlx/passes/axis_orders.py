@@ -83,7 +83,7 @@ def only_moves_ones(type_: TensorType, axes: Order) -> bool:
     return kept == sorted(kept)
 
 
-def reordered(op: Op, order: Order) -> tuple[Op, Order] | None:
+def reorder(op: Op, order: Order) -> tuple[Op, Order] | None:
     """Return an op for operands in ``order``, and the order of its results; None if unknown.
 
     All operands of full rank are in that order; vectors (of norms) are as they were.

@@ -123,12 +123,12 @@ class Pipeline:
         graph, result = module.graph, self.result or module.stage
         for number, pass_ in enumerate(self.passes, start=1):
             source = graph
-            graph = _applied(pass_, source, _Stepper(module, verifying(observe)))
+            graph = _apply(pass_, source, _Stepper(module, verifying(observe)))
             stage = result if number == len(self.passes) else module.stage
             try:
                 verify(GraphModule(graph, stage), where=f"after pass {pass_.name}")
             except VerifyError:
-                _applied(pass_, source, _Stepper(module, verifying(unobserved, each=True)))
+                _apply(pass_, source, _Stepper(module, verifying(unobserved, each=True)))
                 raise
         stage = result if self.passes else module.stage
         return replace(module, graph=graph, stage=stage, plan=None)
@@ -167,7 +167,7 @@ def _named(step: Step, graph: Graph, change: Callable[[Graph], Graph]) -> Graph:
         raise
 
 
-def _applied(pass_: Pass | UntilStable, graph: Graph, take: _Stepper) -> Graph:
+def _apply(pass_: Pass | UntilStable, graph: Graph, take: _Stepper) -> Graph:
     """Return the graph after a pass, or a group of passes, of a pipeline."""
     if isinstance(pass_, UntilStable):
         return pass_.apply(graph, take)
@@ -195,10 +195,10 @@ class UntilStable:
             take: Returns the graph after a step; the last operand makes it of the one before.
         """
         for depth in range(depth_of(graph), -1, -1):
-            graph = self._settled(graph, depth, take)
+            graph = self._run_until_stable(graph, depth, take)
         return graph
 
-    def _settled(
+    def _run_until_stable(
         self, graph: Graph, depth: int, take: Callable[[Step, Graph, Change], Graph]
     ) -> Graph:
         """Return the graph after as many rounds as it takes, on the graphs at one depth.

@@ -123,10 +123,10 @@ class Ported:
 
     def converted(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
         """Return values of the model's inputs as values of these."""
-        return tuple(_applied(ops, x) for ops, x in zip(self.conversions, inputs, strict=True))
+        return tuple(_apply_ops(ops, x) for ops, x in zip(self.conversions, inputs, strict=True))
 
 
-def _applied(ops: Sequence[Op], x: Array) -> Array:
+def _apply_ops(ops: Sequence[Op], x: Array) -> Array:
     for op in ops:
         (x,) = op.evaluate(x)
     return x
@@ -326,7 +326,7 @@ def _convert(
     return new.apply(op, x, quant=quant, name=x.name)
 
 
-def _moved(quant: QuantParams | None, by: int) -> QuantParams | None:
+def _shift_zero_point(quant: QuantParams | None, by: int) -> QuantParams | None:
     """Return parameters with another zero point."""
     return quant and replace(quant, zero_point=tuple(z + by for z in quant.zero_point))
 
@@ -350,7 +350,7 @@ class _Signed(_Rewrite):
         type_ = node.types[0]
         if type_.dtype is not DType.U8:
             return _Rewrite.enter(self, new, graph, node)
-        quant = _moved(type_.quant, -UINT8_OFFSET)
+        quant = _shift_zero_point(type_.quant, -UINT8_OFFSET)
         quantized = new.input(node.name, replace(type_, dtype=DType.I8, quant=quant))
         back = new.apply(_flip(DType.U8, type_.quant), quantized, quant=type_.quant)
         self._backs.add(back)
@@ -373,7 +373,7 @@ class _Signed(_Rewrite):
         new, source = rewriter.new, rewriter[value]
         if source.type.dtype is not DType.U8 or source.constant is not None:
             return source
-        quant, op = _moved(source.type.quant, -UINT8_OFFSET), source.node.op
+        quant, op = _shift_zero_point(source.type.quant, -UINT8_OFFSET), source.node.op
         if isinstance(op, QConvert):
             (x,) = source.node.operands
             zero_point = op.zero_point - UINT8_OFFSET
@@ -389,7 +389,7 @@ class _Unsigned(_Rewrite):
         type_ = node.types[0]
         if type_.dtype is not DType.I8:
             return _Rewrite.enter(self, new, graph, node)
-        quant = _moved(type_.quant, UINT8_OFFSET)
+        quant = _shift_zero_point(type_.quant, UINT8_OFFSET)
         quantized = new.input(node.name, replace(type_, dtype=DType.U8, quant=quant))
         flip = _flip(DType.I8, type_.quant)
         return new.apply(flip, quantized, quant=type_.quant), (_flip(DType.U8, quant),)
@@ -400,7 +400,7 @@ class _Unsigned(_Rewrite):
         found = rewriter[value]
         if found.type.dtype is not DType.I8 or found.constant is not None:
             return found
-        quant = _moved(found.type.quant, UINT8_OFFSET)
+        quant = _shift_zero_point(found.type.quant, UINT8_OFFSET)
         return rewriter.new.apply(_flip(DType.U8, quant), found, quant=quant, name=value.name)
 
 

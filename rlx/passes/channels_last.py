@@ -19,7 +19,7 @@ from rlx.passes.axis_orders import (
     may_follow,
     moved_quant,
     only_moves_ones,
-    reordered,
+    reorder,
 )
 from rlx.passes.base import Pass
 
@@ -129,9 +129,9 @@ class _Reordering:
             return [self._behind_flat(node, operands[0])]
         if isinstance(op, _RESHAPES):
             return [self._reshape(node, operands[0])]
-        return self._in_order(node) or self._copied(node)
+        return self._in_order(node) or self._copy(node)
 
-    def _copied(self, node: Node) -> list[_Replacement]:
+    def _copy(self, node: Node) -> list[_Replacement]:
         """Copy a node that needs its operands in the old order."""
         copy = copy_node(self.new, node, tuple(self._plain(o) for o in node.operands))
         return [_Replacement(v, identity(v.type.rank)) for v in copy.results]
@@ -150,7 +150,7 @@ class _Reordering:
         """Return a layer of images with the channels last; weights alike."""
         rank = node.operands[0].type.rank
         count = 2 if isinstance(node.op, _WEIGHTED) else 1
-        images = [self._ordered(o, _last(rank)) for o in node.operands[:count]]
+        images = [self._in_memory_order(o, _last(rank)) for o in node.operands[:count]]
         rest = [self._plain(o) for o in node.operands[count:]]
         op = node.op.with_attributes(layout=Layout.CHANNELS_LAST)
         return self._append(node, op, *images, *rest, order=_last(rank))
@@ -165,15 +165,15 @@ class _Reordering:
             and len(s.order) == rank
             and not s.is_plain
         ]
-        reordering = reordered(node.op, orders[0]) if orders else None
+        reordering = reorder(node.op, orders[0]) if orders else None
         if reordering is None:
             return None
         op, result = reordering
         if isinstance(op, nn.NnBatchNorm | nn.NnGroupNorm):
             image, *vectors = node.operands
-            operands = [self._ordered(image, orders[0]), *map(self._plain, vectors)]
+            operands = [self._in_memory_order(image, orders[0]), *map(self._plain, vectors)]
         else:
-            operands = [self._ordered(o, orders[0]) for o in node.operands]
+            operands = [self._in_memory_order(o, orders[0]) for o in node.operands]
         return self._append(node, op, *operands, order=result)
 
     # Reshapes.
@@ -185,7 +185,7 @@ class _Reordering:
             op = self._to_shape(value, node.result.type.shape)
             (found,) = self._append(node, op, value, order=identity(node.result.type.rank))
             return found
-        return self._with_ones(node, operand) or self._flat(node, operand) or self._copied(node)[0]
+        return self._with_ones(node, operand) or self._flat(node, operand) or self._copy(node)[0]
 
     def _with_ones(self, node: Node, operand: _Replacement) -> _Replacement | None:
         """Return a reshape that adds or drops axes of 1 and keeps the order; None for others."""
@@ -244,20 +244,22 @@ class _Reordering:
         if not isinstance(node.op, _LINEAR):
             (flat,) = self._append(node, node.op, operand.value, order=identity(rank))
             return replace(flat, columns=columns)
-        weights = self._picked(self._plain(node.operands[1]), inverse(tuple(columns.tolist())))
+        weights = self._reorder_columns(
+            self._plain(node.operands[1]), inverse(tuple(columns.tolist()))
+        )
         rest = [self._plain(o) for o in node.operands[2:]]
         return self._append(node, node.op, operand.value, weights, *rest, order=identity(rank))[0]
 
-    def _picked(self, weights: Value, columns: Order) -> Value:
+    def _reorder_columns(self, weights: Value, columns: Order) -> Value:
         """Return constant weights [N, K] with other columns; quantized ones too."""
         array = weights.constant
         if array is not None:
-            quant = _picked_quant(weights.type.quant, columns)
+            quant = _reorder_quant(weights.type.quant, columns)
             return self._constant(weights, array[:, columns], quant)
         node = weights.node
-        values = self._picked(node.operands[0], columns)
+        values = self._reorder_columns(node.operands[0], columns)
         assert isinstance(node.op, real.RealDequantize)
-        op = real.RealDequantize(quant=_picked_quant(node.op.quant, columns) or node.op.quant)
+        op = real.RealDequantize(quant=_reorder_quant(node.op.quant, columns) or node.op.quant)
         return self.new.apply(op, values, name=node.name, origin=node.origin)
 
     def _constant(self, of: Value, array: Array, quant: QuantParams | None) -> Value:
@@ -268,9 +270,9 @@ class _Reordering:
 
     def _plain(self, old: Value) -> Value:
         """Return a value of the old graph in its own order."""
-        return self._ordered(old, identity(old.type.rank))
+        return self._in_memory_order(old, identity(old.type.rank))
 
-    def _ordered(self, old: Value, order: Order) -> Value:
+    def _in_memory_order(self, old: Value, order: Order) -> Value:
         """Return the replacement of a value in ``order``.
 
         One of lower rank, which broadcasts, gets axes in front first.
@@ -280,14 +282,14 @@ class _Reordering:
         value, value_order = replacement.value, replacement.order
         if 0 < len(value_order) < len(order) and order != identity(len(order)):
             more = len(order) - len(value_order)
-            value = self._widened(value, more)
+            value = self._add_leading_axes(value, more)
             value_order = (*range(more), *(a + more for a in value_order))
         if len(value_order) != len(order):
             return value
         # old[i] is axis held[i] of the value, and shall be axis order[i] of the result.
-        return self._transposed(value, tuple(value_order[a] for a in inverse(order)))
+        return self._transpose(value, tuple(value_order[a] for a in inverse(order)))
 
-    def _widened(self, value: Value, more: int) -> Value:
+    def _add_leading_axes(self, value: Value, more: int) -> Value:
         """Return a value with dimensions of 1 in front."""
         shape = (*(1,) * more, *value.type.shape)
         array = value.constant
@@ -296,7 +298,7 @@ class _Reordering:
             return self._constant(value, wider, value.type.quant)
         return self.new.apply(self._to_shape(value, shape), value, origin=value.node.origin)
 
-    def _transposed(self, value: Value, axes: Order) -> Value:
+    def _transpose(self, value: Value, axes: Order) -> Value:
         """Return ``transpose(value, axes)``, if possible without an op for it."""
         if axes == identity(len(axes)):
             return value
@@ -325,7 +327,7 @@ class _Reordering:
         """
         if isinstance(node.op, _RESHAPES):
             return self._before_ones(node, axes)
-        reordering = reordered(node.op, inverse(axes)) if may_follow(node.op) else None
+        reordering = reorder(node.op, inverse(axes)) if may_follow(node.op) else None
         computed = [o for o in node.operands if o.constant is None]
         # Stored integers that are dequantized are constants that no pass may fold.
         leading = computed or node.operands
@@ -335,10 +337,10 @@ class _Reordering:
             return None
         rank, quant = len(axes), node.result.type.quant
         full = [
-            self._widened(o, rank - o.type.rank) if 0 < o.type.rank < rank else o
+            self._add_leading_axes(o, rank - o.type.rank) if 0 < o.type.rank < rank else o
             for o in node.operands
         ]
-        operands = [self._transposed(o, axes) if o.type.rank == rank else o for o in full]
+        operands = [self._transpose(o, axes) if o.type.rank == rank else o for o in full]
         return self.new.apply(
             reordering[0], *operands, name=node.name, quant=moved_quant(quant, inverse(axes)),
             origin=node.origin.through(ChannelsLast.name),
@@ -377,7 +379,7 @@ class _Reordering:
                 permutation != sorted(permutation)
                 and [a for a in order if a in before] == permutation
             ):
-                turned = self._transposed(source, order)
+                turned = self._transpose(source, order)
                 op = self._to_shape(turned, tuple(target_shape[a] for a in axes))
                 origin = node.origin.through(ChannelsLast.name)
                 return self.new.apply(op, turned, name=node.name, origin=origin)
@@ -408,7 +410,7 @@ def _is_constant(value: Value) -> bool:
     )
 
 
-def _picked_quant(quant: QuantParams | None, columns: Order) -> QuantParams | None:
+def _reorder_quant(quant: QuantParams | None, columns: Order) -> QuantParams | None:
     """Return the parameters of quantized values [N, K] after their columns were re-ordered."""
     if quant is None or quant.axis not in (1, -1):
         return quant

@@ -20,14 +20,14 @@ class DeadCode(Pass):
 
     def apply(self, graph: Graph) -> Graph:
         """Return the graph without dead nodes; the same graph if there are none."""
-        needed = _needed(graph)
+        needed = _live_nodes(graph)
         kept = [node for node in graph.nodes if node in needed or isinstance(node.op, Input)]
         if len(kept) == graph.count:
             return graph
         return Rewriter(graph, nodes=kept).finish()
 
 
-def _needed(graph: Graph) -> set[Node]:
+def _live_nodes(graph: Graph) -> set[Node]:
     """Return the nodes that some output depends on."""
     needed = {o.node for o in graph.outputs}
     for node in reversed(graph.nodes):

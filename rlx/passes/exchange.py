@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _MAX_PARTS = 8
 
 
-def exchanged(node: Node) -> tuple[int, int, int, int] | None:
+def exchange_sizes(node: Node) -> tuple[int, int, int, int] | None:
     """Return the sizes [A, B, C, D] of a transpose that makes [A, C, B, D]; None if it is none.
 
     It takes a row of several (A) at a time, and has at most 8 parts in one of its axes: the squares
@@ -46,7 +46,7 @@ def exchanged(node: Node) -> tuple[int, int, int, int] | None:
 
 def as_slices(new: Graph, node: Node, operands: tuple[Value, ...]) -> Value:
     """Write q.transpose as parts along the shorter axis, joined along it at its new place."""
-    sizes = exchanged(node)
+    sizes = exchange_sizes(node)
     assert sizes is not None
     rows, first, second, depth = sizes
     quant, shape = node.types[0].quant, (rows, first, second, depth)

@@ -27,7 +27,7 @@ from rlx.ops.real import (
 )
 from rlx.passes.decompose import decompose
 from rlx.passes.dispatch import DispatchReport, OpDispatch, Outcome, Policies, Policy
-from rlx.passes.exchange import as_slices, exchanged
+from rlx.passes.exchange import as_slices, exchange_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -138,7 +138,7 @@ def fit(
             return Fitted(fitted, _report(graph, owner, outcomes), sources, values)
         for outcome in outcomes.values():
             outcome.refused.clear()
-        rewriter = _rewritten(fitted, changed, rewrites)
+        rewriter = _rewrite(fitted, changed, rewrites)
         fitted, replacements = rewriter.finish(), rewriter.sources
         sources = {new: sources[old] for new, (old,) in replacements.items() if old in sources}
         values = {value: rewriter[now] for value, now in values.items()}
@@ -152,7 +152,7 @@ def _decide(
     policy, other = policies.of(node.op), _other_path(node, rewrites)
     if policy is Policy.COMMON and other is not None:
         return _Decision(other, Refusal(f"the policy is {policy}"))
-    refusal = _claimed(node, claim)
+    refusal = _refusal(node, claim)
     if refusal is None:
         return _Decision(Outcome.NATIVE)
     if other is None or policy is Policy.NATIVE:
@@ -160,7 +160,7 @@ def _decide(
     return _Decision(other, refusal)
 
 
-def _claimed(node: Node, claim: Claim) -> Refusal | None:
+def _refusal(node: Node, claim: Claim) -> Refusal | None:
     """Return the refusal of a node, or of one that it runs; None if it is taken as it stands."""
     refusal = claim(node)
     # Other ops with regions have kernels of their own.
@@ -168,7 +168,7 @@ def _claimed(node: Node, claim: Claim) -> Refusal | None:
         return refusal
     for path, region in node.op.regions():
         for inner in region.op_nodes:
-            inner_refusal = _claimed(inner, claim)
+            inner_refusal = _refusal(inner, claim)
             if inner_refusal is not None:
                 return Refusal(
                     f"{inner.op.name} in its {path}: {inner_refusal.reason}",
@@ -179,7 +179,7 @@ def _claimed(node: Node, claim: Claim) -> Refusal | None:
 
 def _other_path(node: Node, rewrites: RuleTable[Rewrite]) -> Outcome | None:
     """Return the outcome for a node written in other ops, if it can be."""
-    fixed = isinstance(node.op, QTranspose) and exchanged(node) is None
+    fixed = isinstance(node.op, QTranspose) and exchange_sizes(node) is None
     # Ops that move values have another form for quantized ones alone.
     plain = isinstance(node.op, MOVES) and node.types[0].quant is None
     if type(node.op) in rewrites and not fixed and not plain:
@@ -189,7 +189,7 @@ def _other_path(node: Node, rewrites: RuleTable[Rewrite]) -> Outcome | None:
     return Outcome.DECOMPOSED if decomposes else None
 
 
-def _rewritten(graph: Graph, changed: set[Node], rewrites: RuleTable[Rewrite]) -> Rewriter:
+def _rewrite(graph: Graph, changed: set[Node], rewrites: RuleTable[Rewrite]) -> Rewriter:
     """Write ``changed`` in other ops."""
     rewriter = Rewriter(graph, by="fit")
     for node in rewriter:

@@ -45,7 +45,9 @@ def with_channels_last(graph: Graph) -> Layout:
     transposes = {reader for node in inputs for reader in graph.users()[node.result]}
     outputs = tuple(_is_last(graph, v) for v in graph.outputs)
     transposes |= {v.node for v, is_last in zip(graph.outputs, outputs, strict=True) if is_last}
-    turns = tuple(_framed(inputs[v.node]) if v.node in inputs else None for v in graph.inputs)
+    turns = tuple(
+        _transpose_between(inputs[v.node]) if v.node in inputs else None for v in graph.inputs
+    )
     if not transposes:
         return Layout(graph, turns, outputs)
     # Nodes of which the transpose behind them alone says what their values stand for.
@@ -70,7 +72,7 @@ def with_channels_last(graph: Graph) -> Layout:
     return Layout(rewriter.finish(), turns, outputs)
 
 
-def _framed(axes: Axes) -> Op:
+def _transpose_between(axes: Axes) -> Op:
     return RealTranspose(axes=(0, *(axis + 1 for axis in axes)))
 
 

@@ -269,7 +269,7 @@ class _Work:
             is_input = isinstance(node.op, Input)
             if not is_input and all(operand in self.fixed for operand in node.operands):
                 self.fixed.update(node.results)
-        new.output(*map(self._as_written, graph.outputs), names=graph.output_names)
+        new.output(*map(self._in_declared_dtype, graph.outputs), names=graph.output_names)
         return DeadCode().apply(new) if self.changed else graph
 
     def report(self, name: str) -> PrecisionReport:
@@ -306,7 +306,7 @@ class _Work:
         reason = self._stays(node, reals)
         if reason:
             return None, reason
-        dtype = self.policy.of(class_of(type(node.op))) or self._followed(reals)
+        dtype = self.policy.of(class_of(type(node.op))) or self._operand_dtype(reals)
         if dtype is DType.F32:
             return None, "an operand is f32"
         lost = _lost(node, reals, dtype)
@@ -327,7 +327,7 @@ class _Work:
             return f"the policy leaves {op_class} in f32"
         return ""
 
-    def _followed(self, reals: Sequence[Value]) -> DType:
+    def _operand_dtype(self, reals: Sequence[Value]) -> DType:
         """Return the type that an op takes over from its operands."""
         types = {self.rewriter[o].type.dtype for o in reals if o not in self.fixed}
         if not types:  # a table that is read by index: as the policy has all else
@@ -361,7 +361,7 @@ class _Work:
 
         return map_regions(node.op, change)
 
-    def _as_written(self, value: Value) -> Value:
+    def _in_declared_dtype(self, value: Value) -> Value:
         """Return the new value of an output, in its own type."""
         native = self.rewriter[value]
         return self._form(native, DType.F32) if value.type.dtype is DType.F32 else native
@@ -371,15 +371,15 @@ class _Work:
         if value.type.dtype is dtype:
             return value
         if (value, dtype) not in self.forms:
-            self.forms[value, dtype] = self._converted(value, dtype)
+            self.forms[value, dtype] = self._convert(value, dtype)
         return self.forms[value, dtype]
 
-    def _converted(self, value: Value, dtype: DType) -> Value:
+    def _convert(self, value: Value, dtype: DType) -> Value:
         self.changed = True
         origin = value.node.origin.through(NAME)
         if value.constant is not None:
             self.constants += 1
-            array = _converted(value.constant, dtype)
+            array = _convert(value.constant, dtype)
             return self.rewriter.new.constant(array, name=value.name, origin=origin)
         if isinstance(value.node.op, RealCast):
             (source,) = value.node.operands
@@ -396,7 +396,7 @@ def _lost(node: Node, reals: Sequence[Value], dtype: DType) -> str:
     if isinstance(node.op, RealPad):
         constants.append(np.array(node.op.value, np.float32))
     for array in constants:
-        narrow = _converted(array, dtype)
+        narrow = _convert(array, dtype)
         if bool((np.isfinite(array) & ~np.isfinite(narrow)).any()):
             return f"a constant is outside the range of {dtype.value}"
         if array.any() and not narrow.any():
@@ -404,6 +404,6 @@ def _lost(node: Node, reals: Sequence[Value], dtype: DType) -> str:
     return ""
 
 
-def _converted(array: Array, dtype: DType) -> Array:
+def _convert(array: Array, dtype: DType) -> Array:
     (result,) = RealCast(dtype=dtype).evaluate(array)
     return result

@@ -97,21 +97,21 @@ def _by_traits(node: Node, ranges: tuple[Range, ...]) -> Range:
     if traits.monotone:
         return _corners(node, wide)
     varying = [r for r in wide if not r.constant.all()]
-    return _reached(node, wide) if len(varying) == 1 else _any_int8(type_)
+    return _output_range(node, wide) if len(varying) == 1 else _any_int8(type_)
 
 
 def _corners(node: Node, ranges: list[Range]) -> Range:
     """Take the extremes over every choice of one end for each operand."""
-    corners = [_evaluated(node, *ends) for ends in product(*((r.low, r.high) for r in ranges))]
+    corners = [_evaluate(node, *ends) for ends in product(*((r.low, r.high) for r in ranges))]
     return Range(np.min(corners, axis=0), np.max(corners, axis=0))
 
 
-def _reached(node: Node, ranges: list[Range]) -> Range:
+def _output_range(node: Node, ranges: list[Range]) -> Range:
     """Take the extremes over all int8 values of the one operand that varies."""
     numbers = np.arange(-128, 128)[:, np.newaxis]
     operands = [r.low if r.constant.all() else numbers for r in ranges]
     (x,) = (r for r in ranges if not r.constant.all())
-    results = np.broadcast_to(_evaluated(node, *operands), (256, len(x.low)))
+    results = np.broadcast_to(_evaluate(node, *operands), (256, len(x.low)))
     in_range = (x.low <= numbers) & (numbers <= x.high)
     return Range(
         results.min(axis=0, initial=127, where=in_range),
@@ -119,7 +119,7 @@ def _reached(node: Node, ranges: list[Range]) -> Range:
     )
 
 
-def _evaluated(node: Node, *operands: Integers) -> Integers:
+def _evaluate(node: Node, *operands: Integers) -> Integers:
     """Return the op's result for operands with one integer for each channel in the last axis."""
     (result,) = node.op.evaluate(*(o.astype(np.int8) for o in operands))
     return result.astype(np.int64)
@@ -150,7 +150,7 @@ def conv_range(node: Node, ranges: tuple[Range, ...]) -> Range:
     """Bound the accumulator tap by tap; a tap in the padding adds nothing."""
     assert isinstance(node.op, QConv2d)
     sums = sum_range(node, ranges[0])
-    return _any_int8(node.types[0]) if sums is None else _scaled(node.op, sums.low, sums.high)
+    return _any_int8(node.types[0]) if sums is None else _scale_range(node.op, sums.low, sums.high)
 
 
 def sum_range(node: Node, x: Range) -> Range | None:
@@ -212,10 +212,10 @@ def dense_range(node: Node, ranges: tuple[Range, ...]) -> Range:
     """Bound the accumulator of each output."""
     assert isinstance(node.op, QDense)
     sums = sum_range(node, ranges[0])
-    return _any_int8(node.types[0]) if sums is None else _scaled(node.op, sums.low, sums.high)
+    return _any_int8(node.types[0]) if sums is None else _scale_range(node.op, sums.low, sums.high)
 
 
-def _scaled(op: QConv2d | QDense, low: Integers, high: Integers) -> Range:
+def _scale_range(op: QConv2d | QDense, low: Integers, high: Integers) -> Range:
     """Return the requantized bounds of an accumulator; scaling and clamping keep order."""
     if not _keeps_order(op, low, high):
         return Range(np.full(len(low), op.low), np.full(len(low), op.high))

@@ -35,8 +35,8 @@ def split_params(graph: Graph) -> SplitGraph:
     The prologue holds every node that depends on no input, such as the transpose of a weight; it
     has to run only when parameters change.
     """
-    fixed = _fixed(graph)
-    derived = _derived(graph, fixed)
+    fixed = _input_independent(graph)
+    derived = _prologue_results(graph, fixed)
     if not derived:
         return SplitGraph(None, graph)
     names = _names(graph, derived)
@@ -51,7 +51,7 @@ def split_params(graph: Graph) -> SplitGraph:
     return SplitGraph(prologue.finish(derived, [names[v] for v in derived]), main.finish())
 
 
-def _fixed(graph: Graph) -> set[Node]:
+def _input_independent(graph: Graph) -> set[Node]:
     """Return the nodes that depend on no input."""
     fixed: set[Node] = set()
     for node in graph.nodes:
@@ -60,7 +60,7 @@ def _fixed(graph: Graph) -> set[Node]:
     return fixed
 
 
-def _derived(graph: Graph, fixed: set[Node]) -> list[Value]:
+def _prologue_results(graph: Graph, fixed: set[Node]) -> list[Value]:
     """Return the computed values of fixed nodes that other nodes or outputs read, in order."""
     read = [o for n in graph.nodes if n not in fixed for o in n.operands]
     wanted = dict.fromkeys((*read, *graph.outputs))

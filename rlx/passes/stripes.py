@@ -84,13 +84,13 @@ class Chain:
     def _reads(self, first: int, last: int) -> list[Rows]:
         reads: list[Rows] = []
         for node in reversed(self.nodes):
-            found = needed(node.op, first, last, node.operands[0].type.static_shape[_ROWS])
+            found = rows_needed(node.op, first, last, node.operands[0].type.static_shape[_ROWS])
             reads.append(found)
             first, last = found.first, found.last
         return reads[::-1]
 
 
-def needed(op: Op, first: int, last: int, height: int) -> Rows:
+def rows_needed(op: Op, first: int, last: int, height: int) -> Rows:
     """Return the operand rows, of ``height`` in all, that result rows ``first`` to ``last`` need.
 
     Raises:
@@ -147,7 +147,7 @@ def _is_same_in_every_row(node: Node) -> bool:
     )
 
 
-def striped(graph: Graph, chain: Chain, rows: int) -> Graph:
+def with_stripes(graph: Graph, chain: Chain, rows: int) -> Graph:
     """Return ``graph`` with the result of ``chain`` computed ``rows`` rows at a time.
 
     Args:
@@ -183,7 +183,7 @@ def _stripe(
     """Append one stripe, and return its rows of the result."""
     value = _slice(new, source, reads[0])
     for node, rows in zip(chain.nodes, reads, strict=True):
-        op = _padded(node.op, rows)
+        op = _with_padding(node.op, rows)
         quant = node.types[0].quant
         value = new.apply(op, value, *operands_of[node][1:], name=node.name, quant=quant)
     return value
@@ -199,7 +199,7 @@ def _slice(new: Graph, source: Value, rows: Rows) -> Value:
     return new.apply(op, source, quant=source.type.quant)
 
 
-def _padded(op: Op, rows: Rows) -> Op:
+def _with_padding(op: Op, rows: Rows) -> Op:
     """Return an op that adds the padding of these rows only."""
     if not isinstance(op, _WINDOWED):
         return op

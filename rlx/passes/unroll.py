@@ -66,7 +66,7 @@ def unroll(graph: Graph, limit: int = MAX_NODES) -> Graph:
     return Unroll(limit).apply(graph)
 
 
-def why_kept(op: Op) -> str | None:
+def unroll_refusal(op: Op) -> str | None:
     """Return the reason for which control flow was not unrolled; None for an op without it."""
     if isinstance(op, If):
         return "it has no branches, and this condition is no constant; compute both and use where()"
@@ -114,7 +114,9 @@ def _scan(
         empty = (np.zeros(t.static_shape, t.dtype.numpy) for t in types)
         return [*carries, *(new.constant(a, quant=t.quant)
                             for a, t in zip(empty, types, strict=True))]  # fmt: skip
-    collected = [_joined(new, [parts[t][i] for t in range(op.length)]) for i in range(len(types))]
+    collected = [
+        _concat_rows(new, [parts[t][i] for t in range(op.length)]) for i in range(len(types))
+    ]
     return [*carries, *collected]
 
 
@@ -146,12 +148,12 @@ def fixed_trips(op: While, known: Sequence[Array | None], max_trips: int) -> int
     for iterations in range(max_trips + 1):
         if iterations == op.max_iterations:
             return iterations
-        (holds,) = _partly(op.condition, values, op.condition.outputs)
+        (holds,) = _evaluate_known(op.condition, values, op.condition.outputs)
         if holds is None:
             return None
         if not holds:
             return iterations
-        values[: len(op.body.outputs)] = _partly(op.body, values, deciding)
+        values[: len(op.body.outputs)] = _evaluate_known(op.body, values, deciding)
     return None
 
 
@@ -169,11 +171,11 @@ def _deciding(op: While) -> tuple[Value, ...]:
 
 def _sources(region: Graph, values: Iterable[Value]) -> list[Value]:
     """Return the inputs of a region that ``values`` depend on."""
-    nodes = _needed(region, values)
+    nodes = _ancestors(region, values)
     return [v for v in region.inputs if v.node in nodes]
 
 
-def _needed(region: Graph, values: Iterable[Value]) -> set[Node]:
+def _ancestors(region: Graph, values: Iterable[Value]) -> set[Node]:
     """Return the nodes that ``values`` depend on, and their own."""
     needed = {v.node for v in values}
     for node in reversed(region.nodes):
@@ -182,12 +184,12 @@ def _needed(region: Graph, values: Iterable[Value]) -> set[Node]:
     return needed
 
 
-def _partly(
+def _evaluate_known(
     region: Graph, operands: Sequence[Array | None], outputs: Sequence[Value]
 ) -> list[Array | None]:
     """Return the outputs of a region as far as they are ``outputs`` and follow from constants."""
     known: dict[Value, Array | None] = dict(zip(region.inputs, operands, strict=True))
-    needed = _needed(region, outputs)
+    needed = _ancestors(region, outputs)
     for node in region.nodes:
         values = [known.get(o) for o in node.operands]
         if node not in needed or isinstance(node.op, Input):
@@ -238,7 +240,7 @@ def _row(new: Graph, x: Value) -> Value:
     return new.apply(_reshape(x.type, (1, *x.type.static_shape)), x)
 
 
-def _joined(new: Graph, rows: Sequence[Value]) -> Value:
+def _concat_rows(new: Graph, rows: Sequence[Value]) -> Value:
     """Rows -> one tensor."""
     if len(rows) == 1:
         return rows[0]

@@ -36,7 +36,7 @@ class Arguments:
             TypeError: Numbers do not fit an element type.
             ValueError: A name is missing or unknown; NaN or infinity is given to a quantized input.
         """
-        given = self._named(inputs)
+        given = self._check_names(inputs)
         return [_converted_input(n, t, given[n]) for n, t in self.types.items()]
 
     def typed(self, inputs: Mapping[str, Array]) -> Sequence[Array]:
@@ -46,7 +46,7 @@ class Arguments:
             TypeError: A value is no array, or of another element type.
             ValueError: A name is missing or unknown.
         """
-        given = self._named(inputs)
+        given = self._check_names(inputs)
         return self.exact([given[name] for name in self.types])
 
     def exact(self, inputs: Sequence[Array]) -> Sequence[Array]:
@@ -66,7 +66,7 @@ class Arguments:
         if len(inputs) != len(self.types):
             raise ValueError(f"takes {len(self.types)} inputs, not {len(inputs)}")
 
-    def _named(self, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _check_names(self, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return ``inputs`` after checking their names.
 
         Raises:
@@ -76,7 +76,7 @@ class Arguments:
         try:
             as_declared = inputs.keys() == self.types.keys()
         except AttributeError:
-            kind, takes = type(inputs).__name__, listed(self.types)
+            kind, takes = type(inputs).__name__, list_types(self.types)
             raise TypeError(
                 f"inputs must be a mapping from names to arrays, not {kind};"
                 f" the graph takes: {takes}"
@@ -86,7 +86,7 @@ class Arguments:
         missing = [n for n in self.types if n not in inputs]
         unknown = [n for n in inputs if n not in self.types]
         what = f"input {(missing or unknown)[0]!r} {'is missing' if missing else 'is unknown'}"
-        raise ValueError(f"{what}; the graph takes: {listed(self.types)}")
+        raise ValueError(f"{what}; the graph takes: {list_types(self.types)}")
 
 
 def _converted_input(name: str, type_: TensorType, value: npt.ArrayLike) -> Array:
@@ -107,7 +107,7 @@ def _converted_input(name: str, type_: TensorType, value: npt.ArrayLike) -> Arra
     return converted(f"input {name!r}", type_, array)
 
 
-def listed(types: Mapping[str, TensorType]) -> str:
+def list_types(types: Mapping[str, TensorType]) -> str:
     """Return names and types for a message."""
     return ", ".join(f"{name}: {type_}" for name, type_ in types.items()) or "none"
 

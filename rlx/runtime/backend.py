@@ -140,17 +140,17 @@ def find_backend(device: Device, name: str | None = None) -> Backend:
     if able:
         raise TargetNotFoundError(
             f"backend {able[0].name} cannot use {device}: {able[0].unavailable(device)}",
-            hint=f"devices here: {_listed(devices())}",
+            hint=f"devices here: {_list_items(devices())}",
         )
     if name is not None and (problem := plugins.problem_of(GROUP, name)):
         raise TargetNotFoundError(str(problem), hint=problem.hint)
     requirement = "backend" if name is None else f"backend called {name!r}"
     broken = [str(one.problem) for one in plugins.survey(GROUP) if one.problem]
-    absent = f"; not loaded: {_listed(broken)}" if broken else ""
+    absent = f"; not loaded: {_list_items(broken)}" if broken else ""
     raise TargetNotFoundError(
         f"no installed {requirement} runs on {device}",
-        hint=f"backends: {_listed([b.name for b in backends()])}{absent};"
-        f" devices: {_listed(devices())}",
+        hint=f"backends: {_list_items([b.name for b in backends()])}{absent};"
+        f" devices: {_list_items(devices())}",
     )
 
 
@@ -158,5 +158,5 @@ def _can_use(backend: Backend, device: Device) -> bool:
     return device in backend.devices and backend.unavailable(device) is None
 
 
-def _listed(items: Sequence[object]) -> str:
+def _list_items(items: Sequence[object]) -> str:
     return ", ".join(map(str, items)) or "none"

@@ -12,7 +12,7 @@ import numpy as np
 
 from rlx.passes.dead_code import DeadCode
 from rlx.passes.decompose import decompose
-from rlx.passes.transforms.batch import why_not_batched, with_batch
+from rlx.passes.transforms.batch import batching_refusal, with_batch
 from rlx.passes.transforms.bind import symbols
 from rlx.runtime.loaded import Loaded
 
@@ -67,7 +67,7 @@ class Batches:
         """Way in which several samples are computed."""
         if (refusal := self._refusal()) is not None or self._single is None:
             return Batching(most=0, reason=refusal or "")
-        if (why := why_not_batched(self._decomposed)) is not None:
+        if (why := batching_refusal(self._decomposed_graph)) is not None:
             return Batching(most=1, reason=why)
         plan = self._single.lowered.module.plan
         nbytes = 0 if plan is None else plan.arena_bytes
@@ -77,7 +77,7 @@ class Batches:
         return Batching(most=most)
 
     @cached_property
-    def _decomposed(self) -> Graph:
+    def _decomposed_graph(self) -> Graph:
         return DeadCode().apply(decompose(self._graph))
 
     def _refusal(self) -> str | None:
@@ -166,7 +166,7 @@ class Batches:
             options = self._options
             if options.dump is not None:
                 options = replace(options, dump=Path(options.dump) / f"samples-{size}")
-            graph = with_batch(self._decomposed, size)
+            graph = with_batch(self._decomposed_graph, size)
             self._programs[size] = Loaded(graph, self._backend, options)
             while len(self._programs) > most:
                 self._programs.popitem(last=False)

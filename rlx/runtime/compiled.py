@@ -15,7 +15,7 @@ from rlx.ir.manifest import BindingManifest
 from rlx.ir.printer import summarize_graph
 from rlx.ops.numbers import sample_reals
 from rlx.passes.transforms.bind import bind
-from rlx.runtime.arguments import Arguments, converted, listed
+from rlx.runtime.arguments import Arguments, converted, list_types
 from rlx.runtime.backend import fit_to_backend
 from rlx.runtime.execution import Execution
 from rlx.runtime.observation.memory import estimate_memory
@@ -144,7 +144,7 @@ class CompiledGraph(Execution):
         if unbound:
             raise ValueError(
                 f"a manifest needs a size for {', '.join(map(repr, unbound))};"
-                f" the graph takes: {listed(self._inputs)}"
+                f" the graph takes: {list_types(self._inputs)}"
             )
         source = bind(self.graph, bindings)
         with self._lock:
@@ -187,7 +187,7 @@ class CompiledGraph(Execution):
             ValueError: There is no such parameter, or it has another shape.
         """
         if name not in self._param_types:
-            known = listed(self._param_types)
+            known = list_types(self._param_types)
             raise ValueError(f"no parameter is called {name!r}; there are: {known}")
         what, type_ = f"parameter {name!r}", self._param_types[name]
         array = converted(what, type_, value)
@@ -226,7 +226,7 @@ class CompiledGraph(Execution):
         with self._lock:
             type_ = self._states.types.get(name) or self._inputs.get(name)
             if type_ is None:
-                known = listed(self._states.types | self._inputs)
+                known = list_types(self._states.types | self._inputs)
                 raise ValueError(f"no state or input is called {name!r}; there are: {known}")
             array = converted(f"state {name!r}", type_, value)
             match_shapes([(f"state {name!r}", type_)], [array])

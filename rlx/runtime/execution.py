@@ -11,7 +11,7 @@ import numpy as np
 
 from rlx.ir.binding import match_shapes
 from rlx.passes.transforms.bind import symbols
-from rlx.runtime.arguments import Arguments, listed
+from rlx.runtime.arguments import Arguments, list_types
 from rlx.runtime.batching import Batches
 from rlx.runtime.extent import Extent
 from rlx.runtime.held import HeldInputs
@@ -62,7 +62,7 @@ class Execution:
     def _check_state(self, name: str) -> None:
         """Raise ValueError if no state is called ``name``."""
         if name not in self._state_types():
-            known = listed(self._state_types())
+            known = list_types(self._state_types())
             raise ValueError(f"no state is called {name!r}; there are: {known}")
 
     def _check_input(self, name: str) -> None:
@@ -70,7 +70,7 @@ class Execution:
         if name in self._states.types:
             raise ValueError(f"{name!r} is a state of the graph, not an input")
         if name not in self._inputs:
-            known = listed(self._inputs)
+            known = list_types(self._inputs)
             raise ValueError(f"no input is called {name!r}; there are: {known}")
 
     def _outputs(

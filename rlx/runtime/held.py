@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rlx.runtime.arguments import listed
+from rlx.runtime.arguments import list_types
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -86,7 +86,9 @@ class HeldInputs:
         for name in self.types:
             array = passed[name] if name in passed else self._values.get(name)
             if array is None:
-                raise ValueError(f"input {name!r} is missing; the graph takes: {listed(self.free)}")
+                raise ValueError(
+                    f"input {name!r} is missing; the graph takes: {list_types(self.free)}"
+                )
             values.append(array)
         return values
 

@@ -151,7 +151,7 @@ def bench(
     if against is not None:
         calls.append(_onnxruntime(Path(str(file)), inputs))
     first = [[np.asarray(a) for a in call()] for call in calls]
-    times = [Latency.of(t) for t in measured(calls, seconds, clock)]
+    times = [Latency.of(t) for t in measure(calls, seconds, clock)]
     figures = inspect_graph(graph)
     return Benchmark(
         name=graph.name,
@@ -180,7 +180,7 @@ def compiled_for(
     return Session(Device.CPU, options).compile(graph), random_inputs(graph)
 
 
-def measured(calls: Sequence[Call], seconds: float, clock: Clock) -> list[list[int]]:
+def measure(calls: Sequence[Call], seconds: float, clock: Clock) -> list[list[int]]:
     """Return the nanoseconds of each call of some functions, which take turns.
 
     Args:

@@ -43,7 +43,7 @@ class Loaded:
     ) -> None:
         """Compile ``graph``, whose symbols have these sizes."""
         bound = bind(graph, dict(sizes))
-        self.lowered: HostModule = _lowered(bound, backend, options, sizes)
+        self.lowered: HostModule = _lower(bound, backend, options, sizes)
         self.program: Program = backend.compile(self.lowered.module, options)
         self._check_finite = options.check_finite
         self._stale = True
@@ -76,12 +76,12 @@ class Loaded:
         values = dict(params)
         prologue = self.lowered.prologue
         if prologue is not None:
-            values |= self._prepared(prologue, params)
+            values |= self._run_prologue(prologue, params)
         wanted = [v.name for v in self.lowered.module.graph.params]
         self.program.set_params({name: values[name] for name in wanted})
         self._stale = False
 
-    def _prepared(self, prologue: Graph, params: Mapping[str, Array]) -> dict[str, Array]:
+    def _run_prologue(self, prologue: Graph, params: Mapping[str, Array]) -> dict[str, Array]:
         """Return the values that depend on parameters alone, by name."""
         with np.errstate(all="ignore"):
             found = evaluate_all(prologue, {}, {v.name: params[v.name] for v in prologue.params})
@@ -91,7 +91,7 @@ class Loaded:
         return {name: found[value] for name, value in names}
 
 
-def _lowered(
+def _lower(
     graph: Graph, backend: Backend, options: CompileOptions, sizes: Sequence[tuple[str, int]]
 ) -> HostModule:
     """Return a graph as the backend compiles it; its steps are written where the options say."""

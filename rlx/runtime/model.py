@@ -43,21 +43,21 @@ class Model:
     def graph(self) -> Graph:
         """The graph that the function traces."""
         with self._lock:
-            return self._traced()
+            return self._trace()
 
     def compiled(self, device: Device | str = Device.CPU) -> CompiledGraph:
         """Return the compiled graph on ``device``, the same one every time."""
         device = Device(device)
         with self._lock:
             if device not in self._compiled:
-                self._compiled[device] = Session(device).compile(self._traced())
+                self._compiled[device] = Session(device).compile(self._trace())
             return self._compiled[device]
 
     def __call__(self, *inputs: npt.ArrayLike) -> list[Array]:
         """Return the outputs on the processor for inputs in the order of their declaration."""
         return self.compiled()(*inputs)
 
-    def _traced(self) -> Graph:
+    def _trace(self) -> Graph:
         if self._graph is None:
             self._graph = trace(self.name, self._function, *self._specs)
         return self._graph

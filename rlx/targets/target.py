@@ -296,10 +296,10 @@ def claim(
     # Commands that only list targets need no IR.
     from rlx.ir import Refusal
     from rlx.passes.quantize.known import stays
-    from rlx.passes.unroll import why_kept
+    from rlx.passes.unroll import unroll_refusal
 
     def refusal(node: Node) -> Refusal | None:
-        if not target.knows(type(node.op)) and (reason := why_kept(node.op)):
+        if not target.knows(type(node.op)) and (reason := unroll_refusal(node.op)):
             return Refusal(reason)
         found = target.lowering(node, options)
         if not isinstance(found, Refusal):

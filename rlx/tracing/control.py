@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rlx.ir import DType
 from rlx.ops.control import If, Scan, While
 from rlx.tracing.region import (
-    adopted,
+    adopt,
     finish,
     flat,
     like,
@@ -58,12 +58,12 @@ def if_(
         trace_region(parent, name, function, arguments)
         for name, function in (("then", then), ("otherwise", otherwise))
     ]
-    first, second = (adopted(b, flat(b.result, f"what {b.region.name} gives")) for b in branches)
+    first, second = (adopt(b, flat(b.result, f"what {b.region.name} gives")) for b in branches)
     _check_branches(parent, first, second, branches)
     shared = shared_by(*branches)
     bodies = [finish(b, r, shared) for b, r in zip(branches, (first, second), strict=True)]
     op = If(then_body=bodies[0], else_body=bodies[1])
-    return like(_applied(parent, op, (condition, *operands, *shared)), branches[0].result)
+    return like(_apply(parent, op, (condition, *operands, *shared)), branches[0].result)
 
 
 def while_loop(
@@ -106,16 +106,16 @@ def while_loop(
             parent, "while_loop", f"the condition must give bool[], not {actual}",
             "compare, and reduce the result with max() (any) or min() (all)",
         )  # fmt: skip
-    following = adopted(body_region, flat(body_region.result, "what the body gives"))
+    following = adopt(body_region, flat(body_region.result, "what the body gives"))
     _check_carry(parent, "while_loop", following, carries)
-    answers = adopted(condition_region, (answer,))
+    answers = adopt(condition_region, (answer,))
     shared = shared_by(condition_region, body_region)
     op = While(
         condition=finish(condition_region, answers, shared),
         body=finish(body_region, following, shared),
         max_iterations=max_iterations,
     )
-    return like(_applied(parent, op, (*carries, *shared)), carry)
+    return like(_apply(parent, op, (*carries, *shared)), carry)
 
 
 def scan(
@@ -161,15 +161,15 @@ def scan(
         lambda inputs: (like(inputs[:count], carry), like(inputs[count:], xs)),
     )  # fmt: skip
     following, collected = _pair(traced.result)
-    next_carries = adopted(traced, flat(following, "the carry that the step gives"))
-    stacked = adopted(traced, flat(collected, "what the step collects"))
+    next_carries = adopt(traced, flat(following, "the carry that the step gives"))
+    stacked = adopt(traced, flat(collected, "what the step collects"))
     _check_carry(parent, "scan", next_carries, carries)
     shared = shared_by(traced)
     op = Scan(
         body=finish(traced, (*next_carries, *stacked), shared),
         carries=count, scanned=len(scanned), length=length, reverse=reverse,
     )  # fmt: skip
-    results = _applied(parent, op, (*carries, *scanned, *shared))
+    results = _apply(parent, op, (*carries, *scanned, *shared))
     return like(results[:count], carry), like(results[count:], collected)
 
 
@@ -180,7 +180,7 @@ def _builder(tensors: Sequence[Tensor], otherwise: str) -> Graph:
     return tensors[0].builder.innermost
 
 
-def _applied(parent: Graph, op: If | While | Scan, operands: Sequence[Tensor]) -> list[Tensor]:
+def _apply(parent: Graph, op: If | While | Scan, operands: Sequence[Tensor]) -> list[Tensor]:
     """Append ``op`` and return its results."""
     return [Tensor(parent, v) for v in parent.append(op, *operands).results]
 

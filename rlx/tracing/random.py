@@ -50,7 +50,7 @@ def random_uniform(
     in f32, and may be rounded to ``high``. Arguments as ``random_bits``.
     """
     numbers, following = _drawn(RealRandomUniform(shape=as_shape(shape)), key, counter)
-    return _moved(numbers, high - low, low), following
+    return _scale_and_shift(numbers, high - low, low), following
 
 
 def random_normal(
@@ -61,7 +61,7 @@ def random_normal(
     Arguments as ``random_bits``.
     """
     numbers, following = _drawn(RealRandomNormal(shape=as_shape(shape)), key, counter)
-    return _moved(numbers, deviation, mean), following
+    return _scale_and_shift(numbers, deviation, mean), following
 
 
 def _drawn(op: RealRandom, key: Tensor | int, counter: Tensor) -> tuple[Tensor, Tensor]:
@@ -76,7 +76,7 @@ def _drawn(op: RealRandom, key: Tensor | int, counter: Tensor) -> tuple[Tensor, 
     return Tensor(builder, numbers), Tensor(builder, following)
 
 
-def _moved(numbers: Tensor, factor: float, offset: float) -> Tensor:
+def _scale_and_shift(numbers: Tensor, factor: float, offset: float) -> Tensor:
     """Return ``numbers * factor + offset``, without ops that change nothing."""
     scaled = numbers if factor == 1.0 else numbers * float(factor)
     return scaled if offset == 0.0 else scaled + float(offset)

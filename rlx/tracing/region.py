@@ -88,7 +88,7 @@ def trace_region(
     return Traced(region, inputs, result)
 
 
-def adopted(traced: Traced, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+def adopt(traced: Traced, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """Return results of a function as tensors of its region, where some are from around it."""
     return tuple(traced.region.taken(t) for t in tensors)
 
@@ -135,7 +135,7 @@ def flat(tensors: object, what: str) -> tuple[Tensor, ...]:
     if isinstance(tensors, tuple | list) and all(isinstance(t, Tensor) for t in tensors):
         return tuple(tensors)
     raise TypeError(
-        f"{what} must be a tensor, a tuple of tensors or None, not {_described(tensors)}"
+        f"{what} must be a tensor, a tuple of tensors or None, not {_describe(tensors)}"
     )
 
 
@@ -151,7 +151,7 @@ def mismatch(parent: Graph, what: str, message: str, hint: str) -> ShapeError:
     return ShapeError(message, where=f"{parent.origin()}: {what}", hint=hint)
 
 
-def _described(value: object) -> str:
+def _describe(value: object) -> str:
     """Return the name in messages of a value that is no tensor."""
     if isinstance(value, tuple | list):
         kinds = ", ".join(type(v).__name__ for v in value)

@@ -48,11 +48,11 @@ def window_of(
         steps("dilation", dilation, rank),
     )  # fmt: skip
     if isinstance(padding, str):
-        return _named(image, padding, *numbers)
+        return _window_by_name(image, padding, *numbers)
     return SpatialWindow(*numbers, _pairs(padding, rank))
 
 
-def _named(
+def _window_by_name(
     image: TensorType,
     padding: str,
     kernel: tuple[int, ...],

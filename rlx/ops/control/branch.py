@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from rlx.ir import Graph, TensorType
 from rlx.ir.binding import symbols_of
 from rlx.ir.evaluate import call
-from rlx.ir.program import prepared
+from rlx.ir.program import prepare_graph
 from rlx.ops.control.base import ControlOp, result_types
 
 if TYPE_CHECKING:
@@ -60,9 +60,11 @@ class If(ControlOp):
         """Return a function with each region prepared, one that is both of them once."""
         if symbols_of(self):
             return self.evaluate
-        then_body = prepared(self.then_body, constants[1:])
+        then_body = prepare_graph(self.then_body, constants[1:])
         same = self.else_body is self.then_body
-        return _chooser(then_body, then_body if same else prepared(self.else_body, constants[1:]))
+        return _chooser(
+            then_body, then_body if same else prepare_graph(self.else_body, constants[1:])
+        )
 
 
 def _chooser(

@@ -10,7 +10,7 @@ import numpy as np
 from rlx.ir import Dim, Graph, TensorType
 from rlx.ir.binding import symbols_of
 from rlx.ir.evaluate import call
-from rlx.ir.program import prepared
+from rlx.ir.program import prepare_graph
 from rlx.ops.control.base import ControlOp, result_types
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class While(ControlOp):
         # First values of carries say nothing about the later ones.
         carries = len(self.body.outputs)
         known = [*[None] * carries, *constants[carries:]]
-        condition, body = prepared(self.condition, known), prepared(self.body, known)
+        condition, body = prepare_graph(self.condition, known), prepare_graph(self.body, known)
 
         def run(*operands: Array) -> tuple[Array, ...]:
             return self._loop(condition, body, operands)
@@ -140,7 +140,7 @@ class Scan(ControlOp):
             self.check_same(f"carry {i} after an iteration", outputs[i], operands[i])
             for i in range(self.carries)
         )
-        return (*carries, *(self._collected(t) for t in outputs[self.carries :]))
+        return (*carries, *(self._stacked_type(t) for t in outputs[self.carries :]))
 
     def _check_counts(self, operands: int, results: int) -> None:
         """Raise ShapeError if a number among the attributes does not fit."""
@@ -165,7 +165,7 @@ class Scan(ControlOp):
             raise self.refuse(f"tensor {index} to take apart has scales along an axis: {type_}")
         return type_.with_shape(type_.shape[1:])
 
-    def _collected(self, type_: TensorType) -> TensorType:
+    def _stacked_type(self, type_: TensorType) -> TensorType:
         """Return the type of a value collected from all iterations."""
         collected = type_.with_shape((self.length, *type_.shape))
         along_axis = type_.quant is not None and type_.quant.axis is not None
@@ -180,7 +180,7 @@ class Scan(ControlOp):
         if symbols_of(self):
             return self.evaluate
         changing = self.carries + self.scanned
-        body = prepared(self.body, [*[None] * changing, *constants[changing:]])
+        body = prepare_graph(self.body, [*[None] * changing, *constants[changing:]])
 
         def run(*operands: Array) -> tuple[Array, ...]:
             return self._loop(body, operands)

@@ -77,11 +77,11 @@ def _formula(name: str, dtype: DType) -> Graph:
     graph = Graph(name)
     graph.output(graph.apply(NAMED[name], graph.input("x", TensorType((2,), dtype))))
     while any(isinstance(n.op, nn.NnOp) for n in graph.op_nodes):
-        graph = rebuild(graph, _decomposed)
+        graph = rebuild(graph, _decompose)
     return graph
 
 
-def _decomposed(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+def _decompose(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
     """nn.op(x) -> its formula."""
     return node.op.decompose(new, *operands) if isinstance(node.op, nn.NnOp) else None
 

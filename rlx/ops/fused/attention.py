@@ -112,7 +112,7 @@ def _factor(value: Value, reader: Node, readers: Readers, *, transposes: bool) -
     factor = _Factor(value)
     while readers.only(factor.value) is reader:
         reader = factor.value.node
-        step = _scaled(reader)
+        step = _match_scale(reader)
         if step is not None and step[0].type == factor.value.type:
             factor.value = step[0]
             factor.scale *= step[1]
@@ -125,7 +125,7 @@ def _factor(value: Value, reader: Node, readers: Readers, *, transposes: bool) -
     return factor
 
 
-def _scaled(node: Node) -> tuple[Value, float] | None:
+def _match_scale(node: Node) -> tuple[Value, float] | None:
     """Return the value that a node multiplies by a number, and the number; None if it does not."""
     if isinstance(node.op, real.RealMul | real.RealDiv):
         x, y = node.operands
@@ -153,14 +153,14 @@ def _steps_to(value: Value) -> tuple[Node, tuple[_Step, ...]] | None:
 def _step(value: Value) -> tuple[Value, _Step] | None:
     """Return the scores before the last step that gave ``value``, and the step."""
     node = value.node
-    scaled = _scaled(node)
+    scaled = _match_scale(node)
     if scaled is not None:
         return scaled[0], _Step(ScoreStepKind.SCALE, node, number=scaled[1])
     match node.op:
         case real.RealTanh():
             return node.operands[0], _Step(ScoreStepKind.TANH, node)
         case real.RealWhere():
-            return _masked(node)
+            return _match_mask(node)
         case real.RealAdd():
             for scores, mask in (node.operands, node.operands[::-1]):
                 if scores.type == value.type and _comes_from_scores(scores):
@@ -168,7 +168,7 @@ def _step(value: Value) -> tuple[Value, _Step] | None:
     return None
 
 
-def _masked(node: Node) -> tuple[Value, _Step] | None:
+def _match_mask(node: Node) -> tuple[Value, _Step] | None:
     """Return the scores that a choice keeps, and the choice; None if it does not fill with one."""
     condition, x, y = node.operands
     if (number := number_of(y)) is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from rlx.ir import Graph, Op, TensorType, Traits
 from rlx.ir.evaluate import call
-from rlx.ir.program import prepared
+from rlx.ir.program import prepare_graph
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +54,7 @@ class Fused(Op):
 
     def prepare(self, constants: Sequence[Array | None]) -> Evaluator:
         """Return the body with each of its ops prepared."""
-        return prepared(self.body, constants)
+        return prepare_graph(self.body, constants)
 
     def read(self) -> Any:  # noqa: ANN401 - each op has a form of its own
         """Return the form of the body, found once for each body.

@@ -89,10 +89,10 @@ def core_at(value: Value) -> NormCore | None:
     nodes = (mean.node.operands[0].node, mean.node, sum_.node, root.node, node)
     number = number_of(epsilon)
     assert number is not None
-    return _centred(c, axes, number, value, nodes)
+    return _match_centering(c, axes, number, value, nodes)
 
 
-def _centred(
+def _match_centering(
     c: Value, axes: tuple[int, ...], epsilon: float, result: Value, nodes: tuple[Node, ...]
 ) -> NormCore:
     """Return the core, from ``x`` on if ``c`` is ``x`` less its mean."""

@@ -71,9 +71,9 @@ class NnAttention(NnOp):
         if self.soft_cap is not None:
             scores = (scores / self.soft_cap).tanh() * self.soft_cap
         if self.causal:
-            scores = _masked(scores, self._causal_mask(scores))
+            scores = _apply_mask(scores, self._causal_mask(scores))
         for operand in mask:
-            scores = _masked(scores, operand)
+            scores = _apply_mask(scores, operand)
         return scores.apply(NnSoftmax(axis=-1)) @ v
 
     def _causal_mask(self, scores: Expression) -> Expression:
@@ -108,7 +108,7 @@ def _from_end(scores: Expression, size: int | Dim) -> Expression:
     return counted.apply(real.RealReverse(axes=(0,)))
 
 
-def _masked(scores: Expression, mask: Expression) -> Expression:
+def _apply_mask(scores: Expression, mask: Expression) -> Expression:
     """Return the scores with ``mask`` applied: added, or minus infinity where it is false."""
     if mask.dtype is not DType.BOOL:
         return scores + mask

@@ -120,7 +120,9 @@ class NnConvTranspose(NnOp):
         image, kernels = self.layout.to_last(x), self.layout.to_last(w)
         spread = self._spread(image)
         window = SpatialWindow(self.window.kernel, dilation=self.window.dilation)
-        y = spread.apply(real.RealConv(window=window, groups=self.groups), self._turned(kernels))
+        y = spread.apply(
+            real.RealConv(window=window, groups=self.groups), self._flip_kernels(kernels)
+        )
         return self.layout.from_last(y + bias[0] if bias else y)
 
     def _spread(self, image: Expression) -> Expression:
@@ -145,7 +147,7 @@ class NnConvTranspose(NnOp):
         )
         return grown[(slice(None), *slices, slice(None))]
 
-    def _turned(self, kernels: Expression) -> Expression:
+    def _flip_kernels(self, kernels: Expression) -> Expression:
         """Return [C, kernel..., O / groups] as [O, kernel..., C / groups], turned around."""
         rank = self.window.rank
         channels, *kernel, outputs = (n for n in kernels.shape if isinstance(n, int))

@@ -83,7 +83,7 @@ def fixed_point_form(
         low, high = low.max(keepdims=True), high.min(keepdims=True)
     nearest = np.clip(np.array(rescale.real), low, high)
     for rounding in (Rounding.SINGLE, Rounding.EVEN):
-        agreeing = _agreeing(rescale, sides, nearest, rounding)
+        agreeing = _find_agreeing(rescale, sides, nearest, rounding)
         if agreeing is not None:
             return agreeing
     return None
@@ -111,7 +111,7 @@ def _sides(
     )
 
 
-def _agreeing(
+def _find_agreeing(
     rescale: Rescale, sides: tuple[_Sides, _Sides], nearest: Float64, rounding: Rounding
 ) -> Rescale | None:
     """Return the given factors, or close ones, that agree on both sides of every step."""

@@ -56,7 +56,7 @@ def philox(counters: Words, key: Words) -> Words:
     return np.stack(words, axis=-1).astype(np.uint32)
 
 
-def advanced(counter: Words, blocks: int | _Wide) -> Words:
+def advance(counter: Words, blocks: int | _Wide) -> Words:
     """Return a counter so many blocks further on, modulo 2^128.
 
     Args:
@@ -79,7 +79,7 @@ def advanced(counter: Words, blocks: int | _Wide) -> Words:
 def random_words(counter: Words, key: Words, count: int) -> Words:
     """Return ``count`` words: those of the block at ``counter``, of the next one, and so on."""
     blocks = np.arange(blocks_of(count), dtype=np.uint64)
-    return philox(advanced(counter, blocks), key).reshape(-1)[:count]
+    return philox(advance(counter, blocks), key).reshape(-1)[:count]
 
 
 def blocks_of(count: int) -> int:

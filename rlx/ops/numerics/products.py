@@ -37,7 +37,7 @@ def magnitudes(weights: Array) -> Int64:
     sums = np.zeros(len(rows), np.int64)
     for top in range(0, len(rows), step):
         for left in range(0, rows.shape[1], _BLOCK_WEIGHTS):
-            block = _widened(rows[top : top + step, left : left + _BLOCK_WEIGHTS])
+            block = _widen(rows[top : top + step, left : left + _BLOCK_WEIGHTS])
             sums[top : top + step] += np.abs(block, out=block).sum(axis=1, dtype=np.int64)
     return sums
 
@@ -47,12 +47,12 @@ def sum_bound(weights: Array) -> int:
     step = _rows_at_once(weights)
     magnitude = np.zeros(weights.shape[1:], np.int64)
     for start in range(0, len(weights), step):
-        block = _widened(weights[start : start + step])
+        block = _widen(weights[start : start + step])
         magnitude += np.abs(block).sum(axis=0, dtype=np.int64)
     return 128 * int(magnitude.max(initial=0))
 
 
-def _widened(block: Array) -> Array:
+def _widen(block: Array) -> Array:
     """Return a block as integers that hold the magnitude of every element."""
     return block.astype(np.int16 if block.dtype.itemsize == 1 else np.int64)
 

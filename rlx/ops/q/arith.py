@@ -55,7 +55,7 @@ class _QBinary(Op):
         del constants
         return prepare_binary(self)
 
-    def _centred(self, operands: tuple[Array, ...]) -> tuple[Int64, Int64]:
+    def _subtract_zero_points(self, operands: tuple[Array, ...]) -> tuple[Int64, Int64]:
         """Return both operands as int64 with their zero points taken off."""
         x, y = operands
         return x.astype(np.int64) - self.x_zero_point, y.astype(np.int64) - self.y_zero_point
@@ -104,7 +104,7 @@ class QAdd(_QBinary):
 
     def scaled_operands(self, operands: tuple[Array, ...]) -> tuple[Int64, Int64]:
         """Return both operands in the common scale, int64 within int32's range."""
-        x, y = self._centred(operands)
+        x, y = self._subtract_zero_points(operands)
         return (
             self.x_rescale.apply(x << self.left_shift),
             self.y_rescale.apply(y << self.left_shift),
@@ -156,7 +156,7 @@ class QMul(_QBinary):
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
         """Return the quantized products."""
-        x, y = self._centred(operands)
+        x, y = self._subtract_zero_points(operands)
         return (to_int8(self.rescale.apply(x * y), self.zero_point, self.low, self.high),)
 
 

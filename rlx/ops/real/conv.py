@@ -78,7 +78,7 @@ class RealConv(Op):
     def _with(self, w: Array) -> Evaluator:
         """Return the convolution with weights ``w``, whatever the second operand is."""
         weights = np.ascontiguousarray(np.moveaxis(widen(w), 0, -1))
-        form = self._grouped
+        form = self._convolve_groups
         if self.groups == 1:
             form = self._whole
         elif w.shape[-1] == 1:
@@ -105,7 +105,7 @@ class RealConv(Op):
         result: Numbers = total.reshape(*total.shape[:-2], outputs)
         return result
 
-    def _grouped(self, padded: Numbers, weights: Numbers) -> Numbers:
+    def _convolve_groups(self, padded: Numbers, weights: Numbers) -> Numbers:
         """Return the convolution group by group."""
         images = np.split(padded, self.groups, axis=-1)
         kernels = np.split(weights, self.groups, axis=-1)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rlx.ops.real.common import Numbers
 
 
-def _pooled(op: Op, window: SpatialWindow, x: TensorType) -> TensorType:
+def _infer_pool(op: Op, window: SpatialWindow, x: TensorType) -> TensorType:
     """Return the type after pooling; every window must see at least one element of the image."""
     channels, out = window.check(op, x)
     for (before, after), extent in zip(window.padding, window.extent, strict=True):
@@ -45,7 +45,7 @@ class RealMaxPool(Op):
         """Return the pooled type."""
         (x,) = operands
         check_number(self, x)
-        return (_pooled(self, self.window, x),)
+        return (_infer_pool(self, self.window, x),)
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
         """Return the maxima."""
@@ -80,7 +80,7 @@ class RealAveragePool(Op):
         (x,) = operands
         check_unquantized(self, x)
         check_float(self, x)
-        return (_pooled(self, self.window, x),)
+        return (_infer_pool(self, self.window, x),)
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
         """Return the means."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from rlx.ir import Dim, DType, Op, TensorType, Traits
-from rlx.ops.numerics.philox import advanced, blocks_of, normal, random_words, uniform
+from rlx.ops.numerics.philox import advance, blocks_of, normal, random_words, uniform
 
 if TYPE_CHECKING:
     from rlx.ir import Array
@@ -60,7 +60,7 @@ class RealRandom(Op):
         count = math.prod(shape)
         words = random_words(counter, key, self.words(count))
         numbers = self.numbers(words)[:count].reshape(shape)
-        return numbers, advanced(counter, blocks_of(count))
+        return numbers, advance(counter, blocks_of(count))
 
     @staticmethod
     def words(count: int) -> int:

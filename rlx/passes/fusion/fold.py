@@ -73,7 +73,7 @@ class Affine:
 
 
 @dataclass(slots=True)
-class _Place:
+class _ChannelAxis:
     """Place of a chain behind a product.
 
     Attributes:
@@ -92,20 +92,20 @@ def find_affine(matching: Matching) -> list[Affine]:
     for node in matching.nodes(real.RealMatmul, real.RealConv):
         affine = Affine(node)
         if node.types[0].dtype not in (DType.F32, DType.F64):
-            _note(matching, affine, _Place(node.results[0], node.types[0].rank - 1))
+            _note(matching, affine, _ChannelAxis(node.results[0], node.types[0].rank - 1))
             continue
         if matching.is_weight(node.operands[1]):
             _take_before(matching, affine, folded_nodes)
             _take_behind(matching, affine)
         else:
-            _note(matching, affine, _Place(node.results[0], node.types[0].rank - 1))
-        if affine.pays and _wanted(matching, node):
+            _note(matching, affine, _ChannelAxis(node.results[0], node.types[0].rank - 1))
+        if affine.pays and _is_enabled(matching, node):
             affines.append(affine)
             folded_nodes.update(affine.nodes)
     return affines
 
 
-def _wanted(matching: Matching, node: Node) -> bool:
+def _is_enabled(matching: Matching, node: Node) -> bool:
     """Return whether weights are to be folded; else it is a miss."""
     weights = node.operands[1]
     if not matching.options.wants(Pattern.FOLD):
@@ -142,14 +142,14 @@ def _scaled_operand_index(node: Node) -> int | None:
 
 def _take_behind(matching: Matching, affine: Affine) -> None:
     """Take the nodes that scale, shift, reshape and transpose the product, as far as they go."""
-    channels = _Place(affine.product.results[0], affine.product.types[0].rank - 1)
+    channels = _ChannelAxis(affine.product.results[0], affine.product.types[0].rank - 1)
     while (node := matching.readers.only(channels.value)) is not None:
         if isinstance(node.op, real.RealReshape | real.RealTranspose):
             affine.moves.append(node)
-            channels = _Place(node.results[0], _axis_behind(node, channels))
+            channels = _ChannelAxis(node.results[0], _channel_axis_after(node, channels))
         elif _is_affine(matching, node, channels):
             affine.steps.append(node)
-            channels = _Place(node.results[0], channels.axis)
+            channels = _ChannelAxis(node.results[0], channels.axis)
         else:
             break
     _note(matching, affine, channels)
@@ -157,7 +157,7 @@ def _take_behind(matching: Matching, affine: Affine) -> None:
     affine.moves = [n for n in affine.moves if n.index < last]
 
 
-def _axis_behind(node: Node, position: _Place) -> int | None:
+def _channel_axis_after(node: Node, position: _ChannelAxis) -> int | None:
     """Return the axis of the channels behind a reshape or transpose, None if there is none."""
     if position.axis is None:
         return None
@@ -171,7 +171,7 @@ def _axis_behind(node: Node, position: _Place) -> int | None:
     return None
 
 
-def _is_affine(matching: Matching, node: Node, position: _Place) -> bool:
+def _is_affine(matching: Matching, node: Node, position: _ChannelAxis) -> bool:
     """Return whether a node scales or shifts a value by one number, or by one for each channel."""
     if not isinstance(node.op, _BINARY) or node.types[0] != position.value.type:
         return False
@@ -186,7 +186,7 @@ def _is_affine(matching: Matching, node: Node, position: _Place) -> bool:
     return not isinstance(node.op, real.RealMul | real.RealDiv) or _in_range(matching, node)
 
 
-def _per_channel(value: Value, position: _Place) -> bool:
+def _per_channel(value: Value, position: _ChannelAxis) -> bool:
     """Return whether a value is one number, or one for each channel of a place."""
     shape, rank = value.type.shape, position.value.type.rank
     axes = [a + rank - len(shape) for a, n in enumerate(shape) if n != 1]
@@ -208,7 +208,7 @@ def _in_range(matching: Matching, node: Node) -> bool:
     return True
 
 
-def _note(matching: Matching, affine: Affine, position: _Place) -> None:
+def _note(matching: Matching, affine: Affine, position: _ChannelAxis) -> None:
     """Note the reason for which a scale or a shift for each channel behind a product stays."""
     product = affine.product
     for node, factor in _vector_factors(matching, position.value):
@@ -261,7 +261,7 @@ def fold(matching: Matching, affines: Sequence[Affine]) -> Graph:
     rewriter = WeightRewriter(matching, "fold-weights")
     for node in rewriter:
         if node in products:
-            rewriter.replace(node, _folded(rewriter, products[node], matching))
+            rewriter.replace(node, _append_folded(rewriter, products[node], matching))
         elif node in bypassed:
             rewriter.replace(node, rewriter[bypassed[node]])
     return rewriter.finish()
@@ -272,7 +272,7 @@ def _detail(affine: Affine) -> str:
     return ", ".join(n.op.name.partition(".")[2] for n in affine.nodes if n is not affine.product)
 
 
-def _folded(rewriter: WeightRewriter, affine: Affine, matching: Matching) -> Value:
+def _append_folded(rewriter: WeightRewriter, affine: Affine, matching: Matching) -> Value:
     """Append the product with other weights, and the addition of the bias."""
     product = affine.product
     x, weights = rewriter.operands(product)

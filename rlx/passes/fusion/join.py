@@ -60,7 +60,7 @@ def find_joints(matching: Matching) -> list[Joint]:
         joint = Joint([p for p in products if _has_weights(matching, p)])
         if len(joint.products) < 2:
             continue
-        if not _wanted(matching, joint):
+        if not _is_enabled(matching, joint):
             continue
         additions = [_addition(matching, p) for p in joint.products]
         if any(a is not None for a in additions):
@@ -69,7 +69,7 @@ def find_joints(matching: Matching) -> list[Joint]:
     return joints
 
 
-def _wanted(matching: Matching, joint: Joint) -> bool:
+def _is_enabled(matching: Matching, joint: Joint) -> bool:
     """Return whether products are to be joined; else it is a miss."""
     first, options = joint.products[0], matching.options
     if not options.wants(Pattern.JOIN):

@@ -26,7 +26,7 @@ def fuse_products(matching: Matching) -> None:
         pattern = Pattern.CONV if is_conv else Pattern.MATMUL
         op = FusedConv if is_conv else FusedMatmul
         epilogue = epilogue_of(node, matching.readers)
-        _drop_taken(matching, epilogue)
+        _drop_grouped(matching, epilogue)
         _note_rest(matching, pattern, epilogue)
         if len(epilogue.nodes) == 1 or not matching.allowed(pattern, op, node):
             continue
@@ -39,7 +39,7 @@ def fuse_products(matching: Matching) -> None:
         matching.group(pattern, op, epilogue.nodes, [epilogue.result], inputs, _detail(epilogue))
 
 
-def _drop_taken(matching: Matching, epilogue: Epilogue) -> None:
+def _drop_grouped(matching: Matching, epilogue: Epilogue) -> None:
     """Leave out nodes that belong to another group."""
     if not matching.is_free(epilogue.activation):
         epilogue.activation = ()

@@ -164,7 +164,14 @@ class FusionReport:
             Column("origin", priority=2, shortest=16),
         )
         rows = tuple(
-            (str(f.pattern), f.result, len(f.nodes), _listed(f.nodes), f.detail, _origin(f.nodes))
+            (
+                str(f.pattern),
+                f.result,
+                len(f.nodes),
+                _list_nodes(f.nodes),
+                f.detail,
+                _origin(f.nodes),
+            )
             for f in self.fused
         )
         return Table("fused", columns, rows)
@@ -206,7 +213,7 @@ class FusionReport:
         return table_html(fused, [self.summary()]) + table_html(missed)
 
 
-def _listed(nodes: tuple[NodeNote, ...]) -> str:
+def _list_nodes(nodes: tuple[NodeNote, ...]) -> str:
     return ", ".join(map(str, nodes))
 
 

@@ -159,7 +159,7 @@ def prepare(graph: Graph) -> Fitted:
     claim = _refusal_beside_integers if floats_within(graph) else refusal
     fitted = fit(plain.graph, "quantization", claim, rewrites=MEANINGS)
     bad = [e for e in fitted.report.entries if e.path is Outcome.REFUSED]
-    lines = [*map(str, bad), *_unmade(fitted.graph)]
+    lines = [*map(str, bad), *_table_problems(fitted.graph)]
     if lines:
         hints = dict.fromkeys(e.hint for e in bad if e.hint is not None)
         raise UnsupportedOpError(
@@ -175,7 +175,7 @@ def prepare(graph: Graph) -> Fitted:
     )
 
 
-def _unmade(graph: Graph) -> list[str]:
+def _table_problems(graph: Graph) -> list[str]:
     """Return the problems of functions whose results are no floating-point numbers."""
     return [
         f"{node.op.name} ({node.label}): its result is {node.types[0]}, which no table holds"
@@ -279,7 +279,7 @@ def convert(
     """
     fitted = prepare(graph)
     calibrated = {fitted.values[v]: with_float32_scale(p) for v, p in activations.items()}
-    _check_given(calibrated)
+    _check_params(calibrated)
     calibrated |= sign_params(fitted.graph)
     needed = Needed.of(fitted.graph)
     resolver = Resolver(fitted.graph, calibrated, needed)
@@ -297,7 +297,7 @@ def convert(
         first = conversion.graph.count
         layer = needed.layers.get(node, node)
         call = Call(conversion, layer, None if layer is node else node)
-        conversion.values.update(zip(node.results, _lowered(call), strict=True))
+        conversion.values.update(zip(node.results, _lower(call), strict=True))
         new = [n for n in conversion.graph.nodes[first:] if n.operands]
         sources |= dict.fromkeys(new, fitted.sources[layer])
     _append_outputs(conversion, fitted.graph)
@@ -335,7 +335,7 @@ def _rounding(graph: Graph) -> Rounding:
     return Rounding.EVEN
 
 
-def _check_given(params: Mapping[Value, QuantParams]) -> None:
+def _check_params(params: Mapping[Value, QuantParams]) -> None:
     problems = [
         f"{v.node.label} {problem}" for v, p in params.items() if (problem := activation_problem(p))
     ]
@@ -400,23 +400,23 @@ def _output(conversion: Conversion, value: Value, name: str) -> Value:
     return reals if dtype is DType.F32 else graph.apply(RealCast(dtype=dtype), reals, name=name)
 
 
-def _lowered(call: Call) -> Sequence[Value]:
+def _lower(call: Call) -> Sequence[Value]:
     """Append the integer form of a node and return the values that stand for its results."""
     try:
         if argument(call.node) is not None:
             return [_function(call)]
         if call.node.op.dialect == "q":
-            return integers.kept(call)
+            return integers.keep(call)
         if stays(call.node) and call.conversion.params.keys().isdisjoint(call.node.results):
-            return _copied(call)
-        averaged = stepped.stated(call)
+            return _copy(call)
+        averaged = stepped.append_stated(call)
         return RULES[type(call.node.op)].lower(call) if averaged is None else [averaged]
     except QuantizationError as e:
         where = e.where or place_of(call.node)
         raise QuantizationError(e.message, where=where, hint=e.hint) from None
 
 
-def _copied(call: Call) -> Sequence[Value]:
+def _copy(call: Call) -> Sequence[Value]:
     """Append a node that computes whole numbers as it is."""
     operands = []
     for operand in call.node.operands:
@@ -438,11 +438,11 @@ def _function(call: Call) -> Value:
     of = argument(call.node)
     assert of is not None
     if of.node in call.conversion.averages:
-        direct = stepped.stepped(call, of.node)
+        direct = stepped.append_stepped(call, of.node)
         if direct is not None:
             return direct
         call.conversion.values[of] = (
-            call.conversion.values.get(of) or _lowered(Call(call.conversion, of.node))[0]
+            call.conversion.values.get(of) or _lower(Call(call.conversion, of.node))[0]
         )
     elif of in call.conversion.bounded and rounds(call.node.result, of):
         raise call.refuse(

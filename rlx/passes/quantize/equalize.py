@@ -134,11 +134,11 @@ def _through(user: Node, value: Value, layer: Weighted, spread: int) -> tuple[Va
     if isinstance(user.op, _HOMOGENEOUS):
         return user.result, spread
     if isinstance(user.op, NnFlatten | RealReshape) and layer.channel_axis == -1 and spread == 1:
-        return _flattened(user, value)
+        return _through_flatten(user, value)
     return None, spread
 
 
-def _flattened(user: Node, value: Value) -> tuple[Value | None, int]:
+def _through_flatten(user: Node, value: Value) -> tuple[Value | None, int]:
     """Return the flattened image, if each sample becomes one row with the channels innermost."""
     before, after = value.type, user.result.type
     if not (before.is_static and after.is_static) or after.rank != 2 or before.rank < 2:

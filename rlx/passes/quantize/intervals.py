@@ -129,7 +129,7 @@ def _average(node: Node, ends: Sequence[Ends]) -> Ends:
 
 
 @INTERVALS.rule(real.RealConv, real.RealMatmul, nn.NnConv, nn.NnLinear)
-def _weighted(node: Node, ends: Sequence[Ends]) -> Ends:
+def _layer_ends(node: Node, ends: Sequence[Ends]) -> Ends:
     """Return the sums in which each weight meets the end that suits it."""
     weights, bias = known(node.operands[1]), 0.0
     if len(node.operands) > 2:
@@ -151,7 +151,7 @@ def _affine(rows: Doubles, bias: Doubles, ends: Ends) -> Ends:
 
 
 @INTERVALS.rule(nn.NnBatchNorm)
-def _normalized(node: Node, ends: Sequence[Ends]) -> Ends:
+def _norm_ends(node: Node, ends: Sequence[Ends]) -> Ends:
     constants = [known(o) for o in node.operands[1:]]
     if any(c is None for c in constants):
         return -math.inf, math.inf

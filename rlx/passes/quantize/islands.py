@@ -58,7 +58,7 @@ class TabulateIslands(Pass):
             if node in islands:
                 of = islands[node]
                 (x,) = rewriter.operands(of.node)
-                rewriter.replace(node, _tabulated(rewriter.new, node, of, x))
+                rewriter.replace(node, _append_table(rewriter.new, node, of, x))
         return DeadCode().apply(rewriter.finish())
 
 
@@ -75,7 +75,7 @@ def _island(node: Node) -> Value | None:
     return of if per_tensor and node.op.dtype is DType.I8 else None
 
 
-def _tabulated(new: Graph, node: Node, of: Value, values: Value) -> Value:
+def _append_table(new: Graph, node: Node, of: Value, values: Value) -> Value:
     """Append the table of a quantize node's results."""
     (x,), quantize, dequantize = node.operands, node.op, of.node.op
     assert isinstance(quantize, RealQuantize)

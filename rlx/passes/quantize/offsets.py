@@ -52,7 +52,7 @@ def offsets(rescale: Rescale, ties: Ties) -> Int64 | None:
     return addends
 
 
-def turned(rescale: Rescale, ties: Ties, magnitude: int) -> Rescale:
+def turn_halves(rescale: Rescale, ties: Ties, magnitude: int) -> Rescale:
     """Return factors that send halves away from zero or toward it, in place of up.
 
     Args:
@@ -63,13 +63,13 @@ def turned(rescale: Rescale, ties: Ties, magnitude: int) -> Rescale:
     if ties not in (Ties.AWAY, Ties.TOWARD):
         return rescale
     pairs = [
-        _turned(multiplier, shift, ties, magnitude)
+        _turn_multiplier(multiplier, shift, ties, magnitude)
         for multiplier, shift in zip(rescale.multiplier, rescale.shift, strict=True)
     ]
     return replace(rescale, multiplier=tuple(m for m, _ in pairs), shift=tuple(s for _, s in pairs))
 
 
-def _turned(multiplier: int, shift: int, ties: Ties, magnitude: int) -> tuple[int, int]:
+def _turn_multiplier(multiplier: int, shift: int, ties: Ties, magnitude: int) -> tuple[int, int]:
     """Return a multiplier and its shift, one unit larger or smaller where halves are reached."""
     zeros = (multiplier & -multiplier).bit_length() - 1
     # Products are multiples of 2^zeros, among which one unit for each step is not seen.

@@ -66,14 +66,14 @@ def with_one_scale(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Val
     axis, unit = op.quant.axis, QuantParams.per_tensor(1.0, op.quant.zero_point[0])
     scales = np.array(op.quant.scale, np.float64)
     if isinstance(op, RealDequantize):
-        return _scaled(graph, graph.apply(RealDequantize(quant=unit), x), scales, axis)
+        return _append_scaling(graph, graph.apply(RealDequantize(quant=unit), x), scales, axis)
     # Factors above 0 may go in front of an activation that ends at 0.
     activation, high = x.node.op, None
     if isinstance(activation, NnClamp) and activation.low == 0:
         high = activation.high
     elif not isinstance(activation, NnRelu):
-        return graph.apply(replace(op, quant=unit), _scaled(graph, x, 1 / scales, axis))
-    inner = _scaled(graph, x.node.operands[0], 1 / scales, axis)
+        return graph.apply(replace(op, quant=unit), _append_scaling(graph, x, 1 / scales, axis))
+    inner = _append_scaling(graph, x.node.operands[0], 1 / scales, axis)
     limited = graph.apply(NnRelu(), inner)
     if high is not None and (high / scales < 255 - unit.zero_point[0]).any():
         shape = [1] * x.type.rank
@@ -83,7 +83,7 @@ def with_one_scale(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Val
     return graph.apply(replace(op, quant=unit), limited)
 
 
-def _scaled(graph: Graph, x: Value, factors: Doubles, axis: int) -> Value:
+def _append_scaling(graph: Graph, x: Value, factors: Doubles, axis: int) -> Value:
     """Append a factor for each channel."""
     ones, zeros = np.ones(len(factors), np.float32), np.zeros(len(factors), np.float32)
     arrays = factors.astype(np.float32), zeros, zeros, ones

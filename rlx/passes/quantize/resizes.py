@@ -37,7 +37,7 @@ def problems(graph: Graph) -> list[str]:
             reasons[_operator(node)] = "integers in float32 and truncates"
         if isinstance(node.op, RealQuantize) and node.op.ties is not Ties.AWAY:
             between = "between two quantize nodes in float32, where the order of a sum decides ties"
-            reasons |= dict.fromkeys(_interpolated(node.operands[0]), between)
+            reasons |= dict.fromkeys(_interpolating_operators(node.operands[0]), between)
     return [f"{name} interpolates {what}: no integer op does" for name, what in reasons.items()]
 
 
@@ -56,7 +56,7 @@ def _of_integers(node: Node) -> bool:
     )
 
 
-def _interpolated(value: Value) -> set[str]:
+def _interpolating_operators(value: Value) -> set[str]:
     """Return the operators that interpolated a value, from one that is dequantized."""
     names: set[str] = set()
     visited: set[Value] = set()

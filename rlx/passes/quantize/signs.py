@@ -40,7 +40,7 @@ def sign_params(graph: Graph) -> dict[Value, QuantParams]:
         value = argument(node)
         if value is None or value in sign_only or not _is_sign(node):
             continue
-        chain = _moved(value)
+        chain = _move_chain(value)
         if all(v not in outputs and _only_signs(v, users, chain) for v in chain):
             scale = _scale_of(chain[-1])
             if scale is not None:
@@ -60,7 +60,7 @@ def _is_sign(node: Node) -> bool:
     return bool((above == above[0]).all() and (below == below[0]).all() and above[0] != below[0])
 
 
-def _moved(value: Value) -> list[Value]:
+def _move_chain(value: Value) -> list[Value]:
     """Return a value and those that it is moved from, its source last."""
     chain = [value]
     while isinstance(chain[-1].node.op, _MOVES):

@@ -87,7 +87,7 @@ def with_batch(graph: Graph, size: int | Dim) -> Graph:
         if isinstance(node.op, QConcat | real.RealConcat):
             # Constants get the batch here.
             holds = tuple(h or o.constant is not None for o, h in zip(operands, holds, strict=True))
-            operands = tuple(_repeated(new, o, size) for o in operands)
+            operands = tuple(_repeat(new, o, size) for o in operands)
         batched.update(node.results)
         what = Batching(size, tuple(o.type for o in node.operands), holds)
         op = rule_of(type(node.op))(node.op, what)
@@ -101,7 +101,7 @@ def with_batch(graph: Graph, size: int | Dim) -> Graph:
     return rebuild(graph, visit, by="batch")
 
 
-def why_not_batched(graph: Graph) -> str | None:
+def batching_refusal(graph: Graph) -> str | None:
     """Return the reason for which samples cannot be computed together, or None if they can.
 
     They can if ``with_batch`` takes the graph and every output has a part for each of them.
@@ -130,7 +130,7 @@ def _input_type(node: Node, size: int | Dim) -> TensorType:
     return type_.with_shape((size, *type_.shape[1:]))
 
 
-def _repeated(graph: Graph, value: Value, size: int | Dim) -> Value:
+def _repeat(graph: Graph, value: Value, size: int | Dim) -> Value:
     """Return a constant for every element of a batch; any other value as it is."""
     if value.constant is None or value.type.shape[:1] != (1,):
         return value

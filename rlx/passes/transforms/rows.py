@@ -136,14 +136,14 @@ def _along(node: Node, axis: int) -> tuple[Op, Axes] | None:
     """Ops that combine dimensions of their first operand, and leave the rows alone."""
     op: Any = node.op
     x, result = node.operands[0].type, node.types[0]
-    combined = _combined(op, x.rank)
+    combined = _mixed_axes(op, x.rank)
     rows = axis not in combined and x.rank == result.rank and x.shape[axis] == result.shape[axis]
     if not rows or any(o.type.rank >= x.rank - axis for o in node.operands[1:] if _varies(o)):
         return None
     return op, (axis, *_all(node)[1:])
 
 
-def _combined(op: Any, rank: int) -> set[int]:
+def _mixed_axes(op: Any, rank: int) -> set[int]:
     """Return the axes of the first operand that an op combines."""
     if op.traits.along is Along.LAST:
         return {rank - 1}

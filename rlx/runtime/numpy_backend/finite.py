@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rlx.runtime.numpy_backend.step import Run, Step
 
 
-def checked(step: Step, run: Run) -> Run:
+def check(step: Step, run: Run) -> Run:
     """Return ``run`` followed by a check of what it made.
 
     The function raises FloatingPointError if the step makes NaN of numbers, or infinity of finite

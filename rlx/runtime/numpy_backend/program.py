@@ -10,8 +10,8 @@ import numpy as np
 from rlx.ir import Constant, Param, Region
 from rlx.ir.evaluate import explain
 from rlx.memory import moves_nothing
-from rlx.runtime.numpy_backend.finite import checked
-from rlx.runtime.numpy_backend.step import Step, bound
+from rlx.runtime.numpy_backend.finite import check
+from rlx.runtime.numpy_backend.step import Step, bind
 from rlx.runtime.numpy_backend.workspace import Workspace, aligned
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class NumpyProgram:
         self._runs: tuple[Run, ...] = ()
         self.outputs: tuple[Array, ...] = ()
         for placement in self._plan.placements:
-            self._arrays[placement.value] = self._placed(placement)
+            self._arrays[placement.value] = self._view(placement)
         for node in module.graph.nodes:
             if isinstance(node.op, Constant):
                 self._arrays[node.result] = node.op.value
@@ -150,7 +150,7 @@ class NumpyProgram:
         for target, value in self._leaving:
             target[...] = value
 
-    def _placed(self, placement: Placement) -> Array:
+    def _view(self, placement: Placement) -> Array:
         """Return the array at a place in the arena, or in a buffer of its own."""
         type_ = placement.value.type
         element, shape = type_.dtype.numpy, type_.static_shape
@@ -178,8 +178,8 @@ class NumpyProgram:
                 continue
             self.workspace.begin()
             step = self._step(node)
-            run = bound(step)
-            steps.append((node, checked(step, run) if self._options.check_finite else run))
+            run = bind(step)
+            steps.append((node, check(step, run) if self._options.check_finite else run))
         self._steps = tuple(steps)
         self._runs = tuple(run for _, run in steps)
         self.outputs = self._find_outputs()

@@ -48,7 +48,7 @@ without one are run by ``Op.prepare``, which returns new arrays, and copied.
 """
 
 
-def prepared(step: Step) -> Run:
+def prepare(step: Step) -> Run:
     """Return a function that runs an op's own prepared form and copies what it returns.
 
     The op may be of another package: its operands are read-only, and what it returns is checked.
@@ -84,9 +84,9 @@ def _misfit(node: Node, results: Sequence[object]) -> ShapeError:
     )
 
 
-def bound(step: Step) -> Run:
+def bind(step: Step) -> Run:
     """Return the function that computes a step."""
     op = type(step.node.op)
     # There is nothing to gain, and reshape cannot infer a dimension of no elements.
     empty = any(not array.size for array in (*step.inputs, *step.outputs))
-    return KERNELS[op](step) if op in KERNELS and not empty else prepared(step)
+    return KERNELS[op](step) if op in KERNELS and not empty else prepare(step)

@@ -50,7 +50,7 @@ def check_results(node: Node, operands: Sequence[Array], results: Sequence[Array
     """
     bad = _first_bad(operands, results)
     if bad is not None:
-        raise FloatingPointError(explained(node, operands, bad))
+        raise FloatingPointError(explain(node, operands, bad))
 
 
 def check_values(graph: Graph, values: Mapping[Value, Array]) -> None:
@@ -70,15 +70,15 @@ def _first_bad(operands: Sequence[Array], results: Sequence[Array]) -> Array | N
     return next((array for array in bad if has_nan(array)), None)
 
 
-def explained(node: Node, operands: Sequence[Array], result: Array) -> str:
+def explain(node: Node, operands: Sequence[Array], result: Array) -> str:
     """Return the message for a result that holds NaN or infinity; arguments as check_results."""
-    lines = [_made(node, result), f"  operands: {_ranges(node, operands)}"]
+    lines = [_describe_bad_value(node, result), f"  operands: {_ranges(node, operands)}"]
     if isinstance(node.op, Fused):
         lines.append(f"  inside it: {_step_inside(node.op, operands)}")
     return "\n".join(lines)
 
 
-def _made(node: Node, result: Array) -> str:
+def _describe_bad_value(node: Node, result: Array) -> str:
     """Return text that names a node, the first bad number that it made, and its index."""
     numbers: npt.NDArray[Any] = result.astype(np.float64)
     bad = np.isnan(numbers)
@@ -117,5 +117,5 @@ def _step_inside(op: Fused, operands: Sequence[Array]) -> str:
             continue
         arguments = [values[o] for o in node.operands]
         if (bad := _first_bad(arguments, [values[v] for v in node.results])) is not None:
-            return f"{_made(node, bad)}; operands: {_ranges(node, arguments)}"
+            return f"{_describe_bad_value(node, bad)}; operands: {_ranges(node, arguments)}"
     return "no op of its body makes it: the kernel does"

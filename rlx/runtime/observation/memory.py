@@ -134,7 +134,7 @@ def estimate_memory(
         params |= {v.name: host_bytes(v.type) for v in prologue.params}
     return MemoryEstimate(
         name=graph.name,
-        arena=plan.arena_bytes + _unpacked(plan),
+        arena=plan.arena_bytes + _unpacked_bytes(plan),
         inputs=_outside(plan, Region.INPUT),
         outputs=_outside(plan, Region.OUTPUT),
         states=sum(host_bytes(v.type) for v in states),
@@ -150,7 +150,7 @@ def _outside(plan: MemoryPlan, region: Region) -> int:
     return sum(host_bytes(p.value.type) for p in own)
 
 
-def _unpacked(plan: MemoryPlan) -> int:
+def _unpacked_bytes(plan: MemoryPlan) -> int:
     """Return the bytes of values below 8 bits, which NumPy does not pack as the plan does."""
     sizes = [(host_bytes(p.value.type), p.nbytes) for p in plan.placements]
     return sum(found for found, planned in sizes if found > planned)

@@ -58,7 +58,7 @@ def _events(profile: Profile) -> Iterator[dict[str, Any]]:
         args: dict[str, Any] = {"run": number, "where": profile.where}
         yield {**common, "cat": "run", "name": profile.name, **times, "args": args}
         for step in run.steps:
-            args = _described(step)
+            args = _describe_step(step)
             if (work := works[step.node]) is not None:
                 args |= {"macs": work.macs, "flops": work.flops, "bytes": work.nbytes}
             label = f"{step.node.op.name} {step.node.name}".rstrip()
@@ -70,7 +70,7 @@ def _times(begin_ns: int, end_ns: int) -> dict[str, float]:
     return {"ts": begin_ns / 1000, "dur": (end_ns - begin_ns) / 1000}
 
 
-def _described(step: Timed) -> dict[str, Any]:
+def _describe_step(step: Timed) -> dict[str, Any]:
     """Return the details that a viewer shows of a selected event."""
     node = step.node
     return {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from rlx.ir import Input
 from rlx.ir.module import Region
 from rlx.memory import alive_bytes
-from rlx.passes.stripes import Chain, chains, striped
+from rlx.passes.stripes import Chain, chains, with_stripes
 from rlx_cortexm.kernels.rules import candidates
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def variants(module: GraphModule, core: Core, ram: int | None) -> list[Graph]:
     if ram is not None:
         fitting = [way for way in found if way.peak <= ram]
         best = sorted(fitting, key=lambda way: (way.work, way.peak, way.rows)) or best
-    return [striped(module.graph, way.chain, way.rows) for way in best[:TRIED]]
+    return [with_stripes(module.graph, way.chain, way.rows) for way in best[:TRIED]]
 
 
 def _ways(graph: Graph, plan: MemoryPlan, core: Core) -> Iterator[Way]:

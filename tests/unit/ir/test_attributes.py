@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from rlx.ir.attributes import mapped
+from rlx.ir.attributes import map_attribute
 
 
 @dataclass(frozen=True)
@@ -19,20 +19,20 @@ def doubled(value):
 
 
 def test_numbers_are_changed_wherever_they_are():
-    assert mapped((1, (2, Box((3, "a")))), doubled) == (2, (4, Box((6, "a"))))
+    assert map_attribute((1, (2, Box((3, "a")))), doubled) == (2, (4, Box((6, "a"))))
 
 
 def test_what_has_nothing_to_change_stays_itself():
     value = ("a", (Box(("b",)),))
-    assert mapped(value, doubled) is value
+    assert map_attribute(value, doubled) is value
 
 
 def test_only_changed_parts_are_made_anew():
     kept, changed = Box("a"), Box(1)
-    found = mapped((kept, changed), doubled)
+    found = map_attribute((kept, changed), doubled)
     assert found[0] is kept
     assert found[1] == Box(2)
 
 
 def test_what_takes_the_place_of_a_value_is_not_looked_into():
-    assert mapped((1,), lambda v: (v, v) if v == 1 else v) == ((1, 1),)
+    assert map_attribute((1,), lambda v: (v, v) if v == 1 else v) == ((1, 1),)

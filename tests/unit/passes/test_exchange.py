@@ -11,7 +11,7 @@ from rlx.ir import DType, Graph, GraphModule, Refusal, TensorType
 from rlx.ir.evaluate import evaluate
 from rlx.ir.verify import verify
 from rlx.ops.q import QTranspose
-from rlx.passes.exchange import exchanged
+from rlx.passes.exchange import exchange_sizes
 from rlx.passes.fit import fit
 
 
@@ -45,7 +45,7 @@ def test_exchanges_become_slices_and_joins(
     shape: tuple[int, ...], axes: tuple[int, ...], sizes: tuple[int, ...]
 ) -> None:
     graph = transposed(shape, axes)
-    assert exchanged(graph.outputs[0].node) == sizes
+    assert exchange_sizes(graph.outputs[0].node) == sizes
     other = fitted(graph)
     verify(GraphModule.mir(other))
     names = {node.op.name for node in other.op_nodes}
@@ -66,7 +66,7 @@ def test_exchanges_become_slices_and_joins(
 )
 def test_other_orders_stay_transposes(shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
     graph = transposed(shape, axes)
-    assert exchanged(graph.outputs[0].node) is None
+    assert exchange_sizes(graph.outputs[0].node) is None
     assert fitted(graph) is graph
 
 
@@ -77,7 +77,7 @@ def test_random_orders_are_exact() -> None:
         shape = tuple(int(n) for n in random.integers(1, 6, random.integers(2, 6)))
         axes = tuple(int(a) for a in random.permutation(len(shape)))
         graph = transposed(shape, axes)
-        sizes = exchanged(graph.outputs[0].node)
+        sizes = exchange_sizes(graph.outputs[0].node)
         if sizes is None:
             continue
         seen += 1

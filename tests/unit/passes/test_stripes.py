@@ -20,7 +20,7 @@ from rlx.ops.q import (
     QTable,
     Window,
 )
-from rlx.passes.stripes import Chain, Rows, chains, striped
+from rlx.passes.stripes import Chain, Rows, chains, with_stripes
 
 NEGATE = QTable(table=tuple(-c if c > -128 else 127 for c in range(-128, 128)))
 
@@ -66,7 +66,7 @@ def test_the_codes_are_the_same(graph, rows, begin, codes):
     (chain,) = chains(graph)
     chain = Chain(chain.nodes[min(begin, len(chain.nodes) - 1) :])
     try:
-        new = striped(graph, chain, rows)
+        new = with_stripes(graph, chain, rows)
     except ValueError:
         return  # stripes of padding alone
     verify(GraphModule(new, Stage.MIR))
@@ -113,7 +113,7 @@ def test_stripes_overlap_by_what_windows_need():
 def test_less_is_alive_at_one_time():
     graph = tower()
     _, chain = chains(graph)
-    new = striped(graph, chain, 2)
+    new = with_stripes(graph, chain, 2)
     before, after = (plan_memory(g).arena_bytes for g in (graph, new))
     assert before == 32 * 8 * (16 + 32)
     assert after < before * 0.4
@@ -132,4 +132,4 @@ def test_a_stripe_of_padding_alone_is_refused():
     graph.output(conv(graph, x, 1, window, np.random.default_rng(0)))
     (chain,) = chains(graph)
     with pytest.raises(ValueError, match=r"^a stripe reads nothing but padding$"):
-        striped(graph, chain, 1)
+        with_stripes(graph, chain, 1)

@@ -11,7 +11,7 @@ import rlx
 from benchmarks.host.networks import decoder
 from benchmarks.host.networks.mlp import mlp
 from rlx.passes.transforms.freeze import freeze
-from rlx.runtime.latency import MIN_CALLS, WARM_UP_CALLS, Latency, measured, random_inputs
+from rlx.runtime.latency import MIN_CALLS, WARM_UP_CALLS, Latency, measure, random_inputs
 from rlx.support.errors import ToolMissingError, UsageError
 
 
@@ -42,7 +42,7 @@ def test_percentiles_are_those_of_the_calls():
 
 def test_engines_take_turns_and_are_warmed_up():
     seen = []
-    times = measured([lambda: seen.append("a"), lambda: seen.append("b")], 0.02, ticks(1_000_000))
+    times = measure([lambda: seen.append("a"), lambda: seen.append("b")], 0.02, ticks(1_000_000))
     assert [len(t) for t in times] == [20, 20]
     assert seen[: 2 * WARM_UP_CALLS] == ["a"] * WARM_UP_CALLS + ["b"] * WARM_UP_CALLS
     # One call for the caches, two of 1 ms each.
@@ -50,7 +50,7 @@ def test_engines_take_turns_and_are_warmed_up():
 
 
 def test_slow_calls_are_counted_too():
-    (times,) = measured([lambda: None], 0.0, ticks(5_000_000_000))
+    (times,) = measure([lambda: None], 0.0, ticks(5_000_000_000))
     assert len(times) == MIN_CALLS
 
 

@@ -120,7 +120,7 @@ class ConvForm:
         if not out.size:
             return []
         step = min(max(1, _BLOCK_SUMS // out[0].size), len(x))
-        padded, runs = self._padded(x, step, take)
+        padded, runs = self._pad_input(x, step, take)
         sums = take((step, *out.shape[1:]), self._dtype)
         bind = self._slide if self._depthwise else self._multiply
         first = bind(padded, sums, take)
@@ -137,7 +137,7 @@ class ConvForm:
             runs += self._requantizer.bind(rows, result.reshape(rows.shape), take)
         return runs
 
-    def _padded(self, x: Array, step: int, take: Take) -> tuple[Float, list[Run]]:
+    def _pad_input(self, x: Array, step: int, take: Take) -> tuple[Float, list[Run]]:
         """Return memory for ``step`` images with padding, and the calls that fill the padding.
 
         Of a depthwise convolution, each channel stands there as often as it has outputs.

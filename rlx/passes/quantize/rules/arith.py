@@ -171,7 +171,7 @@ def _nearest(call: Call, op: Binary, values: Sequence[Value], function: np.ufunc
     with np.errstate(over="ignore"):
         (reference,) = RealQuantize(quant=call.quant, ties=call.ties).evaluate(function(*reals))
     best, fewest = op, reference.size + 1
-    for candidate in _nudged(op):
+    for candidate in _nudge_multiplier(op):
         different = int(np.count_nonzero(candidate.evaluate(*grid)[0] != reference))
         if different < fewest:
             best, fewest = candidate, different
@@ -187,7 +187,7 @@ def _integers(value: Value) -> Array:
     return INT8 if value.constant is None else np.unique(value.constant)
 
 
-def _nudged(op: Binary) -> Iterator[Binary]:
+def _nudge_multiplier(op: Binary) -> Iterator[Binary]:
     """Yield an op with its own factor, then with others near it."""
     (multiplier,) = op.rescale.multiplier
     for nudge in _NUDGES:

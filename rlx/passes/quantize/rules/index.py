@@ -79,10 +79,10 @@ def gather(call: Call) -> Sequence[Value]:
     x, places = call.quantized(0, call.quant), _places(call.node)
     assert places is not None
     axis = cast("RealGather", call.node.op).axis % x.type.rank
-    return [call.reshape(_taken(call, x, axis, places), call.node.types[0].static_shape)]
+    return [call.reshape(_append_slices(call, x, axis, places), call.node.types[0].static_shape)]
 
 
-def _taken(call: Call, x: Value, axis: int, indices: Places) -> Value:
+def _append_slices(call: Call, x: Value, axis: int, indices: Places) -> Value:
     """Return the elements of one axis at known places."""
     shape = x.type.static_shape
     times = _repeats(indices, shape[axis])
@@ -119,7 +119,7 @@ def reverse(call: Call) -> Sequence[Value]:
     """``reverse(x)`` -> q.concat of q.slice, element by element of each axis."""
     x = call.quantized(0, call.quant)
     for axis in sorted(a % x.type.rank for a in cast("RealReverse", call.node.op).axes):
-        x = _taken(call, x, axis, np.arange(x.type.static_shape[axis])[::-1])
+        x = _append_slices(call, x, axis, np.arange(x.type.static_shape[axis])[::-1])
     return [x]
 
 

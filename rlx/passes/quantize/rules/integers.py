@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rlx.passes.quantize.rules.call import Call
 
 
-def kept(call: Call) -> Sequence[Value]:
+def keep(call: Call) -> Sequence[Value]:
     """Append an integer op as it is; where float ops read its results, int8 of their scale."""
     operands = tuple(_operand(call, value) for value in call.node.operands)
     results = copy_node(call.conversion.graph, call.node, operands).results
@@ -42,7 +42,7 @@ def _operand(call: Call, value: Value) -> Value:
         integers = (
             quantized
             if quantized.type.dtype is dtype
-            else _shifted(call, quantized, dtype, value.type.quant)
+            else _shift_signedness(call, quantized, dtype, value.type.quant)
         )
         conversion.raw[value] = integers
     return integers
@@ -51,13 +51,13 @@ def _operand(call: Call, value: Value) -> Value:
 def as_int8(call: Call, value: Value, quant: QuantParams) -> Value:
     """Return quantized values as int8 that stand for ``quant``: those of uint8 less 128."""
     if value.type.dtype is not DType.I8:
-        value = _shifted(call, value, DType.I8, quant)
+        value = _shift_signedness(call, value, DType.I8, quant)
     if value.type.quant == quant:
         return value
     return call.emit(QReshape(shape=value.type.static_shape), value, quant=quant)
 
 
-def _shifted(call: Call, value: Value, dtype: DType, quant: QuantParams | None) -> Value:
+def _shift_signedness(call: Call, value: Value, dtype: DType, quant: QuantParams | None) -> Value:
     """Return int8 values as uint8, or uint8 values as int8."""
     shift = 128 if dtype is DType.U8 else -128
     zero = 0 if dtype is DType.U8 else 128

@@ -27,7 +27,7 @@ from rlx.ops.real.cast import integer_range
 from rlx.ops.rescale import check_accumulator, float32_rescale, linear_rescale
 from rlx.passes.quantize.biases import Line, bias_of, line_of
 from rlx.passes.quantize.known import Stored, known, stored
-from rlx.passes.quantize.offsets import offsets, turned
+from rlx.passes.quantize.offsets import offsets, turn_halves
 from rlx.passes.quantize.rounding import round_weights
 from rlx.passes.quantize.rules.boundary import check_int8, seen_as, stated_params
 from rlx.passes.quantize.rules.call import quant_of, rule
@@ -67,12 +67,12 @@ def _check_constants(node: Node) -> Refusal | None:
                 hint="compute such layers (attention) outside, or in float on the host",
             )
         weights = stored(operand)
-        if what == "weights" and weights is not None and _centred(weights) is None:
+        if what == "weights" and weights is not None and _subtract_zero_points(weights) is None:
             return Refusal("its weights have a zero point", hint=_SYMMETRIC_HINT)
     return None
 
 
-def _centred(values: Stored) -> npt.NDArray[np.int64] | None:
+def _subtract_zero_points(values: Stored) -> npt.NDArray[np.int64] | None:
     """Return integers with their zero points taken off; None if they do not fit int8 then."""
     zeros = np.array(values.quant.zero_point, np.int64)
     if values.quant.axis is not None:
@@ -103,14 +103,14 @@ def _weights(call: Call, axes: tuple[int, ...], bias: Doubles) -> _Weights:
     model_weights = stored(operand)
     if model_weights is not None:
         weights = _stored_weights(call, model_weights, axes)
-        return weights if line is None else _scaled(call, weights, line.factor)
+        return weights if line is None else _scale_weights(call, weights, line.factor)
     array = np.asarray(known(operand), np.float64).transpose(axes)
     if line is not None:
         array = array * _in_front(line.factor, array)
-    return _rounded(call, array, bias)
+    return _round_weights(call, array, bias)
 
 
-def _scaled(call: Call, weights: _Weights, factor: Doubles) -> _Weights:
+def _scale_weights(call: Call, weights: _Weights, factor: Doubles) -> _Weights:
     """Return stored weights with a factor for each output channel, which is one of the scales."""
     array = weights.array.astype(np.int64) * _in_front(np.sign(factor), weights.array).astype(int)
     scales = np.broadcast_to(np.array(weights.scales), factor.shape) * np.abs(factor)
@@ -132,7 +132,7 @@ def _in_front(numbers: Doubles, like: Array) -> Doubles:
     return numbers.reshape(-1, *(1,) * (like.ndim - 1))
 
 
-def _rounded(call: Call, array: Doubles, bias: Doubles) -> _Weights:
+def _round_weights(call: Call, array: Doubles, bias: Doubles) -> _Weights:
     """Return real weights, output channels in front, rounded as the scheme of the layer says."""
     if not np.isfinite(array).all():
         raise call.refuse("its weights hold NaN or infinite numbers", hint="train the model again")
@@ -150,7 +150,7 @@ def _rounded(call: Call, array: Doubles, bias: Doubles) -> _Weights:
 
 def _stored_weights(call: Call, values: Stored, axes: tuple[int, ...]) -> _Weights:
     """Return the very integers of a model, without their zero point."""
-    quant, centred = values.quant, _centred(values)
+    quant, centred = values.quant, _subtract_zero_points(values)
     if centred is None:
         raise call.refuse("its weights have a zero point", hint=_SYMMETRIC_HINT)
     if quant.axis is not None and axes.index(quant.axis) != 0:
@@ -287,7 +287,7 @@ def _constants(
             raise call.directed()
         total = quantized + added
         largest = int(accumulator_bound(sums, total, x.zero_point[0]).max())
-        rescale = turned(rescale, call.stated, largest)
+        rescale = turn_halves(rescale, call.stated, largest)
         quantized = np.clip(total, -INT32_MAX, INT32_MAX).astype(np.int32)
     check_accumulator(sums, quantized, x.zero_point[0])
     array = np.ascontiguousarray(weights.array.reshape(shape))
@@ -319,7 +319,7 @@ def _check_conv(node: Node) -> Refusal | None:
 def convolution(call: Call) -> Sequence[Value]:
     """``conv(x, w, bias)`` -> q.conv2d; an image of one axis is one of height 1."""
     axes, shape = _taps_last(call)
-    return _convolved(call, _layer(call, axes, shape))
+    return _append_conv(call, _layer(call, axes, shape))
 
 
 def _layout(call: Call) -> Layout:
@@ -336,7 +336,7 @@ def _taps_last(call: Call) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return axes, (shape[0], *image_window(window).kernel, shape[axes[-1]])
 
 
-def _convolved(call: Call, layer: _Layer) -> Sequence[Value]:
+def _append_conv(call: Call, layer: _Layer) -> Sequence[Value]:
     """Append a convolution."""
     op, layout, quant = cast("NnConv | RealConv", call.node.op), _layout(call), call.quant
     image, window = as_image(call, layout, _input(call)), image_window(op.window)
@@ -389,12 +389,12 @@ def _check_quantized(node: Node) -> Refusal | None:
         if refused := check_int8(quant, dtype):
             return refused
     weights = known(node.operands[1])
-    if weights is not None and _centred(Stored(weights, op.w_quant)) is None:
+    if weights is not None and _subtract_zero_points(Stored(weights, op.w_quant)) is None:
         return Refusal("its weights have a zero point", hint=_SYMMETRIC_HINT)
     return _check_constants(node)
 
 
-def _quantized(call: Call, axes: tuple[int, ...], shape: tuple[int, ...] = ()) -> _Layer:
+def _stored_layer(call: Call, axes: tuple[int, ...], shape: tuple[int, ...] = ()) -> _Layer:
     """Append the constants of a layer on quantized values; its bias is in steps of the sum."""
     op = cast("NnQuantizedConv | NnQuantizedLinear", call.node.op)
     stored_ = Stored(np.asarray(call.known(1)), op.w_quant)
@@ -409,13 +409,13 @@ def _quantized(call: Call, axes: tuple[int, ...], shape: tuple[int, ...] = ()) -
 def quantized_convolution(call: Call) -> Sequence[Value]:
     """``quantized_conv(x, w, bias)`` -> q.conv2d."""
     axes, shape = _taps_last(call)
-    return _convolved(call, _quantized(call, axes, shape))
+    return _append_conv(call, _stored_layer(call, axes, shape))
 
 
 @rule(NnQuantizedLinear, check=_check_quantized)
 def quantized_dense(call: Call) -> Sequence[Value]:
     """``quantized_linear(x, w, bias)`` -> q.dense."""
-    return [_dense(call, _quantized(call, (0, 1)))]
+    return [_dense(call, _stored_layer(call, (0, 1)))]
 
 
 def _check_batch_norm(node: Node) -> Refusal | None:
@@ -435,7 +435,7 @@ def batch_norm(call: Call) -> Sequence[Value]:
     if not (np.isfinite(factor) & np.isfinite(bias)).all():
         raise call.refuse("its factors are infinite or NaN", hint="train the model again")
     x, channels, quant = call.quantized(0), len(factor), call.quant
-    weights = _rounded(call, factor[:, np.newaxis], bias)
+    weights = _round_weights(call, factor[:, np.newaxis], bias)
     steps = quant_of(x).scale[0] * np.array(weights.scales)
     quantized = _in_accumulator(call, bias, steps)
     layer = _constants(call, weights, quantized, (channels, 1, 1, 1))

@@ -50,14 +50,14 @@ def average_pool(call: Call) -> Sequence[Value]:
     counted = op.count_padding and window.is_padded
     if call.conversion.rounding is Rounding.DOUBLE and quant == call.quant:
         if counted:
-            image, window = padded(call, image, window)
+            image, window = pad(call, image, window)
         pooled = call.emit(QAveragePool2d(window=window), image, quant=quant)
     elif _covers(window, image.type.static_shape[1:3]):
         pooled = mean_of(call, image, (1, 2), keep_dims=True)
     elif counted or not window.is_padded:
         pooled = _mean(call, image, window, window.taps)
     else:
-        pooled = _uncounted(call, image, window)
+        pooled = _append_unpadded_means(call, image, window)
     return [from_image(call, layout, pooled)]
 
 
@@ -102,28 +102,33 @@ def windows_sum(
     return call.emit(op, image, weights, biases, quant=call.quant)
 
 
-def _uncounted(call: Call, image: Value, window: Window) -> Value:
+def _append_unpadded_means(call: Call, image: Value, window: Window) -> Value:
     """Append means of windows whose padding does not count: a part for each number of elements."""
     rows, columns = map(
         _runs, window.taps_inside((image.type.static_shape[1], image.type.static_shape[2]))
     )
-    framed, inner = padded(call, image, window)
+    framed, inner = pad(call, image, window)
     strips = []
     for row in rows:
         parts = [
-            _mean(call, _seen(call, framed, inner, (row, column)), inner, row.count * column.count)
+            _mean(
+                call,
+                _receptive_field(call, framed, inner, (row, column)),
+                inner,
+                row.count * column.count,
+            )
             for column in columns
         ]
-        strips.append(_joined(call, parts, 2))
-    return _joined(call, strips, 1)
+        strips.append(_join(call, parts, 2))
+    return _join(call, strips, 1)
 
 
-def padded(call: Call, image: Value, window: Window) -> tuple[Value, Window]:
+def pad(call: Call, image: Value, window: Window) -> tuple[Value, Window]:
     """Append the padding of a window as zeros; return the image, and the window without it."""
     (top, bottom), (left, right) = window.padding
     quant = quant_of(image)
-    pad = QPad(before=(0, top, left, 0), after=(0, bottom, right, 0), value=quant.zero_point[0])
-    return call.emit(pad, image, quant=quant), replace(window, padding=((0, 0), (0, 0)))
+    op = QPad(before=(0, top, left, 0), after=(0, bottom, right, 0), value=quant.zero_point[0])
+    return call.emit(op, image, quant=quant), replace(window, padding=((0, 0), (0, 0)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +146,7 @@ def _runs(counts: tuple[int, ...]) -> list[_Run]:
     return [_Run(a, b, int(counts[a])) for a, b in pairwise(ends)]
 
 
-def _seen(call: Call, image: Value, window: Window, runs: tuple[_Run, _Run]) -> Value:
+def _receptive_field(call: Call, image: Value, window: Window, runs: tuple[_Run, _Run]) -> Value:
     """Return the part of an image that the windows of two runs see."""
     start, stop = [0, 0, 0, 0], list(image.type.static_shape)
     for axis, run in enumerate(runs):
@@ -151,7 +156,7 @@ def _seen(call: Call, image: Value, window: Window, runs: tuple[_Run, _Run]) -> 
     return cut(call, image, tuple(start), tuple(stop))
 
 
-def _joined(call: Call, parts: list[Value], axis: int) -> Value:
+def _join(call: Call, parts: list[Value], axis: int) -> Value:
     if len(parts) == 1:
         return parts[0]
     return call.emit(QConcat(axis=axis), *parts, quant=call.quant)

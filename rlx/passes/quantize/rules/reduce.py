@@ -70,7 +70,7 @@ def maximum(call: Call) -> Sequence[Value]:
 def minimum(call: Call) -> Sequence[Value]:
     """``reduce_min(x)`` -> the maximum of -1 - x, which turns the order of int8 values around."""
     x = call.quantized(0, call.quant)
-    return [_turned(call, _largest(call, _turned(call, x)))]
+    return [_negate(call, _largest(call, _negate(call, x)))]
 
 
 def _largest(call: Call, x: Value) -> Value:
@@ -88,7 +88,7 @@ def _largest(call: Call, x: Value) -> Value:
     return call.reshape(pooled, call.node.types[0].static_shape)
 
 
-def _turned(call: Call, x: Value) -> Value:
+def _negate(call: Call, x: Value) -> Value:
     """Return -1 - x, int8 values that stand for the negative numbers."""
     quant = quant_of(x)
     negative = QuantParams(quant.scale, (-1 - quant.zero_point[0],))
@@ -100,7 +100,7 @@ def _turned(call: Call, x: Value) -> Value:
 def argmin(call: Call) -> Sequence[Value]:
     """``argmin(x)`` -> q.argmax of -1 - x."""
     op = cast("RealArgmin", call.node.op)
-    return [call.emit(QArgmax(axis=op.axis), _turned(call, call.quantized(0)))]
+    return [call.emit(QArgmax(axis=op.axis), _negate(call, call.quantized(0)))]
 
 
 @rule(RealArgmax)

@@ -19,10 +19,10 @@ from rlx.ops.real import RealAveragePool, RealQuantize, RealReduceMean
 from rlx.ops.rescale import rescale_of
 from rlx.passes.quantize.functions import argument, evaluate_function
 from rlx.passes.quantize.known import known
-from rlx.passes.quantize.offsets import turned
+from rlx.passes.quantize.offsets import turn_halves
 from rlx.passes.quantize.rules.call import quant_of
 from rlx.passes.quantize.rules.image import as_image, from_image, image_window
-from rlx.passes.quantize.rules.pool import layout_of, padded, windows_sum
+from rlx.passes.quantize.rules.pool import layout_of, pad, windows_sum
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,7 +73,7 @@ def _image(call: Call, average: Node) -> tuple[Value, Window]:
         return call.reshape(transposed, (1, rows, 1, channels)), Window((rows, 1))
     image = as_image(call, layout_of(average), x)
     window = image_window(cast("NnAveragePool | RealAveragePool", op).window)
-    return padded(call, image, window) if window.is_padded else (image, window)
+    return pad(call, image, window) if window.is_padded else (image, window)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +92,14 @@ class _Steps:
         return np.clip(scaled, self.low, self.high)
 
 
-def stated(call: Call) -> Value | None:
+def append_stated(call: Call) -> Value | None:
     """Append an average whose rounding the float graph says and its own op does not do."""
     if call.stated is None or call.nearest is not Rounding.SINGLE or _count(call.node) is None:
         return None
-    return stepped(call, call.node)
+    return append_stepped(call, call.node)
 
 
-def stepped(call: Call, average: Node) -> Value | None:
+def append_stepped(call: Call, average: Node) -> Value | None:
     """Append a function of an average as the sum that it is rounded from; None if it is not one.
 
     Args:
@@ -109,7 +109,7 @@ def stepped(call: Call, average: Node) -> Value | None:
     count = _count(average)
     if count is None or call.conversion.rounding is Rounding.DOUBLE:
         return None
-    steps = _fitted(
+    steps = _fit_steps(
         call, average.result, quant_of(call.conversion.values[average.operands[0]]), count
     )
     if steps is None:
@@ -122,7 +122,7 @@ def stepped(call: Call, average: Node) -> Value | None:
     return from_image(call, layout_of(average), total)
 
 
-def _fitted(call: Call, mean: Value, x: QuantParams, count: int) -> _Steps | None:
+def _fit_steps(call: Call, mean: Value, x: QuantParams, count: int) -> _Steps | None:
     """Return a function of a mean as steps of the sum, if it is that at every sum."""
     (scale,), (zero,) = x.scale, x.zero_point
     first, last = count * (-128 - zero), count * (127 - zero)
@@ -159,4 +159,4 @@ def _candidates(sums: Int64, values: Int64, results: np.ndarray, call: Call) -> 
     if slope > 0:
         rescale = rescale_of(slope, rounding=call.nearest)
         yield _Steps(1, 0, rescale, low, high)
-        yield _Steps(1, 0, turned(rescale, call.ties, int(np.abs(sums).max())), low, high)
+        yield _Steps(1, 0, turn_halves(rescale, call.ties, int(np.abs(sums).max())), low, high)

@@ -52,7 +52,7 @@ def copy(target: Array, source: Array) -> Run:
 
 def call(function: np.ufunc, *operands: Numbers, out: Numbers) -> Run:
     """Return a function that computes ``out``, which has the shape the operands broadcast to."""
-    result, *views = flattened(out, *operands)
+    result, *views = flatten(out, *operands)
     if function.nin < 2 or function not in _NO_POSITIONAL_OUT:
         return partial(function, *views, result)
     return partial(function, *views, out=result)
@@ -61,7 +61,7 @@ def call(function: np.ufunc, *operands: Numbers, out: Numbers) -> Run:
 _NO_POSITIONAL_OUT = (np.maximum, np.minimum)
 
 
-def flattened(out: Numbers, *operands: Numbers) -> list[Numbers]:
+def flatten(out: Numbers, *operands: Numbers) -> list[Numbers]:
     """Return views of a result and of operands that broadcast to it, with as few axes as possible.
 
     Axes of 1 are left out, and those joined that lie one behind the other in every array. NumPy

@@ -10,7 +10,7 @@ import numpy as np
 from rlx.ir import Constant, Input
 from rlx.ir.binding import symbols_of
 from rlx.ops.control import If, Scan, While
-from rlx.runtime.numpy_backend.step import KERNELS, Step, bound, prepared
+from rlx.runtime.numpy_backend.step import KERNELS, Step, bind, prepare
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +70,7 @@ def _bound_region(
         operands = tuple(arrays[o] for o in node.operands)
         fixed = tuple(known.get(o) for o in node.operands)
         workspace.begin()
-        compute = bound(Step(node, operands, results, fixed, workspace))
+        compute = bind(Step(node, operands, results, fixed, workspace))
         if node.op.regions() or not operands or any(array is None for array in fixed):
             steps.append(compute)
         else:
@@ -103,7 +103,7 @@ def _moves(sources: Sequence[Array], targets: Sequence[Array]) -> Run:
 def _if(step: Step) -> Run:
     op, (condition, *inputs) = cast("If", step.node.op), step.inputs
     if symbols_of(op):
-        return prepared(step)
+        return prepare(step)
     other = _bound_region(op.else_body, inputs, step.constants[1:], step.workspace)
     then = other
     if op.then_body is not op.else_body:
@@ -123,7 +123,7 @@ def _if(step: Step) -> Run:
 def _while(step: Step) -> Run:
     op = cast("While", step.node.op)
     if symbols_of(op):
-        return prepared(step)
+        return prepare(step)
     count, most = len(op.body.outputs), op.max_iterations
     carries = [np.empty_like(a) for a in step.inputs[:count]]
     inputs = (*carries, *step.inputs[count:])
@@ -153,7 +153,7 @@ def _while(step: Step) -> Run:
 def _scan(step: Step) -> Run:
     op = cast("Scan", step.node.op)
     if symbols_of(op):
-        return prepared(step)
+        return prepare(step)
     count, ends = op.carries, op.carries + op.scanned
     carries = [np.empty_like(a) for a in step.inputs[:count]]
     scanned = step.inputs[count:ends]

@@ -74,7 +74,7 @@ class Convolution:
         self._window, self._groups = op.window, op.groups
         self._x, self._out, self._workspace = x, out, workspace
         self._begin: list[Run] = []
-        self._weights = self._ordered(w, fixed=fixed)
+        self._weights = self._order_weights(w, fixed=fixed)
         nbytes = self._row_size * x.itemsize
         self._images = min(max(_BLOCK_BYTES // max(nbytes, 1), 1), len(x))
         self._padded = self._with_padding()
@@ -102,7 +102,7 @@ class Convolution:
         along = int(self._out.shape[-2]) * window.kernel[-1]
         return int(math.prod(sizes)) * along * int(self._x.shape[-1])
 
-    def _ordered(self, w: Numbers, *, fixed: bool) -> Numbers:
+    def _order_weights(self, w: Numbers, *, fixed: bool) -> Numbers:
         """Return weights in the order of the products.
 
         [kernel..., C / groups, O], and [groups, kernel..., C / groups, O / groups] where a product

@@ -24,7 +24,7 @@ from rlx.runtime.numpy_backend.kernels.common import (
     wide_operands,
     wide_result,
 )
-from rlx.runtime.numpy_backend.step import KERNELS, prepared
+from rlx.runtime.numpy_backend.step import KERNELS, prepare
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,7 +78,7 @@ def _function(step: Step) -> Run:
     """Compute a function that NumPy has."""
     op, kind = type(step.node.op), step.inputs[0].dtype.kind
     if op in _OF_FLOATS and kind in "iu":
-        return prepared(step)
+        return prepare(step)
     function = _UNARY[op] if op in _UNARY else _BINARY[op]
     runs: list[Run] = []
     operands = wide_operands(step, runs)
@@ -174,7 +174,7 @@ def _cast(step: Step) -> Run:
         wide = wide_operand(step, 0, runs)
         return sequence([*runs, partial(np.not_equal, wide, scalar(0, wide.dtype), result)])
     if op.dtype.is_integer and (op.dtype.bits < 8 or DType.of(x).is_float):
-        return prepared(step)
+        return prepare(step)
     return copy(result, x)
 
 

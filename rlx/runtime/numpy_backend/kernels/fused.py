@@ -62,9 +62,11 @@ def _matmul(step: Step) -> Run:
     if not all(is_wide(a) for a in step.inputs):
         return _region(step)
     x, y = (_factor(step, o) for o in node.operands)
-    last = _reshaped(nodes, node)
+    last = _reshape_after(nodes, node)
     target = _target(step, last)
-    run = product(x, y, target.reshape(node.types[0].static_shape), fixed=_fixed(step, node))
+    run = product(
+        x, y, target.reshape(node.types[0].static_shape), fixed=_is_constant_factor(step, node)
+    )
     rest = _rest(step, last, target)
     return sequence([run, *([] if rest is None else rest.runs())])
 
@@ -78,8 +80,8 @@ def _factor(step: Step, value: Value) -> Numbers:
     return step.inputs[_body(step).body.inputs.index(value)]
 
 
-def _fixed(step: Step, node: Node) -> bool:
-    """Whether the right factor of a product never changes."""
+def _is_constant_factor(step: Step, node: Node) -> bool:
+    """Return whether the right factor of a product never changes."""
     value = node.operands[1]
     while isinstance(value.node.op, real.RealTranspose):
         value = value.node.operands[0]
@@ -88,7 +90,7 @@ def _fixed(step: Step, node: Node) -> bool:
     return step.constants[_body(step).body.inputs.index(value)] is not None
 
 
-def _reshaped(nodes: tuple[Node, ...], node: Node) -> Node:
+def _reshape_after(nodes: tuple[Node, ...], node: Node) -> Node:
     """Return the reshape of a product's result, or the product if there is none."""
     reader = next((n for n in nodes if node.results[0] in n.operands), None)
     return reader if reader is not None and isinstance(reader.op, real.RealReshape) else node
@@ -122,7 +124,7 @@ def _conv(step: Step) -> Run:
         return _region(step)
     assert isinstance(node.op, real.RealConv)
     x, w = (_body(step).body.inputs.index(o) for o in node.operands)
-    last = _reshaped(nodes, node)
+    last = _reshape_after(nodes, node)
     target = _target(step, last)
     image = Convolution(
         node.op,

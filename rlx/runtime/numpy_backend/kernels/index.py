@@ -10,7 +10,7 @@ import numpy as np
 from rlx.ops import real
 from rlx.ops.real.index import MERGE, Scatter
 from rlx.runtime.numpy_backend.kernels.common import copy, sequence, share
-from rlx.runtime.numpy_backend.step import KERNELS, prepared
+from rlx.runtime.numpy_backend.step import KERNELS, prepare
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -24,7 +24,7 @@ _MAX_SINGLE_UPDATES: Final = 64
 """Updates up to which each is written by a call of its own, without temporaries."""
 
 
-def _checked(indices: Places, size: int, fail: Run) -> Run:
+def _check_indices(indices: Places, size: int, fail: Run) -> Run:
     """Return a function that calls ``fail`` if a place is not in an axis of ``size``."""
     low, high = np.empty((), np.intp), np.empty((), np.intp)
 
@@ -42,9 +42,9 @@ def _gather(step: Step) -> Run:
     op, (x, indices), (result,) = step.node.op, step.inputs, step.outputs
     assert isinstance(op, real.RealGather)
     if x.size == 0:
-        return prepared(step)
+        return prepare(step)
     positions = step.workspace.take(indices.shape, np.intp)
-    check = _checked(positions, x.shape[op.axis], partial(np.take, x, positions, op.axis))
+    check = _check_indices(positions, x.shape[op.axis], partial(np.take, x, positions, op.axis))
     # Unlike "raise", "wrap" writes where it should; by then all places are in the axis.
     take = partial(np.take, x, positions, op.axis, result, "wrap")
     return sequence([copy(positions, indices), check, take])
@@ -57,11 +57,11 @@ def _scatter(step: Step) -> Run:
     replaces = op.merge is Scatter.REPLACE
     computable = replaces or result.dtype.kind in "iub" or result.dtype.itemsize >= 4
     if indices.size > _MAX_SINGLE_UPDATES or not computable:
-        return prepared(step)
+        return prepare(step)
     positions = step.workspace.take(indices.shape, np.intp)
     size = x.shape[op.axis]
     fail = partial(np.take, np.empty(size, np.bool_), positions)
-    runs: list[Run] = [copy(positions, indices), _checked(positions, size, fail)]
+    runs: list[Run] = [copy(positions, indices), _check_indices(positions, size, fail)]
     if not share(x, result):
         runs.append(partial(np.copyto, result, x))
     axis = op.axis % x.ndim
@@ -69,11 +69,13 @@ def _scatter(step: Step) -> Run:
     sources = range(axis, axis + indices.ndim)
     rows = np.moveaxis(updates, sources, range(indices.ndim))
     each = [rows[(*place, ...)] for place in np.ndindex(indices.shape)]
-    runs.append(_written(front, positions.reshape(-1), each, None if replaces else MERGE[op.merge]))
+    runs.append(
+        _write_rows(front, positions.reshape(-1), each, None if replaces else MERGE[op.merge])
+    )
     return sequence(runs)
 
 
-def _written(front: Array, indices: Places, rows: list[Array], merge: np.ufunc | None) -> Run:
+def _write_rows(front: Array, indices: Places, rows: list[Array], merge: np.ufunc | None) -> Run:
     """Return a function that writes each row at its place, in order."""
     if merge is None:
         return partial(_replace, front, indices, rows)

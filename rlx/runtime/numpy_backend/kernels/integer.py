@@ -9,7 +9,7 @@ import numpy as np
 from rlx.ops import q
 from rlx.ops.q.prepared.linear import ConvForm, DenseForm
 from rlx.runtime.numpy_backend.kernels.common import sequence
-from rlx.runtime.numpy_backend.step import KERNELS, prepared
+from rlx.runtime.numpy_backend.step import KERNELS, prepare
 
 if TYPE_CHECKING:
     from rlx.runtime.numpy_backend.step import Run, Step
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def _linear(step: Step) -> Run:
     op, (_, w, bias) = step.node.op, step.constants
     if w is None or bias is None:
-        return prepared(step)
+        return prepare(step)
     assert isinstance(op, q.QConv2d | q.QDense)
     form = ConvForm(op, w, bias) if isinstance(op, q.QConv2d) else DenseForm(op, w, bias)
     result = step.outputs[0].view(np.int8)

@@ -11,7 +11,7 @@ from rlx.ops import real
 from rlx.ops.real.cast import integer_range
 from rlx.ops.real.quantize import Ties, along_axis
 from rlx.runtime.numpy_backend.kernels.common import copy, scalar, sequence, wide_operand
-from rlx.runtime.numpy_backend.step import KERNELS, prepared
+from rlx.runtime.numpy_backend.step import KERNELS, prepare
 
 if TYPE_CHECKING:
     from rlx.runtime.numpy_backend.kernels.common import Numbers
@@ -25,7 +25,7 @@ def _quantize(step: Step) -> Run:
     assert isinstance(op, real.RealQuantize)
     if not 8 <= op.dtype.bits <= 32:
         # Wider limits are no float64; narrower types have no fast conversion.
-        return prepared(step)
+        return prepare(step)
     runs: list[Run] = []
     x = wide_operand(step, 0, runs)
     quotient, steps = step.workspace.like(x), step.workspace.take(x.shape, np.float64)
@@ -38,7 +38,7 @@ def _quantize(step: Step) -> Run:
         partial(np.copyto, quotient, scalar(0, x.dtype), where=undefined),
         copy(steps, quotient),
     ]
-    runs += _rounded(steps, op.ties, step)
+    runs += _round(steps, op.ties, step)
     low, high = map(float, integer_range(op.dtype))
     runs += [
         partial(np.add, steps, zero_point, steps),
@@ -49,7 +49,7 @@ def _quantize(step: Step) -> Run:
     return sequence(runs)
 
 
-def _rounded(x: Numbers, ties: Ties, step: Step) -> list[Run]:
+def _round(x: Numbers, ties: Ties, step: Step) -> list[Run]:
     """Return the calls that round ``x`` to integers."""
     if ties in (Ties.FLOOR, Ties.CEIL):
         return [partial(np.floor if ties is Ties.FLOOR else np.ceil, x, x)]

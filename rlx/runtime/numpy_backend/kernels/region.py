@@ -13,7 +13,7 @@ from rlx.ir import Constant
 from rlx.memory import elementwise_in_place
 from rlx.ops import real
 from rlx.ops.real.reduce import RealReduce
-from rlx.runtime.numpy_backend.step import Step, bound
+from rlx.runtime.numpy_backend.step import Step, bind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -72,11 +72,11 @@ class Region:
         for index in blocks(sizes, max(BLOCK_ELEMENTS // max(unit, 1), 1)):
             # Every block takes the same memory.
             self.workspace.release(mark)
-            runs += _Block(self, _moved(index, first.start)).runs()
+            runs += _Block(self, _shift_index(index, first.start)).runs()
         return runs
 
 
-def _moved(index: tuple[slice, ...], start: int) -> tuple[slice, ...]:
+def _shift_index(index: tuple[slice, ...], start: int) -> tuple[slice, ...]:
     """Return a block that begins ``start`` places later along the first axis."""
     if not index or not start:
         return index
@@ -171,7 +171,7 @@ class _Block:
             outputs = tuple(self._place(v, node, step) for v in node.results)
             # What a node takes while it runs, the next one may take again.
             mark = self._region.workspace.mark()
-            runs.append(bound(self._step(node, outputs)))
+            runs.append(bind(self._step(node, outputs)))
             self._region.workspace.release(mark)
             self._drop(step)
         return runs

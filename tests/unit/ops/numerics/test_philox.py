@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlx.ops.numerics.philox import advanced, blocks_of, normal, philox, random_words, uniform
+from rlx.ops.numerics.philox import advance, blocks_of, normal, philox, random_words, uniform
 
 WORD = st.integers(0, 2**32 - 1)
 
@@ -51,14 +51,14 @@ def test_counters_have_128_bits(counter, steps):
         return words(*((number >> 32 * i) & 0xFFFFFFFF for i in range(4)))
 
     expected = split((counter + steps) % 2**128)
-    np.testing.assert_array_equal(advanced(split(counter), steps), expected)
+    np.testing.assert_array_equal(advance(split(counter), steps), expected)
 
 
 @given(st.integers(0, 40), st.tuples(*[WORD] * 4))
 def test_words_stand_in_the_order_of_counters(count, counter):
     key = words(3, 4)
     found = random_words(words(*counter), key, count)
-    blocks = [philox(advanced(words(*counter), i), key) for i in range(blocks_of(count))]
+    blocks = [philox(advance(words(*counter), i), key) for i in range(blocks_of(count))]
     assert found.tolist() == np.array(blocks).reshape(-1)[:count].tolist()
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rlx.runtime.numpy_backend.kernels.common import call, flattened
+from rlx.runtime.numpy_backend.kernels.common import call, flatten
 
 
 def ones(*shape):
@@ -26,7 +26,7 @@ def ones(*shape):
     ids=str,
 )
 def test_axes_are_joined_where_all_arrays_allow_it(out, operands, expected):
-    views = flattened(out, *operands)
+    views = flatten(out, *operands)
     if out.size:
         assert [a.shape for a in views] == expected
     sizes = {a.size for a in views if a.shape}
@@ -35,12 +35,12 @@ def test_axes_are_joined_where_all_arrays_allow_it(out, operands, expected):
 
 def test_equal_bytes_are_one_object():
     memory = ones(4, 6)
-    out, same, other = flattened(memory, memory.view(), ones(4, 6))
+    out, same, other = flatten(memory, memory.view(), ones(4, 6))
     assert out is same
     assert other is not out
     assert np.shares_memory(out, memory)
     shifted = np.ones(25, np.float32)
-    first, second = flattened(shifted[:24].reshape(4, 6), shifted[1:].reshape(4, 6))
+    first, second = flatten(shifted[:24].reshape(4, 6), shifted[1:].reshape(4, 6))
     assert first is not second
 
 

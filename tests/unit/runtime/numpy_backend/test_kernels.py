@@ -13,7 +13,7 @@ from rlx.ir import Op
 from rlx.ir.graph import Source
 from rlx.memory import elementwise_in_place
 from rlx.ops.nn import NnOp
-from rlx.runtime.numpy_backend.step import KERNELS, Step, bound
+from rlx.runtime.numpy_backend.step import KERNELS, Step, bind
 from rlx.runtime.numpy_backend.workspace import Workspace
 from strategies import STRATEGIES
 from support.references.closeness import assert_close
@@ -65,7 +65,7 @@ def run(node, arrays, shared: int | None, *, constant: bool):
     constants = [a if constant and i != shared else None for i, a in enumerate(inputs)]
     workspace = Guarded()
     step = Step(node, tuple(inputs), tuple(outputs), tuple(constants), workspace)
-    compute = bound(step)
+    compute = bind(step)
     for _ in range(2):
         workspace.spoil()
         for held, array in zip(inputs, arrays, strict=True):
