@@ -370,6 +370,7 @@ def _bodies(document: _Document) -> dict[NodePath, _Region]:
 
 def _collect(body: _Region, path: NodePath, regions: dict[NodePath, _Region]) -> None:
     """Enter a graph and its regions into ``regions``."""
+    # Each level has an index and an attribute in the path.
     if len(path) > 2 * MAX_DEPTH:
         raise PlainError(f"regions are nested deeper than {MAX_DEPTH}")
     regions[path] = body

@@ -87,6 +87,7 @@ def _walk(graph: Graph) -> Iterator[Node]:
     """Yield the nodes that outputs depend on, operands first, without recursion."""
     visited: set[Node] = set()
     for output in graph.outputs:
+        # A stack of its own: chains of nodes may be longer than the recursion limit of Python.
         stack = [(output.node, 0)]
         while stack:
             node, operand_index = stack.pop()

@@ -127,6 +127,7 @@ def _by_name(manifest: BindingManifest) -> Mapping[tuple[str, str, int], IoBindi
     for kind, entries in manifest.sections():
         for entry in entries:
             occurrence = 0
+            # Outputs may have equal names: the n-th of one name is compared with the n-th.
             while (kind, entry.name, occurrence) in by_key:
                 occurrence += 1
             by_key[kind, entry.name, occurrence] = entry

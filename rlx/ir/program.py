@@ -99,6 +99,7 @@ def _assign_slots(
     permanent = {*graph.outputs, *known}
     steps = []
     for node, compute in running:
+        # Results that nothing reads are freed at once, or they would live until the end.
         unread = [v for v in node.results if v not in last]
         last_read = [v for v in dict.fromkeys(node.operands) if last[v] is node]
         steps.append(

@@ -158,6 +158,7 @@ def _lifetimes(plan: MemoryPlan, spans: dict[Value, tuple[int, int]]) -> Iterato
 
 def _root(plan: MemoryPlan, value: Value) -> Value:
     """Return the value at the end of the chain of aliases (or where the chain bites itself)."""
+    # A file may hold a cycle of aliases.
     seen = {value}
     while (base := plan.of(value).alias_of) is not None and base not in seen:
         seen.add(base)

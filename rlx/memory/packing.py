@@ -120,6 +120,7 @@ def _greedy(
 ) -> tuple[list[int], int]:
     """Return the smallest packing of several orders; stop at one of ``bound`` bytes."""
     indices = range(len(buffers))
+    # By size, by bytes times steps, by first step, by the bytes that it is alive with.
     starts: tuple[Callable[[int], Any], ...] = (
         lambda i: -sizes[i],
         lambda i: -sizes[i] * (buffers[i].last - buffers[i].first + 1),
@@ -234,6 +235,7 @@ class _PackingSearch:
             self._best = (list(offsets), size)
             return
         for i in sorted(waiting, key=lambda i: (lowest[i], -self._sizes[i], i)):
+            # By rising offset and index: each packing is reached in one order only.
             if (lowest[i], i) < last:
                 continue
             self._left -= 1
@@ -256,6 +258,7 @@ class _PackingSearch:
         starts, waiting = np.maximum(lowest, last), np.array(offsets) < 0
         if np.any((starts + self._nbytes >= size) & waiting):
             return False
+        # Buffers of a group are alive together: their sizes add up above the lowest start.
         rest = self._groups & waiting
         needed = rest @ self._nbytes
         begin = np.where(rest, starts, size).min(axis=1)

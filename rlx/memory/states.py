@@ -51,6 +51,7 @@ def state_moves(sharing: Sharing, buffers: Sequence[Lifetime], steps: int) -> li
             pending.append(_Pending(following, state, home))
     moves: list[Move] = []
     waiting: set[Value] = set()
+    # A copy may overwrite a state only when no pending copy reads that buffer any more.
     while pending:
         read = {p.home for p in pending if p.state not in waiting}
         entry = next((p for p in pending if p.state not in read), None)

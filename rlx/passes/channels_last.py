@@ -286,7 +286,7 @@ class _Reordering:
             value_order = (*range(more), *(a + more for a in value_order))
         if len(value_order) != len(order):
             return value
-        # old[i] is axis held[i] of the value, and shall be axis order[i] of the result.
+        # old[i] is axis value_order[i] of the value, and shall be axis order[i] of the result.
         return self._transpose(value, tuple(value_order[a] for a in inverse(order)))
 
     def _add_leading_axes(self, value: Value, more: int) -> Value:
@@ -311,6 +311,7 @@ class _Reordering:
         if value.constant is not None:
             quant = moved_quant(value.type.quant, inverse(axes))
             return self._constant(value, value.constant.transpose(axes), quant)
+        # With another reader the node would be computed twice, in two orders.
         early = self._early(node, axes) if self.readers.get(value, 0) <= 1 else None
         if early is not None:
             return early

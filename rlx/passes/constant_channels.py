@@ -70,6 +70,7 @@ def _kept_channels(graph: Graph, ranges: dict[Value, Range]) -> dict[Value, Kept
     changed = True
     while changed:
         changed = False
+        # From the outputs on: demands go from results to operands. Masks only grow, so it ends.
         for node in reversed(graph.nodes):
             changed |= _spread_demands(node, masks, ranges)
     return masks

@@ -137,6 +137,7 @@ def fit(
         if not changed:
             return Fitted(fitted, _report(graph, owner, outcomes), sources, values)
         for outcome in outcomes.values():
+            # Refusals of this round are of nodes that are rewritten or asked for again.
             outcome.refused.clear()
         rewriter = _rewrite(fitted, changed, rewrites)
         fitted, replacements = rewriter.finish(), rewriter.sources

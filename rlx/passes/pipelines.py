@@ -18,6 +18,7 @@ from rlx.support.text.suggest import did_you_mean
 
 SIMPLIFY = UntilStable(
     passes=(
+        # First what makes plain nodes of regions; last what the passes before left unread.
         Unroll(),
         Canonicalize(),
         FoldConstants(),

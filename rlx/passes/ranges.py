@@ -178,6 +178,7 @@ def _window_sums(node: Node, x: Range, weights: Integers, bias: Array) -> Range:
     _, height, width, _ = node.operands[0].type.static_shape
     outside = may_leave_image(op.window, (height, width))
     return Range(
+        # Where a tap may be in the padding, it may add 0.
         np.where(outside, np.minimum(low, 0), low).sum(axis=(1, 2)) + bias,
         np.where(outside, np.maximum(high, 0), high).sum(axis=(1, 2)) + bias,
     )
@@ -199,6 +200,7 @@ def may_leave_image(window: Window, size: tuple[int, int]) -> npt.NDArray[np.boo
     sides: list[npt.NDArray[np.bool_]] = []
     for axis, extent in enumerate(size):
         (before, _), count = window.padding[axis], window.output_size(size)[axis]
+        # The first and the last window reach farthest.
         starts = np.array([0, count - 1]) * window.stride[axis] - before
         taps = np.arange(window.kernel[axis]) * window.dilation[axis]
         positions = starts[:, np.newaxis] + taps

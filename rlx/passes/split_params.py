@@ -43,6 +43,7 @@ def split_params(graph: Graph) -> SplitGraph:
     prologue = Rewriter(
         graph, nodes=[n for n in graph.nodes if n in fixed], name=f"{graph.name} prologue"
     )
+    # Sources that only the prologue reads are not copied to the main part.
     read = {o for n in graph.nodes if n not in fixed for o in n.operands} | set(graph.outputs)
     nodes = [n for n in graph.nodes if n not in fixed or (_is_source(n) and n.result in read)]
     main = Rewriter(graph, nodes=nodes)

@@ -116,6 +116,7 @@ def chains(graph: Graph) -> Iterator[Chain]:
         if node in covered or not _is_row_wise(node) or PASS in node.origin.passes:
             continue
         nodes = [node]
+        # Only a value that one node reads need not be kept whole.
         while (value := nodes[-1].result) not in outputs and len(users[value]) == 1:
             (user,) = users[value]
             if not _is_row_wise(user):

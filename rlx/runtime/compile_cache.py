@@ -78,6 +78,7 @@ class CompileCache:
             key = _key(inner)
             for index, (known, of, compiled) in enumerate(self._entries):
                 if known == key and of == settings:
+                    # The most recently used last: the first ones are dropped.
                     self._entries.append(self._entries.pop(index))
                     self.hits += 1
                     compiled.set_params(params)

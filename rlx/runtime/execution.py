@@ -174,6 +174,7 @@ class Execution:
     ) -> tuple[Loaded, Sequence[Array]]:
         """Return the program for these arrays, with its states in place, and all its inputs."""
         self._check_params()
+        # Another thread may have bound inputs since the arguments were checked.
         if len(arguments.types) < len(self._inputs) or arguments is not self._arguments:
             arrays = self._held.filled(arguments.types, arrays)
         sizes = self._sizes(arrays)

@@ -65,6 +65,7 @@ class Submissions:
 
     def submit(self, run: Callable[[], Results]) -> Pending:
         """Let the thread call ``run`` after what was submitted before."""
+        # Not self: the call would keep this object, and with it the thread, alive.
         failed = self._failed
 
         def call() -> Results:

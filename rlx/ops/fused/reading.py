@@ -108,6 +108,7 @@ def activation_from(value: Value, readers: Readers) -> tuple[Node, ...]:
     nothing else reads ``value`` or what lies within the function.
     """
     nodes = _functions_of(value, readers)
+    # The longest first: a shorter one has fewer inner values that other nodes may read.
     for end in range(len(nodes), 0, -1):
         result = nodes[end - 1].results[0]
         if result.type != value.type:

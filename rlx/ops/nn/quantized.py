@@ -154,6 +154,7 @@ class _Weighted(NnQuantized):
 
     def _factor(self, total: Expression, behind: int) -> Expression:
         """Return the factor of a sum; ``behind`` axes follow that of the channels."""
+        # In the order of the definition: each product and quotient is rounded to float32.
         left = np.float32(self.alpha) * float_scales(self.x_quant)
         factor = left * float_scales(self.w_quant) / float_scales(self.quant)
         shape = (*factor.shape, *(1,) * behind) if factor.ndim else ()

@@ -137,6 +137,7 @@ class NnQuantizedSoftmax(NnQuantized):
 
     def _table(self, count: int) -> npt.NDArray[np.float32]:
         """Return the exponential of each difference, as large as ``count`` of them may be."""
+        # A sum of so many exponentials must stay finite in float32, with exp(5) as reserve.
         largest = np.finfo(np.float32).max / np.float32(count)
         shift = np.float64(np.log(largest, dtype=np.float32) - np.float32(5))
         steps = np.arange(-255, 1) * np.float64(float_scales(self.x_quant))

@@ -223,6 +223,7 @@ def _neighbours(
     clipped = np.clip(coordinates, np.float32(0), last)
     low = np.floor(clipped)
     high = np.minimum(low + np.float32(1), last)
+    # At the last element both neighbours are that element: the weights only have to add up to 1.
     same = low == high
     half = np.float32(0.5)
     return low, high, np.where(same, half, high - clipped), np.where(same, half, clipped - low)

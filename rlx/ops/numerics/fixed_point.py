@@ -122,9 +122,11 @@ def quantize_multiplier(real: float) -> tuple[int, int]:
         return 0, 0
     fraction, shift = math.frexp(real)
     multiplier = math.floor(fraction * (1 << 31) + 0.5)
+    # The fraction was rounded up to 1, which 31 bits do not hold.
     if multiplier == 1 << 31:
         multiplier //= 2
         shift += 1
+    # Shifts of an int32: smaller factors round to 0, larger ones saturate.
     if shift < -31:
         return 0, 0
     if shift > 30:
@@ -194,6 +196,8 @@ class Rescale:
         """
         if count < 1:
             raise ValueError(f"a count must be at least 1, not {count}")
+        # Limits of the reference: 32 keeps the moved multiplier within int64, 31 + s the shift
+        # within -31.
         moves = [min(count.bit_length() - 1, 32, 31 + s) for s in self.shift]
         return Rescale(
             tuple((m << k) // count for m, k in zip(self.multiplier, moves, strict=True)),

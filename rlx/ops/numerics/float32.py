@@ -97,9 +97,11 @@ def _sides(
     step = np.array([max(a.step, 1) for a in accumulators], np.int64)
     first = -((base - np.array([a.low for a in accumulators], np.int64)) // step)
     last = (np.array([a.high for a in accumulators], np.int64) - base) // step
+    # The step above each result but the highest one.
     steps = np.arange(*ends, dtype=np.int64)[:, np.newaxis]
     low, high = (np.broadcast_to(n, (len(steps), len(base))) for n in (first, last + 1))
     low, high = low.copy(), np.maximum(low, high)
+    # Binary search: the scaled number rises with the accumulator.
     for _ in range(int((high - low).max(initial=0)).bit_length()):
         middle = (low + high) >> 1
         above = rescale.apply(base + step * middle) > steps

@@ -40,6 +40,7 @@ class Accumulators:
         if (residue - self.base) % common:
             return False
         turns = (residue - self.base) // common * pow(self.step // common, -1, modulus // common)
+        # Solutions are one period apart; the lowest one from low on decides.
         solution, period = self.base + self.step * turns, self.step // common * modulus
         return self.low + (solution - self.low) % period <= self.high
 

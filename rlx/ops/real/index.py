@@ -161,6 +161,7 @@ class RealScatter(Op):
         """
         x, indices, updates = operands
         axis = self.axis % x.ndim
+        # Narrow floats add in float32 and are rounded once.
         total = widen(x).copy()
         front = np.moveaxis(total, axis, 0)
         rows = np.moveaxis(widen(updates), range(axis, axis + indices.ndim), range(indices.ndim))

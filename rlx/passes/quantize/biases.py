@@ -113,6 +113,7 @@ def _arithmetic(node: Node) -> _Step | None:
     if isinstance(node.op, RealAdd | RealSub):
         return value, 1.0, flat if isinstance(node.op, RealAdd) else -flat
     with np.errstate(divide="ignore"):
+        # Infinite factors are refused when the layer is converted.
         return value, flat if isinstance(node.op, RealMul) else 1 / flat, 0.0
 
 

@@ -280,6 +280,7 @@ def convert(
     fitted = prepare(graph)
     calibrated = {fitted.values[v]: with_float32_scale(p) for v, p in activations.items()}
     _check_params(calibrated)
+    # Before calibration: the scale of a value of which only the sign is read is free.
     calibrated |= sign_params(fitted.graph)
     needed = Needed.of(fitted.graph)
     resolver = Resolver(fitted.graph, calibrated, needed)

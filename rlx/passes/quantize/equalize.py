@@ -168,6 +168,7 @@ def _by_weights(first: Weighted, second: Weighted, spread: int) -> Floats:
     both = (writing > writing.max(initial=0.0) * _MIN_RANGE_SHARE) & (
         reading > reading.max(initial=0.0) * _MIN_RANGE_SHARE
     )
+    # Both become the geometric mean of the two, the optimum of the source.
     factors[both] = np.sqrt(reading[both] / writing[both])
     return factors
 

@@ -44,6 +44,7 @@ def offsets(rescale: Rescale, ties: Ties) -> Int64 | None:
         zip(rescale.multiplier, rescale.shift, strict=True)
     ):
         fraction_bits = 1 - shift
+        # Only with a power of two is half a step an integer for every accumulator.
         if multiplier not in (0, _POWER_OF_TWO):
             return None
         if multiplier and fraction_bits > 0:

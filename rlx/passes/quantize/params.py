@@ -125,8 +125,10 @@ class Resolver:
         for value in self._classes:
             self._choose(self._classes[value])
         for node in reversed(self.needed.nodes):
+            # Of several clamps in a row the last one decides.
             self._take_range_of_clamp(node)
         for value in self._classes:
+            # In order: bounds follow from those of the operands.
             self._bound(value)
         missing = [v for v in self._classes if not self._derive(v)]
         params = {v: p for v, c in self._classes.items() if (p := self._found.get(id(c)))}

@@ -76,6 +76,7 @@ def round_weights(
     steps = _nearest(weights, scales, limit).astype(np.float64)
     if moments is not None:
         steps, scales = _descend(weights, steps, scales, moments, limit)
+        # The descent may have made a scale too small for the bias again.
         raised = _raise_scales(scales, smallest)
         if not np.array_equal(raised, scales):
             steps, scales = _nearest(weights, raised, limit).astype(np.float64), raised
@@ -137,6 +138,7 @@ def _descend(
         gradient = (w - s[..., np.newaxis] * q) @ moments
         for k in range(terms):
             optimum = q[..., k] + gradient[..., k] / (s * moments[:, np.newaxis, k, k])
+            # The error is quadratic in one element: the nearest integer to the optimum is best.
             change = np.clip(np.rint(optimum), -limit, limit) - q[..., k]
             q[..., k] += change
             gradient -= (s * change)[..., np.newaxis] * moments[:, np.newaxis, k, :]

@@ -155,6 +155,7 @@ def _bandwidth(nbytes: int, overhead: float) -> float:
 def _overhead() -> float:
     """Return the seconds of the smallest call of NumPy."""
     a = np.zeros(1, np.float32)
+    # One call is shorter than the resolution of some clocks.
     calls = 200
 
     def many() -> None:

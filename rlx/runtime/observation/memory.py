@@ -169,6 +169,7 @@ def constant_bytes(graphs: Iterable[Graph]) -> int:
             alike.setdefault(node.types[0].with_quant(None), {})[begin] = array
     total, end = 0, 0
     extents = [place for arrays in alike.values() for place in _distinct(arrays)]
+    # Union of the ranges: parts of one array may overlap.
     for first, last in sorted(extents):
         total += max(0, last - max(first, end))
         end = max(end, last)

@@ -219,6 +219,7 @@ def _without_masks(call: Call, axes: tuple[int, ...], bias: Doubles) -> Doubles:
         return bias
     weights = np.abs(np.asarray(call.known(1), np.float64).transpose(axes))
     x = max(map(abs, range_of(quant_of(call.quantized(0)))))
+    # The largest sum of products: a bias beyond it and the range saturates whatever the input is.
     reach = x * weights.reshape(len(weights), -1).sum(axis=1)
     line = _line(call)
     if line is not None:

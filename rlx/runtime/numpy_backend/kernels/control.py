@@ -84,6 +84,7 @@ def _moves(sources: Sequence[Array], targets: Sequence[Array]) -> Run:
     """Return a function that copies arrays to others at once: a carry may become another one."""
     copies = [(s, t) for s, t in zip(sources, targets, strict=True) if s is not t]
     sources, targets = [s for s, _ in copies], [t for _, t in copies]
+    # A source that is a target too is copied first, before it is overwritten.
     read = {id(a) for a in targets}
     temporaries = [np.empty_like(s) if id(s) in read else None for s in sources]
     first = [(h, s) for h, s in zip(temporaries, sources, strict=True) if h is not None]

@@ -110,6 +110,7 @@ def sigmoid(x: Numbers, out: Numbers, workspace: Workspace) -> list[Run]:
     positive = workspace.take(x.shape, np.bool_)
     unit = scalar(1, x.dtype)
     return [
+        # exp(-|x|) cannot overflow: 1 / (1 + e^-x) from 0 on, e^x / (1 + e^x) below.
         partial(np.absolute, x, small),
         partial(np.negative, small, small),
         partial(np.exp, small, small),

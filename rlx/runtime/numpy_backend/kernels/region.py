@@ -245,6 +245,7 @@ class _Block:
         full, element = (*cut, *shape[len(cut) :]), value.type.dtype.numpy
         nbytes = math.prod(full) * element.itemsize
         for i, buffer in enumerate(self._unused):
+            # A much larger buffer is left for a value that needs it.
             if nbytes <= buffer.nbytes <= 2 * nbytes:
                 self._buffers[value] = self._unused.pop(i)
                 break

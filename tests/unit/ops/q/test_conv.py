@@ -219,7 +219,7 @@ def test_refusals(op, types, message: str) -> None:
 
 @pytest.mark.parametrize("block", [1, 100, 1 << 20])
 def test_groups_in_blocks_give_the_sums_of_each_group(block, monkeypatch) -> None:
-    monkeypatch.setattr("rlx.ops.q.conv._BLOCK", block)
+    monkeypatch.setattr("rlx.ops.q.conv._BLOCK_VALUES", block)
     rng = np.random.default_rng(0)
     x = rng.integers(-128, 128, (2, 4, 4, 6)).astype(np.int8)
     w = rng.integers(-128, 128, (9, 2, 2, 2)).astype(np.int8)
