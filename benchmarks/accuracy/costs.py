@@ -40,9 +40,9 @@ def measure() -> Iterator[dict[str, Any]]:
         folder = Path(work)
         files = {}
         for count in SAMPLES:
-            places = np.arange(count) % len(pixels)
+            indices = np.arange(count) % len(pixels)
             files[count] = folder / f"{count}.npz"
-            np.savez(files[count], x=pixels[places], y=labels[places])
+            np.savez(files[count], x=pixels[indices], y=labels[indices])
         seconds, memory = _run(network.file, files[100], folder)
         yield {"task": "quantize VWW, 100 samples", "seconds": seconds, "memory_bytes": memory}
         more, larger = _run(network.file, files[1000], folder)

@@ -70,9 +70,9 @@ class Network:
             yield _part(x, labels, chosen), _part(x, labels, other)
 
 
-def _part(x: Array, labels: Array | None, places: Array) -> dict[str, Array]:
-    part = {"x": x[places]}
-    return part if labels is None else {**part, "y": labels[places]}
+def _part(x: Array, labels: Array | None, indices: Array) -> dict[str, Array]:
+    part = {"x": x[indices]}
+    return part if labels is None else {**part, "y": labels[indices]}
 
 
 def vww() -> tuple[Array, Array]:

@@ -60,14 +60,14 @@ def row(name: str, weights: str) -> dict[str, Any]:
     limit: dict[str, Any] = {}
     if weights == "auto":
         limit, network = AUTO[name], replace(network, calibration=AUTO_SAMPLES)
-    graph, found, bits = network.graph(), [], []
+    graph, comparisons, bits = network.graph(), [], []
     for calib, test in network.folds():
         # Samples of the test have no say in the choice of widths.
         settings = settings_of(weights=weights, **limit, **_ANY)
         result = quantize_graph(graph, calib, settings=settings)
-        found.append(compare_graphs(graph, result.module.graph, test))
+        comparisons.append(compare_graphs(graph, result.module.graph, test))
         bits.append(result.report.mean_bits)
-    figures = _figures(found)
+    figures = _figures(comparisons)
     if weights == "auto":
         figures["errors_of_auto"] = figures.pop("errors")
     return {

@@ -56,11 +56,11 @@ def page() -> str:
     body = []
     for cpu in CORES:
         counts = {name: rows[cpu, name]["instructions"] for name in networks.NETWORKS}
-        others = peer["cores"][cpu]
+        peer_counts = peer["cores"][cpu]
         body += [
             [f"**rlx**, {cpu}", *(f"{count:,}" for count in counts.values())],
-            [peer["name"], *(f"{others[name]:,}" for name in counts)],
-            ["ratio", *(f"{count / others[name]:.2f}" for name, count in counts.items())],
+            [peer["name"], *(f"{peer_counts[name]:,}" for name in counts)],
+            ["ratio", *(f"{count / peer_counts[name]:.2f}" for name, count in counts.items())],
         ]
     figures = markdown_table(["", *networks.NETWORKS], body)
     return f"{_INTRODUCTION}{figures}\n{peer['name']}: {peer['source']}.\n"

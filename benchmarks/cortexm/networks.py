@@ -79,20 +79,20 @@ def row(name: str, file: Path, build: FirmwareBuild | None = None) -> dict[str, 
         emission = driver.emit(
             module, target.load("cortexm"), folder, options=options, golden=golden
         )
-        found = profile(folder, PREFIX, golden, build=build, timeout_s=TIMEOUT_S)
-    if compare(name, found.simulation, golden) or found.simulation.instructions is None:
+        costs = profile(folder, PREFIX, golden, build=build, timeout_s=TIMEOUT_S)
+    if compare(name, costs.simulation, golden) or costs.simulation.instructions is None:
         raise AssertionError(f"{name} does not compute the reference's bits")
-    layers = zip(emission.report["layers"], found.layers, strict=True)
+    layers = zip(emission.report["layers"], costs.layers, strict=True)
     return {
         "network": name,
         "cpu": build.cpu,
         "compiler": f"{build.compiler} {build.tool().version}",
         "optimization": build.optimization,
-        "instructions": found.simulation.instructions[0],
-        "text_bytes": found.text_bytes,
-        "const_bytes": found.const_bytes,
+        "instructions": costs.simulation.instructions[0],
+        "text_bytes": costs.text_bytes,
+        "const_bytes": costs.const_bytes,
         "arena_bytes": emission.report["arena_bytes"],
-        "stack_bytes": found.stack_bytes,
+        "stack_bytes": costs.stack_bytes,
         "arena_with_io_bytes": arena_with_ports(module, build.cpu),
         "io_bytes": sum(v.type.nbytes for v in (*module.graph.inputs, *module.graph.outputs)),
         "macs": emission.report["macs"],

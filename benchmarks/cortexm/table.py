@@ -45,14 +45,14 @@ def page() -> str:
     rows = {row["network"]: row for row in stored.read(STORED) if row["cpu"] == "cortex-m4"}
     known = [name for name in NETWORKS if name in rows]
     peers = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(PEERS.glob("*.json"))]
-    own = {"name": "**rlx**", "networks": rows}
+    rlx_system = {"name": "**rlx**", "networks": rows}
     with_ports = {
         "name": "**rlx**, inputs and outputs too (`--io arena`)",
         "networks": {
             name: {"arena_bytes": row["arena_with_io_bytes"]} for name, row in rows.items()
         },
     }
-    systems = [own, *peers]
+    systems = [rlx_system, *peers]
     parts = [
         _INTRODUCTION,
         "## Instructions\n\n" + _table(systems, known, ("instructions",)),
@@ -60,7 +60,7 @@ def page() -> str:
         "## Flash: code and constants, bytes\n\n"
         + _table(systems, known, ("text_bytes", "const_bytes")),
         "## RAM: arena and scratch memory, bytes\n\n"
-        + _table([own, with_ports, *peers], known, ("arena_bytes",))
+        + _table([rlx_system, with_ports, *peers], known, ("arena_bytes",))
         + "\nThe others keep inputs and outputs in the arena, where they share bytes with other"
         "\ntensors. With rlx they belong to the caller in the first line, and are in the arena in"
         "\nthe second.\n",

@@ -40,10 +40,10 @@ def measure() -> Iterator[dict[str, Any]]:
 def matrices() -> dict[str, npt.NDArray[np.int64]]:
     """Return weights by name, [outputs, terms]."""
     nodes = {node.name: node for node in load("TinyConv").graph.op_nodes}
-    found = {}
+    weights_by_name = {}
     for name in ("conv1", "conv2"):
         weights = nodes[name].operands[1].constant
         assert weights is not None
-        found[f"TinyConv {name}"] = weights.reshape(len(weights), -1).astype(np.int64)
-    found["random 72x16"] = np.random.default_rng(0).integers(-128, 128, (16, 72))
-    return found
+        weights_by_name[f"TinyConv {name}"] = weights.reshape(len(weights), -1).astype(np.int64)
+    weights_by_name["random 72x16"] = np.random.default_rng(0).integers(-128, 128, (16, 72))
+    return weights_by_name

@@ -36,8 +36,8 @@ def measure_thoroughly() -> Iterator[dict[str, Any]]:
     yield from _rows(points())
 
 
-def _rows(wanted: Iterable[Point]) -> Iterator[dict[str, Any]]:
-    for point in wanted:
+def _rows(points: Iterable[Point]) -> Iterator[dict[str, Any]]:
+    for point in points:
         yield row(point)
 
 
@@ -47,7 +47,7 @@ def row(point: Point) -> dict[str, Any]:
         folder = Path(work) / "net"
         report = point.emit(folder)
         build = FPGA.build(folder, device=point.device, seeds=0, timeout_s=TIMEOUT_S)
-    found = {row["resource"]: row["synthesis"] for row in build.resources}
+    cells = {row["resource"]: row["synthesis"] for row in build.resources}
     folds = folds_of(point.module(), point.options)
     return {
         **point.key,
@@ -55,5 +55,5 @@ def row(point: Point) -> dict[str, Any]:
         "folds": folds,
         "interval": report["interval"],
         "tool": f"yosys {build.tools['yosys']}",
-        **{resource: found[resource] for resource in RESOURCES},
+        **{resource: cells[resource] for resource in RESOURCES},
     }

@@ -36,8 +36,8 @@ def measure_thoroughly() -> Iterator[dict[str, Any]]:
     yield from _rows(points())
 
 
-def _rows(wanted: Iterable[Point]) -> Iterator[dict[str, Any]]:
-    for point in wanted:
+def _rows(points: Iterable[Point]) -> Iterator[dict[str, Any]]:
+    for point in points:
         yield row(point)
 
 
@@ -51,13 +51,13 @@ def row(point: Point) -> dict[str, Any]:
         folder = Path(work) / "net"
         report = point.emit(folder)
         golden = read_golden(folder)
-        found = VerilatorHarness().simulate(folder, golden, timeout_s=TIMEOUT_S)
-    if compare("verilator", found, golden):
+        simulation = VerilatorHarness().simulate(folder, golden, timeout_s=TIMEOUT_S)
+    if compare("verilator", simulation, golden):
         raise AssertionError(f"{point} does not compute the reference's bits")
     return {
         **point.key,
         "design": digest(folds_of(point.module(), point.options)),
-        "interval": found.interval,
-        "latency": found.latency,
+        "interval": simulation.interval,
+        "latency": simulation.latency,
         "predicted": report["interval"],
     }

@@ -39,13 +39,13 @@ def measure() -> Iterator[dict[str, Any]]:
             report = fpga.estimate(
                 driver.lower(load(network), fpga, options=options).module, options
             )
-            found = {"spram": 0, **report}
+            figures = {"spram": 0, **report}
             large = options.chosen_device.spram or 1
             names = (*COSTS, "lanes", "busy", "clock_mhz", "fps", "lut", "bram_percent")
             yield {
                 "network": network,
                 "device": device,
                 "weights": weights,
-                **{name: found[name] for name in names},
-                "spram_percent": round(100 * found["spram"] / large, 1),
+                **{name: figures[name] for name in names},
+                "spram_percent": round(100 * figures["spram"] / large, 1),
             }

@@ -121,14 +121,14 @@ def stored() -> list[Row]:
     return [json.loads(line) for line in STORED.read_text().splitlines()]
 
 
-def synthesized(wanted: Sequence[tuple[str, Cell]], device: FpgaDevice) -> list[Row]:
-    """Return the cells of each of the ``wanted`` samples on ``device``, by Yosys."""
+def synthesized(missing_samples: Sequence[tuple[str, Cell]], device: FpgaDevice) -> list[Row]:
+    """Return the cells of each of the ``missing_samples`` samples on ``device``, by Yosys."""
     tool = find_yosys()
     names = []
     with tempfile.TemporaryDirectory(prefix="rlx-fit-") as work:
         folder = Path(work)
         text: list[str] = []
-        for number, (name, cell) in enumerate(wanted):
+        for number, (name, cell) in enumerate(missing_samples):
             top = f"s{number}"
             sources = sources_of(cell, Interface(top, (), ()), family=device.family)
             text += [*sources.modules.values(), sources.core]
@@ -186,28 +186,28 @@ def fit(
     terms = [terms_of(one.logic, family) for one in points]
     amounts = np.array([getattr(one, resource) for one in terms], float)
     fixed = np.array([one.fixed[resource == "ff"] for one in terms], float)
-    wanted = np.array([one.counts[resource] for one in points], float)
-    weights = np.array([one.weight for one in points]) / np.maximum(wanted, SMALL)
+    counts = np.array([one.counts[resource] for one in points], float)
+    weights = np.array([one.weight for one in points]) / np.maximum(counts, SMALL)
     # In units of each term's maximum, so that all columns are of about the same size.
     units = np.maximum(amounts.max(axis=0), 1)
-    found, _ = nnls(amounts * weights[:, None] / units, (wanted - fixed) * weights)
-    found = np.round(found / units, 4)
-    _print_errors(f"{family} {resource}", points, wanted, amounts @ found + fixed)
-    return {name: float(n) for name, n in zip(names, found, strict=True)}
+    coefficients, _ = nnls(amounts * weights[:, None] / units, (counts - fixed) * weights)
+    coefficients = np.round(coefficients / units, 4)
+    _print_errors(f"{family} {resource}", points, counts, amounts @ coefficients + fixed)
+    return {name: float(n) for name, n in zip(names, coefficients, strict=True)}
 
 
 def _print_errors(
     title: str,
     points: Sequence[Observation],
-    wanted: Any,  # noqa: ANN401 - arrays
-    found: Any,  # noqa: ANN401
+    counts: Any,  # noqa: ANN401 - arrays
+    predictions: Any,  # noqa: ANN401
 ) -> None:
-    errors = found / np.maximum(wanted, SMALL) - wanted / np.maximum(wanted, SMALL)
+    errors = predictions / np.maximum(counts, SMALL) - counts / np.maximum(counts, SMALL)
     whole = errors[[one.weight > 1 for one in points]]
     spread = f"designs {whole.min():+.0%} to {whole.max():+.0%}, " if len(whole) else ""
     print(f"{title}: {spread}samples {np.sqrt((errors**2).mean()):.0%} rms; the largest:")
-    for n in np.argsort(-abs(found - wanted) / np.maximum(wanted, SMALL))[:8]:
-        print(f"  {points[n].name}: {wanted[n]:.0f} by Yosys, {found[n]:.0f} predicted")
+    for n in np.argsort(-abs(predictions - counts) / np.maximum(counts, SMALL))[:8]:
+        print(f"  {points[n].name}: {counts[n]:.0f} by Yosys, {predictions[n]:.0f} predicted")
 
 
 if __name__ == "__main__":

@@ -46,9 +46,9 @@ def digest(folds: Sequence[list[Any]]) -> str:
     return hashlib.sha256(json.dumps(folds).encode()).hexdigest()[:8]
 
 
-def is_current(found: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Return whether the row ``found`` belongs to the design of the row ``now``."""
-    return found.get("design") == now.get("design")
+def is_current(stored_row: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Return whether the row ``stored_row`` belongs to the design of the row ``now``."""
+    return stored_row.get("design") == now.get("design")
 
 
 def key_of(fold: Fold) -> list[Any]:
@@ -69,7 +69,7 @@ def _fold(program: StagedGraph, name: str, key: list[Any]) -> Fold:
     stage = next(stage for stage in program.stages if stage.name == name)
     for plain in stage.folds:
         for fold in (plain.packed(Packing(packing)), plain.with_lut_multipliers()):
-            found = fold.stored_in(Store(store))
-            if key_of(found) == key:
-                return found
+            stored_fold = fold.stored_in(Store(store))
+            if key_of(stored_fold) == key:
+                return stored_fold
     raise LookupError(f"{name} has no folding {key}")

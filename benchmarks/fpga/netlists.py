@@ -181,12 +181,12 @@ def row(network: str, device: str, architecture: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="rlx-benchmark-") as work:
         folder = Path(work) / "net"
         driver.emit(NETWORKS[network](), target.load("fpga"), folder, options=options)
-        found = FPGA.build(folder, seeds=0, simulate=True)
-    run = found.as_json()["netlist"]
+        build = FPGA.build(folder, seeds=0, simulate=True)
+    run = build.as_json()["netlist"]
     return {
         "network": network, "device": device, "architecture": architecture,
         "cells": run["cells"], "equal": f"{run['equal']} of {run['inputs']}",
         "stalled": f"{run['stalled']['equal']} of {run['stalled']['inputs']}",
-        "latency": run["latency"], "interval": run["interval"], "predicted": found.interval,
-        "yosys": found.tools["yosys"],
+        "latency": run["latency"], "interval": run["interval"], "predicted": build.interval,
+        "yosys": build.tools["yosys"],
     }  # fmt: skip

@@ -58,9 +58,9 @@ def plot(rows: Mapping[PointKey, Mapping[str, Any]], device: str) -> str:
     lines = []
     for name, colour in zip(networks, COLOURS, strict=False):
         mine = [row for (n, of, _), row in rows.items() if (n, of) == (name, device)]
-        own = sorted((row["multipliers"], row["interval"], bound(row)) for row in mine)
-        bounds = " ".join(f"{_x(m)},{_y(limit)}" for m, _, limit in own)
-        lines.append((name, colour, [(_x(m), _y(i)) for m, i, _ in own], bounds))
+        coordinates = sorted((row["multipliers"], row["interval"], bound(row)) for row in mine)
+        bounds = " ".join(f"{_x(m)},{_y(limit)}" for m, _, limit in coordinates)
+        lines.append((name, colour, [(_x(m), _y(i)) for m, i, _ in coordinates], bounds))
     template = jinja2.Environment(trim_blocks=True, autoescape=True).from_string(_TEMPLATE)
     return template.render(
         width=WIDTH, height=HEIGHT, left=LEFT, right=WIDTH - RIGHT, top=TOP,

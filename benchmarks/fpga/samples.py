@@ -73,10 +73,10 @@ def _arrays(stage: PipelineStage) -> Iterator[tuple[str, Cell]]:
     """
     folds = sorted((f for f in stage.plan.folds() if f.products), key=lambda f: f.products)
     middling = [f for f in folds if f.products in ARRAY_PRODUCTS][:1]
-    found = [("blocks", f) for f in middling]
-    found += [("array", f.with_lut_multipliers()) for f in middling]
-    found += [("scaled", f.with_lut_multipliers()) for f in folds[-1:]]
-    for name, fold in found:
+    variants = [("blocks", f) for f in middling]
+    variants += [("array", f.with_lut_multipliers()) for f in middling]
+    variants += [("scaled", f.with_lut_multipliers()) for f in folds[-1:]]
+    for name, fold in variants:
         cells = stage.plan.build(fold).cell.cells
         if "matrix" in cells and fold.pe * fold.simd <= ARRAY_PRODUCTS[-1]:
             yield f"{stage.name}_{name}", cells["matrix"]

@@ -132,10 +132,10 @@ def _cycles(known: dict[PointKey, Row], measured: dict[PointKey, Row]) -> str:
             "predicted", "latency / interval", "fill", "busy", "slowest"]  # fmt: skip
     body = []
     for point, row in known.items():
-        found = measured.get(point, {})
-        current = is_current(found, row)
-        interval = found["interval"] if current else row["interval"]
-        latency = found["latency"] if current else None
+        cycles_row = measured.get(point, {})
+        current = is_current(cycles_row, row)
+        interval = cycles_row["interval"] if current else row["interval"]
+        latency = cycles_row["latency"] if current else None
         body.append([
             *map(str, point), f"{row['multipliers']:,}",
             f"{interval:,}" + ("" if current else " \\*"),
@@ -185,8 +185,8 @@ def _clocks(known: dict[PointKey, Row]) -> str:
             f"{1e6 * row['fmax_mhz'] / row['interval']:,.0f}",
         ])  # fmt: skip
     head = ["network", "device", "budget", "interval", "clock", "by seed", "frames per second"]
-    found = {point_of(row) for row in stored.read(clock.STORED)}
-    left = (point for point in known if device(point[1]).pnr and point not in found)
+    clocked_points = {point_of(row) for row in stored.read(clock.STORED)}
+    left = (point for point in known if device(point[1]).pnr and point not in clocked_points)
     return markdown_table(head, body, texts=2) + _left(left)
 
 
@@ -233,7 +233,7 @@ def _adders(peers: list[Row]) -> str:
     body = [
         [system, product, f"{row['weights']:,}", f"{row['adders']:,}" if "adders" in row else "-",
          f"{row['adder_bits']:,}", f"{row['adder_bits'] / row['weights']:.1f}"]
-        for system, product, row in sorted(rows, key=lambda one: one[1])
+        for system, product, row in sorted(rows, key=lambda entry: entry[1])
     ]  # fmt: skip
     return markdown_table(head, body, texts=2)
 

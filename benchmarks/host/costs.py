@@ -125,11 +125,11 @@ print(json.dumps([seconds, len(foreign)]))
 def _import_times() -> Iterator[dict[str, Any]]:
     """Yield the ratios of imports, in turns with that of NumPy, and the modules that they load."""
     programs = {"import numpy": "import numpy", **IMPORTS}
-    found: dict[str, list[tuple[float, int]]] = {name: [] for name in programs}
+    measurements: dict[str, list[tuple[float, int]]] = {name: [] for name in programs}
     for _ in range(STARTS):
         for name, code in programs.items():
-            found[name].append(tuple(json.loads(_output(_IMPORT.format(code=code)))))
-    fastest = {name: min(times) for name, times in found.items()}
+            measurements[name].append(tuple(json.loads(_output(_IMPORT.format(code=code)))))
+    fastest = {name: min(times) for name, times in measurements.items()}
     numpy, _ = fastest.pop("import numpy")
     for name, (seconds, modules) in fastest.items():
         yield {
@@ -182,14 +182,14 @@ def _memory() -> Iterator[dict[str, Any]]:
 
 def _output(code: str, *arguments: str) -> str:
     """Return the output of a new process."""
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", code, *arguments],
         env=_environment(),
         stdout=subprocess.PIPE,
         check=True,
         text=True,
     )
-    return done.stdout
+    return completed.stdout
 
 
 def _environment() -> dict[str, str]:

@@ -57,12 +57,12 @@ def _processor() -> str:
     if not info.is_file():
         return platform.processor() or platform.machine()
     text = info.read_text(encoding="utf-8")
-    found = {
+    fields = {
         key: match[1]
         for key in ("model name", "cpu family", "model")
         if (match := re.search(rf"^{key}\s*:\s*(.+)$", text, re.MULTILINE))
     }
-    name = found.get("model name", platform.machine())
-    if "cpu family" not in found:
+    name = fields.get("model name", platform.machine())
+    if "cpu family" not in fields:
         return name
-    return f"{name} (family {found['cpu family']}, model {found.get('model', '-')})"
+    return f"{name} (family {fields['cpu family']}, model {fields.get('model', '-')})"

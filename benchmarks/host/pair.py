@@ -92,9 +92,9 @@ def compare(case: Case, iterations: int) -> dict[str, Any]:
     require_equal(case.name, ours()[0], theirs()[0])
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(ROUNDS):
-        for call, found in zip((ours, theirs), times, strict=True):
+        for call, seconds in zip((ours, theirs), times, strict=True):
             call()  # before it, the other engine's data are in the caches
-            found.append(_seconds(call, iterations))
+            seconds.append(_seconds(call, iterations))
     rlx, onnx = ([min(t), median(t)] for t in times)
     return {
         "ratio": round(rlx[0] / onnx[0], 3),

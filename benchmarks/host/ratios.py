@@ -45,11 +45,11 @@ def kws_file() -> Path:
 def measure() -> Iterator[dict[str, Any]]:
     """Yield a row for each network."""
     for name in (*ITERATIONS, *([KWS] if kws_file().is_file() else [])):
-        done = subprocess.run(
+        completed = subprocess.run(
             [sys.executable, "-m", "benchmarks.host.worker", name],
             env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
             stdout=subprocess.PIPE,
             check=True,
             cwd=ROOT,
         )
-        yield {"what": name, "runtime": RUNTIME, **json.loads(done.stdout), **versions()}
+        yield {"what": name, "runtime": RUNTIME, **json.loads(completed.stdout), **versions()}

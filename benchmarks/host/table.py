@@ -91,7 +91,7 @@ def files() -> dict[Path, str]:
 def page() -> str:
     """Return the page for the stored results."""
     rows = {(r["what"], r["runtime"]): r for r in stored.read(ratios.STORED)}
-    others = {(r["what"], r["runtime"]): r for r in stored.read(costs.STORED)}
+    cost_rows = {(r["what"], r["runtime"]): r for r in stored.read(costs.STORED)}
     latest = rows[next(iter(RATIOS)), RUNTIME]
     kws = {ratios.KWS: KWS_MILLISECONDS}
     seconds = {what: SECONDS.get(what) for what in costs.TIMES}
@@ -102,11 +102,11 @@ def page() -> str:
         _NETWORKS,
         _pairs("network", rows, kws, "milliseconds", "{:.3f}".format),
         _COMPILATION,
-        _pairs("what", others, seconds, "seconds", "{:.2f}".format),
+        _pairs("what", cost_rows, seconds, "seconds", "{:.2f}".format),
         _IMPORTS,
-        _pairs("what", others, imports, "ratio", "{:.2f}".format),
+        _pairs("what", cost_rows, imports, "ratio", "{:.2f}".format),
         _MEMORY,
-        _memory(others),
+        _memory(cost_rows),
     ]
     return "".join(parts)
 

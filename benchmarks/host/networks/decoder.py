@@ -90,8 +90,8 @@ def _rlx(
     token = graph.input("token", (1,), "i32")
     position = graph.input("position", (1,), "i32")
     cosines, sines = (graph.constant(a).gather(position) for a in _angles(of))
-    places = graph.constant(np.arange(of.cache, dtype=np.int32)[np.newaxis])
-    seen = places <= position
+    positions = graph.constant(np.arange(of.cache, dtype=np.int32)[np.newaxis])
+    mask = positions <= position
     half = of.head // 2
 
     def heads(t: Tensor) -> Tensor:
@@ -112,7 +112,7 @@ def _rlx(
         h = x.rms_norm(w["norm1"], EPSILON)
         q, k = (rotated(heads(h @ w[n])) for n in "qk")
         keys, values = kept(f"k{i}", k), kept(f"v{i}", heads(h @ w["v"]))
-        x = x + q.attention(keys, values, seen).reshape(1, of.width) @ w["o"]
+        x = x + q.attention(keys, values, mask).reshape(1, of.width) @ w["o"]
         h = x.rms_norm(w["norm2"], EPSILON)
         x = x + ((h @ w["gate"]).silu() * (h @ w["up"])) @ w["down"]
     graph.output(x.rms_norm(norm, EPSILON) @ logits, names=["logits"])
@@ -173,20 +173,20 @@ def _onnx(
     past = (of.heads, of.position, of.head)
     present = (of.heads, of.position + 1, of.head)
     x = net.op("Gather", net.weights(embedding), net.token)
-    kept = []
+    cache_outputs = []
     for i, w in enumerate(layers):
         h = net.norm(x, w["norm1"])
         q, k = (net.rotated(net.heads(net.dense(h, w[n]))) for n in "qk")
         keys = net.op("Concat", net.input(f"k{i}", past), k, axis=1)
         v = net.heads(net.dense(h, w["v"]))
         values = net.op("Concat", net.input(f"v{i}", past), v, axis=1)
-        kept += [(keys, f"new_k{i}"), (values, f"new_v{i}")]
+        cache_outputs += [(keys, f"new_k{i}"), (values, f"new_v{i}")]
         x = net.op("Add", x, net.dense(net.attention(q, keys, values), w["o"]))
         h = net.norm(x, w["norm2"])
         gate = net.dense(h, w["gate"])
         gated = net.op("Mul", net.op("Mul", gate, net.op("Sigmoid", gate)), net.dense(h, w["up"]))
         x = net.op("Add", x, net.dense(gated, w["down"]))
     net.output(net.dense(net.norm(x, norm), logits), "logits", (1, of.tokens))
-    for value, name in kept:
+    for value, name in cache_outputs:
         net.output(value, name, present)
     return net.model()

@@ -56,18 +56,18 @@ def encoder(sizes: Sizes | None = None) -> Case:
 
 
 def _layer_weights(of: Sizes, weights: Weights) -> dict[str, Array]:
-    found = {}
+    tensors = {}
     for name, rows, columns in (
         *((n, of.width, of.width) for n in "qkvo"),
         ("up", of.width, of.hidden),
         ("down", of.hidden, of.width),
     ):
-        found[name] = weights.matrix(rows, columns)
-        found[f"{name}_bias"] = weights.normal(columns, deviation=0.02)
+        tensors[name] = weights.matrix(rows, columns)
+        tensors[f"{name}_bias"] = weights.normal(columns, deviation=0.02)
     for name in ("norm1", "norm2"):
-        found[name] = weights.normal(of.width, deviation=0.02, mean=1.0)
-        found[f"{name}_bias"] = weights.normal(of.width, deviation=0.02)
-    return found
+        tensors[name] = weights.normal(of.width, deviation=0.02, mean=1.0)
+        tensors[f"{name}_bias"] = weights.normal(of.width, deviation=0.02)
+    return tensors
 
 
 def _rlx_layer(of: Sizes, x: Tensor, w: dict[str, Array]) -> Tensor:
@@ -78,8 +78,8 @@ def _rlx_layer(of: Sizes, x: Tensor, w: dict[str, Array]) -> Tensor:
         return t.reshape(1, of.sequence, of.heads, of.head).transpose(0, 2, 1, 3)
 
     q, k, v = (heads(dense(x, name)) for name in "qkv")
-    joined = q.attention(k, v).transpose(0, 2, 1, 3).reshape(1, of.sequence, of.width)
-    x = (x + dense(joined, "o")).layer_norm(w["norm1"], w["norm1_bias"])
+    context = q.attention(k, v).transpose(0, 2, 1, 3).reshape(1, of.sequence, of.width)
+    x = (x + dense(context, "o")).layer_norm(w["norm1"], w["norm1_bias"])
     return (x + dense(dense(x, "up").gelu(), "down")).layer_norm(w["norm2"], w["norm2_bias"])
 
 
@@ -100,7 +100,7 @@ def _onnx_layer(of: Sizes, net: OnnxGraph, x: str, w: dict[str, Array]) -> str:
     scale = net.weights(np.array(1 / math.sqrt(of.head), np.float32))
     scores = net.op("Softmax", net.op("Mul", net.op("MatMul", q, k), scale), axis=-1)
     heads = net.op("Transpose", net.op("MatMul", scores, v), perm=(0, 2, 1, 3))
-    joined = net.op("Reshape", heads, net.sizes(1, of.sequence, of.width))
-    x = norm(net.op("Add", x, dense(joined, "o")), "norm1")
+    context = net.op("Reshape", heads, net.sizes(1, of.sequence, of.width))
+    x = norm(net.op("Add", x, dense(context, "o")), "norm1")
     hidden = net.op("Gelu", dense(x, "up"))
     return norm(net.op("Add", x, dense(hidden, "down")), "norm2")
