@@ -54,13 +54,13 @@ def hardware_taken(
 ) -> dict[str, Taken]:
     """Return the amounts of a core: cycles as simulated, cells and clock as built or estimated."""
     report = read_report(folder)
-    taken = {
+    amounts = {
         name: Taken(figures[name], "measured by verilator") for name in ("latency", "interval")
     }
     if build is None:
         cells = {name: Taken(report.get(name), "estimate, not built") for name in _CELLS}
-        return taken | cells | {"clock": _estimated_clock(report)}
-    return taken | _built_cells(build) | {"clock": _built_clock(build)}
+        return amounts | cells | {"clock": _estimated_clock(report)}
+    return amounts | _built_cells(build) | {"clock": _built_clock(build)}
 
 
 def _estimated_clock(report: Mapping[str, Any]) -> Taken:

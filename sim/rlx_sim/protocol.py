@@ -87,7 +87,7 @@ class Mismatch:
 
 def compare(name: str, simulation: Simulation, vectors: Golden) -> list[Mismatch]:
     """Return the first mismatch of each frame whose outputs differ from ``vectors``."""
-    found: dict[int, Mismatch] = {}
+    mismatches: dict[int, Mismatch] = {}
     for index, (actual, expected) in enumerate(
         zip(simulation.outputs, vectors.outputs, strict=True)
     ):
@@ -97,5 +97,5 @@ def compare(name: str, simulation: Simulation, vectors: Golden) -> list[Mismatch
         for frame in different.any(axis=1).nonzero()[0].tolist():
             element = int(different[frame].argmax())
             values = (int(flat_expected[frame, element]), int(flat_actual[frame, element]))
-            found.setdefault(frame, Mismatch(name, frame, index, element, *values))
-    return [found[frame] for frame in sorted(found)]
+            mismatches.setdefault(frame, Mismatch(name, frame, index, element, *values))
+    return [mismatches[frame] for frame in sorted(mismatches)]

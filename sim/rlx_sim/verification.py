@@ -72,12 +72,12 @@ class VerificationReport:
     @classmethod
     def from_json(cls, report: Mapping[str, Any], *, cached: str) -> VerificationReport:
         """Return the report that :meth:`as_json` was called on, with the time when that was."""
-        own = {one.name for one in fields(cls)} - {"figures", "cached"}
+        field_names = {one.name for one in fields(cls)} - {"figures", "cached"}
         return cls(
             **{name: report[name] for name in ("target", "inputs", "equal", "tools")},
             mismatches=tuple(report["mismatches"]),
             notes=tuple(report["notes"]),
-            figures={name: value for name, value in report.items() if name not in own},
+            figures={name: value for name, value in report.items() if name not in field_names},
             cached=cached,
         )
 

@@ -124,9 +124,11 @@ class CortexmVerifier:
         names = default_tools(cpu)[0] if tools is None else tools
         return {k: v for name in names for k, v in simulator_of(name, cpu).tools().items()}
 
-    def restored(self, folder: Path, report: Mapping[str, Any], made: str) -> VerificationReport:
+    def restored(
+        self, folder: Path, report: Mapping[str, Any], verified_at: str
+    ) -> VerificationReport:
         """Return a kept verification; see ``rlx.driver.verification.repeat.Repeatable``."""
-        return _restored(folder, report, made)
+        return _restored(folder, report, verified_at)
 
     @property
     def quantities(self) -> Mapping[str, Quantity]:
@@ -224,18 +226,18 @@ class FpgaVerifier:
         cocotb = tools is None or "cocotb" in tools
         benches = {"testbench": "verilator", "testbench:icarus": "icarus"}
         testbenches = [benches[name] for name in tools or () if name in benches]
-        found = verify_fpga(
+        results = verify_fpga(
             folder, vectors, timeout_s=timeout_s, cocotb=cocotb,
             testbenches=testbenches, netlist=_mapped_to(manifest, tools), waves=waves,
             progress=progress,
         )  # fmt: skip
         return VerificationReport(
             target=self.target,
-            inputs=found.pop("inputs"),
-            equal=found.pop("equal"),
-            mismatches=tuple(found.pop("mismatches")),
-            tools=found.pop("tools"),
-            figures=found,
+            inputs=results.pop("inputs"),
+            equal=results.pop("equal"),
+            mismatches=tuple(results.pop("mismatches")),
+            tools=results.pop("tools"),
+            figures=results,
             network=_network(manifest),
         )
 
@@ -251,9 +253,11 @@ class FpgaVerifier:
             used.add("yosys")
         return {name: find(name).version for name in sorted(used)}
 
-    def restored(self, folder: Path, report: Mapping[str, Any], made: str) -> VerificationReport:
+    def restored(
+        self, folder: Path, report: Mapping[str, Any], verified_at: str
+    ) -> VerificationReport:
         """Return a kept verification; see ``rlx.driver.verification.repeat.Repeatable``."""
-        return _restored(folder, report, made)
+        return _restored(folder, report, verified_at)
 
     @property
     def quantities(self) -> Mapping[str, Quantity]:
@@ -297,19 +301,19 @@ def _mapped_to(manifest: Manifest, tools: Sequence[str] | None) -> FpgaDevice | 
     from rlx_fpga.devices import device as find_device
     from rlx_sim.hardware.gates.models import FAMILIES
 
-    chosen = find_device(str(manifest.producer.options.get("device", DEFAULT_DEVICE)))
-    if chosen.family not in FAMILIES:
+    device = find_device(str(manifest.producer.options.get("device", DEFAULT_DEVICE)))
+    if device.family not in FAMILIES:
         raise UsageError(
-            f"a netlist for {chosen.name} cannot be simulated: Yosys has no models of its cells",
+            f"a netlist for {device.name} cannot be simulated: Yosys has no models of its cells",
             hint=f"emit for another family: {', '.join(FAMILIES.values())}; or leave netlist out",
         )
-    return chosen
+    return device
 
 
-def _restored(folder: Path, report: Mapping[str, Any], made: str) -> VerificationReport:
+def _restored(folder: Path, report: Mapping[str, Any], verified_at: str) -> VerificationReport:
     """Return the stored report of a verification of ``folder``."""
     network = _network(read_manifest(folder, check_files=False))
-    return replace(VerificationReport.from_json(report, cached=made), network=network)
+    return replace(VerificationReport.from_json(report, cached=verified_at), network=network)
 
 
 def _network(manifest: Manifest) -> str:

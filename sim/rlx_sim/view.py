@@ -91,8 +91,8 @@ def hardware_view(network: str, report: Mapping[str, Any]) -> View:
         Figure("lint", report["lint"]),
     ]
     if "waves" in report:
-        found = report.get("layouts", ())
-        note = f"layouts: {', '.join(found)}" if found else ""
+        layouts = report.get("layouts", ())
+        note = f"layouts: {', '.join(layouts)}" if layouts else ""
         figures.append(Figure("waveform", report["waves"], "", note))
     return [
         Table(f"Simulations of {network}", columns, rows),

@@ -192,8 +192,8 @@ class FirmwareBuild:
         check_instructions(elf, self.cpu)
         # The linker leaves the self-test out of a firmware that does not call it.
         shipped = [path for path in model_objects if not path.stem.endswith(SELF_TEST)]
-        graphs, others = _call_graphs(shipped), _call_graphs(test_objects)
-        stack = stack_bound(graphs, disassemble(elf), others) if graphs else None
+        graphs, test_graphs = _call_graphs(shipped), _call_graphs(test_objects)
+        stack = stack_bound(graphs, disassemble(elf), test_graphs) if graphs else None
         return Firmware(elf, CPUS[self.cpu], object_sizes(shipped), stack)
 
     def _compile(self, source: Path, folder: Path, output: Path) -> Path:

@@ -66,17 +66,17 @@ def prepare(work: Path, vectors: Golden) -> None:
         (work / name).write_bytes(content)
 
 
-def result(done: Completed, work: Path, vectors: Golden, *, name: str) -> Simulation:
-    """Return the results that the test program ``done`` left in ``work``.
+def result(completed: Completed, work: Path, vectors: Golden, *, name: str) -> Simulation:
+    """Return the results that the test program ``completed`` left in ``work``.
 
     Raises:
         SimulationError: It did not finish, its entry point reported a failure, or it wrote outside
             its buffers.
     """
-    log = done.stdout + done.stderr
+    log = completed.stdout + completed.stderr
     finished = _DONE.search(log)
-    if finished is None or done.returncode not in (0, STATUS_DIFFERENT):
-        raise _stopped(done, log, name)
+    if finished is None or completed.returncode not in (0, STATUS_DIFFERENT):
+        raise _stopped(completed, log, name)
     lines = [tuple(int(part) for part in line.groups()) for line in _FRAME.finditer(log)]
     _check_lines(lines, int(finished[2]), vectors.frames, name)
     return Simulation(
@@ -93,7 +93,7 @@ def arena_bytes(log: str) -> int | None:
     return int(match[1]) if match else None
 
 
-def _stopped(done: Completed, log: str, name: str) -> SimulationError:
+def _stopped(completed: Completed, log: str, name: str) -> SimulationError:
     """Return the error for a test program that did not finish."""
     match = _ERROR.search(log)
     if match is not None:
@@ -102,22 +102,24 @@ def _stopped(done: Completed, log: str, name: str) -> SimulationError:
             where=name,
             hint=_EMIT_AGAIN,
         )
-    found = _SANITIZER.search(log)
-    if found is not None:
+    report = _SANITIZER.search(log)
+    if report is not None:
         return SimulationError(
-            f"a sanitizer reported {found[1]}" + last_lines(log),
+            f"a sanitizer reported {report[1]}" + last_lines(log),
             where=name,
             hint="if you did not change the emitted code it is a fault of rlx: report it",
         )
-    if done.returncode == 0:
+    if completed.returncode == 0:
         return SimulationError("the test program printed no result" + last_lines(log), where=name)
-    return failure(done)
+    return failure(completed)
 
 
-def _check_lines(lines: list[tuple[int, ...]], ran: int, wanted: int, name: str) -> None:
+def _check_lines(lines: list[tuple[int, ...]], ran: int, expected_frames: int, name: str) -> None:
     """Check that every frame ran and that the entry point kept its contract."""
-    if not len(lines) == ran == wanted:
-        raise SimulationError(f"ran {ran} frames instead of {wanted}", where=name, hint=_EMIT_AGAIN)
+    if not len(lines) == ran == expected_frames:
+        raise SimulationError(
+            f"ran {ran} frames instead of {expected_frames}", where=name, hint=_EMIT_AGAIN
+        )
     for frame, status, _, overrun, _, _ in lines:
         if status:
             raise SimulationError(
@@ -138,15 +140,15 @@ def _counts(numbers: Any) -> tuple[int, ...] | None:  # noqa: ANN401
     return counts if any(counts) else None
 
 
-def _read(work: Path, index: int, wanted: Array) -> Array:
-    """Return the frames of one output, with the element type and shape of ``wanted``."""
+def _read(work: Path, index: int, reference: Array) -> Array:
+    """Return the frames of one output, with the element type and shape of ``reference``."""
     content = (work / "build" / f"output_{index}.bin").read_bytes()
-    little = wanted.dtype.newbyteorder("<")
-    if len(content) != wanted.size * wanted.dtype.itemsize:
+    little = reference.dtype.newbyteorder("<")
+    if len(content) != reference.size * reference.dtype.itemsize:
         raise SimulationError(
             f"output {index} has {len(content)} bytes instead of "
-            f"{wanted.size * wanted.dtype.itemsize}",
+            f"{reference.size * reference.dtype.itemsize}",
             where="test program",
             hint=_EMIT_AGAIN,
         )
-    return np.frombuffer(content, little).reshape(wanted.shape).astype(wanted.dtype)
+    return np.frombuffer(content, little).reshape(reference.shape).astype(reference.dtype)

@@ -73,5 +73,5 @@ class Qemu:
             *("-semihosting-config", "enable=on,target=native"),
             *("-icount", f"shift={INSTRUCTION_SHIFT}", "-kernel", str(firmware.elf)),
         ]
-        done = run(command, cwd=work, timeout_s=timeout_s, check=False)
-        return result(done, work, vectors, name=self.name)
+        completed = run(command, cwd=work, timeout_s=timeout_s, check=False)
+        return result(completed, work, vectors, name=self.name)

@@ -41,15 +41,15 @@ class StackBound:
 def stack_bound(
     call_graphs: Iterable[Path],
     disassembly: Disassembly | None = None,
-    others: Iterable[Path] = (),
+    test_graphs: Iterable[Path] = (),
 ) -> StackBound | None:
     """Return the worst path through what GCC's ``-fcallgraph-info=su`` wrote, or None.
 
     Args:
         call_graphs: The ``.ci`` files; none of them gives None.
         disassembly: The linked program, for functions that no file covers.
-        others: The ``.ci`` files of the rest of the program. What the model calls of it, such as a
-            hook, belongs to the caller and is not in the sum.
+        test_graphs: The ``.ci`` files of the rest of the program. What the model calls of it, such
+            as a hook, belongs to the caller and is not in the sum.
 
     Raises:
         SimulationError: There is recursion, or a frame has no fixed size.
@@ -64,8 +64,10 @@ def stack_bound(
     if not frames:
         return None
     if disassembly is not None:
-        own = {name for path in others for name in _frames(path.read_text(encoding="utf-8"))}
-        _add_library(disassembly, frames, calls, own)
+        test_functions = {
+            name for path in test_graphs for name in _frames(path.read_text(encoding="utf-8"))
+        }
+        _add_library(disassembly, frames, calls, test_functions)
     depths = _depths(frames, calls)
     worst = max(depths, key=lambda name: depths[name][0])
     called = {callee for callees in calls.values() for callee in callees}
@@ -74,13 +76,20 @@ def stack_bound(
 
 
 def _add_library(
-    disassembly: Disassembly, frames: dict[str, int], calls: dict[str, list[str]], own: set[str]
+    disassembly: Disassembly,
+    frames: dict[str, int],
+    calls: dict[str, list[str]],
+    test_functions: set[str],
 ) -> None:
     """Add functions that are called but were compiled elsewhere, and what those call in turn."""
     names: dict[int, str] = {}
     for name, address in sorted(disassembly.addresses.items(), reverse=True):
         names[address] = name if name not in frames else names.get(address, name)
-    waiting = {callee for callees in calls.values() for callee in callees} - frames.keys() - own
+    waiting = (
+        {callee for callees in calls.values() for callee in callees}
+        - frames.keys()
+        - test_functions
+    )
     while waiting:
         name = waiting.pop()
         function = disassembly.functions.get(disassembly.addresses.get(name, -1))
@@ -89,7 +98,7 @@ def _add_library(
         frames[name] = function.frame
         below = [names[address] for address in function.calls if address in names]
         calls[name] = sorted(set(below) - {name})
-        waiting |= set(below) - frames.keys() - own
+        waiting |= set(below) - frames.keys() - test_functions
 
 
 def _frames(text: str) -> dict[str, int]:

@@ -73,5 +73,5 @@ class Unicorn:
         ]
         # The package may be importable only through this process's path (a checkout under test).
         environment = {"PYTHONPATH": ":".join(part for part in sys.path if part)}
-        done = run(command, cwd=work, timeout_s=timeout_s, env=environment, check=False)
-        return result(done, work, vectors, name=self.name)
+        completed = run(command, cwd=work, timeout_s=timeout_s, env=environment, check=False)
+        return result(completed, work, vectors, name=self.name)

@@ -84,13 +84,13 @@ def run_bench(
         argv += ["--frames", str(frames)] if frames else []
         # The simulator embeds Python and must find the interpreter's packages again.
         extra = {"PYTHONPATH": os.environ["PYTHONPATH"]} if "PYTHONPATH" in os.environ else {}
-        done = run(
+        completed = run(
             argv, cwd=work, timeout_s=timeout_s, env=extra, check=False, hint=HINT,
             on_line=bench_reader(show),
         )  # fmt: skip
         figures = json.loads(result.read_text(encoding="utf-8")) if result.is_file() else {}
-    text = done.stdout + done.stderr
-    verdict = re.search(r"^(\d+) of (\d+) tests passed$", done.stdout, re.MULTILINE)
+    text = completed.stdout + completed.stderr
+    verdict = re.search(r"^(\d+) of (\d+) tests passed$", completed.stdout, re.MULTILINE)
     if verdict is None:
         raise SimulationError("did not come to its end" + last_lines(text), where="cocotb bench")
     return CocotbRun(int(verdict[2]), int(verdict[1]), figures, text)

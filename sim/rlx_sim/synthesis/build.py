@@ -179,21 +179,34 @@ class FpgaBuilder:
         _check_keep(keep, folder)
         manifest = _manifest(folder, self.target)
         name = device or str(manifest.producer.options.get("device", DEFAULT_DEVICE))
-        chosen, report = find_device(name), read_report(folder)
-        if chosen.pnr and seeds:
-            find_nextpnr(chosen.pnr[0])  # fail before the synthesis, not after it
+        target_device, report = find_device(name), read_report(folder)
+        if target_device.pnr and seeds:
+            find_nextpnr(target_device.pnr[0])  # fail before the synthesis, not after it
         with work_folder("build") as work:
-            notify.expect(*_expected(chosen, report.get("lut", 0), seeds))
-            found = _synthesized(
-                folder, report, chosen, work, timeout_s, notify, netlist=simulate is not False
+            notify.expect(*_expected(target_device, report.get("lut", 0), seeds))
+            synthesis = _synthesized(
+                folder,
+                report,
+                target_device,
+                work,
+                timeout_s,
+                notify,
+                netlist=simulate is not False,
             )
             simulation = _simulated(
-                folder, work, report, found, chosen, simulate, timeout_s, notify
+                folder, work, report, synthesis, target_device, simulate, timeout_s, notify
             )
             routed, problems = _routed(
-                found, work, chosen, seeds, clock_mhz, timeout_s, notify, drawn=keep is not None
+                synthesis,
+                work,
+                target_device,
+                seeds,
+                clock_mhz,
+                timeout_s,
+                notify,
+                drawn=keep is not None,
             )
-            build = _summary(chosen, report, found, routed, problems, simulation)
+            build = _summary(target_device, report, synthesis, routed, problems, simulation)
             if keep is not None:
                 build = _with_picture(work, build, report)
                 write_folder(keep, _kept(work, build), producer=manifest.producer, force=True)
@@ -264,7 +277,7 @@ def _simulated(
     folder: Path,
     work: Path,
     report: Mapping[str, Any],
-    found: Mapping[str, Any],
+    synthesis: Mapping[str, Any],
     device: FpgaDevice,
     simulate: bool | None,
     timeout_s: float,
@@ -279,7 +292,7 @@ def _simulated(
         return None, []
     if not (folder / "golden").is_dir():
         return None, ["the netlist was not simulated: the folder holds no golden vectors"]
-    reason = not_simulated(report, found, device)
+    reason = not_simulated(report, synthesis, device)
     if reason and not (simulate and device.family in FAMILIES):
         return None, [f"the netlist was not simulated: {reason}"]
     try:
@@ -305,17 +318,17 @@ def _simulated(
     return run, []
 
 
-def _overflows(found: Mapping[str, Any], device: FpgaDevice) -> list[str]:
+def _overflows(synthesis: Mapping[str, Any], device: FpgaDevice) -> list[str]:
     """Return a line for each resource of which synthesis needs more than the device has."""
     return [
-        f"{found[name]} {name.upper()} needed, {device.name} has {available}"
+        f"{synthesis[name]} {name.upper()} needed, {device.name} has {available}"
         for name, available in _available(device).items()
-        if found[name] > available
+        if synthesis[name] > available
     ]
 
 
 def _routed(
-    found: Mapping[str, Any],
+    synthesis: Mapping[str, Any],
     work: Path,
     device: FpgaDevice,
     seeds: int,
@@ -330,7 +343,7 @@ def _routed(
     A design with more cells than the device is not placed.
     The netlist that the first one places is left in ``work`` if it is to be ``drawn``.
     """
-    problems = _overflows(found, device)
+    problems = _overflows(synthesis, device)
     if problems or not device.pnr:
         return [], problems
     runs = []
@@ -394,30 +407,30 @@ def _kept(work: Path, build: HardwareBuild) -> dict[str, bytes | str]:
 def _summary(
     device: FpgaDevice,
     report: Mapping[str, Any],
-    found: Mapping[str, Any],
+    synthesis: Mapping[str, Any],
     routed: Sequence[RoutedDesign],
     problems: Sequence[str],
     simulation: tuple[NetlistRun | None, Sequence[str]],
 ) -> HardwareBuild:
     """Return the results; ``simulation`` is that of the netlist, and why it was left out."""
-    tool, _, version = str(found["tool"]).partition(" ")
+    tool, _, version = str(synthesis["tool"]).partition(" ")
     tools = {tool: version}
     if routed:
         tools[device.pnr[0]] = find_nextpnr(device.pnr[0]).version
     return HardwareBuild(
         device=device,
         top=report["interface"]["top"],
-        cells=found["cells"],
-        resources=_rows(device, report, found, routed),
+        cells=synthesis["cells"],
+        resources=_rows(device, report, synthesis, routed),
         routed=routed,
         interval=report.get("interval"),
         problems=tuple(problems),
         notes=(
             *simulation[1],
-            *(f"yosys: {line}" for line in found.get("warnings", ())[:MAX_LINES]),
+            *(f"yosys: {line}" for line in synthesis.get("warnings", ())[:MAX_LINES]),
             *(() if device.pnr else (_vendor_note(device),)),
         ),
-        layers=layer_rows(report, found, device.family),
+        layers=layer_rows(report, synthesis, device.family),
         netlist=simulation[0],
         tools=tools,
     )
@@ -434,7 +447,7 @@ def _vendor_note(device: FpgaDevice) -> str:
 def _rows(
     device: FpgaDevice,
     report: Mapping[str, Any],
-    found: Mapping[str, Any],
+    synthesis: Mapping[str, Any],
     routed: Sequence[RoutedDesign],
 ) -> list[dict[str, Any]]:
     """Return a row for each resource."""
@@ -445,17 +458,17 @@ def _rows(
         {
             "resource": name,
             "estimate": estimates.get(name),
-            "synthesis": found[name],
+            "synthesis": synthesis[name],
             "placed": after.get(name),
             "available": available.get(name),
         }
         for name in RESOURCES
     ]
-    return [*rows, *_large_memories(device, report, found)]
+    return [*rows, *_large_memories(device, report, synthesis)]
 
 
 def _large_memories(
-    device: FpgaDevice, report: Mapping[str, Any], found: Mapping[str, Any]
+    device: FpgaDevice, report: Mapping[str, Any], synthesis: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
     """Return the row of large memories, if the device has some."""
     if not device.spram:
@@ -464,7 +477,7 @@ def _large_memories(
         {
             "resource": "spram",
             "estimate": report.get("spram", 0),
-            "synthesis": found["cells"].get(device.spram_cell, 0),
+            "synthesis": synthesis["cells"].get(device.spram_cell, 0),
             "placed": None,
             "available": device.spram,
         }

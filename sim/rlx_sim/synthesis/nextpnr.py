@@ -185,11 +185,11 @@ def place_and_route(
         *("--timing-allow-fail", UNCONSTRAINED[device.family]),
         *(() if locations is None else ("--write", locations.name)),
     ]
-    done = run(
+    completed = run(
         argv, cwd=folder, timeout_s=timeout_s, hint=HINT, check=False, on_line=phase_reader(show)
     )
-    if done.returncode != 0:
-        raise _refusal(done, device, folder / f"{stem}.log")
+    if completed.returncode != 0:
+        raise _refusal(completed, device, folder / f"{stem}.log")
     return read_routed(folder / f"{stem}.json", seed)
 
 
@@ -249,21 +249,23 @@ def _end(pin: Mapping[str, Any]) -> str:
     return f"{pin['cell']}.{pin['port']}" if "port" in pin else str(pin["cell"])
 
 
-def _refusal(done: Completed, device: FpgaDevice, log: Path) -> SimulationError | DoesNotFitError:
+def _refusal(
+    completed: Completed, device: FpgaDevice, log: Path
+) -> SimulationError | DoesNotFitError:
     """Return the error for a run that failed: too few cells, or something else."""
-    text = done.stderr + done.stdout
+    text = completed.stderr + completed.stdout
     if log.is_file():
         text += log.read_text(errors="replace")
     rows = [(cell, int(used), int(available)) for cell, used, available in _USED.findall(text)]
     over = [f"{used} {cell} of {available}" for cell, used, available in rows if used > available]
     full = _FULL.search(text)
     if over or full:
-        found = ", ".join(over) if over else full[1] if full else ""
+        excess = ", ".join(over) if over else full[1] if full else ""
         return DoesNotFitError(
-            f"the design does not fit {device.name}: {found}",
+            f"the design does not fit {device.name}: {excess}",
             hint="emit it with a smaller budget (--dsp), or for a larger device (--device)",
         )
-    return failure(done, hint=HINT)
+    return failure(completed, hint=HINT)
 
 
 def _version(command: tuple[str, ...]) -> str:

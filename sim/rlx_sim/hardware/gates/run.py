@@ -115,17 +115,19 @@ def _stalled(name: str) -> str:
     return f"{name}, pauses and a reset"
 
 
-def not_simulated(report: Mapping[str, Any], found: Mapping[str, Any], device: FpgaDevice) -> str:
+def not_simulated(
+    report: Mapping[str, Any], synthesis: Mapping[str, Any], device: FpgaDevice
+) -> str:
     """Return the reason why a netlist is not simulated by default; empty if it is.
 
     Args:
         report: ``report.json`` of the design.
-        found: Figures of the synthesis, with its counts of cells.
+        synthesis: Figures of the synthesis, with its counts of cells.
         device: Device that it was mapped to.
     """
     if device.family not in FAMILIES:
         return f"Yosys has no models of the cells of {device.name}"
-    cells, interval = sum(found["cells"].values()), report.get("interval") or 0
+    cells, interval = sum(synthesis["cells"].values()), report.get("interval") or 0
     once, each, each_cycle = _SECONDS
     cycles = interval * (BUILD_FRAMES + 3 * STALLED_FRAMES)
     seconds = once + cells * (each + cycles * each_cycle)

@@ -72,14 +72,14 @@ def _ports(netlist: Netlist) -> Iterator[str]:
 
 def _process(clocking: Clocking, group: list[Register]) -> Iterator[str]:
     """Yield flip-flops with the same clock, enable and reset."""
-    for one in group:
-        yield f"reg {one.output};"
+    for flip_flop in group:
+        yield f"reg {flip_flop.output};"
     yield "initial begin"
-    for one in group:
-        yield f"{one.output} = {one.start};"
+    for flip_flop in group:
+        yield f"{flip_flop.output} = {flip_flop.start};"
     yield "end"
-    taken = [f"{one.output} <= {one.data};" for one in group]
-    cleared = [f"{one.output} <= {one.value};" for one in group]
+    updates = [f"{flip_flop.output} <= {flip_flop.data};" for flip_flop in group]
+    resets = [f"{flip_flop.output} <= {flip_flop.value};" for flip_flop in group]
     reset, enable = clocking.reset, clocking.enable
     edges = clocking.clock
     if clocking.asynchronous and reset != "1'b0":
@@ -89,13 +89,13 @@ def _process(clocking: Clocking, group: list[Register]) -> Iterator[str]:
     guard = "" if enable == "1'b1" else f"if ({enable}) "
     if reset == "1'b0":
         yield f"{guard}begin"
-        yield from taken
+        yield from updates
     elif clocking.enabled_reset:
         yield f"{guard}if ({reset}) begin"
-        yield from [*cleared, "end else begin", *taken]
+        yield from [*resets, "end else begin", *updates]
     else:
         yield f"if ({reset}) begin"
-        yield from [*cleared, f"end else {guard}begin", *taken]
+        yield from [*resets, f"end else {guard}begin", *updates]
     yield "end"
 
 
