@@ -77,12 +77,12 @@ class Calls:
             (operand,) = layer.operands
             return self._copy(self._places.of(result), operand, result.type.nbytes)
         unpack, tables = self._tables(step)
-        own = Place("memory", step.scratch + layer.own_scratch).expression
+        own_scratch = Place("memory", step.scratch + layer.own_scratch).expression
         arguments = [
             *(self._address(v) for v in layer.operands),
             *tables,
             *map(str, layer.arguments),
-            *([own] if layer.scratch_bytes > layer.own_scratch else []),
+            *([own_scratch] if layer.scratch_bytes > layer.own_scratch else []),
             self._address(result),
         ]
         function = self._symbols.kernel(layer.kernel)

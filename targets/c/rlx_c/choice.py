@@ -103,17 +103,17 @@ def choose(
     parts, layers = _options(needs, code_sizes)
     best: tuple[int, tuple[Candidate, ...]] | None = None
     for size in _sizes(smallest, largest, {end for row in ends for end in row}):
-        kept = [
+        fitting = [
             [option for option, end in zip(layer, row, strict=True) if end <= size]
             for layer, row in zip(layers, ends, strict=True)
         ]
-        selection = Selection(kept, parts, objective.flash, limits.flash)
+        selection = Selection(fitting, parts, objective.flash, limits.flash)
         dear = objective.ram * size
         if best is not None and selection.bound() + dear >= best[0]:
             continue
-        found = selection.solve()
-        if found is not None and (best is None or selection.cost(found) + dear < best[0]):
-            best = selection.cost(found) + dear, tuple(option.tag for option in found)
+        options = selection.solve()
+        if options is not None and (best is None or selection.cost(options) + dear < best[0]):
+            best = selection.cost(options) + dear, tuple(option.tag for option in options)
     return None if best is None else best[1]
 
 
@@ -176,11 +176,11 @@ def _option(
     return Alternative(candidate, candidate.instructions, own, shared)
 
 
-def flash_bytes(chosen: Iterable[Candidate], code_sizes: CodeSizes) -> int:
+def flash_bytes(candidates: Iterable[Candidate], code_sizes: CodeSizes) -> int:
     """Return the flash that chosen candidates take together; what is shared counts once."""
     parts: dict[Hashable, int] = {}
     alone = 0
-    for candidate in chosen:
+    for candidate in candidates:
         own = candidate.parts(code_sizes)
         parts |= own
         alone += candidate.flash_bytes(code_sizes) - sum(own.values())

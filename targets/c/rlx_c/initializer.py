@@ -20,7 +20,7 @@ COLUMNS: Final = 100
 _BLOCK: Final = 1 << 16
 """Numbers that become text together."""
 
-_FEW: Final = 2048
+_MIN_ARRAY_WORDS: Final = 2048
 """Numbers of which each is looked at."""
 
 _INDENT: Final = "  "
@@ -44,26 +44,26 @@ def c_array(data: Array) -> str:
 class _Block:
     """Words without spaces: which of some distinct ones stand where."""
 
-    def __init__(self, words: list[str], places: npt.NDArray[np.intp]) -> None:
-        self._places = places
+    def __init__(self, words: list[str], indices: npt.NDArray[np.intp]) -> None:
+        self._indices = indices
         self._words = words
-        self.lengths = np.array([len(w) for w in words], np.int64)[places]
+        self.lengths = np.array([len(w) for w in words], np.int64)[indices]
 
     def text(self, starts: list[int]) -> str:
         """Return the words, each with a space in front or, at ``starts``, on a new line."""
-        if len(self._places) < _FEW:
-            return self._few(starts)
+        if len(self._indices) < _MIN_ARRAY_WORDS:
+            return self._short_text(starts)
         spaced = [f" {w}" for w in self._words] + [f"\n{_INDENT}{w}" for w in self._words]
         longest = max(map(len, spaced))
         letters = np.array(spaced, f"S{longest}").view(np.uint8).reshape(len(spaced), longest)
-        chosen = self._places.copy()
-        chosen[starts] += len(self._words)
-        rows: npt.NDArray[np.uint8] = letters[chosen]
+        word_indices = self._indices.copy()
+        word_indices[starts] += len(self._words)
+        rows: npt.NDArray[np.uint8] = letters[word_indices]
         return str(rows[rows != 0].tobytes(), "ascii")
 
-    def _few(self, starts: list[int]) -> str:
+    def _short_text(self, starts: list[int]) -> str:
         """Return the same one by one, which takes no table of letters."""
-        spaced = [f" {self._words[i]}" for i in self._places.tolist()]
+        spaced = [f" {self._words[i]}" for i in self._indices.tolist()]
         for start in starts:
             spaced[start] = f"\n{_INDENT}{spaced[start][1:]}"
         return "".join(spaced)

@@ -24,14 +24,14 @@ class Choice:
         arena: Bytes of the arena without scratch memory.
         objective: Price of bytes in instructions.
         limits: Bounds that must not be exceeded.
-        chosen: A candidate for each layer.
+        candidates: A candidate for each layer.
     """
 
     needs: Sequence[Need]
     arena: int
     objective: Objective
     limits: MemoryLimits
-    chosen: tuple[Candidate, ...]
+    candidates: tuple[Candidate, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,17 +77,17 @@ def losers(choice: Choice, code_sizes: CodeSizes) -> list[list[Loser]]:
         choice: Choice with its candidates and limits.
         code_sizes: Bytes of machine code of a kernel.
     """
-    cost = _cost(choice, choice.chosen, code_sizes)
+    cost = _cost(choice, choice.candidates, code_sizes)
     largest = largest_arena(choice.needs, choice.arena, choice.objective, choice.limits.ram)
-    found = []
-    for place, (need, chosen) in enumerate(zip(choice.needs, choice.chosen, strict=True)):
-        before, after = choice.chosen[:place], choice.chosen[place + 1 :]
+    losers_by_layer = []
+    for index, (need, candidate) in enumerate(zip(choice.needs, choice.candidates, strict=True)):
+        before, after = choice.candidates[:index], choice.candidates[index + 1 :]
         layer = [
             _loser(choice, cost, c, _cost(choice, (*before, c, *after), code_sizes), largest)
-            for c in need.candidates if c is not chosen
+            for c in need.candidates if c is not candidate
         ]  # fmt: skip
-        found.append(sorted(layer, key=lambda loser: loser.more))
-    return found
+        losers_by_layer.append(sorted(layer, key=lambda loser: loser.more))
+    return losers_by_layer
 
 
 def _cost(choice: Choice, selection: Sequence[Candidate], code_sizes: CodeSizes) -> Cost:

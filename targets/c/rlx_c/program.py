@@ -76,15 +76,15 @@ class LoweredProgram:
         return self.tables[table.content]
 
 
-def assembled(graph: Graph, plan: MemoryPlan, chosen: Sequence[Candidate]) -> LoweredProgram:
+def assembled(graph: Graph, plan: MemoryPlan, candidates: Sequence[Candidate]) -> LoweredProgram:
     """Return the program of a graph.
 
     Args:
         graph: The graph.
         plan: Order of execution and places.
-        chosen: The kernel of each step of the plan's schedule.
+        candidates: The kernel of each step of the plan's schedule.
     """
-    layers = [candidate.lower() for candidate in chosen]
+    layers = [candidate.lower() for candidate in candidates]
     scratches = [
         find_scratch(alive, layer.scratch_bytes)
         for alive, layer in zip(alive_by_step(plan), layers, strict=True)
@@ -92,7 +92,7 @@ def assembled(graph: Graph, plan: MemoryPlan, chosen: Sequence[Candidate]) -> Lo
     steps = tuple(
         Step(index, node, layer, scratch, candidate)
         for index, (node, layer, scratch, candidate) in enumerate(
-            zip(plan.schedule, layers, scratches, chosen, strict=True)
+            zip(plan.schedule, layers, scratches, candidates, strict=True)
         )
     )
     ends = [step.scratch + step.layer.scratch_bytes for step in steps if step.layer.scratch_bytes]

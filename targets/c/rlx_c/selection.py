@@ -80,9 +80,9 @@ class Selection(Generic[T, P]):
 
     def nbytes(self, options: Iterable[Alternative[T, P]]) -> int:
         """Return the bytes of a selection, shared parts counted once."""
-        chosen = list(options)
-        parts = frozenset().union(*(o.shared for o in chosen))
-        return sum(o.nbytes for o in chosen) + sum(self._parts[p] for p in parts)
+        selected = list(options)
+        parts = frozenset().union(*(o.shared for o in selected))
+        return sum(o.nbytes for o in selected) + sum(self._parts[p] for p in parts)
 
     def bound(self) -> int:
         """Return a cost that no selection is below."""
@@ -98,8 +98,8 @@ class Selection(Generic[T, P]):
         granted = sorted(self._shares, key=lambda p: -self._parts[p])[:STARTS]
         starts = [frozenset[P](), frozenset(self._shares), *(frozenset([p]) for p in granted)]
         for rise in RISES if self._limit is not None else RISES[:1]:
-            found = [self._descend(rise, free) for free in starts]
-            fitting = [f for f in found if self._fits(f)]
+            selections = [self._descend(rise, free) for free in starts]
+            fitting = [f for f in selections if self._fits(f)]
             if fitting:
                 return rise, min(fitting, key=self.cost)
         return RISES[-1], None
@@ -114,36 +114,36 @@ class Selection(Generic[T, P]):
             rise: Amount added to the price of a byte.
             free: Parts that cost nothing at first.
         """
-        chosen = [min(layer, key=lambda o: self._added(o, rise, free)) for layer in self._layers]
-        used = Counter(part for option in chosen for part in option.shared)
+        selected = [min(layer, key=lambda o: self._added(o, rise, free)) for layer in self._layers]
+        used = Counter(part for option in selected for part in option.shared)
         for _ in range(ROUNDS):
-            before = list(chosen)
+            before = list(selected)
             for i, layer in enumerate(self._layers):
-                used.subtract(chosen[i].shared)
+                used.subtract(selected[i].shared)
                 there = frozenset(part for part, count in used.items() if count > 0)
-                chosen[i] = min(layer, key=lambda o: self._added(o, rise, there))
-                used.update(chosen[i].shared)
-            if chosen == before:
+                selected[i] = min(layer, key=lambda o: self._added(o, rise, there))
+                used.update(selected[i].shared)
+            if selected == before:
                 break
-        return chosen
+        return selected
 
     def _added(self, option: Alternative[T, P], rise: int, there: frozenset[P]) -> int:
         """Return the cost of an option where some parts are there already."""
         new = sum(self._parts[part] for part in option.shared if part not in there)
         return option.cost + (self._price + rise) * (option.nbytes + new)
 
-    def _rest(self, place: int, there: frozenset[P], rise: int) -> int:
-        """Return a bound on what the layers from ``place`` on cost; parts are split fairly."""
+    def _rest(self, position: int, there: frozenset[P], rise: int) -> int:
+        """Return a bound on what the layers from ``position`` on cost; parts are split fairly."""
         price = self._price + rise
         return sum(
             min(o.cost + price * (o.nbytes + self._split(o, there)) for o in self._layers[i])
-            for i in self._order[place:]
+            for i in self._order[position:]
         )
 
-    def _rest_bytes(self, place: int, there: frozenset[P]) -> int:
+    def _rest_bytes(self, position: int, there: frozenset[P]) -> int:
         return sum(
             min(o.nbytes + self._split(o, there) for o in self._layers[i])
-            for i in self._order[place:]
+            for i in self._order[position:]
         )
 
     def _split(self, option: Alternative[T, P], there: frozenset[P]) -> int:
@@ -185,16 +185,16 @@ class _BranchAndBound(Generic[T, P]):
             if self._promising(len(picked) + 1, there | option.shared, after, nbytes + more):
                 self._descend([*picked, option], there | option.shared, after, nbytes + more)
 
-    def _promising(self, place: int, there: frozenset[P], cost: int, nbytes: int) -> bool:
+    def _promising(self, position: int, there: frozenset[P], cost: int, nbytes: int) -> bool:
         """Whether what is chosen may still lead to something better than the best."""
         problem, limit = self._problem, self._problem._limit
-        if cost + problem._rest(place, there, 0) >= self._cost:
+        if cost + problem._rest(position, there, 0) >= self._cost:
             return False
         if limit is None:
             return True
-        if nbytes + problem._rest_bytes(place, there) > limit:
+        if nbytes + problem._rest_bytes(position, there) > limit:
             return False
-        dear = self._rise * (nbytes - limit) + problem._rest(place, there, self._rise)
+        dear = self._rise * (nbytes - limit) + problem._rest(position, there, self._rise)
         return cost + dear < self._cost
 
 

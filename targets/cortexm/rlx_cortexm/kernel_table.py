@@ -52,9 +52,9 @@ def kernel_table(module: GraphModule, settings: Settings, cpu: str) -> Table:
     assert module.plan is not None
     choice = choice_of(module.plan, settings)
     rows: list[tuple[object, ...]] = []
-    layers = zip(module.plan.schedule, choice.chosen, losers(choice, code_sizes), strict=True)
-    for node, chosen, others in layers:
-        rows += _rows(node, chosen, others, settings.core)
+    layers = zip(module.plan.schedule, choice.candidates, losers(choice, code_sizes), strict=True)
+    for node, candidate, alternatives in layers:
+        rows += _rows(node, candidate, alternatives, settings.core)
     price = choice.objective
     title = (
         f"Kernels on a {cpu}: a byte of flash costs {price.flash:,} instructions, one of RAM"
@@ -64,13 +64,13 @@ def kernel_table(module: GraphModule, settings: Settings, cpu: str) -> Table:
 
 
 def _rows(
-    node: Node, chosen: Candidate, others: Sequence[Loser], core: Core
+    node: Node, candidate: Candidate, alternatives: Sequence[Loser], core: Core
 ) -> Iterator[tuple[object, ...]]:
     """Yield the rows of one layer."""
-    yield (printable(node.label), node.op.name, *_figures(chosen), "chosen")
-    for loser in others:
+    yield (printable(node.label), node.op.name, *_figures(candidate), "chosen")
+    for loser in alternatives:
         yield ("", "", *_figures(loser.candidate), loser.reason)
-    if chosen.kernel is None:
+    if candidate.kernel is None:
         return
     for name, reason in _absent(node, core):
         yield ("", "", name, None, None, None, reason)

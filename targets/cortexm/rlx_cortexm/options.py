@@ -159,9 +159,9 @@ def _check_io(io: str) -> None:
                 hint=did_you_mean(word, (*KINDS, *PLACES), what="io"),
             )
     for group in (KINDS, PLACES):
-        given = [word for word in words if word in group]
-        if len(given) > 1:
+        group_words = [word for word in words if word in group]
+        if len(group_words) > 1:
             raise UsageError(
-                f"io is {' and '.join(given)} at the same time",
+                f"io is {' and '.join(group_words)} at the same time",
                 hint=f"give one of {', '.join(group)}",
             )

@@ -39,14 +39,14 @@ def plan(module: GraphModule, options: CortexMOptions) -> GraphModule:
     Where a small arena is wanted, layers may be computed in stripes of rows, if that helps.
     """
     settings = settings_of(options)
-    inside = options.in_arena
-    best = _planned(module, settings, inside, search=True)
+    ports_in_arena = options.in_arena
+    best = _planned(module, settings, ports_in_arena, search=True)
     if settings.ram is None and settings.optimize != "ram":
         return best
     price = _price(program(best, settings), settings)
     for _ in range(ROUNDS):
         tried = [
-            _planned(module.with_graph(graph), settings, inside, search=False)
+            _planned(module.with_graph(graph), settings, ports_in_arena, search=False)
             for graph in variants(best, settings.core, settings.ram)
         ]
         priced = [(_price(program(lir, settings), settings), lir) for lir in tried]
@@ -57,12 +57,14 @@ def plan(module: GraphModule, options: CortexMOptions) -> GraphModule:
     return best
 
 
-def _planned(module: GraphModule, settings: Settings, inside: bool, *, search: bool) -> GraphModule:
+def _planned(
+    module: GraphModule, settings: Settings, ports_in_arena: bool, *, search: bool
+) -> GraphModule:
     return to_lir(
         module,
         in_place=in_place,
         scratch=partial(min_scratch, core=settings.core),
-        ports_inside=inside,
+        ports_inside=ports_in_arena,
         search=search,
     )
 

@@ -70,7 +70,7 @@ def program(module: GraphModule, settings: Settings | None = None) -> LoweredPro
 
 def kernels_for(plan: MemoryPlan, settings: Settings) -> tuple[Candidate, ...]:
     """Return the kernel of each step; arguments as ``choice_of``."""
-    return choice_of(plan, settings).chosen
+    return choice_of(plan, settings).candidates
 
 
 def choice_of(plan: MemoryPlan, settings: Settings) -> Choice:

@@ -114,120 +114,128 @@ def _once(rescale: Rescale, bound: int) -> AccumulatorScaling:
     elif set(multiplier) <= {0, 1 << 30}:
         # Beyond twice the bound everything becomes zero, as a factor of zero makes it.
         most = bound.bit_length() + 1
-        places = tuple(
+        shifts = tuple(
             min(t - 30, most) if m else most for m, t in zip(multiplier, total, strict=True)
         )
-        if min(places) >= 1 and bound < NARROW_BOUND:
+        if min(shifts) >= 1 and bound < NARROW_BOUND:
             function = f"requantize_power_{rescale.rounding.value}"
-            return AccumulatorScaling(function, multiplier, places)
+            return AccumulatorScaling(function, multiplier, shifts)
     return AccumulatorScaling(f"requantize_{rescale.rounding.value}", multiplier, total)
 
 
-def folded(chosen: AccumulatorScaling, bounds: Int64, zero_point: int) -> AccumulatorScaling:
+def folded(narrow: AccumulatorScaling, bounds: Int64, zero_point: int) -> AccumulatorScaling:
     """Return a scaling that adds half and zero point at once, where int32 is proven to hold it.
 
     ``requantize_folded`` computes ``(high + offset) >> shift`` where ``requantize_narrow`` adds two
     constants and shifts between them; ``offset`` is ``(zero point + 1/2) * 2^shift``.
 
     Args:
-        chosen: Result of :func:`scaling`; other functions than ``requantize_narrow`` stay.
+        narrow: Result of :func:`scaling`; other functions than ``requantize_narrow`` stay.
         bounds: Bound on the accumulators of each channel.
         zero_point: Of the result.
     """
-    if chosen.function != "requantize_narrow":
-        return chosen
-    multiplier, shift = (np.array(v, np.int64) for v in (chosen.multiplier, chosen.shift))
-    most = bounds if chosen.per_channel else bounds.max(keepdims=True)
+    if narrow.function != "requantize_narrow":
+        return narrow
+    multiplier, shift = (np.array(v, np.int64) for v in (narrow.multiplier, narrow.shift))
+    most = bounds if narrow.per_channel else bounds.max(keepdims=True)
     high = (most * multiplier + (1 << 30)) >> 31
     # What is less than half of a step always becomes 0, as it does if the factor is 0.
     vanishing = high < np.int64(1) << (shift - 1)
     multiplier, shift = np.where(vanishing, 0, multiplier), np.where(vanishing, 1, shift)
     offset = abs(2 * zero_point + 1) << (shift - 1)
     if (high + 1 + offset).max() >= INT32_BOUND:
-        return chosen
+        return narrow
     return AccumulatorScaling("requantize_folded", _integers(multiplier), _integers(shift))
 
 
-def of_doubled(chosen: AccumulatorScaling, bound: int) -> AccumulatorScaling | None:
+def of_doubled(folded_scaling: AccumulatorScaling, bound: int) -> AccumulatorScaling | None:
     """Return a scaling of accumulators that come doubled; None if there is no cheap one.
 
     Args:
-        chosen: Result of :func:`folded`.
+        folded_scaling: Result of :func:`folded`.
         bound: Bound on the accumulators, not doubled.
     """
-    if chosen.function == "requantize_folded":
-        return chosen
-    shift = tuple(s + 1 for s in chosen.shift)
-    high = chosen.function == "requantize_high" and max(shift) <= 30
-    power = chosen.function.startswith("requantize_power") and max(shift) <= 31
+    if folded_scaling.function == "requantize_folded":
+        return folded_scaling
+    shift = tuple(s + 1 for s in folded_scaling.shift)
+    high = folded_scaling.function == "requantize_high" and max(shift) <= 30
+    power = folded_scaling.function.startswith("requantize_power") and max(shift) <= 31
     if high or (power and 2 * bound < NARROW_BOUND):
-        return replace(chosen, shift=shift)
+        return replace(folded_scaling, shift=shift)
     return None
 
 
 def level(
-    chosen: AccumulatorScaling, bounds: Int64, zero_point: int, max_places: int | Int64 = 16
+    folded_scaling: AccumulatorScaling, bounds: Int64, zero_point: int, max_places: int | Int64 = 16
 ) -> AccumulatorScaling:
     """Return a scaling that shifts all channels by the same number of places, if int32 holds it.
 
     A channel that ``requantize_folded`` shifts by ``s`` places is kept ``2^(places - s)`` times as
-    large and shifted by ``places``, a number in the instruction that also clamps. Nothing is
+    large and shifted by ``common_shift``, a number in the instruction that also clamps. Nothing is
     rounded in between, so that every bit stays. ``shift`` counts the places by which accumulators
     are pre-scaled, one more than that: a product's high word is half of what is wanted.
 
     Args:
-        chosen: Result of :func:`folded`; others than ``requantize_folded`` and those of one
+        folded_scaling: Result of :func:`folded`; others than ``requantize_folded`` and those of one
             rounding that have no product of 64 bits stay.
         bounds: Bound on the accumulators of each channel.
         zero_point: Of the result.
         max_places: Most places by which each channel's accumulators may be pre-scaled.
     """
-    if chosen.function == "requantize_high" or chosen.function.startswith("requantize_power"):
-        return _level_once(chosen, bounds, zero_point, max_places)
-    if chosen.function != "requantize_folded":
-        return chosen
-    multiplier, shift = (np.array(v, np.int64) for v in (chosen.multiplier, chosen.shift))
-    most = bounds if chosen.per_channel else bounds.max(keepdims=True)
+    if folded_scaling.function == "requantize_high" or folded_scaling.function.startswith(
+        "requantize_power"
+    ):
+        return _level_once(folded_scaling, bounds, zero_point, max_places)
+    if folded_scaling.function != "requantize_folded":
+        return folded_scaling
+    multiplier, shift = (
+        np.array(v, np.int64) for v in (folded_scaling.multiplier, folded_scaling.shift)
+    )
+    most = bounds if folded_scaling.per_channel else bounds.max(keepdims=True)
     fewest = int(shift.max(initial=1, where=multiplier != 0)) + 1
-    for places in _places(fewest):
-        larger = np.where(multiplier != 0, places - shift, 1) + 1
+    for common_shift in _places(fewest):
+        larger = np.where(multiplier != 0, common_shift - shift, 1) + 1
         high = (most * multiplier >> (32 - np.minimum(larger, 32))) + (1 << larger)
-        offset = abs(2 * zero_point + 1) << (places - 1)
+        offset = abs(2 * zero_point + 1) << (common_shift - 1)
         fits = (larger <= max_places).all() and (most << larger).max() < INT32_BOUND
         if fits and (high + offset).max() < INT32_BOUND:
             return AccumulatorScaling(
-                f"requantize_level_{places}", _integers(multiplier), _integers(larger)
+                f"requantize_level_{common_shift}", _integers(multiplier), _integers(larger)
             )
-    return chosen
+    return folded_scaling
 
 
 def _level_once(
-    chosen: AccumulatorScaling, bounds: Int64, zero_point: int, max_places: int | Int64
+    single_rounding: AccumulatorScaling, bounds: Int64, zero_point: int, max_places: int | Int64
 ) -> AccumulatorScaling:
     """Return :func:`level` of ``requantize_high`` or ``requantize_power_<rounding>``.
 
     Accumulators are pre-scaled by the places that their own shift lacks. Half and zero point, at
     ``zero_point * 2^places``, are one addition.
     """
-    multiplier, shift = (np.array(v, np.int64) for v in (chosen.multiplier, chosen.shift))
-    most = bounds if chosen.per_channel else bounds.max(keepdims=True)
-    word, rounding = 0, chosen.function.removeprefix("requantize_power_")
-    if chosen.function == "requantize_high":
+    multiplier, shift = (
+        np.array(v, np.int64) for v in (single_rounding.multiplier, single_rounding.shift)
+    )
+    most = bounds if single_rounding.per_channel else bounds.max(keepdims=True)
+    word, rounding = 0, single_rounding.function.removeprefix("requantize_power_")
+    if single_rounding.function == "requantize_high":
         word, rounding = 32, Rounding.SINGLE.value
         # What is less than half of a step always becomes 0, as it does if the factor is 0.
         vanishing = (most * multiplier >> word) + 1 < np.int64(1) << (shift - 1)
         multiplier = np.where(vanishing, 0, multiplier)
         shift = np.where(multiplier == 0, 1, shift)
-    for places in _places(int(shift.max())):
-        larger = np.where(multiplier == 0, 0, places - shift) if word else places - shift
+    for common_shift in _places(int(shift.max())):
+        larger = (
+            np.where(multiplier == 0, 0, common_shift - shift) if word else common_shift - shift
+        )
         scaled = most << np.minimum(larger, 31)
         result = (scaled * multiplier >> word) if word else scaled
-        offset = abs(2 * zero_point + 1) << (places - 1)
+        offset = abs(2 * zero_point + 1) << (common_shift - 1)
         fits = (larger <= max_places).all() and scaled.max() < INT32_BOUND
         if fits and result.max() + offset + 1 < INT32_BOUND:
-            function = f"requantize_level_{rounding}_{places}"
+            function = f"requantize_level_{rounding}_{common_shift}"
             return AccumulatorScaling(function, _integers(multiplier), _integers(larger))
-    return chosen
+    return single_rounding
 
 
 def _places(fewest: int) -> tuple[int, ...]:

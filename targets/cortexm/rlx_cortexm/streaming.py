@@ -58,10 +58,10 @@ def variants(module: GraphModule, core: Core, ram: int | None) -> list[Graph]:
     plan = module.plan
     if plan is None:
         raise ValueError("a module at stage lir is wanted")
-    found = [way for way in _ways(module.graph, plan, core) if way.peak < plan.arena_bytes]
-    best = sorted(found, key=lambda way: (way.peak, way.work, way.rows))
+    smaller = [way for way in _ways(module.graph, plan, core) if way.peak < plan.arena_bytes]
+    best = sorted(smaller, key=lambda way: (way.peak, way.work, way.rows))
     if ram is not None:
-        fitting = [way for way in found if way.peak <= ram]
+        fitting = [way for way in smaller if way.peak <= ram]
         best = sorted(fitting, key=lambda way: (way.work, way.peak, way.rows)) or best
     return [with_stripes(module.graph, way.chain, way.rows) for way in best[:TRIED]]
 
@@ -76,17 +76,19 @@ def _ways(graph: Graph, plan: MemoryPlan, core: Core) -> Iterator[Way]:
     for chain in chains(graph):
         if top not in chain.nodes:
             continue
-        place = chain.nodes.index(top)
+        top_index = chain.nodes.index(top)
         costs = [min(c.instructions for c in candidates(node, core)) for node in chain.nodes]
-        for begin in range(place + 1):
-            for end in range(max(place, begin + 1) + 1, len(chain.nodes) + 1):
+        for begin in range(top_index + 1):
+            for end in range(max(top_index, begin + 1) + 1, len(chain.nodes) + 1):
                 part = Chain(chain.nodes[begin:end])
-                inside = {steps[node] for node in part.nodes}
-                others = max((n for s, n in enumerate(alive) if s not in inside), default=0)
-                yield from _cuts(part, others, costs[begin:end], plan)
+                chain_steps = {steps[node] for node in part.nodes}
+                other_bytes = max(
+                    (n for s, n in enumerate(alive) if s not in chain_steps), default=0
+                )
+                yield from _cuts(part, other_bytes, costs[begin:end], plan)
 
 
-def _cuts(chain: Chain, others: int, costs: Sequence[int], plan: MemoryPlan) -> Iterator[Way]:
+def _cuts(chain: Chain, other_bytes: int, costs: Sequence[int], plan: MemoryPlan) -> Iterator[Way]:
     """Yield the ways to cut one chain."""
     ends = (chain.source, chain.nodes[-1].result)
     # What the chain reads and writes is there all the time.
@@ -100,7 +102,7 @@ def _cuts(chain: Chain, others: int, costs: Sequence[int], plan: MemoryPlan) -> 
             continue
         if _aligned(chain, stripes, rows, plan):
             peak = around + max(_between(chain, reads) for reads in stripes)
-            yield Way(chain, rows, max(peak, others), _work(chain, stripes, costs))
+            yield Way(chain, rows, max(peak, other_bytes), _work(chain, stripes, costs))
 
 
 def _aligned(chain: Chain, stripes: Sequence[Sequence[Rows]], rows: int, plan: MemoryPlan) -> bool:

@@ -46,8 +46,8 @@ def _lowered_by(options: CortexMOptions) -> Hashable:
     return options
 
 
-def _attempts(options: CortexMOptions, given: frozenset[str]) -> Sequence[CortexMOptions]:
-    del given
+def _attempts(options: CortexMOptions, option_names: frozenset[str]) -> Sequence[CortexMOptions]:
+    del option_names
     return (options,)
 
 

@@ -34,7 +34,7 @@ def candidates(node: Node, *ways: Candidate) -> tuple[Candidate, ...]:
 
 def _unpacking(layer: LoweredLayer, bits: int) -> LoweredLayer:
     """Return a layer with the weights, its first table, packed."""
-    weights, *others = layer.tables
+    weights, *other_tables = layer.tables
     if weights.element != "int8_t":
         raise AssertionError(f"weights of type {weights.element} do not come from narrow ones")
     count = int(weights.data.size)
@@ -43,7 +43,7 @@ def _unpacking(layer: LoweredLayer, bits: int) -> LoweredLayer:
     )
     layer = replace(
         layer,
-        tables=(packed, *others),
+        tables=(packed, *other_tables),
         instructions=layer.instructions + CALL + WEIGHT * count,
         weight_bits=bits,
         packed_bytes=count - packed.nbytes,

@@ -71,12 +71,12 @@ def _figures(report: Mapping[str, Any]) -> tuple[Figure, ...]:
     packed, layers = report["packed_bytes"], report["layers"]
     each = f"{report['instructions'] / macs:.2f} for each MAC" if macs else ""
     peak = layers[report["peak"]["layer"]]["name"] if layers else "no layer"
-    kept = f"; several weights in a byte save {text_of(packed)}" if packed else ""
+    savings = f"; several weights in a byte save {text_of(packed)}" if packed else ""
     return (
         Figure("instructions", report["instructions"], note=each),
         Figure(
             "flash", constants + code, "B",
-            f"constants {text_of(constants)}, code {text_of(code)} (layers share code){kept}",
+            f"constants {text_of(constants)}, code {text_of(code)} (layers share code){savings}",
         ),
         Figure(
             "RAM", report["arena_bytes"], "B", f"arena, without the stack; most is used in {peak}"

@@ -27,7 +27,7 @@ def expected(data: np.ndarray) -> str:
 def test_numbers_are_wrapped(block: int, bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(initializer, "_BLOCK", block)
     random = np.random.default_rng(bits)
-    monkeypatch.setattr(initializer, "_FEW", 32)
+    monkeypatch.setattr(initializer, "_MIN_ARRAY_WORDS", 32)
     for count in (*range(1, 60), 333):
         data = random.integers(-(2**bits), 2**bits, count)
         assert c_array(data) == expected(data)

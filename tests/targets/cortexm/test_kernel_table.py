@@ -63,7 +63,7 @@ def test_every_layer_has_one_kernel_and_reasons_for_the_others(cpu, optimize):
     settings = Settings(optimize, core=CORES[cpu])
     choice, table = choice_of(module.plan, settings), kernel_table(module, settings, cpu)
     chosen = [row[2] for row in table.rows if row[-1] == "chosen"]
-    assert chosen == [c.name for c in choice.chosen]
+    assert chosen == [c.name for c in choice.candidates]
     with_kernel = [row for row in table.rows if row[3] is not None]
     assert len(with_kernel) == sum(len(need.candidates) for need in choice.needs)
     # A fixed number of arena sizes is tried, so that speed may miss one.
@@ -71,7 +71,7 @@ def test_every_layer_has_one_kernel_and_reasons_for_the_others(cpu, optimize):
     pattern = re.compile(rf"chosen|costs ([\d,]+ {more}\b|the same)|makes the (arena|flash) ")
     assert [row for row in with_kernel if not pattern.match(row[-1])] == []
     assert [step.layer.kernel for step in program(module, settings).steps] == [
-        c.kernel for c in choice.chosen
+        c.kernel for c in choice.candidates
     ]  # fmt: skip
     vectors = [row for row in table.rows if row[-1] == "needs the vector extension MVE"]
     assert bool(vectors) == (cpu == "cortex-m4")

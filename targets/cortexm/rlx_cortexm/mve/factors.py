@@ -23,15 +23,15 @@ SUFFIXES: Final = {
 """Scaling of sums (see ``scaling``), to the end of the vector function's name."""
 
 
-def can_scale(chosen: AccumulatorScaling) -> bool:
+def can_scale(scaling: AccumulatorScaling) -> bool:
     """Return whether there is a vector function for a scaling: not for those with 64 bits."""
-    return chosen.function in SUFFIXES
+    return scaling.function in SUFFIXES
 
 
-def right_shift(chosen: AccumulatorScaling) -> tuple[int, ...]:
+def right_shift(scaling: AccumulatorScaling) -> tuple[int, ...]:
     """Return the shifts, negative to the right, as VRSHL takes them."""
-    wide = chosen.function == "requantize_wide"
-    return chosen.shift if wide else tuple(-s for s in chosen.shift)
+    wide = scaling.function == "requantize_wide"
+    return scaling.shift if wide else tuple(-s for s in scaling.shift)
 
 
 def constants(weighted: WeightedLayer) -> dict[str, Hashable]:

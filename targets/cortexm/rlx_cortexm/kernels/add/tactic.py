@@ -30,9 +30,9 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     bound = sum(int(np.abs(values).max()) for values in scaled)
     scales = []
     for rescale in (op.x_rescale, op.y_rescale):
-        chosen = scaling_of_values(rescale, CENTRED << op.left_shift)
-        function = chosen.function.replace("requantize", "scale")
-        scales.append((function, chosen.multiplier[0], chosen.shift[0]))
+        operand_scaling = scaling_of_values(rescale, CENTRED << op.left_shift)
+        function = operand_scaling.function.replace("requantize", "scale")
+        scales.append((function, operand_scaling.multiplier[0], operand_scaling.shift[0]))
     constants = {
         "sign": "-" if isinstance(op, QSub) else "+",
         "left_shift": op.left_shift,

@@ -36,9 +36,9 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     scaled = op.scaled_operands((_INT8, _INT8))
     bound = sum(int(np.abs(values).max()) for values in scaled)
     values = CENTRED << op.left_shift
-    chosen = [scaling_of_values(r, values) for r in (op.x_rescale, op.y_rescale)]
+    operand_scalings = [scaling_of_values(r, values) for r in (op.x_rescale, op.y_rescale)]
     result = scaling(op.rescale, bound)
-    if not all(map(factors.can_scale, (*chosen, result))):
+    if not all(map(factors.can_scale, (*operand_scalings, result))):
         return ()
     zero_points = (op.x_zero_point, op.y_zero_point)
     scales = tuple(
@@ -50,7 +50,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
             # No value is below the minimum, so that what is scaled is not negative.
             zero_point == _INT8[0],
         )
-        for own, zero_point in zip(chosen, zero_points, strict=True)
+        for own, zero_point in zip(operand_scalings, zero_points, strict=True)
     )
     constants = {
         "length": node.types[0].size,

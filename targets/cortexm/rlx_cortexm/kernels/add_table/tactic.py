@@ -85,11 +85,11 @@ class Terms:
         ]
         return sum(parts) + abs(self.constant)
 
-    def larger(self, places: int) -> Terms:
+    def larger(self, shift: int) -> Terms:
         """Return the terms of a sum that is ``2^places`` times as large."""
-        first, second = (None if t is None else t << places for t in self.tables)
-        steps = (self.steps[0] << places, self.steps[1] << places)
-        return Terms((first, second), steps, self.constant << places)
+        first, second = (None if t is None else t << shift for t in self.tables)
+        steps = (self.steps[0] << shift, self.steps[1] << shift)
+        return Terms((first, second), steps, self.constant << shift)
 
 
 def _step(values: Int64) -> int:
@@ -106,14 +106,18 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     if terms.bound >= INT32_BOUND:
         return ()
     bound = np.array([terms.bound], np.int64)
-    chosen = scaling(op.rescale, terms.bound)
-    own = level(folded(chosen, bound, op.zero_point), bound, op.zero_point)
-    if own.is_level:
-        return (Candidate.of(_lower(node, terms.larger(own.shift[0]), own), "add table"),)
-    return (Candidate.of(_lower(node, terms, chosen), "add table"),)
+    sum_scaling = scaling(op.rescale, terms.bound)
+    level_scaling = level(folded(sum_scaling, bound, op.zero_point), bound, op.zero_point)
+    if level_scaling.is_level:
+        return (
+            Candidate.of(
+                _lower(node, terms.larger(level_scaling.shift[0]), level_scaling), "add table"
+            ),
+        )
+    return (Candidate.of(_lower(node, terms, sum_scaling), "add table"),)
 
 
-def _lower(node: Node, terms: Terms, own: AccumulatorScaling) -> LoweredLayer:
+def _lower(node: Node, terms: Terms, sum_scaling: AccumulatorScaling) -> LoweredLayer:
     """Return the layer."""
     op = cast("QAdd", node.op)
     shape = node.types[0].static_shape
@@ -126,9 +130,9 @@ def _lower(node: Node, terms: Terms, own: AccumulatorScaling) -> LoweredLayer:
         "steps": terms.steps,
         "tabled": tuple(n for n, t in zip("xy", terms.tables, strict=True) if t is not None),
         "constant": terms.constant,
-        "requantize": own.function,
-        "multiplier": own.multiplier[0],
-        "shift": own.shift[0],
+        "requantize": sum_scaling.function,
+        "multiplier": sum_scaling.multiplier[0],
+        "shift": sum_scaling.shift[0],
         **output_constants(op.low, op.high, op.zero_point),
     }
     tables = tuple(
@@ -140,10 +144,10 @@ def _lower(node: Node, terms: Terms, own: AccumulatorScaling) -> LoweredLayer:
     )
     kind = "sub" if isinstance(op, QSub) else "add"
     return LoweredLayer(
-        Kernel.of(kind, "add_table/kernel", constants, (own.function,), CodeSize(0.7)),
+        Kernel.of(kind, "add_table/kernel", constants, (sum_scaling.function,), CodeSize(0.7)),
         operands=node.operands,
         tables=tables,
-        instructions=_instructions(node.types[0].size, run, len(tables), op, own),
+        instructions=_instructions(node.types[0].size, run, len(tables), op, sum_scaling),
     )
 
 

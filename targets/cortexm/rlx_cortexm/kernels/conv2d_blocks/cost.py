@@ -106,12 +106,12 @@ def _windows_unpacked(blocks: Blocks) -> int:
     """Return the instructions to unpack all windows."""
     image = blocks.image
     y0, y1, x0, x1 = image.interior
-    inside = image.batch * (y1 - y0) * (x1 - x0) if image.window.dilation[1] == 1 else 0
-    border = WINDOWS * blocks.groups - inside
+    interior_windows = image.batch * (y1 - y0) * (x1 - x0) if image.window.dilation[1] == 1 else 0
+    border = WINDOWS * blocks.groups - interior_windows
     kernel_h = image.window.kernel[0]
     rows = WINDOW + ROW * kernel_h if blocks.in_rows else ROW_COPIED * kernel_h
     taps = image.window.taps * TAP
     if not blocks.in_taps:
         taps = BORDER_COPIED + TAP_COPIED * image.window.taps + VALUE_COPIED * blocks.inputs
     quads = QUAD_UNPACKED * blocks.quads
-    return inside * (rows + quads) + border * (taps + quads)
+    return interior_windows * (rows + quads) + border * (taps + quads)

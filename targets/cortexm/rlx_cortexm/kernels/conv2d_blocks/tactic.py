@@ -58,10 +58,10 @@ def _candidates(node: Node) -> tuple[Candidate, ...]:
     if weighted.bits != WHOLE:
         return ()
     pays = weighted.pays_level
-    own = weighted.level() if pays else weighted.folded()
-    ready = weighted.level_in_16_bits() if pays else own
+    scaled_layer = weighted.level() if pays else weighted.folded()
+    ready = weighted.level_in_16_bits() if pays else scaled_layer
     return tuple(
-        _candidate(node, ready if blocks.ready else own, blocks) for blocks in _cuts(image)
+        _candidate(node, ready if blocks.ready else scaled_layer, blocks) for blocks in _cuts(image)
     )
 
 

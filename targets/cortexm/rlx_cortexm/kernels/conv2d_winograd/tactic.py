@@ -246,8 +246,8 @@ def streams(weights: Array, tiles: Tiles) -> Array:
     outputs, inputs = tiles.image.out_c, tiles.image.in_c
     first = [min(o, outputs - CHANNELS) for o in range(0, outputs, CHANNELS)]
     edges = transformed(weights) * FACTORS.reshape(4, 1, 1)
-    own = edges[:, ORDER].swapaxes(1, 2).reshape(outputs, POSITIONS, inputs)
-    filled = np.pad(own, ((0, 0), (0, 0), (0, 2 * tiles.steps - inputs)))
+    ordered_weights = edges[:, ORDER].swapaxes(1, 2).reshape(outputs, POSITIONS, inputs)
+    filled = np.pad(ordered_weights, ((0, 0), (0, 0), (0, 2 * tiles.steps - inputs)))
     # Values 0 and 2 of a quad are multiplied together, then 1 and 3.
     quads = filled.reshape(outputs, POSITIONS, -1, 2, 2).swapaxes(3, 4)
     steps = quads.reshape(outputs, POSITIONS, tiles.steps, 2)

@@ -38,14 +38,14 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     support: tuple[str, ...] = ()
     if not flips:
         low, high = CODE_RANGE[x.dtype]
-        chosen = scaling(op.rescale, high - low)
-        function = chosen.function.replace("requantize", "scale")
+        value_scaling = scaling(op.rescale, high - low)
+        function = value_scaling.function.replace("requantize", "scale")
         low, high = CODE_RANGE[op.dtype]
         constants |= {
             "scale": function,
             "wide": "int64_t" if function in WIDE else "int32_t",
-            "multiplier": chosen.multiplier[0],
-            "shift": chosen.shift[0],
+            "multiplier": value_scaling.multiplier[0],
+            "shift": value_scaling.shift[0],
             "x_zero_point": op.x_zero_point,
             "zero_point": op.zero_point,
             "low": low,

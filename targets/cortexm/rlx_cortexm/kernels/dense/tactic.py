@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 def candidates(node: Node) -> tuple[Candidate, ...]:
     """Return the candidate for rows of inputs times weights; none for other nodes."""
-    found = rows_of(node)
-    if found is None:
+    matrix_rows = rows_of(node)
+    if matrix_rows is None:
         return ()
     weighted = WeightedLayer.of(node)
     outputs = len(weighted.weights)
     inputs = weighted.weights.size // outputs
     constants = {
         **weighted.constants,
-        "rows": found.rows,
+        "rows": matrix_rows.rows,
         "inputs": inputs,
         "outputs": outputs,
         "blocked": outputs - outputs % BLOCK,
-        "loops": nest((found.rows,), (inputs,), (outputs,)),
+        "loops": nest((matrix_rows.rows,), (inputs,), (outputs,)),
         "narrow": weighted.narrow,
         "single": run_bytes(inputs, weighted.bits),
     }
@@ -43,12 +43,12 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     support = (*dot_products(outputs, weighted.narrow), *weighted.support)
     size = CodeSize(inlined=dot_size(support))
     layer = LoweredLayer(
-        Kernel.of(found.kind, "dense/kernel", constants, support, size),
+        Kernel.of(matrix_rows.kind, "dense/kernel", constants, support, size),
         operands=node.operands[:1],
         tables=weighted.tables(packed, note),
         arguments=weighted.arguments,
-        macs=found.rows * outputs * inputs,
-        instructions=found.rows * instructions(1, inputs, outputs),
+        macs=matrix_rows.rows * outputs * inputs,
+        instructions=matrix_rows.rows * instructions(1, inputs, outputs),
         weight_bits=weighted.bits,
         packed_bytes=outputs * inputs - len(packed),
     )

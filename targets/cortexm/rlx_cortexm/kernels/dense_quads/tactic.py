@@ -69,10 +69,10 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     outputs, inputs = weighted.weights.reshape(len(weighted.weights), -1).shape
     if outputs < BLOCK or weighted.bits != WHOLE:
         return ()
-    own = weighted.level() if weighted.pays_level else weighted.folded()
+    scaled_layer = weighted.level() if weighted.pays_level else weighted.folded()
     fewest = min(Quads(rows, inputs, outputs, u).quads for u in UNROLLED)
     cuts = [Quads(rows, inputs, outputs, u) for u in UNROLLED]
-    return tuple(_candidate(node, own, quads) for quads in cuts if quads.quads <= fewest)
+    return tuple(_candidate(node, scaled_layer, quads) for quads in cuts if quads.quads <= fewest)
 
 
 def _candidate(node: Node, weighted: WeightedLayer, quads: Quads) -> Candidate:

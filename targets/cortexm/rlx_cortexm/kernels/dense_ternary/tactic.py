@@ -34,14 +34,18 @@ LIST: Final = 25
 
 def candidates(node: Node) -> tuple[Candidate, ...]:
     """Return the candidate for rows of inputs times ternary weights; none for others."""
-    found = rows_of(node)
-    if found is None:
+    matrix_rows = rows_of(node)
+    if matrix_rows is None:
         return ()
     weighted = WeightedLayer.of(node)
     weights = weighted.weights.reshape(len(weighted.weights), -1)
     if np.abs(weights.astype(np.int16)).max(initial=0) > 1:
         return ()
-    return (Candidate.of(_layer(node, weighted, weights, found.rows, found.kind), "ternary lists"),)
+    return (
+        Candidate.of(
+            _layer(node, weighted, weights, matrix_rows.rows, matrix_rows.kind), "ternary lists"
+        ),
+    )
 
 
 def _layer(
@@ -84,8 +88,8 @@ def lists(weights: Array) -> npt.NDArray[np.int8]:
         for start in range(0, len(channel), SEGMENT):
             part = channel[start : start + SEGMENT]
             for sign in (1, -1):
-                places = np.flatnonzero(part == sign).tolist()
-                stream += [len(places), *places]
+                positions = np.flatnonzero(part == sign).tolist()
+                stream += [len(positions), *positions]
     return np.array(stream, np.uint8).view(np.int8)
 
 

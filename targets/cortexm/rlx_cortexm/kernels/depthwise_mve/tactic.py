@@ -122,13 +122,13 @@ class Columns:
     @property
     def constants(self) -> dict[str, Hashable]:
         """Constants of the template."""
-        own = {
+        axis_constants = {
             f"{name}_{key}": getattr(axis, key)
             for name, axis in (("line", self.line), ("column", self.column))
             for key in ("size", "outputs", "stride", "pad", "step", "out_step")
         }
         return {
-            **own,
+            **axis_constants,
             "line_taps": self.line.taps,
             "pitch": self.pitch,
             "transposed": self.transposed,
@@ -141,10 +141,10 @@ class Columns:
         blocks = -(-image.out_c // BLOCK)
         lines = min(line.size + line.taps, (line.outputs - 1) * line.stride + line.taps)
         column = COLUMN + MASKED * (image.out_c % BLOCK != 0)
-        taken = blocks * lines * self.column.size * column
-        computed = line.outputs * image.out_c * (CHANNEL + self.steps * step)
-        started = blocks * BLOCK * self.pitch // VECTOR * FILL
-        return image.batch * (taken + computed + started)
+        column_copies = blocks * lines * self.column.size * column
+        products = line.outputs * image.out_c * (CHANNEL + self.steps * step)
+        fills = blocks * BLOCK * self.pitch // VECTOR * FILL
+        return image.batch * (column_copies + products + fills)
 
 
 def candidates(node: Node) -> tuple[Candidate, ...]:

@@ -94,19 +94,19 @@ def _unpacking(planes: Planes) -> int:
     quads = -(-image.out_c // PLANES)
     lead = along.pad % 2
     pairs, left = divmod(planes.pixels - lead, 2)
-    inside, strips = image.batch * _lines_unpacked(planes), image.batch * planes.strips
+    unpacked_lines, strips = image.batch * _lines_unpacked(planes), image.batch * planes.strips
     line = UNPACKED * pairs + LINE_UNPACKED + HALF_UNPACKED * (lead + left)
-    filled = (strips * planes.lines - inside) * PLANES * planes.pitch * FILL
-    return quads * (inside * line + strips * QUAD) + filled
+    filled = (strips * planes.lines - unpacked_lines) * PLANES * planes.pitch * FILL
+    return quads * (unpacked_lines * line + strips * QUAD) + filled
 
 
 def _lines_unpacked(planes: Planes) -> int:
     """Return the number of lines of an image unpacked for four channels, some of them again."""
     across = planes.axes[1]
     total = 0
-    for done in range(0, across.outputs, planes.strip):
-        count = min(planes.strip, across.outputs - done)
-        begin = done * across.stride - across.pad
+    for first_output in range(0, across.outputs, planes.strip):
+        count = min(planes.strip, across.outputs - first_output)
+        begin = first_output * across.stride - across.pad
         end = begin + (count - 1) * across.stride + (across.kernel - 1) * across.dilation + 1
         total += max(min(end, across.inputs) - max(begin, 0), 0)
     return total

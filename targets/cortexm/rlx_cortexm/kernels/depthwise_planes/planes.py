@@ -87,20 +87,22 @@ class TapLine:
         # Taps that meet the halves of a word of values, for each output.
         met = [[(2 * i - o * stride, 2 * i + 1 - o * stride) for o in range(outputs)]
                for i in range(words)]  # fmt: skip
-        inside = range(kernel)
-        pairs = {pair: None for word in met for pair in word if set(pair) <= set(inside)}
+        taps = range(kernel)
+        pairs = {pair: None for word in met for pair in word if set(pair) <= set(taps)}
         weights: list[tuple[int, int | None]] = list(pairs)
         products = []
         for word in met:
-            own = []
+            output_products = []
             for output, (lower, upper) in enumerate(word):
-                if lower in inside and upper in inside:
-                    own.append(TapProduct(output, "smlad", weights.index((lower, upper))))
-                elif lower in inside or upper in inside:
-                    place, half = _half(weights, lower if lower in inside else upper)
-                    form = f"smla{'b' if lower in inside else 't'}{half}"
-                    own.append(TapProduct(output, form, place))
-            products.append(tuple(own))
+                if lower in taps and upper in taps:
+                    output_products.append(
+                        TapProduct(output, "smlad", weights.index((lower, upper)))
+                    )
+                elif lower in taps or upper in taps:
+                    word_index, half = _half(weights, lower if lower in taps else upper)
+                    form = f"smla{'b' if lower in taps else 't'}{half}"
+                    output_products.append(TapProduct(output, form, word_index))
+            products.append(tuple(output_products))
         return TapLine(tuple(weights), tuple(products))
 
     def words(self, outputs: int) -> int:
@@ -109,15 +111,15 @@ class TapLine:
 
     def loads(self, outputs: int) -> tuple[Load, ...]:
         """Return the loads of all words that the first ``outputs`` outputs have products with."""
-        found = []
+        word_loads = []
         for first in range(0, len(self.products), 2):
             used = [
                 i for i, own in enumerate(self.products[first : first + 2], first)
                 if any(p.output < outputs for p in own)
             ]  # fmt: skip
             if used:
-                found.append(Load(used[0], tuple(_REGISTERS[i - first] for i in used)))
-        return tuple(found)
+                word_loads.append(Load(used[0], tuple(_REGISTERS[i - first] for i in used)))
+        return tuple(word_loads)
 
     def registers(self, outputs: int) -> tuple[str, ...]:
         """Return the registers of all loads."""

@@ -27,25 +27,27 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     shape = node.operands[0].type.static_shape
     strides = row_major(shape)
     axes = {a % len(shape) for a in op.axes}
-    kept = [(n, s) for a, (n, s) in enumerate(zip(shape, strides, strict=True)) if a not in axes]
+    kept_axes = [
+        (n, s) for a, (n, s) in enumerate(zip(shape, strides, strict=True)) if a not in axes
+    ]
     reduced = [(shape[a], strides[a]) for a in sorted(axes)]
     count = math.prod(n for n, _ in reduced)
     # Sums of raw values, with the zero point subtracted at the end: both stay below this.
     bound = (128 + abs(op.x_zero_point)) * count
     if bound >= INT32_BOUND:
         raise unsupported(node, f"a sum of {count} values does not fit int32")
-    chosen = scaling(op.rescale, bound)
-    kept_shape = tuple(n for n, _ in kept)
+    sum_scaling = scaling(op.rescale, bound)
+    kept_shape = tuple(n for n, _ in kept_axes)
     constants = {
-        "kept": nest(kept_shape, [s for _, s in kept], row_major(kept_shape)),
+        "kept": nest(kept_shape, [s for _, s in kept_axes], row_major(kept_shape)),
         "reduced": nest([n for n, _ in reduced], [s for _, s in reduced]),
         "offset": -count * op.x_zero_point,
-        "requantize": chosen.function,
-        "multiplier": chosen.multiplier[0],
-        "shift": chosen.shift[0],
+        "requantize": sum_scaling.function,
+        "multiplier": sum_scaling.multiplier[0],
+        "shift": sum_scaling.shift[0],
         **output_constants(op.low, op.high, op.zero_point),
     }
-    kernel = Kernel.of("mean", "mean/kernel", constants, (chosen.function,))
+    kernel = Kernel.of("mean", "mean/kernel", constants, (sum_scaling.function,))
     instructions = round(TERM * math.prod(shape) + RESULT * math.prod(kept_shape))
     layer = LoweredLayer(kernel, operands=node.operands, instructions=instructions)
     return (Candidate.of(layer, "mean"),)
