@@ -77,14 +77,14 @@ def parse_folds(text: str) -> tuple[tuple[str, int, int], ...]:
     Raises:
         ValueError: The text has another form.
     """
-    found = []
+    folds = []
     for part in filter(None, text.split(",")):
         match = _FOLD.fullmatch(part.strip())
         if match is None:
             msg = f"a folding is written LAYER=PExSIMD, for example n1_conv2d=4x9, not {part!r}"
             raise ValueError(msg)
-        found.append((match[1], int(match[2]), int(match[3])))
-    return tuple(found)
+        folds.append((match[1], int(match[2]), int(match[3])))
+    return tuple(folds)
 
 
 def parse_rate(text: str) -> float:

@@ -30,9 +30,9 @@ def _on(options: FpgaOptions, name: str) -> FpgaOptions:
     return replace(options, device=name, **limits)
 
 
-def _attempts(options: FpgaOptions, given: frozenset[str]) -> Sequence[FpgaOptions]:
+def _attempts(options: FpgaOptions, option_names: frozenset[str]) -> Sequence[FpgaOptions]:
     """Return the options as they are, then those of the engine, weights in it or sent to it."""
-    if given & _FREE:
+    if option_names & _FREE:
         return (options,)
     engine = replace(options, architecture="engine")
     return options, engine, replace(engine, weights="stream")

@@ -97,10 +97,10 @@ class Fpga(Target):
         if options.synth:
             ports = json.loads(files["report.json"])["interface"]
             layers = counted_parts(report, ports)
-            found = synthesize(
+            synthesis = synthesize(
                 files, ports["sources"], interface.top, options.chosen_device, layers=layers
             )
-            report |= {"synthesis": found}
+            report |= {"synthesis": synthesis}
             files = weights | _files(core, interface, report, options)
         if options.formal:
             files |= _proofs(core)
@@ -206,11 +206,15 @@ def _weight_port(weights: WeightStream, prefix: str) -> WeightPort:
 def _unsigned(interface: Interface) -> Interface:
     """Return the interface with unsigned elements where they have 8 bits."""
 
-    def port(one: StreamPort) -> StreamPort:
-        if one.bits != 8:
-            return one
-        quant = None if one.quant is None else (one.quant[0], one.quant[1] + 128)
-        return replace(one, unsigned=True, quant=quant)
+    def port(stream_port: StreamPort) -> StreamPort:
+        if stream_port.bits != 8:
+            return stream_port
+        quant = (
+            None
+            if stream_port.quant is None
+            else (stream_port.quant[0], stream_port.quant[1] + 128)
+        )
+        return replace(stream_port, unsigned=True, quant=quant)
 
     return replace(
         interface,

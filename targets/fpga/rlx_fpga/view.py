@@ -67,22 +67,22 @@ def _rate(report: Mapping[str, Any]) -> tuple[Figure, ...]:
 
 def _own_figures(report: Mapping[str, Any]) -> tuple[Figure, ...]:
     """Return the figures that only some architectures have."""
-    found = []
+    figures = []
     if "fill" in report:
         note = "held back by line buffers and by layers that need a whole frame"
-        found.append(Figure("frames under way", report["fill"], "", note))
+        figures.append(Figure("frames under way", report["fill"], "", note))
     if "busy" in report:
         note = f"share of the interval in which the {report['lanes']} lanes multiply"
-        found.append(Figure("multipliers busy", round(100 * report["busy"], 1), "%", note))
+        figures.append(Figure("multipliers busy", round(100 * report["busy"], 1), "%", note))
     if report["multipliers"] != report["dsp"]:
         note = "LUTs make those for which there is no DSP slice"
-        found.append(Figure("multipliers", report["multipliers"], "", note))
+        figures.append(Figure("multipliers", report["multipliers"], "", note))
     if report["memory_bits"]:
         note = "weights, tables, line buffers and queues"
-        found.append(Figure("memory", report["memory_bits"], "bits", _memory(report) or note))
+        figures.append(Figure("memory", report["memory_bits"], "bits", _memory(report) or note))
     if "weights" in report:
-        found.append(Figure("weights loaded", report["weights"]))
-    return tuple(found)
+        figures.append(Figure("weights loaded", report["weights"]))
+    return tuple(figures)
 
 
 def _memory(report: Mapping[str, Any]) -> str:
@@ -94,20 +94,20 @@ def _memory(report: Mapping[str, Any]) -> str:
 def _cells(report: Mapping[str, Any]) -> tuple[Figure, ...]:
     """Return the cells of the device, with their shares of it."""
     device = report["device"]
-    found = [
+    figures = [
         Figure(heading, report[key], "", f"{report[f'{key}_percent']:g} % of {device}")
         for heading, key in CELLS
     ]
     if "logic_cells" in report:
         share = f"{report['logic_cells_percent']:g} % of {device}; hold a LUT and a flip-flop"
-        found.append(Figure("logic cells", report["logic_cells"], "", share))
+        figures.append(Figure("logic cells", report["logic_cells"], "", share))
     if "spram" in report:
-        found.append(Figure("SPRAM", report["spram"]))
+        figures.append(Figure("SPRAM", report["spram"]))
     fits = report.get("fits", True)
     doubted = doubt(report) if fits else ""
     if "fits" in report or doubted:
-        found.append(Figure("fits", fits, "", doubted))
-    return tuple(found)
+        figures.append(Figure("fits", fits, "", doubted))
+    return tuple(figures)
 
 
 def total(report: Mapping[str, Any], key: str) -> int:

@@ -40,9 +40,9 @@ def test_board_has_the_device_that_amaranth_knows(name):
 def test_pins_of_a_board(name):
     found = device(name)
     assert [pin.name for pin in found.pins.located] == ["clk_i", *["rst_ni"] * bool(found.reset)]
-    sites = [pin.site for pin in (*found.pins.located, *found.pins.others)]
+    sites = [pin.site for pin in (*found.pins.located, *found.pins.named)]
     assert len(set(sites)) == len(sites)
-    assert any("led" in pin.name for pin in found.pins.others)
+    assert any("led" in pin.name for pin in found.pins.named)
     for bare in devices().values():
         if bare.board == found.board:
             assert found.pins.located[0].site == bare.clock_pin
@@ -79,14 +79,14 @@ def test_boards_need_the_package_that_knows_them(monkeypatch):
 def test_pins_are_those_of_the_package_and_attributes_are_texts(name):
     """Pins behind a connector have the name of that, with a colon."""
     pins = device(name).pins
-    for pin in (*pins.located, *pins.others):
+    for pin in (*pins.located, *pins.named):
         assert pin.site.isalnum(), pin
         assert all(isinstance(value, str) for _, value in pin.attributes)
 
 
 def test_parts_of_a_resource_are_named():
     """The pins of a serial port, and the colours of a light."""
-    names = {pin.name for pin in device("icebreaker").pins.others}
+    names = {pin.name for pin in device("icebreaker").pins.named}
     assert {"uart_0_rx", "uart_0_tx"} <= names
-    colours = {pin.name for pin in device("arty-a7-35t").pins.others if "rgb" in pin.name}
+    colours = {pin.name for pin in device("arty-a7-35t").pins.named if "rgb" in pin.name}
     assert colours == {f"rgb_led_{n}_{colour}" for n in range(4) for colour in "rgb"}

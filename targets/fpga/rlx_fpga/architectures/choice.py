@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 
 def lowering(node: Node, name: str) -> Lowering | Refusal:
     """Return an architecture's lowering of ``node``, or a refusal that names others with one."""
-    found = architecture(name).lowering(node)
-    if not isinstance(found, Refusal):
-        return found
-    others = [
+    outcome = architecture(name).lowering(node)
+    if not isinstance(outcome, Refusal):
+        return outcome
+    other_architectures = [
         other
         for other in ARCHITECTURES
         if other != name and not isinstance(architecture(other).lowering(node), Refusal)
     ]
-    if not others:
-        return found
-    names = f"--architecture {' or '.join(others)}"
+    if not other_architectures:
+        return outcome
+    names = f"--architecture {' or '.join(other_architectures)}"
     # The reason says it too: tables of operators show no hints.
-    hint = f"{found.hint}, or use {names}" if found.hint else f"use {names}"
-    return Refusal(f"{found.reason}; {names} can build it", hint)
+    hint = f"{outcome.hint}, or use {names}" if outcome.hint else f"use {names}"
+    return Refusal(f"{outcome.reason}; {names} can build it", hint)
 
 
 def build(module: GraphModule, options: FpgaOptions) -> Core:
@@ -61,12 +61,12 @@ def built_or_advised(module: GraphModule, options: FpgaOptions) -> Core:
         return build(module, options)
     except DoesNotFitError as e:
         # Its own hint names options of this architecture, or says what to change.
-        own = [e.hint] if e.hint and e.hint.startswith("--") else []
-        found = [*own, *islice(_others(module, options), 1)]
-        if not found and not e.hint:
+        own_hints = [e.hint] if e.hint and e.hint.startswith("--") else []
+        suggestions = [*own_hints, *islice(_others(module, options), 1)]
+        if not suggestions and not e.hint:
             # With a hint, devices have been looked at, which may take seconds for each.
-            found = [*islice(_devices(module, options), 1)]
-        hint = ", or ".join(found) or e.hint or "make the model smaller"
+            suggestions = [*islice(_devices(module, options), 1)]
+        hint = ", or ".join(suggestions) or e.hint or "make the model smaller"
         raise DoesNotFitError(e.message, where=e.where, hint=hint) from None
 
 
@@ -80,7 +80,9 @@ def require_fit(module: GraphModule, core: Core, options: FpgaOptions) -> None:
         return
 
     def estimate(other: FpgaOptions) -> Mapping[str, Any]:
-        return (core.report_for or (lambda given: build(module, given).report))(other)
+        return (core.report_for or (lambda variant_options: build(module, variant_options).report))(
+            other
+        )
 
     _, *smaller = architecture(options.architecture).variants(options)
     raise does_not_fit(core.report, options, estimate, smaller, _others(module, options))
@@ -93,7 +95,7 @@ def _others(module: GraphModule, options: FpgaOptions) -> Iterator[str]:
             continue
         other = replace(options, architecture=name, weights="mem", fold=())
         for text, variant in architecture(name).variants(other):
-            report = fitting(variant, lambda given: build(module, given).report)
+            report = fitting(variant, lambda variant_options: build(module, variant_options).report)
             if report and report["interval"] <= (options.max_cycles or report["interval"]):
                 yield f"--architecture {name}{text}"
                 break
@@ -103,7 +105,9 @@ def _devices(module: GraphModule, options: FpgaOptions) -> Iterator[str]:
     """Yield the devices that the architecture fits, as options."""
     for name in devices():
         other = replace(options, device=name, dsp=None, bram=None, lut=None)
-        if name != options.device and fitting(other, lambda given: build(module, given).report):
+        if name != options.device and fitting(
+            other, lambda variant_options: build(module, variant_options).report
+        ):
             yield f"--device {name}"
 
 

@@ -61,9 +61,9 @@ class TablePlan(Elementwise):
 @PARALLEL.rule(*OPS)
 def unroll_table(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires:
     """Look each value up."""
-    found = tables_of(node)
-    tables = [tuple(table) for table in found.tables.tolist()]
-    wires = operands[node.operands.index(found.operand)]
+    operand_tables = tables_of(node)
+    tables = [tuple(table) for table in operand_tables.tables.tolist()]
+    wires = operands[node.operands.index(operand_tables.operand)]
     steps = [
         netlist.table(wire, tables[place % len(tables)])
         for place, wire in enumerate(wires.reshape(-1).tolist())

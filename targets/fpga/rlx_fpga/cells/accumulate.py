@@ -163,30 +163,30 @@ class Accumulator(Part):
         """Sums, the register that they are drained from, bias, counters and queue."""
         ranges, lanes = self.ranges, self.lanes
         sums, drained = self.pe * ranges.sum_bits, lanes * ranges.sum_bits
-        found = [Logic(register=sums + drained + 2, test=13), self._drain_logic()]
+        parts = [Logic(register=sums + drained + 2, test=13), self._drain_logic()]
         if self.kind == "max":
-            found.append(Logic(compare=sums, mux=sums))
+            parts.append(Logic(compare=sums, mux=sums))
         elif self.group > 1:
-            found.append(Logic(add=sums))
+            parts.append(Logic(add=sums))
         if self.group > 1:
-            place = (self.group - 1).bit_length()
-            found.append(Logic(2 * place + 3, add=2 * place, test=12 + 2 * place))
+            index_bits = (self.group - 1).bit_length()
+            parts.append(Logic(2 * index_bits + 3, add=2 * index_bits, test=12 + 2 * index_bits))
         if self.bias:
-            held = 0 if self.bias.constant else lanes * ranges.bias_bits
-            found += [self.bias.logic, Logic(register=held, add=lanes * ranges.out_bits)]
-        return total([*found, queue_logic(lanes * ranges.out_bits, self.depth)])
+            bias_bits = 0 if self.bias.constant else lanes * ranges.bias_bits
+            parts += [self.bias.logic, Logic(register=bias_bits, add=lanes * ranges.out_bits)]
+        return total([*parts, queue_logic(lanes * ranges.out_bits, self.depth)])
 
     def _drain_logic(self) -> Logic:
         """Return the logic that sends a group's results in several beats, some of them unused."""
-        found = Logic()
+        drain = Logic()
         if self.rounds > 1:
-            held, count = self.pe * self.ranges.sum_bits, self.rounds.bit_length()
-            moved = held - self.lanes * self.ranges.sum_bits
-            found += Logic(held + 2 * count, count, count, 8 + 2 * count, mux=moved)
+            result_bits, count = self.pe * self.ranges.sum_bits, self.rounds.bit_length()
+            shifted_bits = result_bits - self.lanes * self.ranges.sum_bits
+            drain += Logic(result_bits + 2 * count, count, count, 8 + 2 * count, mux=shifted_bits)
         if self.idle:
-            place = (self.groups - 1).bit_length()
-            found += Logic(2 * place + 2, 2 * place, 2, 10 + 2 * place)
-        return found
+            index_bits = (self.groups - 1).bit_length()
+            drain += Logic(2 * index_bits + 2, 2 * index_bits, 2, 10 + 2 * index_bits)
+        return drain
 
     def elaborate(self, platform: object) -> Module:
         """Build the gate, accumulators, the register they are drained from, bias and queue."""
@@ -217,26 +217,26 @@ class Accumulator(Part):
     def _drain(self, m: Module, queue: ResultQueue, load: Value, results: Value) -> None:
         """Load the results, and shift them out ``lanes`` at a time."""
         bits = self.ranges.sum_bits
-        held = Signal(self.pe * bits, reset_less=True)
+        shift_register = Signal(self.pe * bits, reset_less=True, name="held")
         left = Signal(range(self.rounds + 1))
         rounds = self._rounds(m, load, "drained")
         any_left = Signal()
         more = Signal()
         with m.If(load):
             m.d.sync += [
-                held.eq(results),
+                shift_register.eq(results),
                 left.eq(rounds),
                 any_left.eq(1),
                 more.eq(rounds > 1),
             ]
         with m.Else():
             m.d.sync += [
-                held.eq(held[self.lanes * bits :]),
+                shift_register.eq(shift_register[self.lanes * bits :]),
                 left.eq(left - any_left),
                 any_left.eq(more),
                 more.eq(left > 2),
             ]
-        self._output(m, queue, any_left, load | more, held[: self.lanes * bits])
+        self._output(m, queue, any_left, load | more, shift_register[: self.lanes * bits])
 
     def _rounds(self, m: Module, step: Value, name: str) -> Value:
         """Return the number of output beats of the group that ``step`` ends."""
@@ -259,15 +259,15 @@ class Accumulator(Part):
             ]
         return self.valid & last, Cat(*sums)
 
-    def _reduced(self, first: Value, held: Signal, term: Value) -> Value:
+    def _reduced(self, first: Value, accumulator: Signal, term: Value) -> Value:
         """Return the value of an accumulator after ``term``, which begins a group if ``first``."""
         if self.kind == "max":
-            return Mux(first | (term > held), term, held)
+            return Mux(first | (term > accumulator), term, accumulator)
         if self.group == 1:
             return term
         # A signed zero makes the sum signed in SystemVerilog. Yosys then knows the term's own
         # width and feeds it to Xilinx's carry chain, so that each bit takes one LUT, not two.
-        return Mux(first, Const(0, held.shape()), held) + term
+        return Mux(first, Const(0, accumulator.shape()), accumulator) + term
 
     def _output(
         self, m: Module, queue: ResultQueue, valid: Value, read_bias: Value, sums: Value

@@ -38,7 +38,7 @@ class Argmax(Cell):
     def elaborate(self, platform: object) -> Module:
         """Keep the best so far; wait for a free output register only with the last value."""
         m = Module()
-        place = index_signal(self.count)
+        index = index_signal(self.count, name="place")
         best_place = index_signal(self.count)
         best = Signal(signed(8))
         code = raw(self.i).as_signed()
@@ -47,16 +47,16 @@ class Argmax(Cell):
         free = Signal()
         winner = index_signal(self.count)
         m.d.comb += [
-            last.eq(place == self.count - 1),
-            better.eq((place == 0) | (code > best)),
-            winner.eq(Mux(better, place, best_place)),
+            last.eq(index == self.count - 1),
+            better.eq((index == 0) | (code > best)),
+            winner.eq(Mux(better, index, best_place)),
             free.eq(~self.o.valid | self.o.ready),
             self.i.ready.eq(free | ~last),
         ]
         with m.If(self.o.ready):
             m.d.sync += self.o.valid.eq(0)
         with m.If(self.i.valid & self.i.ready):
-            m.d.sync += [place.eq(Mux(last, 0, place + 1)), best_place.eq(winner)]
+            m.d.sync += [index.eq(Mux(last, 0, index + 1)), best_place.eq(winner)]
             with m.If(better):
                 m.d.sync += best.eq(code)
             with m.If(last):

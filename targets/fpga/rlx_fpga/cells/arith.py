@@ -80,7 +80,7 @@ class _Binary(Cell):
             )
             with m.If(move):
                 m.d.sync += self.o.payload[lane].eq(self._result(x, y))
-        self.inside = {"first_valid": first_valid, "second_valid": second_valid}
+        self.internals = {"first_valid": first_valid, "second_valid": second_valid}
         return m
 
     def _first(self, m: Module, lane: int, x: Value, y: Value, move: Value) -> tuple[Value, Value]:

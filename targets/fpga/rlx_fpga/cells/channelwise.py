@@ -212,31 +212,31 @@ class GlobalPool(Cell):
     def logic(self) -> Logic:
         """Running values, in registers or a memory, and the counters of blocks and pixels."""
         bits = self.lanes * self.out_bits
-        found = [Logic(register=8 * self.lanes + 2 * bits + 4, test=20)]
+        parts = [Logic(register=8 * self.lanes + 2 * bits + 4, test=20)]
         if self.kind == "max":
-            found.append(Logic(compare=bits, mux=2 * bits))
+            parts.append(Logic(compare=bits, mux=2 * bits))
         else:
-            found.append(Logic(add=bits, mux=bits))
+            parts.append(Logic(add=bits, mux=bits))
         if self.blocks > 1:
             ram = Ram(bits, self.blocks, read_only=False, synchronous=False, registered=True)
-            place = (self.blocks - 1).bit_length()
-            found += [counter(self.blocks), Logic(register=place, memories=(ram,))]
-        return total([*found, counter(self.pixels)])
+            index_bits = (self.blocks - 1).bit_length()
+            parts += [counter(self.blocks), Logic(register=index_bits, memories=(ram,))]
+        return total([*parts, counter(self.pixels)])
 
     def elaborate(self, platform: object) -> Module:
         """Read the running values of a block; a cycle later update or output them."""
         m = Module()
         read_valid = Signal()
         enable = Signal()
-        taken = Signal()
+        accepted = Signal(name="taken")
         ends = Signal()
         m.d.comb += [
             enable.eq(~self.o.valid | self.o.ready),
             self.i.ready.eq(enable),
-            taken.eq(enable & self.i.valid),
+            accepted.eq(enable & self.i.valid),
         ]
-        block, block_last = _count(m, taken, self.blocks, "block")
-        pixel, pixel_last = _count(m, taken & block_last, self.pixels, "pixel")
+        block, block_last = _count(m, accepted, self.blocks, "block")
+        pixel, pixel_last = _count(m, accepted & block_last, self.pixels, "pixel")
         with m.If(enable):
             m.d.sync += [
                 read_valid.eq(self.i.valid),

@@ -76,5 +76,5 @@ class Concat(Cell):
                             count.eq(Mux(count == run - 1, 0, count + 1)),
                             turn.eq(Mux(count == run - 1, following, turn)),
                         ]
-        self.inside = {"turn": turn, "count": count}
+        self.internals = {"turn": turn, "count": count}
         return m

@@ -73,7 +73,7 @@ class ResultQueue(Part):
         write = beats.write_port()
         read = beats.read_port(domain="comb")
         free = Signal()
-        given = Signal()
+        sent = Signal(name="given")
         load = Signal()
         waiting = Signal(range(depth + 1))
         any_waiting = Signal()
@@ -84,10 +84,10 @@ class ResultQueue(Part):
             write.data.eq(Value.cast(self.payload)),
             write.en.eq(self.push),
             free.eq(~self.o.valid | self.o.ready),
-            given.eq(self.o.valid & self.o.ready),
+            sent.eq(self.o.valid & self.o.ready),
             load.eq(free & any_waiting),
             waiting_next.eq(waiting + self.push - load),
-            credits_next.eq(credits + given - self.reserve),
+            credits_next.eq(credits + sent - self.reserve),
         ]
         m.d.sync += [
             waiting.eq(waiting_next),
@@ -97,14 +97,14 @@ class ResultQueue(Part):
         ]
         with m.If(free):
             m.d.sync += [self.o.valid.eq(any_waiting), raw(self.o).eq(read.data)]
-        self.inside = {
+        self.internals = {
             "memory": beats, "write": write, "read": read, "waiting": waiting,
             "any_waiting": any_waiting, "credits": credits,
         }  # fmt: skip
         for name, step, port in (("write", self.push, write), ("read", load, read)):
-            place = index_signal(depth, name=f"{name}_place")
-            m.d.comb += port.addr.eq(place)
-            go_round(m, step, place, depth_of(depth))
+            address = index_signal(depth, name=f"{name}_place")
+            m.d.comb += port.addr.eq(address)
+            go_round(m, step, address, depth_of(depth))
         return m
 
 
@@ -112,13 +112,13 @@ class ResultQueue(Part):
 def queue_logic(bits: int, depth: int) -> Logic:
     """Return the logic of a queue of ``depth`` beats of ``bits`` bits."""
     count, words = depth.bit_length(), depth_of(depth)
-    place = (words - 1).bit_length()
+    address_bits = (words - 1).bit_length()
     ram = Ram(bits, words, read_only=False, synchronous=False, registered=True)
     return Logic(
-        register=bits + 2 * count + 2 * place + 3,
-        add=4 * count + 2 * place,
+        register=bits + 2 * count + 2 * address_bits + 3,
+        add=4 * count + 2 * address_bits,
         compare=count,
-        test=15 + count + 2 * place,
+        test=15 + count + 2 * address_bits,
         memories=(ram,),
     )
 
@@ -151,12 +151,12 @@ def counter(m: Module, step: Value, rounds: int, name: str) -> tuple[Value, Valu
     """
     if rounds == 1:
         return Const(1), Const(1)
-    place = Signal(range(rounds), name=name)
+    count = Signal(range(rounds), name=name)
     first, last = Signal(init=1, name=f"{name}_first"), Signal(name=f"{name}_last")
     with m.If(step):
         m.d.sync += [
-            place.eq(Mux(last, 0, place + 1)),
+            count.eq(Mux(last, 0, count + 1)),
             first.eq(last),
-            last.eq(place == rounds - 2),
+            last.eq(count == rounds - 2),
         ]
     return first, last

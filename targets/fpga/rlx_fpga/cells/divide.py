@@ -53,10 +53,10 @@ def reciprocals(divisors: Sequence[int], bounds: Sequence[int]) -> list[Reciproc
         raise ValueError(msg)
     shift = 0
     while True:
-        one = 1 << shift
-        factors = [-(-one // divisor) for divisor in divisors]
+        power = 1 << shift
+        factors = [-(-power // divisor) for divisor in divisors]
         triples = zip(factors, divisors, bounds, strict=True)
-        if all(bound * (factor * divisor - one) < one for factor, divisor, bound in triples):
+        if all(bound * (factor * divisor - power) < power for factor, divisor, bound in triples):
             return [Reciprocal(factor, shift) for factor in factors]
         shift += 1
 
@@ -118,9 +118,9 @@ class Divide(Cell):
             compare=2 * quotient,
             mux=self.width + 3 * quotient,
         )
-        chosen = 0 if len(self.counts) == 1 else 2 * factor + half
-        shared = Logic(register=self.latency + chosen, test=8 + chosen)
-        sizes = (len(self.rows), len(self.columns), self.pixel_beats) if chosen else ()
+        selection_bits = 0 if len(self.counts) == 1 else 2 * factor + half
+        shared = Logic(register=self.latency + selection_bits, test=8 + selection_bits)
+        sizes = (len(self.rows), len(self.columns), self.pixel_beats) if selection_bits else ()
         return total([lane.times(self.lanes), shared, *map(counter, sizes)])
 
     def elaborate(self, platform: object) -> Module:
@@ -148,9 +148,9 @@ class Divide(Cell):
         raster = Raster(m, (len(self.rows), len(self.columns), self.pixel_beats), step)
         row = _value_at(m, raster.index[0], self.rows, "row_count")
         column = _value_at(m, raster.index[1], self.columns, "column_count")
-        places = sorted({(r, c) for r in self.rows for c in self.columns})
+        positions = sorted({(r, c) for r in self.rows for c in self.columns})
         which = dict(zip(self.counts, self.factors, strict=True))
-        for r, c in places:
+        for r, c in positions:
             with m.If((row == r) & (column == c)):
                 m.d.comb += [half.eq(r * c // 2), factor.eq(which[r * c].factor)]
 
@@ -172,8 +172,8 @@ class Divide(Cell):
             product = stage(stage(numerator, "numerator") * factor, "product")
         else:
             product = multiply_moving(m, blocks, numerator, factor, f"product{lane}", move=move)
-        for place in range(3):
-            negative = stage(negative, f"negative_{place}_")
+        for delay in range(3):
+            negative = stage(negative, f"negative_{delay}_")
         pairs = zip(self.bounds, self.counts, strict=True)
         bits = max(bound // count for bound, count in pairs).bit_length()
         quotient = product[self.factors[0].shift :][:bits]
@@ -191,13 +191,13 @@ def clamp(value: Value, low: int, high: int) -> Value:
 def _value_at(m: Module, index: Value, values: Sequence[int], name: str) -> Signal:
     """Return ``values[index]``; the most frequent value needs no decoding."""
     usual = max(sorted(set(values)), key=values.count)
-    chosen = Signal(range(max(values) + 1), name=name)
-    m.d.comb += chosen.eq(usual)
+    entry = Signal(range(max(values) + 1), name=name)
+    m.d.comb += entry.eq(usual)
     for value in sorted(set(values) - {usual}):
-        places = [place for place, one in enumerate(values) if one == value]
-        with m.If(functools.reduce(operator.or_, (index == place for place in places))):
-            m.d.comb += chosen.eq(value)
-    return chosen
+        indices = [place for place, one in enumerate(values) if one == value]
+        with m.If(functools.reduce(operator.or_, (index == place for place in indices))):
+            m.d.comb += entry.eq(value)
+    return entry
 
 
 def _multiplier_count(size: int, factors: Sequence[int]) -> int:

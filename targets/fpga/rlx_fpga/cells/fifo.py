@@ -62,7 +62,7 @@ class SkidBuffer(Cell):
             ]
         with m.Elif(self.i.valid & ~back_valid):
             m.d.sync += [back.eq(raw(self.i)), back_valid.eq(1)]
-        self.inside = {"front_valid": front_valid, "back": back, "back_valid": back_valid}
+        self.internals = {"front_valid": front_valid, "back": back, "back_valid": back_valid}
         return m
 
 
@@ -93,14 +93,21 @@ class Fifo(Cell):
     @cached_property
     def logic(self) -> Logic:
         """Addresses, counters and the memory; a deep one has an output register."""
-        place = (self.depth - 1).bit_length()
+        address_bits = (self.depth - 1).bit_length()
         if self.deep:
             ram = Ram(self.bits, self.depth, read_only=False, synchronous=True, collision_free=True)
-            own = Logic(self.bits + 3 * place + 5, add=4 * place, test=15 + 4 * place)
+            control = Logic(
+                self.bits + 3 * address_bits + 5, add=4 * address_bits, test=15 + 4 * address_bits
+            )
         else:
             ram = Ram(self.bits, self.depth, read_only=False, synchronous=False)
-            own = Logic(3 * place + 1, add=4 * place + 1, test=22 + 2 * place, mux=place)
-        return own + Logic(memories=(ram,))
+            control = Logic(
+                3 * address_bits + 1,
+                add=4 * address_bits + 1,
+                test=22 + 2 * address_bits,
+                mux=address_bits,
+            )
+        return control + Logic(memories=(ram,))
 
     def elaborate(self, platform: object) -> Module:
         """Build a shallow or a deep FIFO."""
@@ -115,7 +122,7 @@ class Fifo(Cell):
         """Wrap Amaranth's queue."""
         payload: Value = raw(self.i)
         m.submodules.queue = queue = SyncFIFO(width=len(payload), depth=self.depth)
-        self.inside = {"queue": queue}
+        self.internals = {"queue": queue}
         m.d.comb += [
             queue.w_data.eq(payload),
             queue.w_en.eq(self.i.valid),
@@ -153,7 +160,7 @@ class Fifo(Cell):
             m.d.sync += [self.o.valid.eq(fetched), raw(self.o).eq(read.data)]
         for port in (write, read):
             go_round(m, port.en, port.addr, self.depth)
-        self.inside = {
+        self.internals = {
             "memory": m.submodules.words, "write": write, "read": read, "fetched": fetched,
             "waiting": waiting, "any_waiting": any_waiting, "has_room": has_room,
         }  # fmt: skip

@@ -59,5 +59,5 @@ class Fork(Cell):
                 m.d.sync += served.eq(0)
             with m.Else():
                 m.d.sync += served.eq(has_it)
-        self.inside = {"served": served}
+        self.internals = {"served": served}
         return m

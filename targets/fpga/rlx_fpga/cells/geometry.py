@@ -174,10 +174,10 @@ class Geometry:
         lag = max(count * pixels - pixel * whole for pixel, count in enumerate(words))
         return Fraction(lag, whole * pixels)
 
-    def _min_lag(self, words: list[int], given: int) -> Fraction:
-        """Return the minimum of the same, with ``given`` more pixels at the output."""
+    def _min_lag(self, words: list[int], extra: int) -> Fraction:
+        """Return the minimum of the same, with ``extra`` more pixels at the output."""
         pixels, whole = self.out_height * self.out_width, self.words
-        lag = min(count * pixels - pixel * whole for pixel, count in enumerate(words, given))
+        lag = min(count * pixels - pixel * whole for pixel, count in enumerate(words, extra))
         return Fraction(lag, whole * pixels)
 
     @cached_property

@@ -278,17 +278,17 @@ def multiply_each(
 
 
 def multiply_dual(
-    m: Module, platform: object, one: tuple[Value, Value], other: tuple[Value, Value], name: str
+    m: Module, platform: object, first: tuple[Value, Value], second: tuple[Value, Value], name: str
 ) -> tuple[Value, Value]:
     """Return two products, as they were ``LATENCY`` cycles ago, from one slice.
 
     Operands are signed and have at most ``PACKED_BITS`` bits.
     """
-    assert max(len(value) for value in (*one, *other)) <= PACKED_BITS
+    assert max(len(value) for value in (*first, *second)) <= PACKED_BITS
     if not isinstance(platform, NetlistPlatform):
-        return multiply(m, None, *one, name), multiply(m, None, *other, f"{name}_other")
+        return multiply(m, None, *first, name), multiply(m, None, *second, f"{name}_other")
     wide = [Signal(signed(PACKED_BITS), name=f"{name}_operand_{index}") for index in range(4)]
-    m.d.comb += [signal.eq(value) for signal, value in zip(wide, (*one, *other), strict=True)]
+    m.d.comb += [signal.eq(value) for signal, value in zip(wide, (*first, *second), strict=True)]
     products = [
         Signal(signed(2 * PACKED_BITS), name=f"{name}_product_{index}") for index in range(2)
     ]
@@ -304,7 +304,7 @@ def multiply_dual(
     )
     low, high = (
         follow(m, product[: len(x) + len(y)].as_signed(), f"{name}_held_{index}")
-        for index, (product, (x, y)) in enumerate(zip(products, (one, other), strict=True))
+        for index, (product, (x, y)) in enumerate(zip(products, (first, second), strict=True))
     )
     return low, high
 

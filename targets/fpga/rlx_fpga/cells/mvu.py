@@ -218,13 +218,13 @@ def matrix_logic(array: MultiplierArray, roms: Mapping[RomSizes, int]) -> Logic:
     """Return the logic of a ``MatrixVector``, without its accumulators."""
     registers, sums = _tree_bits(array.simd, 8 + array.weight_bits)
     shared = array.packing is Packing.SHARED_OPERAND
-    own = Logic(
+    control = Logic(
         register=7 + array.pe * registers,
         test=22,
         tree=array.pe * sums,
         paired=packed_pairs(array.packing, array.pe, array.simd) if shared else 0,
     )
-    return own + array_logic(roms, array, 8 * array.simd)
+    return control + array_logic(roms, array, 8 * array.simd)
 
 
 def array_logic(roms: Mapping[RomSizes, int], array: MultiplierArray, codes: int) -> Logic:
@@ -246,13 +246,13 @@ def array_logic(roms: Mapping[RomSizes, int], array: MultiplierArray, codes: int
     product = bits * varying / width
     merged = distinct * array.logic // products - (varying - distinct)
     factors = sum(count * rom.width for rom, count in roms.items() if not rom.constant)
-    own = Logic(
+    operands = Logic(
         register=(4 if array.logic else 3) * codes + merged,
         operand=factors + products * (8 + array.weight_bits),
         product=product,
         scaled=bits - product,
     )
-    return total([own, *(rom.logic.times(count) for rom, count in roms.items())])
+    return total([operands, *(rom.logic.times(count) for rom, count in roms.items())])
 
 
 def packed_pairs(packing: Packing, pe: int, simd: int) -> int:
@@ -283,13 +283,13 @@ def enter(
     accepted. The memories advance by a word with every beat.
     """
     m.d.comb += [i.ready.eq(accumulator.open), accumulator.offered.eq(i.valid)]
-    taken = follow(m, i.valid & i.ready, "taken", reset=True)
+    accepted = follow(m, i.valid & i.ready, "taken", reset=True)
     for index, rom in enumerate(roms):
         m.submodules[f"weights_{index}"] = rom
-        m.d.comb += rom.step.eq(taken)
+        m.d.comb += rom.step.eq(accepted)
     codes = follow(m, raw(i), "codes", OPERAND_STAGES)
     factors = [follow(m, rom.data, f"factors_{index}") for index, rom in enumerate(roms)]
-    return codes, factors, follow(m, taken, "entered", OPERAND_STAGES - 1, reset=True)
+    return codes, factors, follow(m, accepted, "entered", OPERAND_STAGES - 1, reset=True)
 
 
 def field(value: Value, index: int, bits: int) -> Value:

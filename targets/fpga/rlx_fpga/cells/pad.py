@@ -65,23 +65,23 @@ class Pad(Cell):
         free = Signal()
         move = Signal()
         raster = Raster(m, self.total, move)
-        inside = Signal()
+        in_input = Signal(name="inside")
         begin = Signal()
         m.d.comb += [
-            inside.eq(_box(raster, self.before, self.sizes, self.total)),
+            in_input.eq(_box(raster, self.before, self.sizes, self.total)),
             # A frame begins with its first input beat: no padding is sent before.
             begin.eq(Cat(*raster.index) == 0),
             free.eq(~self.o.valid | self.o.ready),
-            move.eq(free & (self.i.valid | ~(inside | begin))),
-            self.i.ready.eq(free & inside),
+            move.eq(free & (self.i.valid | ~(in_input | begin))),
+            self.i.ready.eq(free & in_input),
         ]
         padding = int.from_bytes(bytes([self.value & 0xFF]) * self.lanes, "little")
         with m.If(free):
             m.d.sync += [
                 self.o.valid.eq(move),
-                raw(self.o).eq(Mux(inside, raw(self.i), Const(padding, 8 * self.lanes))),
+                raw(self.o).eq(Mux(in_input, raw(self.i), Const(padding, 8 * self.lanes))),
             ]
-        self.inside = {"index": raster.index}
+        self.internals = {"index": raster.index}
         return m
 
 
@@ -134,20 +134,20 @@ class Slice(Cell):
         m = Module()
         free = Signal()
         keep = Signal()
-        taken = Signal()
-        raster = Raster(m, self.sizes, taken)
+        accepted = Signal(name="taken")
+        raster = Raster(m, self.sizes, accepted)
         condition: Value = Const(1)
-        for index, kept, size in zip(raster.index, self.kept, self.sizes, strict=True):
-            condition = condition & _member(index, kept, size)
+        for index, kept_indices, size in zip(raster.index, self.kept, self.sizes, strict=True):
+            condition = condition & _member(index, kept_indices, size)
         m.d.comb += [
             keep.eq(condition),
             free.eq(~self.o.valid | self.o.ready),
             self.i.ready.eq(free | ~keep),
-            taken.eq(self.i.valid & self.i.ready),
+            accepted.eq(self.i.valid & self.i.ready),
         ]
         with m.If(free):
             m.d.sync += [self.o.valid.eq(self.i.valid & keep), raw(self.o).eq(raw(self.i))]
-        self.inside = {"index": raster.index}
+        self.internals = {"index": raster.index}
         return m
 
 
@@ -160,8 +160,8 @@ def _box(
     return condition
 
 
-def _member(index: Value, kept: Sequence[int], size: int) -> Value:
-    """Return whether ``index``, which runs over ``range(size)``, is one of ``kept``."""
-    if kept == tuple(range(kept[0], kept[-1] + 1)):
-        return within(index, kept[0], kept[-1] + 1, size)
-    return Const(sum(1 << place for place in kept), size).bit_select(index, 1)
+def _member(index: Value, kept_indices: Sequence[int], size: int) -> Value:
+    """Return whether ``index``, which runs over ``range(size)``, is one of ``kept_indices``."""
+    if kept_indices == tuple(range(kept_indices[0], kept_indices[-1] + 1)):
+        return within(index, kept_indices[0], kept_indices[-1] + 1, size)
+    return Const(sum(1 << place for place in kept_indices), size).bit_select(index, 1)

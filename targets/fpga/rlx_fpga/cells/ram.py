@@ -27,7 +27,7 @@ _ATTRIBUTES: Final = {COLLISION_FREE: 1, "rw_addr_collision": "no"}
 
 
 def block_ram(
-    m: Module, platform: object, name: str, width: int, depth: int, wanted: ValueLike = 1
+    m: Module, platform: object, name: str, width: int, depth: int, used: ValueLike = 1
 ) -> tuple[WritePort, ReadPort]:
     """Return the ports of a memory whose words are never read while they are written.
 
@@ -39,7 +39,7 @@ def block_ram(
         name: Name of the memory.
         width: Bits of a word.
         depth: Number of words.
-        wanted: Whether the word read in this cycle is used.
+        used: Whether the word read in this cycle is used.
 
     Returns:
         The write port, and the synchronous read port.
@@ -49,7 +49,7 @@ def block_ram(
     write = memory.write_port()
     read = memory.read_port()
     if not isinstance(platform, NetlistPlatform):
-        both = read.en & write.en & (read.addr == write.addr) & wanted
+        both = read.en & write.en & (read.addr == write.addr) & used
         m.d.sync += Assert(~both, "a word is read while it is written")
     return write, read
 

@@ -59,20 +59,20 @@ class Repeat(Cell):
             move.eq(free & (self.i.valid | ~first)),
             self.i.ready.eq(free & first),
         ]
-        chosen = Signal(size)
-        m.d.comb += chosen.eq(group[:size])
+        sent = Signal(size, name="chosen")
+        m.d.comb += sent.eq(group[:size])
         with m.If(first):
-            m.d.comb += chosen.eq(raw(self.i))
+            m.d.comb += sent.eq(raw(self.i))
         with m.If(free):
-            m.d.sync += [self.o.valid.eq(move), raw(self.o).eq(chosen)]
+            m.d.sync += [self.o.valid.eq(move), raw(self.o).eq(sent)]
         with m.If(move):
-            m.d.sync += group.eq((group >> size) | (chosen << (size * (self.beats - 1))))
+            m.d.sync += group.eq((group >> size) | (sent << (size * (self.beats - 1))))
             m.d.sync += beat.eq(beat + 1)
             with m.If(beat == self.beats - 1):
                 m.d.sync += [beat.eq(0), turn.eq(turn + 1)]
                 with m.If(turn == self.times - 1):
                     m.d.sync += turn.eq(0)
-        self.inside = {"group": group, "beat": beat, "turn": turn}
+        self.internals = {"group": group, "beat": beat, "turn": turn}
         return m
 
 
@@ -115,15 +115,15 @@ class Constant(Cell):
         memory = Memory(shape=8 * self.lanes, depth=depth_of(count), init=self.words)
         m.submodules.memory = memory
         port = memory.read_port()
-        place = index_signal(count)
+        index = index_signal(count, name="place")
         free = Signal()
         m.d.comb += [
             free.eq(~self.o.valid | self.o.ready),
-            port.addr.eq(place),
+            port.addr.eq(index),
             port.en.eq(free),
             raw(self.o).eq(port.data),
         ]
         with m.If(free):
-            m.d.sync += [self.o.valid.eq(1), place.eq(Mux(place == count - 1, 0, place + 1))]
-        self.inside = {"memory": memory, "place": place}
+            m.d.sync += [self.o.valid.eq(1), index.eq(Mux(index == count - 1, 0, index + 1))]
+        self.internals = {"memory": memory, "place": index}
         return m

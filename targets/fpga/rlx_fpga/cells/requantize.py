@@ -127,7 +127,7 @@ class Requantize(Cell):
         accept = self._gate(m, queue)
         m.submodules.constants = self.rom
         m.d.comb += self.rom.step.eq(accept)
-        taken = follow(m, accept, "taken", reset=True)
+        accepted = follow(m, accept, "taken", reset=True)
         values = [_saturated(self.i.payload[lane], self.width) for lane in range(self.lanes)]
         accumulators = follow(m, Cat(*values), "accumulators")
         size = len(self.rom.data) // self.lanes
@@ -136,11 +136,11 @@ class Requantize(Cell):
             value = accumulators[index * self.width : (index + 1) * self.width].as_signed()
             constants = self.rom.data[index * size : (index + 1) * size]
             lane = Lane(m, platform, index, self.scaling, self.beat_cycles, self.multipliers)
-            rounded = lane.scaled(value, constants, taken)
+            rounded = lane.scaled(value, constants, accepted)
             m.d.comb += queue.payload[index].eq(self._code(m, rounded, index))
             stages = lane.stages + CODE_STAGES
         assert stages + 1 + LATENCY == self.latency, "the latency differs from the declared one"
-        m.d.comb += queue.push.eq(follow(m, taken, "valid", stages, reset=True))
+        m.d.comb += queue.push.eq(follow(m, accepted, "valid", stages, reset=True))
         connect(m, queue.o, flipped(self.o))
         return m
 

@@ -112,18 +112,22 @@ class RomSizes:
         if self.constant:
             return Logic()
         words = banks(self.width, self.depth, self.store)
-        place, count = (self.depth - 1).bit_length(), len(words)
+        address_bits, count = (self.depth - 1).bit_length(), len(words)
         sizes = self.banks or [(depth, self.varying, self.distinct) for depth in words]
         rams = tuple(self._ram(*bank) for bank in sizes if bank[0] > 1)
         if min(words) > RIPPLE_WORDS:
-            found = Logic(place, add=place, test=4 + place, memories=rams)
+            logic = Logic(address_bits, add=address_bits, test=4 + address_bits, memories=rams)
         else:
             # A bit of the address changes when all below it are 1.
-            found = Logic(place, test=4 + 2 * place + place * (place - 1) / 2, memories=rams)
+            logic = Logic(
+                address_bits,
+                test=4 + 2 * address_bits + address_bits * (address_bits - 1) / 2,
+                memories=rams,
+            )
         if count == 1:
-            return found
+            return logic
         choice = count.bit_length()
-        return found + Logic(
+        return logic + Logic(
             register=count * self.width + 2 * choice,
             test=4 + 3 * choice + 2 * count,
             mux=(count - 1) * self.width,
@@ -249,14 +253,16 @@ class CyclicRom(Part):
         reading = Signal(choices)
         holding = Signal(choices)
         read = [self._bank(m, bank, words, address) for bank, words in enumerate(self.banked)]
-        held = [register(m, self.step, value, f"held_{bank}") for bank, value in enumerate(read)]
+        bank_words = [
+            register(m, self.step, value, f"held_{bank}") for bank, value in enumerate(read)
+        ]
         with m.If(self.step):
             m.d.sync += [holding.eq(reading), reading.eq(1 + _bank_of(address, self.banks))]
-        m.d.comb += self.data.eq(held[-1])
+        m.d.comb += self.data.eq(bank_words[-1])
         with m.Switch(holding):
             with m.Case(0):
                 m.d.comb += self.data.eq(self.words[0])
-            for bank, value in enumerate(held[:-1]):
+            for bank, value in enumerate(bank_words[:-1]):
                 with m.Case(1 + bank):
                     m.d.comb += self.data.eq(value)
 
@@ -319,8 +325,8 @@ def distinct_bits(words: Sequence[int], width: int) -> int:
 def pack(rows: Integers, width: int) -> list[int]:
     """Return each row of integers [depth, n] as one word, column 0 in the lowest ``width`` bits."""
     if width * rows.shape[1] <= ARRAY_BITS:
-        places = np.arange(rows.shape[1], dtype=np.int64) * width
-        parts = (rows.astype(np.int64) & (1 << width) - 1) << places
+        shifts = np.arange(rows.shape[1], dtype=np.int64) * width
+        parts = (rows.astype(np.int64) & (1 << width) - 1) << shifts
         words: list[int] = parts.sum(axis=1).tolist()
         return words
     if width == 8:

@@ -141,21 +141,21 @@ class Lane:
         self.counts_dropped = self.parity is not None or scaling.rounding == "float32"
         self.stages = lane_latency(scaling, beat_cycles, multipliers)
 
-    def scaled(self, value: Value, constants: Value, taken: Value) -> Value:
+    def scaled(self, value: Value, constants: Value, accepted: Value) -> Value:
         """Return the scaled and rounded accumulator, ``stages`` later."""
         s = self.scaling
         if s.has_left:
             value = (value << constants[31 : 31 + s.left_bits])[: s.width].as_signed()
-        held = taken if self.beat_cycles > 1 else Const(1)
-        right = register(self.m, held, constants[31 + s.left_bits :], self._name("right"))
+        enable = accepted if self.beat_cycles > 1 else Const(1)
+        right = register(self.m, enable, constants[31 + s.left_bits :], self._name("right"))
         triple = value + (value << 1)
-        value = register(self.m, held, value, self._name("value"))
+        value = register(self.m, enable, value, self._name("value"))
         if self.serial:
-            triple = register(self.m, held, triple, self._name("triple"))
-            high = self._serial(value, triple, constants[:31], taken)
+            triple = register(self.m, enable, triple, self._name("triple"))
+            high = self._serial(value, triple, constants[:31], accepted)
         else:
-            factor = register(self.m, held, constants[:31], self._name("factor"))
-            high = self._product(value, factor, taken)
+            factor = register(self.m, enable, constants[:31], self._name("factor"))
+            high = self._product(value, factor, accepted)
         # Constants are held until the last phase; from then on they are delayed with the product.
         since = self.stages - rounding_stages(self.scaling.rounding) - self.beat_cycles
         return self.rounded(high, self._follow(right, "right", since - 1))
@@ -198,8 +198,8 @@ class Lane:
         integer then. Integers with more bits than results are clamped, whatever they become.
         """
         right = self._follow(right, "right_high")
-        places = FLOAT32_BITS + 1
-        below = ((high >> places) >> right)[:CODE_BITS]
+        fraction_bits = FLOAT32_BITS + 1
+        below = ((high >> fraction_bits) >> right)[:CODE_BITS]
         magnitude = below ^ high[-1].replicate(CODE_BITS)
         # At the bit above the highest one, which is the lowest bit for 0.
         first = [magnitude[i] & ~magnitude[i + 1 :].any() for i in range(CODE_BITS)]
@@ -207,26 +207,26 @@ class Lane:
         is_odd = self._follow(below[0], "odd")
         high, right = self._follow(high, "high_1"), self._follow(right, "right_1")
         half = Const(1 << FLOAT32_BITS)
-        up = Mux(is_odd, half + near, half - near).as_unsigned()[:places]
+        up = Mux(is_odd, half + near, half - near).as_unsigned()[:fraction_bits]
         nudge = self._follow(Cat(up << right, Const(0, 1)).as_signed() - ~is_odd, "nudge")
         high, right = self._follow(high, "high_2"), self._follow(right, "right_2")
         nudged = self._follow(high + nudge, "nudged")
         right = self._follow(right, "right_nudged")
-        return self._follow((nudged >> places) >> right, "rounded")
+        return self._follow((nudged >> fraction_bits) >> right, "rounded")
 
-    def _kept(self, product: Value, dropped: Value) -> Value:
+    def _kept(self, product: Value, sticky: Value) -> Value:
         """Return the high part of a product without its lowest bits.
 
         Args:
             product: The product without its lowest ``PART_BITS`` bits.
-            dropped: Whether any of these was 1.
+            sticky: Whether any of these was 1.
         """
         high = product >> self.drop
         if not self.counts_dropped:
             return high
         if self.drop:
-            dropped = product[: self.drop].any() | dropped
-        return Cat(dropped, high).as_signed()
+            sticky = product[: self.drop].any() | sticky
+        return Cat(sticky, high).as_signed()
 
     def _nudges(self, right: Value) -> tuple[Value, Value]:
         """Return the rounding offsets of a right shift, for positive and for negative numbers."""
@@ -238,11 +238,11 @@ class Lane:
         below = (((Const(1) << self.scaling.base) << right) - 1)[: len(half) + 1] >> 1
         return Cat(half, Const(0, 1)), Cat(below[: len(half)], Const(0, 1))
 
-    def _phase(self, taken: Value) -> Value:
-        """Return the part of the product being computed, from the cycle after ``taken`` on."""
+    def _phase(self, accepted: Value) -> Value:
+        """Return the part of the product being computed, from the cycle after ``accepted`` on."""
         number = Signal(range(self.beat_cycles), name=self._name("phase"))
         if self.beat_cycles > 1:
-            with self.m.If(taken):
+            with self.m.If(accepted):
                 self.m.d.sync += number.eq(0)
             with self.m.Else():
                 self.m.d.sync += number.eq(number + 1)
@@ -255,31 +255,31 @@ class Lane:
             return [value], factors
         return [_unsigned(value[:PART_BITS]), value[PART_BITS:].as_signed()], factors
 
-    def _product(self, value: Value, factor: Value, taken: Value) -> Value:
+    def _product(self, value: Value, factor: Value, accepted: Value) -> Value:
         """Return the high part of the product, from one multiplier or several."""
         if self.beat_cycles > 1:
-            return self._sequential(value, factor, self._phase(taken))
+            return self._sequential(value, factor, self._phase(accepted))
         return self._parallel(value, factor)
 
     def _parallel(self, value: Value, factor: Value) -> Value:
         """Return the high part of the product."""
         values, factors = self._operands(value, factor)
         product = self._multiply(values[0], factors[0], "low_low")
-        low_low, dropped = product >> PART_BITS, self._dropped(product)
+        low_low, sticky = product >> PART_BITS, self._dropped(product)
         low_high = self._multiply(values[0], factors[1], "low_high")
         if len(values) == 1:
             upper = self._follow(low_high + self.half, "upper")
             lower = self._follow(low_low, "lower")
-            dropped = self._follow(dropped, "dropped")
-            return self._follow(self._kept(upper + lower, dropped), "high")
+            sticky = self._follow(sticky, "dropped")
+            return self._follow(self._kept(upper + lower, sticky), "high")
         high_low = self._multiply(values[1], factors[0], "high_low")
         high_high = self._multiply(values[1], factors[1], "high_high")
         middle = self._follow(low_high + high_low, "middle")
         lower = self._follow(low_low + self.half, "lower")
         sum_ = self._follow(middle + lower, "sum")
         upper = self._follow(high_high, "upper", 2)
-        dropped = self._follow(dropped, "dropped", 2)
-        return self._follow(self._kept((upper << PART_BITS) + sum_, dropped), "high")
+        sticky = self._follow(sticky, "dropped", 2)
+        return self._follow(self._kept((upper << PART_BITS) + sum_, sticky), "high")
 
     def _sequential(self, value: Value, factor: Value, phase: Value) -> Value:
         """Return the same from one multiplier.
@@ -287,29 +287,29 @@ class Lane:
         Parts in order: low by low, low by high, high by low, high by high.
         """
         values, factors = self._operands(value, factor)
-        chosen = Mux(phase[1], values[1], values[0]) if len(values) == 2 else values[0]
+        value_part = Mux(phase[1], values[1], values[0]) if len(values) == 2 else values[0]
         product = self._multiply(
-            chosen.as_signed(), Mux(phase[0], factors[1], factors[0]).as_signed(), "product"
+            value_part.as_signed(), Mux(phase[0], factors[1], factors[0]).as_signed(), "product"
         )
         part = self._follow(phase, "part", LATENCY)
         bits = len(value) + 31 - PART_BITS + 1
         total = Signal(signed(bits), name=self._name("total"), reset_less=True)
-        dropped = Signal(name=self._name("dropped"), reset_less=True)
+        sticky = Signal(name=self._name("dropped"), reset_less=True)
         with self.m.If(part == 0):
             self.m.d.sync += total.eq((product >> PART_BITS) + self.half)
             if self.counts_dropped:
-                self.m.d.sync += dropped.eq(self._dropped(product))
+                self.m.d.sync += sticky.eq(self._dropped(product))
         with self.m.Elif(part == 3):
             self.m.d.sync += total.eq(total + (product << PART_BITS))
         with self.m.Else():
             self.m.d.sync += total.eq(total + product)
-        return self._kept(total, dropped)
+        return self._kept(total, sticky)
 
     def _dropped(self, product: Value) -> Value:
         """Return whether any of the lowest bits of a product is 1, if that matters."""
         return product[:PART_BITS].any() if self.counts_dropped else Const(0)
 
-    def _serial(self, value: Value, triple: Value, factor: Value, taken: Value) -> Value:
+    def _serial(self, value: Value, triple: Value, factor: Value, accepted: Value) -> Value:
         """Return the same without a multiplier: bits of the factor in turn, low ones first.
 
         Bits of the product are shifted in as bits of the factor are shifted out. The next beat may
@@ -324,14 +324,14 @@ class Lane:
             multiple = multiples[lower[bit : bit + 2]] if step > 1 else Mux(lower[0], value, 0)
             total = total + (multiple << bit)
         product = Cat(lower[step:], total)[: len(lower) + len(upper)]
-        with self.m.If(taken):
+        with self.m.If(accepted):
             self.m.d.sync += [upper.eq(0), lower.eq(factor)]
         with self.m.Else():
             self.m.d.sync += Cat(lower, upper).eq(product)
         high = product[PART_BITS : len(value) + 31].as_signed()
         high = self._follow(high, "product")
-        dropped = self._follow(self._dropped(product), "dropped", 2)
-        return self._kept(self._follow(high + self.half, "product_half"), dropped)
+        sticky = self._follow(self._dropped(product), "dropped", 2)
+        return self._kept(self._follow(high + self.half, "product_half"), sticky)
 
     def _multiply(self, x: Value, y: Value, name: str) -> Value:
         return multiply(self.m, self.platform, x, y, self._name(name))

@@ -139,12 +139,12 @@ class Scaling:
         else:
             # The product loses its low part: accumulators are pre-scaled for smaller shifts.
             right = 31 - shifts
-            places = FLOAT32_BITS if rounding == "float32" else 1
-            left = np.maximum(PART_BITS + places - right, 0)
+            fraction_bits = FLOAT32_BITS if rounding == "float32" else 1
+            left = np.maximum(PART_BITS + fraction_bits - right, 0)
             right = right + left
             width = acc_width + int(left.max())
             # The fraction bits that are kept must be there.
-            limit = max(width + 31, PART_BITS + places)
+            limit = max(width + 31, PART_BITS + fraction_bits)
         # From the limit on every result is 0.
         right = np.minimum(right, limit)
         base = int(right.min())

@@ -79,14 +79,18 @@ class Softmax(Cell):
     @cached_property
     def logic(self) -> Logic:
         """Two memories, and a state machine around one multiplier: much the same for all sizes."""
-        place = self.count.bit_length()
+        index_bits = self.count.bit_length()
         rams = (
             Ram(8, depth_of(self.count), read_only=False, synchronous=True),
             table_ram(self.exponentials, EXPONENTIAL_BITS),
         )
-        return Logic(275 + place, 342 + 2 * place, 10 + place, 210 + 3 * place, 426 + 2 * place) + (
-            Logic(memories=rams)
-        )
+        return Logic(
+            275 + index_bits,
+            342 + 2 * index_bits,
+            10 + index_bits,
+            210 + 3 * index_bits,
+            426 + 2 * index_bits,
+        ) + (Logic(memories=rams))
 
     def elaborate(self, platform: object) -> Module:
         """One state machine around two memories and the multiplier."""

@@ -67,11 +67,11 @@ class Part(wiring.Component):
     search counts, parts of foldings that it compares. Ports would take most of the time.
 
     Attributes:
-        inside: Registers and memories by name, of a part that has been elaborated: what the
+        internals: Registers and memories by name, of a part that has been elaborated: what the
             invariants of its proof are about (see ``rlx_fpga.formal``).
     """
 
-    inside: Mapping[str, Any]
+    internals: Mapping[str, Any]
 
     # Parts that are never elaborated are normal here.
     _MustUse__silence = True

@@ -60,8 +60,8 @@ class Table(Cell):
             m.d.sync += self.o.valid.eq(self.i.valid)
         for lane in range(self.lanes):
             code = self.i.payload[lane]
-            found = look_up(m, f"table{lane}", self.table, code, move, self.width)
-            m.d.comb += self.o.payload[lane].eq(found)
+            entry = look_up(m, f"table{lane}", self.table, code, move, self.width)
+            m.d.comb += self.o.payload[lane].eq(entry)
         return m
 
 

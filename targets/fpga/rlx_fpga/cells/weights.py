@@ -113,8 +113,12 @@ class WeightMemories:
             yield from (rom.sizes for rom in self.roms(pe, simd, packing, store))
             return
         counts = self._counts(pe, simd, packing)
-        for place, (width, (varying, distinct)) in enumerate(zip(widths, counts, strict=True)):
-            parts = self._banks(place, split[width], pe, simd) if len(split[width]) > 1 else ()
+        for memory_index, (width, (varying, distinct)) in enumerate(
+            zip(widths, counts, strict=True)
+        ):
+            parts = (
+                self._banks(memory_index, split[width], pe, simd) if len(split[width]) > 1 else ()
+            )
             yield RomSizes(width, depth, varying, distinct, store, parts)
 
     def _counts(self, pe: int, simd: int, packing: Packing) -> list[tuple[int, int]]:
@@ -145,15 +149,17 @@ class WeightMemories:
         return [*range(0, pe, step), pe]
 
     def _banks(
-        self, place: int, words: tuple[int, ...], pe: int, simd: int
+        self, memory_index: int, words: tuple[int, ...], pe: int, simd: int
     ) -> tuple[tuple[int, int, int], ...]:
-        """Return words, varying and distinct bits of each bank of the memory at ``place``."""
+        """Return words, varying and distinct bits of each bank of one memory."""
         key = pe, simd, Packing.NONE
-        found = []
+        banks = []
         for end, count in zip(accumulate(words), words, strict=True):
-            varying = _varying(self._columns(end - count, end, *key), self._starts(*key))[place]
-            found.append((count, varying, varying))
-        return tuple(found)
+            varying = _varying(self._columns(end - count, end, *key), self._starts(*key))[
+                memory_index
+            ]
+            banks.append((count, varying, varying))
+        return tuple(banks)
 
     def _columns(self, first: int, end: int, pe: int, simd: int, packing: Packing) -> Extent:
         """Return the extent of words ``first`` to ``end``, each bits [pe, simd].
@@ -163,13 +169,13 @@ class WeightMemories:
         group = self.weights.shape[1] // simd
         whole = range(-(-first // group), end // group)
         if packing is Packing.SHARED_OPERAND:
-            found = self._groups(whole, pe, simd, packing)
-            for one, other in zip(
-                found, self._groups(whole, pe, simd, packing, second=True), strict=True
+            columns = self._groups(whole, pe, simd, packing)
+            for values, second in zip(
+                columns, self._groups(whole, pe, simd, packing, second=True), strict=True
             ):
                 # The last factor is not paired if their number is odd.
-                one[1 : pe - pe % 2 : 2] = other[1 : pe - pe % 2 : 2]
-            return found
+                values[1 : pe - pe % 2 : 2] = second[1 : pe - pe % 2 : 2]
+            return columns
         parts = [self._groups(whole, pe, simd, packing)] if whole else []
         edges = (first, min(whole.start * group, end)), (max(whole.stop * group, first), end)
         parts += [
@@ -256,9 +262,9 @@ def _short(words: Bits, bits: int, starts: list[int]) -> list[tuple[int, int]]:
     # A column is a byte; those of only zeros or only ones do not vary.
     patterns = np.packbits(columns, axis=0, bitorder="little")[0].reshape(pe, -1)
     varies = ((patterns != 0) & (patterns != (1 << depth) - 1)).sum(axis=1)
-    found = []
+    counts = []
     for start, end in pairwise(starts):
-        seen = np.bincount(patterns[start:end].ravel(), minlength=1 << depth) > 0
-        distinct = int(seen[1 : (1 << depth) - 1].sum())
-        found.append((int(varies[start:end].sum()), distinct))
-    return found
+        occurs = np.bincount(patterns[start:end].ravel(), minlength=1 << depth) > 0
+        distinct = int(occurs[1 : (1 << depth) - 1].sum())
+        counts.append((int(varies[start:end].sum()), distinct))
+    return counts

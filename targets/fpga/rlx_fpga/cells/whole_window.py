@@ -92,13 +92,13 @@ class WholeWindow(Cell):
         """Shift registers of the window, counters, and the memory of the rows above."""
         geometry = self.geometry
         row, column = (max(geometry.height, 2) - 1).bit_length(), (geometry.width - 1).bit_length()
-        own = Logic(8 * self.lanes + row + column + 3, row + column, 0, 16 + row + 2 * column)
+        control = Logic(8 * self.lanes + row + column + 3, row + column, 0, 16 + row + 2 * column)
         ends = Logic(mux=row + column)
         above = 8 * self.channels * (geometry.kernel[0] - 1)
         if not above:
-            return own + ends
+            return control + ends
         ram = Ram(above, geometry.width, read_only=False, synchronous=True, collision_free=True)
-        return total([own, ends, Logic(mux=column, memories=(ram,))])
+        return total([control, ends, Logic(mux=column, memories=(ram,))])
 
     def elaborate(self, platform: object) -> Module:
         """Build the memory of rows, the window of registers, and the counters."""
@@ -108,24 +108,24 @@ class WholeWindow(Cell):
         row = index_signal(g.height)
         column = index_signal(g.width)
         next_column = Signal.like(column)
-        taken = Signal()
+        accepted = Signal(name="taken")
         full = Signal()
         m.d.comb += [
             self.i.ready.eq(~full | self.o.ready),
-            taken.eq(self.i.valid & self.i.ready),
+            accepted.eq(self.i.valid & self.i.ready),
             next_column.eq(Mux(column == g.width - 1, 0, column + 1)),
             self.o.valid.eq(full),
         ]
-        with m.If(taken):
+        with m.If(accepted):
             m.d.sync += [column.eq(next_column), full.eq(self._ends_window(row, column))]
             with m.If(column == g.width - 1):
                 m.d.sync += row.eq(Mux(row == g.height - 1, 0, row + 1))
         with m.Elif(self.o.ready):
             m.d.sync += full.eq(0)
-        newest = self._column(m, platform, taken, column, next_column)
+        newest = self._column(m, platform, accepted, column, next_column)
         size = 8 * self.channels
         taps = [Signal(size * columns, name=f"row_{index}") for index in range(rows)]
-        with m.If(taken):
+        with m.If(accepted):
             for index, tap in enumerate(taps):
                 entering = newest[size * index : size * (index + 1)]
                 m.d.sync += tap.eq(Cat(tap[size:], entering))
@@ -142,7 +142,7 @@ class WholeWindow(Cell):
         )
 
     def _column(
-        self, m: Module, platform: object, taken: Value, column: Value, next_column: Value
+        self, m: Module, platform: object, accepted: Value, column: Value, next_column: Value
     ) -> Value:
         """Return the incoming pixel with those above it; oldest row first."""
         pixel = raw(self.i)
@@ -153,9 +153,9 @@ class WholeWindow(Cell):
         write, read = block_ram(m, platform, "rows", size * above, self.geometry.width)
         whole = Cat(read.data, pixel)
         m.d.comb += [
-            read.addr.eq(Mux(taken, next_column, column)),
+            read.addr.eq(Mux(accepted, next_column, column)),
             write.addr.eq(column),
-            write.en.eq(taken),
+            write.en.eq(accepted),
             write.data.eq(whole[size:]),
         ]
         return whole

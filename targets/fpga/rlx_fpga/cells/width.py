@@ -103,15 +103,15 @@ class Gather(Cell):
             self.o.valid.eq(full),
             word.eq(collected),
         ]
-        taken = self.i.valid & self.i.ready
-        given = full & self.o.ready
-        with m.If(taken):
+        accepted = self.i.valid & self.i.ready
+        sent = full & self.o.ready
+        with m.If(accepted):
             m.d.sync += collected.eq(Cat(collected[len(beat) :], beat))
-        with m.If(given):
-            m.d.sync += count.eq(taken)
-        with m.Elif(taken):
+        with m.If(sent):
+            m.d.sync += count.eq(accepted)
+        with m.Elif(accepted):
             m.d.sync += count.eq(count + 1)
-        self.inside = {"collected": collected, "count": count}
+        self.internals = {"collected": collected, "count": count}
         return m
 
 
@@ -155,5 +155,5 @@ class Scatter(Cell):
             m.d.sync += [rest.eq(raw(self.i)), left.eq(Mux(self.i.valid, self.ratio, 0))]
         with m.Elif(self.o.ready):
             m.d.sync += [rest.eq(rest[len(part) :]), left.eq(left - 1)]
-        self.inside = {"rest": rest, "left": left}
+        self.internals = {"rest": rest, "left": left}
         return m

@@ -115,17 +115,17 @@ class WindowGenerator(Cell):
     def logic(self) -> Logic:
         """The buffer, its two counters, the word that was read, addresses and queue."""
         depth, words, bits = self.depth, self.geometry.words, 8 * self.lanes
-        place, free = (depth - 1).bit_length(), (depth + words).bit_length()
+        address_bits, free = (depth - 1).bit_length(), (depth + words).bit_length()
         surplus = max(depth, words).bit_length() + 1
         ram = Ram(bits, depth, read_only=False, synchronous=True, collision_free=True)
-        own = Logic(
-            register=bits * (1 + self.geometry.is_padded) + place + 2 * free + 4,
-            add=3 * free + surplus + place,
+        buffer = Logic(
+            register=bits * (1 + self.geometry.is_padded) + address_bits + 2 * free + 4,
+            add=3 * free + surplus + address_bits,
             compare=(free + surplus) / 2,
-            test=14 + place + free,
+            test=14 + address_bits + free,
             memories=(ram,),
         )
-        return total([own, self.addresses.logic, self.queue.logic])
+        return total([buffer, self.addresses.logic, self.queue.logic])
 
     def elaborate(self, platform: object) -> Module:
         """Build the writer, the reader, and the two counters that synchronize them."""
@@ -133,7 +133,7 @@ class WindowGenerator(Cell):
         g = self.geometry
         m.submodules.addresses = address = self.addresses
         write, read = block_ram(
-            m, platform, "buffer", 8 * self.lanes, self.depth, wanted=~address.padded
+            m, platform, "buffer", 8 * self.lanes, self.depth, used=~address.padded
         )
         m.submodules.queue = queue = self.queue
         wrote = Signal()
@@ -155,9 +155,9 @@ class WindowGenerator(Cell):
 
         # Words written beyond those that the current pixel needs.
         surplus = Signal(_signed(max(self.depth, g.words)), init=-g.needed[0])
-        inside = Signal()
+        in_pixel = Signal(name="inside")
         m.d.comb += [
-            go.eq(queue.open & (inside | (surplus >= 0))),
+            go.eq(queue.open & (in_pixel | (surplus >= 0))),
             queue.reserve.eq(go),
             address.go.eq(go),
             read.addr.eq(address.address),
@@ -165,7 +165,7 @@ class WindowGenerator(Cell):
         ]
         m.d.sync += surplus.eq(surplus + wrote - Mux(address.pixel_done, address.advance, 0))
         with m.If(go):
-            m.d.sync += inside.eq(~address.pixel_done)
+            m.d.sync += in_pixel.eq(~address.pixel_done)
 
         filled = follow(m, address.valid, "filled", self.stages - 1, reset=True)
         word = follow(m, read.data, "word")
@@ -277,20 +277,20 @@ class AddressGenerator(Part):
     def logic(self) -> Logic:
         """Counters of all loops, the address, the place in a padded image, what to release."""
         geometry = self.geometry
-        place = (self.depth - 1).bit_length()
+        address_bits = (self.depth - 1).bit_length()
         loops = [loop.count for loop in self.loops()[:-1] if loop.count > 1]
         counted = sum((count - 1).bit_length() for count in loops)
-        own = Logic(
-            register=3 * place + counted + len(loops),
-            add=2 * place + counted + 2,
-            compare=place + 1,
+        counters = Logic(
+            register=3 * address_bits + counted + len(loops),
+            add=2 * address_bits + counted + 2,
+            compare=address_bits + 1,
             test=14 + counted + 6 * len(loops),
-            mux=place,
+            mux=address_bits,
         )
         release = geometry.words.bit_length()
         advance = (geometry.words + geometry.needed[0]).bit_length() + 1
-        held = Logic(register=release + 2 * advance)
-        return total([own, held, *self._padding_logic(), *self._pixel_logic()])
+        release_logic = Logic(register=release + 2 * advance)
+        return total([counters, release_logic, *self._padding_logic(), *self._pixel_logic()])
 
     def _padding_logic(self) -> Iterator[Logic]:
         """Yield the counters of rows and columns that are padded."""
@@ -312,8 +312,8 @@ class AddressGenerator(Part):
             size = geometry.out_height if name.endswith("row") else geometry.out_width
             ends = sum(a != b for a, b in pairwise(values))
             largest = max(map(abs, values), default=0) * geometry.blocks
-            reached, chosen = ends * (size - 1).bit_length(), ends * largest.bit_length()
-            yield Logic(compare=reached, mux=(reached + chosen) / 5)
+            reached, selection_bits = ends * (size - 1).bit_length(), ends * largest.bit_length()
+            yield Logic(compare=reached, mux=(reached + selection_bits) / 5)
 
     def elaborate(self, platform: object) -> Module:
         """Count the loops; a cycle later, add the position change of the outermost moving one."""

@@ -109,19 +109,19 @@ def terms_of(logic: Logic, family: str) -> Terms:
     ram = ram_mux = table = ram_register = written = parts = 0
     # One LUT and one flip-flop for each packed pair's correction and its second product.
     lut, ff = logic.paired, PAIR_REGISTERS * logic.paired
-    for one in logic.memories:
-        place = mapping_of(one, family)
-        ram, ram_mux, parts = ram + place.luts, ram_mux + place.muxed, parts + place.parts
-        if place.kind == "block":
-            if not (one.read_only or one.collision_free):
+    for memory in logic.memories:
+        mapping = mapping_of(memory, family)
+        ram, ram_mux, parts = ram + mapping.luts, ram_mux + mapping.muxed, parts + mapping.parts
+        if mapping.kind == "block":
+            if not (memory.read_only or memory.collision_free):
                 # Registers that return the old word, where a block does not.
-                lut, ff = lut + one.width + 10, ff + 2 * one.width + 10
+                lut, ff = lut + memory.width + 10, ff + 2 * memory.width + 10
             continue
-        ram_register += one.bits if one.synchronous else 0
-        if place.kind == "logic" and one.read_only:
-            table += one.bits * -(-one.depth // library.table_bits)
-        elif place.kind == "logic":
-            written += one.width * one.depth
+        ram_register += memory.bits if memory.synchronous else 0
+        if mapping.kind == "logic" and memory.read_only:
+            table += memory.bits * -(-memory.depth // library.table_bits)
+        elif mapping.kind == "logic":
+            written += memory.width * memory.depth
     return Terms(
         (
             logic.add,

@@ -156,22 +156,22 @@ def mapping_of(ram: Ram, family: str) -> MemoryMapping:
         return MemoryMapping("logic")
     if ram.style == "logic":
         return MemoryMapping("logic")
-    found: list[tuple[float, MemoryMapping]] = []
+    mappings: list[tuple[float, MemoryMapping]] = []
     if ram.style != "block":
         bits = ram.width * ram.depth
-        found.append(
+        mappings.append(
             (bits // library.table_bits if ram.read_only else bits, MemoryMapping("logic"))
         )
     if not ram.read_only and library.lut_bits:
-        found.append(_as_luts(ram, library))
+        mappings.append(_as_luts(ram, library))
     # Yosys merges the register into a block; LUT RAM is cheaper where there is any.
     if ram.synchronous or (ram.registered and not library.lut_bits):
-        found.append(min(_as_blocks(ram, library), key=lambda pair: pair[0]))
-    lowest, best = found[0]
-    for cost, place in found[1:]:
+        mappings.append(min(_as_blocks(ram, library), key=lambda pair: pair[0]))
+    lowest, best = mappings[0]
+    for cost, mapping in mappings[1:]:
         # Yosys keeps the lowest cost as an integer, and takes what is cheaper than that.
         if cost < int(lowest):
-            lowest, best = cost, place
+            lowest, best = cost, mapping
     return best
 
 
@@ -192,10 +192,10 @@ def _as_luts(ram: Ram, library: Library) -> tuple[float, MemoryMapping]:
 def _as_blocks(ram: Ram, library: Library) -> Iterator[tuple[float, MemoryMapping]]:
     """Yield cost and mapping for every width of every mode."""
     for mode in library.blocks:
-        for place, width in enumerate(mode.widths):
+        for width_index, width in enumerate(mode.widths):
             if not ram.read_only and width < mode.write_width and mode.write_width > 1:
                 continue
-            deep = -(-ram.depth // (mode.words >> place))
+            deep = -(-ram.depth // (mode.words >> width_index))
             byte = min(library.byte, width) if not ram.read_only else 1
             units = -(-deep * -(-ram.width // byte) * byte // width)
             muxed = (deep - 1) * ram.width

@@ -41,12 +41,12 @@ class BoardPins:
     Attributes:
         clock_mhz: Frequency of the board's clock.
         located: Pins of ports of the core: ``clk_i``, and ``rst_ni`` if a button is active low.
-        others: LEDs, buttons and serial ports, for ports of a wrapper.
+        named: LEDs, buttons and serial ports, for ports of a wrapper.
     """
 
     clock_mhz: float
     located: tuple[Pin, ...]
-    others: tuple[Pin, ...]
+    named: tuple[Pin, ...]
 
 
 @cache
@@ -62,25 +62,25 @@ def board_pins(platform: str, reset: str) -> BoardPins:
     """
     module, name = platform.split(".")
     try:
-        found = getattr(import_module(f"amaranth_boards.{module}"), name)
+        board = getattr(import_module(f"amaranth_boards.{module}"), name)
     except ImportError:
         raise ToolMissingError(
             "amaranth-boards, which has the pins of boards, is not installed",
             hint="pip install 'rlx[boards]', or name the device in place of the board",
         ) from None
-    resources = {(one.name, one.number): one for one in found.resources}
-    clock = resources[found.default_clk, 0]
+    resources = {(one.name, one.number): one for one in board.resources}
+    clock = resources[board.default_clk, 0]
     located = [Pin("clk_i", clock.ios[0].names[0], _attributes(clock.attrs))]
     if reset:
         button = resources[reset, 0]
         assert button.ios[0].invert, f"{reset} of {platform} is no reset that is active low"
         located.append(Pin("rst_ni", button.ios[0].names[0], _attributes(button.attrs)))
-    taken = {pin.site for pin in located}
-    others = tuple(pin for pin in _others(resources) if pin.site not in taken)
-    return BoardPins(clock.clock.frequency / 1e6, tuple(located), others)
+    located_sites = {pin.site for pin in located}
+    named = tuple(pin for pin in _named_pins(resources) if pin.site not in located_sites)
+    return BoardPins(clock.clock.frequency / 1e6, tuple(located), named)
 
 
-def _others(resources: Mapping[tuple[str, int], Any]) -> Iterator[Pin]:
+def _named_pins(resources: Mapping[tuple[str, int], Any]) -> Iterator[Pin]:
     """Yield the pins of :data:`NAMED_RESOURCES` that are not behind a connector."""
     for (name, number), resource in resources.items():
         if name in NAMED_RESOURCES:
@@ -91,6 +91,6 @@ def _others(resources: Mapping[tuple[str, int], Any]) -> Iterator[Pin]:
                         yield Pin(f"{name}_{number}{part}", site)
 
 
-def _attributes(given: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
+def _attributes(attributes: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
     """Return the attributes that are strings; constraints have no others."""
-    return tuple((key, value) for key, value in given.items() if isinstance(value, str))
+    return tuple((key, value) for key, value in attributes.items() if isinstance(value, str))

@@ -56,10 +56,10 @@ def pll_for(family: str, input_mhz: float, wanted_mhz: float, *, pad: bool = Fal
     Raises:
         EmitError: No parameters within the ranges of the data sheet come within :data:`TOLERANCE`.
     """
-    source, wanted = (Fraction(mhz).limit_denominator(10**6) for mhz in (input_mhz, wanted_mhz))
-    settings = _SETTINGS[family](source, wanted)
-    best = min(settings, key=lambda one: abs(one.output_mhz - wanted), default=None)
-    if best is None or abs(best.output_mhz - wanted) > TOLERANCE * wanted:
+    source, output = (Fraction(mhz).limit_denominator(10**6) for mhz in (input_mhz, wanted_mhz))
+    settings = _SETTINGS[family](source, output)
+    best = min(settings, key=lambda pll: abs(pll.output_mhz - output), default=None)
+    if best is None or abs(best.output_mhz - output) > TOLERANCE * output:
         near = "" if best is None else f"; the nearest clock is {float(best.output_mhz):g} MHz"
         raise EmitError(
             f"no setting of the PLL makes {wanted_mhz:g} MHz of {input_mhz:g} MHz{near}",
@@ -70,7 +70,7 @@ def pll_for(family: str, input_mhz: float, wanted_mhz: float, *, pad: bool = Fal
     return best
 
 
-def _ecp5(source: Fraction, wanted: Fraction) -> Iterator[Pll]:
+def _ecp5(source: Fraction, output: Fraction) -> Iterator[Pll]:
     """Yield settings that feed CLKOP back, as fast as the phase detector; CLKOS is the output."""
     for divider in range(1, 129):
         detector = source / divider
@@ -78,7 +78,7 @@ def _ecp5(source: Fraction, wanted: Fraction) -> Iterator[Pll]:
             continue
         for factor in range(1, 129):
             vco = detector * factor
-            post = min(max(round(vco / wanted), 1), 128)
+            post = min(max(round(vco / output), 1), 128)
             if 400 <= vco <= 800 and Fraction(25, 8) <= vco / post <= 400:
                 yield Pll("EHXPLLL", source, vco, vco / post, {
                     "CLKI_DIV": str(divider), "CLKFB_DIV": "1", "CLKOP_DIV": str(factor),
@@ -106,7 +106,7 @@ def _ice40(source: Fraction, _wanted: Fraction) -> Iterator[Pll]:
                     })  # fmt: skip
 
 
-def _mmcm(source: Fraction, wanted: Fraction) -> Iterator[Pll]:
+def _mmcm(source: Fraction, output: Fraction) -> Iterator[Pll]:
     """Yield settings of the first output; whole factors first, and high frequencies inside."""
     factors = sorted(range(16, 513), key=lambda eighths: (eighths % 8 != 0, -eighths))
     for divider in range(1, 107):
@@ -116,7 +116,7 @@ def _mmcm(source: Fraction, wanted: Fraction) -> Iterator[Pll]:
             vco = source * eighths / 8 / divider
             if not 600 <= vco <= 1200:
                 continue
-            near = min(max(Fraction(round(8 * vco / wanted), 8), Fraction(1)), Fraction(128))
+            near = min(max(Fraction(round(8 * vco / output), 8), Fraction(1)), Fraction(128))
             for post in (Fraction(1), Fraction(2)) if 1 < near < 2 else (near,):
                 if Fraction(469, 100) <= vco / post <= 800:
                     yield Pll("MMCME2_BASE", source, vco, vco / post, {

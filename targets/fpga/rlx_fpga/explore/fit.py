@@ -34,7 +34,7 @@ def does_not_fit(
     options: FpgaOptions,
     estimate: Estimate,
     variants: Iterable[tuple[str, FpgaOptions]],
-    others: Iterable[str],
+    alternatives: Iterable[str],
 ) -> DoesNotFitError:
     """Return (not raise) the error for a design that is too large.
 
@@ -43,13 +43,13 @@ def does_not_fit(
         options: Options that it was built with.
         estimate: Returns the report for other options; may raise an ``RlxError``.
         variants: Options that take less of a device, as text and as options.
-        others: Options with which another architecture fits, as text.
+        alternatives: Options with which another architecture fits, as text.
     """
-    found = list(_suggestions(report, options, estimate, variants, others))
+    suggestions = list(_suggestions(report, options, estimate, variants, alternatives))
     return DoesNotFitError(
         f"the design does not fit: {shortage(report, options)}",
         where=options.device,
-        hint=", or ".join(found) or "make the model smaller",
+        hint=", or ".join(suggestions) or "make the model smaller",
     )
 
 
@@ -71,21 +71,21 @@ def _suggestions(
     options: FpgaOptions,
     estimate: Estimate,
     variants: Iterable[tuple[str, FpgaOptions]],
-    others: Iterable[str],
+    alternatives: Iterable[str],
 ) -> Iterator[str]:
-    given = [
+    raised_limits = [
         f"--{name} {needed:g}"
         for name, _, needed, there in _needs(report, options)
         if needed > there and name and getattr(options, name) is not None
     ]
-    if given and not shortage(report, replace(options, dsp=None, bram=None, lut=None)):
-        yield " ".join(given)
+    if raised_limits and not shortage(report, replace(options, dsp=None, bram=None, lut=None)):
+        yield " ".join(raised_limits)
         return
     for text, variant in variants:
         if fitting(variant, estimate) is not None:
             yield text.strip()
             break
-    yield from islice(others, 1)
+    yield from islice(alternatives, 1)
     for name in devices():
         other = replace(options, device=name, dsp=None, bram=None, lut=None)
         if name != options.device and fitting(other, estimate) is not None:

@@ -56,7 +56,7 @@ class Folding:
 
     Args:
         choices: Foldings to choose from, by name of the layer.
-        given: ``(pe, simd)`` of layers whose folding is fixed.
+        fixed: ``(pe, simd)`` of layers whose folding is fixed.
         price: Resources of a folding of a layer, and their cost. It is asked for once, and
             only for those that can be chosen (again for those that are).
         guess: About what a folding takes, found faster than its price: it says only where a
@@ -65,23 +65,25 @@ class Folding:
             any.
 
     Raises:
-        UsageError: A layer in ``given`` does not exist or cannot be folded like that.
+        UsageError: A layer in ``fixed`` does not exist or cannot be folded like that.
     """
 
     choices: Mapping[str, Sequence[Fold]]
-    given: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    fixed: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     price: Price = multipliers_only
     guess: Guess = nothing
     margin: int | None = None
 
     def __post_init__(self) -> None:
         allowed = {name: list(folds) for name, folds in self.choices.items()}
-        for name, (pe, simd) in self.given.items():
+        for name, (pe, simd) in self.fixed.items():
             allowed[name] = [_given(self.choices, name, pe, simd)]
         self.allowed = allowed
         for folds in allowed.values():
             # From small to large: of choices with equal values the first one is taken.
-            folds.sort(key=lambda one: (one.multipliers, one.logic, one.pe * one.simd, one.cycles))
+            folds.sort(
+                key=lambda fold: (fold.multipliers, fold.logic, fold.pe * fold.simd, fold.cycles)
+            )
         self._priced: dict[tuple[str, int], Option] = {}
         self._valued: dict[tuple[str, Value], dict[int, Option]] = {}
 
@@ -118,22 +120,22 @@ class Folding:
         cycles = self.min_cycles(limit) if cycles is None else cycles
         if cycles is None:
             return None
-        found = self._chosen(limit, cycles, lambda name, fold, _: delay(name, fold))
-        return found or self.cheapest(limit, cycles)
+        folds = self._chosen(limit, cycles, lambda name, fold, _: delay(name, fold))
+        return folds or self.cheapest(limit, cycles)
 
     def lowest_energy(self, limit: Amount, cycles: int | None = None) -> dict[str, Fold] | None:
         """Return the foldings with the minimum product of cost and cycles of the slowest layer."""
         minimum = self.min_cycles(limit)
         steps = [n for n in self.steps if minimum and minimum <= n <= (cycles or n)]
-        best, found = None, None
+        best, best_folds = None, None
         for step in steps:
-            chosen = self.cheapest(limit, step)
-            if chosen is None:
+            folds = self.cheapest(limit, step)
+            if folds is None:
                 continue
-            product = step * sum(self.cost(name, fold) for name, fold in chosen.items())
+            product = step * sum(self.cost(name, fold) for name, fold in folds.items())
             if best is None or product < best:
-                best, found = product, chosen
-        return found
+                best, best_folds = product, folds
+        return best_folds
 
     def min_cycles(self, limit: Amount) -> int | None:
         """Return the minimum cycles of the slowest layer within ``limit``; None if nothing fits."""
@@ -141,7 +143,7 @@ class Folding:
             return 0
         if self.cheapest(limit, self.steps[-1]) is None:
             return None
-        guesses = Folding(self.allowed, price=lambda *one: Option(self.guess(*one), 0))
+        guesses = Folding(self.allowed, price=lambda *key: Option(self.guess(*key), 0))
         guess = first_step(self.steps, lambda step: guesses._step(limit, step))
         return first_step(self.steps, lambda step: self._step(limit, step), guess=guess or 0)
 
@@ -184,11 +186,12 @@ class Folding:
             mine, priced = self._options(name, cycles, value)
             folds.append(mine)
             options.append(priced)
-        places = choose(options, limit)
-        if places is None:
+        indices = choose(options, limit)
+        if indices is None:
             return None
         return {
-            name: mine[place] for name, mine, place in zip(self.allowed, folds, places, strict=True)
+            name: mine[place]
+            for name, mine, place in zip(self.allowed, folds, indices, strict=True)
         }
 
     def _options(
@@ -196,23 +199,23 @@ class Folding:
     ) -> tuple[list[Fold], list[Option]]:
         """Return the foldings to choose from, and the solver's options for them."""
         every = self.allowed[name]
-        places = [n for n, f in enumerate(every) if cycles is None or f.cycles <= cycles]
-        if self.margin is not None and places:
-            slowest = max(every[n].cycles for n in places)
-            places = [n for n in places if every[n].cycles * self.margin >= slowest]
+        indices = [n for n, f in enumerate(every) if cycles is None or f.cycles <= cycles]
+        if self.margin is not None and indices:
+            slowest = max(every[n].cycles for n in indices)
+            indices = [n for n in indices if every[n].cycles * self.margin >= slowest]
         # By place, not by folding: hashes of these would take most of the time.
         known = self._valued.setdefault((name, value), {})
-        for place in places:
-            if place not in known:
-                price = self._price(name, place)
-                known[place] = Option(price.amount, value(name, every[place], price))
-        return [every[n] for n in places], [known[n] for n in places]
+        for index in indices:
+            if index not in known:
+                price = self._price(name, index)
+                known[index] = Option(price.amount, value(name, every[index], price))
+        return [every[n] for n in indices], [known[n] for n in indices]
 
-    def _price(self, name: str, place: int) -> Option:
+    def _price(self, name: str, index: int) -> Option:
         """Return the price of a folding, which is asked for once."""
-        key = name, place
+        key = name, index
         if key not in self._priced:
-            self._priced[key] = self.price(name, self.allowed[name][place])
+            self._priced[key] = self.price(name, self.allowed[name][index])
         return self._priced[key]
 
 
@@ -231,17 +234,17 @@ def first_step(
         guess: About the first step.
     """
     low, high, best, failed = bisect_left(steps, minimum), len(steps) - 1, None, False
-    place, stride = min(max(bisect_left(steps, guess), low), high), 1
+    index, stride = min(max(bisect_left(steps, guess), low), high), 1
     while low <= high:
-        found = build(steps[place])
-        if found is None:
-            low, failed = place + 1, True
+        result = build(steps[index])
+        if result is None:
+            low, failed = index + 1, True
         else:
-            best, high = found, place - 1
+            best, high = result, index - 1
         if best is not None and failed:
-            place = (low + high) // 2
+            index = (low + high) // 2
         else:
-            place = min(low + stride - 1, high) if failed else max(high - stride + 1, low)
+            index = min(low + stride - 1, high) if failed else max(high - stride + 1, low)
         stride *= 2
     return best
 

@@ -82,22 +82,22 @@ def choose(layers: Sequence[Sequence[Option]], limit: Amount) -> list[int] | Non
     best = [min(range(len(key)), key=key.__getitem__) for key in keys]
     if _total(layers, best).fits(limit):
         return best
-    kept = [_undominated(key) for key in keys]
+    undominated = [_undominated(key) for key in keys]
     minimum = [
         Amount(
-            min(layer[n].amount.dsp for n in places),
-            min(layer[n].amount.bram for n in places),
-            min(layer[n].amount.lut for n in places),
+            min(layer[n].amount.dsp for n in indices),
+            min(layer[n].amount.bram for n in indices),
+            min(layer[n].amount.lut for n in indices),
         )
-        for layer, places in zip(layers, kept, strict=True)
+        for layer, indices in zip(layers, undominated, strict=True)
     ]
     space = limit - sum(minimum, Amount())
     if min(space.dsp, space.bram, space.lut) < 0:
         return None
     # From here on amounts are relative to the minimum of each layer.
     beyond = [
-        {n: Option(layer[n].amount - low, layer[n].value) for n in places}
-        for layer, places, low in zip(layers, kept, minimum, strict=True)
+        {n: Option(layer[n].amount - low, layer[n].value) for n in indices}
+        for layer, indices, low in zip(layers, undominated, minimum, strict=True)
     ]
     return _without_memories(beyond, space) or _by_bounds(beyond, space)
 
@@ -111,8 +111,8 @@ def min_amount(layers: Sequence[Sequence[Option]]) -> Amount:
     )
 
 
-def _total(layers: Sequence[Sequence[Option]], places: Sequence[int]) -> Amount:
-    amounts = (layer[n].amount for layer, n in zip(layers, places, strict=True))
+def _total(layers: Sequence[Sequence[Option]], indices: Sequence[int]) -> Amount:
+    amounts = (layer[n].amount for layer, n in zip(layers, indices, strict=True))
     return sum(amounts, Amount())
 
 
@@ -122,18 +122,18 @@ def _undominated(keys: Sequence[tuple[int, int, int, int]]) -> list[int]:
     Args:
         keys: Keys of the options of a layer.
     """
-    kept: list[int] = []
-    taken: list[tuple[int, int, int]] = []
+    indices: list[int] = []
+    amounts: list[tuple[int, int, int]] = []
     # In the order of values: earlier options have no larger value.
-    for (_, dsp, bram, lut), place in sorted((key, n) for n, key in enumerate(keys)):
+    for (_, dsp, bram, lut), index in sorted((key, n) for n, key in enumerate(keys)):
         # A plain loop: this is where large choices spend most of their time.
-        for d, b, t in taken:
+        for d, b, t in amounts:
             if d <= dsp and b <= bram and t <= lut:
                 break
         else:
-            kept.append(place)
-            taken.append((dsp, bram, lut))
-    return kept
+            indices.append(index)
+            amounts.append((dsp, bram, lut))
+    return indices
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ class _Table:
         values = np.full_like(self.values, NEVER)
         luts = np.full_like(self.luts, NEVER)
         picked = np.full(values.shape, -1, np.int16)
-        for place, option in options.items():
+        for index, option in options.items():
             rows = values.shape[0] - option.amount.dsp
             columns = values.shape[1] - option.amount.bram
             if rows <= 0 or columns <= 0:
@@ -165,7 +165,7 @@ class _Table:
             better = (value < values[there]) | (equal & (lut < luts[there]))
             np.copyto(values[there], value, where=better)
             np.copyto(luts[there], lut, where=better)
-            np.copyto(picked[there], np.int16(place), where=better)
+            np.copyto(picked[there], np.int16(index), where=better)
         return _Table(values, luts), picked
 
 
@@ -178,11 +178,11 @@ def _without_memories(layers: Sequence[dict[int, Option]], space: Amount) -> lis
         {n: Option(replace(o.amount, bram=0, lut=0), o.value) for n, o in layer.items()}
         for layer in layers
     ]
-    places = _by_table(free, replace(space, bram=0))
-    if places is None:
+    indices = _by_table(free, replace(space, bram=0))
+    if indices is None:
         return None
-    amounts = (layer[n].amount for layer, n in zip(layers, places, strict=True))
-    return places if sum(amounts, Amount()).fits(space) else None
+    amounts = (layer[n].amount for layer, n in zip(layers, indices, strict=True))
+    return indices if sum(amounts, Amount()).fits(space) else None
 
 
 ROUNDS: Final = 150
@@ -200,15 +200,15 @@ def _by_bounds(layers: Sequence[dict[int, Option]], space: Amount) -> list[int] 
 
     If the table would be very large even so, the best choice found with prices is returned.
     """
-    found = _within_bounds(layers, space)
-    if found is None:
+    bounded = _within_bounds(layers, space)
+    if bounded is None:
         return None
-    known, kept = found
-    low = [_minimum(layer) for layer in kept]
+    known, remaining = bounded
+    low = [_minimum(layer) for layer in remaining]
     left = space - sum(low, Amount())
     rest = [
         {n: Option(option.amount - minimum, option.value) for n, option in layer.items()}
-        for layer, minimum in zip(kept, low, strict=True)
+        for layer, minimum in zip(remaining, low, strict=True)
     ]
     if min(left.dsp, left.bram, left.lut) < 0:
         return known
@@ -216,7 +216,7 @@ def _by_bounds(layers: Sequence[dict[int, Option]], space: Amount) -> list[int] 
     exact = None if known is not None and work > TABLE_WORK else _by_table(rest, left)
     if exact is None or known is None:
         return exact or known
-    return min((exact, known), key=lambda places: _value(layers, places))
+    return min((exact, known), key=lambda indices: _value(layers, indices))
 
 
 def _within_bounds(
@@ -226,7 +226,7 @@ def _within_bounds(
 
     None if nothing fits: the bound exceeds the sum of all maximum values.
     """
-    places = [place for layer in layers for place in layer]
+    option_indices = [place for layer in layers for place in layer]
     options = [option for layer in layers for option in layer.values()]
     values = np.array([option.value for option in options], np.float64)
     amounts = np.array([_vector(option.amount) for option in options], np.float64)
@@ -241,15 +241,15 @@ def _within_bounds(
         reduced = values + amounts @ prices
         lowest = np.minimum.reduceat(reduced, starts)
         over = reduced - np.repeat(lowest, sizes)
-        chosen = _first_zeros(over, starts)
-        used = amounts[chosen].sum(axis=0)
+        selection = _first_zeros(over, starts)
+        used = amounts[selection].sum(axis=0)
         total = float(lowest.sum() - prices @ limit)
         if total > bound:
             bound, excess = total, over
         if bound > most * (1 + SLACK) + 1:
             return None
-        if (used <= limit).all() and values[chosen].sum() < best:
-            best, picked = float(values[chosen].sum()), chosen
+        if (used <= limit).all() and values[selection].sum() < best:
+            best, picked = float(values[selection].sum()), selection
         slope = (used - limit) / units
         target = best if picked is not None else 2 * abs(bound) + 1
         norm = float(slope @ slope)
@@ -261,11 +261,11 @@ def _within_bounds(
         return None, list(layers)
     possible = bound + excess <= best + SLACK * abs(best)
     possible[picked] = True
-    kept: list[dict[int, Option]] = []
+    remaining: list[dict[int, Option]] = []
     for start, size in zip(starts, sizes, strict=True):
         there = [start + n for n in range(size) if possible[start + n]]
-        kept.append({places[n]: options[n] for n in there})
-    return [places[n] for n in picked], kept
+        remaining.append({option_indices[n]: options[n] for n in there})
+    return [option_indices[n] for n in picked], remaining
 
 
 def _first_zeros(
@@ -287,8 +287,8 @@ def _minimum(layer: dict[int, Option]) -> Amount:
     return Amount(*(min(column) for column in zip(*rows, strict=True)))
 
 
-def _value(layers: Sequence[dict[int, Option]], places: Sequence[int]) -> int:
-    return sum(layer[n].value for layer, n in zip(layers, places, strict=True))
+def _value(layers: Sequence[dict[int, Option]], indices: Sequence[int]) -> int:
+    return sum(layer[n].value for layer, n in zip(layers, indices, strict=True))
 
 
 def _shape(layers: Sequence[dict[int, Option]], space: Amount) -> tuple[int, int]:
@@ -314,8 +314,8 @@ def _by_table(layers: Sequence[dict[int, Option]], space: Amount) -> list[int] |
         return None
     result = []
     for layer, picked in zip(reversed(layers), reversed(picks), strict=True):
-        place = int(picked[dsp, bram])
-        result.append(place)
-        dsp -= layer[place].amount.dsp
-        bram -= layer[place].amount.bram
+        index = int(picked[dsp, bram])
+        result.append(index)
+        dsp -= layer[index].amount.dsp
+        bram -= layer[index].amount.bram
     return result[::-1]

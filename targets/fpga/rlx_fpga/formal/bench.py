@@ -3,7 +3,8 @@
 A proof by induction needs two things: the properties hold in the first cycles after the start, and
 if they hold for some consecutive cycles, beginning in **any** state, they hold in the next one. The
 second is false for many states that never occur, so invariants rule them out: relations between the
-registers of the cell (``Part.inside``) and what the bench knows. They are proved in the same way.
+registers of the cell (``Part.internals``) and what the bench knows. They are proved like the
+properties.
 
 A reset may come in any cycle, in the middle of a frame or while a beat waits. It resets the bench
 with the cell, so that from the next cycle on all properties are those of a cell after power-up:
@@ -34,17 +35,17 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class Transfer:
     """Elements that go in or out of a cell in a cycle.
 
     Attributes:
         offered: It could go now.
-        done: It goes now.
+        accepted: It goes now.
         codes: Elements, the first one in the lowest bits.
     """
 
     offered: Value
-    done: Value
+    accepted: Value
     codes: Value
 
 
@@ -115,14 +116,14 @@ class Bench:
         self.check(name, ~(condition & (streak >= cycles - 1)))
         self.depth = max(self.depth, cycles + 1)
 
-    def source(self, name: str) -> Moved:
+    def source(self, name: str) -> Transfer:
         """Feed an input stream: any beats at any time, each offered until it is taken."""
         port = getattr(self.cell, name)
         self._expose(name, port)
         self.assume(self._stands(name, port))
-        return Moved(port.valid, port.valid & port.ready, raw(port))
+        return Transfer(port.valid, port.valid & port.ready, raw(port))
 
-    def sink(self, name: str, *readies: str) -> Moved:
+    def sink(self, name: str, *readies: str) -> Transfer:
         """Take from an output stream at any time; check that an offer stands until it is taken.
 
         Args:
@@ -134,15 +135,15 @@ class Bench:
         self.check(f"{name}_stands", self._stands(name, port))
         for ready in (name, *readies):
             self.paths += [(f"{name}_valid", f"{ready}_ready"), (f"{name}_data", f"{ready}_ready")]
-        return Moved(port.valid, port.valid & port.ready, raw(port))
+        return Transfer(port.valid, port.valid & port.ready, raw(port))
 
-    def first_offer(self, name: str, offer: Moved) -> tuple[Moved, Value]:
+    def first_offer(self, name: str, offer: Transfer) -> tuple[Transfer, Value]:
         """Return beats that arrive when they are first offered, and whether one still waits.
 
         Wires pass a beat on before it has been taken.
         """
-        waiting = self.past(offer.offered & ~offer.done, f"{name}_waiting")
-        return Moved(offer.offered, offer.offered & ~waiting, offer.codes), waiting
+        waiting = self.past(offer.offered & ~offer.accepted, f"{name}_waiting")
+        return Transfer(offer.offered, offer.offered & ~waiting, offer.codes), waiting
 
     def _expose(self, name: str, port: stream.Interface) -> None:
         self.ports |= {
@@ -192,43 +193,43 @@ class Watch:
     changed or out of order.
 
     Attributes:
-        inside: Elements that have arrived and not left.
+        pending: Elements that have arrived and not left.
         total: The same and those that arrive in this cycle.
     """
 
     def __init__(
-        self, bench: Bench, name: str, arrive: Moved, leave: Moved, capacity: int, width: int
+        self, bench: Bench, name: str, arrive: Transfer, leave: Transfer, capacity: int, width: int
     ) -> None:
         """Watch elements of ``width`` bits in a cell that has space for ``capacity`` of them."""
         self._bench, self._name, self._width = bench, name, width
         self.lanes = len(arrive.codes) // width, len(leave.codes) // width
-        self.inside = Signal(range(capacity + self.lanes[0] + 1), name=f"{name}_inside")
-        self.total = self.inside + Mux(arrive.done, self.lanes[0], 0)
+        self.pending = Signal(range(capacity + self.lanes[0] + 1), name=f"{name}_inside")
+        self.total = self.pending + Mux(arrive.accepted, self.lanes[0], 0)
         bench.check(f"{name}_from_something", ~leave.offered | (self.total >= self.lanes[1]))
-        bench.check(f"{name}_capacity", self.inside <= capacity)
-        gone = Mux(leave.done, self.lanes[1], 0)
-        bench.m.d.sync += self.inside.eq(self.total - gone)
-        self._follow(arrive, leave, gone)
+        bench.check(f"{name}_capacity", self.pending <= capacity)
+        leaving = Mux(leave.accepted, self.lanes[1], 0)
+        bench.m.d.sync += self.pending.eq(self.total - leaving)
+        self._follow(arrive, leave, leaving)
 
-    def _follow(self, arrive: Moved, leave: Moved, gone: Value) -> None:
+    def _follow(self, arrive: Transfer, leave: Transfer, leaving: Value) -> None:
         bench, name, width, m = self._bench, self._name, self._width, self._bench.m
         lane = self._lane()
-        chosen = bench.free(1, f"{name}_choose")
+        choose = bench.free(1, f"{name}_choose")
         self._watched = Signal(name=f"{name}_watched")
-        self._ahead = Signal.like(self.inside, name=f"{name}_ahead")
+        self._ahead = Signal.like(self.pending, name=f"{name}_ahead")
         self._code = Signal(width, name=f"{name}_code")
         now = Signal(name=f"{name}_watched_now")
-        ahead = Signal.like(self.inside, name=f"{name}_ahead_now")
+        ahead = Signal.like(self.pending, name=f"{name}_ahead_now")
         code = Signal(width, name=f"{name}_code_now")
         due = now & (ahead < self.lanes[1])
         m.d.comb += [
-            now.eq(self._watched | (arrive.done & chosen)),
-            ahead.eq(Mux(self._watched, self._ahead, self.inside + lane)),
+            now.eq(self._watched | (arrive.accepted & choose)),
+            ahead.eq(Mux(self._watched, self._ahead, self.pending + lane)),
             code.eq(Mux(self._watched, self._code, arrive.codes.word_select(lane, width))),
         ]
         m.d.sync += [
-            self._watched.eq(now & ~(leave.done & due)),
-            self._ahead.eq(ahead - gone),
+            self._watched.eq(now & ~(leave.accepted & due)),
+            self._ahead.eq(ahead - leaving),
             self._code.eq(code),
         ]
         right = leave.codes.word_select(ahead, width) == code
@@ -254,17 +255,17 @@ class Watch:
         The store whose elements leave first comes first.
         """
         bench, name = self._bench, self._name
-        place: Value = self._ahead
+        position: Value = self._ahead
         count: Value = Const(0)
-        found: Value = Const(0, self._width)
+        element_code: Value = Const(0, self._width)
         for element, size in segments:
-            inside = (self._ahead >= count) & (self._ahead < count + size)
-            place = (self._ahead - count)[: len(self._ahead)]
-            found = Mux(inside, element(place), found)
+            in_segment = (self._ahead >= count) & (self._ahead < count + size)
+            position = (self._ahead - count)[: len(self._ahead)]
+            element_code = Mux(in_segment, element(position), element_code)
             count = count + size
-        bench.invariant(f"{name}_counted", self.inside == count)
-        bench.invariant(f"{name}_ahead_inside", ~self._watched | (self._ahead < self.inside))
-        bench.invariant(f"{name}_stored", ~self._watched | (found == self._code))
+        bench.invariant(f"{name}_counted", self.pending == count)
+        bench.invariant(f"{name}_ahead_inside", ~self._watched | (self._ahead < self.pending))
+        bench.invariant(f"{name}_stored", ~self._watched | (element_code == self._code))
 
 
 def register(value: Value) -> Callable[[Value], Value]:
@@ -285,7 +286,7 @@ def any_of(conditions: Sequence[Value]) -> Value:
     return ~all_of([~condition for condition in conditions])
 
 
-def around(place: Value, step: Value, size: int) -> Value:
+def around(index: Value, step: Value, size: int) -> Value:
     """Return ``(place + step) % size`` for ``place < size`` and ``step <= size``."""
-    far = place + step
+    far = index + step
     return Mux(far >= size, far - size, far)

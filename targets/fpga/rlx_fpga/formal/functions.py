@@ -8,7 +8,7 @@ import numpy as np
 from amaranth import Cat, Signal, Value, signed
 
 from rlx_fpga.cells.table import ENTRIES
-from rlx_fpga.formal.bench import Bench, Moved, Watch, register
+from rlx_fpga.formal.bench import Bench, Transfer, Watch, register
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,11 +33,11 @@ def offset(bench: Bench) -> None:
     # The result less the offset is the element, also in more bits than either has.
     bits = cell.out_bits + 2
     elements, results = cell.i.payload, cell.o.payload
-    wanted = [_fitted(bench, elements[n], bits, f"element_{n}") for n in range(cell.lanes)]
-    found = [
+    expected = [_fitted(bench, elements[n], bits, f"element_{n}") for n in range(cell.lanes)]
+    actual = [
         _fitted(bench, results[n] - cell.offset, bits, f"result_{n}") for n in range(cell.lanes)
     ]
-    _computes(bench, wanted, found)
+    _computes(bench, expected, actual)
 
 
 def _looked_up(bench: Bench, entries: Sequence[int], width: int) -> None:
@@ -49,11 +49,11 @@ def _looked_up(bench: Bench, entries: Sequence[int], width: int) -> None:
     _computes(bench, wanted, [results[n] for n in lanes])
 
 
-def _computes(bench: Bench, wanted: Sequence[Value], found: Sequence[Value]) -> None:
-    """State that of each beat ``found``, of what goes out, is ``wanted``, of what came in."""
+def _computes(bench: Bench, expected: Sequence[Value], actual: Sequence[Value]) -> None:
+    """State that of each beat ``actual``, of what goes out, is ``expected``, of what came in."""
     offer, given = bench.source("i"), bench.sink("o")
-    arrive = Moved(offer.offered, offer.done, Cat(*wanted))
-    leave = Moved(given.offered, given.done, Cat(*found))
+    arrive = Transfer(offer.offered, offer.accepted, Cat(*expected))
+    leave = Transfer(given.offered, given.accepted, Cat(*actual))
     watch = Watch(bench, "beats", arrive, leave, 1, len(leave.codes))
     watch.flows(leave.offered, 2)
     bench.moves(["i"], ["o"], 1)

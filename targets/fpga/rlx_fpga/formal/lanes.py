@@ -51,12 +51,12 @@ def _regroups(bench: Bench, steps: list[Any]) -> None:
 
 def _store(bench: Bench, part: Any, width: int) -> Segment:  # noqa: ANN401 - of two classes
     if lanes_of(part, "i") < lanes_of(part, "o"):
-        collected, count, ratio = part.inside["collected"], part.inside["count"], part.ratio
+        collected, count, ratio = part.internals["collected"], part.internals["count"], part.ratio
         bench.invariant(f"count_within_{lanes_of(part, 'o')}", count <= ratio)
         lanes = lanes_of(part, "i")
         # They are shifted in from above.
         free = (ratio - count)[: len(count)] * lanes
-        return lambda place: collected.word_select(place + free, width), count * lanes
-    rest, left = part.inside["rest"], part.inside["left"]
+        return lambda index: collected.word_select(index + free, width), count * lanes
+    rest, left = part.internals["rest"], part.internals["left"]
     bench.invariant(f"left_within_{lanes_of(part, 'i')}", left <= part.ratio)
-    return lambda place: rest.word_select(place, width), left * lanes_of(part, "o")
+    return lambda index: rest.word_select(index, width), left * lanes_of(part, "o")

@@ -38,9 +38,9 @@ class Place:
         bounds = zip(self.index, start, sizes, strict=True)
         return all_of([(n >= first) & (n < first + size) for n, first, size in bounds])
 
-    def one_of(self, places: Sequence[Sequence[int]]) -> Value:
-        """Return whether the next transfer is at one of ``places``, given for each axis."""
-        axes = zip(self.index, places, strict=True)
+    def one_of(self, positions: Sequence[Sequence[int]]) -> Value:
+        """Return whether the next transfer is at one of ``positions``, given for each axis."""
+        axes = zip(self.index, positions, strict=True)
         return all_of([any_of([n == place for place in kept]) for n, kept in axes])
 
     def _next(self) -> list[Value]:

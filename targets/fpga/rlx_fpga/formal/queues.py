@@ -8,7 +8,7 @@ from amaranth import Mux, Signal, Value
 
 from rlx_fpga.cells.sizes import depth_of
 from rlx_fpga.cells.streams import raw
-from rlx_fpga.formal.bench import Bench, Moved, Watch, around, register
+from rlx_fpga.formal.bench import Bench, Transfer, Watch, around, register
 
 if TYPE_CHECKING:
     from amaranth.lib.memory import Memory
@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
 def skid_buffer(bench: Bench) -> None:
     """Two beats in order."""
-    cell, inside = bench.cell, bench.cell.inside
+    cell, internals = bench.cell, bench.cell.internals
     watch = _queue(bench, 2)
-    bench.invariant("front_first", ~inside["back_valid"] | cell.o.valid)
+    bench.invariant("front_first", ~internals["back_valid"] | cell.o.valid)
     watch.held_in(
-        (register(raw(cell.o)), cell.o.valid), (register(inside["back"]), inside["back_valid"])
+        (register(raw(cell.o)), cell.o.valid),
+        (register(internals["back"]), internals["back_valid"]),
     )
 
 
@@ -35,7 +36,7 @@ def fifo(bench: Bench) -> None:
 
 
 def _shallow(bench: Bench) -> None:
-    cell, queue = bench.cell, bench.cell.inside["queue"]
+    cell, queue = bench.cell, bench.cell.internals["queue"]
     memory = bench.built(queue).submodules.storage
     watch = _queue(bench, cell.depth)
     write, read = memory.write_ports[0], memory.read_ports[0]
@@ -43,15 +44,17 @@ def _shallow(bench: Bench) -> None:
 
 
 def _deep(bench: Bench) -> None:
-    cell, inside = bench.cell, bench.cell.inside
+    cell, internals = bench.cell, bench.cell.internals
     watch = _queue(bench, cell.depth + 2)
-    read, waiting = inside["read"], inside["waiting"]
-    bench.invariant("any_waiting_matches", inside["any_waiting"] == (waiting != 0))
-    bench.invariant("space_matches", inside["has_room"] == (waiting != cell.depth))
+    read, waiting = internals["read"], internals["waiting"]
+    bench.invariant("any_waiting_matches", internals["any_waiting"] == (waiting != 0))
+    bench.invariant("space_matches", internals["has_room"] == (waiting != cell.depth))
     watch.held_in(
         (register(raw(cell.o)), cell.o.valid),
-        (register(Value.cast(read.data)), inside["fetched"]),
-        _stored(bench, inside["memory"], inside["write"].addr, read.addr, waiting, cell.depth),
+        (register(Value.cast(read.data)), internals["fetched"]),
+        _stored(
+            bench, internals["memory"], internals["write"].addr, read.addr, waiting, cell.depth
+        ),
     )
 
 
@@ -72,31 +75,31 @@ def _stored(
     bench.invariant("count_within", count <= depth)
     bench.invariant("places_within", (read < size) & (write < size))
     bench.invariant("places_apart", write == around(read, count, size))
-    return lambda place: bench.word(memory, around(read, place, size)), count
+    return lambda index: bench.word(memory, around(read, index, size)), count
 
 
 def result_queue(bench: Bench) -> None:
     """Beats that arrive in reserved space; the producer reserves only what is open."""
-    cell, inside = bench.cell, bench.cell.inside
+    cell, internals = bench.cell, bench.cell.internals
     bench.ports |= {"reserve": cell.reserve, "open": cell.open, "push": cell.push}
     bench.ports["data"] = payload = Value.cast(cell.payload)
     coming = Signal(range(cell.depth + cell.burst + 1), name="coming")
     bench.m.d.sync += coming.eq(coming + cell.reserve - cell.push)
     bench.assume(cell.reserve <= Mux(cell.open, cell.burst, 0))
     bench.assume(~cell.push | (coming != 0) | (cell.reserve != 0))
-    arrive, leave = Moved(cell.push, cell.push, payload), bench.sink("o")
+    arrive, leave = Transfer(cell.push, cell.push, payload), bench.sink("o")
     watch = Watch(bench, "beats", arrive, leave, cell.depth, len(payload))
     # Two cycles to the output, one for the beat that arrives.
     watch.flows(leave.offered, 3)
-    closed = ~cell.open & (coming == 0) & (watch.inside == 0)
+    closed = ~cell.open & (coming == 0) & (watch.pending == 0)
     bench.never_for(2, closed, "closed_though_empty")
-    waiting, credit = inside["waiting"], inside["credits"]
-    bench.check("space_for_all", coming + watch.inside <= cell.depth)
-    bench.invariant("credit_counted", credit + coming + watch.inside == cell.depth)
-    bench.invariant("any_waiting_matches", inside["any_waiting"] == (waiting != 0))
+    waiting, credit = internals["waiting"], internals["credits"]
+    bench.check("space_for_all", coming + watch.pending <= cell.depth)
+    bench.invariant("credit_counted", credit + coming + watch.pending == cell.depth)
+    bench.invariant("any_waiting_matches", internals["any_waiting"] == (waiting != 0))
     bench.invariant("open_matches", cell.open == (credit >= cell.burst))
-    write, read = inside["write"].addr, inside["read"].addr
+    write, read = internals["write"].addr, internals["read"].addr
     watch.held_in(
         (register(raw(cell.o)), cell.o.valid),
-        _stored(bench, inside["memory"], write, read, waiting, cell.depth),
+        _stored(bench, internals["memory"], write, read, waiting, cell.depth),
     )

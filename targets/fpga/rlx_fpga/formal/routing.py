@@ -12,7 +12,7 @@ from rlx_fpga.cells.fifo import Fifo, SkidBuffer
 from rlx_fpga.cells.fork import Fork
 from rlx_fpga.cells.sizes import index_signal
 from rlx_fpga.cells.streams import Cell, raw, stream_of
-from rlx_fpga.formal.bench import Bench, Moved, Watch, all_of, any_of, register
+from rlx_fpga.formal.bench import Bench, Transfer, Watch, all_of, any_of, register
 from rlx_fpga.formal.places import Place
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def fork(bench: Bench) -> None:
     """Every beat to every consumer, once; accepted when the last one takes it, and not later."""
-    cell, served = bench.cell, bench.cell.inside["served"]
+    cell, served = bench.cell, bench.cell.internals["served"]
     names = [f"o{index}" for index in range(cell.count)]
     offer = bench.source("i")
     arrive, waiting = bench.first_offer("i", offer)
@@ -31,10 +31,10 @@ def fork(bench: Bench) -> None:
         watch = Watch(bench, name, arrive, leave, 1, len(offer.codes))
         watch.flows(leave.offered, 1)
         watch.held_in((register(offer.codes), waiting & ~served[index]))
-        seen = Signal(name=f"{name}_was_ready")
-        had.append(seen | getattr(cell, name).ready)
-        bench.m.d.sync += seen.eq(offer.offered & ~offer.done & had[-1])
-        bench.invariant(f"{name}_served", served[index] == seen)
+        was_ready = Signal(name=f"{name}_was_ready")
+        had.append(was_ready | getattr(cell, name).ready)
+        bench.m.d.sync += was_ready.eq(offer.offered & ~offer.accepted & had[-1])
+        bench.invariant(f"{name}_served", served[index] == was_ready)
     bench.check("taken_with_the_last", cell.i.ready == all_of(had))
     bench.invariant("served_while_waiting", (served == 0) | waiting)
     bench.moves(["i"], names, 1)
@@ -44,84 +44,87 @@ def repeat(bench: Bench) -> None:
     """Groups of beats, each group so many times, in order."""
     cell, m = bench.cell, bench.m
     arrive, leave = bench.source("i"), bench.sink("o")
-    taken = Place(bench, "in", arrive.done, [cell.beats])
-    given = Place(bench, "out", leave.done, [cell.times, cell.beats])
-    turn, place = given.index
-    chosen, watched = bench.free(1, "choose"), Signal(name="watched")
+    input_position = Place(bench, "in", arrive.accepted, [cell.beats])
+    output_position = Place(bench, "out", leave.accepted, [cell.times, cell.beats])
+    turn, beat = output_position.index
+    choose, watched = bench.free(1, "choose"), Signal(name="watched")
     mark, code = index_signal(cell.beats, name="mark"), Signal(len(arrive.codes), name="code")
-    due = watched & (place == mark)
-    over = leave.done & due & (turn == cell.times - 1)
-    with m.If(arrive.done & chosen & (~watched | over)):
-        m.d.sync += [watched.eq(1), mark.eq(taken.index[0]), code.eq(arrive.codes)]
+    due = watched & (beat == mark)
+    over = leave.accepted & due & (turn == cell.times - 1)
+    with m.If(arrive.accepted & choose & (~watched | over)):
+        m.d.sync += [watched.eq(1), mark.eq(input_position.index[0]), code.eq(arrive.codes)]
     with m.Elif(over):
         m.d.sync += watched.eq(0)
     bench.check("in_place", ~(leave.offered & due) | (leave.codes == code))
-    again = arrive.done & watched & (taken.index[0] == mark)
+    again = arrive.accepted & watched & (input_position.index[0] == mark)
     bench.check("group_after_group", ~again | over)
     # In the first round a beat is given only after it was taken.
     ahead = Signal(range(cell.beats + 2), name="ahead")
-    m.d.sync += ahead.eq(ahead + arrive.done - (leave.done & (turn == 0)))
+    m.d.sync += ahead.eq(ahead + arrive.accepted - (leave.accepted & (turn == 0)))
     bench.check("from_something", ~leave.offered | (turn != 0) | (ahead != 0))
     bench.invariant("ahead_counted", ahead == (leave.offered & (turn == 0)))
     bench.never_for(2, ~leave.offered & (turn != 0), "held_back")
     bench.moves(["i"], ["o"], 1)
-    _repeat_invariants(bench, taken, given, (watched, mark, code))
+    _repeat_invariants(bench, input_position, output_position, (watched, mark, code))
 
 
 def _repeat_invariants(
-    bench: Bench, taken: Place, given: Place, chosen: tuple[Signal, Signal, Signal]
+    bench: Bench,
+    input_position: Place,
+    output_position: Place,
+    watched_beat: tuple[Signal, Signal, Signal],
 ) -> None:
-    cell, inside = bench.cell, bench.cell.inside
-    watched, mark, code = chosen
-    beat, turn = inside["beat"], inside["turn"]
-    given.one_behind(cell.o.valid, [turn, beat])
+    cell, internals = bench.cell, bench.cell.internals
+    watched, mark, code = watched_beat
+    beat, turn = internals["beat"], internals["turn"]
+    output_position.one_behind(cell.o.valid, [turn, beat])
     first = turn == 0
-    bench.invariant("taken_in_first", taken.index[0] == Mux(first, beat, 0))
+    bench.invariant("taken_in_first", input_position.index[0] == Mux(first, beat, 0))
     stored = watched & ~(first & (mark >= beat))
     # The beat moved last is on top.
     back = Mux(mark < beat, mark + cell.beats - beat, mark - beat)[: len(mark) + 1]
-    found = inside["group"].word_select(back, len(code))
-    bench.invariant("stored", ~stored | (found == code))
+    stored_code = internals["group"].word_select(back, len(code))
+    bench.invariant("stored", ~stored | (stored_code == code))
     bench.invariant("mark_within", mark < cell.beats)
-    ending = given.index[0] == cell.times - 1
-    last = ending & (given.index[1] == mark)
-    bench.invariant("not_yet_over", ~(watched & ending & (given.index[1] > mark)))
+    ending = output_position.index[0] == cell.times - 1
+    last = ending & (output_position.index[1] == mark)
+    bench.invariant("not_yet_over", ~(watched & ending & (output_position.index[1] > mark)))
     bench.invariant("leaving", ~(watched & ~stored) | (cell.o.valid & last))
-    bench.invariant("due", ~(watched & cell.o.valid & (given.index[1] == mark)) | (
+    bench.invariant("due", ~(watched & cell.o.valid & (output_position.index[1] == mark)) | (
         raw(cell.o) == code
     ))  # fmt: skip
 
 
 def constant(bench: Bench) -> None:
     """The words of the constant in order, again and again, one in every cycle."""
-    cell, inside = bench.cell, bench.cell.inside
+    cell, internals = bench.cell, bench.cell.internals
     leave = bench.sink("o")
     count = len(cell.words)
-    place = Place(bench, "out", leave.done, [count])
-    word = bench.listed(place.index[0], cell.words, len(leave.codes), "word")
+    position = Place(bench, "out", leave.accepted, [count])
+    word = bench.listed(position.index[0], cell.words, len(leave.codes), "word")
     bench.check("in_place", ~leave.offered | (leave.codes == word.as_unsigned()))
     bench.never_for(2, ~leave.offered, "held_back")
-    place.one_behind(leave.offered, [inside["place"]])
+    position.one_behind(leave.offered, [internals["place"]])
 
 
 def concat(bench: Bench) -> None:
     """A run of beats of each input in turn, in order."""
-    cell, inside = bench.cell, bench.cell.inside
+    cell, internals = bench.cell, bench.cell.internals
     names = [f"i{index}" for index in range(len(cell.runs))]
     arrive = [bench.source(name) for name in names]
     leave = bench.sink("o")
-    runs = _Runs(bench, leave.done, cell.runs)
+    runs = _Runs(bench, leave.accepted, cell.runs)
     for index, name in enumerate(names):
         turn = runs.turn == index
-        from_here = Moved(leave.offered & turn, leave.done & turn, leave.codes)
+        from_here = Transfer(leave.offered & turn, leave.accepted & turn, leave.codes)
         watch = Watch(bench, name, arrive[index], from_here, 1, len(leave.codes))
         watch.held_in((register(leave.codes), leave.offered & turn))
         if index < cell.leading:
             behind = arrive[cell.leading].offered
-            bench.check(f"{name}_waits", ~arrive[index].done | behind)
-    bench.never_for(2, any_of([one.done for one in arrive]) & ~leave.offered, "held_back")
+            bench.check(f"{name}_waits", ~arrive[index].accepted | behind)
+    bench.never_for(2, any_of([one.accepted for one in arrive]) & ~leave.offered, "held_back")
     bench.moves(names, ["o"], 1)
-    runs.one_behind(leave.offered, inside["turn"], inside["count"])
+    runs.one_behind(leave.offered, internals["turn"], internals["count"])
 
 
 class _Runs:
@@ -158,23 +161,23 @@ class _Runs:
 def join(bench: Bench) -> None:
     """One beat for each pair of beats, which are taken together."""
     first, second, leave = bench.source("i0"), bench.source("i1"), bench.sink("o")
-    cell, inside = bench.cell, bench.cell.inside
-    bench.check("taken_together", first.done == second.done)
-    stages = [cell.o.valid, inside["second_valid"], inside["first_valid"]]
+    cell, internals = bench.cell, bench.cell.internals
+    bench.check("taken_together", first.accepted == second.accepted)
+    stages = [cell.o.valid, internals["second_valid"], internals["first_valid"]]
     _counted(bench, first, leave, cell.latency, stages)
     bench.moves(["i0", "i1"], ["o"], 1)
 
 
 def _counted(
-    bench: Bench, arrive: Moved, leave: Moved, capacity: int, stages: Sequence[Value]
+    bench: Bench, arrive: Transfer, leave: Transfer, capacity: int, stages: Sequence[Value]
 ) -> None:
     """As many beats out as in, never more; they leave within ``capacity`` cycles."""
-    inside = Signal(range(capacity + 2), name="beats_inside")
-    bench.m.d.sync += inside.eq(inside + arrive.done - leave.done)
-    bench.check("from_something", ~leave.offered | (inside != 0))
-    bench.check("capacity", inside <= capacity)
-    bench.never_for(capacity, (inside != 0) & ~leave.offered, "held_back")
-    bench.invariant("counted", inside == sum(stages))
+    beats_inside = Signal(range(capacity + 2), name="beats_inside")
+    bench.m.d.sync += beats_inside.eq(beats_inside + arrive.accepted - leave.accepted)
+    bench.check("from_something", ~leave.offered | (beats_inside != 0))
+    bench.check("capacity", beats_inside <= capacity)
+    bench.never_for(capacity, (beats_inside != 0) & ~leave.offered, "held_back")
+    bench.invariant("counted", beats_inside == sum(stages))
 
 
 class Diamond(Cell):
@@ -213,22 +216,24 @@ def diamond(bench: Bench) -> None:
     parts = bench.cell.parts
     for part in parts.values():
         bench.built(part)
-    queue, back = parts["queue"].inside["queue"], parts["register"].inside["back_valid"]
+    queue, back = parts["queue"].internals["queue"], parts["register"].internals["back_valid"]
     arrive, leave = bench.source("i"), bench.sink("o")
-    stages = parts["join"].inside
-    waiting = bench.past(arrive.offered & ~arrive.done, "i_waiting")
-    served = parts["fork"].inside["served"]
+    stages = parts["join"].internals
+    waiting = bench.past(arrive.offered & ~arrive.accepted, "i_waiting")
+    served = parts["fork"].internals["served"]
     branches = queue.level, parts["register"].o.valid + back
     bench.invariant("served_while_waiting", (served == 0) | waiting)
     bench.invariant("served_not_all", ~served.all())
     bench.invariant("front_first", ~back | parts["register"].o.valid)
     bench.invariant("level_within", queue.level <= parts["queue"].depth)
     bench.invariant("in_step", branches[0] + served[1] == branches[1] + served[0])
-    inside = Signal(8, name="beats_inside")
-    bench.m.d.sync += inside.eq(inside + arrive.done - leave.done)
-    held = branches[0] - served[0] + leave.offered + stages["first_valid"] + stages["second_valid"]
-    bench.invariant("counted", inside == held)
-    bench.check("as_many_out_as_in", ~leave.offered | (inside != 0))
-    bench.check("capacity", inside <= 2 + parts["join"].latency)
-    bench.never_for(5, (inside != 0) & ~leave.offered, "held_back")
+    beats_inside = Signal(8, name="beats_inside")
+    bench.m.d.sync += beats_inside.eq(beats_inside + arrive.accepted - leave.accepted)
+    held_beats = (
+        branches[0] - served[0] + leave.offered + stages["first_valid"] + stages["second_valid"]
+    )
+    bench.invariant("counted", beats_inside == held_beats)
+    bench.check("as_many_out_as_in", ~leave.offered | (beats_inside != 0))
+    bench.check("capacity", beats_inside <= 2 + parts["join"].latency)
+    bench.never_for(5, (beats_inside != 0) & ~leave.offered, "held_back")
     bench.moves(["i"], ["o"], 3)

@@ -210,17 +210,17 @@ PROOFS: Final[Mapping[type[Part], Callable[..., Proof]]] = {
 
 def proofs_of(component: wiring.Component) -> list[Proof]:
     """Return the proofs of the cells that a design holds, each once, by name."""
-    found: dict[str, Proof] = {}
+    proofs: dict[str, Proof] = {}
     kinds: set[type[Part]] = set()
     for part in _parts(Fragment.get(component, None)):
         if isinstance(part, Part) and (kind := type(part)) in PROOFS:
             kinds.add(kind)
             proof = PROOFS[kind](part)
-            found[proof.name] = proof
+            proofs[proof.name] = proof
     if Fork in kinds and kinds & {Product, ScaledSum}:
-        found[DIAMOND.name] = DIAMOND
+        proofs[DIAMOND.name] = DIAMOND
     # A step of a conversion is proved with the whole conversion.
-    return [found[name] for name in sorted(found) if found[name].state is not lanes.step]
+    return [proofs[name] for name in sorted(proofs) if proofs[name].state is not lanes.step]
 
 
 def _parts(fragment: Fragment) -> list[object]:

@@ -159,8 +159,8 @@ class StreamPort:
     def regroup(self) -> Mapping[str, int]:
         """Parameters of the module between the port and the core, if ``stream_bits`` is given."""
         core = self.core_width // 8
-        outside, inside = (self.beat_bytes, self.last_bytes), (core, core)
-        ends = (outside, inside) if self.direction == "in" else (inside, outside)
+        port_bytes, core_bytes = (self.beat_bytes, self.last_bytes), (core, core)
+        ends = (port_bytes, core_bytes) if self.direction == "in" else (core_bytes, port_bytes)
         return {
             "UnitBytes": math.gcd(core, self.beat_bytes),
             **dict(zip(("InBytes", "InLast"), ends[0], strict=True)),
@@ -391,13 +391,17 @@ def pins_verilog(interface: Interface, family: str, pll: Pll | None = None) -> s
         family: Family of the device.
         pll: PLL that makes the core's clock of the board's; None for the clock at the pin.
     """
-    found = {}
+    rows_by_direction = {}
     for name, direction in (("inputs", "in"), ("outputs", "out")):
-        chosen = [signal for signal in interface.signals if signal.direction == direction]
-        ends = list(accumulate((signal.bits for signal in chosen), initial=0))
-        found[name] = [(s.name, s.bits, low) for s, low in zip(chosen, ends, strict=False)]
+        signals = [signal for signal in interface.signals if signal.direction == direction]
+        ends = list(accumulate((signal.bits for signal in signals), initial=0))
+        rows_by_direction[name] = [
+            (s.name, s.bits, low) for s, low in zip(signals, ends, strict=False)
+        ]
     bits = {
         f"{name.removesuffix('puts')}_bits": sum(row[1] for row in rows)
-        for name, rows in found.items()
+        for name, rows in rows_by_direction.items()
     }
-    return render("pins.sv.j2", interface=interface, pll=pll, family=family, **found, **bits)
+    return render(
+        "pins.sv.j2", interface=interface, pll=pll, family=family, **rows_by_direction, **bits
+    )

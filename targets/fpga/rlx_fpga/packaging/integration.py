@@ -41,18 +41,18 @@ class Flow:
     Attributes:
         constraints: Extension of the constraints file; also nextpnr's option for it.
         unconstrained: nextpnr's option that allows ports without a pin.
-        place: nextpnr's option for its output.
-        placed: Extension of that output.
-        pack: Packer with its options.
-        packed: Extension of the bitstream.
+        output_option: nextpnr's option for its output.
+        routed_suffix: Extension of that output.
+        packer: Packer with its options.
+        bitstream_suffix: Extension of the bitstream.
     """
 
     constraints: str
     unconstrained: str
-    place: str
-    placed: str
-    pack: tuple[str, ...]
-    packed: str
+    output_option: str
+    routed_suffix: str
+    packer: tuple[str, ...]
+    bitstream_suffix: str
 
 
 FLOWS: Final = {

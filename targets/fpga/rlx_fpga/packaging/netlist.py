@@ -235,14 +235,14 @@ def cell_path(module: str) -> str:
 def _parts(platform: NetlistPlatform) -> dict[str, str]:
     """Return the modules that are written by hand, by name."""
     block = "multiply_ice40" if has_blocks(platform) else "multiply"
-    found = {
+    templates = {
         platform.module(logic=False): block,
         platform.module(logic=True): "multiply_logic",
         **{platform.packed(one): f"multiply_{one.value}" for one in _PACKED},
         platform.sum: "multiply_sum_ice40",
         platform.ram: "ram",
     }
-    return {name: render(f"{template}.v.j2", name=name) for name, template in found.items()}
+    return {name: render(f"{template}.v.j2", name=name) for name, template in templates.items()}
 
 
 def _used(core: str, texts: Mapping[str, str]) -> set[str]:

@@ -68,7 +68,7 @@ def with_ports(
     """
     if not interface.stream_bits:
         return dict(report)
-    found = dict(report)
+    figures = dict(report)
     streams = (*interface.inputs, *interface.outputs)
     wait = 0
     if interface.weights is not None and interface.weights.each_frame:
@@ -77,23 +77,23 @@ def with_ports(
     slowest = max(streams, key=lambda port: port.beats)
     interval = max(report["interval"] + wait, slowest.beats)
     if interval > report["interval"]:
-        found |= {
+        figures |= {
             "interval": interval,
             "fps": round(options.clock_hz / interval, 2),
             "slowest": PORTS,
         }
         if "busy" in report:
-            found["busy"] = round(report["busy"] * report["interval"] / interval, 4)
+            figures["busy"] = round(report["busy"] * report["interval"] / interval, 4)
     if "latency" in report:
         slower = any(port.beats > port.core_beats for port in streams)
-        found |= {} if slower else {"latency": report["latency"] + 2 * LATENCY}
+        figures |= {} if slower else {"latency": report["latency"] + 2 * LATENCY}
         if slower:
-            del found["latency"]
+            del figures["latency"]
     _require_rate(interval, options)
     family = options.chosen_device.family
     cells = [regroup_cells(port, family) for port in interface.ports]
     total = sum(cells, Resources(*(report[name] for name in ("lut", "ff", "dsp", "bram"))))
-    return found | device_report(total, interval, options)
+    return figures | device_report(total, interval, options)
 
 
 def _require_rate(interval: int, options: FpgaOptions) -> None:

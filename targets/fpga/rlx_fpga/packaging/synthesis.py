@@ -178,18 +178,18 @@ def synthesize(
         _lay_out(folder, {**files, **near_constants(device), **script})
         # Relative paths only: YoWASP's tools see a different temporary folder.
         argv = (*tool.command, "-q", "-v", HEADINGS, "-s", "run.ys")
-        done = run(
+        completed = run(
             argv, cwd=folder, timeout_s=timeout_s, hint=HINT, check=False, on_line=pass_reader(show)
         )
-        if done.returncode != 0:
-            raise _refusal(done)
+        if completed.returncode != 0:
+            raise _refusal(completed)
         cells = read_cells(folder / f"{device.name}_stat.json", top)
         parts = read_layers(folder / f"{device.name}_layers.json", top, layers)
         if keep is not None:
             for path in sorted(folder.glob(f"{device.name}*")):
                 shutil.copy(path, keep)
     sums = resources(cells, device.family)
-    warnings = _warnings(done)
+    warnings = _warnings(completed)
     return {
         **{"tool": f"yosys {tool.version}", "device": device.name, **sums, "cells": cells},
         **({"warnings": warnings} if warnings else {}),
@@ -197,23 +197,23 @@ def synthesize(
     }
 
 
-def _refusal(done: Completed) -> SimulationError:
+def _refusal(completed: Completed) -> SimulationError:
     """Return the error of a Yosys that failed: with the nets that are driven wrongly, if any."""
-    lines = (done.stderr + done.stdout).splitlines()
+    lines = (completed.stderr + completed.stdout).splitlines()
     wrong = dict.fromkeys(line.partition(": ")[2] for line in lines if _WRONG.match(line))
     if not wrong:
-        return failure(done, hint=HINT)
-    shown = "".join(f"\n  | {line}" for line in list(wrong)[:MAX_LINES])
+        return failure(completed, hint=HINT)
+    listing = "".join(f"\n  | {line}" for line in list(wrong)[:MAX_LINES])
     return SimulationError(
-        f"the netlist would not compute what the design does{shown}",
+        f"the netlist would not compute what the design does{listing}",
         where="yosys",
         hint="try another version of Yosys; if it stays, report the design",
     )
 
 
-def _warnings(done: Completed) -> list[str]:
+def _warnings(completed: Completed) -> list[str]:
     """Return the warnings of Yosys, each once."""
-    lines = (done.stderr + done.stdout).splitlines()
+    lines = (completed.stderr + completed.stdout).splitlines()
     return list(dict.fromkeys(x.removeprefix("Warning: ") for x in lines if _WARNING.match(x)))
 
 
@@ -289,18 +289,20 @@ def read_layers(path: Path, top: str, layers: Sequence[str]) -> dict[str, dict[s
     Raises:
         SimulationError: The file is missing, has another form, or other layers.
     """
-    found: dict[str, dict[str, int]] = {}
+    cells_by_layer: dict[str, dict[str, int]] = {}
     try:
         text = path.read_text(encoding="utf-8") if layers else ""
         for layer in layers:
             counts, end = json.JSONDecoder().raw_decode(text := text.lstrip())
             if f"/c:{CORE}.u_{layer}.*" not in counts["invocation"]:
                 raise _no_counts(path)
-            found[layer] = _cells(counts["modules"].get(f"\\{top}", {"num_cells_by_type": {}}))
+            cells_by_layer[layer] = _cells(
+                counts["modules"].get(f"\\{top}", {"num_cells_by_type": {}})
+            )
             text = text[end:]
     except (OSError, ValueError, KeyError, TypeError):
         raise _no_counts(path) from None
-    return found
+    return cells_by_layer
 
 
 def _cells(counts: Mapping[str, Any]) -> dict[str, int]:

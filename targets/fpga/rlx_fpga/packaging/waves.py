@@ -71,9 +71,9 @@ def _groups(interface: Interface, report: Mapping[str, Any], top: str) -> Iterat
         path = f"{top}.u_core.{part.instance}"
         yield Group(part.name, comment, _signals(path, part.signals))
     yield from streams[inputs:]
-    others = interface.control_signals + interface.error_signals
-    if others:
-        yield Group("control", "", _signals(top, others))
+    other_signals = interface.control_signals + interface.error_signals
+    if other_signals:
+        yield Group("control", "", _signals(top, other_signals))
 
 
 def _signals(scope: str, signals: Sequence[PortSignal]) -> tuple[tuple[str, int], ...]:

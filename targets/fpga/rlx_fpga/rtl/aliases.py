@@ -33,19 +33,19 @@ def aliases(
     for assignment in assignments(statements):
         for signal in assignment.lhs._lhs_signals():
             count[id(signal)] = count.get(id(signal), 0) + 1
-    found: list[tuple[Assign, Signal, Signal]] = []
+    pairs: list[tuple[Assign, Signal, Signal]] = []
     renamed: set[int] = set()
     for statement in statements:
         if not _copies(statement) or count[id(statement.lhs)] > 1:
             continue
         target, source = statement.lhs, statement.rhs
         if id(target) not in ports:
-            found.append((statement, target, source))
+            pairs.append((statement, target, source))
             renamed.add(id(target))
         elif id(source) not in ports | renamed and id(source) in driven:
-            found.append((statement, source, target))
+            pairs.append((statement, source, target))
             renamed.add(id(source))
-    return found
+    return pairs
 
 
 def _copies(statement: Statement) -> bool:

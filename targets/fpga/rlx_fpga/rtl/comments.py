@@ -85,17 +85,17 @@ def _values(component: Component, docstring: str) -> Iterator[tuple[str, int | s
 
 def _lines(docstring: str) -> Iterator[str]:
     """Yield the lines about hardware."""
-    dropped = False
+    is_python = False
     for line in cleandoc(docstring).splitlines():
         section = _SECTION.match(line)
         if section:
-            dropped = section[1] in _DROPPED
-            if not dropped:
+            is_python = section[1] in _DROPPED
+            if not is_python:
                 yield _TITLES.get(section[1], line)
             continue
         if line and not line[0].isspace():
-            dropped = False
-        if not dropped:
+            is_python = False
+        if not is_python:
             yield _MEMBER.sub(_port, line)
 
 
@@ -107,5 +107,5 @@ def _port(member: re.Match[str]) -> str:
 
 def _plain(text: str) -> str:
     """Return ``text`` without roles and back quotes, and with the names of ports."""
-    text = _SIGNAL.sub(lambda found: f"{port_name(found[1])}{found[2]}_{found[3]}", text)
+    text = _SIGNAL.sub(lambda match: f"{port_name(match[1])}{match[2]}_{match[3]}", text)
     return _ROLE.sub(lambda role: role[1].rpartition(".")[2], text).replace("``", "")

@@ -220,14 +220,14 @@ class Expressions:
             return Text(f"{_REDUCTIONS[operator]}{_grouped(inner)}", operator="reduce")
         if operator in _COMPARISONS:
             return self._comparison(operator, *operands)
-        others: dict[str, Callable[[], Text]] = {
+        printers: dict[str, Callable[[], Text]] = {
             "~": lambda: self._operator(value, len(value)),
             "b": lambda: self._bool(operands[0]),
             ">>": lambda: self._shifted_right(*operands),
             "//": lambda: self._quotient(value),
             "%": lambda: self._quotient(value),
         }
-        return others[operator]()
+        return printers[operator]()
 
     def _reinterpreted(self, value: Operator, width: int) -> Text:
         """Return the bits of an operand with another sign."""
@@ -236,9 +236,9 @@ class Expressions:
             return self.fitted(inner, width)
         return self._resized(self.exact(inner), len(inner), width, signed=signed)
 
-    def _comparison(self, operator: str, one: Value, other: Value) -> Text:
-        shape = _common((one, other))
-        left, right = (self.fitted(value, shape.width) for value in (one, other))
+    def _comparison(self, operator: str, first: Value, second: Value) -> Text:
+        shape = _common((first, second))
+        left, right = (self.fitted(value, shape.width) for value in (first, second))
         if operator not in ("==", "!="):
             left, right = (_with_sign(text, signed=shape.signed) for text in (left, right))
         return Text(f"{left.operand} {operator} {right.operand}", operator=operator)
@@ -255,12 +255,14 @@ class Expressions:
 
     def _quotient(self, value: Operator) -> Text:
         """Return a quotient or remainder of unsigned numbers."""
-        one, other = value.operands
-        shape = _common((one, other))
+        dividend, divisor = value.operands
+        shape = _common((dividend, divisor))
         assert not shape.signed, "only unsigned numbers are divided in the hardware"
-        assert isinstance(other, Const), "hardware divides by constants only"
-        assert other.value, "no hardware divides by zero"
-        left, right = (_with_sign(self.fitted(v, shape.width), signed=False) for v in (one, other))
+        assert isinstance(divisor, Const), "hardware divides by constants only"
+        assert divisor.value, "no hardware divides by zero"
+        left, right = (
+            _with_sign(self.fitted(v, shape.width), signed=False) for v in (dividend, divisor)
+        )
         symbol = "/" if value.operator == "//" else "%"
         text = Text(f"{left.atom} {symbol} {right.atom}", operator=symbol)
         return self._resized(text, shape.width, len(value), signed=False)
@@ -327,14 +329,14 @@ class Expressions:
         # Mux: Amaranth writes it as "zero selects the other".
         if len(cases) == 1 and first and first[0] == ("0" * len(value.test),):
             test = self._bool(value.test)
-            chosen = self.fitted(first[1], width)
-            return _chosen(test.atom, default, chosen)
-        found = default
+            text = self.fitted(first[1], width)
+            return _chosen(test.atom, default, text)
+        choice = default
         for patterns, element in reversed(cases):
             assert patterns is not None, "a default is the last case"
             test_text = self.matches(value.test, patterns)
-            found = _chosen(test_text, self.fitted(element, width), found)
-        return found
+            choice = _chosen(test_text, self.fitted(element, width), choice)
+        return choice
 
     def matches(self, test: Value, patterns: Sequence[str]) -> str:
         """Return whether ``test`` has one of the patterns, as an operand."""
@@ -383,11 +385,13 @@ def _ring(left: Text, operator: str, right: Text, width: int) -> Text:
     return Text(_sum(left, operator, right), left.signed and right.signed, operator)
 
 
-def _chosen(test: str, one: Text, other: Text) -> Text:
-    """Return ``one`` if the test is true, else ``other``, which may be a choice too."""
-    if one == other or test in _BITS:
-        return other if test == _BITS[0] else one
-    return Text(f"{test} ? {one.atom} : {other.beside('?')}", one.signed and other.signed, "?")
+def _chosen(test: str, first: Text, second: Text) -> Text:
+    """Return ``first`` if the test is true, else ``second``, which may be a choice too."""
+    if first == second or test in _BITS:
+        return second if test == _BITS[0] else first
+    return Text(
+        f"{test} ? {first.atom} : {second.beside('?')}", first.signed and second.signed, "?"
+    )
 
 
 def _is_constant(value: Value) -> bool:
@@ -430,12 +434,12 @@ def _bits_of(value: Concat, start: int, stop: int) -> list[Value]:
     return found
 
 
-def _bit(value: Value, place: int) -> Value:
+def _bit(value: Value, index: int) -> Value:
     """Return a bit; a condition if ``value`` is a concatenation of conditions."""
     if isinstance(value, Concat):
-        (bit,) = _bits_of(value, place, place + 1)
+        (bit,) = _bits_of(value, index, index + 1)
         return bit
-    return value[place]
+    return value[index]
 
 
 def _common(values: Sequence[Value]) -> Shape:

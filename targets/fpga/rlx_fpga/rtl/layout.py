@@ -23,13 +23,13 @@ def indented(lines: Iterable[str]) -> list[str]:
 
 def wrapped(lines: Iterable[str]) -> list[str]:
     """Return ``lines``, each of at most ``LENGTH`` characters: white space means nothing."""
-    found: list[str] = []
+    rows: list[str] = []
     for line in lines:
         if len(line) <= LENGTH or line.lstrip().startswith("//"):
-            found.append(line)
+            rows.append(line)
             continue
         margin = " " * (len(line) - len(line.lstrip()))
-        found += textwrap.wrap(
+        rows += textwrap.wrap(
             line.strip(),
             LENGTH,
             initial_indent=margin,
@@ -37,18 +37,18 @@ def wrapped(lines: Iterable[str]) -> list[str]:
             break_long_words=False,
             break_on_hyphens=False,
         )
-    return found
+    return rows
 
 
 def commented(text: str) -> list[str]:
     """Return paragraphs as comment lines."""
-    found: list[str] = []
+    rows: list[str] = []
     for line in text.splitlines():
         if not line.strip():
-            found.append("//")
+            rows.append("//")
             continue
         margin = " " * (len(line) - len(line.lstrip()))
-        found += textwrap.wrap(
+        rows += textwrap.wrap(
             line.strip(), LENGTH, initial_indent=f"// {margin}", subsequent_indent=f"// {margin}"
         )
-    return found
+    return rows

@@ -32,14 +32,14 @@ def pruned(
     waiting = set(roots)
     for group in statements.values():
         waiting |= _collect(group, frozenset(), reads)
-    found: set[int] = set()
+    live: set[int] = set()
     while waiting:
         signal = waiting.pop()
-        found.add(signal)
-        waiting |= reads.get(signal, set()) - found
-    if reads.keys() <= found:
-        return statements, found
-    return {domain: _kept(group, found) for domain, group in statements.items()}, found
+        live.add(signal)
+        waiting |= reads.get(signal, set()) - live
+    if reads.keys() <= live:
+        return statements, live
+    return {domain: _kept(group, live) for domain, group in statements.items()}, live
 
 
 def _collect(
@@ -73,15 +73,15 @@ def _collect(
 
 def _kept(statements: Sequence[Statement], signals: set[int]) -> list[Statement]:
     """Return ``statements`` without assignments to other ``signals``, by ``id``."""
-    found: list[Statement] = []
+    live_statements: list[Statement] = []
     for statement in statements:
         if isinstance(statement, Switch):
             arms = [(p, _kept(body, signals), loc) for p, body, loc in statement.cases]
             if any(body for _, body, _ in arms):
-                found.append(Switch(statement.test, arms, src_loc=statement.src_loc))
+                live_statements.append(Switch(statement.test, arms, src_loc=statement.src_loc))
         elif not isinstance(statement, Assign) or _is_kept(statement, signals):
-            found.append(statement)
-    return found
+            live_statements.append(statement)
+    return live_statements
 
 
 def _is_kept(statement: Assign, signals: set[int]) -> bool:

@@ -112,12 +112,12 @@ class Modules:
         """Return the text of the top module, which has the design's ports."""
         fragment = self.design.fragment
         clocked = dict(clocks(fragment))
-        given = [
+        ports = [
             Port(clocked.get(id(signal), port), signal, direction is PortDirection.Output)
             for port, signal, direction in self.design.ports
         ]
-        given.sort(key=lambda port: id(port.signal) not in clocked)
-        return _text(self._print(fragment, name, given, comments=self.comments).lines)
+        ports.sort(key=lambda port: id(port.signal) not in clocked)
+        return _text(self._print(fragment, name, ports, comments=self.comments).lines)
 
     def _module(self, fragment: Fragment, instance: str) -> Module:
         """Return the module of a fragment below the top; equal ones are one."""
@@ -136,15 +136,15 @@ class Modules:
         crossing = self.hierarchy.crossing(fragment)
         driven = self.hierarchy.driven(fragment)
         names = Names(("clk", "rst"))
-        found: list[tuple[str, Signal]] = []
+        named_signals: list[tuple[str, Signal]] = []
         for key, name in clocks(fragment):
             if key in crossing:
-                found.append((name, crossing.pop(key)))
+                named_signals.append((name, crossing.pop(key)))
         for name, signal in self.hierarchy.members(fragment):
             if id(signal) in crossing:
-                found.append((names.free(name), crossing.pop(id(signal))))
-        found += [(names.free(signal.name), signal) for signal in crossing.values()]
-        for name, signal in found:
+                named_signals.append((names.free(name), crossing.pop(id(signal))))
+        named_signals += [(names.free(signal.name), signal) for signal in crossing.values()]
+        for name, signal in named_signals:
             yield Port(name, signal, id(signal) in driven)
 
     def _print(
@@ -316,14 +316,14 @@ class _Printer:
         return f" = {self._expressions.constant(signal, signal.init)}"
 
     def _blocks(self) -> list[Process]:
-        found = []
+        blocks = []
         for domain, statements in self._statements.items():
             if domain == "comb":
-                kept = [s for s in statements if id(s) not in self._copies]
-                found.append(self._processes.combinational(kept))
+                assignments = [s for s in statements if id(s) not in self._copies]
+                blocks.append(self._processes.combinational(assignments))
             elif statements:
-                found.append(self._processes.clocked(self._fragment, domain, statements))
-        return found
+                blocks.append(self._processes.clocked(self._fragment, domain, statements))
+        return blocks
 
     def _parts(self) -> list[str]:
         """Return memories and instances."""
@@ -392,18 +392,18 @@ def _shape(signal: Signal) -> str:
 
 def _joined(groups: Sequence[Sequence[str]]) -> list[str]:
     """Return groups of lines with an empty line between."""
-    found: list[str] = []
+    joined_lines: list[str] = []
     for group in groups:
         lines = list(group)
         while lines and not lines[0]:
             lines.pop(0)
         if not lines:
             continue
-        if found:
-            found.append("")
+        if joined_lines:
+            joined_lines.append("")
         for line in lines:
-            if line or found[-1]:
-                found.append(line)
-    while found and not found[-1]:
-        found.pop()
-    return found
+            if line or joined_lines[-1]:
+                joined_lines.append(line)
+    while joined_lines and not joined_lines[-1]:
+        joined_lines.pop()
+    return joined_lines

@@ -49,18 +49,18 @@ class Names:
         taken: Names that are not free.
     """
 
-    def __init__(self, taken: Iterable[str] = ()) -> None:
-        self._taken = set(taken)
+    def __init__(self, reserved: Iterable[str] = ()) -> None:
+        self._taken = set(reserved)
         self._of: dict[int, str] = {}
         self._joined: dict[int, int] = {}
 
     def __contains__(self, signal: Signal) -> bool:
         return id(signal) in self._of
 
-    def give(self, signal: Signal, wanted: str) -> None:
+    def give(self, signal: Signal, base: str) -> None:
         """Name a signal, unless it has a name."""
         if signal not in self:
-            self._of[id(signal)] = self.free(wanted)
+            self._of[id(signal)] = self.free(base)
 
     def join(self, signal: Signal, other: Signal) -> None:
         """Give a signal the name of another."""
@@ -73,8 +73,8 @@ class Names:
             key = self._joined[key]
         return self._of[key]
 
-    def free(self, wanted: str) -> str:
-        """Return a name that resembles ``wanted``, and take it."""
-        name = mangle(wanted, taken=self._taken)
+    def free(self, base: str) -> str:
+        """Return a name that resembles ``base``, and take it."""
+        name = mangle(base, taken=self._taken)
         self._taken.add(name)
         return name

@@ -113,10 +113,10 @@ class Processes:
 def _groups(statements: Sequence[Statement]) -> list[_Group]:
     """Return the assigned signals, those of one assignment together."""
     together: list[list[Signal]] = []
-    place: dict[int, int] = {}
+    group_of: dict[int, int] = {}
     for assignment in assignments(statements):
         targets = list(assignment.lhs._lhs_signals())
-        homes = sorted({place[id(s)] for s in targets if id(s) in place})
+        homes = sorted({group_of[id(s)] for s in targets if id(s) in group_of})
         home = homes[0] if homes else len(together)
         if not homes:
             together.append([])
@@ -125,32 +125,32 @@ def _groups(statements: Sequence[Statement]) -> list[_Group]:
             together[other] = []
         known = {id(s) for s in together[home]}
         together[home] += [s for s in targets if id(s) not in known]
-        place.update((id(s), home) for s in together[home])
+        group_of.update((id(s), home) for s in together[home])
     return [_Group(s, list(_assigning(statements, s))) for s in together if s]
 
 
 def _assigning(statements: Sequence[Statement], signals: Sequence[Signal]) -> Iterator[Statement]:
     """Yield the parts of ``statements`` that assign ``signals``."""
-    wanted = SignalSet(signals)
+    assigned = SignalSet(signals)
 
     def assigns(statement: Statement) -> bool:
         return isinstance(statement, Assign) and any(
-            s in wanted for s in statement.lhs._lhs_signals()
+            s in assigned for s in statement.lhs._lhs_signals()
         )
 
     yield from _kept(statements, assigns)
 
 
 def _kept(
-    statements: Sequence[Statement], wanted: Callable[[Statement], bool]
+    statements: Sequence[Statement], predicate: Callable[[Statement], bool]
 ) -> Iterator[Statement]:
     """Yield the wanted statements, with the conditions around them."""
     for statement in statements:
         if isinstance(statement, Switch):
-            arms = [(p, list(_kept(inner, wanted)), loc) for p, inner, loc in statement.cases]
+            arms = [(p, list(_kept(inner, predicate)), loc) for p, inner, loc in statement.cases]
             if any(inner for _, inner, _ in arms):
                 yield Switch(statement.test, arms, src_loc=statement.src_loc)
-        elif wanted(statement):
+        elif predicate(statement):
             yield statement
 
 

@@ -105,38 +105,38 @@ class Statements:
         self, test: Value, arms: Sequence[tuple[Sequence[str] | None, list[str]]]
     ) -> list[str]:
         """Return ``arms``, each the lines for some patterns of ``test``."""
-        found = list(reachable(arms))
-        while found and not found[-1][1]:
-            found.pop()
-        if _are_different_numbers([patterns for patterns, _ in found]):
-            found = [(patterns, body) for patterns, body in found if body]
-        if not found:
+        reached = list(reachable(arms))
+        while reached and not reached[-1][1]:
+            reached.pop()
+        if _are_different_numbers([patterns for patterns, _ in reached]):
+            reached = [(patterns, body) for patterns, body in reached if body]
+        if not reached:
             return []
-        one_hot = all(p is None or _one_hot(p) for p, _ in found)
-        if one_hot or len(found) <= _ARMS_OF_IF:
-            return self._conditions(test, found)
-        return self._case(test, found)
+        one_hot = all(p is None or _one_hot(p) for p, _ in reached)
+        if one_hot or len(reached) <= _ARMS_OF_IF:
+            return self._conditions(test, reached)
+        return self._case(test, reached)
 
     def _conditions(
         self, test: Value, arms: Sequence[tuple[Sequence[str] | None, list[str]]]
     ) -> list[str]:
-        found: list[str] = []
+        lines: list[str] = []
         for patterns, body in arms:
             text = _TRUE if patterns is None else self._expressions.matches(test, patterns)
             if text == _TRUE:
-                if not found:
+                if not lines:
                     return body
-                return [*found, "end else begin", *indented(body), "end"]
-            found.append(f"{'end else if' if found else 'if'} ({_bare(text)}) begin")
-            found += indented(body)
-        return [*found, "end"]
+                return [*lines, "end else begin", *indented(body), "end"]
+            lines.append(f"{'end else if' if lines else 'if'} ({_bare(text)}) begin")
+            lines += indented(body)
+        return [*lines, "end"]
 
     def _case(
         self, test: Value, arms: Sequence[tuple[Sequence[str] | None, list[str]]]
     ) -> list[str]:
         """Return a case statement, in which the first pattern that matches counts."""
         wild = any("-" in pattern for patterns, _ in arms for pattern in patterns or ())
-        found = [f"{'casez' if wild else 'case'} ({self._expressions.exact(test).text})"]
+        lines = [f"{'casez' if wild else 'case'} ({self._expressions.exact(test).text})"]
         for patterns, body in arms:
             label = (
                 "default"
@@ -144,14 +144,14 @@ class Statements:
                 else ", ".join(self._expressions.label(test, pattern) for pattern in patterns)
             )
             if len(body) == 1:
-                found.append(f"  {label}: {body[0]}")
+                lines.append(f"  {label}: {body[0]}")
             elif body:
-                found += [f"  {label}: begin", *indented(indented(body)), "  end"]
+                lines += [f"  {label}: begin", *indented(indented(body)), "  end"]
             else:
-                found.append(f"  {label}: ;")
+                lines.append(f"  {label}: ;")
         if arms[-1][0] is not None:
-            found.append("  default: ;")
-        return [*found, "endcase"]
+            lines.append("  default: ;")
+        return [*lines, "endcase"]
 
 
 def _one_hot(patterns: Sequence[str]) -> bool:
@@ -170,8 +170,8 @@ def _bare(text: str) -> str:
     if not (text.startswith("(") and text.endswith(")")):
         return text
     depth = 0
-    for place, character in enumerate(text):
+    for index, character in enumerate(text):
         depth += (character == "(") - (character == ")")
-        if depth == 0 and place < len(text) - 1:
+        if depth == 0 and index < len(text) - 1:
             return text
     return text[1:-1]

@@ -73,16 +73,16 @@ def _heads(module: str, parameters: Sequence[str], name: str) -> list[str]:
 def _connections(ports: Mapping[str, str]) -> list[str]:
     """Return the lines of connections: each stream in one, or its signals in lines of their own."""
     texts = {port: f".{port}" if port == to else f".{port}({to})" for port, to in ports.items()}
-    found: list[str] = []
+    lines: list[str] = []
     for stream, group in _groups(list(ports)):
         line = ", ".join(texts[port] for port in group)
         if len(line) <= _ROOM:
-            found.append(line)
+            lines.append(line)
         elif stream:
-            found += [texts[port] for port in group]
+            lines += [texts[port] for port in group]
         else:
-            found += _filled([texts[port] for port in group])
-    return found
+            lines += _filled([texts[port] for port in group])
+    return lines
 
 
 def _groups(names: Sequence[str]) -> list[tuple[bool, list[str]]]:
@@ -93,26 +93,26 @@ def _groups(names: Sequence[str]) -> list[tuple[bool, list[str]]]:
     streams_of = {name: stream_of(name, names) for name in names}
     if not any(streams_of.values()):
         return [(False, list(names))]
-    found: list[tuple[str, list[str]]] = []
+    groups: list[tuple[str, list[str]]] = []
     for name in names:
         key = streams_of[name] or ("clk" if name in _CLOCKED else "")
-        if found and found[-1][0] == key:
-            found[-1][1].append(name)
+        if groups and groups[-1][0] == key:
+            groups[-1][1].append(name)
         else:
-            found.append((key, [name]))
-    return [(bool(streams_of[group[0]]), group) for _, group in found]
+            groups.append((key, [name]))
+    return [(bool(streams_of[group[0]]), group) for _, group in groups]
 
 
 def _filled(texts: Sequence[str]) -> list[str]:
     """Return as many connections in each line as fit."""
-    found: list[str] = []
+    lines: list[str] = []
     for text in texts:
-        line = f"{found[-1]}, {text}" if found else text
-        if found and len(line) <= _ROOM:
-            found[-1] = line
+        line = f"{lines[-1]}, {text}" if lines else text
+        if lines and len(line) <= _ROOM:
+            lines[-1] = line
         else:
-            found.append(text)
-    return found
+            lines.append(text)
+    return lines
 
 
 def _place(name: str) -> int:

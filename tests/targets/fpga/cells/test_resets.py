@@ -169,7 +169,7 @@ def test_a_register_without_a_reset_is_found():
     """The comparison can fail."""
     cell = CELLS["repeat"]()
     built = cell.elaborate(None)
-    cell.inside["turn"]._reset_less = True
+    cell.internals["turn"]._reset_less = True
     cell.elaborate = lambda _platform: built
     first, *others = traces(cell, RESETS, (0.2, 0.3))
     assert any(other != first for other in others)

@@ -78,7 +78,8 @@ def test_images_of_a_frame_follow_one_another(count):
     """Each has its share of the input, of the work and of the results."""
     for found in (WINDOW.repeated(count), by_pixel([2, 3, 4], 4, count)):
         for one, parts in (
-            (WINDOW.needed, found.needed), (WINDOW.done, found.done), (WINDOW.given, found.given)
+            (WINDOW.needed, found.needed), (WINDOW.work, found.work),
+            (WINDOW.results, found.results),
         ):  # fmt: skip
             wanted = [(index + part) / count for index in range(count) for part in one]
             assert parts == pytest.approx(wanted)

@@ -56,8 +56,8 @@ def test_a_pixel_waits_for_the_last_one_that_its_window_covers(image, kernel, st
         for column in range(columns)
     ]
     assert found.needed == pytest.approx(needed)
-    assert found.done == pytest.approx(np.arange(len(needed)) / len(needed))
-    assert np.array_equal(found.given, found.done)
+    assert found.work == pytest.approx(np.arange(len(needed)) / len(needed))
+    assert np.array_equal(found.results, found.work)
 
 
 @pytest.mark.parametrize(

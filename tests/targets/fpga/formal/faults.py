@@ -29,7 +29,7 @@ class Broken(Cell):
         m = Module()
         m.submodules.cell = built = self.cell.elaborate(platform)
         assert built is not None
-        self.inside = getattr(self.cell, "inside", {})
+        self.internals = getattr(self.cell, "internals", {})
         for name in self.signature.members:
             if name not in ("i", "o", "i0", "o0"):
                 self._pass(m, name)
@@ -147,13 +147,13 @@ def keeps(name, register):
 
 
 def keeps_inside(name):
-    """Return the fault that a register of ``Part.inside`` is not reset."""
-    return keeps(name, lambda cell: cell.inside[name])
+    """Return the fault that a register of ``Part.internals`` is not reset."""
+    return keeps(name, lambda cell: cell.internals[name])
 
 
 def index(axis):
     """Return the function of a cell that gives its counter of an axis."""
-    return lambda cell: cell.inside["index"][axis]
+    return lambda cell: cell.internals["index"][axis]
 
 
 keeps_valid = keeps("valid", lambda cell: cell.o.valid)

@@ -85,7 +85,7 @@ FAULTS = {
 # Registers that a reset in the middle of a frame must not leave as they are, one at a time.
 KEPT = {
     "skid_buffer": (keeps_inside("front_valid"), keeps_inside("back_valid")),
-    "fifo_2": (keeps("level", lambda cell: cell.inside["queue"].level),),
+    "fifo_2": (keeps("level", lambda cell: cell.internals["queue"].level),),
     "fifo_33": (keeps_inside("fetched"), keeps_inside("any_waiting")),
     "result_queue_3_2": (keeps_inside("credits"), keeps_inside("any_waiting"), keeps_valid),
     "fork_2": (keeps_inside("served"),),

@@ -131,24 +131,24 @@ def _coupled_inputs(stages: Sequence[StageFlow]) -> list[Fork]:
 
 def _depth(
     stage: StageFlow,
-    place: int,
+    operand_index: int,
     forks: Sequence[Fork],
     lags: dict[Fork, dict[int, Fraction]],
     leads: dict[Fork, dict[int, Fraction]],
 ) -> Fraction:
     """Return the formula of the module's docstring, for the worst of ``forks``."""
-    mine = stage.operands[place]
+    mine = stage.operands[operand_index]
     depth = NOTHING
     for fork in forks:
         if mine.source not in lags[fork]:
             continue
-        others = [
+        other_lags = [
             lags[fork][other.source] + other.capacity + other.ahead
             for index, other in enumerate(stage.operands)
-            if index != place and other.source in lags[fork]
+            if index != operand_index and other.source in lags[fork]
         ]
-        if others:
-            depth = max(depth, max(others) + leads[fork][mine.source] + mine.behind)
+        if other_lags:
+            depth = max(depth, max(other_lags) + leads[fork][mine.source] + mine.behind)
     return depth
 
 
@@ -165,13 +165,13 @@ def _nearest(
 
 
 def _passed_through(
-    stages: Sequence[StageFlow], stage: StageFlow, fork: Fork, others: Sequence[Fork]
+    stages: Sequence[StageFlow], stage: StageFlow, fork: Fork, other_forks: Sequence[Fork]
 ) -> bool:
     """Return whether all paths from ``fork`` to ``stage`` lead through one of the other forks.
 
     Then the other one determines the depth: up to it there is only one stream.
     """
-    for other in others:
+    for other in other_forks:
         if other == fork:
             continue
         reached = set(fork) - set(other)

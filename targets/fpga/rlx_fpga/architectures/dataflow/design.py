@@ -68,18 +68,18 @@ def design_of(graph: Graph, options: FpgaOptions) -> StreamDesign:
     """
     program = staged_graph(graph)
     whole = replace(options, lut=options.chosen_device.lut)
-    for given in (options, whole) if options.lut is None else (options,):
-        found, smallest = _within_budget(program, given)
-        if found is not None:
-            return replace(found, options=options)
+    for budget_options in (options, whole) if options.lut is None else (options,):
+        design, smallest = _within_budget(program, budget_options)
+        if design is not None:
+            return replace(design, options=options)
         if options.fps is not None:
-            free = replace(given, fps=None, optimize="throughput")
+            free = replace(budget_options, fps=None, optimize="throughput")
             fastest, _ = _within_budget(program, free)
             if fastest is not None:
                 if fastest.pipeline.interval <= (options.max_cycles or 0):
                     # Close to the limits, reserving space may miss the cheapest design.
                     return replace(fastest, options=options)
-                more = given is not whole and _within_budget(program, whole)[0] is not None
+                more = budget_options is not whole and _within_budget(program, whole)[0] is not None
                 lut = whole.lut if more and options.lut is None else None
                 raise too_slow(program, options, fastest.pipeline.interval, lut)
     raise too_large(program, options, smallest)
@@ -98,11 +98,11 @@ def _within_budget(
     share = _Search(program, replace(options, lut=options.default_lut), logic=True)
     if options.aim not in FASTEST:
         return plain.best() or share.best(), plain.smallest
-    found = share.best()
-    if found is not None and not plain.may_reach(found.pipeline.interval):
-        return found, plain.smallest
-    designs = [design for design in (plain.best(), found) if design is not None]
-    return min(designs, key=lambda one: one.pipeline.interval, default=None), plain.smallest
+    shared_design = share.best()
+    if shared_design is not None and not plain.may_reach(shared_design.pipeline.interval):
+        return shared_design, plain.smallest
+    designs = [design for design in (plain.best(), shared_design) if design is not None]
+    return min(designs, key=lambda design: design.pipeline.interval, default=None), plain.smallest
 
 
 class _Search:
@@ -140,16 +140,16 @@ class _Search:
         run out; only then do further products take LUTs. Small layers give theirs away if that
         makes the slowest one faster, and speed or a rate asks for it.
         """
-        speed, wanted = self.options.aim in FASTEST, self.options.max_cycles
-        found = self._folding(free_dsp=speed and self.logic)
-        if self.logic or not (speed or wanted):
-            return found
-        before = found.min_cycles(self.limit)
-        if before is not None and not speed and wanted is not None and before <= wanted:
-            return found
+        speed, max_cycles = self.options.aim in FASTEST, self.options.max_cycles
+        folding = self._folding(free_dsp=speed and self.logic)
+        if self.logic or not (speed or max_cycles):
+            return folding
+        before = folding.min_cycles(self.limit)
+        if before is not None and not speed and max_cycles is not None and before <= max_cycles:
+            return folding
         few = self._folding(few=FEW_PRODUCTS, free_dsp=speed)
         after = few.min_cycles(self.limit)
-        return few if after is not None and (before is None or after < before) else found
+        return few if after is not None and (before is None or after < before) else folding
 
     def _folding(self, *, few: int = 0, free_dsp: bool = False) -> Folding:
         return folding_for(
@@ -162,19 +162,19 @@ class _Search:
 
     def best(self) -> StreamDesign | None:
         """Return the best design for the goal; None if none fits and reaches the rate."""
-        wanted = self.options.max_cycles
+        max_cycles = self.options.max_cycles
         match self.options.aim:
             case "size":
-                return self._cheapest(wanted)
+                return self._cheapest(max_cycles)
             case "energy":
-                return self._fitted(self.folding.lowest_energy, wanted)
-        found = self.fastest()
-        if found is None or found.pipeline.interval > (wanted or found.pipeline.interval):
+                return self._fitted(self.folding.lowest_energy, max_cycles)
+        design = self.fastest()
+        if design is None or design.pipeline.interval > (max_cycles or design.pipeline.interval):
             return None
-        interval = found.pipeline.interval
+        interval = design.pipeline.interval
         if self.options.aim == "latency":
-            return self._fitted(self._lowest_latency, interval) or found
-        return self._cheapest(interval) or found
+            return self._fitted(self._lowest_latency, interval) or design
+        return self._cheapest(interval) or design
 
     def fastest(self) -> StreamDesign | None:
         """Return a design with the minimum initiation interval; None if nothing fits."""
@@ -186,15 +186,15 @@ class _Search:
         minimum = folding.min_cycles(self.limit)
         if minimum is None:
             return None
-        found = first_step(folding.steps, self._cheapest, minimum) or self._cheapest(None)
+        design = first_step(folding.steps, self._cheapest, minimum) or self._cheapest(None)
         # Whole layers, and ports, can be slower than foldings predict: an interval need not be one
         # of their cycles.
-        while found is not None and found.pipeline.interval > minimum:
-            faster = self._cheapest(found.pipeline.interval - 1)
+        while design is not None and design.pipeline.interval > minimum:
+            faster = self._cheapest(design.pipeline.interval - 1)
             if faster is None:
                 break
-            found = faster
-        return found
+            design = faster
+        return design
 
     def _cheapest(self, cycles: int | None) -> StreamDesign | None:
         """Return the cheapest design that is fast enough, or the smallest if that does not fit."""
@@ -257,18 +257,18 @@ class _Search:
         return int(self._holds[name] * fold.cycles)
 
 
-def _reserved(limit: Amount, taken: Amount, excess: Amount) -> Amount:
+def _reserved(limit: Amount, used: Amount, excess: Amount) -> Amount:
     """Return the limit for layers that leaves space for what is between them.
 
     Args:
         limit: The last limit.
-        taken: Resources that the layers chosen within it take.
+        used: Resources that the layers chosen within it take.
         excess: Excess of the whole design over the budget.
     """
     return Amount(
-        taken.dsp - excess.dsp if excess.dsp else limit.dsp,
-        taken.bram - excess.bram if excess.bram else limit.bram,
-        taken.lut - excess.lut if excess.lut else limit.lut,
+        used.dsp - excess.dsp if excess.dsp else limit.dsp,
+        used.bram - excess.bram if excess.bram else limit.bram,
+        used.lut - excess.lut if excess.lut else limit.lut,
     )
 
 

@@ -63,19 +63,19 @@ class Demand:
 
     Attributes:
         needed: Input that must have arrived before the layer continues, float64 [points].
-        done: Work done before.
-        given: Results produced before.
+        work: Work done before.
+        results: Results produced before.
     """
 
     needed: Floats
-    done: Floats
-    given: Floats
+    work: Floats
+    results: Floats
 
     def repeated(self, count: int) -> Demand:
         """Return the demand for a frame of ``count`` images, one after the other."""
         index = np.arange(count)[:, None]
         return Demand(
-            *(((one + index) / count).ravel() for one in (self.needed, self.done, self.given))
+            *(((one + index) / count).ravel() for one in (self.needed, self.work, self.results))
         )
 
 
@@ -153,27 +153,27 @@ def arrival_curves(
         stages: In topological order.
         inputs: Cycles until each input of the pipeline has arrived, by its (negative) number.
     """
-    found = {
+    curves = {
         source: ArrivalCurve(np.array([0.0, 1.0]), np.array([0.0, cycles]))
         for source, cycles in inputs.items()
     }
-    for index, one in enumerate(stages):
-        results = _results if one.demand.needed.size else _in_step
-        found[index] = results(one, [found[source] for source in one.sources])
-    return found
+    for index, stage in enumerate(stages):
+        results = _results if stage.demand.needed.size else _in_step
+        curves[index] = results(stage, [curves[source] for source in stage.sources])
+    return curves
 
 
 def _results(stage: StageTiming, operands: Sequence[ArrivalCurve]) -> ArrivalCurve:
     """Return the arrival curve of the results of a stage with points in its work."""
     demand = stage.demand
-    work = demand.done * stage.cycles
+    work = demand.work * stage.cycles
     arrived = reduce(np.maximum, (one.arrived(demand.needed) for one in operands))
     started = _worked(work, arrived)
     # Results do not wait with the layer: they have left before.
     reached = work + np.append(0, (started - work)[:-1])
     end = started[-1] + stage.cycles - work[-1]
     return ArrivalCurve(
-        np.append(np.repeat(demand.given, 2), 1),
+        np.append(np.repeat(demand.results, 2), 1),
         np.append(np.column_stack([reached, started]).ravel(), end) + stage.registers,
     )
 
@@ -208,6 +208,6 @@ def fill(stages: Sequence[StageTiming], results: Sequence[int]) -> float:
     """
     held: dict[int, float] = {}
     for index, one in enumerate(stages):
-        first = one.demand.needed[one.demand.given == 0]
+        first = one.demand.needed[one.demand.results == 0]
         held[index] = max(first, default=0) + max(held.get(source, 0) for source in one.sources)
     return float(max((held.get(result, 0) for result in results), default=0))

@@ -43,7 +43,7 @@ class Queue:
         name: Prefix of the cells' names.
         depth: Beats of the FIFO, which are as wide as the wider side; 0 for no FIFO.
         lanes: Lanes of the stream.
-        wanted: Lanes of the consumer.
+        reader_lanes: Lanes of the consumer.
         elements: Elements of a frame.
         width: Bits of an element.
     """
@@ -51,14 +51,14 @@ class Queue:
     name: str
     depth: int
     lanes: int
-    wanted: int
+    reader_lanes: int
     elements: int
     width: int
 
     @property
     def registers(self) -> Fraction:
         """Capacity of the registers between them, as part of a frame."""
-        beats = REGISTER_BEATS * self.lanes + 2 * math.lcm(self.lanes, self.wanted)
+        beats = REGISTER_BEATS * self.lanes + 2 * math.lcm(self.lanes, self.reader_lanes)
         return Fraction(beats, self.elements)
 
     def cells(self) -> dict[str, Cell]:
@@ -66,16 +66,16 @@ class Queue:
         queue: dict[str, Cell] = {}
         if self.depth:
             queue[f"{self.name}_queue"] = Fifo(self.widest, self.depth, self.width)
-        if self.lanes == self.wanted:
+        if self.lanes == self.reader_lanes:
             return queue
-        converter = WidthConverter(self.lanes, self.wanted, self.elements, self.width)
+        converter = WidthConverter(self.lanes, self.reader_lanes, self.elements, self.width)
         width: dict[str, Cell] = {f"{self.name}_width": converter}
-        return queue | width if self.lanes > self.wanted else width | queue
+        return queue | width if self.lanes > self.reader_lanes else width | queue
 
     @property
     def widest(self) -> int:
         """Lanes of the FIFO, which is on the wider side for full throughput."""
-        return max(self.lanes, self.wanted)
+        return max(self.lanes, self.reader_lanes)
 
     @property
     def memory_bits(self) -> int:
@@ -156,9 +156,9 @@ class Pipeline(Component):
                 zip(self.program.graph.inputs, self.input_lanes, strict=True)
             )
         }
-        found = arrival_curves(self._timings(), ports)
-        place = self._places()
-        return max(round(found[place[value]].end) for value in self.program.outputs)
+        curves = arrival_curves(self._timings(), ports)
+        indices = self._places()
+        return max(round(curves[indices[value]].end) for value in self.program.outputs)
 
     @property
     def fill(self) -> float:
@@ -172,15 +172,15 @@ class Pipeline(Component):
 
     def parts(self) -> dict[str, Cell]:
         """Return all cells of the pipeline by name, without creating their ports."""
-        found: dict[str, Cell] = {
+        cells_by_name: dict[str, Cell] = {
             stage.name: layer.cell
             for stage, layer in zip(self.program.stages, self.layers, strict=True)
         }
         for net in self._nets():
-            found.update(named for named in (net.register, net.fork) if named is not None)
+            cells_by_name.update(named for named in (net.register, net.fork) if named is not None)
             for _, _, cells in net.branches:
-                found |= cells
-        return found
+                cells_by_name |= cells
+        return cells_by_name
 
     def between(self) -> dict[str, list[Cell]]:
         """Return the cells around each layer, by its name, and those at the ``PORTS``.
@@ -191,13 +191,13 @@ class Pipeline(Component):
             layer.cell: stage.name
             for stage, layer in zip(self.program.stages, self.layers, strict=True)
         }
-        found: dict[str, list[Cell]] = {name: [] for name in (*names.values(), PORTS)}
+        cells_by_layer: dict[str, list[Cell]] = {name: [] for name in (*names.values(), PORTS)}
         for net in self._nets():
             behind = [named[1] for named in (net.register, net.fork) if named is not None]
-            found[names.get(net.component, PORTS)] += behind
+            cells_by_layer[names.get(net.component, PORTS)] += behind
             for reader, _, cells in net.branches:
-                found[names.get(reader, PORTS)] += cells.values()
-        return found
+                cells_by_layer[names.get(reader, PORTS)] += cells.values()
+        return cells_by_layer
 
     def elaborate(self, platform: object) -> Module:
         """Connect every stream with its consumers."""
@@ -207,8 +207,10 @@ class Pipeline(Component):
         # In the order of the network: inputs, then each layer and the fork behind it.
         behind: dict[Component, list[tuple[str, Cell]]] = {}
         for net in nets:
-            own = [net.register] if net.component is self else []
-            behind.setdefault(net.component, []).extend(one for one in (*own, net.fork) if one)
+            registers = [net.register] if net.component is self else []
+            behind.setdefault(net.component, []).extend(
+                one for one in (*registers, net.fork) if one
+            )
         for name, cell in behind.pop(self, []):
             m.submodules[name] = cell
         for stage, layer in zip(self.program.stages, self.layers, strict=True):
@@ -226,7 +228,7 @@ class Pipeline(Component):
         for net in nets:
             for reader, port, cells in net.branches:
                 before.setdefault(reader, {})[port] = cells
-        found = {}
+        stages = {}
         for stage, layer in zip(self.program.stages, self.layers, strict=True):
             fronts = {
                 port: {_plain(name, stage, port): cell for name, cell in cells.items()}
@@ -234,8 +236,8 @@ class Pipeline(Component):
             }
             register = registers[layer.cell]
             kind = stage.node.op.name.rpartition(".")[2]
-            found[layer.cell] = Stage(kind, layer.cell, fronts, register and register[1])
-        return found
+            stages[layer.cell] = Stage(kind, layer.cell, fronts, register and register[1])
+        return stages
 
     def _nets(self) -> Iterator[_Net]:
         """Yield the streams of inputs, then those of stages."""
@@ -270,10 +272,10 @@ class Pipeline(Component):
 
     def _timings(self) -> list[StageTiming]:
         """Return the timing of each stage."""
-        place = self._places()
+        indices = self._places()
         return [
             StageTiming(
-                tuple(place[source] for source in stage.sources),
+                tuple(indices[source] for source in stage.sources),
                 layer.demand,
                 layer.burst or layer.cycles,
                 # There is a register behind each layer; a fork has none.
@@ -290,9 +292,9 @@ class Pipeline(Component):
     def _queues(self) -> list[list[Queue]]:
         """Return the queue in front of each operand."""
         stages = self.program.stages
-        place = self._places()
+        indices = self._places()
         smooth = [
-            [self._smoothing(place[source], layer) for source in stage.sources]
+            [self._smoothing(indices[source], layer) for source in stage.sources]
             for stage, layer in zip(stages, self.layers, strict=True)
         ]
         timings, queues = [], []
@@ -303,7 +305,7 @@ class Pipeline(Component):
             ]
             skew = layer.skew or ((Fraction(0), Fraction(0)),) * len(row)
             operands = [
-                OperandFlow(place[source], queue.registers + part, *ahead_and_behind)
+                OperandFlow(indices[source], queue.registers + part, *ahead_and_behind)
                 for source, queue, part, ahead_and_behind in zip(
                     stage.sources, row, parts, skew, strict=True
                 )

@@ -71,8 +71,8 @@ def folding_for(
     )
     # Delays are shorter the faster a layer is.
     margin = None if options.aim == "latency" else MARGIN
-    given = {name: (pe, simd) for name, pe, simd in options.fold}
-    return Folding(choices, given, price, guess, margin)
+    fixed_folds = {name: (pe, simd) for name, pe, simd in options.fold}
+    return Folding(choices, fixed_folds, price, guess, margin)
 
 
 def amount_of(cells: Resources, device: FpgaDevice) -> Amount:

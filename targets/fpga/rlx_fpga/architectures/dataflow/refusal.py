@@ -32,7 +32,7 @@ def too_slow(
         lut: A LUT budget with which it is reached, if there is one.
     """
     assert options.fps is not None
-    found = [
+    suggestions = [
         *([] if lut is None else [f"--lut {lut}"]),
         f"--fps {int(options.clock_hz / fastest)}",
         f"--clock {-(-options.fps * fastest // 1e6):.0f}MHz",
@@ -43,7 +43,7 @@ def too_slow(
         f" {options.clock_hz / 1e6:g} MHz: the maximum within the budget is"
         f" {options.clock_hz / fastest:.4g} (initiation interval {fastest} cycles)",
         where=options.chosen_device.name,
-        hint=", or ".join(found),
+        hint=", or ".join(suggestions),
     )
 
 
@@ -68,9 +68,9 @@ def too_large(
         if getattr(minimum, name) > getattr(options.budget, name)
     }
     if short and all(float(count) <= getattr(device, name) for name, count in short.items()):
-        found = [" ".join(f"--{name} {count}" for name, count in short.items())]
+        suggestions = [" ".join(f"--{name} {count}" for name, count in short.items())]
     else:
-        found = _other_device(program, options)
+        suggestions = _other_device(program, options)
     needs = "; ".join(
         f"at least {count} {BUDGETS[name]}, the budget is"
         f" {_count(getattr(options.budget, name), name, device)} (--{name})"
@@ -79,7 +79,7 @@ def too_large(
     return DoesNotFitError(
         f"the layers need {needs}" if needs else "no folding fits all budgets at once",
         where=device.name,
-        hint=", or ".join(found) or "make the model smaller",
+        hint=", or ".join(suggestions) or "make the model smaller",
     )
 
 
@@ -106,6 +106,8 @@ def _count(number: int, name: str, device: FpgaDevice) -> str:
     return f"{number / parts:g}"
 
 
-def _maximum(one: Amount, other: Amount) -> Amount:
+def _maximum(first: Amount, second: Amount) -> Amount:
     """Return the maximum of each resource."""
-    return Amount(max(one.dsp, other.dsp), max(one.bram, other.bram), max(one.lut, other.lut))
+    return Amount(
+        max(first.dsp, second.dsp), max(first.bram, second.bram), max(first.lut, second.lut)
+    )

@@ -92,9 +92,10 @@ def layers(title: str, report: Mapping[str, Any]) -> Table:
     )
     return layers_table(
         title, report, columns,
-        lambda one: (
-            one["name"], plain_op(one["op"]), one["macs"], one["pe"], one["simd"], one["cycles"],
-            share_text(one["cycles"], interval), *(one[key] for _, key in CELLS),
-            one["memory_bits"], one["queue_bits"],
+        lambda layer: (
+            layer["name"], plain_op(layer["op"]), layer["macs"], layer["pe"], layer["simd"],
+            layer["cycles"], share_text(layer["cycles"], interval),
+            *(layer[key] for _, key in CELLS),
+            layer["memory_bits"], layer["queue_bits"],
         ),
     )  # fmt: skip

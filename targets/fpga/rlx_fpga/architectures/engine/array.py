@@ -77,18 +77,18 @@ class MultiplierArray(Component):
         tables = [entry for table in self.program.tables for entry in table]
         if tables:
             memories.append(table_ram(tables, 32))
-        own = Logic(20, 0, 32, 45 + lanes, 110)
+        lane_logic = Logic(20, 0, 32, 45 + lanes, 110)
         if not self.program.weights:
-            return own + Logic(memories=tuple(memories))
+            return lane_logic + Logic(memories=tuple(memories))
         if self.program.feed is not Feed.BUILT_IN:
             ram = OnePortRam(8 * lanes, self.program.weight_depth, large=self.large)
-            return total([own, ram.logic, Logic(memories=tuple(memories))])
+            return total([lane_logic, ram.logic, Logic(memories=tuple(memories))])
         words = pack(np.array(self.program.weights), 8)
         varying = varying_bits(words, 8 * lanes)
         memories.append(
             Ram(varying, depth_of(len(words)), read_only=True, synchronous=True, distinct=varying)
         )
-        return own + Logic(memories=tuple(memories))
+        return lane_logic + Logic(memories=tuple(memories))
 
     def elaborate(self, platform: object) -> Module:
         """Read, multiply, add: one register behind each."""
@@ -100,14 +100,14 @@ class MultiplierArray(Component):
         code = Signal(signed(8))
         m.d.comb += code.eq(Mux(late(self.in_image, "in_image", 1), self.code, self.padding))
         second, part = late(self.second, "second", 1), late(self.part, "part", 1)
-        terms, others = self._terms(m, platform, code, second, part)
-        taken, first = late(self.step, "step", 2), late(self.first, "first", 2)
-        for lane, factors in enumerate(others, len(terms)):
-            summed = multiply_sum(m, platform, factors, taken, first, f"total_{lane}")
+        terms, other_factors = self._terms(m, platform, code, second, part)
+        step, first = late(self.step, "step", 2), late(self.first, "first", 2)
+        for lane, factors in enumerate(other_factors, len(terms)):
+            summed = multiply_sum(m, platform, factors, step, first, f"total_{lane}")
             m.d.comb += self.totals[32 * lane : 32 * lane + 32].eq(summed)
         for lane, term in enumerate(terms):
             total = Signal(signed(32), name=f"total_{lane}", reset_less=True)
-            with m.If(taken):
+            with m.If(step):
                 m.d.sync += total.eq(Mux(first, Const(0, total.shape()), total) + term)
                 if lane == 0:
                     with m.If((self.mode == Mode.MAX) & ~first & (total > term)):
@@ -129,8 +129,10 @@ class MultiplierArray(Component):
         factors = self._factors(m, code, part)
         products = []
         if has_blocks(platform) and factors:
-            one = multiply_moving(m, platform, *factors[0], "product_0", move=Const(1), stages=1)
-            products, factors = [one], factors[1:]
+            moving_product = multiply_moving(
+                m, platform, *factors[0], "product_0", move=Const(1), stages=1
+            )
+            products, factors = [moving_product], factors[1:]
         else:
             for lane, pair in enumerate(factors):
                 product = Signal(signed(16), name=f"product_{lane}", reset_less=True)
@@ -142,7 +144,10 @@ class MultiplierArray(Component):
         entry = self._entry(m, code, second)
         product = products[0] if products else 0
         term = Signal(signed(32))
-        if {one.mode for one in self.program.instructions} <= {Mode.WIDE, Mode.NARROW}:
+        if {moving_product.mode for moving_product in self.program.instructions} <= {
+            Mode.WIDE,
+            Mode.NARROW,
+        }:
             # Yosys drops a default that is never reached, and infers a latch from the rest.
             m.d.comb += term.eq(product)
             return [term, *products[1:]], factors

@@ -186,18 +186,18 @@ class Engine(Component):
     def _results(self, m: Module) -> tuple[Wire, Wire, Wire]:
         """Shift results out of the array; return write enable, address and int8 value."""
         lanes, total_bits = self.code.lanes, 32 * self.code.lanes
-        held = Signal(total_bits, reset_less=True)
+        totals = Signal(total_bits, reset_less=True, name="held")
         left = Signal(range(lanes + 1))
         block = Signal(self.sequencer.fields.size("last_block"))
         last_block = block == self._get("last_block")
         with m.If(self.array.done):
             m.d.sync += [
-                held.eq(self.array.totals),
+                totals.eq(self.array.totals),
                 left.eq(Mux(last_block, self._get("last_lanes"), self._get("lanes"))),
                 block.eq(Mux(last_block, 0, block + 1)),
             ]
         with m.Elif(left != 0):
-            m.d.sync += [held.eq(held[32:]), left.eq(left - 1)]
+            m.d.sync += [totals.eq(totals[32:]), left.eq(left - 1)]
         pixel_ends = Signal()
         with m.If(self.array.done):
             m.d.sync += pixel_ends.eq(last_block)
@@ -205,7 +205,7 @@ class Engine(Component):
         ends = giving & (left == 1) & pixel_ends
         constant = self._constants(m, giving, ends)
         total = Signal(signed(32), reset_less=True)
-        m.d.sync += total.eq(held[:32])
+        m.d.sync += total.eq(totals[:32])
         m.d.comb += [self.scale.total.eq(total)]
         m.d.comb += [getattr(self.scale, n).eq(constant[n])
                      for n in ("bias", "multiplier", "left", "right")]  # fmt: skip
@@ -247,12 +247,12 @@ class Engine(Component):
                 writer.data.eq(loader.scale_code),
             ]  # fmt: skip
         port = memory.read_port()
-        place = Signal(range(depth + 1))
+        address = Signal(range(depth + 1), name="place")
         with m.If(self.sequencer.begins | again):
-            m.d.sync += place.eq(self._get("constants"))
+            m.d.sync += address.eq(self._get("constants"))
         with m.Elif(step & ~self._get("uniform")):
-            m.d.sync += place.eq(place + 1)
-        m.d.comb += [port.addr.eq(place), port.en.eq(1)]
+            m.d.sync += address.eq(address + 1)
+        m.d.comb += [port.addr.eq(address), port.en.eq(1)]
         return {name: fields.get(port.data, name)
                 for name in ("bias", "multiplier", "left", "right")}  # fmt: skip
 
@@ -298,7 +298,7 @@ class Engine(Component):
                     self._store(m, senders[index], count, outputs[index], after, storing)
 
     def _feed(self, m: Module, loader: Loader) -> Wire | None:
-        """Connect the loader; return its ``done`` if the engine waits for it after a reset."""
+        """Connect the loader; return its ``loaded`` if the engine waits for it after a reset."""
         m.submodules.loader, array = loader, self.array
         connect(m, flipped(self.w), loader.i)
         m.d.comb += [
@@ -317,8 +317,8 @@ class Engine(Component):
             loader.start.eq(~started), loader.last_scale.eq(self.code.scale_depth - 1),
             loader.words.eq(self.code.weight_depth),
         ]  # fmt: skip
-        done: Wire = loader.done
-        return done
+        loaded: Wire = loader.done
+        return loaded
 
     def _load(
         self, m: Module, port: Any, count: Signal, size: int, after: tuple[str, int],  # noqa: ANN401
@@ -356,18 +356,18 @@ class Engine(Component):
         buffer = SkidBuffer(1)
         m.submodules[f"{name}_buffer"] = buffer
         read, arrived = Signal(name=f"{name}_read"), Signal(name=f"{name}_arrived")
-        held = Signal(range(3), name=f"{name}_held")
+        buffered = Signal(range(3), name=f"{name}_held")
         m.d.sync += arrived.eq(read)
         m.d.comb += [buffer.i.valid.eq(arrived), raw(buffer.i).eq(self.stored)]
-        gone = buffer.o.valid & buffer.o.ready
-        m.d.sync += held.eq(held + read - gone)
+        sent = buffer.o.valid & buffer.o.ready
+        m.d.sync += buffered.eq(buffered + read - sent)
         if cell is None:
             connect(m, buffer.o, flipped(port))
         else:
             m.submodules[f"{name}_finish"] = cell
             connect(m, buffer.o, cell.i)
             connect(m, cell.o, flipped(port))
-        return (held != 2) | gone, read
+        return (buffered != 2) | sent, read
 
 
 def _cell(node: Node) -> Cell:

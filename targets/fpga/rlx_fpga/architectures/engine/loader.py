@@ -60,19 +60,20 @@ class Loader(Component):
         m = Module()
         assert FILL_END == 1
         beat = raw(self.i)
-        taken = Signal()
-        held = Signal(self.beats * self.bits, reset_less=True)
+        accepted = Signal(name="taken")
+        shift_register = Signal(self.beats * self.bits, reset_less=True, name="held")
         count = index_signal(self.beats)
         scale_next = Signal.like(self.scale_place)
         word_next = Signal.like(self.word)
         m.d.comb += [
-            taken.eq(self.i.valid & self.i.ready),
-            self.scale_code.eq(held[: self.width]), self.code.eq(held[-self.bits :]),
-        ]  # fmt: skip
+            accepted.eq(self.i.valid & self.i.ready),
+            self.scale_code.eq(shift_register[: self.width]),
+            self.code.eq(shift_register[-self.bits :]),
+        ]
         m.d.sync += [self.scale_write.eq(0), self.write.eq(0)]
-        with m.If(taken):
+        with m.If(accepted):
             m.d.sync += [
-                held.eq(Cat(held, beat)[self.bits :]),
+                shift_register.eq(Cat(shift_register, beat)[self.bits :]),
                 self.scale_place.eq(scale_next), self.word.eq(word_next),
             ]  # fmt: skip
         with m.FSM():
@@ -81,9 +82,9 @@ class Loader(Component):
                 m.next = "SCALES"
             with m.State("SCALES"):
                 m.d.comb += self.i.ready.eq(1)
-                with m.If(taken):
+                with m.If(accepted):
                     m.d.sync += count.eq(count + 1)
-                with m.If(taken & (count == self.beats - 1)):
+                with m.If(accepted & (count == self.beats - 1)):
                     m.d.sync += [
                         count.eq(0), scale_next.eq(scale_next + 1), self.scale_write.eq(1)
                     ]  # fmt: skip
@@ -93,7 +94,7 @@ class Loader(Component):
                             m.next = "END"
             with m.State("WORDS"):
                 m.d.comb += self.i.ready.eq(1)
-                with m.If(taken):
+                with m.If(accepted):
                     m.d.sync += [word_next.eq(word_next + 1), self.write.eq(1)]
                     with m.If(word_next == self.words - 1):
                         m.next = "END"
@@ -119,9 +120,9 @@ def _parts(program: EngineProgram) -> list[tuple[list[int], list[tuple[int, ...]
     if program.feed is not Feed.STREAM:
         return [(constants, program.weights)]
 
-    found, scale, word = [], 0, 0
-    for one in program.instructions:
-        scale_end, word_end = scale + one.scales, word + one.words
-        found.append((constants[scale:scale_end], program.weights[word:word_end]))
+    sections, scale, word = [], 0, 0
+    for instruction in program.instructions:
+        scale_end, word_end = scale + instruction.scales, word + instruction.words
+        sections.append((constants[scale:scale_end], program.weights[word:word_end]))
         scale, word = scale_end, word_end
-    return found
+    return sections

@@ -100,10 +100,12 @@ def assemble(
                 hint=INT8_INPUT,
             )
     # Each softmax has a multiplier of its own.
-    others = SCALE_MULTIPLIERS + sum(isinstance(v.node.op, QSoftmax) for v in graph.outputs)
-    fitting = [n for n in LANES if n + others <= multipliers]
+    other_multipliers = SCALE_MULTIPLIERS + sum(
+        isinstance(v.node.op, QSoftmax) for v in graph.outputs
+    )
+    fitting = [n for n in LANES if n + other_multipliers <= multipliers]
     if not fitting:
-        minimum = LANES[0] + others
+        minimum = LANES[0] + other_multipliers
         raise DoesNotFitError(
             f"the array needs at least {minimum} DSP slices, the budget is {multipliers}",
             where=f"graph {graph.name!r}",
@@ -133,11 +135,11 @@ def refusal(node: Node) -> str | None:
         return reason
     graph = Graph("alone")
     operands: dict[Value, Value] = {}
-    for place, value in enumerate(node.operands):
+    for index, value in enumerate(node.operands):
         if value.constant is not None:
             operands[value] = copy_node(graph, value.node, ()).result
         elif value not in operands:
-            operands[value] = graph.input(f"x{place}", value.type)
+            operands[value] = graph.input(f"x{index}", value.type)
     copied = copy_node(graph, node, tuple(operands[value] for value in node.operands))
     graph.output(*copied.results)
     try:

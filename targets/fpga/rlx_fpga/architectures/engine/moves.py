@@ -80,13 +80,15 @@ def assemble_concat(build: Assembler, node: Node) -> None:
     if any(operand.constant is not None for operand in node.operands):
         raise refused(node, "the engine joins computed tensors only")
     whole, offset = math.prod(result[axis:]), 0
-    for place, operand in enumerate(node.operands):
+    for operand_index, operand in enumerate(node.operands):
         shape = operand.type.static_shape
-        outer, own = math.prod(shape[:axis]), math.prod(shape[axis:])
-        loops = Loops((1, outer, own, 1, 1, 1), (0, own, 1, 0, 0))
-        reads = Reads(Mode.MAX, loops, 1, 1, operand=place, offset=offset, skip=whole - own)
+        outer, inner = math.prod(shape[:axis]), math.prod(shape[axis:])
+        loops = Loops((1, outer, inner, 1, 1, 1), (0, inner, 1, 0, 0))
+        reads = Reads(
+            Mode.MAX, loops, 1, 1, operand=operand_index, offset=offset, skip=whole - inner
+        )
         build.append(node, reads, [IDENTITY])
-        offset += own
+        offset += inner
 
 
 _NO_LOOPS = Loops((1, 1, 1, 1, 1, 1), (0, 0, 0, 0, 0))
@@ -107,17 +109,17 @@ def _append(build: Assembler, node: Node, axes: list[_MoveAxis], reads: Reads) -
 
 def _merged(axes: Sequence[_MoveAxis]) -> list[_MoveAxis]:
     """Return equivalent axes, contiguous ones merged."""
-    found: list[_MoveAxis] = []
+    merged_axes: list[_MoveAxis] = []
     for axis in axes:
         if axis.count == 1 and axis.size is None:
             continue
-        last = found[-1] if found else None
+        last = merged_axes[-1] if merged_axes else None
         plain = axis.size is None and last is not None and last.size is None
         if last is not None and plain and last.stride == axis.stride * axis.count:
-            found[-1] = _MoveAxis(last.count * axis.count, axis.stride)
+            merged_axes[-1] = _MoveAxis(last.count * axis.count, axis.stride)
         else:
-            found.append(axis)
-    return found
+            merged_axes.append(axis)
+    return merged_axes
 
 
 def _three(node: Node, axes: list[_MoveAxis]) -> list[_MoveAxis]:

@@ -239,17 +239,17 @@ class EngineProgram:
             return max(one.scales for one in self.instructions)
         return len(self.scales)
 
-    def fill_cycles(self, one: Instruction) -> int:
+    def fill_cycles(self, instruction: Instruction) -> int:
         """Cycles in which weights and constants of an instruction are loaded, in every frame."""
         if self.feed is not Feed.STREAM:
             return 0
-        return one.scales * self.beats_a_scale + one.words + FILL_END
+        return instruction.scales * self.beats_a_scale + instruction.words + FILL_END
 
-    def cycles(self, one: Instruction) -> int:
+    def cycles(self, instruction: Instruction) -> int:
         """Return the cycles of an instruction if it never waits for the weight stream."""
-        free = one.loops.blocks * (one.loops.inner + one.gap)
-        run = running_cycles(one) if self.one_port else free
-        return self.fill_cycles(one) + run + PIPELINE + self.lanes + 1
+        free = instruction.loops.blocks * (instruction.loops.inner + instruction.gap)
+        run = running_cycles(instruction) if self.one_port else free
+        return self.fill_cycles(instruction) + run + PIPELINE + self.lanes + 1
 
     @property
     def interval(self) -> int:

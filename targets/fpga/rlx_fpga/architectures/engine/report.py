@@ -82,8 +82,8 @@ def layers(title: str, report: Mapping[str, Any]) -> Table:
     )
     return layers_table(
         title, report, columns,
-        lambda one: (
-            one["name"], plain_op(one["op"]), one["macs"], one["lanes"], one["cycles"],
-            share_text(one["cycles"], interval),
+        lambda layer: (
+            layer["name"], plain_op(layer["op"]), layer["macs"], layer["lanes"], layer["cycles"],
+            share_text(layer["cycles"], interval),
         ),
     )  # fmt: skip

@@ -142,14 +142,14 @@ class AnyRounding(Requantizer):
         """
         drop = 30 - parts.bits
         is_rest = stage(parts.low_low[: parts.bits].any(), "is_rest") | product[:drop].any()
-        kept = stage(Cat(is_rest, product >> drop).as_signed(), "kept")
+        rounding_input = stage(Cat(is_rest, product >> drop).as_signed(), "kept")
         early = stage(self.right, "right", 4)
         # Half a unit minus one step: a number goes up with it if its fraction is above a half.
         below = stage(~(Const(-2, 33) << early)[:33], "below")
         right = stage(early, "right_kept", 1)
-        odd = ((kept >> 2) >> right)[0]
-        up = Array([~kept[-1], Const(1), odd, ~odd])[self.rounding]
-        whole = Cat(kept[:2] & ~self._is_twice.replicate(2), kept[2:])
+        odd = ((rounding_input >> 2) >> right)[0]
+        up = Array([~rounding_input[-1], Const(1), odd, ~odd])[self.rounding]
+        whole = Cat(rounding_input[:2] & ~self._is_twice.replicate(2), rounding_input[2:])
         # One adder: the carry comes from a bit below.
         carried = Cat(Const(1), whole).as_signed() + _unsigned(Cat(up, below))
         nudged = stage(carried >> 1, "nudged")

@@ -41,8 +41,8 @@ def instruction_fields(program: EngineProgram) -> Fields:
     return Fields(rows)
 
 
-def _row(one: Instruction) -> dict[str, int]:
-    loops = one.loops
+def _row(instruction: Instruction) -> dict[str, int]:
+    loops = instruction.loops
     row = {
         f"last_{level}": count - 1 for level, count in zip(LEVELS, loops.counts, strict=True)
     } | {
@@ -52,21 +52,33 @@ def _row(one: Instruction) -> dict[str, int]:
     names = ("row", "column", "tap_row", "tap_column")
     row |= {f"step_{name}": step for name, step in zip(names, loops.steps, strict=True)}
     return row | {
-        "origin_row": loops.origin[0], "origin_column": loops.origin[1],
-        "rows": loops.size[0], "columns": loops.size[1],
-        "mode": int(one.mode), "gap": one.gap, "lanes": one.lanes, "last_lanes": one.last_lanes,
-        "source": one.source, "target": one.target, "weights": one.weights, "tables": one.tables,
-        "constants": one.constants, "uniform": int(one.uniform), "padding": one.padding,
-        "zero_point": one.zero_point, "low": one.low, "high": one.high,
-    }  # fmt: skip
+        "origin_row": loops.origin[0],
+        "origin_column": loops.origin[1],
+        "rows": loops.size[0],
+        "columns": loops.size[1],
+        "mode": int(instruction.mode),
+        "gap": instruction.gap,
+        "lanes": instruction.lanes,
+        "last_lanes": instruction.last_lanes,
+        "source": instruction.source,
+        "target": instruction.target,
+        "weights": instruction.weights,
+        "tables": instruction.tables,
+        "constants": instruction.constants,
+        "uniform": int(instruction.uniform),
+        "padding": instruction.padding,
+        "zero_point": instruction.zero_point,
+        "low": instruction.low,
+        "high": instruction.high,
+    }
 
 
-def _reach(one: Instruction) -> int:
+def _reach(instruction: Instruction) -> int:
     """Return the magnitude of the outermost position that an instruction reads.
 
     Padding behind the image may be larger than the image: the last window decides.
     """
-    loops = one.loops
+    loops = instruction.loops
     counts = (*loops.counts[:2], *loops.counts[3:5])
     row, column, tap_row, tap_column = (
         step * (count - 1) for step, count in zip(loops.steps, counts, strict=True)
@@ -139,19 +151,19 @@ class Sequencer(Component):
         """Fetch, run, wait until the last result is in memory."""
         m = Module()
         count = len(self.program.instructions)
-        place = index_signal(count)
+        index = index_signal(count, name="place")
         wait = Signal(range(self._wait + 1))
         # An asynchronous read: instructions are wide and few.
         m.submodules.instructions = memory = Memory(
             shape=unsigned(self.fields.width), depth=depth_of(count), init=self.fields.words
         )
         port = memory.read_port(domain="comb")
-        m.d.comb += [port.addr.eq(place), self.instruction.eq(port.data)]
+        m.d.comb += [port.addr.eq(index), self.instruction.eq(port.data)]
         ended = self._loops(m)
         fed = self.program.feed is Feed.STREAM
         with m.FSM():
             with m.State("IDLE"), m.If(self.start):
-                m.d.sync += place.eq(0)
+                m.d.sync += index.eq(0)
                 m.next = "FETCH"
             with m.State("FETCH"):
                 m.d.comb += self.begins.eq(1)
@@ -167,9 +179,9 @@ class Sequencer(Component):
             with m.State("WAIT"):
                 m.d.sync += wait.eq(wait - 1)
                 with m.If(wait == 0):
-                    m.d.sync += place.eq(place + 1)
+                    m.d.sync += index.eq(index + 1)
                     m.next = "FETCH"
-                    with m.If(place == count - 1):
+                    with m.If(index == count - 1):
                         m.d.comb += self.done.eq(1)
                         m.next = "IDLE"
         return m
@@ -241,38 +253,38 @@ class Sequencer(Component):
         m.d.comb += self.address.eq(bases["channel"])
         with m.If(self.begins):
             m.d.sync += [base.eq(self._get("source")) for base in bases.values()]
-        for place, level in enumerate(LEVELS):
+        for depth, level in enumerate(LEVELS):
             stride = 1 if level == "channel" else self._get(f"stride_{level}")
             with m.If(turns[level]):
-                moved = (bases[level] + stride)[: self.address_bits]
-                m.d.sync += [bases[inner].eq(moved) for inner in LEVELS[place:]]
+                next_address = (bases[level] + stride)[: self.address_bits]
+                m.d.sync += [bases[inner].eq(next_address) for inner in LEVELS[depth:]]
 
     def _places(self, m: Module, turns: dict[str, Signal]) -> None:
         """Track the position in the image, to detect padding."""
-        inside = []
+        axes_in_image = []
         bits = max(map(_reach, self.program.instructions)).bit_length() + 1
         for axis, outer, tap in (("row", "row", "tap_row"), ("column", "column", "tap_column")):
             window = Signal(signed(bits), name=f"window_{axis}", reset_less=True)
-            place = Signal(signed(bits), name=f"place_{axis}", reset_less=True)
+            position = Signal(signed(bits), name=f"place_{axis}", reset_less=True)
             origin = self._get(f"origin_{axis}")
-            moved = Signal(signed(bits))
+            next_origin = Signal(signed(bits), name="moved")
             tapped = Signal(signed(bits))
             m.d.comb += [
-                moved.eq(window + self._get(f"step_{outer}")),
-                tapped.eq(place + self._get(f"step_{tap}")),
+                next_origin.eq(window + self._get(f"step_{outer}")),
+                tapped.eq(position + self._get(f"step_{tap}")),
             ]
             again = turns["row"] if axis == "column" else 0
             restart = [turns[n] for n in LEVELS[: LEVELS.index(tap)]]
             with m.If(self.begins | again):
-                m.d.sync += [window.eq(origin), place.eq(origin)]
+                m.d.sync += [window.eq(origin), position.eq(origin)]
             with m.Elif(turns[outer]):
-                m.d.sync += [window.eq(moved), place.eq(moved)]
+                m.d.sync += [window.eq(next_origin), position.eq(next_origin)]
             with m.Elif(Cat(*restart).any()):
-                m.d.sync += place.eq(window)
+                m.d.sync += position.eq(window)
             with m.Elif(turns[tap]):
-                m.d.sync += place.eq(tapped)
-            inside.append((place >= 0) & (place < self._get(f"{axis}s")))
-        m.d.comb += self.in_image.eq(inside[0] & inside[1])
+                m.d.sync += position.eq(tapped)
+            axes_in_image.append((position >= 0) & (position < self._get(f"{axis}s")))
+        m.d.comb += self.in_image.eq(axes_in_image[0] & axes_in_image[1])
 
     def _weights(self, m: Module, turns: dict[str, Signal], advance: Value) -> None:
         """Step through the weights, from the start for each pixel."""

@@ -19,31 +19,31 @@ Writes: TypeAlias = "tuple[tuple[int, int], ...]"
 """Pending results: cycle of the first write, relative to now, and number of writes."""
 
 
-def running_cycles(one: Instruction) -> int:
+def running_cycles(instruction: Instruction) -> int:
     """Return the cycles from the first step of an instruction to its last, pauses included.
 
     Blocks are alike, and pauses soon fall on the same steps of each: the cycles of a block are
     cached by the writes that are pending when it begins.
     """
     known: dict[tuple[Writes, int], tuple[int, Writes]] = {}
-    rows, columns, blocks = one.loops.counts[:3]
+    rows, columns, blocks = instruction.loops.counts[:3]
     total = 0
     writes: Writes = ()
-    for place in range(rows * columns * blocks):
-        results = one.last_lanes if (place + 1) % blocks == 0 else one.lanes
-        found = known.get((writes, results))
-        if found is None:
-            found = known[writes, results] = _block(one, writes, results)
-        total += found[0]
-        writes = found[1]
+    for block in range(rows * columns * blocks):
+        results = instruction.last_lanes if (block + 1) % blocks == 0 else instruction.lanes
+        timing = known.get((writes, results))
+        if timing is None:
+            timing = known[writes, results] = _block(instruction, writes, results)
+        total += timing[0]
+        writes = timing[1]
     return total
 
 
-def _block(one: Instruction, writes: Writes, results: int) -> tuple[int, Writes]:
+def _block(instruction: Instruction, writes: Writes, results: int) -> tuple[int, Writes]:
     """Return the cycles of a block, and the writes pending at its end."""
-    last_step = _after(0, one.loops.inner, writes) - 1
+    last_step = _after(0, instruction.loops.inner, writes) - 1
     writes = (*writes, (last_step + WRITE_DELAY, results))
-    end = _after(last_step + 1, one.gap, writes)
+    end = _after(last_step + 1, instruction.gap, writes)
     return end, tuple((start - end, count) for start, count in writes if start + count > end)
 
 

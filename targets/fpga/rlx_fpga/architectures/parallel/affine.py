@@ -99,10 +99,10 @@ def line_through(quantizer: Quantizer, slope: float, ends: tuple[int, int]) -> L
         return Line(0, first, first, 0, first, last)
     steps = _min_arguments(quantizer, reached, ends)
     whole = [_Limits(steps, reached, steps - 1, reached)]
-    found = _best(whole, slope)
-    if found is None and ends[0] < 0 <= ends[1]:
-        found = _best(_by_sign(steps, reached, zero), slope)
-    return None if found is None else Line(*found, first, last)
+    constants = _best(whole, slope)
+    if constants is None and ends[0] < 0 <= ends[1]:
+        constants = _best(_by_sign(steps, reached, zero), slope)
+    return None if constants is None else Line(*constants, first, last)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,13 +143,13 @@ def _by_sign(steps: Integers, results: Integers, zero: int) -> list[_Limits]:
     ]  # fmt: skip
 
 
-def _min_arguments(quantizer: Quantizer, wanted: Integers, ends: tuple[int, int]) -> Integers:
+def _min_arguments(quantizer: Quantizer, results: Integers, ends: tuple[int, int]) -> Integers:
     """Return for each result the minimum accumulator that gives at least it (binary search)."""
-    low = np.full(len(wanted), ends[0], np.int64)
-    high = np.full(len(wanted), ends[1], np.int64)
+    low = np.full(len(results), ends[0], np.int64)
+    high = np.full(len(results), ends[1], np.int64)
     while (low < high).any():
         middle = (low + high) >> 1
-        enough = quantizer(middle) >= wanted
+        enough = quantizer(middle) >= results
         high = np.where(enough, middle, high)
         low = np.where(enough, low, middle + 1)
     return low
@@ -157,7 +157,7 @@ def _min_arguments(quantizer: Quantizer, wanted: Integers, ends: tuple[int, int]
 
 def _best(parts: list[_Limits], slope: float) -> tuple[int, int, int, int] | None:
     """Return factor, both addends and shift with the fewest digits, or None."""
-    found: list[tuple[int, int, int, int, int]] = []
+    solutions: list[tuple[int, int, int, int, int]] = []
     first_shift = MAX_SHIFT
     max_accumulator = max(int(np.abs(part.at).max(initial=1)) for part in parts)
     for shift in range(MAX_SHIFT + 1):
@@ -167,15 +167,15 @@ def _best(parts: list[_Limits], slope: float) -> tuple[int, int, int, int] | Non
         factors = np.arange(max(ideal - SPREAD, 1), ideal + SPREAD + 1, dtype=np.int64)
         limits = [part.addends(factors, shift) for part in parts]
         possible = np.logical_and.reduce([low <= high for low, high in limits])
-        for place in np.flatnonzero(possible):
-            factor = int(factors[place])
-            addends = [_roundest(int(low[place]), int(high[place])) for low, high in limits]
+        for index in np.flatnonzero(possible):
+            factor = int(factors[index])
+            addends = [_roundest(int(low[index]), int(high[index])) for low, high in limits]
             digits = len(signed_digits(factor))
-            found.append((digits, shift, factor, addends[0], addends[-1]))
+            solutions.append((digits, shift, factor, addends[0], addends[-1]))
             first_shift = min(first_shift, shift)
-    if not found:
+    if not solutions:
         return None
-    _, shift, factor, addend, below = min(found)
+    _, shift, factor, addend, below = min(solutions)
     return factor, addend, below, shift
 
 

@@ -136,8 +136,8 @@ class ParallelDesign(Component):
             m.submodules[layer.name] = pipeline
             operands = [values.at(value, start) for value in layer.operands]
             m.d.comb += pipeline.i.eq(Cat(*operands))
-            done = start + pipeline.latency
-            values.put(layer.node.result, pipeline.o.as_value(), done, layer.name)
+            end = start + pipeline.latency
+            values.put(layer.node.result, pipeline.o.as_value(), end, layer.name)
         return values
 
 
@@ -156,12 +156,12 @@ class _Delays:
     def at(self, value: Value, cycle: int) -> Wire:
         """Return the value delayed to ``cycle``."""
         wire, first, name = self.found[value]
-        for place in range(first + 1, cycle + 1):
-            if (value, place) not in self.late:
-                late = Signal(len(wire), name=f"{name}_r{place}", reset_less=True)
+        for register_cycle in range(first + 1, cycle + 1):
+            if (value, register_cycle) not in self.late:
+                late = Signal(len(wire), name=f"{name}_r{register_cycle}", reset_less=True)
                 self.m.d.sync += late.eq(wire)
-                self.late[value, place] = late
-            wire = self.late[value, place]
+                self.late[value, register_cycle] = late
+            wire = self.late[value, register_cycle]
         return wire
 
 

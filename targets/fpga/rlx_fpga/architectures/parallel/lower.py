@@ -177,11 +177,13 @@ def unroll_conv2d(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires:
     patches = op.window.patches(x, PADDING)
     inner, outputs = x.shape[-1] // op.groups, product.outputs // op.groups
     result = np.empty(node.types[0].static_shape, np.int64)
-    for place in np.ndindex(*patches.shape[:3]):
+    for position in np.ndindex(*patches.shape[:3]):
         for group in range(op.groups):
-            window = patches[place][..., group * inner : (group + 1) * inner].reshape(-1)
-            own = range(group * outputs, (group + 1) * outputs)
-            result[place][own.start : own.stop] = product.results(window, own)
+            window = patches[position][..., group * inner : (group + 1) * inner].reshape(-1)
+            group_outputs = range(group * outputs, (group + 1) * outputs)
+            result[position][group_outputs.start : group_outputs.stop] = product.results(
+                window, group_outputs
+            )
     return result
 
 
@@ -200,13 +202,13 @@ def unroll_sum(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires:
     x_table, y_table = (tuple(t.tolist()) for t in op.scaled_operands((values, values)))
     x, y = np.broadcast_arrays(*operands)
     result = np.empty(x.shape, np.int64)
-    for place in np.ndindex(*x.shape):
-        a = netlist.table(int(x[place]), x_table)
-        b = netlist.table(int(y[place]), y_table)
+    for position in np.ndindex(*x.shape):
+        a = netlist.table(int(x[position]), x_table)
+        b = netlist.table(int(y[position]), y_table)
         total = netlist.sum(a, b, (0, 0), negative=isinstance(op, QSub))
         step = netlist.steps[total]
         line = requantizer(node, 0, (step.low, step.high))
-        result[place] = scaled(netlist, line, (total, 0, 1), 0)
+        result[position] = scaled(netlist, line, (total, 0, 1), 0)
     return result
 
 
@@ -291,12 +293,12 @@ class _Product:
     def results(self, window: npt.NDArray[Any], outputs: range) -> list[int]:
         """Return the results of ``outputs`` for operands some of which may be padding."""
         wires = np.asarray(window, np.int64)
-        inside = wires != PADDING
-        matrix = self.matrix[outputs.start : outputs.stop, inside]
-        key = (inside.tobytes(), outputs)
+        in_image = wires != PADDING
+        matrix = self.matrix[outputs.start : outputs.stop, in_image]
+        key = (in_image.tobytes(), outputs)
         if key not in self.programs:
             self.programs[key] = shift_add(matrix)
-        totals = self.programs[key].build(self.netlist, wires[inside].tolist())
+        totals = self.programs[key].build(self.netlist, wires[in_image].tolist())
         bases = self.linear.bias_of(matrix, slice(outputs.start, outputs.stop))
         return [
             self._code(channel, total, int(base))

@@ -76,9 +76,9 @@ class Netlist:
         """Bits of all additions that need a carry: about as many LUTs."""
         return sum(self.carry_bits(step) for step in self.steps)
 
-    def input(self, place: int) -> int:
+    def input(self, index: int) -> int:
         """Append an int8 operand."""
-        return self._append("input", (), (place,), -128, 127)
+        return self._append("input", (), (index,), -128, 127)
 
     def constant(self, value: int) -> int:
         """Append a constant."""
@@ -170,8 +170,8 @@ def _value(step: NetlistStep, operands: list[Integers], inputs: Integers) -> Int
     """Return the value of one step."""
     numbers = step.numbers
     if step.kind == "input":
-        taken: Integers = inputs[numbers[0]].astype(np.int64)
-        return taken
+        operand: Integers = inputs[numbers[0]].astype(np.int64)
+        return operand
     if step.kind == "constant":
         return np.full(inputs.shape[1:], numbers[0], np.int64)
     if step.kind == "sum":

@@ -57,8 +57,8 @@ class NetlistPipeline(Component):
         self, netlist: Netlist, inputs: int, outputs: Sequence[int], width: int = 8
     ) -> None:
         self.netlist, self.outputs, self.width = netlist, tuple(outputs), width
-        self.places = schedule(netlist)
-        self.latency = 1 + max(self.places[o][0] for o in self.outputs)
+        self.spans = schedule(netlist)
+        self.latency = 1 + max(self.spans[o][0] for o in self.outputs)
         super().__init__({"i": In(Lanes(inputs)), "o": Out(Lanes(len(self.outputs), width))})
 
     def cost(self, family: str) -> Resources:
@@ -75,23 +75,23 @@ class NetlistPipeline(Component):
 
     def _register_bits(self) -> int:
         """Return the bits of all registers: numbers that are read at a later stage."""
-        last = [stage for stage, _ in self.places]
-        for step, (stage, _) in zip(self.netlist.steps, self.places, strict=True):
+        last = [stage for stage, _ in self.spans]
+        for step, (stage, _) in zip(self.netlist.steps, self.spans, strict=True):
             for operand in step.operands:
                 last[operand] = max(last[operand], stage)
         for output in self.outputs:
             last[output] = self.latency
         return sum(
             step.width * (end - stage)
-            for step, end, (stage, _) in zip(self.netlist.steps, last, self.places, strict=True)
+            for step, end, (stage, _) in zip(self.netlist.steps, last, self.spans, strict=True)
             if step.kind != "constant"
         )
 
     def elaborate(self, platform: object) -> Module:
         """Build every step, and registers where a number is read at a later stage."""
         m = Module()
-        registers = _Registers(m, self.places)
-        for index, (step, (stage, _)) in enumerate(zip(self.netlist.steps, self.places,
+        registers = _Registers(m, self.spans)
+        for index, (step, (stage, _)) in enumerate(zip(self.netlist.steps, self.spans,
                                                        strict=True)):  # fmt: skip
             operands = [registers.at(o, stage) for o in step.operands]
             registers.values.append(self._built(m, index, step, operands))
@@ -118,8 +118,8 @@ class NetlistPipeline(Component):
 class _Registers:
     """Delayed numbers."""
 
-    def __init__(self, m: Module, places: list[tuple[int, int]]) -> None:
-        self.m, self.places = m, places
+    def __init__(self, m: Module, spans: list[tuple[int, int]]) -> None:
+        self.m, self.spans = m, spans
         self.values: list[Value] = []
         self.late: dict[tuple[int, int], Value] = {}
 
@@ -128,14 +128,14 @@ class _Registers:
         value = self.values[index]
         if isinstance(value, Const):
             return value
-        for place in range(self.places[index][0] + 1, stage + 1):
-            if (index, place) not in self.late:
+        for register_stage in range(self.spans[index][0] + 1, stage + 1):
+            if (index, register_stage) not in self.late:
                 # Data need no reset: there are separate flags.
-                name = f"s{index}_r{place}"
+                name = f"s{index}_r{register_stage}"
                 late = Signal(signed(len(value)), name=name, reset_less=True)
                 self.m.d.sync += late.eq(value)
-                self.late[index, place] = late
-            value = self.late[index, place]
+                self.late[index, register_stage] = late
+            value = self.late[index, register_stage]
         return value
 
 
@@ -154,8 +154,8 @@ def _computed(m: Module, index: int, step: NetlistStep, operands: list[Value]) -
         a, b = operands[0] << numbers[0], operands[1] << numbers[1]
         return a - b if numbers[2] else a + b
     if step.kind == "offset":
-        moved = operands[0] << numbers[0]
-        return numbers[2] - moved if numbers[1] else moved + numbers[2]
+        shifted = operands[0] << numbers[0]
+        return numbers[2] - shifted if numbers[1] else shifted + numbers[2]
     if step.kind == "choice":
         return operands[0] + Mux(operands[1] < 0, numbers[1], numbers[0])
     if step.kind == "clamp":
@@ -179,5 +179,5 @@ def _looked_up(m: Module, index: int, step: NetlistStep, code: Value) -> Value:
     m.submodules[f"table{index}"] = memory
     port = memory.read_port(domain="comb")
     m.d.comb += port.addr.eq(_extended(code, 8))
-    found: Value = port.data
-    return found
+    word: Value = port.data
+    return word

@@ -29,16 +29,16 @@ LEVEL: Final = 4
 
 def signed_digits(number: int) -> list[tuple[int, int]]:
     """Return ``(shift, sign)`` of the non-adjacent form, lowest shift first."""
-    found = []
+    digits = []
     shift = 0
     while number:
         if number & 1:
             digit = 2 - (number & 3)
-            found.append((shift, digit))
+            digits.append((shift, digit))
             number -= digit
         number >>= 1
         shift += 1
-    return found
+    return digits
 
 
 @dataclass
@@ -115,10 +115,10 @@ class ShiftAdd:
         heapq.heapify(heap)
         while len(heap) > 1:
             _, first = heapq.heappop(heap)
-            others = [heapq.heappop(heap) for _ in range(min(PARTNERS, len(heap)))]
-            place = min(range(len(others)), key=lambda i: self._value(first, others[i][1]))
-            _, partner = others.pop(place)
-            for other in others:
+            partners = [heapq.heappop(heap) for _ in range(min(PARTNERS, len(heap)))]
+            best = min(range(len(partners)), key=lambda i: self._value(first, partners[i][1]))
+            _, partner = partners.pop(best)
+            for other in partners:
                 heapq.heappush(heap, other)
             term = self.add(first, partner)
             heapq.heappush(heap, (self._rank(term), term))

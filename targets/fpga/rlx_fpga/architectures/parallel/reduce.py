@@ -84,14 +84,14 @@ def unroll_argmax(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires:
     return np.array(found, np.int64).reshape(node.types[0].static_shape)
 
 
-def _argmax(netlist: Netlist, found: list[tuple[int, int]]) -> int:
+def _argmax(netlist: Netlist, candidates: list[tuple[int, int]]) -> int:
     """Append the index of the maximum of values with their indices."""
-    while len(found) > 1:
-        pairs = zip(found[::2], found[1::2], strict=False)
-        odd = found[-1:] if len(found) % 2 else []
-        found = [*((netlist.maximum(a, b), netlist.pick(a, b, at, its))
+    while len(candidates) > 1:
+        pairs = zip(candidates[::2], candidates[1::2], strict=False)
+        odd = candidates[-1:] if len(candidates) % 2 else []
+        candidates = [*((netlist.maximum(a, b), netlist.pick(a, b, at, its))
                    for (a, at), (b, its) in pairs), *odd]  # fmt: skip
-    return found[0][1]
+    return candidates[0][1]
 
 
 def _windows(node: Node, x: Wires, result: Callable[[list[int]], int]) -> Wires:

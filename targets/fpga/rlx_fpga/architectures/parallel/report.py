@@ -29,7 +29,7 @@ def report_of(design: ParallelDesign, options: FpgaOptions) -> dict[str, Any]:
     predicted ``lut`` and ``ff``. ``latency`` is that of the pipeline, without the output queue. The
     other entries are those of ``rlx_fpga.report.device_report``.
     """
-    found = design.costs(options.chosen_device.family)
+    costs = design.costs(options.chosen_device.family)
     rows = [
         {
             "name": layer.name,
@@ -41,7 +41,7 @@ def report_of(design: ParallelDesign, options: FpgaOptions) -> dict[str, Any]:
             "adder_bits": layer.netlist.adder_bits,
             "multipliers": 0,
             "memory_bits": 0,
-            **cells_of(found[layer.name]),
+            **cells_of(costs[layer.name]),
         }
         for layer, pipeline in zip(design.layers, design.pipelines, strict=True)
     ]
@@ -58,7 +58,7 @@ def report_of(design: ParallelDesign, options: FpgaOptions) -> dict[str, Any]:
         "adder_bits": sum(row["adder_bits"] for row in rows),
         "multipliers": 0,
         "memory_bits": design.memory_bits,
-        **device_report(sum(found.values(), Resources()), 1, options),
+        **device_report(sum(costs.values(), Resources()), 1, options),
     }
 
 
@@ -75,9 +75,9 @@ def layers(title: str, report: Mapping[str, Any]) -> Table:
     )
     return layers_table(
         title, report, columns,
-        lambda one: (
-            one["name"], plain_op(one["op"]), one["macs"], one["latency"], one["adders"],
-            one["lut"], one["ff"], one["adder_bits"],
+        lambda layer: (
+            layer["name"], plain_op(layer["op"]), layer["macs"], layer["latency"], layer["adders"],
+            layer["lut"], layer["ff"], layer["adder_bits"],
         ),
         weight="lut",
     )  # fmt: skip

@@ -53,20 +53,20 @@ def scaled(netlist: Netlist, line: Line, total: Term | None, base: int) -> int:
     """Append ``clamp(((total + base) * factor + addend) >> shift)``."""
     if total is None or not line.factor:
         return netlist.constant(line.low)
-    wire, own, sign = total
+    wire, total_shift, sign = total
     step = netlist.steps[wire]
     program = _factor(line.factor, step.low, step.high)
     (term,) = program.build(netlist, [wire])
     assert term is not None
-    wire, left, sign = term[0], term[1] + own, term[2] * sign
+    wire, left, sign = term[0], term[1] + total_shift, term[2] * sign
     offset = base * line.factor
     if line.below == line.addend:
-        moved = netlist.offset(wire, left, line.addend + offset, negative=sign < 0)
+        biased = netlist.offset(wire, left, line.addend + offset, negative=sign < 0)
     else:
-        accumulator = netlist.offset(total[0], own, base, negative=total[2] < 0)
+        accumulator = netlist.offset(total[0], total_shift, base, negative=total[2] < 0)
         product = netlist.offset(wire, left, offset, negative=sign < 0)
-        moved = netlist.choice(product, accumulator, (line.addend, line.below))
-    return netlist.clamp(netlist.right(moved, line.shift), line.low, line.high)
+        biased = netlist.choice(product, accumulator, (line.addend, line.below))
+    return netlist.clamp(netlist.right(biased, line.shift), line.low, line.high)
 
 
 @lru_cache(1024)

@@ -76,15 +76,15 @@ class _Digits:
     plus: int = 0
     minus: int = 0
 
-    def put(self, place: int, sign: int) -> None:
+    def put(self, position: int, sign: int) -> None:
         if sign > 0:
-            self.plus |= 1 << place
+            self.plus |= 1 << position
         else:
-            self.minus |= 1 << place
+            self.minus |= 1 << position
 
-    def drop(self, places: int) -> None:
-        self.plus &= ~places
-        self.minus &= ~places
+    def drop(self, positions: int) -> None:
+        self.plus &= ~positions
+        self.minus &= ~positions
 
 
 @dataclass
@@ -118,13 +118,13 @@ class Sharing:
             for term in terms:
                 self._put(row, term)
         self._push(self.patterns)
-        for place in self._queue:
-            pattern, count, _ = self._patterns[place]
-            found = self._occurrences(pattern)
-            if found.bit_count() == count:
-                self._replace(pattern, found)
-            elif found.bit_count() > 1:
-                self._again(place, found.bit_count())
+        for index in self._queue:
+            pattern, count, _ = self._patterns[index]
+            occurrences = self._occurrences(pattern)
+            if occurrences.bit_count() == count:
+                self._replace(pattern, occurrences)
+            elif occurrences.bit_count() > 1:
+                self._again(index, occurrences.bit_count())
         return [[(*key, sign) for key, sign in terms.items()] for terms in self._sums]
 
     def _push(self, repeated: Mapping[Pattern, int]) -> None:
@@ -133,10 +133,10 @@ class Sharing:
             self._patterns.append((pattern, count, self._worth(pattern)))
             self._again(len(self._patterns) - 1, count)
 
-    def _again(self, place: int, count: int) -> None:
-        pattern, _, worth = self._patterns[place]
-        self._patterns[place] = pattern, count, worth
-        self._queue.put(place, (count - 1) * worth)
+    def _again(self, index: int, count: int) -> None:
+        pattern, _, worth = self._patterns[index]
+        self._patterns[index] = pattern, count, worth
+        self._queue.put(index, (count - 1) * worth)
 
     def _worth(self, pattern: Pattern) -> int:
         """Return the worth of one occurrence. On a tie, the pattern seen first is taken."""
@@ -151,38 +151,38 @@ class Sharing:
         plus, minus = second.plus, second.minus
         if sign < 0:
             plus, minus = minus, plus
-        found = first.plus & _moved(plus, -distance) | first.minus & _moved(minus, -distance)
-        if a == b and found & found << distance:
-            rest, found = found, 0
+        occurrences = first.plus & _moved(plus, -distance) | first.minus & _moved(minus, -distance)
+        if a == b and occurrences & occurrences << distance:
+            rest, occurrences = occurrences, 0
             while rest:
                 lowest = rest & -rest
-                found |= lowest
+                occurrences |= lowest
                 rest &= ~(lowest | lowest << distance)
-        return found
+        return occurrences
 
-    def _replace(self, pattern: Pattern, places: int) -> None:
+    def _replace(self, pattern: Pattern, positions: int) -> None:
         """Replace the pattern by a number in every sum that has it."""
         a, b, distance, sign = pattern
-        number, base, own = self.program.add((a, 0, 1), (b, distance, sign))
+        number, base, number_sign = self.program.add((a, 0, 1), (b, distance, sign))
         self._digits.extend(_Digits() for _ in range(number + 1 - len(self._digits)))
         new = []
-        for row, shift in self._decoded(places):
+        for row, shift in self._decoded(positions):
             first = self._sums[row].pop((a, shift))
             del self._sums[row][b, shift + distance]
-            new.append((row, (number, shift + base, first * own)))
-        self._digits[a].drop(places)
-        self._digits[b].drop(_moved(places, distance))
+            new.append((row, (number, shift + base, first * number_sign)))
+        self._digits[a].drop(positions)
+        self._digits[b].drop(_moved(positions, distance))
         counts: Counter[Pattern] = Counter()
         for row, term in new:
             _count(self._sums[row], term, counts)
             self._put(row, term)
         self._push(_repeated(counts))
 
-    def _decoded(self, places: int) -> Iterator[tuple[int, int]]:
+    def _decoded(self, positions: int) -> Iterator[tuple[int, int]]:
         """Yield sum and shift of each position."""
-        while places:
-            lowest = places & -places
-            places ^= lowest
+        while positions:
+            lowest = positions & -positions
+            positions ^= lowest
             yield divmod(lowest.bit_length() - 1, self.lane)
 
     def _put(self, row: int, term: Term) -> None:
@@ -199,11 +199,11 @@ def repeated_patterns(rows: Sequence[Sequence[Term]]) -> dict[Pattern, int]:
     """
     counts: Counter[Pattern] = Counter()
     for terms in rows:
-        seen: dict[tuple[int, int], int] = {}
+        signs: dict[tuple[int, int], int] = {}
         for term in terms:
-            _count(seen, term, counts)
+            _count(signs, term, counts)
             number, shift, sign = term
-            seen[number, shift] = sign
+            signs[number, shift] = sign
     return _repeated(counts)
 
 
@@ -245,5 +245,5 @@ def _measures(
     return common, pair.price(step)
 
 
-def _moved(places: int, distance: int) -> int:
-    return places << distance if distance >= 0 else places >> -distance
+def _moved(positions: int, distance: int) -> int:
+    return positions << distance if distance >= 0 else positions >> -distance

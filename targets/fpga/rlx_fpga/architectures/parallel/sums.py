@@ -43,7 +43,7 @@ def shift_add(matrix: Integers, ends: Sequence[tuple[int, int]] | None = None) -
         for block in _blocks(len(operands), max(map(len, rows), default=0))
     ]
     patterns = [repeated_patterns(block) for block in blocks]
-    found = [_summed(ShiftAdd(list(operands)), rows)]
+    programs = [_summed(ShiftAdd(list(operands)), rows)]
     for worth in WORTHS:
         program = ShiftAdd(list(operands))
         left: list[list[Term]] = [[] for _ in rows]
@@ -52,8 +52,8 @@ def shift_add(matrix: Integers, ends: Sequence[tuple[int, int]] | None = None) -
                 left, Sharing(program, block, repeated, worth).run(), strict=True
             ):
                 part.extend(terms)
-        found.append(_summed(program, left))
-    return min(found, key=lambda program: (program.bits, program.depth))
+        programs.append(_summed(program, left))
+    return min(programs, key=lambda program: (program.bits, program.depth))
 
 
 def _summed(program: ShiftAdd, rows: list[list[Term]]) -> ShiftAdd:

@@ -87,13 +87,13 @@ class BinaryPlan(Plan):
         """Return constants and repetitions."""
         fronts: dict[str, dict[str, Cell]] = {}
         repeats = iter(self.repeats)
-        for place, operand in enumerate(self.node.operands):
+        for operand_index, operand in enumerate(self.node.operands):
             if operand.constant is not None:
                 values = period(np.broadcast_to(operand.constant, self.shape), lanes)
-                fronts[f"i{place}"] = {f"constant{place}": Constant(values, lanes)}
+                fronts[f"i{operand_index}"] = {f"constant{operand_index}": Constant(values, lanes)}
                 continue
-            fronts[f"i{place}"] = {
-                f"repeat{place}_{index}": Repeat(lanes, group // lanes, times)
+            fronts[f"i{operand_index}"] = {
+                f"repeat{operand_index}_{index}": Repeat(lanes, group // lanes, times)
                 for index, (group, times) in enumerate(next(repeats))
             }
         return fronts
@@ -163,19 +163,19 @@ def _repeats(node: Node, shape: tuple[int, ...], result: tuple[int, ...]) -> lis
     """
     del node
     padded = (1,) * (len(result) - len(shape)) + shape
-    found = []
+    repetitions = []
     group, times = 1, 1
-    for size, wanted in zip(reversed(padded), reversed(result), strict=True):
-        if size == wanted:
+    for size, result_size in zip(reversed(padded), reversed(result), strict=True):
+        if size == result_size:
             if times > 1:
-                found.append((group, times))
+                repetitions.append((group, times))
                 group, times = group * times, 1
             group *= size
         else:
-            times *= wanted
+            times *= result_size
     if times > 1:
-        found.append((group, times))
-    return found
+        repetitions.append((group, times))
+    return repetitions
 
 
 def _skew(shape: tuple[int, ...], result: tuple[int, ...], lanes: int) -> tuple[Fraction, Fraction]:

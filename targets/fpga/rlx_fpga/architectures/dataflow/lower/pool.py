@@ -36,7 +36,7 @@ class PoolPlan(Plan):
 
     def folds(self) -> list[Fold]:
         """Return all divisors of the channels."""
-        found = []
+        folds = []
         for lanes in divisors(self.image.channels):
             cycles = self.image.count * self._cycles() * (self.image.channels // lanes)
             products = 0
@@ -45,8 +45,8 @@ class PoolPlan(Plan):
                     lanes if self.is_global else Pool("sum", taps=self.window.taps, pe=lanes).lanes
                 )
                 products = self._finish(wide, self._sum_bits())["divide"].multipliers
-            found.append(Fold(lanes, 1, cycles, products))
-        return found
+            folds.append(Fold(lanes, 1, cycles, products))
+        return folds
 
     def build(self, fold: Fold) -> Layer:
         """Return line buffer, unit, and division or clamp."""
@@ -59,8 +59,8 @@ class PoolPlan(Plan):
             beats = image.count * self.window.taps * (image.channels // lanes)
             hold = Fraction(1, image.count) + pipeline_hold([*cells.values()], beats)
             blocks = image.channels // lanes
-            one = with_last_pixel(self.window.taps, blocks, beats // image.count)
-            demand = one.repeated(image.count)
+            image_demand = with_last_pixel(self.window.taps, blocks, beats // image.count)
+            demand = image_demand.repeated(image.count)
             return Layer(Chain(cells), fold, beats, hold, demand=demand)
         taps = Pool(self.kind, taps=self.window.taps, pe=lanes)
         window = window_cell(

@@ -63,16 +63,18 @@ class ConcatPlan(Plan):
         """Return the cell; operands are read in turn, so each can be ahead or behind."""
         leading = next(n for n, o in enumerate(self.node.operands) if o.constant is None)
         cell = Concat(fold.pe, [run // fold.pe for run in self.runs], leading=leading)
-        total, done = sum(self.runs) * self.rounds, 0
+        total, sent = sum(self.runs) * self.rounds, 0
         skew, fronts = [], {}
-        for place, (run, operand) in enumerate(zip(self.runs, self.node.operands, strict=True)):
-            behind = Fraction(done, total)
-            done += run
+        for operand_index, (run, operand) in enumerate(
+            zip(self.runs, self.node.operands, strict=True)
+        ):
+            behind = Fraction(sent, total)
+            sent += run
             if operand.constant is None:
-                skew.append((Fraction(1, self.rounds) - Fraction(done, total), behind))
+                skew.append((Fraction(1, self.rounds) - Fraction(sent, total), behind))
                 continue
             constant = Constant(period(operand.constant, fold.pe), fold.pe)
-            fronts[f"i{place}"] = {f"constant{place}": constant}
+            fronts[f"i{operand_index}"] = {f"constant{operand_index}": constant}
         hold = pipeline_hold([cell], fold.cycles)
         chain = Chain({"concat": cell}, fronts)
         return Layer(chain, fold, fold.cycles, hold, skew=tuple(skew))
@@ -137,8 +139,8 @@ class SlicePlan(Plan):
             _in_beats(op.stop, lanes),
             op.step,
         )
-        dropped = Fraction(cell.beats_in - cell.beats_out, cell.beats_in)
-        return _resized("slice", cell, fold, dropped)
+        dropped_share = Fraction(cell.beats_in - cell.beats_out, cell.beats_in)
+        return _resized("slice", cell, fold, dropped_share)
 
 
 def _resized(name: str, cell: Pad | Slice, fold: Fold, share: Fraction) -> Layer:

@@ -133,15 +133,19 @@ class Weighted(Plan):
         empty only if ``results`` does not divide the outputs.
         """
         outputs = len(self.weights)
-        found = []
+        all_drains = []
         rest = outputs if outputs % results else 0
         for beat_cycles, multipliers in lane_multipliers(self.parts).items():
             lanes = drain_lanes(results, group, beat_cycles, rest)
             if lanes is not None:
-                found.append(Drain(lanes, beat_cycles, lanes * multipliers))
-        serial = [drain for drain in found if not drain.multipliers]
-        chosen = [min(drains, key=_order) for drains in (found, serial) if drains]
-        return chosen[:1] if chosen and chosen[0] is chosen[-1] else chosen
+                all_drains.append(Drain(lanes, beat_cycles, lanes * multipliers))
+        serial = [drain for drain in all_drains if not drain.multipliers]
+        cheapest_drains = [min(drains, key=_order) for drains in (all_drains, serial) if drains]
+        return (
+            cheapest_drains[:1]
+            if cheapest_drains and cheapest_drains[0] is cheapest_drains[-1]
+            else cheapest_drains
+        )
 
     def requantize(self, fold: Fold) -> Requantize:
         """Return the requantizer behind the accumulators."""
@@ -224,14 +228,14 @@ class Matrix(Weighted):
         outputs, terms = self.weights.shape
         geometry = self.image.geometry(self.window, self.image.channels)
         pixels = geometry.out_height * geometry.out_width
-        found = []
+        folds = []
         for simd in divisors(self.image.channels):
             group = terms // simd
             frame = geometry.words * self.image.channels // simd
             for pe, groups, drain in self._drained(outputs, group, simd):
                 cycles = self.image.count * max(pixels * group * groups, frame)
-                found.append(self._folded_matrix(pe, simd, cycles, drain))
-        return found + self._whole_folds()
+                folds.append(self._folded_matrix(pe, simd, cycles, drain))
+        return folds + self._whole_folds()
 
     def _folded_matrix(self, pe: int, simd: int, cycles: int, drain: Drain) -> Fold:
         pairs = packed_pairs(Packing.SHARED_OPERAND, pe, simd)
@@ -349,15 +353,15 @@ class DepthwiseConvolution(Weighted):
         geometry = self.image.geometry(self.window, self.image.channels)
         pixels = geometry.out_height * geometry.out_width
         multiplier = len(self.weights) // self.image.channels
-        found = []
+        folds = []
         for pe in divisors(self.image.channels):
             blocks = self.image.channels // pe
             cycles = self.image.count * blocks * max(pixels * geometry.taps, geometry.words)
-            found += [
+            folds += [
                 self.folded(pe, 1, pe * multiplier, cycles, drain)
                 for drain in self.drains(pe * multiplier, geometry.taps)
             ]
-        return found
+        return folds
 
     @cached_property
     def memories(self) -> WeightMemories:

@@ -151,7 +151,7 @@ def whole_windowed(
     pixels = geometry.out_height * geometry.out_width
     # One window in the shift registers, one replayed; then one accumulated, one drained.
     ends = [*geometry.needed[2:], geometry.words, geometry.words][:pixels]
-    taken = max(
+    beats = max(
         Fraction(needed, geometry.words) - Fraction(pixel, pixels)
         for pixel, needed in enumerate(ends)
     )
@@ -166,7 +166,7 @@ def whole_windowed(
         Chain({**front, **cells}),
         fold,
         whole.cycles_per_frame(replay.beats) * image.count,
-        (taken + added + Fraction(2, pixels)) / image.count + registers,
+        (beats + added + Fraction(2, pixels)) / image.count + registers,
         (max(geometry.lead, Fraction(0)) + added) / image.count,
         jitter=(flow[0] / image.count, max(flow[1], geometry.jitter) / image.count),
         burst=pixels * replay.beats * image.count,
