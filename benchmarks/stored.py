@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-TOLERANCE = 0.01
+MAX_COST_GROWTH = 0.01
 """Accepted growth of a cost."""
 
 
@@ -37,7 +37,7 @@ def grown(
     key: Sequence[str],
     costs: Sequence[str] | Mapping[str, float],
 ) -> list[str]:
-    """Return a line for each of ``costs`` that grew by more than :data:`TOLERANCE`.
+    """Return a line for each of ``costs`` that grew by more than :data:`MAX_COST_GROWTH`.
 
     Rows that name their machine are compared with those of the same machine only.
 
@@ -53,7 +53,7 @@ def grown(
             # Times do not compare, not even as ratios: other processors take other kernels.
             continue
         for cost, more in slack.items():
-            if cost in old and cost in row and row[cost] > old[cost] * (1 + TOLERANCE) + more:
+            if cost in old and cost in row and row[cost] > old[cost] * (1 + MAX_COST_GROWTH) + more:
                 share = (row[cost] / old[cost] - 1) * 100 if old[cost] else float("inf")
                 problems.append(
                     f"{' '.join(map(str, _key(row, key)))}: {cost} {row[cost]:,},"

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.fpga.folds import digest, folds_of
+from benchmarks.fpga.points import CHECKED_POINTS, RESULTS, TIMEOUT_S, points
 from benchmarks.fpga.points import KEY as POINT
-from benchmarks.fpga.points import RESULTS, SMALL, TIMEOUT_S, points
 from rlx.support.files.golden import read_golden
 from rlx_sim.hardware.fpga import VerilatorHarness
 from rlx_sim.protocol import compare
@@ -28,7 +28,7 @@ COSTS = ("interval", "latency")
 
 def measure() -> Iterator[dict[str, Any]]:
     """Yield a row for each small point."""
-    yield from _rows(point for point in points() if point in SMALL)
+    yield from _rows(point for point in points() if point in CHECKED_POINTS)
 
 
 def measure_thoroughly() -> Iterator[dict[str, Any]]:

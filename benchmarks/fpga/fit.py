@@ -47,7 +47,7 @@ TIMEOUT_S = 7200.0
 DEVICES = {"ecp5": "ecp5-85k", "xc7": "artix7-100t", "ice40": "ice40-up5k", "xcup": "zu3eg"}
 """A device of each family that is measured."""
 
-SMALL = 150
+MIN_PROPORTIONAL_CELLS = 150
 """Cells below which an error no longer counts in proportion."""
 
 DESIGN_WEIGHT = 10
@@ -187,7 +187,7 @@ def fit(
     amounts = np.array([getattr(one, resource) for one in terms], float)
     fixed = np.array([one.fixed[resource == "ff"] for one in terms], float)
     counts = np.array([one.counts[resource] for one in points], float)
-    weights = np.array([one.weight for one in points]) / np.maximum(counts, SMALL)
+    weights = np.array([one.weight for one in points]) / np.maximum(counts, MIN_PROPORTIONAL_CELLS)
     # In units of each term's maximum, so that all columns are of about the same size.
     units = np.maximum(amounts.max(axis=0), 1)
     coefficients, _ = nnls(amounts * weights[:, None] / units, (counts - fixed) * weights)
@@ -202,11 +202,15 @@ def _print_errors(
     counts: Any,  # noqa: ANN401 - arrays
     predictions: Any,  # noqa: ANN401
 ) -> None:
-    errors = predictions / np.maximum(counts, SMALL) - counts / np.maximum(counts, SMALL)
+    errors = predictions / np.maximum(counts, MIN_PROPORTIONAL_CELLS) - counts / np.maximum(
+        counts, MIN_PROPORTIONAL_CELLS
+    )
     whole = errors[[one.weight > 1 for one in points]]
     spread = f"designs {whole.min():+.0%} to {whole.max():+.0%}, " if len(whole) else ""
     print(f"{title}: {spread}samples {np.sqrt((errors**2).mean()):.0%} rms; the largest:")
-    for n in np.argsort(-abs(predictions - counts) / np.maximum(counts, SMALL))[:8]:
+    for n in np.argsort(-abs(predictions - counts) / np.maximum(counts, MIN_PROPORTIONAL_CELLS))[
+        :8
+    ]:
         print(f"  {points[n].name}: {counts[n]:.0f} by Yosys, {predictions[n]:.0f} predicted")
 
 

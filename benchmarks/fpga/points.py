@@ -89,7 +89,7 @@ class Point:
         return dict(emission.report)
 
 
-SMALL = (Point("TinyConv", "ecp5-85k", 40), Point("AD", "ecp5-85k", 40))
+CHECKED_POINTS = (Point("TinyConv", "ecp5-85k", 40), Point("AD", "ecp5-85k", 40))
 """Points that every check simulates."""
 
 

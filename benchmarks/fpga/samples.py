@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from rlx_fpga.cells.streams import Cell
     from rlx_fpga.explore.fold import Fold
 
-PART = 2
+FOLDING_STEP = 2
 """Step between sampled foldings of a layer, in order of multipliers."""
 
 MAX_PRODUCTS = 18
@@ -88,7 +88,7 @@ def _some(folds: list[Fold]) -> list[Fold]:
         (f for f in folds if f.pe * f.simd <= MAX_PRODUCTS),
         key=lambda f: (f.pe * f.simd, f.pe, f.cycles),
     )
-    return small[:: max(1, len(small) // PART)]
+    return small[:: max(1, len(small) // FOLDING_STEP)]
 
 
 def _network() -> Graph:

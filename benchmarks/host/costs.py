@@ -51,7 +51,7 @@ IMPORTS: Final = {
     "import rlx and its session": "import rlx; rlx.Session, rlx.Graph",
 }
 MEMORY: Final = ("MLP", "ResNet-8, batch 64", "encoder")
-STARTS: Final = 15
+IMPORT_PROCESSES: Final = 15
 """New processes for each import."""
 
 
@@ -126,7 +126,7 @@ def _import_times() -> Iterator[dict[str, Any]]:
     """Yield the ratios of imports, in turns with that of NumPy, and the modules that they load."""
     programs = {"import numpy": "import numpy", **IMPORTS}
     measurements: dict[str, list[tuple[float, int]]] = {name: [] for name in programs}
-    for _ in range(STARTS):
+    for _ in range(IMPORT_PROCESSES):
         for name, code in programs.items():
             measurements[name].append(tuple(json.loads(_output(_IMPORT.format(code=code)))))
     fastest = {name: min(times) for name, times in measurements.items()}

@@ -31,7 +31,6 @@ SECONDS: Final = {"compile 3000 ops": 1.0, "plan 300 ops": 0.3}
 
 KWS_MILLISECONDS: Final = 0.25
 IMPORT_RATIO: Final = 1.3
-OVER_BYTES: Final = 64_000_000
 
 _INTRODUCTION: Final = """\
 # Speed on the host

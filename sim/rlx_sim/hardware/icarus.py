@@ -12,7 +12,7 @@ from rlx_sim.toolchain import find
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-OLDEST: Final = 11
+MIN_ICARUS_VERSION: Final = 11
 """Oldest version that reads the SystemVerilog of emitted wrappers."""
 
 
@@ -23,9 +23,9 @@ def find_icarus() -> tuple[Path, str]:
         ToolMissingError: It is not installed, or too old.
     """
     tool = find("icarus")
-    if int(tool.version.split(".")[0]) < OLDEST:
+    if int(tool.version.split(".")[0]) < MIN_ICARUS_VERSION:
         raise ToolMissingError(
-            f"Icarus Verilog {tool.version} is too old, it must be {OLDEST} or later",
+            f"Icarus Verilog {tool.version} is too old, it must be {MIN_ICARUS_VERSION} or later",
             hint="Debian: apt-get install iverilog",
         )
     return Path(tool.command[0]), tool.version

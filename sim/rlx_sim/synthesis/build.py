@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     Progress = Callable[[str], None]
 
 TIMEOUT_S: Final = 3600.0
-SEEDS: Final = 3
-TARGET_MHZ: Final = 100.0
+DEFAULT_SEEDS: Final = 3
+DEFAULT_TARGET_MHZ: Final = 100.0
 """Target clock of place and route by default."""
 
 SECONDS_PER_LUT: Final = {"ecp5": (0.0042, 0.024), "ice40": (0.0074, 0.0107)}
@@ -144,7 +144,7 @@ class FpgaBuilder:
         folder: Path,
         *,
         device: str | None = None,
-        seeds: int = SEEDS,
+        seeds: int = DEFAULT_SEEDS,
         clock_mhz: float | None = None,
         timeout_s: float = TIMEOUT_S,
         keep: Path | None = None,
@@ -158,7 +158,7 @@ class FpgaBuilder:
             device: Name of a device; None for the one that the folder was emitted for.
             seeds: Runs of place and route, from seed 1 on; 0 for synthesis alone.
             clock_mhz: Target clock; a median below it is a problem. None for a target of
-                :data:`TARGET_MHZ` that may be missed.
+                :data:`DEFAULT_TARGET_MHZ` that may be missed.
             timeout_s: Wall-clock limit of each run of a tool.
             keep: Folder for netlist, reports, logs, a picture of the placement and ``build.json``,
                 written at the end; one that rlx made before is replaced. None to keep nothing.
@@ -355,7 +355,7 @@ def _routed(
                     work,
                     device,
                     seed=seed,
-                    target_mhz=TARGET_MHZ if clock_mhz is None else clock_mhz,
+                    target_mhz=DEFAULT_TARGET_MHZ if clock_mhz is None else clock_mhz,
                     locations=work / _LOCATIONS if drawn and seed == 1 else None,
                     timeout_s=timeout_s,
                     show=notify.detail,

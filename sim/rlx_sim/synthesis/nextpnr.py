@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rlx.support.process import Completed
     from rlx_fpga.devices import FpgaDevice
 
-OLDEST: Final = (0, 6)
+MIN_NEXTPNR_VERSION: Final = (0, 6)
 """Oldest system nextpnr that writes the reports read here."""
 
 HINT: Final = "pip install 'rlx[synth]' brings nextpnr for ECP5 and iCE40"
@@ -133,12 +133,13 @@ def find_nextpnr(name: str) -> Nextpnr:
     system = shutil.which(name)
     if system is not None:
         version = _version((system,))
-        if tuple(int(part) for part in version.split(".")[:2]) >= OLDEST:
+        if tuple(int(part) for part in version.split(".")[:2]) >= MIN_NEXTPNR_VERSION:
             return Nextpnr(name, (system,), version)
     module = name.replace("-", "_")
     if importlib.util.find_spec(f"yowasp_{module}") is None:
         raise ToolMissingError(
-            f"there is no {name} {OLDEST[0]}.{OLDEST[1]} or later on PATH, and no YoWASP wheel",
+            f"there is no {name} {'.'.join(map(str, MIN_NEXTPNR_VERSION))} or later on PATH, and no "
+            "YoWASP wheel",
             hint=HINT,
         )
     start = f"from yowasp_{module} import _run_{module}_argv as run; run()"

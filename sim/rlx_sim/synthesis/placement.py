@@ -32,7 +32,7 @@ at the ends of carry chains."""
 LOGIC: Final = {"ecp5": 16, "ice40": 8}
 """LUTs and flip-flops of a tile, or logic cells, by family."""
 
-LARGE: Final = {
+LARGE_CELLS: Final = {
     "DP16KD": "memory",
     "ICESTORM_RAM": "memory",
     "ICESTORM_SPRAM": "memory",
@@ -128,8 +128,8 @@ def placement_svg(
         tile = (cell.x, _row(cell.y, device))
         counts[owner] += 1
         tiles[tile][owner] += 1
-        if cell.type in LARGE:
-            large[tile] = LARGE[cell.type]
+        if cell.type in LARGE_CELLS:
+            large[tile] = LARGE_CELLS[cell.type]
     owners = {tile: max(names, key=found.__getitem__) for tile, found in tiles.items()}
     half = {tile for tile, found in tiles.items() if 2 * found.total() >= LOGIC[device.family]}
     columns, rows = device.grid

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
     from rlx.ir import MemoryPlan, Placement
 
-ALIGNMENT: Final = 4
-"""Bytes that the arena is aligned to at least."""
+MIN_ALIGNMENT: Final = 4
+"""Alignment of the arena in bytes, the minimum."""
 
 
 def find_scratch(alive: Sequence[Placement], nbytes: int) -> int:
@@ -28,7 +28,9 @@ def find_scratch(alive: Sequence[Placement], nbytes: int) -> int:
     for placement in alive:
         if offset + nbytes <= placement.offset:
             break
-        offset = max(offset, -(-(placement.offset + placement.nbytes) // ALIGNMENT) * ALIGNMENT)
+        offset = max(
+            offset, -(-(placement.offset + placement.nbytes) // MIN_ALIGNMENT) * MIN_ALIGNMENT
+        )
     return offset
 
 

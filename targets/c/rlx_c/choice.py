@@ -42,17 +42,17 @@ OBJECTIVES: Final = {
 }
 """Objectives by name."""
 
-DEFAULT: Final = "balanced"
+DEFAULT_OBJECTIVE: Final = "balanced"
 
-GROWTH: Final = 8
-"""Without a limit, scratch memory for speed may grow the arena by one part in so many."""
+ARENA_GROWTH_DIVISOR: Final = 8
+"""Divisor of the arena without scratch memory: its quotient may be added for speed by default."""
 
-SMALL_GROWTH: Final = 2048
-"""Or so many bytes, where that is more."""
+MIN_ARENA_GROWTH: Final = 2048
+"""Bytes that may always be added for speed by default."""
 
 
-SIZES: Final = 48
-"""Maximum number of arena sizes that are tried."""
+MAX_ARENA_SIZES: Final = 48
+"""Arena sizes that are tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,11 @@ def _sizes(smallest: int, largest: int, ends: set[int]) -> list[int]:
         return []
     sizes = sorted({smallest, *(end for end in ends if smallest < end <= largest)})
     count = len(sizes)
-    return [sizes[i * (count - 1) // (SIZES - 1)] for i in range(SIZES)] if count > SIZES else sizes
+    return (
+        [sizes[i * (count - 1) // (MAX_ARENA_SIZES - 1)] for i in range(MAX_ARENA_SIZES)]
+        if count > MAX_ARENA_SIZES
+        else sizes
+    )
 
 
 def _ends(needs: Sequence[Need], arena: int) -> list[list[int]]:
@@ -138,7 +142,11 @@ def largest_arena(needs: Sequence[Need], arena: int, objective: Objective, ram: 
     ends = _ends(needs, arena)
     smallest = max([arena, *map(min, ends)])
     unlimited = max([arena, *map(max, ends)])
-    return unlimited if objective.growth else smallest + max(smallest // GROWTH, SMALL_GROWTH)
+    return (
+        unlimited
+        if objective.growth
+        else smallest + max(smallest // ARENA_GROWTH_DIVISOR, MIN_ARENA_GROWTH)
+    )
 
 
 def _options(

@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
     from rlx.ir import Array
 
-COLUMNS: Final = 100
+MAX_COLUMNS: Final = 100
 """Longest line of emitted C."""
 
-_BLOCK: Final = 1 << 16
-"""Numbers that become text together."""
+_BLOCK_NUMBERS: Final = 1 << 16
+"""Numbers that are formatted together."""
 
 _MIN_ARRAY_WORDS: Final = 2048
-"""Numbers of which each is looked at."""
+"""Words from which on an array of letters is faster than joining words."""
 
 _INDENT: Final = "  "
-_TEXT_COLUMNS: Final = COLUMNS - len(_INDENT)
+_TEXT_COLUMNS: Final = MAX_COLUMNS - len(_INDENT)
 
 
 def c_array(data: Array) -> str:
@@ -71,7 +71,7 @@ class _Block:
 
 def _blocks(data: Array) -> Iterator[_Block]:
     """Yield the words of all elements; the last is as long as without its comma."""
-    rows = max(_BLOCK // max(data[:1].size, 1), 1)
+    rows = max(_BLOCK_NUMBERS // max(data[:1].size, 1), 1)
     for start in range(0, len(data), rows):
         part = data[start : start + rows]
         block = _numbers(part) if data.ndim == 1 else _matrix(part)
@@ -82,7 +82,7 @@ def _blocks(data: Array) -> Iterator[_Block]:
 
 def _numbers(data: Array) -> _Block:
     low, high = int(data.min()), int(data.max())
-    if high - low < _BLOCK:
+    if high - low < _BLOCK_NUMBERS:
         words = [f"{v}," for v in range(low, high + 1)]
         return _Block(words, data.astype(np.intp) - low)
     distinct, places = np.unique(data, return_inverse=True)

@@ -68,7 +68,7 @@ class Kernel:
         return dict(self.constants)
 
 
-_BLOCK: Final = 1 << 18
+_HASHED_NUMBERS: Final = 1 << 18
 """Numbers of a table that are widened and hashed together."""
 
 _ELEMENT_BYTES: Final = {"int8_t": 1, "uint8_t": 1, "int16_t": 2, "int32_t": 4, "channel": 4}
@@ -100,8 +100,8 @@ class ConstantTable:
     def content(self) -> tuple[str, tuple[int, ...], bytes]:
         """A key that is equal for tables of equal content: it ends with a hash of the numbers."""
         numbers, digest = self.data.reshape(-1), hashlib.sha256()
-        for start in range(0, numbers.size, _BLOCK):
-            digest.update(numbers[start : start + _BLOCK].astype("<i4").tobytes())
+        for start in range(0, numbers.size, _HASHED_NUMBERS):
+            digest.update(numbers[start : start + _HASHED_NUMBERS].astype("<i4").tobytes())
         return self.element, self.data.shape, digest.digest()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rlx_c.arena import ALIGNMENT, alive_by_step, find_scratch
+from rlx_c.arena import MIN_ALIGNMENT, alive_by_step, find_scratch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,7 +96,7 @@ def assembled(graph: Graph, plan: MemoryPlan, candidates: Sequence[Candidate]) -
         )
     )
     ends = [step.scratch + step.layer.scratch_bytes for step in steps if step.layer.scratch_bytes]
-    alignment = max(plan.alignment, ALIGNMENT)
+    alignment = max(plan.alignment, MIN_ALIGNMENT)
     arena = max(plan.arena_bytes, 1, *ends)
     return LoweredProgram(
         graph=graph,

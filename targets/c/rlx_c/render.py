@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from rlx.support.text import templates
-from rlx_c.initializer import COLUMNS, c_array
+from rlx_c.initializer import MAX_COLUMNS, c_array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,7 +101,7 @@ def breaks(
     lines = [head]
     for part in parts:
         column = indent if len(lines) == 1 else 0
-        if column + len(lines[-1] + part.rstrip()) > COLUMNS and lines[-1].strip():
+        if column + len(lines[-1] + part.rstrip()) > MAX_COLUMNS and lines[-1].strip():
             lines.append(" " * (indent + 4))
         lines[-1] += part
     return "\n".join(line.rstrip() for line in lines)

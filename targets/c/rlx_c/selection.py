@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-EFFORT: Final = 2000
-"""Partial selections that a search looks at."""
+MAX_PARTIAL_SELECTIONS: Final = 2000
+"""Partial selections that a search visits."""
 
-ROUNDS: Final = 4
-"""Number of times that a descent goes through the layers."""
+MAX_DESCENT_ROUNDS: Final = 4
+"""Passes of a descent over the layers."""
 
-STARTS: Final = 8
+MAX_GRANTED_PARTS: Final = 8
 """Parts that a descent takes for granted, one at a time."""
 
-RISES: Final = (0, *(1 << k for k in range(24)))
+PRICE_RISES: Final = (0, *(1 << k for k in range(24)))
 """Amounts added to the price of a byte until a limit is kept."""
 
 T = TypeVar("T")
@@ -95,14 +95,14 @@ class Selection(Generic[T, P]):
 
     def _start(self) -> tuple[int, list[Alternative[T, P]] | None]:
         """Return the smallest rise of the price at which a descent keeps to the limit."""
-        granted = sorted(self._shares, key=lambda p: -self._parts[p])[:STARTS]
+        granted = sorted(self._shares, key=lambda p: -self._parts[p])[:MAX_GRANTED_PARTS]
         starts = [frozenset[P](), frozenset(self._shares), *(frozenset([p]) for p in granted)]
-        for rise in RISES if self._limit is not None else RISES[:1]:
+        for rise in PRICE_RISES if self._limit is not None else PRICE_RISES[:1]:
             selections = [self._descend(rise, free) for free in starts]
             fitting = [f for f in selections if self._fits(f)]
             if fitting:
                 return rise, min(fitting, key=self.cost)
-        return RISES[-1], None
+        return PRICE_RISES[-1], None
 
     def _fits(self, options: Iterable[Alternative[T, P]]) -> bool:
         return self._limit is None or self.nbytes(options) <= self._limit
@@ -116,7 +116,7 @@ class Selection(Generic[T, P]):
         """
         selected = [min(layer, key=lambda o: self._added(o, rise, free)) for layer in self._layers]
         used = Counter(part for option in selected for part in option.shared)
-        for _ in range(ROUNDS):
+        for _ in range(MAX_DESCENT_ROUNDS):
             before = list(selected)
             for i, layer in enumerate(self._layers):
                 used.subtract(selected[i].shared)
@@ -158,7 +158,7 @@ class _BranchAndBound(Generic[T, P]):
     ) -> None:
         self._problem = problem
         self._rise = rise
-        self._left = EFFORT
+        self._left = MAX_PARTIAL_SELECTIONS
         self._best = start
         self._cost = 1 << 62 if start is None else problem.cost(start)
 

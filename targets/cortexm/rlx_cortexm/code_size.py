@@ -19,11 +19,11 @@ _TOKEN: Final = re.compile(r"\w+|[^\s\w]")
 _INSTRUCTION_BYTES: Final = 4
 _PREFIX: Final = "p"
 
-ENTRY: Final = 64
-"""Of the entry point, without its calls."""
+ENTRY_BYTES: Final = 64
+"""Bytes of machine code of the entry point, without its calls."""
 
-CALL: Final = 16
-"""Of a call in the entry point."""
+CALL_BYTES: Final = 16
+"""Bytes of machine code per call in the entry point."""
 
 
 def kernel_bytes(kernel: Kernel | None) -> int:
@@ -38,7 +38,7 @@ def code_sizes(kernel: Kernel) -> dict[Hashable, int]:
 
 def entry_bytes(layers: int) -> int:
     """Return the approximate bytes of the entry point."""
-    return ENTRY + CALL * layers
+    return ENTRY_BYTES + CALL_BYTES * layers
 
 
 def code_bytes(kernels: Iterable[Kernel], layers: int) -> int:

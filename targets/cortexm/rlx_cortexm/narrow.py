@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from rlx_cortexm.packing import BLOCK, QUAD
 
-WHOLE = 8
+WHOLE_BITS = 8
 """Bits of weights that are not packed."""
 
 SUM_LIMIT = 1 << 31
@@ -23,12 +23,12 @@ SUM_LIMIT = 1 << 31
 def can_pack(weights: npt.NDArray[np.generic], bits: int) -> bool:
     """Whether weights [O, ...] of ``bits`` bits may be packed: no scaled sum leaves int32."""
     sums = np.abs(weights.astype(np.int64)).reshape(len(weights), -1).sum(axis=1)
-    return bits < WHOLE and 128 * int(sums.max(initial=0)) << (WHOLE - bits) < SUM_LIMIT
+    return bits < WHOLE_BITS and 128 * int(sums.max(initial=0)) << (WHOLE_BITS - bits) < SUM_LIMIT
 
 
 def run_bytes(length: int, bits: int) -> int:
     """Return the bytes of a run of one channel."""
-    return -(-length * bits // WHOLE)
+    return -(-length * bits // WHOLE_BITS)
 
 
 def pack_narrow(weights: npt.NDArray[np.generic], bits: int) -> npt.NDArray[np.int8]:
@@ -52,7 +52,7 @@ def _pack_rows(block: npt.NDArray[np.uint8], bits: int) -> npt.NDArray[np.uint8]
     whole = block.shape[2] - block.shape[2] % QUAD
     parts = []
     for row in block.transpose(1, 2, 0):
-        fields = WHOLE // bits
+        fields = WHOLE_BITS // bits
         # [quads, inputs, words, fields] -> [quads, words, inputs, fields]
         quads = row[:whole].reshape(-1, QUAD, BLOCK // fields, fields).transpose(0, 2, 1, 3)
         parts += [_join(quads.reshape(-1), bits), _join(row[whole:].reshape(-1), bits)]
@@ -61,7 +61,7 @@ def _pack_rows(block: npt.NDArray[np.uint8], bits: int) -> npt.NDArray[np.uint8]
 
 def _join(values: npt.NDArray[np.uint8], bits: int) -> npt.NDArray[np.uint8]:
     """Return values as bytes, the first in the lowest bits; the last byte is filled with zeros."""
-    fields = WHOLE // bits
+    fields = WHOLE_BITS // bits
     filled = np.pad(values, (0, -len(values) % fields)).reshape(-1, fields)
     shifted = filled.astype(np.uint16) << (bits * np.arange(fields, dtype=np.uint16))
     joined: npt.NDArray[np.uint8] = shifted.sum(axis=1).astype(np.uint8)

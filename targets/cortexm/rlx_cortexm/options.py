@@ -11,7 +11,7 @@ from rlx.support.errors import UsageError
 from rlx.support.text.names import check_prefix, mangle
 from rlx.support.text.suggest import did_you_mean
 from rlx.support.text.units import parse_bytes
-from rlx_c.choice import DEFAULT, OBJECTIVES
+from rlx_c.choice import DEFAULT_OBJECTIVE, OBJECTIVES
 from rlx_cortexm.core import CORES, DEFAULT_CORE, Core
 from rlx_cortexm.packages import PACKAGES, check_packages, parse_packages
 
@@ -31,7 +31,7 @@ PLACES: Final = ("caller", "arena")
 KINDS: Final = tuple(kind.value for kind in PortKind)
 """Kinds of inputs and outputs."""
 
-_PREFIX_LENGTH = 32
+_MAX_PREFIX_LENGTH = 32
 _VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")
 
 
@@ -62,7 +62,7 @@ class CortexMOptions:
                   "metavar": "BYTES", "parse": parse_bytes},
     )  # fmt: skip
     optimize: str = field(
-        default=DEFAULT,
+        default=DEFAULT_OBJECTIVE,
         metadata={"help": "What counts most when kernels are chosen, within --ram and --flash."
                   " balanced: a byte of flash must save 10 instructions, one of RAM 8; speed: one"
                   " each; size: smallest flash; ram: 1000 for RAM.",
@@ -141,7 +141,7 @@ class CortexMOptions:
         """Return the prefix given, or one made from a model's name."""
         if self.prefix is not None:
             return self.prefix
-        words = mangle(name)[:_PREFIX_LENGTH].rstrip("_")
+        words = mangle(name)[:_MAX_PREFIX_LENGTH].rstrip("_")
         return mangle(f"{words} net") if words.lower() in STANDARD_HEADERS else words
 
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from rlx_c.program import LoweredProgram
     from rlx_cortexm.options import CortexMOptions
 
-ROUNDS = 2
-"""Places of a graph that may be computed in stripes."""
+MAX_STRIPED_REGIONS = 2
+"""Regions of a graph that may be computed in stripes: one is chosen in each round."""
 
 
 def in_place(node: Node) -> tuple[int, ...]:
@@ -44,7 +44,7 @@ def plan(module: GraphModule, options: CortexMOptions) -> GraphModule:
     if settings.ram is None and settings.optimize != "ram":
         return best
     price = _price(program(best, settings), settings)
-    for _ in range(ROUNDS):
+    for _ in range(MAX_STRIPED_REGIONS):
         tried = [
             _planned(module.with_graph(graph), settings, ports_in_arena, search=False)
             for graph in variants(best, settings.core, settings.ram)

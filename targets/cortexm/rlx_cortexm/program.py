@@ -10,7 +10,7 @@ from rlx.ir import Stage
 from rlx.memory import moves_nothing
 from rlx_c.arena import alive_by_step, find_scratch
 from rlx_c.candidate import Candidate
-from rlx_c.choice import DEFAULT, OBJECTIVES, MemoryLimits, Need, choose
+from rlx_c.choice import DEFAULT_OBJECTIVE, OBJECTIVES, MemoryLimits, Need, choose
 from rlx_c.layer import LoweredLayer
 from rlx_c.losers import Choice
 from rlx_c.program import assembled
@@ -36,7 +36,7 @@ class Settings:
         core: Core that they run on.
     """
 
-    optimize: str = DEFAULT
+    optimize: str = DEFAULT_OBJECTIVE
     ram: int | None = None
     flash: int | None = None
     core: Core = DEFAULT_CORE

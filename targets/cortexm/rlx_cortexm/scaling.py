@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 INT32_BOUND: Final = 1 << 31
 NARROW_BOUND: Final = 1 << 30
 
-USUAL_PLACES: Final = 12
+DEFAULT_SHIFT: Final = 12
 """Places by which all channels of a layer are shifted right, if accumulators have bits to spare."""
 
 CENTRED: Final = np.arange(-255, 256, dtype=np.int64)
@@ -243,7 +243,7 @@ def _places(fewest: int) -> tuple[int, ...]:
 
     Layers shall share functions: one number for all that can take it, round ones for the others.
     """
-    usual = (USUAL_PLACES,) if fewest <= USUAL_PLACES else ()
+    usual = (DEFAULT_SHIFT,) if fewest <= DEFAULT_SHIFT else ()
     return (*usual, -(-fewest // 4) * 4, -(-fewest // 2) * 2, fewest)
 
 

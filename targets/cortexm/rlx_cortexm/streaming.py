@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from rlx.passes.stripes import Rows
     from rlx_cortexm.core import Core
 
-TRIED: Final = 4
-"""Ways that are looked at closely."""
+MAX_VARIANTS: Final = 4
+"""Candidates whose graph is built and planned."""
 
-STRIPES: Final = (2, 3, 4, 6, 8, 12)
-"""Stripes that an image may be cut into."""
+STRIPE_COUNTS: Final = (2, 3, 4, 6, 8, 12)
+"""Numbers of stripes that an image may be cut into."""
 
-LAYERS: Final = 48
-"""Most layers that the stripes of a chain may have: each is a call, and some are code."""
+MAX_STRIPED_LAYERS: Final = 48
+"""Layers that the stripes of a chain may have in all: each is a call, and some are code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def variants(module: GraphModule, core: Core, ram: int | None) -> list[Graph]:
     if ram is not None:
         fitting = [way for way in smaller if way.peak <= ram]
         best = sorted(fitting, key=lambda way: (way.work, way.peak, way.rows)) or best
-    return [with_stripes(module.graph, way.chain, way.rows) for way in best[:TRIED]]
+    return [with_stripes(module.graph, way.chain, way.rows) for way in best[:MAX_VARIANTS]]
 
 
 def _ways(graph: Graph, plan: MemoryPlan, core: Core) -> Iterator[Way]:
@@ -93,8 +93,8 @@ def _cuts(chain: Chain, other_bytes: int, costs: Sequence[int], plan: MemoryPlan
     ends = (chain.source, chain.nodes[-1].result)
     # What the chain reads and writes is there all the time.
     around = sum(v.type.nbytes for v in ends if plan.of(v).region is Region.ARENA)
-    for rows in sorted({-(-chain.height // stripes) for stripes in STRIPES}):
-        if rows >= chain.height or -(-chain.height // rows) * len(chain.nodes) > LAYERS:
+    for rows in sorted({-(-chain.height // stripes) for stripes in STRIPE_COUNTS}):
+        if rows >= chain.height or -(-chain.height // rows) * len(chain.nodes) > MAX_STRIPED_LAYERS:
             continue
         try:
             stripes = chain.stripes(rows)

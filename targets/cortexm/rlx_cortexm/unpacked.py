@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from rlx_c.candidate import Candidate
-from rlx_cortexm.narrow import WHOLE, pack_values
+from rlx_cortexm.narrow import WHOLE_BITS, pack_values
 
 if TYPE_CHECKING:
     from rlx.ir import Node
@@ -24,7 +24,7 @@ WEIGHT: Final = 4
 def candidates(node: Node, *ways: Candidate) -> tuple[Candidate, ...]:
     """Return the ways that read weights as bytes, with weights as narrow as the node has them."""
     bits = node.operands[1].type.dtype.bits
-    if bits >= WHOLE:
+    if bits >= WHOLE_BITS:
         return ()
     return tuple(
         Candidate.of(_unpacking(way.lower(), bits), f"{way.name}, {bits}-bit weights unpacked")

@@ -12,7 +12,7 @@ from rlx.ops.q import Linear, QDense
 from rlx.targets.operands import constant_operand, unsupported
 from rlx_c.layer import ConstantTable
 from rlx_cortexm.image import WindowedImage
-from rlx_cortexm.narrow import WHOLE, can_pack, pack_narrow
+from rlx_cortexm.narrow import WHOLE_BITS, can_pack, pack_narrow
 from rlx_cortexm.packing import pack_rows
 from rlx_cortexm.scaling import (
     INT32_BOUND,
@@ -55,7 +55,7 @@ class WeightedLayer:
     bounds: Int64
     scaling: AccumulatorScaling
     output: dict[str, Hashable]
-    bits: int = WHOLE
+    bits: int = WHOLE_BITS
 
     @staticmethod
     def of(node: Node, *, centred: bool = False) -> WeightedLayer:
@@ -78,18 +78,18 @@ class WeightedLayer:
             raise unsupported(node, f"a sum may reach {bound}, beyond the int32 accumulator")
         output = output_constants(op.low, op.high, op.zero_point)
         bits = node.operands[1].type.dtype.bits
-        bits = bits if can_pack(weights, bits) else WHOLE
+        bits = bits if can_pack(weights, bits) else WHOLE_BITS
         own_bias = linear.unfolded_bias if centred else linear.bias
         return WeightedLayer(weights, own_bias, bounds, scaling(op.rescale, bound), output, bits)
 
     @property
     def narrow(self) -> str:
         """Ending of the names of functions that read packed weights; nothing for int8."""
-        return "" if self.bits == WHOLE else f"_i{self.bits}"
+        return "" if self.bits == WHOLE_BITS else f"_i{self.bits}"
 
     def packed(self, weights: Array) -> Array:
         """Return weights [O, S, K] in the order in which the dot products read them."""
-        return pack_rows(weights) if self.bits == WHOLE else pack_narrow(weights, self.bits)
+        return pack_rows(weights) if self.bits == WHOLE_BITS else pack_narrow(weights, self.bits)
 
     def folded(self) -> WeightedLayer:
         """Return the same with a scaling that adds half and zero point at once, if it can be.

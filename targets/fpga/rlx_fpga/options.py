@@ -41,7 +41,7 @@ STREAM_BITS: Final = (32, 64, 128)
 STREAMED: Final = ("load", "stream")
 """Those of :data:`WEIGHTS` that are not part of the bitstream."""
 
-_PREFIX_LENGTH: Final = 32
+_MAX_PREFIX_LENGTH: Final = 32
 BUDGETS: Final = {"dsp": "DSP slices", "bram": "block RAMs", "lut": "LUTs"}
 """Options that limit the resources of a design, and what they count."""
 
@@ -317,4 +317,4 @@ class FpgaOptions:
 
     def prefix_for(self, name: str) -> str:
         """Return the prefix given, or one made from a model's name."""
-        return self.prefix or mangle(name)[:_PREFIX_LENGTH].rstrip("_")
+        return self.prefix or mangle(name)[:_MAX_PREFIX_LENGTH].rstrip("_")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rlx_fpga.devices import FpgaDevice
     from rlx_fpga.options import FpgaOptions
 
-LUT_PERCENT: Final = 80
+MAX_LUT_PERCENT: Final = 80
 """Percent of the LUTs up to which a predicted design can be placed and routed."""
 
 
@@ -42,7 +42,7 @@ def doubt(report: Mapping[str, Any]) -> str:
     cells, luts = report.get("logic_cells_percent", 0), report["lut_percent"]
     if 100 * JOINT_SHARE < cells <= 100:
         full = f"{cells:g} % of the logic cells, predicted to within a tenth"
-    elif LUT_PERCENT < luts <= 100:
+    elif MAX_LUT_PERCENT < luts <= 100:
         full = f"{luts:g} % of the LUTs, predicted to within a fifth"
     else:
         return ""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rlx_c import initializer
-from rlx_c.initializer import COLUMNS, c_array
+from rlx_c.initializer import MAX_COLUMNS, c_array
 
 
 def expected(data: np.ndarray) -> str:
@@ -17,7 +17,7 @@ def expected(data: np.ndarray) -> str:
     else:
         text = ", ".join("{" + ", ".join(str(int(v)) for v in row) + "}" for row in data)
     return textwrap.fill(
-        text, COLUMNS, initial_indent="  ", subsequent_indent="  ",
+        text, MAX_COLUMNS, initial_indent="  ", subsequent_indent="  ",
         break_long_words=False, break_on_hyphens=False,
     )  # fmt: skip
 
@@ -25,7 +25,7 @@ def expected(data: np.ndarray) -> str:
 @pytest.mark.parametrize("bits", [1, 4, 7, 15, 31])
 @pytest.mark.parametrize("block", [1, 2, 13, 64, 1 << 16])
 def test_numbers_are_wrapped(block: int, bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(initializer, "_BLOCK", block)
+    monkeypatch.setattr(initializer, "_BLOCK_NUMBERS", block)
     random = np.random.default_rng(bits)
     monkeypatch.setattr(initializer, "_MIN_ARRAY_WORDS", 32)
     for count in (*range(1, 60), 333):
@@ -36,7 +36,7 @@ def test_numbers_are_wrapped(block: int, bits: int, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("columns", [1, 2, 3, 5])
 @pytest.mark.parametrize("block", [1, 13, 1 << 16])
 def test_rows_stand_in_braces(block: int, columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(initializer, "_BLOCK", block)
+    monkeypatch.setattr(initializer, "_BLOCK_NUMBERS", block)
     random = np.random.default_rng(columns)
     for count in (1, 2, 3, 50, 101):
         data = random.integers(-(2**31), 2**31, (count, columns))

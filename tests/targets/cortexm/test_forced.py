@@ -23,7 +23,7 @@ from rlx_sim.firmware.unicorn_runner import Unicorn
 from rlx_sim.protocol import compare
 
 KERNELS = [
-    *(f"blocks of {steps} " for steps in blocks.UNROLLED),
+    *(f"blocks of {steps} " for steps in blocks.UNROLLED_STEPS),
     "ready blocks",
     *(f"winograd, weights in {where}" for where in ("flash", "ram", "pair")),
     *(f"planes {direction}" for direction in ("along", "down")),

@@ -23,7 +23,7 @@ from rlx.ops.numerics.fixed_point import Rescale, Rounding
 from rlx.ops.q import QAdd, QAveragePool2d, QMaxPool2d, QSub, Window
 from rlx_cortexm.core import CORES
 from rlx_cortexm.kernels.rules import candidates
-from rlx_cortexm.mve.rows import CHANNELS, STRAIGHT, UNROLLED, VECTOR, VectorRows, pack
+from rlx_cortexm.mve.rows import CHANNELS, MAX_STRAIGHT_STEPS, UNROLLED, VECTOR, VectorRows, pack
 from rlx_sim.firmware.firmware import FirmwareBuild
 from rlx_sim.firmware.host_c import HostC
 from rlx_sim.firmware.profile import profile
@@ -234,7 +234,7 @@ def test_steps_passes_and_rest_are_the_whole_row(inputs, tail):
     steps = run.straight + run.loops * UNROLLED
     assert steps * VECTOR + run.rest >= inputs > (steps - 1) * VECTOR + run.rest
     assert run.vectors == steps + (run.rest > 0)
-    assert 0 <= run.straight <= STRAIGHT
+    assert 0 <= run.straight <= MAX_STRAIGHT_STEPS
 
 
 def test_only_a_core_with_vectors_gets_these_kernels():

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from targets.cortexm.kernel_graphs import WHOLE as UNPADDED
+from targets.cortexm.kernel_graphs import WHOLE_BITS as UNPADDED
 from targets.cortexm.kernel_graphs import GraphBuilder, emit_graph, golden_of, write
 
 from rlx.ir import DType
 from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QClamp, QDense
 from rlx_cortexm.kernels.rules import candidates
-from rlx_cortexm.narrow import WHOLE, can_pack, pack_narrow, run_bytes
+from rlx_cortexm.narrow import WHOLE_BITS, can_pack, pack_narrow, run_bytes
 from rlx_cortexm.packing import pack_rows
 from rlx_sim.firmware.firmware import FirmwareBuild
 from rlx_sim.firmware.host_c import HostC
@@ -135,7 +135,7 @@ def test_weights_whose_scaled_sums_are_too_large_are_not_packed():
     assert not can_pack(np.full((1, 131_072), -8), 4)
     assert can_pack(np.full((2, 131_071), -2), 2)
     assert not can_pack(np.full((2, 131_072), -2), 2)
-    assert not can_pack(np.ones((1, 1)), WHOLE)
+    assert not can_pack(np.ones((1, 1)), WHOLE_BITS)
 
 
 @pytest.mark.parametrize(("dtype", "bits"), [(DType.I8, 8), (DType.I4, 4), (DType.I2, 2)])

@@ -11,7 +11,7 @@ from rlx.ir import DType
 from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QConv2d, QDense, Window
 from rlx_cortexm.core import CORES
-from rlx_cortexm.kernels.dense_ternary.tactic import SEGMENT, lists
+from rlx_cortexm.kernels.dense_ternary.tactic import MAX_SEGMENT_INPUTS, lists
 from rlx_cortexm.kernels.rules import candidates
 from rlx_sim.firmware.firmware import FirmwareBuild
 from rlx_sim.firmware.host_c import HostC
@@ -49,9 +49,14 @@ def layers(zeros=0.4):
     weights = drawn((9, 40), zeros)
     weights[0], weights[1], weights[2] = 0, 1, -1
     dense(builder, (40,), weights)
-    dense(builder, (3, SEGMENT), drawn((4, SEGMENT), zeros), rescale=builder.factors(4, 8))
-    dense(builder, (2, SEGMENT + 1), np.ones((3, SEGMENT + 1), np.int8))
-    dense(builder, (1, 3 * SEGMENT - 5), drawn((8, 3 * SEGMENT - 5), zeros))
+    dense(
+        builder,
+        (3, MAX_SEGMENT_INPUTS),
+        drawn((4, MAX_SEGMENT_INPUTS), zeros),
+        rescale=builder.factors(4, 8),
+    )
+    dense(builder, (2, MAX_SEGMENT_INPUTS + 1), np.ones((3, MAX_SEGMENT_INPUTS + 1), np.int8))
+    dense(builder, (1, 3 * MAX_SEGMENT_INPUTS - 5), drawn((8, 3 * MAX_SEGMENT_INPUTS - 5), zeros))
     pointwise(builder, (2, 3, 4, 32), drawn((6, 32), zeros))
     pointwise(builder, (1, 1, 1, 5), drawn((2, 5), zeros))
     return builder.graph
@@ -141,7 +146,7 @@ def test_lists_hold_every_weight(outputs, inputs, zeros, seed):
     stream = iter(lists(weights).view(np.uint8).tolist())
     back = np.zeros_like(weights)
     for channel in back:
-        for start in range(0, inputs, SEGMENT):
+        for start in range(0, inputs, MAX_SEGMENT_INPUTS):
             for sign in (1, -1):
                 for _ in range(next(stream)):
                     channel[start + next(stream)] = sign

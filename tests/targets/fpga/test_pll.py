@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from rlx.support.errors import EmitError
-from rlx_fpga.devices.pll import TOLERANCE, pll_for
+from rlx_fpga.devices.pll import MAX_CLOCK_ERROR, pll_for
 
 BOARDS = [("ecp5", 25), ("ecp5", 48), ("ice40", 12), ("xc7", 100)]
 
@@ -56,7 +56,7 @@ def test_parameters_make_the_clock_within_the_ranges(family, source):
         assert frequencies[1:] == (pll.vco_mhz, pll.output_mhz)
         for frequency, (low, high) in zip(frequencies, RANGES[family], strict=True):
             assert low <= frequency <= high
-        assert abs(pll.output_mhz - Fraction(wanted)) <= TOLERANCE * Fraction(wanted)
+        assert abs(pll.output_mhz - Fraction(wanted)) <= MAX_CLOCK_ERROR * Fraction(wanted)
     assert found >= 20
 
 
@@ -127,7 +127,7 @@ def test_no_setting_is_nearer_to_the_clock(family, source):
     for _ in range(4):
         wanted = Fraction(pick.randint(int(1000 * low) + 500, 1000 * high), 1000)
         distance = nearest(family, source, wanted)
-        assert distance <= TOLERANCE * wanted, "every clock within the range can be made"
+        assert distance <= MAX_CLOCK_ERROR * wanted, "every clock within the range can be made"
         assert abs(pll_for(family, source, float(wanted)).output_mhz - wanted) == distance
 
 

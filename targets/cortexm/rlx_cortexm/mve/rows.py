@@ -18,15 +18,15 @@ VECTOR: Final = 16
 CHANNELS: Final = 4
 """Output channels computed together."""
 
-STRAIGHT: Final = 6
-"""Most steps that are unrolled completely."""
+MAX_STRAIGHT_STEPS: Final = 6
+"""Steps that are unrolled completely at most."""
 
 UNROLLED: Final = 4
 """Steps in a loop's body."""
 
 
 DOT_BYTES: Final = 300
-"""Machine code of the dot products, which compilers inline."""
+"""Bytes of machine code of the dot products, which compilers inline."""
 
 LOOP: Final = 2
 REST: Final = 8
@@ -64,7 +64,7 @@ class VectorRows:
     @property
     def loops(self) -> int:
         """Iterations of the loop over steps."""
-        return (self.steps - 1) // UNROLLED if self.steps > STRAIGHT else 0
+        return (self.steps - 1) // UNROLLED if self.steps > MAX_STRAIGHT_STEPS else 0
 
     @property
     def straight(self) -> int:

@@ -18,7 +18,7 @@ from rlx.support.errors import EmitError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-TOLERANCE: Final = Fraction(1, 100)
+MAX_CLOCK_ERROR: Final = Fraction(1, 100)
 """Part of the clock asked for by which a PLL's output may differ from it."""
 
 _FILTERS: Final = ((17, 1), (26, 2), (44, 3), (66, 4), (101, 5), (134, 6))
@@ -54,12 +54,13 @@ def pll_for(family: str, input_mhz: float, wanted_mhz: float, *, pad: bool = Fal
         pad: Whether the oscillator is at the pin of the PLL (iCE40).
 
     Raises:
-        EmitError: No parameters within the ranges of the data sheet come within :data:`TOLERANCE`.
+        EmitError: No parameters within the ranges of the data sheet come within
+            :data:`MAX_CLOCK_ERROR`.
     """
     source, output = (Fraction(mhz).limit_denominator(10**6) for mhz in (input_mhz, wanted_mhz))
     settings = _SETTINGS[family](source, output)
     best = min(settings, key=lambda pll: abs(pll.output_mhz - output), default=None)
-    if best is None or abs(best.output_mhz - output) > TOLERANCE * output:
+    if best is None or abs(best.output_mhz - output) > MAX_CLOCK_ERROR * output:
         near = "" if best is None else f"; the nearest clock is {float(best.output_mhz):g} MHz"
         raise EmitError(
             f"no setting of the PLL makes {wanted_mhz:g} MHz of {input_mhz:g} MHz{near}",

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MANY: Final = 10_000
-"""Foldings of a network from which on not all of them are priced."""
+MAX_PRICED_FOLDINGS: Final = 10_000
+"""Foldings of a network above which only those within the margin are priced."""
 
 
 def nothing(name: str, fold: Fold) -> Amount:
@@ -156,7 +156,7 @@ class Folding:
 
         Of very many foldings only those within the margin are priced: it may then be a little more.
         """
-        if sum(map(len, self.allowed.values())) > MANY:
+        if sum(map(len, self.allowed.values())) > MAX_PRICED_FOLDINGS:
             layers = [self._options(name, None, self._cost)[1] for name in self.allowed]
         else:
             layers = [

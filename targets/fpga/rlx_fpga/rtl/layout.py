@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-LENGTH: Final = 100
+MAX_LINE_LENGTH: Final = 100
 """Characters of a line."""
 
 _STEP: Final = "  "
@@ -22,16 +22,16 @@ def indented(lines: Iterable[str]) -> list[str]:
 
 
 def wrapped(lines: Iterable[str]) -> list[str]:
-    """Return ``lines``, each of at most ``LENGTH`` characters: white space means nothing."""
+    """Return ``lines``, wrapped to ``MAX_LINE_LENGTH`` characters: white space means nothing."""
     rows: list[str] = []
     for line in lines:
-        if len(line) <= LENGTH or line.lstrip().startswith("//"):
+        if len(line) <= MAX_LINE_LENGTH or line.lstrip().startswith("//"):
             rows.append(line)
             continue
         margin = " " * (len(line) - len(line.lstrip()))
         rows += textwrap.wrap(
             line.strip(),
-            LENGTH,
+            MAX_LINE_LENGTH,
             initial_indent=margin,
             subsequent_indent=margin + " " * _CONTINUED,
             break_long_words=False,
@@ -49,6 +49,9 @@ def commented(text: str) -> list[str]:
             continue
         margin = " " * (len(line) - len(line.lstrip()))
         rows += textwrap.wrap(
-            line.strip(), LENGTH, initial_indent=f"// {margin}", subsequent_indent=f"// {margin}"
+            line.strip(),
+            MAX_LINE_LENGTH,
+            initial_indent=f"// {margin}",
+            subsequent_indent=f"// {margin}",
         )
     return rows

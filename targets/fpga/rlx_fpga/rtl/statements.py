@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from rlx_fpga.rtl.expressions import Expressions
 
-_ARMS_OF_IF: Final = 2
+_MAX_IF_ARMS: Final = 2
 """Conditions on the value of one signal: more of them are a case statement."""
 
 
@@ -113,7 +113,7 @@ class Statements:
         if not reached:
             return []
         one_hot = all(p is None or _one_hot(p) for p, _ in reached)
-        if one_hot or len(reached) <= _ARMS_OF_IF:
+        if one_hot or len(reached) <= _MAX_IF_ARMS:
             return self._conditions(test, reached)
         return self._case(test, reached)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from rlx_fpga.rtl.layout import LENGTH, indented
+from rlx_fpga.rtl.layout import MAX_LINE_LENGTH, indented
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -14,10 +14,10 @@ PARTS: Final = ("data", "valid", "ready")
 
 _CLOCKED: Final = ("clk", "rst")
 
-_WIDTH: Final = LENGTH - len("  ")
+_WIDTH: Final = MAX_LINE_LENGTH - len("  ")
 """Characters of a line within a module."""
 
-_ROOM: Final = _WIDTH - len("  ") - len(");")
+_INSTANCE_WIDTH: Final = _WIDTH - len("  ") - len(");")
 """Characters of connections in a line within an instance."""
 
 
@@ -76,7 +76,7 @@ def _connections(ports: Mapping[str, str]) -> list[str]:
     lines: list[str] = []
     for stream, group in _groups(list(ports)):
         line = ", ".join(texts[port] for port in group)
-        if len(line) <= _ROOM:
+        if len(line) <= _INSTANCE_WIDTH:
             lines.append(line)
         elif stream:
             lines += [texts[port] for port in group]
@@ -108,7 +108,7 @@ def _filled(texts: Sequence[str]) -> list[str]:
     lines: list[str] = []
     for text in texts:
         line = f"{lines[-1]}, {text}" if lines else text
-        if lines and len(line) <= _ROOM:
+        if lines and len(line) <= _INSTANCE_WIDTH:
             lines[-1] = line
         else:
             lines.append(text)

@@ -7,7 +7,7 @@ from rlx.ir import Graph, i8
 from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QClamp, QDense, QReshape
 from rlx.support.errors import EmitError
-from rlx_fpga.architectures.dataflow.staged import LANES_MAX, staged_graph
+from rlx_fpga.architectures.dataflow.staged import MAX_INPUT_LANES, staged_graph
 from rlx_fpga.cells.multiply import Packing
 from rlx_fpga.cells.rom import Store
 
@@ -99,7 +99,11 @@ def test_renamings_lead_to_the_stream_that_they_rename():
 
 @pytest.mark.parametrize(
     ("shape", "allowed"),
-    [((1, 1, LANES_MAX), True), ((1, 1, LANES_MAX + 1), False), ((1, LANES_MAX + 1), True)],
+    [
+        ((1, 1, MAX_INPUT_LANES), True),
+        ((1, 1, MAX_INPUT_LANES + 1), False),
+        ((1, MAX_INPUT_LANES + 1), True),
+    ],
 )
 def test_only_pixels_have_a_limit_of_channels(shape, allowed):
     graph = Graph("g")
@@ -107,5 +111,7 @@ def test_only_pixels_have_a_limit_of_channels(shape, allowed):
     if allowed:
         assert len(staged_graph(graph).stages) == 1
         return
-    with pytest.raises(EmitError, match=rf"^input 'x': a beat would have {LANES_MAX + 1} int8 val"):
+    with pytest.raises(
+        EmitError, match=rf"^input 'x': a beat would have {MAX_INPUT_LANES + 1} int8 val"
+    ):
         staged_graph(graph)

@@ -231,9 +231,9 @@ def test_of_very_many_foldings_the_minimum_is_that_of_the_priced_ones(monkeypatc
     choices = {"a": [Fold(pe, 1, 64 // pe, 65 - pe) for pe in (1, 2, 4, 8, 16)]}
     folding = Folding(choices, margin=4)
     assert folding.min_amount() == Amount(dsp=49)
-    monkeypatch.setattr("rlx_fpga.explore.folding.MANY", 5)
+    monkeypatch.setattr("rlx_fpga.explore.folding.MAX_PRICED_FOLDINGS", 5)
     assert folding.min_amount() == Amount(dsp=49)
-    monkeypatch.setattr("rlx_fpga.explore.folding.MANY", 4)
+    monkeypatch.setattr("rlx_fpga.explore.folding.MAX_PRICED_FOLDINGS", 4)
     # Those within the margin of the slowest one: 64, 32 and 16 cycles.
     assert folding.min_amount() == Amount(dsp=61)
 

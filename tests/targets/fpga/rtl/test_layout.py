@@ -11,10 +11,12 @@ from amaranth.lib.fifo import SyncFIFO
 from rlx_fpga.cells.fifo import Fifo, SkidBuffer
 from rlx_fpga.cells.fork import Fork
 from rlx_fpga.rtl.comments import heading, heading_of
-from rlx_fpga.rtl.layout import LENGTH, commented, indented, wrapped
+from rlx_fpga.rtl.layout import MAX_LINE_LENGTH, commented, indented, wrapped
 
 
-@pytest.mark.parametrize("length", [LENGTH - 1, LENGTH, LENGTH + 1, 3 * LENGTH])
+@pytest.mark.parametrize(
+    "length", [MAX_LINE_LENGTH - 1, MAX_LINE_LENGTH, MAX_LINE_LENGTH + 1, 3 * MAX_LINE_LENGTH]
+)
 @pytest.mark.parametrize("margin", [0, 6])
 def test_long_lines_are_broken_between_words_and_indented(length, margin):
     pick = random.Random(length)
@@ -23,9 +25,9 @@ def test_long_lines_are_broken_between_words_and_indented(length, margin):
         text += pick.choice(["a", "ab-cd", "abc"]) + " "
     line = " " * margin + text[: length - margin - 1] + "x"
     found = wrapped([line])
-    assert (found == [line]) == (length <= LENGTH)
+    assert (found == [line]) == (length <= MAX_LINE_LENGTH)
     assert " ".join(found).split() == line.split()
-    assert all(len(one) <= LENGTH for one in found)
+    assert all(len(one) <= MAX_LINE_LENGTH for one in found)
     assert [len(one) - len(one.lstrip()) for one in found] == [
         margin,
         *[margin + 4] * len(found[1:]),
@@ -41,7 +43,9 @@ def test_comments_and_words_that_are_too_long_stay_whole():
 def test_paragraphs_become_comments_with_their_margin():
     lines = commented("One.\n\n    " + "word " * 30)
     assert lines[:2] == ["// One.", "//"]
-    assert all(line.startswith("//     word") and len(line) <= LENGTH for line in lines[2:])
+    assert all(
+        line.startswith("//     word") and len(line) <= MAX_LINE_LENGTH for line in lines[2:]
+    )
     assert " ".join(lines[2:]).split().count("word") == 30
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlx_fpga.rtl.layout import LENGTH
+from rlx_fpga.rtl.layout import MAX_LINE_LENGTH
 from rlx_fpga.rtl.streams import instance, stream_of, streams
 
 
@@ -23,6 +23,6 @@ def test_instances_keep_to_the_length_and_break_only_where_they_must(extra):
         lines = instance("net_cell", [], "u_cell", ports)
         texts = [f".{port}" if port == to else f".{port}({to})" for port, to in ports.items()]
         whole = f"net_cell u_cell ({', '.join(texts)});"
-        assert (lines == [whole]) == (len(whole) + 2 <= LENGTH)
-        assert all(len(line) + 2 <= LENGTH for line in lines)
+        assert (lines == [whole]) == (len(whole) + 2 <= MAX_LINE_LENGTH)
+        assert all(len(line) + 2 <= MAX_LINE_LENGTH for line in lines)
         assert "".join("".join(lines).split()) == "".join(whole.split())

@@ -22,7 +22,7 @@ LOOP: Final = 8
 OPERAND: Final = 4
 NEGATIVE: Final = 2
 WIDE: Final = 4
-"""Of an operand that is scaled; more if it may be negative; more for any factor."""
+"""Instructions per scaled operand; additional ones if it may be negative, and for any factor."""
 
 _INT8: Final = np.arange(-128, 128).astype(np.int8)
 

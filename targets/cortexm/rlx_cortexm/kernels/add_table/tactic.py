@@ -41,14 +41,14 @@ SCALED: Final = 2
 CLAMPED: Final = 3
 NEGATIVE: Final = 4
 SCALED_ANY: Final = 14
-"""To scale a sum with one shift, for each end of its range that is cut off, where halves of
-negative numbers are turned; to scale it by another function."""
+"""Instructions to scale a sum with one shift, for each end of its range that is clamped, if halves
+of negative numbers need a correction; to scale it by another function."""
 
 LOOP_UNROLLED: Final = 1.25
 LOOP: Final = 4.5
 RUN: Final = 8
 LAYER: Final = 25
-"""For an element of an unrolled loop, of another loop, for a run, for the layer."""
+"""Instructions per element of an unrolled loop, of another loop, per run, per layer."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

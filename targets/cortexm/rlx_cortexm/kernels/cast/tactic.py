@@ -23,7 +23,7 @@ REAL: Final = 14
 """Instructions for each element, with hardware for floats."""
 
 PORTABLE: Final = 6.5
-"""Times as many without it, where there are floats."""
+"""Ratio of instructions without such hardware to those with it, if there are floats."""
 
 
 def whole(node: Node) -> tuple[Candidate, ...]:

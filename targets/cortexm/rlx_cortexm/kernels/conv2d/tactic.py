@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rlx.ir import Array, Node
     from rlx.ops.q import QConv2d
 
-SHORT_RUN: Final = 16
+MAX_SHORT_RUN: Final = 16
 """Windows whose rows of taps have at most so many values are copied into one run of values.
 
 The copy costs some 2 instructions for each value and is read by all output channels; a run for each
@@ -33,7 +33,7 @@ _ROW: Final = 10
 """Instructions for each byte and each row of taps of a window that sticks out and is copied."""
 
 _SHORT_ROW: Final = 17
-"""For each row of taps of another window that is copied."""
+"""Instructions for each row of taps of another window that is copied."""
 
 
 def candidates(node: Node) -> tuple[Candidate, ...]:
@@ -52,7 +52,7 @@ def _layer(node: Node) -> LoweredLayer:
     run = kernel_w * group_in
     # A row of taps is a run of values only if taps and channels of the group lie side by side.
     whole_rows = op.groups == 1 and op.window.dilation[1] == 1
-    in_place = image.inside if whole_rows and (kernel_h == 1 or run > SHORT_RUN) else "none"
+    in_place = image.inside if whole_rows and (kernel_h == 1 or run > MAX_SHORT_RUN) else "none"
     rows, length = _runs(kernel_h, run, in_place)
     packed = _packed(weighted, op.groups, rows, length)
     constants = {

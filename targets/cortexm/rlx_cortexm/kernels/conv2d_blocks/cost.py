@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 STEP: Final = 8
 PASS: Final = 3
-"""After the unrolled steps, if they run more than once."""
+"""Instructions per step of two values of each window; per pass over the steps, if there are more."""
 
 LEVEL: Final = 44
-"""Begin, scale and store the sums of a block where all channels shift alike."""
+"""Instructions to begin, scale and store the sums of a block whose channels shift alike."""
 
 BLOCK: Final = {
     "requantize_folded": 50,
@@ -34,43 +34,44 @@ BLOCK: Final = {
 """The same by other functions that scale."""
 
 NEGATIVE: Final = 12
-"""Of a block more, where halves of negative numbers are turned."""
+"""Additional instructions per block if halves of negative numbers need a correction."""
 
 PARITY: Final = 8
-"""More instructions per block where halves go to even or to odd integers."""
+"""Additional instructions per block if halves are rounded to even or to odd integers."""
 
 SHARED: Final = 3
-"""Of a block more, where sizes are arguments."""
+"""Additional instructions per block if sizes are arguments."""
 
-OVER: Final = 5
-"""Of a block more, where the last windows overlap others."""
+OVERLAP: Final = 5
+"""Additional instructions per block if the last windows overlap others."""
 
 PANEL: Final = 40
 PAIR: Final = 33
-"""Of a panel and two channels, without their weights."""
+"""Instructions per panel, and per pair of channels of it without their weights."""
 
 WEIGHTS: Final = 7
-"""Unpack four weights of two channels."""
+"""Instructions to unpack four weights of two channels."""
 
 PAIR_READY: Final = 24
 SCALED: Final = 10
-"""Of a block less, where weights come as much larger as sums have to."""
+"""Instructions per pair of channels with pre-scaled weights, and per block saved by these."""
 
 GROUP: Final = 7
 REST: Final = 90
 PIXEL_QUAD: Final = 13
-"""Unpack four values of three pixels."""
+"""Instructions per group, for inputs beyond the last quad, per quad of three pixels unpacked."""
 
 WINDOW: Final = 24
 ROW: Final = 3
 ROW_COPIED: Final = 16
 QUAD_UNPACKED: Final = 9
-"""Unpack four values of a window."""
+"""Instructions per window inside, per row of its taps, per copied row, per quad unpacked."""
 
 TAP: Final = 13
 BORDER_COPIED: Final = 60
 TAP_COPIED: Final = 6
 VALUE_COPIED: Final = 6
+"""Instructions per tap that is unpacked with a check; per copied window, its taps, its values."""
 
 
 def instructions(blocks: Blocks, weighted: WeightedLayer) -> int:
@@ -86,7 +87,7 @@ def instructions(blocks: Blocks, weighted: WeightedLayer) -> int:
         + BLOCK.get(function, LEVEL)
         + NEGATIVE * negative
         + PARITY * (weighted.scaling.is_level and weighted.scaling.to_parity)
-        + OVER * (image.windows % WINDOWS != 0)
+        + OVERLAP * (image.windows % WINDOWS != 0)
     )
     weights = PAIR_READY if blocks.ready else PAIR + WEIGHTS * blocks.row // QUAD
     block += SHARED * blocks.is_dense * (not blocks.ready) - SCALED * blocks.ready

@@ -18,7 +18,7 @@ from rlx_c.layer import CodeSize, ConstantTable, Kernel, LoweredLayer
 from rlx_cortexm.image import WindowedImage
 from rlx_cortexm.kernels.conv2d_blocks.blocks import CHANNELS, OCTET, WINDOWS, Blocks, is_dense
 from rlx_cortexm.kernels.conv2d_blocks.cost import instructions
-from rlx_cortexm.narrow import WHOLE
+from rlx_cortexm.narrow import WHOLE_BITS
 from rlx_cortexm.packing import QUAD
 from rlx_cortexm.tactic import Tactic
 from rlx_cortexm.weighted import WeightedLayer
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from rlx.ir import Node
     from rlx.ops.q import QConv2d
 
-UNROLLED: Final = (4, 8, 16, 32)
-"""Steps (of two values of each window) that may be unrolled."""
+UNROLLED_STEPS: Final = (4, 8, 16, 32)
+"""Numbers of steps that may be unrolled; a step is two values of each window."""
 
-READY: Final = 16
+MAX_READY_STEPS: Final = 16
 """Steps of windows whose weights may be stored as they are multiplied: that takes flash twice."""
 
-PANELS: Final = (2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 48)
+PANEL_GROUPS: Final = (2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 48)
 """Groups of three windows that a panel may hold."""
 
 
@@ -55,7 +55,7 @@ def _candidates(node: Node) -> tuple[Candidate, ...]:
     if op.groups != 1 or image.windows < WINDOWS or image.out_c < CHANNELS:
         return ()
     weighted = WeightedLayer.of(node)
-    if weighted.bits != WHOLE:
+    if weighted.bits != WHOLE_BITS:
         return ()
     pays = weighted.pays_level
     scaled_layer = weighted.level() if pays else weighted.folded()
@@ -69,15 +69,15 @@ def _cuts(image: WindowedImage) -> Iterator[Blocks]:
     """Yield every way to cut a convolution that may pay."""
     inputs = image.window.taps * image.in_c
     steps = -(-inputs // QUAD) * 2
-    exact = (steps,) if steps <= max(UNROLLED) and steps not in UNROLLED else ()
-    for unrolled in (*UNROLLED, *exact):
+    exact = (steps,) if steps <= max(UNROLLED_STEPS) and steps not in UNROLLED_STEPS else ()
+    for unrolled in (*UNROLLED_STEPS, *exact):
         # More steps than there are would multiply zeros.
-        if unrolled > min(UNROLLED) and steps <= unrolled // 2:
+        if unrolled > min(UNROLLED_STEPS) and steps <= unrolled // 2:
             continue
         groups = Blocks(image, inputs, unrolled, 1).groups
-        for panel in sorted({min(panel, groups) for panel in PANELS}):
+        for panel in sorted({min(panel, groups) for panel in PANEL_GROUPS}):
             yield Blocks(image, inputs, unrolled, panel)
-            if unrolled == steps <= READY:
+            if unrolled == steps <= MAX_READY_STEPS:
                 yield Blocks(image, inputs, unrolled, panel, ready=True)
 
 
@@ -189,7 +189,7 @@ def _size(blocks: Blocks) -> CodeSize:
 
 
 STEP_BYTES: Final = 28
-"""Machine code of each unrolled step."""
+"""Bytes of machine code per unrolled step."""
 
 
 def _unpack2(blocks: Blocks) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from rlx_cortexm.image import WindowedImage
 from rlx_cortexm.kernels.dense_mve.tactic import for_rows
 from rlx_cortexm.mve import factors
 from rlx_cortexm.mve.rows import CHANNELS, DOT_BYTES, VECTOR, VectorRows, pack
-from rlx_cortexm.narrow import WHOLE
+from rlx_cortexm.narrow import WHOLE_BITS
 from rlx_cortexm.tactic import Tactic
 from rlx_cortexm.weighted import WeightedLayer
 
@@ -22,14 +22,14 @@ WINDOW: Final = 18
 """Instructions for a window, whatever its size."""
 
 COPIED: Final = 9
-"""Of a vector that is copied."""
+"""Instructions per copied vector."""
 
 BORDER: Final = 99
 BORDER_ROW: Final = 8
-"""Of a window that sticks out, more; of a row of its taps, more."""
+"""Additional instructions per window that reaches over the border, and per row of its taps."""
 
 PAIR: Final = 18
-"""Of two windows and four channels."""
+"""Instructions per pair of windows and four channels."""
 
 
 def candidates(node: Node) -> tuple[Candidate, ...]:
@@ -38,7 +38,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     if op.groups != 1:
         return ()
     weighted = WeightedLayer.of(node)
-    if weighted.bits != WHOLE or not factors.can_scale(weighted.scaling):
+    if weighted.bits != WHOLE_BITS or not factors.can_scale(weighted.scaling):
         return ()
     window = op.window
     if window.taps == 1 and window.stride == (1, 1) and not window.is_padded:
@@ -76,7 +76,7 @@ def _layer(node: Node, weighted: WeightedLayer) -> LoweredLayer:
         scratch_bytes=2 * VECTOR * run.vectors,
         macs=image.windows * weighted.weights.size,
         instructions=_instructions(weighted, image, run),
-        weight_bits=WHOLE,
+        weight_bits=WHOLE_BITS,
     )
 
 

@@ -21,8 +21,8 @@ from rlx_c.layer import CodeSize, ConstantTable, Kernel, LoweredLayer
 from rlx_cortexm.image import WindowedImage
 from rlx_cortexm.kernels.conv2d_blocks.blocks import CHANNELS, WINDOWS
 from rlx_cortexm.kernels.conv2d_blocks.cost import STEP
-from rlx_cortexm.kernels.conv2d_blocks.tactic import PANELS
-from rlx_cortexm.narrow import WHOLE
+from rlx_cortexm.kernels.conv2d_blocks.tactic import PANEL_GROUPS
+from rlx_cortexm.narrow import WHOLE_BITS
 from rlx_cortexm.packing import QUAD
 from rlx_cortexm.scaling import INT32_BOUND, of_doubled
 from rlx_cortexm.tactic import Tactic
@@ -41,8 +41,8 @@ TILE: Final = 2
 POSITIONS: Final = 16
 """Products of a tile for each pair of channels."""
 
-STEPS_LIMIT: Final = 64
-"""Most steps that are unrolled; more would be a lot of code."""
+MAX_UNROLLED_STEPS: Final = 64
+"""Steps that are unrolled at most; more would be a lot of code."""
 
 GROUPED: Final = 4
 """Steps are unrolled in fours."""
@@ -155,12 +155,12 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
         shape != ((3, 3), (1, 1), (1, 1), 1)
         or min(image.out_h, image.out_w, image.out_c) < TILE
         or image.in_c % QUAD
-        or smallest.steps > STEPS_LIMIT
+        or smallest.steps > MAX_UNROLLED_STEPS
     ):
         return ()
     weighted = WeightedLayer.of(node).folded()
     doubled = of_doubled(weighted.scaling, int(weighted.bounds.max()))
-    if doubled is None or weighted.bits != WHOLE or sum_bound(weighted.weights) >= INT32_BOUND:
+    if doubled is None or weighted.bits != WHOLE_BITS or sum_bound(weighted.weights) >= INT32_BOUND:
         return ()
     weighted = replace(weighted, scaling=doubled)
     return tuple(_candidate(node, weighted, tiles) for tiles in _cuts(image, smallest.groups))
@@ -182,7 +182,7 @@ def sum_bound(weights: Array) -> int:
 
 def _cuts(image: WindowedImage, groups: int) -> Iterator[Tiles]:
     for where in ("flash", "ram", "pair"):
-        for panel in sorted({min(panel, groups) for panel in (1, *PANELS)}):
+        for panel in sorted({min(panel, groups) for panel in (1, *PANEL_GROUPS)}):
             yield Tiles(image, where, panel)
 
 
@@ -257,29 +257,29 @@ def streams(weights: Array, tiles: Tiles) -> Array:
 
 
 STEP_BYTES: Final = 70
-"""Machine code of each unrolled step."""
+"""Bytes of machine code per unrolled step."""
 
 BLOCK: Final = 494
-"""Transform the sums of a block back, scale and store 24 values."""
+"""Instructions per block to transform its sums back, scale and store 24 values."""
 
 NEGATIVE: Final = 42
-"""Of a block more, where halves of negative numbers are turned."""
+"""Additional instructions per block if halves of negative numbers need a correction."""
 
-ONCE: Final = 10
+SINGLE_ROUNDING: Final = 10
 PARITY: Final = 45
-"""More instructions per block for sums that are rounded once; where halves go to even or odd."""
+"""Additional instructions per block if sums are rounded once; if halves go to even or odd."""
 
 QUAD_TRANSFORMED: Final = 178
-"""Transform four channels of a tile."""
+"""Instructions to transform four channels of a tile."""
 
 QUAD_FAR: Final = 13
-"""More, where the positions of a tile lie further apart than a store reaches."""
+"""Additional instructions if the positions of a tile are further apart than a store reaches."""
 
 BORDER: Final = 342
-"""Of a tile that is not inside: begin its patch."""
+"""Instructions to begin the patch of a tile that reaches over the border."""
 
 WEIGHTS: Final = 126
-"""Transform the weights of four channels."""
+"""Instructions to transform the weights of four channels."""
 
 CHANNEL: Final = 14
 REACH: Final = 4095
@@ -306,7 +306,7 @@ def _more(weighted: WeightedLayer) -> int:
     """Return the additional instructions to scale the sums of a block."""
     if weighted.scaling.rounds_twice:
         return NEGATIVE * (not weighted.turns_positive)
-    return ONCE + PARITY * weighted.scaling.to_parity
+    return SINGLE_ROUNDING + PARITY * weighted.scaling.to_parity
 
 
 WINOGRAD: Final = Tactic(

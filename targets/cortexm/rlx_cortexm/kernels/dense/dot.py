@@ -11,17 +11,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 BYTES: Final = {"dot4": 150, "dot1": 50}
-"""Bytes of the functions where they are inlined."""
+"""Bytes of machine code of the functions where they are inlined."""
 
 _QUAD: Final = 24
 _QUAD_TAIL: Final = 13
 """Instructions for four inputs and one input of a run, times the weights of four channels."""
 
 _SINGLE: Final = 6
-"""For one input times a weight of one channel."""
+"""Instructions for one input times a weight of one channel."""
 
 _RUN: Final = 10
-"""For each run, where there are several."""
+"""Instructions per run, if there are several."""
 
 
 def dot_products(outputs: int, narrow: str = "") -> tuple[str, ...]:

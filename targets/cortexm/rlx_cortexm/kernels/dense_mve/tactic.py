@@ -9,7 +9,7 @@ from rlx_c.candidate import Candidate
 from rlx_c.layer import CodeSize, Kernel, LoweredLayer
 from rlx_cortexm.mve import factors
 from rlx_cortexm.mve.rows import CHANNELS, DOT_BYTES, VectorRows, pack
-from rlx_cortexm.narrow import WHOLE
+from rlx_cortexm.narrow import WHOLE_BITS
 from rlx_cortexm.tactic import Tactic
 from rlx_cortexm.weighted import WeightedLayer
 
@@ -23,10 +23,10 @@ BLOCK: Final = 10
 
 PAIR: Final = 13
 SINGLE: Final = 5
-"""Of two rows, of one row of four channels, without products and scaling."""
+"""Instructions per pair of rows, per row of four channels, without products and scaling."""
 
 MASKED: Final = 5
-"""Of two rows more, if there may be fewer channels."""
+"""Additional instructions per pair of rows if there may be fewer channels."""
 
 
 def candidates(node: Node) -> tuple[Candidate, ...]:
@@ -38,7 +38,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
 
 def for_rows(node: Node, weighted: WeightedLayer, rows: int, kind: str) -> tuple[Candidate, ...]:
     """Return the candidate for ``rows`` rows of the operand times all weights, if there is one."""
-    if weighted.bits != WHOLE or not factors.can_scale(weighted.scaling):
+    if weighted.bits != WHOLE_BITS or not factors.can_scale(weighted.scaling):
         return ()
     run = VectorRows(weighted.weights.size // len(weighted.weights), tail=True)
     layer = _layer(node, weighted, rows, kind, run)
@@ -75,7 +75,7 @@ def _layer(
         arguments=(*factors.arguments(weighted), *((rows,) if rows > 1 else ()), outputs),
         macs=rows * weighted.weights.size,
         instructions=blocks * by_block,
-        weight_bits=WHOLE,
+        weight_bits=WHOLE_BITS,
     )
 
 

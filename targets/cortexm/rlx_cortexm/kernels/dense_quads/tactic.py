@@ -16,7 +16,7 @@ import numpy as np
 
 from rlx_c.candidate import Candidate
 from rlx_c.layer import CodeSize, Kernel, LoweredLayer
-from rlx_cortexm.narrow import WHOLE
+from rlx_cortexm.narrow import WHOLE_BITS
 from rlx_cortexm.packing import BLOCK, QUAD
 from rlx_cortexm.tactic import Tactic
 from rlx_cortexm.weighted import WeightedLayer
@@ -67,7 +67,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     rows = math.prod(node.operands[0].type.static_shape[:-1])
     weighted = WeightedLayer.of(node)
     outputs, inputs = weighted.weights.reshape(len(weighted.weights), -1).shape
-    if outputs < BLOCK or weighted.bits != WHOLE:
+    if outputs < BLOCK or weighted.bits != WHOLE_BITS:
         return ()
     scaled_layer = weighted.level() if weighted.pays_level else weighted.folded()
     fewest = min(Quads(rows, inputs, outputs, u).quads for u in UNROLLED)
@@ -129,13 +129,13 @@ def _packed(weighted: WeightedLayer, quads: Quads) -> Array:
 
 
 QUAD_BYTES: Final = 76
-"""Machine code of each unrolled quad."""
+"""Bytes of machine code per unrolled quad."""
 
 MULTIPLY: Final = 18
-"""Multiply a quad of values with those of four channels."""
+"""Instructions to multiply a quad of values with those of four channels."""
 
 PASS: Final = 3
-"""After the unrolled quads."""
+"""Instructions per pass over the unrolled quads."""
 
 GROUP: Final = {
     "requantize_folded": 56,
@@ -150,10 +150,10 @@ GROUP: Final = {
     "requantize_float32_wide": 1000,
 }
 GROUP_LEVEL: Final = 44
-"""Of four channels: begin, scale and store their sums, by the function that scales."""
+"""Instructions to begin, scale and store the sums of four channels, by the scaling function."""
 
-OWN: Final = 4.5
-"""Of a channel with factors of its own."""
+CHANNEL_FACTORS: Final = 4.5
+"""Instructions per channel with factors of its own."""
 
 ROW: Final = 62
 LAYER: Final = 40
@@ -168,7 +168,7 @@ def instructions(quads: Quads, weighted: WeightedLayer) -> int:
         MULTIPLY * quads.quads
         + PASS * passes
         + GROUP.get(function, GROUP_LEVEL)
-        + OWN * BLOCK * weighted.scaling.per_channel
+        + CHANNEL_FACTORS * BLOCK * weighted.scaling.per_channel
     )
     row = quads.groups * group + UNPACKED * quads.quads + ROW
     return round(quads.rows * row) + LAYER

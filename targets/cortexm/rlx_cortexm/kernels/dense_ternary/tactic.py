@@ -13,7 +13,7 @@ import numpy as np
 from rlx_c.candidate import Candidate
 from rlx_c.layer import Kernel, LoweredLayer
 from rlx_c.nest import nest
-from rlx_cortexm.narrow import WHOLE
+from rlx_cortexm.narrow import WHOLE_BITS
 from rlx_cortexm.tactic import Tactic
 from rlx_cortexm.weighted import REQUANTIZE, WeightedLayer, rows_of
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
     from rlx.ir import Array, Node
 
-SEGMENT: Final = 255
+MAX_SEGMENT_INPUTS: Final = 255
 """Inputs that the one-byte indices of a list can address; also the most entries of a list."""
 
 ENTRY: Final = 3.75
 """Instructions for an entry of a list."""
 
 LIST: Final = 25
-"""Of a list."""
+"""Instructions per list."""
 
 
 def candidates(node: Node) -> tuple[Candidate, ...]:
@@ -53,13 +53,13 @@ def _layer(
 ) -> LoweredLayer:
     """Return the layer."""
     outputs, inputs = weights.shape
-    segments = -(-inputs // SEGMENT)
+    segments = -(-inputs // MAX_SEGMENT_INPUTS)
     constants = {
         **weighted.constants,
         "rows": rows,
         "inputs": inputs,
         "outputs": outputs,
-        "segment": SEGMENT,
+        "segment": MAX_SEGMENT_INPUTS,
         "segments": segments,
         "loops": nest((rows,), (inputs,), (outputs,)),
     }
@@ -73,7 +73,7 @@ def _layer(
         arguments=weighted.arguments,
         macs=rows * outputs * inputs,
         instructions=rows * each,
-        weight_bits=WHOLE,
+        weight_bits=WHOLE_BITS,
     )
 
 
@@ -85,8 +85,8 @@ def lists(weights: Array) -> npt.NDArray[np.int8]:
     """
     stream: list[int] = []
     for channel in weights:
-        for start in range(0, len(channel), SEGMENT):
-            part = channel[start : start + SEGMENT]
+        for start in range(0, len(channel), MAX_SEGMENT_INPUTS):
+            part = channel[start : start + MAX_SEGMENT_INPUTS]
             for sign in (1, -1):
                 positions = np.flatnonzero(part == sign).tolist()
                 stream += [len(positions), *positions]

@@ -8,7 +8,7 @@ import numpy as np
 
 from rlx_c.layer import LoweredLayer
 from rlx_cortexm.image import WindowedImage
-from rlx_cortexm.narrow import WHOLE
+from rlx_cortexm.narrow import WHOLE_BITS
 
 if TYPE_CHECKING:
     from rlx.ir import Node
@@ -37,5 +37,5 @@ def layer_by_tap(
         scratch_bytes=scratch_bytes,
         instructions=instructions,
         macs=image.windows * weighted.weights.size,
-        weight_bits=WHOLE,
+        weight_bits=WHOLE_BITS,
     )

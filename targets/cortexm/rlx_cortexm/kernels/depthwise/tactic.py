@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rlx.ir import Node
     from rlx.ops.q import QConv2d
 
-UNROLLED_TAPS: Final = 16
+MAX_UNROLLED_TAPS: Final = 16
 """Windows up to this size are unrolled tap by tap."""
 
 _WINDOW: Final = 30
@@ -25,19 +25,19 @@ _WINDOW: Final = 30
 
 _LANES: Final = 10
 _LANES_OUTSIDE: Final = 17
-"""For a tap of four channels, in a window inside the image and in one that sticks out."""
+"""Instructions per tap of four channels, inside the image and over its border."""
 
 _SINGLE: Final = 3
 _SINGLE_OUTSIDE: Final = 6
-"""For a tap of one channel."""
+"""Instructions per tap of one channel, inside and over the border."""
 
 _TAP_OUTSIDE: Final = 15
-"""For each tap of a window that sticks out, whatever its channels."""
+"""Instructions per tap of a window over the border, whatever its channels."""
 
 
 def candidates(node: Node) -> tuple[Candidate, ...]:
     """Return the candidates for a depthwise convolution with a small window."""
-    if not is_depthwise(node) or cast("QConv2d", node.op).window.taps > UNROLLED_TAPS:
+    if not is_depthwise(node) or cast("QConv2d", node.op).window.taps > MAX_UNROLLED_TAPS:
         return ()
     way = Candidate.of(_layer(node), "depthwise")
     return (*unpacked.candidates(node, way), way)

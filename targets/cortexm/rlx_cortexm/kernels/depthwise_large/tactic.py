@@ -9,7 +9,7 @@ from rlx_c.layer import Kernel, LoweredLayer
 from rlx_cortexm import unpacked
 from rlx_cortexm.image import WindowedImage
 from rlx_cortexm.kernels.depthwise.by_tap import is_depthwise, layer_by_tap
-from rlx_cortexm.kernels.depthwise.tactic import UNROLLED_TAPS
+from rlx_cortexm.kernels.depthwise.tactic import MAX_UNROLLED_TAPS
 from rlx_cortexm.tactic import Tactic
 from rlx_cortexm.weighted import REQUANTIZE, WeightedLayer
 
@@ -23,7 +23,7 @@ TAP: Final = 11
 
 def candidates(node: Node) -> tuple[Candidate, ...]:
     """Return the candidates for a depthwise convolution with a large window."""
-    if not is_depthwise(node) or cast("QConv2d", node.op).window.taps <= UNROLLED_TAPS:
+    if not is_depthwise(node) or cast("QConv2d", node.op).window.taps <= MAX_UNROLLED_TAPS:
         return ()
     way = Candidate.of(_layer(node), "depthwise large")
     return (*unpacked.candidates(node, way), way)

@@ -18,7 +18,7 @@ from rlx_cortexm import unpacked
 from rlx_cortexm.image import WindowedImage
 from rlx_cortexm.mve import factors
 from rlx_cortexm.mve.rows import VECTOR
-from rlx_cortexm.narrow import WHOLE
+from rlx_cortexm.narrow import WHOLE_BITS
 from rlx_cortexm.tactic import Tactic
 from rlx_cortexm.weighted import WeightedLayer
 
@@ -41,14 +41,14 @@ CHANNEL: Final = 26
 """Instructions for a channel of a line."""
 
 STEP: Final = 13
-"""Of four outputs, without scaling."""
+"""Instructions per four outputs, without scaling."""
 
 COLUMN: Final = 8
 MASKED: Final = 4
-"""Of a column of eight channels that is taken up; more if there may be fewer channels."""
+"""Instructions to copy a column of eight channels; additional ones if there may be fewer."""
 
 FILL: Final = 5
-"""Of 16 values of columns that are filled at the start."""
+"""Instructions to fill 16 values of columns at the start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +187,7 @@ def _layer(node: Node, weighted: WeightedLayer, columns: Columns) -> LoweredLaye
         scratch_bytes=columns.scratch_bytes,
         macs=image.windows * weighted.weights.size,
         instructions=columns.instructions(weighted),
-        weight_bits=WHOLE,
+        weight_bits=WHOLE_BITS,
     )
 
 

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from rlx_cortexm.weighted import WeightedLayer
 
 PAIR: Final = 4
-"""Of a pair of outputs beside its products: what registers do not hold."""
+"""Instructions per pair of outputs, besides its products, for what registers do not hold."""
 
 WORD: Final = 0.85
-"""Of a pair and a word of weights that finds no register: so many do not."""
+"""Instructions per pair of outputs and word of weights for which no register is left."""
 
 REGISTERS: Final = 6
 PASS: Final = 0.75
@@ -23,26 +23,26 @@ LINE_LOOPED: Final = 15
 SINGLE_LINE: Final = -25
 CHANNEL: Final = -20
 TAP: Final = 5
-"""Of a channel and its taps: unpack the weights."""
+"""Instructions per channel and per tap to unpack the weights."""
 
 UNPACKED: Final = 15
-"""Unpack two values of four channels."""
+"""Instructions to unpack two values of four channels."""
 
 LINE_UNPACKED: Final = 28
 HALF_UNPACKED: Final = 24
-"""Of a line of four channels, and of a word of it that is filled up."""
+"""Instructions per line of four channels, and per word of it that is filled up."""
 
 QUAD: Final = 87
 FILL: Final = 8
 LAYER: Final = 640
 SCALE_MIN: Final = 3
-"""Scale a sum and store the result, at least."""
+"""Minimum instructions to scale a sum and store the result."""
 
 CLAMP: Final = 2
 NEGATIVE: Final = 4
 PARITY: Final = 2
-"""To clamp a result at one end; to round halves of negative numbers away from zero, or all halves
-to even or odd integers."""
+"""Instructions to clamp a result at one end; to round halves of negative numbers away from zero; to
+round all halves to even or odd integers."""
 
 
 def instructions(planes: Planes, weighted: WeightedLayer | None = None) -> int:

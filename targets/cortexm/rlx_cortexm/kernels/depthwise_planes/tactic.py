@@ -19,7 +19,7 @@ from rlx_c.layer import CodeSize, Kernel, LoweredLayer
 from rlx_cortexm.image import WindowedImage
 from rlx_cortexm.kernels.depthwise_planes.cost import instructions
 from rlx_cortexm.kernels.depthwise_planes.planes import OUTPUTS, PLANES, Planes
-from rlx_cortexm.narrow import WHOLE
+from rlx_cortexm.narrow import WHOLE_BITS
 from rlx_cortexm.tactic import Tactic
 from rlx_cortexm.weighted import WeightedLayer
 
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from rlx.ir import Node
     from rlx.ops.q import QConv2d
 
-TAPS_LIMIT: Final = 64
-"""Most taps that are unrolled; more would be a lot of code."""
+MAX_UNROLLED_TAPS: Final = 64
+"""Taps that are unrolled at most; more would be a lot of code."""
 
 STRIPS: Final = (1, 2, 4, 8)
 """Parts that the lines may be cut into."""
@@ -44,7 +44,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     op, image = cast("QConv2d", node.op), WindowedImage.of(node)
     if op.groups != image.in_c or image.in_c != image.out_c or image.out_c < PLANES:
         return ()
-    if image.window.taps > TAPS_LIMIT:
+    if image.window.taps > MAX_UNROLLED_TAPS:
         return ()
     weighted = WeightedLayer.of(node).level_in_16_bits()
     if weighted.scaling.function == "requantize_folded" or weighted.scaling.is_level:
@@ -101,7 +101,7 @@ def lower(node: Node, weighted: WeightedLayer, planes: Planes) -> LoweredLayer:
         scratch_bytes=planes.scratch_bytes,
         macs=image.windows * weighted.weights.size,
         instructions=instructions(planes, weighted),
-        weight_bits=WHOLE,
+        weight_bits=WHOLE_BITS,
     )
 
 

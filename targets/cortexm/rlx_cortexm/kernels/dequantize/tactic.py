@@ -20,7 +20,7 @@ ELEMENT: Final = 8
 """Instructions for each element, with hardware for floats."""
 
 PORTABLE: Final = 8.0
-"""Times as many without it."""
+"""Ratio of instructions without such hardware to those with it."""
 
 
 def candidates(node: Node) -> tuple[Candidate, ...]:

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 LANES: Final = 4
 """Channels that are summed side by side."""
 
-LANES_TAPS: Final = 255
-"""Taps whose sum fits 16 bits, whatever the values."""
+MAX_LANES_TAPS: Final = 255
+"""Taps whose sum fits 16 bits, whatever the values: 255 * 128 < 2^15."""
 
-WRITTEN: Final = 8
+MAX_UNROLLED_TAPS: Final = 8
 """Taps of a row that may be unrolled."""
 
-_MANY_TAPS: Final = 12
-_WRITTEN: Final = 2
-"""Taps from which a clipped window takes more for each; taps that compilers write out."""
+_MIN_COSTLY_TAPS: Final = 12
+_COMPILER_UNROLLED_TAPS: Final = 2
+"""Taps from which a clipped window takes more for each; taps that compilers unroll."""
 
 
 def average(node: Node) -> tuple[Candidate, ...]:
@@ -45,9 +45,9 @@ def lanes(node: Node) -> tuple[Candidate, ...]:
     op = cast("QAveragePool2d", node.op)
     image = WindowedImage.of(node)
     taps = image.window.taps
-    if image.inside != "all" or op.window.is_padded or image.in_c < LANES or taps > LANES_TAPS:
+    if image.inside != "all" or op.window.is_padded or image.in_c < LANES or taps > MAX_LANES_TAPS:
         return ()
-    written = image.window.kernel[1] <= WRITTEN
+    written = image.window.kernel[1] <= MAX_UNROLLED_TAPS
     constants = {
         **image.constants,
         "loops": image.loops,
@@ -85,10 +85,10 @@ def _instructions(image: WindowedImage, *, is_max: bool) -> int:
     rows, columns = sum(inside_h) / len(inside_h), sum(inside_w) / len(inside_w)
     taps = rows * columns
     if image.inside != "all":
-        each = 24 + 12.5 * rows + (1.2 if taps < _MANY_TAPS else 4.5) * taps
-    elif kernel_h <= _WRITTEN and kernel_w <= _WRITTEN:
+        each = 24 + 12.5 * rows + (1.2 if taps < _MIN_COSTLY_TAPS else 4.5) * taps
+    elif kernel_h <= _COMPILER_UNROLLED_TAPS and kernel_w <= _COMPILER_UNROLLED_TAPS:
         each = 11.4 + taps + 22.6 / image.out_c
-    elif kernel_w <= _WRITTEN:
+    elif kernel_w <= _COMPILER_UNROLLED_TAPS:
         each = 13.5 + 10.5 * rows
     else:
         each = 23.6 + 3.9 * rows + 5.88 * taps if is_max else 34 + 3.6 * rows + 4 * taps

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from rlx.ir import Node
     from rlx.ops.q import QMaxPool2d
 
-MOST_TAPS: Final = 255
-"""Sums of so many values fit 16 bits."""
+MAX_TAPS: Final = 255
+"""Values whose sum fits 16 bits: 255 * 128 < 2^15."""
 
 TAP: Final = 4
 ROW: Final = 4
@@ -25,14 +25,14 @@ MEAN: Final = 9
 
 MAX_TAP: Final = 3
 MAX: Final = 8
-"""Of a maximum: of a tap of a vector, of a vector."""
+"""Instructions of a maximum: per tap of a vector, per vector."""
 
 
 def candidates(node: Node) -> tuple[Candidate, ...]:
     """Return the candidate for a pool, if there is one."""
     op, image = cast("QAveragePool2d | QMaxPool2d", node.op), WindowedImage.of(node)
     average = isinstance(op, QAveragePool2d)
-    if average and image.window.taps > MOST_TAPS:
+    if average and image.window.taps > MAX_TAPS:
         return ()
     lanes = 8 if average else 16
     constants = {

@@ -21,7 +21,7 @@ ELEMENT: Final = 33
 """Instructions for each element, with hardware for floats."""
 
 PORTABLE: Final = 13.0
-"""Times as many without it."""
+"""Ratio of instructions without such hardware to those with it."""
 
 
 def candidates(node: Node) -> tuple[Candidate, ...]:

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
     Choice = Callable[[Amount, int | None], Mapping[str, Fold] | None]
 
-ROUNDS: Final = 8
-"""Times that layers are chosen anew with less, after what is between them did not fit too."""
+MAX_REFOLDINGS: Final = 8
+"""Rounds in which layers are folded again after reserving resources for what is between them."""
 
-FEW_PRODUCTS: Final = 2
+MAX_FREED_PRODUCTS: Final = 2
 """Products of a layer that may always use LUT multipliers, to free DSP slices for other layers."""
 
 
@@ -147,7 +147,7 @@ class _Search:
         before = folding.min_cycles(self.limit)
         if before is not None and not speed and max_cycles is not None and before <= max_cycles:
             return folding
-        few = self._folding(few=FEW_PRODUCTS, free_dsp=speed)
+        few = self._folding(few=MAX_FREED_PRODUCTS, free_dsp=speed)
         after = few.min_cycles(self.limit)
         return few if after is not None and (before is None or after < before) else folding
 
@@ -158,7 +158,7 @@ class _Search:
 
     def may_reach(self, cycles: int) -> bool:
         """Return whether the layers alone fit with no slower one: what is between them may not."""
-        return self._folding(few=FEW_PRODUCTS).cheapest(self.limit, cycles) is not None
+        return self._folding(few=MAX_FREED_PRODUCTS).cheapest(self.limit, cycles) is not None
 
     def best(self) -> StreamDesign | None:
         """Return the best design for the goal; None if none fits and reaches the rate."""
@@ -212,7 +212,7 @@ class _Search:
             cycles: Maximum initiation interval, if there is one.
         """
         limit, slowest = self.limit, cycles
-        for _ in range(ROUNDS):
+        for _ in range(MAX_REFOLDINGS):
             folds = choose(limit, slowest)
             if folds is None:
                 return None

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from rlx_fpga.explore.fold import Fold
     from rlx_fpga.options import FpgaOptions
 
-SHARE: Final = 10**7
+DEVICE_COST: Final = 10**7
 """Cost of all of a device's DSP slices, of all its block RAMs, and so on."""
 
-MARGIN: Final = 4
+MAX_LAYER_SPEEDUP: Final = 4
 """Factor by which a layer may be faster than its slowest permitted folding.
 
 A faster one costs less only where its memories need fewer block RAMs because they are wide.
@@ -70,7 +70,7 @@ def folding_for(
         logic=logic, few=few, packing=PACKINGS[device.family], store=STORES[device.family]
     )
     # Delays are shorter the faster a layer is.
-    margin = None if options.aim == "latency" else MARGIN
+    margin = None if options.aim == "latency" else MAX_LAYER_SPEEDUP
     fixed_folds = {name: (pe, simd) for name, pe, simd in options.fold}
     return Folding(choices, fixed_folds, price, guess, margin)
 
@@ -95,6 +95,6 @@ def _weights(device: FpgaDevice) -> _Weights:
     """Return costs by scarcity: all DSP slices cost as much as all block RAMs, or all LUTs."""
     parts = device.bram * LIBRARIES[device.family].parts
     dsp, bram, lut, ff = (
-        SHARE // max(count, 1) for count in (device.dsp, parts, device.lut, device.ff)
+        DEVICE_COST // max(count, 1) for count in (device.dsp, parts, device.lut, device.ff)
     )
     return _Weights(dsp, bram, lut, 0 if device.joint_cells else ff)

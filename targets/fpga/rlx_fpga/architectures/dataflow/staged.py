@@ -109,7 +109,7 @@ class StagedGraph:
         }
 
 
-LANES_MAX: Final = 8_192
+MAX_INPUT_LANES: Final = 8_192
 """Maximum int8 values in a beat of an input: 65,536 data wires."""
 
 
@@ -159,9 +159,9 @@ def _check_input(value: Value) -> None:
             hint=INT8_INPUT,
         )
     # All channels of a pixel come in one beat.
-    if type_.rank > 2 and type_.static_shape[-1] > LANES_MAX:
+    if type_.rank > 2 and (lanes := type_.static_shape[-1]) > MAX_INPUT_LANES:
         raise EmitError(
-            f"a beat would have {type_.static_shape[-1]} int8 values; the limit is {LANES_MAX}",
+            f"a beat would have {lanes} int8 values; the limit is {MAX_INPUT_LANES}",
             where=f"input {value.name!r}",
             hint="give it fewer channels and more pixels, or use --architecture engine",
         )

@@ -31,10 +31,10 @@ MAX_SHIFT: Final = 52
 MAX_PRODUCT: Final = 1 << 62
 """Exclusive limit of products of accumulator and factor."""
 
-SPREAD: Final = 40
+MAX_FACTOR_DISTANCE: Final = 40
 """Factors to each side of the ideal one that are tried for each shift."""
 
-EXTRA: Final = 4
+MAX_EXTRA_SHIFTS: Final = 4
 """Shifts beyond the first one with a line that are tried for a factor with fewer digits."""
 
 
@@ -162,9 +162,14 @@ def _best(parts: list[_Limits], slope: float) -> tuple[int, int, int, int] | Non
     max_accumulator = max(int(np.abs(part.at).max(initial=1)) for part in parts)
     for shift in range(MAX_SHIFT + 1):
         ideal = round(slope * 2**shift)
-        if shift > first_shift + EXTRA or (ideal + SPREAD) * max_accumulator >= MAX_PRODUCT:
+        if (
+            shift > first_shift + MAX_EXTRA_SHIFTS
+            or (ideal + MAX_FACTOR_DISTANCE) * max_accumulator >= MAX_PRODUCT
+        ):
             break
-        factors = np.arange(max(ideal - SPREAD, 1), ideal + SPREAD + 1, dtype=np.int64)
+        factors = np.arange(
+            max(ideal - MAX_FACTOR_DISTANCE, 1), ideal + MAX_FACTOR_DISTANCE + 1, dtype=np.int64
+        )
         limits = [part.addends(factors, shift) for part in parts]
         possible = np.logical_and.reduce([low <= high for low, high in limits])
         for index in np.flatnonzero(possible):

@@ -19,10 +19,10 @@ Term: TypeAlias = tuple[int, int, int]
 Addition: TypeAlias = tuple[int, int, int, int, int]
 """``(a, p, b, q, sign)``: ``(a << p) + sign * (b << q)``, one of the shifts 0."""
 
-PARTNERS: Final = 8
+MAX_PARTNERS: Final = 8
 """Terms that are tried as the second operand of the next addition."""
 
-LEVEL: Final = 4
+LEVEL_BITS: Final = 4
 """Weight of a level of depth, in bits, when the order of a sum is chosen. Without it trees take
 1.5 % fewer adder bits but are two levels deeper, which costs a quarter more flip-flops."""
 
@@ -115,7 +115,7 @@ class ShiftAdd:
         heapq.heapify(heap)
         while len(heap) > 1:
             _, first = heapq.heappop(heap)
-            partners = [heapq.heappop(heap) for _ in range(min(PARTNERS, len(heap)))]
+            partners = [heapq.heappop(heap) for _ in range(min(MAX_PARTNERS, len(heap)))]
             best = min(range(len(partners)), key=lambda i: self._value(first, partners[i][1]))
             _, partner = partners.pop(best)
             for other in partners:
@@ -126,14 +126,14 @@ class ShiftAdd:
 
     def _rank(self, term: Term) -> int:
         number, shift, _ = term
-        return signed_bits(*self.ends[number]) + shift + LEVEL * self._depths[number]
+        return signed_bits(*self.ends[number]) + shift + LEVEL_BITS * self._depths[number]
 
     def _value(self, first: Term, second: Term) -> tuple[int, int]:
         """Return the rank of a sum minus a level, and its price: the minimum is the best."""
         step, base, _ = self.spelled(first, second)
         top = signed_bits(*self.ends_of(step)) + base
         depth = max(self._depths[step[0]], self._depths[step[2]])
-        return top + LEVEL * depth, 0 if step in self._known else self.price(step)
+        return top + LEVEL_BITS * depth, 0 if step in self._known else self.price(step)
 
     def build(self, netlist: Netlist, operands: Sequence[int]) -> list[Term | None]:
         """Append the program to a netlist; return results as terms of its steps."""

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from rlx_fpga.cost.logic import Logic
 
 
-EXTRA_RESULTS: Final = 3
+MAX_EXTRA_RESULTS: Final = 3
 """Excess of ``pe`` over the minimum that is permitted, for a cheaper requantizer."""
 
 
@@ -251,7 +251,7 @@ class Matrix(Weighted):
         for pe in range(1, outputs + 1):
             groups = -(-outputs // pe)
             minimum, fewest = best.get(groups, (pe, 0))
-            if pe - minimum > EXTRA_RESULTS:
+            if pe - minimum > MAX_EXTRA_RESULTS:
                 continue
             drains = self.drains(pe, group)
             total = min((pe * simd + d.multipliers for d in drains), default=0)
