@@ -36,7 +36,7 @@ CALIBRATION: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Network:
+class FloatNetwork:
     """A float network and samples.
 
     Attributes:
@@ -124,11 +124,11 @@ def mnist() -> tuple[Array, Array]:
 
 
 NETWORKS: Final = (
-    Network("VWW", "vww_96_float.tflite", vww),
-    Network("VWW, ONNX", "onnx/vww_96_float.onnx", channels_first(vww)),
-    Network("KWS", "kws_ref_model_float32.tflite", kws),
-    Network("IC", "pretrainedResnet.tflite", ic),
-    Network("IC, ONNX", "onnx/ic_pretrainedResnet_float.onnx", channels_first(ic)),
-    Network("AD", "ad01_fp32.tflite", ad, 98),
-    Network("TinyConv", FLOAT_MODEL, mnist, 200),
+    FloatNetwork("VWW", "vww_96_float.tflite", vww),
+    FloatNetwork("VWW, ONNX", "onnx/vww_96_float.onnx", channels_first(vww)),
+    FloatNetwork("KWS", "kws_ref_model_float32.tflite", kws),
+    FloatNetwork("IC", "pretrainedResnet.tflite", ic),
+    FloatNetwork("IC, ONNX", "onnx/ic_pretrainedResnet_float.onnx", channels_first(ic)),
+    FloatNetwork("AD", "ad01_fp32.tflite", ad, 98),
+    FloatNetwork("TinyConv", FLOAT_MODEL, mnist, 200),
 )

@@ -65,13 +65,13 @@ def main(arguments: Sequence[str]) -> None:
     data: dict[str, Any] = {"tool": rows[0]["tool"], "families": {}}
     for family in DEVICES:
         points = [
-            Observation(row["sample"], cells[row["sample"]].logic, _counts(row))
+            CellCounts(row["sample"], cells[row["sample"]].logic, _counts(row))
             for row in rows
             # Not samples that were removed or changed.
             if row["family"] == family and row["sample"] in cells
         ]
         points += [
-            Observation(one.name, one.logic, one.counts, DESIGN_WEIGHT)
+            CellCounts(one.name, one.logic, one.counts, DESIGN_WEIGHT)
             for one in whole
             if one.family == family
         ]
@@ -83,7 +83,7 @@ def main(arguments: Sequence[str]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Observation:
+class CellCounts:
     """Counts by Yosys for a sample or a design.
 
     Attributes:
@@ -173,7 +173,7 @@ def _cells_below(modules: Mapping[str, Any], top: str) -> Counter[str]:
 
 
 def fit(
-    points: Sequence[Observation], family: str, resource: str, names: Sequence[str]
+    points: Sequence[CellCounts], family: str, resource: str, names: Sequence[str]
 ) -> dict[str, float]:
     """Return the coefficients, none negative, that minimize the squares of relative errors.
 
@@ -198,7 +198,7 @@ def fit(
 
 def _print_errors(
     title: str,
-    points: Sequence[Observation],
+    points: Sequence[CellCounts],
     counts: Any,  # noqa: ANN401 - arrays
     predictions: Any,  # noqa: ANN401
 ) -> None:

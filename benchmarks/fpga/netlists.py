@@ -39,7 +39,7 @@ ARCHITECTURES = ("dataflow", "engine")
 SCALE = Rescale.of(0.004)
 
 
-class Builder:
+class NetworkBuilder:
     """Builds a network of random parameters, which depend on its name alone."""
 
     def __init__(self, name: str, *shape: int) -> None:
@@ -94,7 +94,7 @@ class Builder:
 
 
 def _conv() -> GraphModule:
-    net = Builder("conv", 8, 8, 3)
+    net = NetworkBuilder("conv", 8, 8, 3)
     net.conv(6, (3, 3))
     net.pool()
     net.dense(5)
@@ -102,7 +102,7 @@ def _conv() -> GraphModule:
 
 
 def _depthwise() -> GraphModule:
-    net = Builder("depthwise", 8, 6, 4)
+    net = NetworkBuilder("depthwise", 8, 6, 4)
     net.conv(4, (3, 3), groups=4)
     net.conv(8, (1, 1))
     net.mean()
@@ -111,7 +111,7 @@ def _depthwise() -> GraphModule:
 
 
 def _residual() -> GraphModule:
-    net = Builder("residual", 6, 6, 4)
+    net = NetworkBuilder("residual", 6, 6, 4)
     net.conv(4, (3, 3))
     first = net.value
     net.conv(4, (3, 3))
@@ -121,7 +121,7 @@ def _residual() -> GraphModule:
 
 
 def _sequence() -> GraphModule:
-    net = Builder("sequence", 1, 24, 3)
+    net = NetworkBuilder("sequence", 1, 24, 3)
     net.conv(6, (1, 5))
     net.conv(6, (1, 3))
     net.mean()
@@ -129,7 +129,7 @@ def _sequence() -> GraphModule:
 
 
 def _wide() -> GraphModule:
-    net = Builder("wide", 4, 4, 16)
+    net = NetworkBuilder("wide", 4, 4, 16)
     net.conv(16, (1, 1))
     net.pool()
     net.dense(10)
@@ -137,7 +137,7 @@ def _wide() -> GraphModule:
 
 
 def _deep() -> GraphModule:
-    net = Builder("deep", 12, 12, 1)
+    net = NetworkBuilder("deep", 12, 12, 1)
     for channels in (4, 4, 8):
         net.conv(channels, (3, 3))
         net.pool()
@@ -146,7 +146,7 @@ def _deep() -> GraphModule:
 
 
 def _dense() -> GraphModule:
-    net = Builder("dense", 12)
+    net = NetworkBuilder("dense", 12)
     for outputs in (8, 8, 3):
         net.dense(outputs)
     return net.module()

@@ -22,7 +22,7 @@ _VERSION_TIMEOUT_S: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class InstalledTool:
     """An installed program or Python package.
 
     Attributes:
@@ -51,7 +51,7 @@ class ToolStatus:
 
     name: str
     purpose: str
-    tool: Tool | None
+    tool: InstalledTool | None
     install: str
     parts: tuple[tuple[str, str], ...] = ()
 
@@ -60,10 +60,10 @@ class ToolStatus:
 class _Entry:
     purpose: str
     install: str
-    search: Callable[[str], Tool | None]
+    search: Callable[[str], InstalledTool | None]
 
 
-def find(name: str) -> Tool:
+def find(name: str) -> InstalledTool:
     """Return the tool called ``name``.
 
     Raises:
@@ -79,7 +79,7 @@ def find(name: str) -> Tool:
     return tool
 
 
-def search(name: str) -> Tool | None:
+def search(name: str) -> InstalledTool | None:
     """Return the tool called ``name`` (see :func:`find`), or None if it is not installed."""
     return _search(name)
 
@@ -101,19 +101,19 @@ def _parts(name: str) -> Iterator[tuple[str, str]]:
 
 
 @cache
-def _search(name: str) -> Tool | None:
+def _search(name: str) -> InstalledTool | None:
     return _ENTRIES[name].search(name)
 
 
-def _program(*candidates: str, option: str = "--version") -> Callable[[str], Tool | None]:
+def _program(*candidates: str, option: str = "--version") -> Callable[[str], InstalledTool | None]:
     """Return a search for the first of some programs that prints a version with ``option``."""
 
-    def search_program(name: str) -> Tool | None:
+    def search_program(name: str) -> InstalledTool | None:
         for candidate in candidates:
             path = shutil.which(candidate)
             version = _version_of(path, option) if path else None
             if path and version:
-                return Tool(name, (path,), version)
+                return InstalledTool(name, (path,), version)
         return None
 
     return search_program
@@ -129,32 +129,36 @@ def _version_of(path: str, option: str) -> str | None:
     return found[0] if found else None
 
 
-def _package(module: str, distribution: str, *command: str) -> Callable[[str], Tool | None]:
+def _package(
+    module: str, distribution: str, *command: str
+) -> Callable[[str], InstalledTool | None]:
     """Return a search for a Python package; ``command`` follows the interpreter's name."""
 
-    def search_package(name: str) -> Tool | None:
+    def search_package(name: str) -> InstalledTool | None:
         if importlib.util.find_spec(module) is None:
             return None
         argv = (sys.executable, *command) if command else ()
-        return Tool(name, argv, importlib.metadata.version(distribution))
+        return InstalledTool(name, argv, importlib.metadata.version(distribution))
 
     return search_package
 
 
-def _verilator(name: str) -> Tool | None:
+def _verilator(name: str) -> InstalledTool | None:
     from rlx_sim.hardware.verilator import find_verilator
 
     try:
         found = find_verilator()
     except ToolMissingError:
         return None
-    return Tool(name, (str(found.executable),), found.version)
+    return InstalledTool(name, (str(found.executable),), found.version)
 
 
-def _first(*searches: Callable[[str], Tool | None]) -> Callable[[str], Tool | None]:
+def _first(
+    *searches: Callable[[str], InstalledTool | None],
+) -> Callable[[str], InstalledTool | None]:
     """Return a search that tries others in turn."""
 
-    def search_first(name: str) -> Tool | None:
+    def search_first(name: str) -> InstalledTool | None:
         return next((tool for one in searches if (tool := one(name)) is not None), None)
 
     return search_first

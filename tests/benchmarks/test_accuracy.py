@@ -46,7 +46,7 @@ def test_memory_does_not_grow_with_samples():
 
 def test_no_sample_is_both_seen_and_tested():
     samples = np.arange(101)[:, np.newaxis].astype(np.float32)
-    network = data.Network("net", data.FLOAT_MODEL, lambda: (samples, samples[:, 0]), 20)
+    network = data.FloatNetwork("net", data.FLOAT_MODEL, lambda: (samples, samples[:, 0]), 20)
     tested = []
     for calib, test in network.folds():
         assert len(calib["x"]) == 20

@@ -18,8 +18,8 @@ from rlx.ir.evaluate import evaluate
 ROWS = {(row["what"], row["runtime"]): row for row in stored.read(ratios.STORED)}
 OTHERS = {(row["what"], row["runtime"]): row for row in stored.read(costs.STORED)}
 
-SMALL_ENCODER = encoder.Sizes(layers=2, sequence=5, width=12, heads=3, hidden=20)
-SMALL_DECODER = decoder.Sizes(
+SMALL_ENCODER = encoder.EncoderSizes(layers=2, sequence=5, width=12, heads=3, hidden=20)
+SMALL_DECODER = decoder.DecoderSizes(
     width=12, layers=2, heads=3, hidden=20, tokens=30, cache=9, position=5
 )
 

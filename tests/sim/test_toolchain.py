@@ -7,7 +7,7 @@ import pytest
 
 from rlx.support.errors import ToolMissingError
 from rlx_sim import toolchain
-from rlx_sim.toolchain import Tool, find, search, survey
+from rlx_sim.toolchain import InstalledTool, find, search, survey
 
 NAMES = [
     "cc",
@@ -67,7 +67,7 @@ def test_survey_has_every_tool_with_its_installation():
 )
 def test_version_is_the_programs_own(empty_path, text, version):
     path = program(empty_path, "arm-none-eabi-gcc", f"echo '{text}'")
-    assert find("arm-none-eabi-gcc") == Tool("arm-none-eabi-gcc", (path,), version)
+    assert find("arm-none-eabi-gcc") == InstalledTool("arm-none-eabi-gcc", (path,), version)
 
 
 @pytest.mark.parametrize("text", ["exit 1", "echo no version"])

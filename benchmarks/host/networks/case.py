@@ -43,7 +43,7 @@ class Case:
     states: Mapping[str, Array] = field(default_factory=dict)
 
 
-class Weights:
+class SeededWeights:
     """Seeded numbers, so that both forms of a network have the same."""
 
     def __init__(self, seed: int) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks.host.networks.case import Case, OnnxGraph, Weights
+from benchmarks.host.networks.case import Case, OnnxGraph, SeededWeights
 from rlx.ops import real
 from rlx.tracing import Graph
 
@@ -25,7 +25,7 @@ EPSILON = 1e-5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sizes:
+class DecoderSizes:
     """Sizes of a decoder, the length of its cache, and how many tokens are in it."""
 
     width: int = 256
@@ -42,10 +42,10 @@ class Sizes:
         return self.width // self.heads
 
 
-def decoder(sizes: Sizes | None = None) -> Case:
+def decoder(sizes: DecoderSizes | None = None) -> Case:
     """Return the step for one token after ``position`` others."""
-    of = sizes or Sizes()
-    weights = Weights(4)
+    of = sizes or DecoderSizes()
+    weights = SeededWeights(4)
     embedding = weights.normal(of.tokens, of.width)
     layers = [_layer_weights(of, weights) for _ in range(of.layers)]
     norm = weights.normal(of.width, deviation=0.02, mean=1.0)
@@ -66,7 +66,7 @@ def decoder(sizes: Sizes | None = None) -> Case:
     )  # fmt: skip
 
 
-def _layer_weights(of: Sizes, weights: Weights) -> dict[str, Array]:
+def _layer_weights(of: DecoderSizes, weights: SeededWeights) -> dict[str, Array]:
     shapes = dict.fromkeys("qkvo", (of.width, of.width))
     shapes |= {"gate": (of.width, of.hidden), "up": (of.width, of.hidden)}
     shapes |= {"down": (of.hidden, of.width)}
@@ -76,7 +76,7 @@ def _layer_weights(of: Sizes, weights: Weights) -> dict[str, Array]:
     return found
 
 
-def _angles(of: Sizes) -> tuple[Array, Array]:
+def _angles(of: DecoderSizes) -> tuple[Array, Array]:
     """Return cosines and sines [cache, head] of the rotation at each position."""
     frequencies = 10000.0 ** (-np.arange(0, of.head, 2) / of.head)
     angles = np.tile(np.arange(of.cache)[:, np.newaxis] * frequencies, 2)
@@ -84,7 +84,7 @@ def _angles(of: Sizes) -> tuple[Array, Array]:
 
 
 def _rlx(
-    of: Sizes, embedding: Array, layers: list[dict[str, Array]], norm: Array, logits: Array
+    of: DecoderSizes, embedding: Array, layers: list[dict[str, Array]], norm: Array, logits: Array
 ) -> Graph:
     graph = Graph("decoder")
     token = graph.input("token", (1,), "i32")
@@ -122,7 +122,7 @@ def _rlx(
 class _Step(OnnxGraph):
     """The ONNX form of a step, with what it repeats."""
 
-    def __init__(self, of: Sizes) -> None:
+    def __init__(self, of: DecoderSizes) -> None:
         super().__init__("decoder")
         self.of = of
         token = self.input("token", (1,), "int32")
@@ -167,7 +167,7 @@ class _Step(OnnxGraph):
 
 
 def _onnx(
-    of: Sizes, embedding: Array, layers: list[dict[str, Array]], norm: Array, logits: Array
+    of: DecoderSizes, embedding: Array, layers: list[dict[str, Array]], norm: Array, logits: Array
 ) -> object:
     net = _Step(of)
     past = (of.heads, of.position, of.head)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks.host.networks.case import Case, OnnxGraph, Weights
+from benchmarks.host.networks.case import Case, OnnxGraph, SeededWeights
 from rlx.tracing import Graph
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sizes:
+class EncoderSizes:
     """Sizes of an encoder."""
 
     layers: int = 6
@@ -35,10 +35,10 @@ class Sizes:
         return self.width // self.heads
 
 
-def encoder(sizes: Sizes | None = None) -> Case:
+def encoder(sizes: EncoderSizes | None = None) -> Case:
     """Return the network for one sequence."""
-    of = sizes or Sizes()
-    weights = Weights(3)
+    of = sizes or EncoderSizes()
+    weights = SeededWeights(3)
     layers = [_layer_weights(of, weights) for _ in range(of.layers)]
     shape = (1, of.sequence, of.width)
 
@@ -55,7 +55,7 @@ def encoder(sizes: Sizes | None = None) -> Case:
     return Case(name="encoder", graph=graph, model=net.model(), inputs=feeds, feeds=feeds)
 
 
-def _layer_weights(of: Sizes, weights: Weights) -> dict[str, Array]:
+def _layer_weights(of: EncoderSizes, weights: SeededWeights) -> dict[str, Array]:
     tensors = {}
     for name, rows, columns in (
         *((n, of.width, of.width) for n in "qkvo"),
@@ -70,7 +70,7 @@ def _layer_weights(of: Sizes, weights: Weights) -> dict[str, Array]:
     return tensors
 
 
-def _rlx_layer(of: Sizes, x: Tensor, w: dict[str, Array]) -> Tensor:
+def _rlx_layer(of: EncoderSizes, x: Tensor, w: dict[str, Array]) -> Tensor:
     def dense(t: Tensor, name: str) -> Tensor:
         return t @ w[name] + w[f"{name}_bias"]
 
@@ -83,7 +83,7 @@ def _rlx_layer(of: Sizes, x: Tensor, w: dict[str, Array]) -> Tensor:
     return (x + dense(dense(x, "up").gelu(), "down")).layer_norm(w["norm2"], w["norm2_bias"])
 
 
-def _onnx_layer(of: Sizes, net: OnnxGraph, x: str, w: dict[str, Array]) -> str:
+def _onnx_layer(of: EncoderSizes, net: OnnxGraph, x: str, w: dict[str, Array]) -> str:
     def dense(t: str, name: str) -> str:
         product = net.op("MatMul", t, net.weights(w[name]))
         return net.op("Add", product, net.weights(w[f"{name}_bias"]))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from benchmarks.host.networks.case import Case, OnnxGraph, Weights
+from benchmarks.host.networks.case import Case, OnnxGraph, SeededWeights
 from rlx.tracing import Graph
 
 
 def mlp(batch: int = 1, sizes: tuple[int, int, int] = (784, 128, 10)) -> Case:
     """Return the network for images of 784 numbers and 10 classes, or of other sizes."""
     inputs, hidden, classes = sizes
-    weights = Weights(0)
+    weights = SeededWeights(0)
     w1, b1 = weights.matrix(inputs, hidden), weights.normal(hidden, deviation=0.1)
     w2, b2 = weights.matrix(hidden, classes), weights.normal(classes, deviation=0.1)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks.host.networks.case import Case, OnnxGraph, Weights
+from benchmarks.host.networks.case import Case, OnnxGraph, SeededWeights
 from rlx.tracing import Graph
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class _Stage:
 
 def resnet(batch: int = 1, size: int = 32) -> Case:
     """Return the network for images of 32 by 32 pixels, or of another size."""
-    weights = Weights(1)
+    weights = SeededWeights(1)
     first, stages = _parts(weights)
     dense = weights.matrix(STAGES[-1][0], CLASSES)
     bias = weights.normal(CLASSES, deviation=0.05)
@@ -93,7 +93,7 @@ def resnet(batch: int = 1, size: int = 32) -> Case:
     )  # fmt: skip
 
 
-def _parts(weights: Weights) -> tuple[_Conv, list[_Stage]]:
+def _parts(weights: SeededWeights) -> tuple[_Conv, list[_Stage]]:
     """Return the first convolution and the stages."""
 
     def conv(channels: int, outputs: int, kernel: int = 3, stride: int = 1) -> _Conv:

@@ -33,7 +33,7 @@ _LEAVES: Final = re.compile(r"(?:b|bx|udf|bkpt)")
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class FunctionCode:
     """Stack frame and calls of a function.
 
     Attributes:
@@ -55,7 +55,7 @@ class Disassembly:
         addresses: Address by name; a function may have several names.
     """
 
-    functions: Mapping[int, Function]
+    functions: Mapping[int, FunctionCode]
     addresses: Mapping[str, int]
 
 
@@ -73,7 +73,7 @@ def disassemble(elf: Path) -> Disassembly:
     return Disassembly(read_functions(text), _addresses(elf))
 
 
-def read_functions(text: str) -> dict[int, Function]:
+def read_functions(text: str) -> dict[int, FunctionCode]:
     """Return the functions in what ``objdump -d --no-show-raw-insn`` printed."""
     bodies: dict[int, list[tuple[str, str]]] = {}
     for line in text.splitlines():
@@ -91,7 +91,7 @@ def read_functions(text: str) -> dict[int, Function]:
     }
 
 
-def _function(body: list[tuple[str, str]], after: int | None) -> Function:
+def _function(body: list[tuple[str, str]], after: int | None) -> FunctionCode:
     frames = [_lowers(mnemonic, operands) for mnemonic, operands in body]
     calls = {
         int(target[1], 16)
@@ -101,7 +101,7 @@ def _function(body: list[tuple[str, str]], after: int | None) -> Function:
     if after is not None and body and not _ends(*body[-1]):
         calls.add(after)
     known = [frame for frame in frames if frame is not None]
-    return Function(sum(known) if len(known) == len(frames) else None, frozenset(calls))
+    return FunctionCode(sum(known) if len(known) == len(frames) else None, frozenset(calls))
 
 
 def _lowers(mnemonic: str, operands: str) -> int | None:

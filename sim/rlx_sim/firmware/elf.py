@@ -15,7 +15,7 @@ _WRITE, _ALLOCATED, _EXECUTABLE = 1, 2, 4
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes:
+class SectionSizes:
     """Bytes of compiled code.
 
     Attributes:
@@ -33,7 +33,7 @@ class Sizes:
     sections: Mapping[str, int]
 
 
-def object_sizes(paths: Iterable[Path]) -> Sizes:
+def object_sizes(paths: Iterable[Path]) -> SectionSizes:
     """Return the bytes of everything in some ELF files that takes memory on the device.
 
     Raises:
@@ -46,7 +46,7 @@ def object_sizes(paths: Iterable[Path]) -> Sizes:
         for name, kind, size in _allocated(path):
             totals[kind] += size
             sections[name] = sections.get(name, 0) + size
-    return Sizes(**totals, sections=dict(sorted(sections.items())))
+    return SectionSizes(**totals, sections=dict(sorted(sections.items())))
 
 
 def _allocated(path: Path) -> list[tuple[str, str, int]]:

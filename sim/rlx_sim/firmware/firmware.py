@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from rlx.support.process import run
 from rlx_sim.firmware.disassembly import disassemble
-from rlx_sim.firmware.elf import Sizes, object_sizes
+from rlx_sim.firmware.elf import SectionSizes, object_sizes
 from rlx_sim.firmware.harness import sources
 from rlx_sim.firmware.host_c import BUILD_TIMEOUT_S, WARNINGS
 from rlx_sim.firmware.instruction_set import check_instructions
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from rlx_sim.toolchain import Tool
+    from rlx_sim.toolchain import InstalledTool
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class Firmware:
 
     elf: Path
     cpu: Cpu
-    sizes: Sizes
+    sizes: SectionSizes
     stack: StackBound | None
 
 
@@ -160,7 +160,7 @@ class FirmwareBuild:
             msg = f"no compiler is called {self.compiler!r}; known: {', '.join(COMPILERS)}"
             raise ValueError(msg)
 
-    def tool(self) -> Tool:
+    def tool(self) -> InstalledTool:
         """Return the compiler.
 
         Raises:

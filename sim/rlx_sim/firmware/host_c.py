@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from rlx.support.files.golden import Golden
     from rlx_sim.protocol import Simulation
-    from rlx_sim.toolchain import Tool
+    from rlx_sim.toolchain import InstalledTool
 
 WARNINGS: Final = (
     "-std=c99",
@@ -84,7 +84,7 @@ class HostC:
         run([*command, *test, *model, "-o", program], timeout_s=BUILD_TIMEOUT_S)
         return program
 
-    def _compiler(self) -> Tool:
+    def _compiler(self) -> InstalledTool:
         return find(self.compiler)
 
     def _options(self) -> Sequence[str]:

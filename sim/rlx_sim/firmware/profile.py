@@ -82,7 +82,7 @@ KEPT void rlx_layer(int32_t index)
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class FirmwareProfile:
     """Instructions and bytes of a network on an emulated core.
 
     Attributes:
@@ -107,7 +107,7 @@ def profile(
     *,
     build: FirmwareBuild | None = None,
     timeout_s: float,
-) -> Profile:
+) -> FirmwareProfile:
     """Run the C of ``folder`` under QEMU, once without and once with hooks.
 
     Args:
@@ -128,7 +128,7 @@ def profile(
         plain = Qemu(build).run(firmware, vectors, work / "plain", timeout_s=timeout_s)
         layers = _layers(folder, prefix, vectors.first(1), build, work / "hooks", timeout_s)
     bound = firmware.stack.bytes if firmware.stack else 0
-    return Profile(
+    return FirmwareProfile(
         simulation=plain,
         layers=layers,
         text_bytes=firmware.sizes.text,

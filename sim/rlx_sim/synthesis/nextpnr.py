@@ -138,8 +138,8 @@ def find_nextpnr(name: str) -> Nextpnr:
     module = name.replace("-", "_")
     if importlib.util.find_spec(f"yowasp_{module}") is None:
         raise ToolMissingError(
-            f"there is no {name} {'.'.join(map(str, MIN_NEXTPNR_VERSION))} or later on PATH, and no "
-            "YoWASP wheel",
+            f"there is no {name} {'.'.join(map(str, MIN_NEXTPNR_VERSION))} or later on PATH, and "
+            "no YoWASP wheel",
             hint=HINT,
         )
     start = f"from yowasp_{module} import _run_{module}_argv as run; run()"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rlx.ir import DType
 from rlx.memory import moves_nothing
 from rlx.support.text.names import comment_text
-from rlx_c.ports import C_TYPES, Place
+from rlx_c.ports import C_TYPES, ValueLocation
 from rlx_c.render import breaks
 from rlx_c.symbols import layer_name
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rlx.ir import Value
     from rlx_c.entry_point import EntryPoint
     from rlx_c.layer import LoweredLayer
-    from rlx_c.program import LoweredProgram, Step
+    from rlx_c.program import LayerStep, LoweredProgram
     from rlx_c.symbols import Symbols
 
 
@@ -56,11 +56,12 @@ class Calls:
             return []
         outputs = zip(self._program.graph.outputs, self._entry_point.outputs, strict=True)
         statements = [
-            self._copy(Place(port.parameter, 0), value, port.bytes) for value, port in outputs
+            self._copy(ValueLocation(port.parameter, 0), value, port.bytes)
+            for value, port in outputs
         ]
         return [s for s in statements if s]
 
-    def _call(self, step: Step) -> LayerCall:
+    def _call(self, step: LayerStep) -> LayerCall:
         result = step.node.results[0]
         label = comment_text(step.node.name)
         what = f"{step.index}: {step.node.op.name} {label}".rstrip()
@@ -69,7 +70,7 @@ class Calls:
         name = layer_name(step)
         return LayerCall(step.index, name, comment, self._statement(step, result))
 
-    def _statement(self, step: Step, result: Value) -> str:
+    def _statement(self, step: LayerStep, result: Value) -> str:
         layer = step.layer
         if moves_nothing(self._program.plan, step.node):
             return ""
@@ -77,7 +78,7 @@ class Calls:
             (operand,) = layer.operands
             return self._copy(self._places.of(result), operand, result.type.nbytes)
         unpack, tables = self._tables(step)
-        own_scratch = Place("memory", step.scratch + layer.own_scratch).expression
+        own_scratch = ValueLocation("memory", step.scratch + layer.own_scratch).expression
         arguments = [
             *(self._address(v) for v in layer.operands),
             *tables,
@@ -88,13 +89,13 @@ class Calls:
         function = self._symbols.kernel(layer.kernel)
         return unpack + breaks(arguments, f"{function}(", ", ", ");", indent=2)
 
-    def _tables(self, step: Step) -> tuple[str, list[str]]:
+    def _tables(self, step: LayerStep) -> tuple[str, list[str]]:
         """Return the statement that unpacks a layer's weights, if one does, and its tables."""
         layer: LoweredLayer = step.layer
         tables = [self._symbols.table(t) for t in layer.tables]
         if not layer.unpacked:
             return "", tables
-        weights = Place("memory", step.scratch).expression
+        weights = ValueLocation("memory", step.scratch).expression
         function = f"unpack_i{layer.weight_bits}"
         statement = f"{function}({tables[0]}, {layer.unpacked}, {weights});\n  "
         return statement, [weights, *tables[1:]]
@@ -108,7 +109,7 @@ class Calls:
             return f"({C_TYPES[value.type.dtype]} *)(void *)({place.expression})"
         return place.expression
 
-    def _copy(self, to: Place, value: Value, nbytes: int) -> str:
+    def _copy(self, to: ValueLocation, value: Value, nbytes: int) -> str:
         """Return the statement that copies a value, or nothing if it lies there already."""
         if value.constant is None and self._places.of(value) == to:
             return ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rlx_c.ports import Places, Port, inside, ports
+from rlx_c.ports import EntryPort, ValueLocations, inside, ports
 
 if TYPE_CHECKING:
     from rlx_c.program import LoweredProgram
@@ -21,8 +21,8 @@ class EntryPoint:
         in_arena: They lie in the arena; else each is an array of the caller and a parameter.
     """
 
-    inputs: tuple[Port, ...]
-    outputs: tuple[Port, ...]
+    inputs: tuple[EntryPort, ...]
+    outputs: tuple[EntryPort, ...]
     in_arena: bool
 
     @staticmethod
@@ -54,6 +54,6 @@ class EntryPoint:
         own = () if self.in_arena else (*self.inputs, *self.outputs)
         return [*(port.parameter for port in own), "arena"]
 
-    def places(self, program: LoweredProgram) -> Places:
+    def places(self, program: LoweredProgram) -> ValueLocations:
         """Return the place of each value."""
-        return Places(program.graph, program.plan, self.inputs, self.outputs)
+        return ValueLocations(program.graph, program.plan, self.inputs, self.outputs)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class KernelChoice:
     """A candidate for each layer, and what it was chosen by.
 
     Attributes:
@@ -35,7 +35,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class SelectionCost:
     """Needs of a selection.
 
     Attributes:
@@ -54,7 +54,7 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True)
-class Loser:
+class RejectedKernel:
     """A candidate that was not chosen.
 
     Attributes:
@@ -68,7 +68,7 @@ class Loser:
     more: float
 
 
-def losers(choice: Choice, code_sizes: CodeSizes) -> list[list[Loser]]:
+def losers(choice: KernelChoice, code_sizes: CodeSizes) -> list[list[RejectedKernel]]:
     """Return for each layer the candidates that were not chosen, the cheapest first.
 
     Each is put in the place of the chosen one, with all other layers as they are.
@@ -90,34 +90,44 @@ def losers(choice: Choice, code_sizes: CodeSizes) -> list[list[Loser]]:
     return losers_by_layer
 
 
-def _cost(choice: Choice, selection: Sequence[Candidate], code_sizes: CodeSizes) -> Cost:
+def _cost(
+    choice: KernelChoice, selection: Sequence[Candidate], code_sizes: CodeSizes
+) -> SelectionCost:
     ends = (n.end(c.scratch_bytes) for n, c in zip(choice.needs, selection, strict=True))
-    return Cost(
+    return SelectionCost(
         sum(c.instructions for c in selection),
         flash_bytes(selection, code_sizes),
         max(choice.arena, *ends),
     )
 
 
-def _loser(choice: Choice, cost: Cost, candidate: Candidate, other: Cost, largest: int) -> Loser:
+def _loser(
+    choice: KernelChoice,
+    cost: SelectionCost,
+    candidate: Candidate,
+    other: SelectionCost,
+    largest: int,
+) -> RejectedKernel:
     """Return a candidate with which the selection would cost ``other`` in place of ``cost``."""
     limit, objective = choice.limits.flash, choice.objective
     if other.ram > largest:
         reason = f"makes the arena {other.ram:,} B, over {largest:,} B"
-        return Loser(candidate, reason, math.inf)
+        return RejectedKernel(candidate, reason, math.inf)
     if limit is not None and other.flash > limit:
-        return Loser(candidate, f"makes the flash {other.flash:,} B, over {limit:,} B", math.inf)
+        return RejectedKernel(
+            candidate, f"makes the flash {other.flash:,} B, over {limit:,} B", math.inf
+        )
     more = other.total(objective) - cost.total(objective)
     parts = _difference(cost, other, objective)
     if more > 0:
-        return Loser(candidate, f"costs {more:,} more: {parts}", more)
+        return RejectedKernel(candidate, f"costs {more:,} more: {parts}", more)
     if more == 0:
-        return Loser(candidate, "costs the same", more)
+        return RejectedKernel(candidate, "costs the same", more)
     reason = f"costs {-more:,} less ({parts}), but the search did not find it"
-    return Loser(candidate, reason, more)
+    return RejectedKernel(candidate, reason, more)
 
 
-def _difference(cost: Cost, other: Cost, objective: Objective) -> str:
+def _difference(cost: SelectionCost, other: SelectionCost, objective: Objective) -> str:
     """Return the parts of a difference in cost that are not 0."""
     parts = (
         (other.instructions - cost.instructions, "instructions"),

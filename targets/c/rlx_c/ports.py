@@ -34,7 +34,7 @@ class PortQuant:
 
 
 @dataclass(frozen=True, slots=True)
-class Port:
+class EntryPort:
     """One pointer of the entry point.
 
     Attributes:
@@ -80,7 +80,7 @@ class Port:
         return f"const {self.pointer}"
 
 
-def ports(kind: str, values: Sequence[Value]) -> tuple[Port, ...]:
+def ports(kind: str, values: Sequence[Value]) -> tuple[EntryPort, ...]:
     """Return the ports of the graph's inputs or outputs; numbered if there are several.
 
     Raises:
@@ -90,7 +90,9 @@ def ports(kind: str, values: Sequence[Value]) -> tuple[Port, ...]:
     return tuple(_port(kind, number, value) for number, value in zip(numbers, values, strict=True))
 
 
-def inside(ports: Sequence[Port], values: Sequence[Value], plan: MemoryPlan) -> tuple[Port, ...]:
+def inside(
+    ports: Sequence[EntryPort], values: Sequence[Value], plan: MemoryPlan
+) -> tuple[EntryPort, ...]:
     """Return ports that lie in the arena.
 
     Raises:
@@ -102,7 +104,7 @@ def inside(ports: Sequence[Port], values: Sequence[Value], plan: MemoryPlan) -> 
     )
 
 
-def _offset(port: Port, value: Value, plan: MemoryPlan) -> int:
+def _offset(port: EntryPort, value: Value, plan: MemoryPlan) -> int:
     if value.constant is not None:
         raise EmitError(
             "is a constant and has no place in the arena",
@@ -112,7 +114,7 @@ def _offset(port: Port, value: Value, plan: MemoryPlan) -> int:
     return plan.of(value).offset
 
 
-def _port(kind: str, number: str, value: Value) -> Port:
+def _port(kind: str, number: str, value: Value) -> EntryPort:
     type_ = value.type
     if type_.dtype not in C_TYPES:
         raise EmitError(
@@ -129,7 +131,7 @@ def _port(kind: str, number: str, value: Value) -> Port:
     if type_.quant is not None and type_.quant.axis is None:
         quant = PortQuant(float_text(type_.quant.scale[0]), type_.quant.zero_point[0])
     shape = type_.static_shape
-    return Port(
+    return EntryPort(
         parameter=f"{kind}{number}",
         macro=f"{kind.upper()}{number}",
         type=C_TYPES[type_.dtype],
@@ -160,7 +162,7 @@ def float_text(value: float) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ValueLocation:
     """Place of a value: a parameter of the entry point, or the arena (base ``memory``)."""
 
     base: str
@@ -172,25 +174,25 @@ class Place:
         return f"{self.base} + {self.offset}" if self.offset else self.base
 
 
-class Places:
+class ValueLocations:
     """The places of all values of a planned graph that are no constants."""
 
-    def __init__(self, graph: Graph, plan: MemoryPlan, inputs: Sequence[Port],
-                 outputs: Sequence[Port]) -> None:  # fmt: skip
+    def __init__(self, graph: Graph, plan: MemoryPlan, inputs: Sequence[EntryPort],
+                 outputs: Sequence[EntryPort]) -> None:  # fmt: skip
         self._by_value = {p.value: p for p in plan.placements}
         self._inputs = dict(zip(graph.inputs, (p.parameter for p in inputs), strict=True))
         self._outputs: dict[Value, str] = {}
         for value, port in zip(graph.outputs, outputs, strict=True):
             self._outputs.setdefault(value, port.parameter)
 
-    def of(self, value: Value) -> Place:
+    def of(self, value: Value) -> ValueLocation:
         """Return the place of ``value``."""
         placement = self._by_value[value]
         if placement.region is Region.ARENA:
-            return Place("memory", placement.offset)
+            return ValueLocation("memory", placement.offset)
         if placement.region is Region.INPUT:
-            return Place(self._inputs[_root(placement)], placement.offset)
-        return Place(self._output_of(placement), placement.offset)
+            return ValueLocation(self._inputs[_root(placement)], placement.offset)
+        return ValueLocation(self._output_of(placement), placement.offset)
 
     def _output_of(self, placement: Placement) -> str:
         """Return the output whose bytes a value shares: its own, or that of a value beside it."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class LayerStep:
     """One layer in its place.
 
     Attributes:
@@ -59,7 +59,7 @@ class LoweredProgram:
 
     graph: Graph
     plan: MemoryPlan
-    steps: tuple[Step, ...]
+    steps: tuple[LayerStep, ...]
     kernels: dict[Kernel, Named]
     tables: dict[tuple[object, ...], tuple[ConstantTable, Named]]
     constants: dict[Value, int]
@@ -90,7 +90,7 @@ def assembled(graph: Graph, plan: MemoryPlan, candidates: Sequence[Candidate]) -
         for alive, layer in zip(alive_by_step(plan), layers, strict=True)
     ]
     steps = tuple(
-        Step(index, node, layer, scratch, candidate)
+        LayerStep(index, node, layer, scratch, candidate)
         for index, (node, layer, scratch, candidate) in enumerate(
             zip(plan.schedule, layers, scratches, candidates, strict=True)
         )
@@ -110,7 +110,7 @@ def assembled(graph: Graph, plan: MemoryPlan, candidates: Sequence[Candidate]) -
     )
 
 
-def _kernels(steps: tuple[Step, ...]) -> dict[Kernel, Named]:
+def _kernels(steps: tuple[LayerStep, ...]) -> dict[Kernel, Named]:
     users: dict[Kernel, list[int]] = {}
     for step in steps:
         if step.layer.kernel is not None:
@@ -118,7 +118,9 @@ def _kernels(steps: tuple[Step, ...]) -> dict[Kernel, Named]:
     return {kernel: Named(indices[0], tuple(indices)) for kernel, indices in users.items()}
 
 
-def _tables(steps: tuple[Step, ...]) -> dict[tuple[object, ...], tuple[ConstantTable, Named]]:
+def _tables(
+    steps: tuple[LayerStep, ...],
+) -> dict[tuple[object, ...], tuple[ConstantTable, Named]]:
     users: dict[tuple[object, ...], list[int]] = {}
     first: dict[tuple[object, ...], ConstantTable] = {}
     for step in steps:
@@ -132,7 +134,7 @@ def _tables(steps: tuple[Step, ...]) -> dict[tuple[object, ...], tuple[ConstantT
     }
 
 
-def _constant_operands(steps: tuple[Step, ...], graph: Graph) -> tuple[Value, ...]:
+def _constant_operands(steps: tuple[LayerStep, ...], graph: Graph) -> tuple[Value, ...]:
     """Return the constants that are operands or outputs, in order of first use."""
     read = [value for step in steps for value in step.layer.operands]
     values = [v for v in (*read, *graph.outputs) if v.constant is not None]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from rlx.ir import Value
     from rlx_c.layer import ConstantTable, Kernel
-    from rlx_c.program import LoweredProgram, Step
+    from rlx_c.program import LayerStep, LoweredProgram
 
 _LOCAL: Final = re.compile(r"^(?:\w+_(?:INLINE|KERNEL)|static)\b[^;({]*?(\w+)\(", re.MULTILINE)
 """Start of the definition of a function that is local to its file."""
@@ -50,7 +50,7 @@ class Symbols:
         return f"{self.prefix}_constant_{self._program.constants[value]}"
 
 
-def layer_name(step: Step) -> str:
+def layer_name(step: LayerStep) -> str:
     """Return the name of a layer: what computes it, and its place.
 
     The function may be called after an earlier layer that shares it, see :meth:`Symbols.kernel`.

@@ -7,7 +7,7 @@ from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
-class Core:
+class CortexCore:
     """A processor.
 
     Attributes:
@@ -24,12 +24,12 @@ class Core:
 CORES: Final = {
     core.name: core
     for core in (
-        Core("cortex-m0", pairs=False),
-        Core("cortex-m3", pairs=False),
-        Core("cortex-m4"),
-        Core("cortex-m7"),
-        Core("cortex-m33"),
-        Core("cortex-m55", vectors=True),
+        CortexCore("cortex-m0", pairs=False),
+        CortexCore("cortex-m3", pairs=False),
+        CortexCore("cortex-m4"),
+        CortexCore("cortex-m7"),
+        CortexCore("cortex-m33"),
+        CortexCore("cortex-m55", vectors=True),
     )
 }
 """Cores that emitted C is tested on, by name."""

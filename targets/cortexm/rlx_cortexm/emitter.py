@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rlx.ir import Array
     from rlx.support.files.golden import Golden
     from rlx_c.layer import Kernel
-    from rlx_c.ports import Port
+    from rlx_c.ports import EntryPort
     from rlx_c.program import LoweredProgram, Named
     from rlx_cortexm.options import CortexMOptions
 
@@ -172,7 +172,9 @@ class Emitter:
         return render(template, self._common, **parameters)
 
 
-def _tested(kind: str, ports: tuple[Port, ...], arrays: tuple[Array, ...]) -> list[dict[str, Any]]:
+def _tested(
+    kind: str, ports: tuple[EntryPort, ...], arrays: tuple[Array, ...]
+) -> list[dict[str, Any]]:
     """Return the inputs or outputs for the self-test's template: numbers by their bits."""
     return [
         {"kind": kind, "port": port, "data": _integers(array).reshape(len(array), -1)}

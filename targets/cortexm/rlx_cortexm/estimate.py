@@ -12,7 +12,7 @@ from rlx_cortexm.code_size import code_bytes, kernel_bytes
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rlx_c.program import LoweredProgram, Step
+    from rlx_c.program import LayerStep, LoweredProgram
 
 
 def estimate(program: LoweredProgram) -> Mapping[str, Any]:
@@ -36,7 +36,7 @@ def layer_rows(program: LoweredProgram) -> list[dict[str, Any]]:
     return [_row(program, step, ram) for step, ram in zip(program.steps, alive, strict=True)]
 
 
-def _row(program: LoweredProgram, step: Step, ram_bytes: int) -> dict[str, Any]:
+def _row(program: LoweredProgram, step: LayerStep, ram_bytes: int) -> dict[str, Any]:
     return {
         "index": step.index,
         "op": step.node.op.name,

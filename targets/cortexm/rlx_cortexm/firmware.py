@@ -56,7 +56,7 @@ def firmware_of(prefix: str, entry_point: EntryPoint, *, self_test: bool = False
     """
     macro = prefix.upper()
 
-    def tested(port: ports.Port) -> FirmwareBuffer:
+    def tested(port: ports.EntryPort) -> FirmwareBuffer:
         address_function = f"{prefix}_{port.parameter}" if entry_point.in_arena else None
         return FirmwareBuffer(f"{macro}_{port.macro}_BYTES", port.type, address_function)
 

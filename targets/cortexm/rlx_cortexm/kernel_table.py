@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from rlx.ir import GraphModule, Node
     from rlx_c.candidate import Candidate
-    from rlx_c.losers import Loser
-    from rlx_cortexm.core import Core
-    from rlx_cortexm.program import Settings
+    from rlx_c.losers import RejectedKernel
+    from rlx_cortexm.core import CortexCore
+    from rlx_cortexm.program import KernelSettings
 
 _COLUMNS = (
     Column("layer"), Column("op"), Column("kernel"), Column("instructions", right=True),
@@ -28,7 +28,7 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def debug_kernels(module: GraphModule, settings: Settings, cpu: str) -> None:
+def debug_kernels(module: GraphModule, settings: KernelSettings, cpu: str) -> None:
     """Print the table on standard error if the setting ``debug`` asks for it.
 
     Args:
@@ -41,7 +41,7 @@ def debug_kernels(module: GraphModule, settings: Settings, cpu: str) -> None:
         sys.stderr.write("".join(f"{line.text}\n" for line in lines))
 
 
-def kernel_table(module: GraphModule, settings: Settings, cpu: str) -> Table:
+def kernel_table(module: GraphModule, settings: KernelSettings, cpu: str) -> Table:
     """Return the kernels of each layer: the chosen one, the others by cost, those that do not fit.
 
     Args:
@@ -64,7 +64,7 @@ def kernel_table(module: GraphModule, settings: Settings, cpu: str) -> Table:
 
 
 def _rows(
-    node: Node, candidate: Candidate, alternatives: Sequence[Loser], core: Core
+    node: Node, candidate: Candidate, alternatives: Sequence[RejectedKernel], core: CortexCore
 ) -> Iterator[tuple[object, ...]]:
     """Yield the rows of one layer."""
     yield (printable(node.label), node.op.name, *_figures(candidate), "chosen")
@@ -81,7 +81,7 @@ def _figures(candidate: Candidate) -> tuple[object, ...]:
     return candidate.name, candidate.instructions, flash, candidate.scratch_bytes
 
 
-def _absent(node: Node, core: Core) -> Iterator[tuple[str, str]]:
+def _absent(node: Node, core: CortexCore) -> Iterator[tuple[str, str]]:
     """Yield the tactics that have no kernel for a node, and why."""
     for tactic in RULES[type(node.op)]:
         name = re.match(r"`(.+?)`", tactic.summary)

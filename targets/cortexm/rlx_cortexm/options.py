@@ -12,7 +12,7 @@ from rlx.support.text.names import check_prefix, mangle
 from rlx.support.text.suggest import did_you_mean
 from rlx.support.text.units import parse_bytes
 from rlx_c.choice import DEFAULT_OBJECTIVE, OBJECTIVES
-from rlx_cortexm.core import CORES, DEFAULT_CORE, Core
+from rlx_cortexm.core import CORES, DEFAULT_CORE, CortexCore
 from rlx_cortexm.packages import PACKAGES, check_packages, parse_packages
 
 CPUS: Final = tuple(CORES)
@@ -133,7 +133,7 @@ class CortexMOptions:
         return Ports(PortKind(found[0])) if found else Ports()
 
     @property
-    def core(self) -> Core:
+    def core(self) -> CortexCore:
         """The core that the network is meant for."""
         return CORES[self.cpu]
 

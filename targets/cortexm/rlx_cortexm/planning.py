@@ -9,7 +9,7 @@ from rlx.memory import elementwise_in_place, to_lir
 from rlx.ops.q import QSoftmax
 from rlx_c.choice import OBJECTIVES
 from rlx_cortexm.code_size import code_bytes
-from rlx_cortexm.program import Settings, min_scratch, program
+from rlx_cortexm.program import KernelSettings, min_scratch, program
 from rlx_cortexm.streaming import variants
 
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ def in_place(node: Node) -> tuple[int, ...]:
     return elementwise_in_place(node)
 
 
-def settings_of(options: CortexMOptions) -> Settings:
+def settings_of(options: CortexMOptions) -> KernelSettings:
     """Return the settings of the choice of kernels that the options give."""
-    return Settings(options.optimize, options.ram, options.flash, options.core)
+    return KernelSettings(options.optimize, options.ram, options.flash, options.core)
 
 
 def plan(module: GraphModule, options: CortexMOptions) -> GraphModule:
@@ -58,7 +58,7 @@ def plan(module: GraphModule, options: CortexMOptions) -> GraphModule:
 
 
 def _planned(
-    module: GraphModule, settings: Settings, ports_in_arena: bool, *, search: bool
+    module: GraphModule, settings: KernelSettings, ports_in_arena: bool, *, search: bool
 ) -> GraphModule:
     return to_lir(
         module,
@@ -69,7 +69,7 @@ def _planned(
     )
 
 
-def _price(lowered: LoweredProgram, settings: Settings) -> tuple[int, int]:
+def _price(lowered: LoweredProgram, settings: KernelSettings) -> tuple[int, int]:
     """Return the amounts to minimise: bytes beyond the limits, then the objective's cost."""
     flash = code_bytes(lowered.kernels, len(lowered.steps)) + lowered.constant_bytes
     over = sum(

@@ -12,10 +12,10 @@ from rlx_c.arena import alive_by_step, find_scratch
 from rlx_c.candidate import Candidate
 from rlx_c.choice import DEFAULT_OBJECTIVE, OBJECTIVES, MemoryLimits, Need, choose
 from rlx_c.layer import LoweredLayer
-from rlx_c.losers import Choice
+from rlx_c.losers import KernelChoice
 from rlx_c.program import assembled
 from rlx_cortexm.code_size import code_sizes, entry_bytes
-from rlx_cortexm.core import DEFAULT_CORE, Core
+from rlx_cortexm.core import DEFAULT_CORE, CortexCore
 from rlx_cortexm.kernels.rules import candidates
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class KernelSettings:
     """Settings of the choice of kernels.
 
     Attributes:
@@ -39,7 +39,7 @@ class Settings:
     optimize: str = DEFAULT_OBJECTIVE
     ram: int | None = None
     flash: int | None = None
-    core: Core = DEFAULT_CORE
+    core: CortexCore = DEFAULT_CORE
 
     def kernel_flash(self, plan: MemoryPlan) -> int | None:
         """Return the flash that there is for kernels and their tables."""
@@ -51,7 +51,7 @@ class Settings:
         return max(self.flash - fixed, 0)
 
 
-def program(module: GraphModule, settings: Settings | None = None) -> LoweredProgram:
+def program(module: GraphModule, settings: KernelSettings | None = None) -> LoweredProgram:
     """Lower a module at stage LIR.
 
     Args:
@@ -64,16 +64,16 @@ def program(module: GraphModule, settings: Settings | None = None) -> LoweredPro
     """
     if module.stage is not Stage.LIR or module.plan is None:
         raise ValueError(f"a module at stage lir is wanted, not {module.stage.value}")
-    chosen = kernels_for(module.plan, settings or Settings())
+    chosen = kernels_for(module.plan, settings or KernelSettings())
     return assembled(module.graph, module.plan, chosen)
 
 
-def kernels_for(plan: MemoryPlan, settings: Settings) -> tuple[Candidate, ...]:
+def kernels_for(plan: MemoryPlan, settings: KernelSettings) -> tuple[Candidate, ...]:
     """Return the kernel of each step; arguments as ``choice_of``."""
     return choice_of(plan, settings).candidates
 
 
-def choice_of(plan: MemoryPlan, settings: Settings) -> Choice:
+def choice_of(plan: MemoryPlan, settings: KernelSettings) -> KernelChoice:
     """Return the kernel of each step, by the objective and within the limits.
 
     If no choice keeps to both limits, the one with the smallest flash within ``ram`` is returned;
@@ -90,19 +90,19 @@ def choice_of(plan: MemoryPlan, settings: Settings) -> Choice:
         (OBJECTIVES["ram"], MemoryLimits()),
     )
     return next(
-        Choice(needs, arena, what, limits, chosen)
+        KernelChoice(needs, arena, what, limits, chosen)
         for what, limits in tries
         if (chosen := choose(needs, arena, what, limits, code_sizes)) is not None
     )
 
 
-def _candidates(plan: MemoryPlan, node: Node, core: Core) -> tuple[Candidate, ...]:
+def _candidates(plan: MemoryPlan, node: Node, core: CortexCore) -> tuple[Candidate, ...]:
     if moves_nothing(plan, node):
         return (Candidate.of(LoweredLayer(None, operands=node.operands), "nothing"),)
     return candidates(node, core)
 
 
-def min_scratch(node: Node, core: Core = DEFAULT_CORE) -> int:
+def min_scratch(node: Node, core: CortexCore = DEFAULT_CORE) -> int:
     """Return the minimum scratch memory of any kernel of a node, or raise UnsupportedOpError."""
     return min(candidate.scratch_bytes for candidate in candidates(node, core))
 

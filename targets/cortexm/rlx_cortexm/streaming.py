@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from rlx.ir import Graph, GraphModule, MemoryPlan, Value
     from rlx.passes.stripes import Rows
-    from rlx_cortexm.core import Core
+    from rlx_cortexm.core import CortexCore
 
 MAX_VARIANTS: Final = 4
 """Candidates whose graph is built and planned."""
@@ -30,7 +30,7 @@ MAX_STRIPED_LAYERS: Final = 48
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class StripedChain:
     """A way to compute a part of a graph in stripes.
 
     Attributes:
@@ -46,7 +46,7 @@ class Way:
     work: int
 
 
-def variants(module: GraphModule, core: Core, ram: int | None) -> list[Graph]:
+def variants(module: GraphModule, core: CortexCore, ram: int | None) -> list[Graph]:
     """Return graphs that need a smaller arena, the most promising ones.
 
     Args:
@@ -66,7 +66,7 @@ def variants(module: GraphModule, core: Core, ram: int | None) -> list[Graph]:
     return [with_stripes(module.graph, way.chain, way.rows) for way in best[:MAX_VARIANTS]]
 
 
-def _ways(graph: Graph, plan: MemoryPlan, core: Core) -> Iterator[Way]:
+def _ways(graph: Graph, plan: MemoryPlan, core: CortexCore) -> Iterator[StripedChain]:
     """Yield the ways that touch the step where most bytes are alive."""
     alive = alive_bytes(plan)
     if not alive:  # views of the inputs alone: nothing runs
@@ -88,7 +88,9 @@ def _ways(graph: Graph, plan: MemoryPlan, core: Core) -> Iterator[Way]:
                 yield from _cuts(part, other_bytes, costs[begin:end], plan)
 
 
-def _cuts(chain: Chain, other_bytes: int, costs: Sequence[int], plan: MemoryPlan) -> Iterator[Way]:
+def _cuts(
+    chain: Chain, other_bytes: int, costs: Sequence[int], plan: MemoryPlan
+) -> Iterator[StripedChain]:
     """Yield the ways to cut one chain."""
     ends = (chain.source, chain.nodes[-1].result)
     # What the chain reads and writes is there all the time.
@@ -102,7 +104,7 @@ def _cuts(chain: Chain, other_bytes: int, costs: Sequence[int], plan: MemoryPlan
             continue
         if _aligned(chain, stripes, rows, plan):
             peak = around + max(_between(chain, reads) for reads in stripes)
-            yield Way(chain, rows, max(peak, other_bytes), _work(chain, stripes, costs))
+            yield StripedChain(chain, rows, max(peak, other_bytes), _work(chain, stripes, costs))
 
 
 def _aligned(chain: Chain, stripes: Sequence[Sequence[Rows]], rows: int, plan: MemoryPlan) -> bool:

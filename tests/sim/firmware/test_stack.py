@@ -3,7 +3,7 @@
 import pytest
 
 from rlx.support.errors import SimulationError
-from rlx_sim.firmware.disassembly import Disassembly, Function, read_functions
+from rlx_sim.firmware.disassembly import Disassembly, FunctionCode, read_functions
 from rlx_sim.firmware.stack import StackBound, stack_bound
 
 GRAPH = """graph: { title: "net.c"
@@ -92,11 +92,11 @@ Disassembly of section .text:
 
 def test_frames_and_calls_of_machine_code():
     assert read_functions(MACHINE_CODE) == {
-        0x100: Function(12 + 16, frozenset([0x200])),
+        0x100: FunctionCode(12 + 16, frozenset([0x200])),
         # The end of divide runs into what follows.
-        0x200: Function(24 + 4 + 16, frozenset([0x220])),
-        0x220: Function(8, frozenset()),
-        0x300: Function(None, frozenset()),
+        0x200: FunctionCode(24 + 4 + 16, frozenset([0x220])),
+        0x220: FunctionCode(8, frozenset()),
+        0x300: FunctionCode(None, frozenset()),
     }
 
 

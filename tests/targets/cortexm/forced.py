@@ -12,7 +12,7 @@ from rlx_cortexm.kernels.rules import candidates
 
 if TYPE_CHECKING:
     from rlx.ir import MemoryPlan
-    from rlx_cortexm.program import Settings
+    from rlx_cortexm.program import KernelSettings
 
 Chooser = Callable[[Sequence[Candidate]], Candidate]
 
@@ -22,7 +22,7 @@ def chosen_by(chooser: Chooser) -> Iterator[list[Candidate]]:
     """Let ``chooser`` choose while code is emitted; give the candidates chosen, in order."""
     chosen: list[Candidate] = []
 
-    def kernels_for(plan: MemoryPlan, settings: Settings) -> tuple[Candidate, ...]:
+    def kernels_for(plan: MemoryPlan, settings: KernelSettings) -> tuple[Candidate, ...]:
         chosen[:] = [chooser(candidates(node, settings.core)) for node in plan.schedule]
         return tuple(chosen)
 

@@ -7,7 +7,7 @@ from rlx_c.candidate import Candidate
 from rlx_c.choice import OBJECTIVES, MemoryLimits, Need, Objective, choose, flash_bytes
 from rlx_c.layer import Kernel
 from rlx_cortexm.code_size import code_bytes, code_sizes
-from rlx_cortexm.program import Settings, program
+from rlx_cortexm.program import KernelSettings, program
 
 PRICES = Objective(flash=10, ram=8)
 
@@ -94,7 +94,7 @@ def network():
 
 def test_objectives_get_what_they_ask_for():
     module = network()
-    found = {name: program(module, Settings(name)) for name in OBJECTIVES}
+    found = {name: program(module, KernelSettings(name)) for name in OBJECTIVES}
 
     def instructions(name):
         return sum(step.layer.instructions for step in found[name].steps)
@@ -111,13 +111,13 @@ def test_objectives_get_what_they_ask_for():
 
 def test_what_fits_is_found():
     module = network()
-    small = program(module, Settings("size"))
+    small = program(module, KernelSettings("size"))
     flash = small.constant_bytes + size(small)
-    tight = program(module, Settings("speed", flash=flash))
+    tight = program(module, KernelSettings("speed", flash=flash))
     assert tight.constant_bytes + size(tight) <= flash
-    lean = program(module, Settings("ram"))
-    fast = program(module, Settings("speed", ram=lean.arena_bytes))
+    lean = program(module, KernelSettings("ram"))
+    fast = program(module, KernelSettings("speed", ram=lean.arena_bytes))
     assert fast.arena_bytes == lean.arena_bytes
     # Nothing fits: what comes closest is shown to the user.
-    assert size(program(module, Settings(flash=1))) == size(small)
-    assert program(module, Settings(ram=1)).arena_bytes == lean.arena_bytes
+    assert size(program(module, KernelSettings(flash=1))) == size(small)
+    assert program(module, KernelSettings(ram=1)).arena_bytes == lean.arena_bytes

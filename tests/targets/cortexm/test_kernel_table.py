@@ -10,11 +10,11 @@ from rlx.support import config
 from rlx.targets import target
 from rlx_c.candidate import Candidate
 from rlx_c.choice import MemoryLimits, Need, Objective
-from rlx_c.losers import Choice, losers
+from rlx_c.losers import KernelChoice, losers
 from rlx_cortexm.code_size import code_sizes
 from rlx_cortexm.core import CORES
 from rlx_cortexm.kernel_table import kernel_table
-from rlx_cortexm.program import Settings, choice_of, program
+from rlx_cortexm.program import KernelSettings, choice_of, program
 from support import ROOT
 
 DIGITS = ROOT / "examples" / "digits" / "digits.rlx"
@@ -27,7 +27,7 @@ def candidate(name, instructions, table_bytes=0, scratch_bytes=0):
 def why(first, *others, **limits):
     """Return the reasons why others than the first candidate were not chosen, by name."""
     need = Need([first, *others], lambda nbytes: 100 + nbytes)
-    choice = Choice([need], 100, Objective(flash=10, ram=8), MemoryLimits(**limits), (first,))
+    choice = KernelChoice([need], 100, Objective(flash=10, ram=8), MemoryLimits(**limits), (first,))
     (found,) = losers(choice, code_sizes)
     return {loser.candidate.name: loser.reason for loser in found}
 
@@ -60,7 +60,7 @@ def test_a_better_choice_that_was_missed_is_not_hidden():
 @pytest.mark.parametrize("cpu", ["cortex-m4", "cortex-m55"])
 def test_every_layer_has_one_kernel_and_reasons_for_the_others(cpu, optimize):
     module = driver.lower(rlx.load(DIGITS).module, target.load("cortexm")).module
-    settings = Settings(optimize, core=CORES[cpu])
+    settings = KernelSettings(optimize, core=CORES[cpu])
     choice, table = choice_of(module.plan, settings), kernel_table(module, settings, cpu)
     chosen = [row[2] for row in table.rows if row[-1] == "chosen"]
     assert chosen == [c.name for c in choice.candidates]

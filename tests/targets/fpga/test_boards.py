@@ -9,7 +9,7 @@ import pytest
 from rlx.support.errors import ToolMissingError
 from rlx_fpga import FpgaOptions
 from rlx_fpga.devices import boards, device, devices
-from rlx_fpga.devices.pins import Pin, board_pins
+from rlx_fpga.devices.pins import BoardPin, board_pins
 
 CLOCKS = {
     "ulx3s-25f": 25, "ulx3s-45f": 25, "ulx3s-85f": 25, "orangecrab-25f": 48, "orangecrab-85f": 48,
@@ -50,8 +50,8 @@ def test_pins_of_a_board(name):
 
 def test_attributes_of_buffers_are_kept():
     clock, reset = device("ulx3s-85f").pins.located
-    assert clock == Pin("clk_i", "G2", (("IO_TYPE", "LVCMOS33"),))
-    assert reset == Pin("rst_ni", "D6", (("IO_TYPE", "LVCMOS33"), ("PULLMODE", "UP")))
+    assert clock == BoardPin("clk_i", "G2", (("IO_TYPE", "LVCMOS33"),))
+    assert reset == BoardPin("rst_ni", "D6", (("IO_TYPE", "LVCMOS33"), ("PULLMODE", "UP")))
 
 
 def test_a_button_that_is_high_while_pressed_is_no_reset():

@@ -81,7 +81,7 @@ def test_beside_onnxruntime(file):
 
 def test_states_are_no_inputs():
     case = decoder.decoder(
-        decoder.Sizes(width=12, layers=1, heads=3, hidden=8, tokens=20, cache=4, position=2)
+        decoder.DecoderSizes(width=12, layers=1, heads=3, hidden=8, tokens=20, cache=4, position=2)
     )
     inputs = random_inputs(case.graph.graph)
     assert {n: a.tolist() for n, a in inputs.items()} == {"token": [0], "position": [0]}

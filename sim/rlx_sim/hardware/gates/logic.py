@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from rlx_sim.hardware.gates.netlist import Cell
+    from rlx_sim.hardware.gates.netlist import NetlistCell
 
     Net = int | str
 
@@ -46,7 +46,7 @@ class Clocking:
 
 
 @dataclass(frozen=True, slots=True)
-class Register:
+class FlipFlop:
     """A flip-flop: ``output`` takes ``data``, or ``value`` at a reset; it begins as ``start``."""
 
     clocking: Clocking
@@ -56,13 +56,13 @@ class Register:
     start: int
 
 
-def expressions(cell: Cell) -> list[tuple[Net, str]] | None:
+def expressions(cell: NetlistCell) -> list[tuple[Net, str]] | None:
     """Return an expression for each output of a cell without registers; None for another cell."""
     rule = _RULES.get(cell.kind)
     return None if rule is None else list(rule(cell))
 
 
-def register(cell: Cell) -> Register | None:
+def register(cell: NetlistCell) -> FlipFlop | None:
     """Return a cell that is a flip-flop; None for another cell."""
     if cell.kind == "TRELLIS_FF":
         return _trellis_ff(cell)
@@ -72,11 +72,11 @@ def register(cell: Cell) -> Register | None:
     return None if found is None else _ice40_ff(cell, *found.groups())
 
 
-def _inputs(cell: Cell, *ports: str) -> Iterator[str]:
+def _inputs(cell: NetlistCell, *ports: str) -> Iterator[str]:
     return (name_of(cell.bit(port)) for port in ports)
 
 
-def _lut(cell: Cell) -> Iterator[tuple[Net, str]]:
+def _lut(cell: NetlistCell) -> Iterator[tuple[Net, str]]:
     """A LUT: inputs A to D and output Z in ECP5, elsewhere I0 to I5 and O."""
     content = cell.value("INIT" if "INIT" in cell.parameters else "LUT_INIT")
     ports = "ABCD" if "Z" in cell.pins else [f"I{k}" for k in range(int(cell.kind[-1]))]
@@ -92,15 +92,15 @@ def _table(content: int, inputs: list[Net]) -> str:
 
 def _mux(
     low: str, high: str, select: str, output: str
-) -> Callable[[Cell], Iterator[tuple[Net, str]]]:
-    def rule(cell: Cell) -> Iterator[tuple[Net, str]]:
+) -> Callable[[NetlistCell], Iterator[tuple[Net, str]]]:
+    def rule(cell: NetlistCell) -> Iterator[tuple[Net, str]]:
         chosen, one, zero = _inputs(cell, select, high, low)
         yield cell.bit(output), f"{chosen} ? {one} : {zero}"
 
     return rule
 
 
-def _ccu2c(cell: Cell) -> Iterator[tuple[Net, str]]:
+def _ccu2c(cell: NetlistCell) -> Iterator[tuple[Net, str]]:
     """Two stages of a carry chain of ECP5; see Lattice FPGA-TN-02032."""
     carry = name_of(cell.bit("CIN"))
     for k in "01":
@@ -114,7 +114,7 @@ def _ccu2c(cell: Cell) -> Iterator[tuple[Net, str]]:
     yield cell.bit("COUT", "x"), carry
 
 
-def _carry4(cell: Cell) -> Iterator[tuple[Net, str]]:
+def _carry4(cell: NetlistCell) -> Iterator[tuple[Net, str]]:
     """Four stages of a carry chain of Xilinx 7; see AMD UG474."""
     carries = [name for name in _inputs(cell, "CI", "CYINIT") if name != "1'b0"]
     carry = " | ".join(carries) or "1'b0"
@@ -128,16 +128,16 @@ def _carry4(cell: Cell) -> Iterator[tuple[Net, str]]:
             carry = name_of(carried[k])
 
 
-def _sb_carry(cell: Cell) -> Iterator[tuple[Net, str]]:
+def _sb_carry(cell: NetlistCell) -> Iterator[tuple[Net, str]]:
     a, b, c = _inputs(cell, "I0", "I1", "CI")
     yield cell.bit("CO"), f"({a} & {b}) | (({a} | {b}) & {c})"
 
 
-def _inverter(cell: Cell) -> Iterator[tuple[Net, str]]:
+def _inverter(cell: NetlistCell) -> Iterator[tuple[Net, str]]:
     yield cell.bit("O"), f"!{name_of(cell.bit('I'))}"
 
 
-_RULES: Final[dict[str, Callable[[Cell], Iterator[tuple[Net, str]]]]] = {
+_RULES: Final[dict[str, Callable[[NetlistCell], Iterator[tuple[Net, str]]]]] = {
     "PFUMX": _mux("BLUT", "ALUT", "C0", "Z"),
     "L6MUX21": _mux("D0", "D1", "SD", "Z"),
     "CCU2C": _ccu2c,
@@ -150,17 +150,17 @@ _RULES: Final[dict[str, Callable[[Cell], Iterator[tuple[Net, str]]]]] = {
 }
 
 
-def _trellis_ff(cell: Cell) -> Register:
+def _trellis_ff(cell: NetlistCell) -> FlipFlop:
     set_ = int(cell.text("REGSET", "RESET") == "SET")
     enable, reset = _selected(cell, "CE", "1"), _selected(cell, "LSR", "LSR")
     edge = "negedge" if cell.text("CLKMUX", "CLK") == "INV" else "posedge"
     clocking = Clocking(
         f"{edge} {name_of(cell.bit('CLK'))}", enable, reset, cell.text("SRMODE") == "ASYNC"
     )
-    return Register(clocking, *_ends(cell, "DI"), set_, set_)
+    return FlipFlop(clocking, *_ends(cell, "DI"), set_, set_)
 
 
-def _selected(cell: Cell, port: str, default: str) -> str:
+def _selected(cell: NetlistCell, port: str, default: str) -> str:
     """Return the expression of a port of an ECP5 flip-flop behind the port's multiplexer."""
     choice = cell.text(f"{port}MUX", default)
     if choice in ("0", "1"):
@@ -169,7 +169,7 @@ def _selected(cell: Cell, port: str, default: str) -> str:
     return inverse + name_of(cell.bit(port))
 
 
-def _xilinx_ff(cell: Cell) -> Register:
+def _xilinx_ff(cell: NetlistCell) -> FlipFlop:
     port = {"FDRE": "R", "FDSE": "S", "FDCE": "CLR", "FDPE": "PRE"}[cell.kind]
     asynchronous = port in ("CLR", "PRE")
     inverse = {p: "!" if cell.value(f"IS_{p}_INVERTED") else "" for p in ("C", "D", port)}
@@ -182,10 +182,10 @@ def _xilinx_ff(cell: Cell) -> Register:
     )
     output, data = _ends(cell, "D")
     value = int(port in ("S", "PRE"))
-    return Register(clocking, output, inverse["D"] + data, value, cell.value("INIT", value))
+    return FlipFlop(clocking, output, inverse["D"] + data, value, cell.value("INIT", value))
 
 
-def _ice40_ff(cell: Cell, falling: str, enabled: str, reset: str) -> Register:
+def _ice40_ff(cell: NetlistCell, falling: str, enabled: str, reset: str) -> FlipFlop:
     port = reset[-1:] or "R"
     asynchronous = len(reset) == 1
     clocking = Clocking(
@@ -195,8 +195,8 @@ def _ice40_ff(cell: Cell, falling: str, enabled: str, reset: str) -> Register:
         asynchronous,
         enabled_reset=not asynchronous,
     )
-    return Register(clocking, *_ends(cell, "D"), int(port == "S"), 0)
+    return FlipFlop(clocking, *_ends(cell, "D"), int(port == "S"), 0)
 
 
-def _ends(cell: Cell, data: str) -> tuple[str, str]:
+def _ends(cell: NetlistCell, data: str) -> tuple[str, str]:
     return name_of(cell.bit("Q")), name_of(cell.bit(data))

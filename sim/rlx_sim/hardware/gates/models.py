@@ -20,7 +20,7 @@ from rlx_fpga.packaging.synthesis import HINT
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from rlx_sim.hardware.gates.netlist import Cell
+    from rlx_sim.hardware.gates.netlist import NetlistCell
 
 FAMILIES: Final = {"ecp5": "ECP5", "ice40": "iCE40", "xc7": "Xilinx 7"}
 """Families whose netlists can be simulated, and how tables call them."""
@@ -79,7 +79,7 @@ _SLICE: Final = re.compile(r"INIT(VAL|P)?_([0-9A-F]{1,2})")
 _NUMBERED: Final = re.compile(r"([A-Z]+)(\d+)")
 
 
-def is_modeled(cell: Cell, family: str) -> bool:
+def is_modeled(cell: NetlistCell, family: str) -> bool:
     """Return whether there is a model of a cell."""
     return cell.kind in OWN[family] or cell.kind in SHARED[family]
 
@@ -97,7 +97,7 @@ def model_verilog(kinds: Iterable[str], family: str) -> str:
     return own + "".join(_library_model(LIBRARIES[family], kind) for kind in shared)
 
 
-def instance(cell: Cell) -> tuple[dict[str, str], dict[str, tuple[int | str, ...]]]:
+def instance(cell: NetlistCell) -> tuple[dict[str, str], dict[str, tuple[int | str, ...]]]:
     """Return parameters as Verilog and pins of an instance of a model.
 
     Raises:
@@ -110,7 +110,7 @@ def instance(cell: Cell) -> tuple[dict[str, str], dict[str, tuple[int | str, ...
     return _content(parameters, cell), _vectors(cell)
 
 
-def _check(cell: Cell) -> None:
+def _check(cell: NetlistCell) -> None:
     """Refuse what our model of a cell does not know."""
     for name, known in _ONLY.get(cell.kind, {}).items():
         if name in cell.parameters and cell.text(name) not in known:
@@ -126,13 +126,13 @@ def _check(cell: Cell) -> None:
         raise _unknown(cell, inverted[0])
 
 
-def _unknown(cell: Cell, way: str) -> SimulationError:
+def _unknown(cell: NetlistCell, way: str) -> SimulationError:
     return SimulationError(
         f"lacks a model of a {cell.kind} with {way} ({cell.name})", where="netlist"
     )
 
 
-def _content(parameters: dict[str, str], cell: Cell) -> dict[str, str]:
+def _content(parameters: dict[str, str], cell: NetlistCell) -> dict[str, str]:
     """Return the parameters with the slices of a memory's content joined, without those unknown."""
     slices: dict[str, dict[int, str]] = {}
     for name, value in cell.parameters.items():
@@ -180,7 +180,7 @@ _PINS: Final = {
 """Ports of our models; bits of those whose pins are numbered, else 0."""
 
 
-def _vectors(cell: Cell) -> dict[str, tuple[int | str, ...]]:
+def _vectors(cell: NetlistCell) -> dict[str, tuple[int | str, ...]]:
     """Return the nets of our model's ports."""
     nets: dict[str, tuple[int | str, ...]] = {}
     for port, bits in _PINS[cell.kind].items():

@@ -23,7 +23,7 @@ BUFFERS: Final = {"BUFG": ("I", "O"), "DCCA": ("CLKI", "CLKO"), "SB_GB": (
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class NetlistCell:
     """An instance in a netlist.
 
     Attributes:
@@ -56,7 +56,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Netlist:
+class CellNetlist:
     """A module of cells.
 
     Attributes:
@@ -67,10 +67,10 @@ class Netlist:
 
     top: str
     ports: Mapping[str, tuple[str, Bits]]
-    cells: tuple[Cell, ...]
+    cells: tuple[NetlistCell, ...]
 
 
-def read_netlist(path: Path, top: str) -> Netlist:
+def read_netlist(path: Path, top: str) -> CellNetlist:
     """Return module ``top`` of a file of Yosys' ``write_json``.
 
     Raises:
@@ -88,12 +88,12 @@ def read_netlist(path: Path, top: str) -> Netlist:
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise SimulationError(f"left no netlist in {path.name}", where="yosys") from None
     _check_drivers(ports, cells)
-    return _without_buffers(Netlist(top, ports, tuple(cells)))
+    return _without_buffers(CellNetlist(top, ports, tuple(cells)))
 
 
-def _cell(name: str, cell: Mapping[str, Any]) -> Cell:
+def _cell(name: str, cell: Mapping[str, Any]) -> NetlistCell:
     directions = cell["port_directions"]
-    return Cell(
+    return NetlistCell(
         name,
         cell["type"],
         cell["parameters"],
@@ -102,7 +102,7 @@ def _cell(name: str, cell: Mapping[str, Any]) -> Cell:
     )
 
 
-def _check_drivers(ports: Mapping[str, tuple[str, Bits]], cells: list[Cell]) -> None:
+def _check_drivers(ports: Mapping[str, tuple[str, Bits]], cells: list[NetlistCell]) -> None:
     """Refuse nets with several drivers, and nets that are read and have none."""
     drivers: Counter[int | str] = Counter()
     readers: dict[int | str, str] = {}
@@ -123,7 +123,7 @@ def _check_drivers(ports: Mapping[str, tuple[str, Bits]], cells: list[Cell]) -> 
 
 
 def _ends(
-    ports: Mapping[str, tuple[str, Bits]], cells: list[Cell]
+    ports: Mapping[str, tuple[str, Bits]], cells: list[NetlistCell]
 ) -> Iterator[tuple[str, Bits, bool]]:
     """Yield name and nets of each port and pin, and whether it drives them."""
     for name, (direction, bits) in ports.items():
@@ -133,7 +133,7 @@ def _ends(
             yield f"{cell.kind} {cell.name}", bits, port in cell.outputs
 
 
-def _without_buffers(netlist: Netlist) -> Netlist:
+def _without_buffers(netlist: CellNetlist) -> CellNetlist:
     """Connect what reads a buffer to what the buffer reads."""
     sources = {
         cell.bit(BUFFERS[cell.kind][1]): cell.bit(BUFFERS[cell.kind][0])
@@ -147,7 +147,7 @@ def _without_buffers(netlist: Netlist) -> Netlist:
         return net
 
     cells = tuple(
-        Cell(
+        NetlistCell(
             cell.name,
             cell.kind,
             cell.parameters,
@@ -164,4 +164,4 @@ def _without_buffers(netlist: Netlist) -> Netlist:
         name: (direction, bits if direction == "input" else tuple(map(source, bits)))
         for name, (direction, bits) in netlist.ports.items()
     }
-    return Netlist(netlist.top, ports, cells)
+    return CellNetlist(netlist.top, ports, cells)

@@ -11,11 +11,11 @@ from rlx_sim.hardware.gates.models import FAMILIES, instance, is_modeled, model_
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rlx_sim.hardware.gates.logic import Clocking, Register
-    from rlx_sim.hardware.gates.netlist import Cell, Netlist
+    from rlx_sim.hardware.gates.logic import Clocking, FlipFlop
+    from rlx_sim.hardware.gates.netlist import CellNetlist, NetlistCell
 
 
-def netlist_verilog(netlist: Netlist, family: str) -> str:
+def netlist_verilog(netlist: CellNetlist, family: str) -> str:
     """Return a netlist and the models of its cells.
 
     Args:
@@ -26,8 +26,8 @@ def netlist_verilog(netlist: Netlist, family: str) -> str:
         SimulationError: There is no model of a cell, or not of how it is used.
         ToolMissingError: Yosys' libraries are not there.
     """
-    registers: dict[Clocking, list[Register]] = {}
-    modeled: list[Cell] = []
+    registers: dict[Clocking, list[FlipFlop]] = {}
+    modeled: list[NetlistCell] = []
     body: list[str] = []
     for cell in netlist.cells:
         driven = expressions(cell)
@@ -60,7 +60,7 @@ def _ordered(body: list[str]) -> list[str]:
     return [*declared, *other, *assigned, *rest]
 
 
-def _ports(netlist: Netlist) -> Iterator[str]:
+def _ports(netlist: CellNetlist) -> Iterator[str]:
     for name, (direction, bits) in netlist.ports.items():
         yield f"{direction} wire [{len(bits) - 1}:0] {name};"
         if direction == "input":
@@ -70,7 +70,7 @@ def _ports(netlist: Netlist) -> Iterator[str]:
             yield f"assign {name} = {{{', '.join(map(name_of, reversed(bits)))}}};"
 
 
-def _process(clocking: Clocking, group: list[Register]) -> Iterator[str]:
+def _process(clocking: Clocking, group: list[FlipFlop]) -> Iterator[str]:
     """Yield flip-flops with the same clock, enable and reset."""
     for flip_flop in group:
         yield f"reg {flip_flop.output};"
@@ -99,7 +99,7 @@ def _process(clocking: Clocking, group: list[Register]) -> Iterator[str]:
     yield "end"
 
 
-def _instance(index: int, cell: Cell) -> Iterator[str]:
+def _instance(index: int, cell: NetlistCell) -> Iterator[str]:
     """Yield an instance of a model."""
     parameters, pins = instance(cell)
     outputs = {port for port in pins if port in cell.outputs or f"{port}0" in cell.outputs}

@@ -39,7 +39,7 @@ from rlx.ops.real import RealCast, RealDequantize, RealQuantize
 from rlx.support.errors import UnsupportedOpError
 from rlx.targets import Lowering
 from rlx.targets.operands import unsupported
-from rlx_cortexm.core import DEFAULT_CORE, Core
+from rlx_cortexm.core import DEFAULT_CORE, CortexCore
 from rlx_cortexm.kernels.add.tactic import ADD
 from rlx_cortexm.kernels.add_mve.tactic import ADD_MVE
 from rlx_cortexm.kernels.add_table.tactic import ADD_TABLE
@@ -135,7 +135,7 @@ class Kernels(Lowering):
     candidates: tuple[Candidate, ...]
 
 
-def candidates(node: Node, core: Core = DEFAULT_CORE) -> tuple[Candidate, ...]:
+def candidates(node: Node, core: CortexCore = DEFAULT_CORE) -> tuple[Candidate, ...]:
     """Return every way to compute a node on a core, the plain one last.
 
     Raises:
@@ -148,7 +148,7 @@ def candidates(node: Node, core: Core = DEFAULT_CORE) -> tuple[Candidate, ...]:
 
 
 @once_per_node
-def lowering(node: Node, core: Core) -> Kernels | Refusal:
+def lowering(node: Node, core: CortexCore) -> Kernels | Refusal:
     """Return every way to compute a node on a core, or why there is none."""
     reason = RULES.reason(type(node.op))
     if reason is not None:
@@ -159,7 +159,7 @@ def lowering(node: Node, core: Core) -> Kernels | Refusal:
         return Refusal(e.message)
 
 
-def _candidates(node: Node, core: Core) -> tuple[Candidate, ...]:
+def _candidates(node: Node, core: CortexCore) -> tuple[Candidate, ...]:
     tactics = [t for t in RULES[type(node.op)] if core.vectors or not t.vectors]
     content = _content(node)
     return tuple(
@@ -167,7 +167,9 @@ def _candidates(node: Node, core: Core) -> tuple[Candidate, ...]:
     )
 
 
-def _on(core: Core, way: Candidate, tactic: Tactic, content: tuple[Hashable, ...]) -> Candidate:
+def _on(
+    core: CortexCore, way: Candidate, tactic: Tactic, content: tuple[Hashable, ...]
+) -> Candidate:
     """Return a candidate with what it takes on a core, and a key of its tables."""
     if way.kernel is None:
         return way

@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from rlx_fpga.cells.credit import LATENCY, ResultQueue, queue_depth
 from rlx_fpga.cells.pipe import follow
 from rlx_fpga.cells.scale import SERIAL_BITS, Lane, lane_latency, lane_logic
-from rlx_fpga.cells.scaling import FLOAT32_WIDTH, OutputRange, Scaling, saturated_width
+from rlx_fpga.cells.scaling import FLOAT32_WIDTH, ChannelScaling, OutputRange, saturated_width
 from rlx_fpga.cells.streams import Cell, require_divisor, stream_of
 from rlx_fpga.cost.logic import Logic, total
 
@@ -28,7 +28,7 @@ def lane_multipliers(parts: int) -> dict[int, int]:
     """Return the multipliers of a lane by its cycles for each beat.
 
     Args:
-        parts: Products of 18 by 18 bits that one multiplication takes (``Scaling.parts``).
+        parts: Products of 18 by 18 bits that one multiplication takes (``ChannelScaling.parts``).
     """
     return {1: parts, parts: 1, **dict.fromkeys(SERIAL_BITS, 0)}
 
@@ -90,13 +90,13 @@ class Requantize(Cell):
             raise ValueError(msg)
         self.lanes, self.acc_width = lanes, acc_width
         self.zero_point, self.low, self.high = zero_point, low, high
-        Scaling.of(channels, acc_width, multiplier, shift, rounding)  # Checks their ranges.
+        ChannelScaling.of(channels, acc_width, multiplier, shift, rounding)  # Checks their ranges.
         outputs = OutputRange(zero_point, low, high)
         self.width = saturated_width(acc_width, tuple(multiplier), tuple(shift), rounding, outputs)
         if rounding == "float32" and self.width > FLOAT32_WIDTH:
             msg = f"its sums have {self.width} bits, and float32 rounds those of more than 25"
             raise ValueError(msg)
-        self.scaling = Scaling.of(channels, self.width, multiplier, shift, rounding)
+        self.scaling = ChannelScaling.of(channels, self.width, multiplier, shift, rounding)
         self.rom = self.scaling.rom(lanes)
         self.memory_bits = self.rom.memory_bits
         parts = self.scaling.parts

@@ -14,7 +14,7 @@ from rlx_fpga.cells.scaling import FLOAT32_BITS, PART_BITS
 from rlx_fpga.cost.logic import Logic
 
 if TYPE_CHECKING:
-    from rlx_fpga.cells.scaling import RoundingName, Scaling
+    from rlx_fpga.cells.scaling import ChannelScaling, RoundingName
 
 CODE_BITS: Final = 9
 """Bits of the magnitude of a result less its zero point."""
@@ -34,7 +34,7 @@ def rounding_stages(rounding: RoundingName) -> int:
     return FLOAT32_STAGES if rounding == "float32" else ROUNDING_STAGES
 
 
-def lane_latency(scaling: Scaling, beat_cycles: int, multipliers: int) -> int:
+def lane_latency(scaling: ChannelScaling, beat_cycles: int, multipliers: int) -> int:
     """Return the cycles from an accumulator and its constants to the rounded number.
 
     Args:
@@ -78,7 +78,7 @@ _FORMS: Final = {
 """Forms of a lane, by parts of the product (0 without a multiplier) and cycles of a beat."""
 
 
-def lane_logic(scaling: Scaling, beat_cycles: int, *, serial: bool) -> tuple[Logic, Logic]:
+def lane_logic(scaling: ChannelScaling, beat_cycles: int, *, serial: bool) -> tuple[Logic, Logic]:
     """Return the logic that all lanes share, and that of each lane, with its clamp.
 
     Args:
@@ -122,7 +122,7 @@ class Lane:
         m: Module,
         platform: object,
         index: int,
-        scaling: Scaling,
+        scaling: ChannelScaling,
         beat_cycles: int,
         multipliers: int,
     ) -> None:

@@ -86,7 +86,7 @@ def saturated_width(
 
 
 @dataclass(frozen=True)
-class Scaling:
+class ChannelScaling:
     """The constants of all channels, in the form in which the hardware uses them.
 
     Attributes:
@@ -112,7 +112,7 @@ class Scaling:
         multiplier: Sequence[int],
         shift: Sequence[int],
         rounding: RoundingName,
-    ) -> Scaling:
+    ) -> ChannelScaling:
         """Return the constants for arguments of ``Requantize``.
 
         Raises:
@@ -148,7 +148,7 @@ class Scaling:
         # From the limit on every result is 0.
         right = np.minimum(right, limit)
         base = int(right.min())
-        return Scaling(rounding, factors, left, right - base, base, width)
+        return ChannelScaling(rounding, factors, left, right - base, base, width)
 
     @property
     def parts(self) -> int:

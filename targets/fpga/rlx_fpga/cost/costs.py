@@ -84,7 +84,7 @@ class Resources:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class CostTerms:
     """Amounts that a family's coefficients are multiplied with.
 
     Attributes:
@@ -103,7 +103,7 @@ class Terms:
     parts: int
 
 
-def terms_of(logic: Logic, family: str) -> Terms:
+def terms_of(logic: Logic, family: str) -> CostTerms:
     """Return the terms of ``logic`` on ``family``."""
     library = LIBRARIES[family]
     ram = ram_mux = table = ram_register = written = parts = 0
@@ -122,7 +122,7 @@ def terms_of(logic: Logic, family: str) -> Terms:
             table += memory.bits * -(-memory.depth // library.table_bits)
         elif mapping.kind == "logic":
             written += memory.width * memory.depth
-    return Terms(
+    return CostTerms(
         (
             logic.add,
             logic.compare,

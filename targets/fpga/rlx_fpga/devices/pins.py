@@ -20,7 +20,7 @@ NAMED_RESOURCES: Final = ("led", "rgb_led", "button", "switch", "uart")
 
 
 @dataclass(frozen=True, slots=True)
-class Pin:
+class BoardPin:
     """A pin of a board.
 
     Attributes:
@@ -45,8 +45,8 @@ class BoardPins:
     """
 
     clock_mhz: float
-    located: tuple[Pin, ...]
-    named: tuple[Pin, ...]
+    located: tuple[BoardPin, ...]
+    named: tuple[BoardPin, ...]
 
 
 @cache
@@ -70,17 +70,17 @@ def board_pins(platform: str, reset: str) -> BoardPins:
         ) from None
     resources = {(one.name, one.number): one for one in board.resources}
     clock = resources[board.default_clk, 0]
-    located = [Pin("clk_i", clock.ios[0].names[0], _attributes(clock.attrs))]
+    located = [BoardPin("clk_i", clock.ios[0].names[0], _attributes(clock.attrs))]
     if reset:
         button = resources[reset, 0]
         assert button.ios[0].invert, f"{reset} of {platform} is no reset that is active low"
-        located.append(Pin("rst_ni", button.ios[0].names[0], _attributes(button.attrs)))
+        located.append(BoardPin("rst_ni", button.ios[0].names[0], _attributes(button.attrs)))
     located_sites = {pin.site for pin in located}
     named = tuple(pin for pin in _named_pins(resources) if pin.site not in located_sites)
     return BoardPins(clock.clock.frequency / 1e6, tuple(located), named)
 
 
-def _named_pins(resources: Mapping[tuple[str, int], Any]) -> Iterator[Pin]:
+def _named_pins(resources: Mapping[tuple[str, int], Any]) -> Iterator[BoardPin]:
     """Yield the pins of :data:`NAMED_RESOURCES` that are not behind a connector."""
     for (name, number), resource in resources.items():
         if name in NAMED_RESOURCES:
@@ -88,7 +88,7 @@ def _named_pins(resources: Mapping[tuple[str, int], Any]) -> Iterator[Pin]:
                 pins, part = (io.ios[0], f"_{io.name}") if hasattr(io, "ios") else (io, "")
                 for site in pins.names:
                     if ":" not in site:
-                        yield Pin(f"{name}_{number}{part}", site)
+                        yield BoardPin(f"{name}_{number}{part}", site)
 
 
 def _attributes(attributes: Mapping[str, object]) -> tuple[tuple[str, str], ...]:

@@ -49,7 +49,7 @@ class Transfer:
     codes: Value
 
 
-class Bench:
+class ProofBench:
     """A module with a cell whose streams are free, and what is assumed, checked and invariant.
 
     Attributes:
@@ -198,7 +198,13 @@ class Watch:
     """
 
     def __init__(
-        self, bench: Bench, name: str, arrive: Transfer, leave: Transfer, capacity: int, width: int
+        self,
+        bench: ProofBench,
+        name: str,
+        arrive: Transfer,
+        leave: Transfer,
+        capacity: int,
+        width: int,
     ) -> None:
         """Watch elements of ``width`` bits in a cell that has space for ``capacity`` of them."""
         self._bench, self._name, self._width = bench, name, width

@@ -5,15 +5,15 @@ from __future__ import annotations
 from amaranth import Cat, Const
 
 from rlx_fpga.cells.streams import raw
-from rlx_fpga.formal.bench import Bench, Transfer, Watch, register
-from rlx_fpga.formal.places import Place
+from rlx_fpga.formal.bench import ProofBench, Transfer, Watch, register
+from rlx_fpga.formal.places import StreamPosition
 
 
-def pad(bench: Bench) -> None:
+def pad(bench: ProofBench) -> None:
     """Every beat in order at its place in a larger frame, the value of the padding around it."""
     cell = bench.cell
     arrive, leave = bench.source("i"), bench.sink("o")
-    position = Place(bench, "out", leave.accepted, cell.total)
+    position = StreamPosition(bench, "out", leave.accepted, cell.total)
     here = position.within(cell.before, cell.sizes)
     beats = Transfer(leave.offered & here, leave.accepted & here, leave.codes)
     watch = Watch(bench, "beats", arrive, beats, 1, len(leave.codes))
@@ -28,11 +28,11 @@ def pad(bench: Bench) -> None:
     watch.held_in((register(raw(cell.o)), leave.offered & here))
 
 
-def slice_(bench: Bench) -> None:
+def slice_(bench: ProofBench) -> None:
     """The beats at the chosen places of a frame in order; the others are dropped at once."""
     cell = bench.cell
     offer, leave = bench.source("i"), bench.sink("o")
-    position = Place(bench, "in", offer.accepted, cell.sizes)
+    position = StreamPosition(bench, "in", offer.accepted, cell.sizes)
     is_kept = position.one_of(cell.kept)
     arrive = Transfer(offer.offered & is_kept, offer.accepted & is_kept, offer.codes)
     watch = Watch(bench, "beats", arrive, leave, 1, len(leave.codes))

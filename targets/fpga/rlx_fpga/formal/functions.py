@@ -8,13 +8,13 @@ import numpy as np
 from amaranth import Cat, Signal, Value, signed
 
 from rlx_fpga.cells.table import ENTRIES
-from rlx_fpga.formal.bench import Bench, Transfer, Watch, register
+from rlx_fpga.formal.bench import ProofBench, Transfer, Watch, register
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def clamp(bench: Bench) -> None:
+def clamp(bench: ProofBench) -> None:
     """Every element between two bounds, in order; one outside becomes the nearer bound."""
     cell = bench.cell
     # All 256 results as a list: not the comparisons of the cell.
@@ -22,12 +22,12 @@ def clamp(bench: Bench) -> None:
     _looked_up(bench, entries, 8)
 
 
-def table(bench: Bench) -> None:
+def table(bench: ProofBench) -> None:
     """The table's entry for every code, in order."""
     _looked_up(bench, bench.cell.table, bench.cell.width)
 
 
-def offset(bench: Bench) -> None:
+def offset(bench: ProofBench) -> None:
     """Every element plus the offset, in order and without overflow."""
     cell = bench.cell
     # The result less the offset is the element, also in more bits than either has.
@@ -40,7 +40,7 @@ def offset(bench: Bench) -> None:
     _computes(bench, expected, actual)
 
 
-def _looked_up(bench: Bench, entries: Sequence[int], width: int) -> None:
+def _looked_up(bench: ProofBench, entries: Sequence[int], width: int) -> None:
     lanes = range(bench.cell.lanes)
     # In the order of two's complement.
     by_bits = [*entries[ENTRIES // 2 :], *entries[: ENTRIES // 2]]
@@ -49,7 +49,7 @@ def _looked_up(bench: Bench, entries: Sequence[int], width: int) -> None:
     _computes(bench, wanted, [results[n] for n in lanes])
 
 
-def _computes(bench: Bench, expected: Sequence[Value], actual: Sequence[Value]) -> None:
+def _computes(bench: ProofBench, expected: Sequence[Value], actual: Sequence[Value]) -> None:
     """State that of each beat ``actual``, of what goes out, is ``expected``, of what came in."""
     offer, given = bench.source("i"), bench.sink("o")
     arrive = Transfer(offer.offered, offer.accepted, Cat(*expected))
@@ -60,7 +60,7 @@ def _computes(bench: Bench, expected: Sequence[Value], actual: Sequence[Value]) 
     watch.held_in((register(leave.codes), leave.offered))
 
 
-def _fitted(bench: Bench, value: Value, bits: int, name: str) -> Value:
+def _fitted(bench: ProofBench, value: Value, bits: int, name: str) -> Value:
     """Return ``value`` as so many bits of two's complement."""
     found = Signal(signed(bits), name=name)
     bench.m.d.comb += found.eq(value)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rlx_fpga.cells.streams import lanes_of
-from rlx_fpga.formal.bench import Bench, Watch, register
+from rlx_fpga.formal.bench import ProofBench, Watch, register
 
 if TYPE_CHECKING:
     from rlx_fpga.formal.bench import Segment
 
 
-def width_converter(bench: Bench) -> None:
+def width_converter(bench: ProofBench) -> None:
     """Elements in order, whatever the lanes of both sides."""
     steps = list(bench.cell.parts.values())
     for part in steps:
@@ -22,12 +22,12 @@ def width_converter(bench: Bench) -> None:
         _passes(bench)
 
 
-def step(bench: Bench) -> None:
+def step(bench: ProofBench) -> None:
     """One step of a conversion: the same of ``Gather`` or ``Scatter`` alone."""
     _regroups(bench, [bench.cell])
 
 
-def _passes(bench: Bench) -> None:
+def _passes(bench: ProofBench) -> None:
     """State what wires promise."""
     offer, leave = bench.source("i"), bench.sink("o")
     arrive, waiting = bench.first_offer("i", offer)
@@ -37,7 +37,7 @@ def _passes(bench: Bench) -> None:
     bench.moves(["i"], ["o"], 1)
 
 
-def _regroups(bench: Bench, steps: list[Any]) -> None:
+def _regroups(bench: ProofBench, steps: list[Any]) -> None:
     arrive, leave = bench.source("i"), bench.sink("o")
     width = len(arrive.codes) // lanes_of(bench.cell, "i")
     capacity = sum(max(lanes_of(one, "i"), lanes_of(one, "o")) for one in steps)
@@ -49,7 +49,7 @@ def _regroups(bench: Bench, steps: list[Any]) -> None:
     watch.held_in(*(_store(bench, one, width) for one in reversed(steps)))
 
 
-def _store(bench: Bench, part: Any, width: int) -> Segment:  # noqa: ANN401 - of two classes
+def _store(bench: ProofBench, part: Any, width: int) -> Segment:  # noqa: ANN401 - of two classes
     if lanes_of(part, "i") < lanes_of(part, "o"):
         collected, count, ratio = part.internals["collected"], part.internals["count"], part.ratio
         bench.invariant(f"count_within_{lanes_of(part, 'o')}", count <= ratio)

@@ -12,10 +12,10 @@ from rlx_fpga.formal.bench import all_of, any_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rlx_fpga.formal.bench import Bench
+    from rlx_fpga.formal.bench import ProofBench
 
 
-class Place:
+class StreamPosition:
     """Position of a stream in a nest of counters, outermost first; known from transfers alone.
 
     Attributes:
@@ -23,7 +23,7 @@ class Place:
         at_start: Whether all of them are 0: the next transfer begins a frame.
     """
 
-    def __init__(self, bench: Bench, name: str, step: Value, sizes: Sequence[int]) -> None:
+    def __init__(self, bench: ProofBench, name: str, step: Value, sizes: Sequence[int]) -> None:
         """Count the cycles in which ``step`` is high, in frames of ``sizes``."""
         self._bench, self._name, self._sizes = bench, name, sizes
         self.index = [

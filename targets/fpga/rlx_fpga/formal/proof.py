@@ -14,7 +14,7 @@ from rlx_fpga.packaging.render import render
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rlx_fpga.formal.bench import Bench
+    from rlx_fpga.formal.bench import ProofBench
     from rlx_fpga.formal.table import Proof
 
 REGISTERS: Final = "$dff,$dffe,$sdff,$sdffe,$sdffce,$adff,$adffe"
@@ -25,7 +25,7 @@ _CHOICE: Final = "AMARANTH_USE_YOSYS"
 _START: Final = re.compile(r"\$auto\$verilog_backend\.cc:\d+:dump_module\$(\d+)")
 
 
-def verilog_of(bench: Bench, name: str) -> str:
+def verilog_of(bench: ProofBench, name: str) -> str:
     """Return the bench and its cell as Verilog with immediate assertions; the top is ``name``."""
     ports = {port: (signal, None) for port, signal in bench.ports.items()}
     with _bundled_yosys():

@@ -8,7 +8,7 @@ from amaranth import Mux, Signal, Value
 
 from rlx_fpga.cells.sizes import depth_of
 from rlx_fpga.cells.streams import raw
-from rlx_fpga.formal.bench import Bench, Transfer, Watch, around, register
+from rlx_fpga.formal.bench import ProofBench, Transfer, Watch, around, register
 
 if TYPE_CHECKING:
     from amaranth.lib.memory import Memory
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rlx_fpga.formal.bench import Segment
 
 
-def skid_buffer(bench: Bench) -> None:
+def skid_buffer(bench: ProofBench) -> None:
     """Two beats in order."""
     cell, internals = bench.cell, bench.cell.internals
     watch = _queue(bench, 2)
@@ -27,7 +27,7 @@ def skid_buffer(bench: Bench) -> None:
     )
 
 
-def fifo(bench: Bench) -> None:
+def fifo(bench: ProofBench) -> None:
     """``depth`` beats in order, two more if it is deep."""
     if bench.cell.deep:
         _deep(bench)
@@ -35,7 +35,7 @@ def fifo(bench: Bench) -> None:
         _shallow(bench)
 
 
-def _shallow(bench: Bench) -> None:
+def _shallow(bench: ProofBench) -> None:
     cell, queue = bench.cell, bench.cell.internals["queue"]
     memory = bench.built(queue).submodules.storage
     watch = _queue(bench, cell.depth)
@@ -43,7 +43,7 @@ def _shallow(bench: Bench) -> None:
     watch.held_in(_stored(bench, memory, write.addr, read.addr, queue.level, cell.depth))
 
 
-def _deep(bench: Bench) -> None:
+def _deep(bench: ProofBench) -> None:
     cell, internals = bench.cell, bench.cell.internals
     watch = _queue(bench, cell.depth + 2)
     read, waiting = internals["read"], internals["waiting"]
@@ -58,7 +58,7 @@ def _deep(bench: Bench) -> None:
     )
 
 
-def _queue(bench: Bench, capacity: int) -> Watch:
+def _queue(bench: ProofBench, capacity: int) -> Watch:
     """State what every queue between two streams promises, in whole beats."""
     arrive, leave = bench.source("i"), bench.sink("o")
     watch = Watch(bench, "beats", arrive, leave, capacity, len(arrive.codes))
@@ -68,7 +68,7 @@ def _queue(bench: Bench, capacity: int) -> Watch:
 
 
 def _stored(
-    bench: Bench, memory: Memory, write: Value, read: Value, count: Value, depth: int
+    bench: ProofBench, memory: Memory, write: Value, read: Value, count: Value, depth: int
 ) -> Segment:
     """Return the store of a ring buffer, and state that its places belong together."""
     size = depth_of(depth)
@@ -78,7 +78,7 @@ def _stored(
     return lambda index: bench.word(memory, around(read, index, size)), count
 
 
-def result_queue(bench: Bench) -> None:
+def result_queue(bench: ProofBench) -> None:
     """Beats that arrive in reserved space; the producer reserves only what is open."""
     cell, internals = bench.cell, bench.cell.internals
     bench.ports |= {"reserve": cell.reserve, "open": cell.open, "push": cell.push}

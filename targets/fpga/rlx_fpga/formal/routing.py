@@ -12,14 +12,14 @@ from rlx_fpga.cells.fifo import Fifo, SkidBuffer
 from rlx_fpga.cells.fork import Fork
 from rlx_fpga.cells.sizes import index_signal
 from rlx_fpga.cells.streams import Cell, raw, stream_of
-from rlx_fpga.formal.bench import Bench, Transfer, Watch, all_of, any_of, register
-from rlx_fpga.formal.places import Place
+from rlx_fpga.formal.bench import ProofBench, Transfer, Watch, all_of, any_of, register
+from rlx_fpga.formal.places import StreamPosition
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def fork(bench: Bench) -> None:
+def fork(bench: ProofBench) -> None:
     """Every beat to every consumer, once; accepted when the last one takes it, and not later."""
     cell, served = bench.cell, bench.cell.internals["served"]
     names = [f"o{index}" for index in range(cell.count)]
@@ -40,12 +40,12 @@ def fork(bench: Bench) -> None:
     bench.moves(["i"], names, 1)
 
 
-def repeat(bench: Bench) -> None:
+def repeat(bench: ProofBench) -> None:
     """Groups of beats, each group so many times, in order."""
     cell, m = bench.cell, bench.m
     arrive, leave = bench.source("i"), bench.sink("o")
-    input_position = Place(bench, "in", arrive.accepted, [cell.beats])
-    output_position = Place(bench, "out", leave.accepted, [cell.times, cell.beats])
+    input_position = StreamPosition(bench, "in", arrive.accepted, [cell.beats])
+    output_position = StreamPosition(bench, "out", leave.accepted, [cell.times, cell.beats])
     turn, beat = output_position.index
     choose, watched = bench.free(1, "choose"), Signal(name="watched")
     mark, code = index_signal(cell.beats, name="mark"), Signal(len(arrive.codes), name="code")
@@ -69,9 +69,9 @@ def repeat(bench: Bench) -> None:
 
 
 def _repeat_invariants(
-    bench: Bench,
-    input_position: Place,
-    output_position: Place,
+    bench: ProofBench,
+    input_position: StreamPosition,
+    output_position: StreamPosition,
     watched_beat: tuple[Signal, Signal, Signal],
 ) -> None:
     cell, internals = bench.cell, bench.cell.internals
@@ -95,19 +95,19 @@ def _repeat_invariants(
     ))  # fmt: skip
 
 
-def constant(bench: Bench) -> None:
+def constant(bench: ProofBench) -> None:
     """The words of the constant in order, again and again, one in every cycle."""
     cell, internals = bench.cell, bench.cell.internals
     leave = bench.sink("o")
     count = len(cell.words)
-    position = Place(bench, "out", leave.accepted, [count])
+    position = StreamPosition(bench, "out", leave.accepted, [count])
     word = bench.listed(position.index[0], cell.words, len(leave.codes), "word")
     bench.check("in_place", ~leave.offered | (leave.codes == word.as_unsigned()))
     bench.never_for(2, ~leave.offered, "held_back")
     position.one_behind(leave.offered, [internals["place"]])
 
 
-def concat(bench: Bench) -> None:
+def concat(bench: ProofBench) -> None:
     """A run of beats of each input in turn, in order."""
     cell, internals = bench.cell, bench.cell.internals
     names = [f"i{index}" for index in range(len(cell.runs))]
@@ -130,7 +130,7 @@ def concat(bench: Bench) -> None:
 class _Runs:
     """Input whose run a stream is in, and the position there; known from transfers alone."""
 
-    def __init__(self, bench: Bench, step: Value, runs: Sequence[int]) -> None:
+    def __init__(self, bench: ProofBench, step: Value, runs: Sequence[int]) -> None:
         self._bench, self._runs = bench, runs
         self.turn = index_signal(len(runs), name="out_turn")
         self.count = index_signal(max(runs), name="out_count")
@@ -158,7 +158,7 @@ class _Runs:
         self._bench.invariant("count_matches", count == Mux(by_one, self._next_count, self.count))
 
 
-def join(bench: Bench) -> None:
+def join(bench: ProofBench) -> None:
     """One beat for each pair of beats, which are taken together."""
     first, second, leave = bench.source("i0"), bench.source("i1"), bench.sink("o")
     cell, internals = bench.cell, bench.cell.internals
@@ -169,7 +169,7 @@ def join(bench: Bench) -> None:
 
 
 def _counted(
-    bench: Bench, arrive: Transfer, leave: Transfer, capacity: int, stages: Sequence[Value]
+    bench: ProofBench, arrive: Transfer, leave: Transfer, capacity: int, stages: Sequence[Value]
 ) -> None:
     """As many beats out as in, never more; they leave within ``capacity`` cycles."""
     beats_inside = Signal(range(capacity + 2), name="beats_inside")
@@ -211,7 +211,7 @@ class Diamond(Cell):
         return m
 
 
-def diamond(bench: Bench) -> None:
+def diamond(bench: ProofBench) -> None:
     """Fork, queue and join together: nothing waits for ever, and pairs are of one beat."""
     parts = bench.cell.parts
     for part in parts.values():

@@ -27,7 +27,7 @@ from rlx_fpga.cells.table import Table
 from rlx_fpga.cells.unary import Clamp, Offset
 from rlx_fpga.cells.width import Gather, Scatter, WidthConverter
 from rlx_fpga.formal import frames, functions, lanes, queues, routing
-from rlx_fpga.formal.bench import Bench
+from rlx_fpga.formal.bench import ProofBench
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -56,15 +56,15 @@ class Proof:
 
     name: str
     cell: Callable[[], Part]
-    state: Callable[[Bench], None]
+    state: Callable[[ProofBench], None]
 
-    def bench(self, *, invariants: bool = True) -> Bench:
+    def bench(self, *, invariants: bool = True) -> ProofBench:
         """Return the bench of a new cell."""
         return self.bench_of(self.cell(), invariants=invariants)
 
-    def bench_of(self, cell: Part, *, invariants: bool = True) -> Bench:
+    def bench_of(self, cell: Part, *, invariants: bool = True) -> ProofBench:
         """Return the bench of another cell with the same ports."""
-        bench = Bench(cell, invariants=invariants)
+        bench = ProofBench(cell, invariants=invariants)
         self.state(bench)
         return bench
 

@@ -49,7 +49,7 @@ class PortSignal:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class CoreInstance:
     """An instance in the core.
 
     Attributes:
@@ -259,7 +259,7 @@ class Interface:
     modules: tuple[str, ...] = ()
     memories: tuple[str, ...] = ()
     weights: WeightPort | None = None
-    parts: tuple[Part, ...] = ()
+    parts: tuple[CoreInstance, ...] = ()
 
     @property
     def core(self) -> str:

@@ -16,7 +16,7 @@ from rlx.support.text.names import comment_text
 from rlx_fpga.cells.constants import Constants
 from rlx_fpga.cells.multiply import NetlistPlatform, Packing, has_blocks
 from rlx_fpga.packaging.axi import (
-    Part,
+    CoreInstance,
     PortSignal,
     control_files,
     harness_cpp,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from rlx.ir import Value as GraphValue
     from rlx_fpga.devices import FpgaDevice
     from rlx_fpga.packaging.axi import Interface
-    from rlx_fpga.rtl.modules import Port
+    from rlx_fpga.rtl.modules import ModulePort
 
 MIN_IDLE_CYCLES: Final = 100_000
 """Minimum number of cycles without a transfer after which a bench reports a stuck core."""
@@ -136,7 +136,7 @@ class Sources:
     modules: dict[str, str]
     core: str
     memories: dict[str, str]
-    parts: tuple[Part, ...]
+    parts: tuple[CoreInstance, ...]
 
 
 def sources_of(
@@ -172,8 +172,8 @@ def sources_of(
     )
 
 
-def _part(name: str, ports: Sequence[Port]) -> Part:
-    return Part(
+def _part(name: str, ports: Sequence[ModulePort]) -> CoreInstance:
+    return CoreInstance(
         name,
         tuple(
             PortSignal(port.name, len(port.signal), "out" if port.output else "in")

@@ -24,7 +24,7 @@ _NOT_WORD: Final = re.compile(r"\W+")
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class SignalGroup:
     """Signals that are shown together.
 
     Attributes:
@@ -57,10 +57,10 @@ def wave_layouts(interface: Interface, report: Mapping[str, Any]) -> dict[str, s
     }
 
 
-def _groups(interface: Interface, report: Mapping[str, Any], top: str) -> Iterator[Group]:
+def _groups(interface: Interface, report: Mapping[str, Any], top: str) -> Iterator[SignalGroup]:
     """Yield the groups of signals of a design whose wrapper has the path ``top``."""
-    yield Group("clock_and_reset", "", ((f"{top}.clk_i", 1), (f"{top}.rst_ni", 1)))
-    streams = [Group(port.name, "", _signals(top, port.signals)) for port in interface.ports]
+    yield SignalGroup("clock_and_reset", "", ((f"{top}.clk_i", 1), (f"{top}.rst_ni", 1)))
+    streams = [SignalGroup(port.name, "", _signals(top, port.signals)) for port in interface.ports]
     inputs = len(streams) - len(interface.outputs)
     yield from streams[:inputs]
     layers = {row["name"]: row["op"] for row in report["layers"]}
@@ -69,18 +69,18 @@ def _groups(interface: Interface, report: Mapping[str, Any], top: str) -> Iterat
         op, source = layers.get(part.name), sources.get(part.name)
         comment = ", ".join([*([op] if op else []), *([comment_text(source)] if source else [])])
         path = f"{top}.u_core.{part.instance}"
-        yield Group(part.name, comment, _signals(path, part.signals))
+        yield SignalGroup(part.name, comment, _signals(path, part.signals))
     yield from streams[inputs:]
     other_signals = interface.control_signals + interface.error_signals
     if other_signals:
-        yield Group("control", "", _signals(top, other_signals))
+        yield SignalGroup("control", "", _signals(top, other_signals))
 
 
 def _signals(scope: str, signals: Sequence[PortSignal]) -> tuple[tuple[str, int], ...]:
     return tuple((f"{scope}.{signal.name}", signal.bits) for signal in signals)
 
 
-def _gtkwave(groups: Sequence[Group]) -> str:
+def _gtkwave(groups: Sequence[SignalGroup]) -> str:
     """Return the groups as a save file of GTKWave."""
     text = io.StringIO()
     save = GTKWSave(text)
@@ -94,7 +94,7 @@ def _gtkwave(groups: Sequence[Group]) -> str:
     return text.getvalue()
 
 
-def _surfer(groups: Sequence[Group]) -> str:
+def _surfer(groups: Sequence[SignalGroup]) -> str:
     """Return the groups as commands of Surfer, under dividers: it groups what is selected only."""
     lines = ["# Made by rlx. Use it as: surfer --command-file THIS_FILE WAVEFORM"]
     for group in groups:

@@ -52,7 +52,7 @@ _REDUCTIONS: Final = {"r|": "|", "r&": "&", "r^": "^"}
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class PrintedExpression:
     """A printed expression.
 
     Attributes:
@@ -139,7 +139,7 @@ class Expressions:
             return f"{len(test)}'b{pattern.replace('-', '?')}"
         return self._state(test, int(pattern, 2)) or f"{len(test)}'d{int(pattern, 2)}"
 
-    def exact(self, value: Value) -> Text:
+    def exact(self, value: Value) -> PrintedExpression:
         """Return ``value`` at its own width."""
         return self.fitted(value, len(value))
 
@@ -147,7 +147,7 @@ class Expressions:
         """Return whether ``value`` is not zero, as a condition in parentheses."""
         return self._bool(value).text
 
-    def fitted(self, value: Value, width: int) -> Text:  # noqa: C901, PLR0911 - a kind each
+    def fitted(self, value: Value, width: int) -> PrintedExpression:  # noqa: C901, PLR0911 - a kind each
         """Return ``value`` extended by its sign, or cut off, to exactly ``width`` bits."""
         match value:
             case _ if not len(value):
@@ -171,7 +171,7 @@ class Expressions:
         msg = f"no SystemVerilog for {type(value).__name__}"
         raise TypeError(msg)
 
-    def _wire(self, text: Text, width: int) -> str:
+    def _wire(self, text: PrintedExpression, width: int) -> str:
         """Return a wire with the bits of ``text``; the same one for the same text."""
         key = width, text.text
         if key not in self._known:
@@ -179,19 +179,23 @@ class Expressions:
             self.wires[self._known[key]] = key
         return self._known[key]
 
-    def _resized(self, text: Text, from_width: int, width: int, *, signed: bool) -> Text:
+    def _resized(
+        self, text: PrintedExpression, from_width: int, width: int, *, signed: bool
+    ) -> PrintedExpression:
         """Return a number of ``from_width`` bits, signed or not, in ``width`` bits."""
         if width < from_width:
-            return Text(f"{self._wire(text, from_width)}{_range(0, width)}")
+            return PrintedExpression(f"{self._wire(text, from_width)}{_range(0, width)}")
         return _extended(text, from_width, width, signed=signed)
 
-    def _signal(self, signal: SignalType, width: int) -> Text:
+    def _signal(self, signal: SignalType, width: int) -> PrintedExpression:
         name, shape = self._name(signal), signal.shape()
         if width < shape.width:
-            return Text(f"{name}{_range(0, width)}")
-        return self._resized(Text(name, shape.signed), shape.width, width, signed=shape.signed)
+            return PrintedExpression(f"{name}{_range(0, width)}")
+        return self._resized(
+            PrintedExpression(name, shape.signed), shape.width, width, signed=shape.signed
+        )
 
-    def _operator(self, value: Operator, width: int) -> Text:
+    def _operator(self, value: Operator, width: int) -> PrintedExpression:
         operands, operator = value.operands, value.operator
         shape = value.shape()
         if operator in ("u", "s"):
@@ -201,26 +205,28 @@ class Expressions:
             return _ring(left, operator, right, width)
         if operator == "-":
             inner = self.fitted(operands[0], width)
-            return Text(f"-{inner.under}", inner.signed, "neg")
+            return PrintedExpression(f"-{inner.under}", inner.signed, "neg")
         if operator == "~" and width <= shape.width:
             inner = self.fitted(operands[0], width)
-            return Text(f"~{inner.under}", inner.signed, "~")
+            return PrintedExpression(f"~{inner.under}", inner.signed, "~")
         if operator == "<<":
             inner = self.fitted(operands[0], width)
-            return Text(f"{inner.atom} << {self.exact(operands[1]).atom}", inner.signed, "<<")
+            return PrintedExpression(
+                f"{inner.atom} << {self.exact(operands[1]).atom}", inner.signed, "<<"
+            )
         return self._resized(self._at_own_width(value), shape.width, width, signed=shape.signed)
 
-    def _at_own_width(self, value: Operator) -> Text:
+    def _at_own_width(self, value: Operator) -> PrintedExpression:
         """Return an operator whose result cannot be computed at another width."""
         operands, operator = value.operands, value.operator
         if operator in _OF_NOTHING and not len(operands[0]):
-            return Text(f"1'b{_OF_NOTHING[operator]}")
+            return PrintedExpression(f"1'b{_OF_NOTHING[operator]}")
         if operator in _REDUCTIONS:
             inner = self.exact(operands[0])
-            return Text(f"{_REDUCTIONS[operator]}{_grouped(inner)}", operator="reduce")
+            return PrintedExpression(f"{_REDUCTIONS[operator]}{_grouped(inner)}", operator="reduce")
         if operator in _COMPARISONS:
             return self._comparison(operator, *operands)
-        printers: dict[str, Callable[[], Text]] = {
+        printers: dict[str, Callable[[], PrintedExpression]] = {
             "~": lambda: self._operator(value, len(value)),
             "b": lambda: self._bool(operands[0]),
             ">>": lambda: self._shifted_right(*operands),
@@ -229,31 +235,31 @@ class Expressions:
         }
         return printers[operator]()
 
-    def _reinterpreted(self, value: Operator, width: int) -> Text:
+    def _reinterpreted(self, value: Operator, width: int) -> PrintedExpression:
         """Return the bits of an operand with another sign."""
         inner, signed = value.operands[0], value.operator == "s"
         if width <= len(inner):
             return self.fitted(inner, width)
         return self._resized(self.exact(inner), len(inner), width, signed=signed)
 
-    def _comparison(self, operator: str, first: Value, second: Value) -> Text:
+    def _comparison(self, operator: str, first: Value, second: Value) -> PrintedExpression:
         shape = _common((first, second))
         left, right = (self.fitted(value, shape.width) for value in (first, second))
         if operator not in ("==", "!="):
             left, right = (_with_sign(text, signed=shape.signed) for text in (left, right))
-        return Text(f"{left.operand} {operator} {right.operand}", operator=operator)
+        return PrintedExpression(f"{left.operand} {operator} {right.operand}", operator=operator)
 
-    def _shifted_right(self, value: Value, by: Value) -> Text:
+    def _shifted_right(self, value: Value, by: Value) -> PrintedExpression:
         inner, amount = self.exact(value), self.exact(by).atom
         if not len(by):
             return inner
         if not value.shape().signed:
-            return Text(f"{inner.atom} >> {amount}", inner.signed, ">>")
+            return PrintedExpression(f"{inner.atom} >> {amount}", inner.signed, ">>")
         # Beside an unsigned operand a shift would lose its sign: $signed keeps it by itself.
         text = f"$signed({_with_sign(inner, signed=True).atom} >>> {amount})"
-        return Text(text, signed=True)
+        return PrintedExpression(text, signed=True)
 
-    def _quotient(self, value: Operator) -> Text:
+    def _quotient(self, value: Operator) -> PrintedExpression:
         """Return a quotient or remainder of unsigned numbers."""
         dividend, divisor = value.operands
         shape = _common((dividend, divisor))
@@ -264,26 +270,28 @@ class Expressions:
             _with_sign(self.fitted(v, shape.width), signed=False) for v in (dividend, divisor)
         )
         symbol = "/" if value.operator == "//" else "%"
-        text = Text(f"{left.atom} {symbol} {right.atom}", operator=symbol)
+        text = PrintedExpression(f"{left.atom} {symbol} {right.atom}", operator=symbol)
         return self._resized(text, shape.width, len(value), signed=False)
 
-    def _bool(self, value: Value) -> Text:
+    def _bool(self, value: Value) -> PrintedExpression:
         if isinstance(value, Operator) and value.operator == "b":
             return self._bool(value.operands[0])
         inner = self.exact(value)
         if len(value) == 1:
             return inner
-        return Text(f"{inner.atom} != {_literal(0, len(value), signed=False).text}", operator="!=")
+        return PrintedExpression(
+            f"{inner.atom} != {_literal(0, len(value), signed=False).text}", operator="!="
+        )
 
-    def _slice(self, value: Slice, width: int) -> Text:
+    def _slice(self, value: Slice, width: int) -> PrintedExpression:
         inner, start, stop = sliced(value)
         length = stop - start
         if isinstance(inner, Signal):
             name = self._name(inner)
             if length == len(inner):
-                text = Text(name, inner.shape().signed)
+                text = PrintedExpression(name, inner.shape().signed)
             else:
-                text = Text(f"{name}{_range(start, min(stop, start + width))}")
+                text = PrintedExpression(f"{name}{_range(start, min(stop, start + width))}")
                 length = min(length, width)
             return self._resized(text, length, width, signed=False)
         if isinstance(inner, Concat):
@@ -294,10 +302,10 @@ class Expressions:
             return self._resized(self.fitted(inner, stop), stop, width, signed=False)
         name = self._wire(self.exact(inner), len(inner))
         length = min(length, width)
-        text = Text(f"{name}{_range(start, start + length)}")
+        text = PrintedExpression(f"{name}{_range(start, start + length)}")
         return self._resized(text, length, width, signed=False)
 
-    def _part(self, value: Part) -> Text:
+    def _part(self, value: Part) -> PrintedExpression:
         """Return a part at an offset; bits beyond the end are zero."""
         inner, offset, stride = value.value, value.offset, value.stride
         last = ((1 << len(offset)) - 1) * stride + value.width
@@ -305,23 +313,23 @@ class Expressions:
             at = self._scaled(offset, stride, max(1, (len(inner) - 1).bit_length()))
             name = self._name(inner)
             if value.width == 1:
-                return Text(f"{name}[{at.text}]")
-            return Text(f"{name}[{at.text} +: {value.width}]")
+                return PrintedExpression(f"{name}[{at.text}]")
+            return PrintedExpression(f"{name}[{at.text} +: {value.width}]")
         at = self._scaled(offset, stride, len(offset) + (stride - 1).bit_length())
         # Amaranth's simulator and its netlist fill the bits beyond a signed value differently.
         assert not inner.shape().signed, "parts at an offset are taken of unsigned values"
         whole = self.fitted(inner, max(len(inner), value.width))
-        shifted = Text(f"{whole.atom} >> {at.atom}", operator=">>")
+        shifted = PrintedExpression(f"{whole.atom} >> {at.atom}", operator=">>")
         return self._resized(shifted, max(len(inner), value.width), value.width, signed=False)
 
-    def _scaled(self, offset: Value, stride: int, width: int) -> Text:
+    def _scaled(self, offset: Value, stride: int, width: int) -> PrintedExpression:
         """Return ``offset * stride`` in ``width`` bits."""
         return self.fitted(offset * stride if stride > 1 else offset, width)
 
-    def _choice(self, value: SwitchValue, width: int) -> Text:
+    def _choice(self, value: SwitchValue, width: int) -> PrintedExpression:
         """Return a value chosen by another, as a chain of conditional operators."""
         cases = list(reachable(value.cases))
-        default = Text(_literal(0, width, signed=False).text)
+        default = PrintedExpression(_literal(0, width, signed=False).text)
         if cases[-1][0] is None:
             default = self.fitted(cases[-1][1], width)
             cases = cases[:-1]
@@ -345,25 +353,27 @@ class Expressions:
             return parts[0].atom
         return f"({' || '.join(part.atom for part in parts)})"
 
-    def _match(self, test: Value, pattern: str) -> Text:
+    def _match(self, test: Value, pattern: str) -> PrintedExpression:
         width = len(test)
         if "-" not in pattern:
             state = self._state(test, int(pattern, 2))
             if state is not None:
-                return Text(f"{self.exact(test).text} == {state}", operator="==")
+                return PrintedExpression(f"{self.exact(test).text} == {state}", operator="==")
             if width == 1:
                 inner = self.exact(test)
-                return inner if pattern == "1" else Text(f"!{inner.under}", operator="!")
+                return (
+                    inner if pattern == "1" else PrintedExpression(f"!{inner.under}", operator="!")
+                )
             number = _literal(int(pattern, 2), width, signed=False)
-            return Text(f"{self.exact(test).atom} == {number.text}", operator="==")
+            return PrintedExpression(f"{self.exact(test).atom} == {number.text}", operator="==")
         cared = [place for place, bit in enumerate(reversed(pattern)) if bit != "-"]
         if not cared:
-            return Text("1'b1")
+            return PrintedExpression("1'b1")
         bits = Cat(*(test[place] for place in cared))
         digits = "".join(pattern[-1 - place] for place in reversed(cared))
         return self._match(bits if len(cared) > 1 else _bit(test, cared[0]), digits)
 
-    def _concat(self, value: Concat, width: int) -> Text:
+    def _concat(self, value: Concat, width: int) -> PrintedExpression:
         parts = [part for part in value.parts if len(part)]
         if width < len(value):
             parts = [part for part in _bits_of(value, 0, width) if len(part)]
@@ -376,20 +386,22 @@ class Expressions:
         return self._resized(text, sum(map(len, parts)), width, signed=False)
 
 
-def _ring(left: Text, operator: str, right: Text, width: int) -> Text:
+def _ring(
+    left: PrintedExpression, operator: str, right: PrintedExpression, width: int
+) -> PrintedExpression:
     """Return an operator of two operands of equal width, which is that of the result."""
     if width == 1 and operator in _NEUTRAL:
         for one, other in ((left, right), (right, left)):
             if one.text == _NEUTRAL[operator]:
                 return other
-    return Text(_sum(left, operator, right), left.signed and right.signed, operator)
+    return PrintedExpression(_sum(left, operator, right), left.signed and right.signed, operator)
 
 
-def _chosen(test: str, first: Text, second: Text) -> Text:
+def _chosen(test: str, first: PrintedExpression, second: PrintedExpression) -> PrintedExpression:
     """Return ``first`` if the test is true, else ``second``, which may be a choice too."""
     if first == second or test in _BITS:
         return second if test == _BITS[0] else first
-    return Text(
+    return PrintedExpression(
         f"{test} ? {first.atom} : {second.beside('?')}", first.signed and second.signed, "?"
     )
 
@@ -406,21 +418,21 @@ def _is_constant(value: Value) -> bool:
     return False
 
 
-def _sum(left: Text, operator: str, right: Text) -> str:
+def _sum(left: PrintedExpression, operator: str, right: PrintedExpression) -> str:
     """Return a sum, or the like, of two operands."""
     if operator == "+" and right.text.startswith("-") and not right.operator:
-        operator, right = "-", Text(right.text[1:])
+        operator, right = "-", PrintedExpression(right.text[1:])
     first = left.operand if operator == "-" else left.beside(operator)
     return f"{first} {operator} {right.operand}"
 
 
-def _joined(parts: Sequence[str]) -> Text:
+def _joined(parts: Sequence[str]) -> PrintedExpression:
     """Return a concatenation; equal parts next to each other are repeated."""
     runs = [(text, len(list(run))) for text, run in groupby(parts)]
     texts = [f"{{{count}{{{text}}}}}" if count > 1 else text for text, count in runs]
     if len(texts) == 1 and runs[0][1] > 1:
-        return Text(texts[0])
-    return Text(f"{{{', '.join(texts)}}}")
+        return PrintedExpression(texts[0])
+    return PrintedExpression(f"{{{', '.join(texts)}}}")
 
 
 def _bits_of(value: Concat, start: int, stop: int) -> list[Value]:
@@ -447,17 +459,17 @@ def _common(values: Sequence[Value]) -> Shape:
     return Shape._unify(tuple(value.shape() for value in values))
 
 
-def _literal(number: int, width: int, signed: bool) -> Text:
+def _literal(number: int, width: int, signed: bool) -> PrintedExpression:
     """Return the lowest ``width`` bits of a number."""
     bits = number & ((1 << width) - 1)
     if signed and number < 0 and width > 1 and bits >> (width - 1):
-        return Text(f"-{width}'sd{(1 << width) - bits}", signed=True)
+        return PrintedExpression(f"-{width}'sd{(1 << width) - bits}", signed=True)
     if width == 1:
-        return Text(f"1'b{bits}")
+        return PrintedExpression(f"1'b{bits}")
     mark = "s" if signed and bits >> (width - 1) == 0 else ""
     if width <= _MAX_DECIMAL_BITS or bits < 1 << _MAX_DECIMAL_BITS:
-        return Text(f"{width}'{mark}d{bits}", bool(mark))
-    return Text(f"{width}'{mark}h{bits:0{-(-width // 4)}x}", bool(mark))
+        return PrintedExpression(f"{width}'{mark}d{bits}", bool(mark))
+    return PrintedExpression(f"{width}'{mark}h{bits:0{-(-width // 4)}x}", bool(mark))
 
 
 def _range(start: int, stop: int) -> str:
@@ -465,24 +477,28 @@ def _range(start: int, stop: int) -> str:
     return f"[{start}]" if stop - start == 1 else f"[{stop - 1}:{start}]"
 
 
-def _with_sign(text: Text, *, signed: bool) -> Text:
+def _with_sign(text: PrintedExpression, *, signed: bool) -> PrintedExpression:
     """Return the same bits as a signed or unsigned number."""
     if text.signed == signed:
         return text
     inner = text.text if not text.operator else text.self_determined
-    return Text(f"{'$signed' if signed else '$unsigned'}({inner})", signed)
+    return PrintedExpression(f"{'$signed' if signed else '$unsigned'}({inner})", signed)
 
 
-def _extended(text: Text, from_width: int, width: int, *, signed: bool) -> Text:
+def _extended(
+    text: PrintedExpression, from_width: int, width: int, *, signed: bool
+) -> PrintedExpression:
     """Return a number of ``from_width`` bits, signed or not, in at least as many bits."""
     if width == from_width:
         return text
     # Tools differ in the width at which they compute a cast's operand, but not a concatenation's.
-    inner = _with_sign(Text(text.self_determined) if text.operator else text, signed=signed)
-    return Text(f"{width}'({inner.text})", signed)
+    inner = _with_sign(
+        PrintedExpression(text.self_determined) if text.operator else text, signed=signed
+    )
+    return PrintedExpression(f"{width}'({inner.text})", signed)
 
 
-def _grouped(text: Text) -> str:
+def _grouped(text: PrintedExpression) -> str:
     """Return an operand of a reduction: some tools take no casts there."""
     plain = text.text.replace("_", "").replace("[", "").replace("]", "").replace(":", "")
     return text.text if plain.isalnum() else f"({text.text})"

@@ -50,7 +50,7 @@ _SENT_READY: Final = re.compile(r"out\d*_ready")
 
 
 @dataclass(frozen=True)
-class Port:
+class ModulePort:
     """A port of a module.
 
     Attributes:
@@ -77,7 +77,7 @@ class Module:
     """
 
     name: str
-    ports: tuple[Port, ...]
+    ports: tuple[ModulePort, ...]
     lines: list[str]
     files: str | None
 
@@ -102,7 +102,7 @@ class Modules:
     prefix: str
     comments: Mapping[str, Sequence[str]] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
-    parts: dict[str, tuple[Port, ...]] = field(default_factory=dict)
+    parts: dict[str, tuple[ModulePort, ...]] = field(default_factory=dict)
     hierarchy: Hierarchy = field(init=False)
 
     def __post_init__(self) -> None:
@@ -113,7 +113,7 @@ class Modules:
         fragment = self.design.fragment
         clocked = dict(clocks(fragment))
         ports = [
-            Port(clocked.get(id(signal), port), signal, direction is PortDirection.Output)
+            ModulePort(clocked.get(id(signal), port), signal, direction is PortDirection.Output)
             for port, signal, direction in self.design.ports
         ]
         ports.sort(key=lambda port: id(port.signal) not in clocked)
@@ -131,7 +131,7 @@ class Modules:
         assert self.texts.setdefault(name, text) == text, "two modules have one hash"
         return replace(printed, name=name)
 
-    def _ports(self, fragment: Fragment) -> Iterator[Port]:
+    def _ports(self, fragment: Fragment) -> Iterator[ModulePort]:
         """Yield the ports: clock and reset, members of the component, then what else crosses."""
         crossing = self.hierarchy.crossing(fragment)
         driven = self.hierarchy.driven(fragment)
@@ -145,13 +145,13 @@ class Modules:
                 named_signals.append((names.free(name), crossing.pop(id(signal))))
         named_signals += [(names.free(signal.name), signal) for signal in crossing.values()]
         for name, signal in named_signals:
-            yield Port(name, signal, id(signal) in driven)
+            yield ModulePort(name, signal, id(signal) in driven)
 
     def _print(
         self,
         fragment: Fragment,
         name: str,
-        ports: list[Port],
+        ports: list[ModulePort],
         comments: Mapping[str, Sequence[str]] | None = None,
     ) -> Module:
         return _Printer(self, fragment, name, ports, comments or {}).module()
@@ -165,7 +165,7 @@ class _Printer:
         modules: Modules,
         fragment: Fragment,
         name: str,
-        ports: list[Port],
+        ports: list[ModulePort],
         comments: Mapping[str, Sequence[str]],
     ) -> None:
         self._modules = modules

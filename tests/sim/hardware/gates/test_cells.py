@@ -9,7 +9,7 @@ from rlx.support.errors import SimulationError
 from rlx.support.process import run
 from rlx_sim.hardware.gates import models
 from rlx_sim.hardware.gates.logic import expressions, register
-from rlx_sim.hardware.gates.netlist import Cell, Netlist, read_netlist
+from rlx_sim.hardware.gates.netlist import CellNetlist, NetlistCell, read_netlist
 from rlx_sim.hardware.gates.verilog import netlist_verilog
 from rlx_sim.hardware.icarus import find_icarus
 
@@ -78,7 +78,7 @@ class Bench:
             pins[clock] = (1,)
             ports.append(f".{clock}(clk)")
         names = frozenset(port.partition(":")[0] for port in outputs)
-        cell = Cell(f"c{len(self.cells)}", kind, parameters, pins, names)
+        cell = NetlistCell(f"c{len(self.cells)}", kind, parameters, pins, names)
         self.cells.append(cell)
         values = ", ".join(f".{n}({models._literal(v)})" for n, v in parameters.items())
         self.instances.append(f"{kind} #({values}) c{len(self.cells)}({', '.join(ports)});")
@@ -88,7 +88,7 @@ class Bench:
         ports = {f"i{n}": ("input", (n,)) for n in self.inputs}
         ports |= {f"o{n}": ("output", (n,)) for n in self.outputs}
         ports["clk"] = ("input", (1,))
-        ours = netlist_verilog(Netlist("ours", ports, tuple(self.cells)), family)
+        ours = netlist_verilog(CellNetlist("ours", ports, tuple(self.cells)), family)
         joined = ", ".join(
             [f".i{n}(i[{n}])" for n in self.inputs] + [f".o{n}(o[{n}])" for n in self.outputs]
         )
@@ -182,7 +182,7 @@ def test_cells_are_those_of_the_library(tmp_path, family, cells):
 
 
 def cell(kind, parameters=(), pins=(), outputs=()):
-    return Cell("one", kind, dict(parameters), dict(pins), frozenset(outputs))
+    return NetlistCell("one", kind, dict(parameters), dict(pins), frozenset(outputs))
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_a_use_that_a_model_does_not_know_is_refused(one, way):
 
 
 def test_a_cell_without_a_model_is_refused():
-    netlist = Netlist("t", {"o": ("output", (2,))}, (cell("ALU54B", {}, {"R": (2,)}, ["R"]),))
+    netlist = CellNetlist("t", {"o": ("output", (2,))}, (cell("ALU54B", {}, {"R": (2,)}, ["R"]),))
     with pytest.raises(SimulationError, match="lacks a model of the cell ALU54B of ECP5"):
         netlist_verilog(netlist, "ecp5")
 

@@ -8,7 +8,7 @@ from rlx.support.process import run
 from rlx_fpga.devices import device
 from rlx_fpga.packaging.synthesis import synthesize
 from rlx_sim.hardware.gates.models import instance
-from rlx_sim.hardware.gates.netlist import Cell, read_netlist
+from rlx_sim.hardware.gates.netlist import NetlistCell, read_netlist
 from rlx_sim.hardware.gates.verilog import netlist_verilog
 from rlx_sim.hardware.icarus import find_icarus
 
@@ -136,11 +136,11 @@ def test_mapped_memories_and_products_are_their_source(tmp_path, family):
 def test_the_content_of_a_memory_is_joined_from_all_slices():
     names = [f"INIT_{k:X}" for k in range(16)]
     slices = {name: f"{k:0256b}" for k, name in enumerate(names)}
-    parameters, _ = instance(Cell("m", "SB_RAM40_4K", slices, {}, frozenset()))
+    parameters, _ = instance(NetlistCell("m", "SB_RAM40_4K", slices, {}, frozenset()))
     wanted = sum(k << (256 * k) for k in range(16))
     assert parameters == {"INIT": f"4096'h{wanted:x}"}
     block = {"INIT_00": "0" * 256, "INIT_0A": "1" * 256, "INITP_01": "1" * 256, "INIT_A": "0" * 18}
-    parameters, _ = instance(Cell("m", "RAMB18E1", block, {}, frozenset()))
+    parameters, _ = instance(NetlistCell("m", "RAMB18E1", block, {}, frozenset()))
     assert parameters["INIT_A"] == "18'h0"
     assert parameters["INIT"] == f"2816'h{'f' * 64}{'0' * 640}"
     assert parameters["INITP"] == f"512'h{'f' * 64}{'0' * 64}"

@@ -11,7 +11,7 @@ from amaranth.back import rtlil
 from rlx.support.process import run
 from rlx_fpga.cells.pipe import follow
 from rlx_fpga.cells.scale import ROUNDING_STAGES, Lane
-from rlx_fpga.cells.scaling import Scaling
+from rlx_fpga.cells.scaling import ChannelScaling
 from rlx_fpga.packaging.synthesis import find_yosys
 
 pytestmark = pytest.mark.synth
@@ -33,7 +33,7 @@ def test_rounding_shift_is_half_away_from_zero(tmp_path, minimum):
     """``Lane.rounded`` against the contract's ``rdpot``, for every number and shift."""
     m = Module()
     shifts = [-(minimum + n) for n in range(4)]
-    scaling = Scaling.of(4, 18, [1 << 30] * 4, shifts, "double")
+    scaling = ChannelScaling.of(4, 18, [1 << 30] * 4, shifts, "double")
     high = Signal(signed(9), name="high")
     right = Signal(2, name="right")
     result = Lane(m, None, 0, scaling, 1, 2).rounded(high, right)

@@ -13,7 +13,7 @@ import pytest
 from pyslang import ast, syntax
 
 from rlx_fpga import TARGET, FpgaOptions
-from rlx_fpga.packaging.axi import Interface, Part, PortSignal, StreamPort, WeightPort
+from rlx_fpga.packaging.axi import CoreInstance, Interface, PortSignal, StreamPort, WeightPort
 from rlx_fpga.packaging.registers import Control
 from rlx_fpga.packaging.waves import wave_layouts
 from support.networks.dense_designs import DESIGNS, dense
@@ -73,8 +73,9 @@ def interface(**changes):
         "net",
         (stream("s0_axis", "i0", "in", 1), stream("s1_axis", "i1", "in", 2)),
         (stream("m_axis", "o", "out", 3),),
-        parts=(Part("n0_add", (PortSignal("in0_data", 8, "in"),)),
-               Part("queue", (PortSignal("in_valid", 1, "in"), PortSignal("out_data", 24, "out")))),
+        parts=(CoreInstance("n0_add", (PortSignal("in0_data", 8, "in"),)),
+               CoreInstance("queue", (PortSignal("in_valid", 1, "in"),
+                                      PortSignal("out_data", 24, "out")))),
         **changes,
     )  # fmt: skip
 

@@ -7,7 +7,7 @@ from rlx.ir import Graph, i8
 from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QDense
 from rlx.support.errors import UnsupportedOpError
-from rlx_fpga.architectures.parallel.affine import Line
+from rlx_fpga.architectures.parallel.affine import AffineLine
 from rlx_fpga.architectures.parallel.netlist import Netlist
 from rlx_fpga.architectures.parallel.rules import checked, requantizer, scaled
 
@@ -21,7 +21,7 @@ def test_any_term_is_scaled_by_any_line():
         low, high = sorted(map(int, rng.integers(-128, 128, 2)))
         base, addend = base - 2500, addend - 2500
         below = int(rng.choice([addend, below - 2500]))
-        line = Line(factor, addend, below, int(rng.integers(0, 14)), low, high)
+        line = AffineLine(factor, addend, below, int(rng.integers(0, 14)), low, high)
         own, sign = int(rng.integers(0, 4)), int(rng.choice([-1, 1]))
         netlist = Netlist()
         step = scaled(netlist, line, (netlist.input(0), own, sign), base)
@@ -38,7 +38,7 @@ def test_any_term_is_scaled_by_any_line():
 def test_without_an_operand_or_a_slope_the_result_is_a_constant(total, factor):
     netlist = Netlist()
     term = (netlist.input(0), 0, 1) if total else None
-    step = netlist.steps[scaled(netlist, Line(factor, 5, 5, 0, -9, -9), term, 7)]
+    step = netlist.steps[scaled(netlist, AffineLine(factor, 5, 5, 0, -9, -9), term, 7)]
     assert (step.kind, step.numbers) == ("constant", (-9,))
 
 
@@ -62,7 +62,7 @@ def test_each_channel_has_the_line_of_its_own_factor(channel):
 
 
 def test_a_node_without_a_line_is_refused_by_name():
-    line = Line(1, 0, 0, 0, -128, 127)
+    line = AffineLine(1, 0, 0, 0, -128, 127)
     assert checked(dense(0.5), line) is line
     message = r"^q.dense %3 'd': its scaling cannot be expressed as one multiplication$"
     with pytest.raises(UnsupportedOpError, match=message):

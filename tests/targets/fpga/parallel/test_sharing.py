@@ -9,7 +9,7 @@ from rlx_fpga.architectures.parallel.netlist import Netlist
 from rlx_fpga.architectures.parallel.program import ShiftAdd, signed_digits
 from rlx_fpga.architectures.parallel.sharing import (
     WORTHS,
-    Sharing,
+    TermSharing,
     _measures,
     _Queue,
     repeated_patterns,
@@ -50,7 +50,7 @@ def test_what_is_left_of_sums_is_equal_and_shares_nothing(worth, high):
         matrix = rng.integers(-high, high, shape)
         rows = digits(matrix)
         program = ShiftAdd([INT8] * shape[1])
-        left = Sharing(program, rows, repeated_patterns(rows), worth).run()
+        left = TermSharing(program, rows, repeated_patterns(rows), worth).run()
         x = rng.integers(-128, 128, shape[1])
         numbers = x.tolist()
         for a, p, b, q, sign in program.steps:
@@ -69,10 +69,10 @@ def test_occurrences_of_a_number_with_itself_never_overlap():
     patterns = repeated_patterns(rows)
     assert patterns == {(0, 0, 2, 1): 2}
     program = ShiftAdd([INT8])
-    assert Sharing(program, rows, patterns, WORTHS[0]).run() == rows
+    assert TermSharing(program, rows, patterns, WORTHS[0]).run() == rows
     assert program.steps == []
     rows = digits(np.array([[0b1010101]]))
-    left = Sharing(program, rows, repeated_patterns(rows), WORTHS[0]).run()
+    left = TermSharing(program, rows, repeated_patterns(rows), WORTHS[0]).run()
     assert program.steps == [(0, 0, 0, 2, 1)]
     assert sorted(left[0]) == [(1, 0, 1), (1, 4, 1)]
 

@@ -52,7 +52,7 @@ LAYER: Final = 25
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Terms:
+class TableSum:
     """A sum of two operands.
 
     Attributes:
@@ -66,7 +66,7 @@ class Terms:
     constant: int
 
     @staticmethod
-    def of(scaled: tuple[Int64, Int64]) -> Terms:
+    def of(scaled: tuple[Int64, Int64]) -> TableSum:
         """Return the terms whose sum is that of two tables."""
         steps = [_step(values) for values in scaled]
         constant = sum(int(v[128]) for v, step in zip(scaled, steps, strict=True) if step)
@@ -74,7 +74,7 @@ class Terms:
         for place, values in enumerate(tables):
             if values is not None:
                 tables[place], constant = values + constant, 0
-        return Terms((tables[0], tables[1]), (steps[0], steps[1]), constant)
+        return TableSum((tables[0], tables[1]), (steps[0], steps[1]), constant)
 
     @property
     def bound(self) -> int:
@@ -85,11 +85,11 @@ class Terms:
         ]
         return sum(parts) + abs(self.constant)
 
-    def larger(self, shift: int) -> Terms:
+    def larger(self, shift: int) -> TableSum:
         """Return the terms of a sum that is ``2^places`` times as large."""
         first, second = (None if t is None else t << shift for t in self.tables)
         steps = (self.steps[0] << shift, self.steps[1] << shift)
-        return Terms((first, second), steps, self.constant << shift)
+        return TableSum((first, second), steps, self.constant << shift)
 
 
 def _step(values: Int64) -> int:
@@ -102,7 +102,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     """Return the ways to add by tables; none if their sum could leave int32."""
     op = cast("QAdd", node.op)
     x, y = op.scaled_operands((INT8, INT8))
-    terms = Terms.of((x, -y if isinstance(op, QSub) else y))
+    terms = TableSum.of((x, -y if isinstance(op, QSub) else y))
     if terms.bound >= INT32_BOUND:
         return ()
     bound = np.array([terms.bound], np.int64)
@@ -117,7 +117,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     return (Candidate.of(_lower(node, terms, sum_scaling), "add table"),)
 
 
-def _lower(node: Node, terms: Terms, sum_scaling: AccumulatorScaling) -> LoweredLayer:
+def _lower(node: Node, terms: TableSum, sum_scaling: AccumulatorScaling) -> LoweredLayer:
     """Return the layer."""
     op = cast("QAdd", node.op)
     shape = node.types[0].static_shape

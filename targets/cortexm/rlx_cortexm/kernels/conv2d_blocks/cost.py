@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 STEP: Final = 8
 PASS: Final = 3
-"""Instructions per step of two values of each window; per pass over the steps, if there are more."""
+"""Instructions per step of two values of each window; per pass, if there are several."""
 
 LEVEL: Final = 44
 """Instructions to begin, scale and store the sums of a block whose channels shift alike."""

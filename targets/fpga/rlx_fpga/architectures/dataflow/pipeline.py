@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from rlx.ir import Value
-    from rlx_fpga.architectures.dataflow.lower import Layer
+    from rlx_fpga.architectures.dataflow.lower import LayerHardware
     from rlx_fpga.architectures.dataflow.staged import PipelineStage, StagedGraph
     from rlx_fpga.cells.streams import Cell
     from rlx_fpga.explore.fold import Fold
@@ -328,7 +328,7 @@ class Pipeline(Component):
             source.type.dtype.bits,
         )
 
-    def _smoothing(self, source: int, layer: Layer) -> Fraction:
+    def _smoothing(self, source: int, layer: LayerHardware) -> Fraction:
         """Return the part of a frame to queue so that jitter costs no cycles.
 
         Only next to the slowest stage: others have time to catch up. Inputs of the pipeline are

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rlx_fpga.architectures.dataflow.design import StreamDesign
-    from rlx_fpga.architectures.dataflow.lower import Layer
+    from rlx_fpga.architectures.dataflow.lower import LayerHardware
     from rlx_fpga.architectures.dataflow.pipeline import Queue
     from rlx_fpga.architectures.dataflow.staged import PipelineStage
     from rlx_fpga.cost.costs import Resources
@@ -59,7 +59,7 @@ def report_of(design: StreamDesign) -> dict[str, Any]:
 
 
 def _row(
-    stage: PipelineStage, layer: Layer, queues: list[Queue], resources: Resources
+    stage: PipelineStage, layer: LayerHardware, queues: list[Queue], resources: Resources
 ) -> dict[str, Any]:
     return {
         "name": stage.name,

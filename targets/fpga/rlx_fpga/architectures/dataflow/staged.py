@@ -15,7 +15,7 @@ from rlx_fpga.cells.rom import Store
 
 if TYPE_CHECKING:
     from rlx.ir import Graph, Node, Value
-    from rlx_fpga.architectures.dataflow.lower import Layer, Plan
+    from rlx_fpga.architectures.dataflow.lower import LayerHardware, Plan
     from rlx_fpga.explore.fold import Fold
 
 
@@ -69,11 +69,11 @@ class PipelineStage:
         return self.plan.folds()
 
     @cached_property
-    def _layers(self) -> dict[Fold, Layer]:
+    def _layers(self) -> dict[Fold, LayerHardware]:
         """Layers that have been built."""
         return {}
 
-    def layer(self, fold: Fold) -> Layer:
+    def layer(self, fold: Fold) -> LayerHardware:
         """Return the layer for a folding: the same one for the same folding."""
         if fold not in self._layers:
             self._layers[fold] = self.plan.build(fold)

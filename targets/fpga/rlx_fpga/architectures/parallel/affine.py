@@ -39,7 +39,7 @@ MAX_EXTRA_SHIFTS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class AffineLine:
     """``clamp((a * factor + addend) >> shift, low, high)``.
 
     Attributes:
@@ -60,7 +60,7 @@ class Line:
 
 
 @lru_cache(1024)
-def requantizer_line(op: Any, channel: int, ends: tuple[int, int]) -> Line | None:  # noqa: ANN401
+def requantizer_line(op: Any, channel: int, ends: tuple[int, int]) -> AffineLine | None:  # noqa: ANN401
     """Return the line that equals the op's requantizer for accumulators within ``ends``.
 
     Lanes of one channel, often hundreds, share a line.
@@ -85,7 +85,7 @@ def requantizer_line(op: Any, channel: int, ends: tuple[int, int]) -> Line | Non
     return line_through(quantizer, factor * 2.0 ** (shift - 31), ends)
 
 
-def line_through(quantizer: Quantizer, slope: float, ends: tuple[int, int]) -> Line | None:
+def line_through(quantizer: Quantizer, slope: float, ends: tuple[int, int]) -> AffineLine | None:
     """Return the line that equals ``quantizer`` within ``ends``, or None if none was found.
 
     Args:
@@ -96,13 +96,13 @@ def line_through(quantizer: Quantizer, slope: float, ends: tuple[int, int]) -> L
     first, zero, last = quantizer(np.array([ends[0], 0, ends[1]], np.int64)).tolist()
     reached = np.arange(first + 1, last + 1, dtype=np.int64)
     if not len(reached):
-        return Line(0, first, first, 0, first, last)
+        return AffineLine(0, first, first, 0, first, last)
     steps = _min_arguments(quantizer, reached, ends)
     whole = [_Limits(steps, reached, steps - 1, reached)]
     constants = _best(whole, slope)
     if constants is None and ends[0] < 0 <= ends[1]:
         constants = _best(_by_sign(steps, reached, zero), slope)
-    return None if constants is None else Line(*constants, first, last)
+    return None if constants is None else AffineLine(*constants, first, last)
 
 
 @dataclass(frozen=True, slots=True)

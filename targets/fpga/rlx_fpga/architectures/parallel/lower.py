@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from rlx.ir import Graph, Node, Value
-    from rlx_fpga.architectures.parallel.affine import Line
+    from rlx_fpga.architectures.parallel.affine import AffineLine
     from rlx_fpga.architectures.parallel.program import ShiftAdd, Term
     from rlx_fpga.architectures.parallel.rules import Wires
     from rlx_fpga.cells.rom import Integers
@@ -288,7 +288,7 @@ class _Product:
         self.matrix = self.linear.weights.astype(np.int64)
         self.outputs = len(self.matrix)
         self.programs: dict[tuple[bytes, range], ShiftAdd] = {}
-        self.lines: dict[tuple[int, int, int, int], Line] = {}
+        self.lines: dict[tuple[int, int, int, int], AffineLine] = {}
 
     def results(self, window: npt.NDArray[Any], outputs: range) -> list[int]:
         """Return the results of ``outputs`` for operands some of which may be padding."""

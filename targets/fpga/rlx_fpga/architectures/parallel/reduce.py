@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rlx.ir import Node
-    from rlx_fpga.architectures.parallel.affine import Line
+    from rlx_fpga.architectures.parallel.affine import AffineLine
     from rlx_fpga.architectures.parallel.netlist import Netlist
     from rlx_fpga.architectures.parallel.rules import Wires
     from rlx_fpga.cells.rom import Integers
@@ -36,7 +36,7 @@ def unroll_max_pool2d(netlist: Netlist, node: Node, operands: list[Wires]) -> Wi
 def unroll_avg_pool2d(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires:
     """Add up each window as a tree, and multiply by a constant that rounds like the division."""
     op = cast("QAveragePool2d", node.op)
-    lines: dict[int, Line] = {}
+    lines: dict[int, AffineLine] = {}
 
     def average(wires: list[int]) -> int:
         count = len(wires)
@@ -47,7 +47,7 @@ def unroll_avg_pool2d(netlist: Netlist, node: Node, operands: list[Wires]) -> Wi
     return _windows(node, operands[0], average)
 
 
-def _average_line(count: int, low: int, high: int) -> Line | None:
+def _average_line(count: int, low: int, high: int) -> AffineLine | None:
     """Return the line of a mean of ``count`` values, rounded half away from zero."""
 
     def quantizer(sums: Integers) -> Integers:

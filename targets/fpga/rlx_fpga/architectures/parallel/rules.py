@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rlx.ir import Node
-    from rlx_fpga.architectures.parallel.affine import Line
+    from rlx_fpga.architectures.parallel.affine import AffineLine
     from rlx_fpga.architectures.parallel.netlist import Netlist
     from rlx_fpga.architectures.parallel.program import ShiftAdd, Term
 
@@ -33,12 +33,12 @@ PADDING: Final = -1
 """Wire of a position outside of an image."""
 
 
-def requantizer(node: Node, channel: int, ends: tuple[int, int]) -> Line:
+def requantizer(node: Node, channel: int, ends: tuple[int, int]) -> AffineLine:
     """Return the line of a node's requantizer for accumulators within ``ends``."""
     return checked(node, requantizer_line(node.op, channel, ends))
 
 
-def checked(node: Node, line: Line | None) -> Line:
+def checked(node: Node, line: AffineLine | None) -> AffineLine:
     """Return ``line``.
 
     Raises:
@@ -49,7 +49,7 @@ def checked(node: Node, line: Line | None) -> Line:
     return line
 
 
-def scaled(netlist: Netlist, line: Line, total: Term | None, base: int) -> int:
+def scaled(netlist: Netlist, line: AffineLine, total: Term | None, base: int) -> int:
     """Append ``clamp(((total + base) * factor + addend) >> shift)``."""
     if total is None or not line.factor:
         return netlist.constant(line.low)

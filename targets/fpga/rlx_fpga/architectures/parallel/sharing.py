@@ -71,7 +71,7 @@ class _Queue:
 
 @dataclass
 class _Digits:
-    """Positions of a number in the sums: bit sets with :attr:`Sharing.lane` bits for each sum."""
+    """Positions of a number in the sums: bit sets of :attr:`TermSharing.lane` bits for each sum."""
 
     plus: int = 0
     minus: int = 0
@@ -88,7 +88,7 @@ class _Digits:
 
 
 @dataclass
-class Sharing:
+class TermSharing:
     """The search in one set of sums.
 
     Args:

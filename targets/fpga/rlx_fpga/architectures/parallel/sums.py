@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from rlx_fpga.architectures.parallel.program import ShiftAdd, signed_digits
-from rlx_fpga.architectures.parallel.sharing import WORTHS, Sharing, repeated_patterns
+from rlx_fpga.architectures.parallel.sharing import WORTHS, TermSharing, repeated_patterns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,7 +49,7 @@ def shift_add(matrix: Integers, ends: Sequence[tuple[int, int]] | None = None) -
         left: list[list[Term]] = [[] for _ in rows]
         for block, repeated in zip(blocks, patterns, strict=True):
             for part, terms in zip(
-                left, Sharing(program, block, repeated, worth).run(), strict=True
+                left, TermSharing(program, block, repeated, worth).run(), strict=True
             ):
                 part.extend(terms)
         programs.append(_summed(program, left))

@@ -13,7 +13,13 @@ import numpy as np
 from rlx.ops.q import QAdd, QClamp, QConvert, QMul, QSub
 from rlx.targets.operands import unsupported
 from rlx_fpga.architectures.dataflow.lower.elementwise import Elementwise
-from rlx_fpga.architectures.dataflow.lower.rules import RULES, Layer, Plan, divisors, pipeline_hold
+from rlx_fpga.architectures.dataflow.lower.rules import (
+    RULES,
+    LayerHardware,
+    Plan,
+    divisors,
+    pipeline_hold,
+)
 from rlx_fpga.architectures.dataflow.lower.weighted import requantizer
 from rlx_fpga.architectures.refusals import ONLY_INT8
 from rlx_fpga.cells.arith import Product, ScaledSum
@@ -64,12 +70,12 @@ class BinaryPlan(Plan):
         """Return the numbers of lanes."""
         return [Fold(n, 1, self.size // n) for n in self.lanes()]
 
-    def build(self, fold: Fold) -> Layer:
+    def build(self, fold: Fold) -> LayerHardware:
         """Return the chain."""
         cells = self.cells(fold)
         hold = pipeline_hold([*cells.values()], self.size // fold.pe)
         chain = Chain(cells, self.before(fold.pe))
-        return Layer(chain, fold, fold.cycles, hold, skew=self.skew(fold.pe))
+        return LayerHardware(chain, fold, fold.cycles, hold, skew=self.skew(fold.pe))
 
     def lanes(self) -> list[int]:
         """Return divisors of the last axis and of every group that is repeated."""

@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 from typing import TYPE_CHECKING
 
-from rlx_fpga.architectures.dataflow.lower.rules import Layer, Plan, divisors, pipeline_hold
+from rlx_fpga.architectures.dataflow.lower.rules import LayerHardware, Plan, divisors, pipeline_hold
 from rlx_fpga.cells.chain import Chain
 from rlx_fpga.explore.fold import Fold
 
@@ -31,9 +31,9 @@ class Elementwise(Plan):
         """Return all divisors of the last axis."""
         return [Fold(n, 1, self.size // n) for n in divisors(math.prod(self.shape[-1:]))]
 
-    def build(self, fold: Fold) -> Layer:
+    def build(self, fold: Fold) -> LayerHardware:
         """Return the chain."""
         cells = self.cells(fold.pe)
         beats = self.size // fold.pe
         hold = pipeline_hold([*cells.values()], beats)
-        return Layer(Chain(cells), fold, beats, hold)
+        return LayerHardware(Chain(cells), fold, beats, hold)

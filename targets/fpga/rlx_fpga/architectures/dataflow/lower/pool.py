@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from rlx.ops.q import QAveragePool2d, QMaxPool2d
 from rlx_fpga.architectures.dataflow.latency import with_last_pixel
-from rlx_fpga.architectures.dataflow.lower.rules import RULES, Layer, Plan, divisors, pipeline_hold
+from rlx_fpga.architectures.dataflow.lower.rules import (
+    RULES,
+    LayerHardware,
+    Plan,
+    divisors,
+    pipeline_hold,
+)
 from rlx_fpga.architectures.dataflow.lower.windows import Image, window_cell, windowed
 from rlx_fpga.cells.chain import Chain
 from rlx_fpga.cells.channelwise import GlobalPool, Pool
@@ -48,7 +54,7 @@ class PoolPlan(Plan):
             folds.append(Fold(lanes, 1, cycles, products))
         return folds
 
-    def build(self, fold: Fold) -> Layer:
+    def build(self, fold: Fold) -> LayerHardware:
         """Return line buffer, unit, and division or clamp."""
         lanes, image = fold.pe, self.image
         if self.is_global:
@@ -61,7 +67,7 @@ class PoolPlan(Plan):
             blocks = image.channels // lanes
             image_demand = with_last_pixel(self.window.taps, blocks, beats // image.count)
             demand = image_demand.repeated(image.count)
-            return Layer(Chain(cells), fold, beats, hold, demand=demand)
+            return LayerHardware(Chain(cells), fold, beats, hold, demand=demand)
         taps = Pool(self.kind, taps=self.window.taps, pe=lanes)
         window = window_cell(
             image,

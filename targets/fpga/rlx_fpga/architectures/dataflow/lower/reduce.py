@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, cast
 from rlx.ops.q import QArgmax, QMean
 from rlx.targets.operands import unsupported
 from rlx_fpga.architectures.dataflow.latency import with_last_pixel
-from rlx_fpga.architectures.dataflow.lower.rules import RULES, Layer, Plan, divisors, pipeline_hold
+from rlx_fpga.architectures.dataflow.lower.rules import (
+    RULES,
+    LayerHardware,
+    Plan,
+    divisors,
+    pipeline_hold,
+)
 from rlx_fpga.architectures.dataflow.lower.weighted import requantizer
 from rlx_fpga.cells.argmax import Argmax
 from rlx_fpga.cells.chain import Chain
@@ -56,7 +62,7 @@ class MeanPlan(Plan):
                 found.append(Fold(lanes, 1, cycles, last.multipliers, last.beat_cycles))
         return found
 
-    def build(self, fold: Fold) -> Layer:
+    def build(self, fold: Fold) -> LayerHardware:
         """Return the chain."""
         lanes = fold.pe
         pool = self._pool(lanes)
@@ -72,7 +78,7 @@ class MeanPlan(Plan):
         hold = Fraction(1, self.outer) + pipeline_hold([*cells.values()], beats)
         blocks, cycles = self.inner // lanes, fold.cycles // self.outer
         demand = with_last_pixel(self.count, blocks, cycles, fold.beat_cycles).repeated(self.outer)
-        return Layer(Chain(cells), fold, fold.cycles, hold, demand=demand)
+        return LayerHardware(Chain(cells), fold, fold.cycles, hold, demand=demand)
 
     def _waiting(self, blocks: int, beat_cycles: int) -> int:
         """Return the maximum number of sums of ``blocks`` beats that wait for the requantizer.
@@ -112,9 +118,9 @@ class ArgmaxPlan(Plan):
         """Return the only choice."""
         return [Fold(1, 1, self.size)]
 
-    def build(self, fold: Fold) -> Layer:
+    def build(self, fold: Fold) -> LayerHardware:
         """Return the cell."""
         cell = Argmax(self.count)
         hold = Fraction(self.count, self.size) + pipeline_hold([cell], self.size)
         demand = with_last_pixel(self.count, 1, self.count).repeated(self.size // self.count)
-        return Layer(Chain({"argmax": cell}), fold, self.size, hold, demand=demand)
+        return LayerHardware(Chain({"argmax": cell}), fold, self.size, hold, demand=demand)

@@ -29,7 +29,7 @@ RULES: RuleTable[Rule] = RuleTable("fpga", hint=target_hint("fpga"))
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
+class LayerHardware:
     """The hardware of a node.
 
     Attributes:
@@ -74,7 +74,7 @@ class Plan(Lowering, ABC):
         """Return the foldings to choose from, at least one."""
 
     @abstractmethod
-    def build(self, fold: Fold) -> Layer:
+    def build(self, fold: Fold) -> LayerHardware:
         """Return the layer for one of the foldings."""
 
     def cost(self, fold: Fold, family: str) -> Resources:
@@ -96,7 +96,7 @@ class Alias(Plan):
         """Return the only choice: nothing to build."""
         return [Fold(1, 1, 0)]
 
-    def build(self, fold: Fold) -> Layer:
+    def build(self, fold: Fold) -> LayerHardware:
         """Not possible: there is nothing to build."""
         raise AssertionError("an alias has no layer")
 

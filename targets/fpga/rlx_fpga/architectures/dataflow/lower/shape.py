@@ -12,7 +12,7 @@ from rlx_fpga.architectures.dataflow.lower.arith import period
 from rlx_fpga.architectures.dataflow.lower.rules import (
     RULES,
     Alias,
-    Layer,
+    LayerHardware,
     Plan,
     divisors,
     pipeline_hold,
@@ -59,7 +59,7 @@ class ConcatPlan(Plan):
         total = sum(self.runs) * self.rounds
         return [Fold(lanes, 1, total // lanes) for lanes in divisors(math.gcd(*self.runs))]
 
-    def build(self, fold: Fold) -> Layer:
+    def build(self, fold: Fold) -> LayerHardware:
         """Return the cell; operands are read in turn, so each can be ahead or behind."""
         leading = next(n for n, o in enumerate(self.node.operands) if o.constant is None)
         cell = Concat(fold.pe, [run // fold.pe for run in self.runs], leading=leading)
@@ -77,7 +77,7 @@ class ConcatPlan(Plan):
             fronts[f"i{operand_index}"] = {f"constant{operand_index}": constant}
         hold = pipeline_hold([cell], fold.cycles)
         chain = Chain({"concat": cell}, fronts)
-        return Layer(chain, fold, fold.cycles, hold, skew=tuple(skew))
+        return LayerHardware(chain, fold, fold.cycles, hold, skew=tuple(skew))
 
 
 @RULES.rule(QPad)
@@ -96,7 +96,7 @@ class PadPlan(Plan):
         common = math.gcd(self.shape[-1], op.before[-1], op.after[-1])
         return [Fold(lanes, 1, size // lanes) for lanes in divisors(common)]
 
-    def build(self, fold: Fold) -> Layer:
+    def build(self, fold: Fold) -> LayerHardware:
         """Return the cell."""
         op, lanes = self.attributes, fold.pe
         cell = Pad(
@@ -129,7 +129,7 @@ class SlicePlan(Plan):
             for lanes in (divisors(common) if op.step[-1] == 1 else [1])
         ]
 
-    def build(self, fold: Fold) -> Layer:
+    def build(self, fold: Fold) -> LayerHardware:
         """Return the cell."""
         op, lanes = self.attributes, fold.pe
         cell = Slice(
@@ -143,10 +143,10 @@ class SlicePlan(Plan):
         return _resized("slice", cell, fold, dropped_share)
 
 
-def _resized(name: str, cell: Pad | Slice, fold: Fold, share: Fraction) -> Layer:
+def _resized(name: str, cell: Pad | Slice, fold: Fold, share: Fraction) -> LayerHardware:
     """Return the layer of a cell that adds or drops a ``share`` of a frame's beats."""
     hold = share + pipeline_hold([cell], cell.beats_out)
-    return Layer(Chain({name: cell}), fold, fold.cycles, hold, share)
+    return LayerHardware(Chain({name: cell}), fold, fold.cycles, hold, share)
 
 
 def _in_beats(sizes: tuple[int, ...], lanes: int) -> tuple[int, ...]:

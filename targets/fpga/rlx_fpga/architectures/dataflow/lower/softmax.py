@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 from rlx.ops.numerics.exponential import softmax_table
 from rlx.ops.q import QSoftmax
 from rlx_fpga.architectures.dataflow.latency import at_once
-from rlx_fpga.architectures.dataflow.lower.rules import RULES, Layer, Plan, pipeline_hold
+from rlx_fpga.architectures.dataflow.lower.rules import RULES, LayerHardware, Plan, pipeline_hold
 from rlx_fpga.cells.chain import Chain
 from rlx_fpga.cells.softmax import Softmax
 from rlx_fpga.explore.fold import Fold
@@ -34,7 +34,7 @@ class SoftmaxPlan(Plan):
         """Return the only choice."""
         return [Fold(1, 1, self.rows * self.cell.interval, self.cell.multipliers)]
 
-    def build(self, fold: Fold) -> Layer:
+    def build(self, fold: Fold) -> LayerHardware:
         """Return the cell."""
         hold = Fraction(1, self.rows) + pipeline_hold([self.cell], self.rows * self.cell.interval)
         # A row is accepted at once, and then nothing for a long time.
@@ -45,4 +45,4 @@ class SoftmaxPlan(Plan):
         started, ended = (n / cell.interval for n in (self.count, self.count + codes))
         demand = at_once(started=started, ended=ended).repeated(self.rows)
         chain = Chain({"softmax": cell})
-        return Layer(chain, fold, fold.cycles, hold, jitter=jitter, demand=demand)
+        return LayerHardware(chain, fold, fold.cycles, hold, jitter=jitter, demand=demand)

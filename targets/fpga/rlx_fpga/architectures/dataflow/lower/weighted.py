@@ -11,7 +11,7 @@ import numpy as np
 
 from rlx.ops.q import Linear
 from rlx.targets.operands import constant_operand, unsupported
-from rlx_fpga.architectures.dataflow.lower.rules import Layer, Plan, divisors, pipeline_hold
+from rlx_fpga.architectures.dataflow.lower.rules import LayerHardware, Plan, divisors, pipeline_hold
 from rlx_fpga.architectures.dataflow.lower.windows import (
     Image,
     whole_front,
@@ -56,7 +56,7 @@ MAX_EXTRA_RESULTS: Final = 3
 """Excess of ``pe`` over the minimum that is permitted, for a cheaper requantizer."""
 
 
-class Weighted(Plan):
+class WeightedPlan(Plan):
     """A layer with weights."""
 
     def __init__(self, node: Node, op: QConv2d | QDense) -> None:
@@ -199,7 +199,7 @@ def _order(drain: Drain) -> tuple[int, ...]:
     return cost, drain.multipliers, drain.lanes, -drain.beat_cycles
 
 
-class Matrix(Weighted):
+class Matrix(WeightedPlan):
     """A convolution or dense layer in which every output needs every channel."""
 
     def __init__(
@@ -318,7 +318,7 @@ class Matrix(Weighted):
         )
         return {"window": window}
 
-    def build(self, fold: Fold) -> Layer:
+    def build(self, fold: Fold) -> LayerHardware:
         """Return window, matrix-vector unit and requantizer; no window if none is needed."""
         _ = self.ranges
         matrix = MatrixVector(
@@ -335,13 +335,13 @@ class Matrix(Weighted):
         cells: dict[str, Cell] = {"matrix": matrix, "requantize": self.requantize(fold)}
         if not front:
             beats = self.image.count * matrix.group
-            return Layer(Chain(cells), fold, beats, pipeline_hold([*cells.values()], beats))
+            return LayerHardware(Chain(cells), fold, beats, pipeline_hold([*cells.values()], beats))
         if self.image.channels % fold.simd:
             return whole_windowed(front, cells, fold, self.image, self.window)
         return windowed({**front, **cells}, fold, self.image)
 
 
-class DepthwiseConvolution(Weighted):
+class DepthwiseConvolution(WeightedPlan):
     """A convolution in which every output needs one channel."""
 
     def __init__(self, node: Node, op: QConv2d, image: Image) -> None:
@@ -394,7 +394,7 @@ class DepthwiseConvolution(Weighted):
             order="channelwise",
         )
 
-    def build(self, fold: Fold) -> Layer:
+    def build(self, fold: Fold) -> LayerHardware:
         """Return window, depthwise unit and requantizer."""
         _ = self.ranges
         unit = Depthwise(

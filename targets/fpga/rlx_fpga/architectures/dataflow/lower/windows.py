@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from rlx_fpga.architectures.dataflow.latency import Demand, by_pixel
-from rlx_fpga.architectures.dataflow.lower.rules import Layer, pipeline_hold
+from rlx_fpga.architectures.dataflow.lower.rules import LayerHardware, pipeline_hold
 from rlx_fpga.cells.chain import Chain
 from rlx_fpga.cells.geometry import geometry_of
 from rlx_fpga.cells.pad import Pad
@@ -79,7 +79,7 @@ def window_cell(
     )
 
 
-def windowed(cells: dict[str, Cell], fold: Fold, image: Image) -> Layer:
+def windowed(cells: dict[str, Cell], fold: Fold, image: Image) -> LayerHardware:
     """Return a layer whose first cell is a window generator."""
     window = cells["window"]
     assert isinstance(window, WindowGenerator)
@@ -88,7 +88,7 @@ def windowed(cells: dict[str, Cell], fold: Fold, image: Image) -> Layer:
     # A pixel being accumulated, and one being drained.
     pixels = Fraction(2, geometry.out_height * geometry.out_width)
     registers = pipeline_hold([*cells.values()], words)
-    return Layer(
+    return LayerHardware(
         Chain(cells),
         fold,
         window.cycles_per_frame * image.count,
@@ -138,7 +138,7 @@ def whole_front(
 
 def whole_windowed(
     front: dict[str, Cell], cells: dict[str, Cell], fold: Fold, image: Image, window: Window
-) -> Layer:
+) -> LayerHardware:
     """Return a layer that begins with ``front``, as made by ``whole_front``."""
     whole, replay, pad = front["window"], front["replay"], front.get("pad")
     assert isinstance(whole, WholeWindow)
@@ -162,7 +162,7 @@ def whole_windowed(
         for column in range(geometry.width)
     ]
     flow = whole.jitter(replay.beats, counted)
-    return Layer(
+    return LayerHardware(
         Chain({**front, **cells}),
         fold,
         whole.cycles_per_frame(replay.beats) * image.count,
