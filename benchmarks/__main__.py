@@ -65,7 +65,7 @@ def _check(module: ModuleType, rows: list[stored.Row]) -> list[str]:
         print(f"note: no stored result for {what}", file=sys.stderr)
     for what in stored.elsewhere(rows, before, module.KEY):
         print(f"note: {what}", file=sys.stderr)
-    return stored.grown(rows, before, module.KEY, module.COSTS)
+    return stored.grown_costs(rows, before, module.KEY, module.COSTS)
 
 
 def _render() -> None:

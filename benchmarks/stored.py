@@ -31,7 +31,7 @@ def write(path: Path, rows: Iterable[Row], key: Sequence[str]) -> None:
     path.write_text("".join(lines), encoding="utf-8")
 
 
-def grown(
+def grown_costs(
     rows: Iterable[Row],
     stored: Iterable[Row],
     key: Sequence[str],

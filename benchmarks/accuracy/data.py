@@ -110,11 +110,11 @@ def ad() -> tuple[Array, None]:
 def channels_first(samples: Callable[[], tuple[Array, Array | None]]) -> Callable[[], Any]:
     """Return samples whose channels are the first axis."""
 
-    def turned() -> tuple[Array, Array | None]:
+    def rotated() -> tuple[Array, Array | None]:
         x, labels = samples()
         return np.ascontiguousarray(np.moveaxis(x, -1, 1)), labels
 
-    return turned
+    return rotated
 
 
 def mnist() -> tuple[Array, Array]:

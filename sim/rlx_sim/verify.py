@@ -128,7 +128,7 @@ class CortexmVerifier:
         self, folder: Path, report: Mapping[str, Any], verified_at: str
     ) -> VerificationReport:
         """Return a kept verification; see ``rlx.driver.verification.repeat.Repeatable``."""
-        return _restored(folder, report, verified_at)
+        return _restore_report(folder, report, verified_at)
 
     @property
     def quantities(self) -> Mapping[str, Quantity]:
@@ -228,7 +228,7 @@ class FpgaVerifier:
         testbenches = [benches[name] for name in tools or () if name in benches]
         results = verify_fpga(
             folder, vectors, timeout_s=timeout_s, cocotb=cocotb,
-            testbenches=testbenches, netlist=_mapped_to(manifest, tools), waves=waves,
+            testbenches=testbenches, netlist=_netlist_device(manifest, tools), waves=waves,
             progress=progress,
         )  # fmt: skip
         return VerificationReport(
@@ -257,7 +257,7 @@ class FpgaVerifier:
         self, folder: Path, report: Mapping[str, Any], verified_at: str
     ) -> VerificationReport:
         """Return a kept verification; see ``rlx.driver.verification.repeat.Repeatable``."""
-        return _restored(folder, report, verified_at)
+        return _restore_report(folder, report, verified_at)
 
     @property
     def quantities(self) -> Mapping[str, Quantity]:
@@ -289,7 +289,7 @@ def _manifest(folder: Path, target: str, *, check_files: bool = True) -> Manifes
     return manifest
 
 
-def _mapped_to(manifest: Manifest, tools: Sequence[str] | None) -> FpgaDevice | None:
+def _netlist_device(manifest: Manifest, tools: Sequence[str] | None) -> FpgaDevice | None:
     """Return the device whose netlist is simulated, if one is asked for.
 
     Raises:
@@ -310,7 +310,9 @@ def _mapped_to(manifest: Manifest, tools: Sequence[str] | None) -> FpgaDevice | 
     return device
 
 
-def _restored(folder: Path, report: Mapping[str, Any], verified_at: str) -> VerificationReport:
+def _restore_report(
+    folder: Path, report: Mapping[str, Any], verified_at: str
+) -> VerificationReport:
     """Return the stored report of a verification of ``folder``."""
     network = _network(read_manifest(folder, check_files=False))
     return replace(VerificationReport.from_json(report, cached=verified_at), network=network)

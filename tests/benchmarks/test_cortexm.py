@@ -66,5 +66,5 @@ def test_digits_cost_what_is_stored():
     before = stored.read(networks.STORED)
     if stored.unmatched([row], before, networks.KEY):
         pytest.skip(f"nothing is stored for {row['compiler']}")
-    assert stored.grown([row], before, networks.KEY, networks.COSTS) == []
+    assert stored.grown_costs([row], before, networks.KEY, networks.COSTS) == []
     assert json.loads(json.dumps(row)) == row

@@ -79,13 +79,13 @@ def test_every_network_has_engines_for_small_devices():
 
 def test_adders_of_the_first_convolution_are_the_stored_ones():
     row = next(adders.measure())
-    assert stored.grown([row], stored.read(adders.STORED), adders.KEY, adders.COSTS) == []
+    assert stored.grown_costs([row], stored.read(adders.STORED), adders.KEY, adders.COSTS) == []
 
 
 def test_prediction_of_tinyconv_is_the_stored_one():
     row = predicted.row(points.Point("TinyConv", "ecp5-85k", 156))
     before = stored.read(predicted.STORED)
-    assert stored.grown([row], before, predicted.KEY, predicted.COSTS) == []
+    assert stored.grown_costs([row], before, predicted.KEY, predicted.COSTS) == []
     assert row["interval"] <= 1_500
     assert row["busy"] >= 0.9
 

@@ -19,26 +19,26 @@ ROW = {
 @pytest.mark.parametrize("cost", COSTS)
 def test_growth_of_more_than_a_percent_is_reported(cost):
     old = {**ROW, cost: 1000}
-    assert stored.grown([{**ROW, cost: 1010}], [old], KEY, COSTS) == []
-    assert stored.grown([{**ROW, cost: 900}], [old], KEY, COSTS) == []
-    assert stored.grown([{**ROW, cost: 1011}], [old], KEY, COSTS) == [
+    assert stored.grown_costs([{**ROW, cost: 1010}], [old], KEY, COSTS) == []
+    assert stored.grown_costs([{**ROW, cost: 900}], [old], KEY, COSTS) == []
+    assert stored.grown_costs([{**ROW, cost: 1011}], [old], KEY, COSTS) == [
         f"a m4: {cost} 1,011, 1,000 stored (+1.1 %)"
     ]
 
 
 def test_something_that_cost_nothing_grows():
-    assert stored.grown([{**ROW, "const_bytes": 1}], [ROW], KEY, COSTS) == [
+    assert stored.grown_costs([{**ROW, "const_bytes": 1}], [ROW], KEY, COSTS) == [
         "a m4: const_bytes 1, 0 stored (+inf %)"
     ]
 
 
 def test_what_is_no_cost_may_grow():
-    assert stored.grown([{**ROW, "macs": 70}], [ROW], KEY, COSTS) == []
+    assert stored.grown_costs([{**ROW, "macs": 70}], [ROW], KEY, COSTS) == []
 
 
 def test_rows_that_were_not_stored_are_listed():
     other = {**ROW, "cpu": "m7", "instructions": 9999}
-    assert stored.grown([other], [ROW], KEY, COSTS) == []
+    assert stored.grown_costs([other], [ROW], KEY, COSTS) == []
     assert stored.unmatched([ROW, other], [ROW], KEY) == ["a m7"]
 
 
@@ -56,8 +56,8 @@ def test_another_machine_is_reported():
 def test_only_figures_of_one_machine_are_compared():
     old = {**ROW, "processor": "old"}
     more = {"instructions": 2 * ROW["instructions"]}
-    assert stored.grown([{**old, **more}], [old], KEY, COSTS)
-    assert stored.grown([{**old, **more, "processor": "new"}], [old], KEY, COSTS) == []
+    assert stored.grown_costs([{**old, **more}], [old], KEY, COSTS)
+    assert stored.grown_costs([{**old, **more, "processor": "new"}], [old], KEY, COSTS) == []
 
 
 def test_lines_are_sorted_and_others_are_kept(tmp_path):
@@ -133,5 +133,5 @@ def test_benchmarks_are_found():
 
 def test_costs_that_are_no_counts_have_slack():
     old, new = {**ROW, "errors": 5}, {**ROW, "errors": 7}
-    assert stored.grown([new], [old], KEY, {"errors": 2}) == []
-    assert len(stored.grown([{**ROW, "errors": 8}], [old], KEY, {"errors": 2})) == 1
+    assert stored.grown_costs([new], [old], KEY, {"errors": 2}) == []
+    assert len(stored.grown_costs([{**ROW, "errors": 8}], [old], KEY, {"errors": 2})) == 1

@@ -76,7 +76,7 @@ def result(completed: Completed, work: Path, vectors: Golden, *, name: str) -> S
     log = completed.stdout + completed.stderr
     finished = _DONE.search(log)
     if finished is None or completed.returncode not in (0, STATUS_DIFFERENT):
-        raise _stopped(completed, log, name)
+        raise _unfinished_error(completed, log, name)
     lines = [tuple(int(part) for part in line.groups()) for line in _FRAME.finditer(log)]
     _check_lines(lines, int(finished[2]), vectors.frames, name)
     return Simulation(
@@ -93,7 +93,7 @@ def arena_bytes(log: str) -> int | None:
     return int(match[1]) if match else None
 
 
-def _stopped(completed: Completed, log: str, name: str) -> SimulationError:
+def _unfinished_error(completed: Completed, log: str, name: str) -> SimulationError:
     """Return the error for a test program that did not finish."""
     match = _ERROR.search(log)
     if match is not None:

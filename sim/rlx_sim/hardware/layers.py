@@ -63,12 +63,12 @@ def _rest(
         "layer": rest_of(report),
         "op": None,
         "node": None,
-        "estimate": _left(report, rows, "estimate", PREDICTED) if predicted else None,
-        "synthesis": _left(synthesis, rows, "synthesis", RESOURCES),
+        "estimate": _remainder(report, rows, "estimate", PREDICTED) if predicted else None,
+        "synthesis": _remainder(synthesis, rows, "synthesis", RESOURCES),
     }
 
 
-def _left(
+def _remainder(
     whole: Mapping[str, Any], rows: list[dict[str, Any]], key: str, names: tuple[str, ...]
 ) -> dict[str, float]:
     return {name: whole[name] - sum(row[key][name] for row in rows) for name in names}

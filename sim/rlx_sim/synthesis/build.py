@@ -184,7 +184,7 @@ class FpgaBuilder:
             find_nextpnr(target_device.pnr[0])  # fail before the synthesis, not after it
         with work_folder("build") as work:
             notify.expect(*_expected(target_device, report.get("lut", 0), seeds))
-            synthesis = _synthesized(
+            synthesis = _synthesize_design(
                 folder,
                 report,
                 target_device,
@@ -193,10 +193,10 @@ class FpgaBuilder:
                 notify,
                 netlist=simulate is not False,
             )
-            simulation = _simulated(
+            simulation = _simulate_netlist(
                 folder, work, report, synthesis, target_device, simulate, timeout_s, notify
             )
-            routed, problems = _routed(
+            routed, problems = _route_seeds(
                 synthesis,
                 work,
                 target_device,
@@ -253,7 +253,7 @@ def _available(device: FpgaDevice) -> dict[str, int]:
     return {"lut": device.lut, "ff": device.ff, "dsp": device.dsp, "bram": device.bram}
 
 
-def _synthesized(
+def _synthesize_design(
     folder: Path,
     report: Mapping[str, Any],
     device: FpgaDevice,
@@ -273,7 +273,7 @@ def _synthesized(
     )  # fmt: skip
 
 
-def _simulated(
+def _simulate_netlist(
     folder: Path,
     work: Path,
     report: Mapping[str, Any],
@@ -327,7 +327,7 @@ def _overflows(synthesis: Mapping[str, Any], device: FpgaDevice) -> list[str]:
     ]
 
 
-def _routed(
+def _route_seeds(
     synthesis: Mapping[str, Any],
     work: Path,
     device: FpgaDevice,

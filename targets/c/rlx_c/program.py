@@ -76,7 +76,9 @@ class LoweredProgram:
         return self.tables[table.content]
 
 
-def assembled(graph: Graph, plan: MemoryPlan, candidates: Sequence[Candidate]) -> LoweredProgram:
+def assemble_program(
+    graph: Graph, plan: MemoryPlan, candidates: Sequence[Candidate]
+) -> LoweredProgram:
     """Return the program of a graph.
 
     Args:

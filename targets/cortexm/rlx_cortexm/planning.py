@@ -40,13 +40,13 @@ def plan(module: GraphModule, options: CortexMOptions) -> GraphModule:
     """
     settings = settings_of(options)
     ports_in_arena = options.in_arena
-    best = _planned(module, settings, ports_in_arena, search=True)
+    best = _plan_graph(module, settings, ports_in_arena, search=True)
     if settings.ram is None and settings.optimize != "ram":
         return best
     price = _price(program(best, settings), settings)
     for _ in range(MAX_STRIPED_REGIONS):
         tried = [
-            _planned(module.with_graph(graph), settings, ports_in_arena, search=False)
+            _plan_graph(module.with_graph(graph), settings, ports_in_arena, search=False)
             for graph in variants(best, settings.core, settings.ram)
         ]
         priced = [(_price(program(lir, settings), settings), lir) for lir in tried]
@@ -57,7 +57,7 @@ def plan(module: GraphModule, options: CortexMOptions) -> GraphModule:
     return best
 
 
-def _planned(
+def _plan_graph(
     module: GraphModule, settings: KernelSettings, ports_in_arena: bool, *, search: bool
 ) -> GraphModule:
     return to_lir(

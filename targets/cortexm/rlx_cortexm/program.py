@@ -13,7 +13,7 @@ from rlx_c.candidate import Candidate
 from rlx_c.choice import DEFAULT_OBJECTIVE, OBJECTIVES, MemoryLimits, Need, choose
 from rlx_c.layer import LoweredLayer
 from rlx_c.losers import KernelChoice
-from rlx_c.program import assembled
+from rlx_c.program import assemble_program
 from rlx_cortexm.code_size import code_sizes, entry_bytes
 from rlx_cortexm.core import DEFAULT_CORE, CortexCore
 from rlx_cortexm.kernels.rules import candidates
@@ -65,7 +65,7 @@ def program(module: GraphModule, settings: KernelSettings | None = None) -> Lowe
     if module.stage is not Stage.LIR or module.plan is None:
         raise ValueError(f"a module at stage lir is wanted, not {module.stage.value}")
     chosen = kernels_for(module.plan, settings or KernelSettings())
-    return assembled(module.graph, module.plan, chosen)
+    return assemble_program(module.graph, module.plan, chosen)
 
 
 def kernels_for(plan: MemoryPlan, settings: KernelSettings) -> tuple[Candidate, ...]:

@@ -79,7 +79,7 @@ def scaling(rescale: Rescale, bound: int) -> AccumulatorScaling:
     ``bound < 2^30`` and a right shift of at least 1; ``requantize_wide`` takes any int32 number.
     """
     if rescale.rounding is not Rounding.DOUBLE:
-        return _once(rescale, bound)
+        return _single_rounding(rescale, bound)
     # A factor of zero gives zero whatever the shift.
     shift = tuple(s if m else -1 for m, s in zip(rescale.multiplier, rescale.shift, strict=True))
     if bound < NARROW_BOUND and max(shift) <= -1:
@@ -94,7 +94,7 @@ def scaling_of_values(rescale: Rescale, values: Int64) -> AccumulatorScaling:
     return scaling(twice if same else rescale, int(np.abs(values).max()))
 
 
-def _once(rescale: Rescale, bound: int) -> AccumulatorScaling:
+def _single_rounding(rescale: Rescale, bound: int) -> AccumulatorScaling:
     """Return the cheapest exact way to scale with one rounding, or in float32.
 
     ``requantize_high`` adds half to the high word of the product, whose low word then decides
@@ -113,9 +113,10 @@ def _once(rescale: Rescale, bound: int) -> AccumulatorScaling:
             return AccumulatorScaling("requantize_high", multiplier, high)
     elif set(multiplier) <= {0, 1 << 30}:
         # Beyond twice the bound everything becomes zero, as a factor of zero makes it.
-        most = bound.bit_length() + 1
+        max_shift = bound.bit_length() + 1
         shifts = tuple(
-            min(t - 30, most) if m else most for m, t in zip(multiplier, total, strict=True)
+            min(t - 30, max_shift) if m else max_shift
+            for m, t in zip(multiplier, total, strict=True)
         )
         if min(shifts) >= 1 and bound < NARROW_BOUND:
             function = f"requantize_power_{rescale.rounding.value}"
@@ -123,7 +124,7 @@ def _once(rescale: Rescale, bound: int) -> AccumulatorScaling:
     return AccumulatorScaling(f"requantize_{rescale.rounding.value}", multiplier, total)
 
 
-def folded(narrow: AccumulatorScaling, bounds: Int64, zero_point: int) -> AccumulatorScaling:
+def fold_offset(narrow: AccumulatorScaling, bounds: Int64, zero_point: int) -> AccumulatorScaling:
     """Return a scaling that adds half and zero point at once, where int32 is proven to hold it.
 
     ``requantize_folded`` computes ``(high + offset) >> shift`` where ``requantize_narrow`` adds two
@@ -137,8 +138,8 @@ def folded(narrow: AccumulatorScaling, bounds: Int64, zero_point: int) -> Accumu
     if narrow.function != "requantize_narrow":
         return narrow
     multiplier, shift = (np.array(v, np.int64) for v in (narrow.multiplier, narrow.shift))
-    most = bounds if narrow.per_channel else bounds.max(keepdims=True)
-    high = (most * multiplier + (1 << 30)) >> 31
+    max_abs = bounds if narrow.per_channel else bounds.max(keepdims=True)
+    high = (max_abs * multiplier + (1 << 30)) >> 31
     # What is less than half of a step always becomes 0, as it does if the factor is 0.
     vanishing = high < np.int64(1) << (shift - 1)
     multiplier, shift = np.where(vanishing, 0, multiplier), np.where(vanishing, 1, shift)
@@ -148,11 +149,11 @@ def folded(narrow: AccumulatorScaling, bounds: Int64, zero_point: int) -> Accumu
     return AccumulatorScaling("requantize_folded", _integers(multiplier), _integers(shift))
 
 
-def of_doubled(folded_scaling: AccumulatorScaling, bound: int) -> AccumulatorScaling | None:
+def for_doubled_sums(folded_scaling: AccumulatorScaling, bound: int) -> AccumulatorScaling | None:
     """Return a scaling of accumulators that come doubled; None if there is no cheap one.
 
     Args:
-        folded_scaling: Result of :func:`folded`.
+        folded_scaling: Result of :func:`fold_offset`.
         bound: Bound on the accumulators, not doubled.
     """
     if folded_scaling.function == "requantize_folded":
@@ -176,11 +177,11 @@ def level(
     are pre-scaled, one more than that: a product's high word is half of what is wanted.
 
     Args:
-        folded_scaling: Result of :func:`folded`; others than ``requantize_folded`` and those of one
-            rounding that have no product of 64 bits stay.
+        folded_scaling: Result of :func:`fold_offset`. Functions other than ``requantize_folded``
+            and those of one rounding without a 64-bit product stay.
         bounds: Bound on the accumulators of each channel.
         zero_point: Of the result.
-        max_places: Most places by which each channel's accumulators may be pre-scaled.
+        max_places: Maximum places by which each channel's accumulators may be pre-scaled.
     """
     if folded_scaling.function == "requantize_high" or folded_scaling.function.startswith(
         "requantize_power"
@@ -191,16 +192,19 @@ def level(
     multiplier, shift = (
         np.array(v, np.int64) for v in (folded_scaling.multiplier, folded_scaling.shift)
     )
-    most = bounds if folded_scaling.per_channel else bounds.max(keepdims=True)
-    fewest = int(shift.max(initial=1, where=multiplier != 0)) + 1
-    for common_shift in _places(fewest):
-        larger = np.where(multiplier != 0, common_shift - shift, 1) + 1
-        high = (most * multiplier >> (32 - np.minimum(larger, 32))) + (1 << larger)
+    max_abs = bounds if folded_scaling.per_channel else bounds.max(keepdims=True)
+    min_shift = int(shift.max(initial=1, where=multiplier != 0)) + 1
+    for common_shift in _places(min_shift):
+        extra_shift = np.where(multiplier != 0, common_shift - shift, 1) + 1
+        high = (max_abs * multiplier >> (32 - np.minimum(extra_shift, 32))) + (1 << extra_shift)
         offset = abs(2 * zero_point + 1) << (common_shift - 1)
-        fits = (larger <= max_places).all() and (most << larger).max() < INT32_BOUND
-        if fits and (high + offset).max() < INT32_BOUND:
+        # Pre-scaled accumulators, and their high words with half and zero point added, must be below
+        # 2^31: docs/design/0004-one-shift.md.
+        headroom = (max_abs << extra_shift).max() < INT32_BOUND
+        headroom &= (high + offset).max() < INT32_BOUND
+        if headroom and (extra_shift <= max_places).all():
             return AccumulatorScaling(
-                f"requantize_level_{common_shift}", _integers(multiplier), _integers(larger)
+                f"requantize_level_{common_shift}", _integers(multiplier), _integers(extra_shift)
             )
     return folded_scaling
 
@@ -216,35 +220,35 @@ def _level_once(
     multiplier, shift = (
         np.array(v, np.int64) for v in (single_rounding.multiplier, single_rounding.shift)
     )
-    most = bounds if single_rounding.per_channel else bounds.max(keepdims=True)
+    max_abs = bounds if single_rounding.per_channel else bounds.max(keepdims=True)
     word, rounding = 0, single_rounding.function.removeprefix("requantize_power_")
     if single_rounding.function == "requantize_high":
         word, rounding = 32, Rounding.SINGLE.value
         # What is less than half of a step always becomes 0, as it does if the factor is 0.
-        vanishing = (most * multiplier >> word) + 1 < np.int64(1) << (shift - 1)
+        vanishing = (max_abs * multiplier >> word) + 1 < np.int64(1) << (shift - 1)
         multiplier = np.where(vanishing, 0, multiplier)
         shift = np.where(multiplier == 0, 1, shift)
     for common_shift in _places(int(shift.max())):
-        larger = (
+        extra_shift = (
             np.where(multiplier == 0, 0, common_shift - shift) if word else common_shift - shift
         )
-        scaled = most << np.minimum(larger, 31)
+        scaled = max_abs << np.minimum(extra_shift, 31)
         result = (scaled * multiplier >> word) if word else scaled
         offset = abs(2 * zero_point + 1) << (common_shift - 1)
-        fits = (larger <= max_places).all() and scaled.max() < INT32_BOUND
+        fits = (extra_shift <= max_places).all() and scaled.max() < INT32_BOUND
         if fits and result.max() + offset + 1 < INT32_BOUND:
             function = f"requantize_level_{rounding}_{common_shift}"
-            return AccumulatorScaling(function, _integers(multiplier), _integers(larger))
+            return AccumulatorScaling(function, _integers(multiplier), _integers(extra_shift))
     return single_rounding
 
 
-def _places(fewest: int) -> tuple[int, ...]:
+def _places(min_shift: int) -> tuple[int, ...]:
     """Return the numbers of places to shift all channels by, the first choice first.
 
     Layers shall share functions: one number for all that can take it, round ones for the others.
     """
-    usual = (DEFAULT_SHIFT,) if fewest <= DEFAULT_SHIFT else ()
-    return (*usual, -(-fewest // 4) * 4, -(-fewest // 2) * 2, fewest)
+    usual = (DEFAULT_SHIFT,) if min_shift <= DEFAULT_SHIFT else ()
+    return (*usual, -(-min_shift // 4) * 4, -(-min_shift // 2) * 2, min_shift)
 
 
 def _integers(values: Int64) -> tuple[int, ...]:

@@ -58,7 +58,9 @@ def variants(module: GraphModule, core: CortexCore, ram: int | None) -> list[Gra
     plan = module.plan
     if plan is None:
         raise ValueError("a module at stage lir is wanted")
-    smaller = [way for way in _ways(module.graph, plan, core) if way.peak < plan.arena_bytes]
+    smaller = [
+        way for way in _candidates_of(module.graph, plan, core) if way.peak < plan.arena_bytes
+    ]
     best = sorted(smaller, key=lambda way: (way.peak, way.work, way.rows))
     if ram is not None:
         fitting = [way for way in smaller if way.peak <= ram]
@@ -66,7 +68,7 @@ def variants(module: GraphModule, core: CortexCore, ram: int | None) -> list[Gra
     return [with_stripes(module.graph, way.chain, way.rows) for way in best[:MAX_VARIANTS]]
 
 
-def _ways(graph: Graph, plan: MemoryPlan, core: CortexCore) -> Iterator[StripedChain]:
+def _candidates_of(graph: Graph, plan: MemoryPlan, core: CortexCore) -> Iterator[StripedChain]:
     """Yield the ways that touch the step where most bytes are alive."""
     alive = alive_bytes(plan)
     if not alive:  # views of the inputs alone: nothing runs
@@ -102,12 +104,14 @@ def _cuts(
             stripes = chain.stripes(rows)
         except ValueError:
             continue
-        if _aligned(chain, stripes, rows, plan):
-            peak = around + max(_between(chain, reads) for reads in stripes)
+        if _is_aligned(chain, stripes, rows, plan):
+            peak = around + max(_peak_bytes(chain, reads) for reads in stripes)
             yield StripedChain(chain, rows, max(peak, other_bytes), _work(chain, stripes, costs))
 
 
-def _aligned(chain: Chain, stripes: Sequence[Sequence[Rows]], rows: int, plan: MemoryPlan) -> bool:
+def _is_aligned(
+    chain: Chain, stripes: Sequence[Sequence[Rows]], rows: int, plan: MemoryPlan
+) -> bool:
     """Whether stripes begin where values may lie, so that nothing has to be copied."""
     source = isinstance(chain.source.node.op, Input) or all(
         reads[0].first * _row_bytes(chain.source) % plan.alignment == 0 for reads in stripes
@@ -120,7 +124,7 @@ def _row_bytes(value: Value) -> int:
     return width * channels
 
 
-def _between(chain: Chain, reads: Sequence[Rows]) -> int:
+def _peak_bytes(chain: Chain, reads: Sequence[Rows]) -> int:
     """Return the most bytes alive between source and result of one stripe."""
     inner = [
         rows.count * _row_bytes(node.operands[0])

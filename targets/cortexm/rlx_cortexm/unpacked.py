@@ -27,12 +27,12 @@ def candidates(node: Node, *ways: Candidate) -> tuple[Candidate, ...]:
     if bits >= WHOLE_BITS:
         return ()
     return tuple(
-        Candidate.of(_unpacking(way.lower(), bits), f"{way.name}, {bits}-bit weights unpacked")
+        Candidate.of(_with_unpacking(way.lower(), bits), f"{way.name}, {bits}-bit weights unpacked")
         for way in ways
     )
 
 
-def _unpacking(layer: LoweredLayer, bits: int) -> LoweredLayer:
+def _with_unpacking(layer: LoweredLayer, bits: int) -> LoweredLayer:
     """Return a layer with the weights, its first table, packed."""
     weights, *other_tables = layer.tables
     if weights.element != "int8_t":

@@ -17,7 +17,7 @@ from rlx_cortexm.packing import pack_rows
 from rlx_cortexm.scaling import (
     INT32_BOUND,
     AccumulatorScaling,
-    folded,
+    fold_offset,
     level,
     output_constants,
     scaling,
@@ -97,7 +97,7 @@ class WeightedLayer:
         Not for ``centred`` ones.
         """
         zero_point = int(cast("int", self.output["zero_point"]))
-        return replace(self, scaling=folded(self.scaling, self.bounds, zero_point))
+        return replace(self, scaling=fold_offset(self.scaling, self.bounds, zero_point))
 
     def level(self, max_places: int | Int64 = 16) -> WeightedLayer:
         """Return the same with a scaling that shifts all channels alike, or what folded() gives.

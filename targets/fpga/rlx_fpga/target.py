@@ -13,7 +13,7 @@ from rlx.support.text.licence import with_licence
 from rlx.support.version import __version__
 from rlx.targets import Emission, Target
 from rlx_fpga.architectures import ARCHITECTURES, architecture
-from rlx_fpga.architectures.choice import built_or_advised, lowering, require_fit
+from rlx_fpga.architectures.choice import build_with_advice, lowering, require_fit
 from rlx_fpga.explore.fit import shortage
 from rlx_fpga.options import FpgaOptions
 from rlx_fpga.packaging.axi import Interface, StreamPort, WeightPort, port_names
@@ -88,7 +88,7 @@ class Fpga(Target):
                 large for the architecture.
             UsageError: A folding does not fit its layer.
         """
-        core = built_or_advised(module, options)
+        core = build_with_advice(module, options)
         interface = _interface(module, core, options)
         report = with_ports(core.report, interface, options)
         require_fit(module, replace(core, report=report), options)
@@ -117,7 +117,7 @@ class Fpga(Target):
 
         ``fits`` is whether the design fits, ``short`` what it lacks if it does not.
         """
-        core = built_or_advised(module, options)
+        core = build_with_advice(module, options)
         report = with_ports(core.report, _interface(module, core, options), options)
         short = shortage(report, options)
         return {**report, "fits": not short, **({"short": short} if short else {})}

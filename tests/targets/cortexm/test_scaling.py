@@ -6,9 +6,9 @@ from rlx.ops.numerics.fixed_point import Rescale, Rounding
 from rlx_cortexm.scaling import (
     CENTRED,
     AccumulatorScaling,
-    folded,
+    fold_offset,
+    for_doubled_sums,
     level,
-    of_doubled,
     scaling,
     scaling_of_values,
 )
@@ -61,7 +61,7 @@ def test_factors_in_float32_have_functions_of_their_own():
     assert not chosen.rounds_twice
     assert not chosen.to_parity
     assert level(chosen, bounds(5, 5), 0) == chosen
-    assert of_doubled(chosen, 5) is None
+    assert for_doubled_sums(chosen, 5) is None
     rescale = Rescale((2**30,), (-1,), Rounding.FLOAT32)
     assert scaling(rescale, 5) == AccumulatorScaling("requantize_float32_wide", (2**30,), (32,))
 
@@ -85,17 +85,19 @@ def test_one_rounding_shifts_all_channels_alike():
 
 def test_accumulators_may_come_doubled():
     high = AccumulatorScaling("requantize_high", (2**31 - 1, 0), (5, 1))
-    assert of_doubled(high, 2**30) == AccumulatorScaling("requantize_high", (2**31 - 1, 0), (6, 2))
-    assert of_doubled(AccumulatorScaling("requantize_high", (2**30,), (30,)), 5) is None
+    assert for_doubled_sums(high, 2**30) == AccumulatorScaling(
+        "requantize_high", (2**31 - 1, 0), (6, 2)
+    )
+    assert for_doubled_sums(AccumulatorScaling("requantize_high", (2**30,), (30,)), 5) is None
     power = AccumulatorScaling("requantize_power_even", (2**30,), (30,))
-    doubled = of_doubled(power, 2**29 - 1)
+    doubled = for_doubled_sums(power, 2**29 - 1)
     assert doubled is not None
     assert doubled.shift == (31,)
-    assert of_doubled(power, 2**29) is None
-    assert of_doubled(AccumulatorScaling("requantize_power_odd", (2**30,), (31,)), 5) is None
-    assert of_doubled(AccumulatorScaling("requantize_even", (2**30,), (31,)), 5) is None
+    assert for_doubled_sums(power, 2**29) is None
+    assert for_doubled_sums(AccumulatorScaling("requantize_power_odd", (2**30,), (31,)), 5) is None
+    assert for_doubled_sums(AccumulatorScaling("requantize_even", (2**30,), (31,)), 5) is None
     folded_one = AccumulatorScaling("requantize_folded", (2**30,), (3,))
-    assert of_doubled(folded_one, 5) is folded_one
+    assert for_doubled_sums(folded_one, 5) is folded_one
 
 
 def test_a_few_numbers_are_rounded_as_it_is_cheapest():
@@ -110,30 +112,30 @@ def bounds(*numbers):
 
 def test_half_and_zero_point_are_added_at_once():
     chosen = AccumulatorScaling("requantize_narrow", (2**30, 2**31 - 1), (1, 9))
-    assert folded(chosen, bounds(5000, 5000), -128) == AccumulatorScaling(
+    assert fold_offset(chosen, bounds(5000, 5000), -128) == AccumulatorScaling(
         "requantize_folded", chosen.multiplier, chosen.shift
     )
     one = AccumulatorScaling("requantize_narrow", (2**30,), (3,))
-    assert folded(one, bounds(1, 5000), 3).function == "requantize_folded"
+    assert fold_offset(one, bounds(1, 5000), 3).function == "requantize_folded"
 
 
 def test_a_channel_that_always_gives_zero_needs_no_shift():
     chosen = AccumulatorScaling("requantize_narrow", (2**30, 2**30, 0), (30, 10, 31))
-    shifts = folded(chosen, bounds(2**20, 1022, 2**29), 100)
+    shifts = fold_offset(chosen, bounds(2**20, 1022, 2**29), 100)
     assert shifts == AccumulatorScaling("requantize_folded", (0, 0, 0), (1, 1, 1))
     # 1023 / 2 is rounded up to 512, which is half of a step.
-    assert folded(chosen, bounds(2**20, 1023, 2**29), 100).shift == (1, 10, 1)
+    assert fold_offset(chosen, bounds(2**20, 1023, 2**29), 100).shift == (1, 10, 1)
 
 
 def test_constants_beyond_int32_are_not_added():
     chosen = AccumulatorScaling("requantize_narrow", (2**31 - 1,), (24,))
-    assert folded(chosen, bounds(2**30 - 1), -128) == chosen
-    assert folded(chosen, bounds(2**30 - 1), 0).function == "requantize_folded"
+    assert fold_offset(chosen, bounds(2**30 - 1), -128) == chosen
+    assert fold_offset(chosen, bounds(2**30 - 1), 0).function == "requantize_folded"
 
 
 def test_other_functions_stay():
     wide = AccumulatorScaling("requantize_wide", (2**30,), (1,))
-    assert folded(wide, bounds(5), 0) == wide
+    assert fold_offset(wide, bounds(5), 0) == wide
 
 
 def test_channels_are_pre_scaled_to_shift_alike():

@@ -74,7 +74,7 @@ def test_a_core_that_cannot_be_is_advised_about(fakes, own, other, hint):
     fakes["dataflow"].reports = [DoesNotFitError("too large", where="graph 'net'", hint=own)]
     fakes["engine"].reports = [other]
     with pytest.raises(DoesNotFitError) as caught:
-        choice.built_or_advised(network(), FpgaOptions())
+        choice.build_with_advice(network(), FpgaOptions())
     error = caught.value
     assert (error.message, error.where) == ("too large", "graph 'net'")
     assert error.hint == hint.format("--architecture engine")
@@ -89,13 +89,13 @@ def test_another_device_is_named_where_no_option_and_no_architecture_helps(fakes
 
     monkeypatch.setattr(fakes["dataflow"], "build", build, raising=False)
     with pytest.raises(DoesNotFitError) as caught:
-        choice.built_or_advised(network(), FpgaOptions(device="ecp5-25k", dsp=28))
+        choice.build_with_advice(network(), FpgaOptions(device="ecp5-25k", dsp=28))
     assert caught.value.hint == "--device zu3eg"
 
 
 def test_a_core_that_can_be_is_built_even_if_it_is_too_large(fakes):
     fakes["engine"].reports = [SMALL]
-    assert choice.built_or_advised(network(), FpgaOptions()).report["lut"] == 10**9
+    assert choice.build_with_advice(network(), FpgaOptions()).report["lut"] == 10**9
     assert fakes["engine"].seen == []
 
 
@@ -138,7 +138,7 @@ def test_another_architecture_must_reach_the_rate(fakes, interval, rate, offered
     """At 75 MHz, 75,000 frames in a second leave 1000 cycles for each."""
     fakes["parallel"].reports = [LARGE, {**SMALL, "interval": interval}]
     options = FpgaOptions(clock=75e6, fps=rate)
-    assert list(choice._others(network(), options)) == (
+    assert list(choice._fitting_architectures(network(), options)) == (
         ["--architecture parallel --way 1"] if offered else []
     )
 
@@ -146,14 +146,14 @@ def test_another_architecture_must_reach_the_rate(fakes, interval, rate, offered
 def test_each_other_architecture_is_tried_with_its_defaults_until_it_fits(fakes):
     fakes["dataflow"].reports = fakes["parallel"].reports = [SMALL, SMALL]
     options = FpgaOptions(architecture="engine", weights="stream", dsp=3)
-    found = list(choice._others(network(), options))
+    found = list(choice._fitting_architectures(network(), options))
     assert found == ["--architecture dataflow", "--architecture parallel"]
     assert fakes["engine"].seen == []
     for name in ("dataflow", "parallel"):
         (seen,) = fakes[name].seen
         assert (seen.architecture, seen.weights, seen.fold, seen.dsp) == (name, "mem", (), 3)
     folded = FpgaOptions(fold=(("n0", 1, 1),))
-    assert list(choice._others(network(), folded)) == ["--architecture parallel"]
+    assert list(choice._fitting_architectures(network(), folded)) == ["--architecture parallel"]
     assert fakes["parallel"].seen[-1].fold == ()
 
 

@@ -51,7 +51,7 @@ def build(module: GraphModule, options: FpgaOptions) -> Core:
     return architecture(options.architecture).build(module, options)
 
 
-def built_or_advised(module: GraphModule, options: FpgaOptions) -> Core:
+def build_with_advice(module: GraphModule, options: FpgaOptions) -> Core:
     """Return the core that ``build`` makes; if there is none, say which architecture would fit.
 
     Raises:
@@ -62,10 +62,10 @@ def built_or_advised(module: GraphModule, options: FpgaOptions) -> Core:
     except DoesNotFitError as e:
         # Its own hint names options of this architecture, or says what to change.
         own_hints = [e.hint] if e.hint and e.hint.startswith("--") else []
-        suggestions = [*own_hints, *islice(_others(module, options), 1)]
+        suggestions = [*own_hints, *islice(_fitting_architectures(module, options), 1)]
         if not suggestions and not e.hint:
             # With a hint, devices have been looked at, which may take seconds for each.
-            suggestions = [*islice(_devices(module, options), 1)]
+            suggestions = [*islice(_fitting_devices(module, options), 1)]
         hint = ", or ".join(suggestions) or e.hint or "make the model smaller"
         raise DoesNotFitError(e.message, where=e.where, hint=hint) from None
 
@@ -85,10 +85,12 @@ def require_fit(module: GraphModule, core: Core, options: FpgaOptions) -> None:
         )
 
     _, *smaller = architecture(options.architecture).variants(options)
-    raise does_not_fit(core.report, options, estimate, smaller, _others(module, options))
+    raise does_not_fit(
+        core.report, options, estimate, smaller, _fitting_architectures(module, options)
+    )
 
 
-def _others(module: GraphModule, options: FpgaOptions) -> Iterator[str]:
+def _fitting_architectures(module: GraphModule, options: FpgaOptions) -> Iterator[str]:
     """Yield the options with which another architecture fits the device and reaches the rate."""
     for name in ARCHITECTURES:
         if name == options.architecture:
@@ -101,7 +103,7 @@ def _others(module: GraphModule, options: FpgaOptions) -> Iterator[str]:
                 break
 
 
-def _devices(module: GraphModule, options: FpgaOptions) -> Iterator[str]:
+def _fitting_devices(module: GraphModule, options: FpgaOptions) -> Iterator[str]:
     """Yield the devices that the architecture fits, as options."""
     for name in devices():
         other = replace(options, device=name, dsp=None, bram=None, lut=None)

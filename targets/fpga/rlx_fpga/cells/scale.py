@@ -214,7 +214,7 @@ class Lane:
         right = self._follow(right, "right_nudged")
         return self._follow((nudged >> fraction_bits) >> right, "rounded")
 
-    def _kept(self, product: Value, sticky: Value) -> Value:
+    def _high_part(self, product: Value, sticky: Value) -> Value:
         """Return the high part of a product without its lowest bits.
 
         Args:
@@ -265,13 +265,13 @@ class Lane:
         """Return the high part of the product."""
         values, factors = self._operands(value, factor)
         product = self._multiply(values[0], factors[0], "low_low")
-        low_low, sticky = product >> PART_BITS, self._dropped(product)
+        low_low, sticky = product >> PART_BITS, self._sticky_bit(product)
         low_high = self._multiply(values[0], factors[1], "low_high")
         if len(values) == 1:
             upper = self._follow(low_high + self.half, "upper")
             lower = self._follow(low_low, "lower")
             sticky = self._follow(sticky, "dropped")
-            return self._follow(self._kept(upper + lower, sticky), "high")
+            return self._follow(self._high_part(upper + lower, sticky), "high")
         high_low = self._multiply(values[1], factors[0], "high_low")
         high_high = self._multiply(values[1], factors[1], "high_high")
         middle = self._follow(low_high + high_low, "middle")
@@ -279,7 +279,7 @@ class Lane:
         sum_ = self._follow(middle + lower, "sum")
         upper = self._follow(high_high, "upper", 2)
         sticky = self._follow(sticky, "dropped", 2)
-        return self._follow(self._kept((upper << PART_BITS) + sum_, sticky), "high")
+        return self._follow(self._high_part((upper << PART_BITS) + sum_, sticky), "high")
 
     def _sequential(self, value: Value, factor: Value, phase: Value) -> Value:
         """Return the same from one multiplier.
@@ -298,14 +298,14 @@ class Lane:
         with self.m.If(part == 0):
             self.m.d.sync += total.eq((product >> PART_BITS) + self.half)
             if self.counts_dropped:
-                self.m.d.sync += sticky.eq(self._dropped(product))
+                self.m.d.sync += sticky.eq(self._sticky_bit(product))
         with self.m.Elif(part == 3):
             self.m.d.sync += total.eq(total + (product << PART_BITS))
         with self.m.Else():
             self.m.d.sync += total.eq(total + product)
-        return self._kept(total, sticky)
+        return self._high_part(total, sticky)
 
-    def _dropped(self, product: Value) -> Value:
+    def _sticky_bit(self, product: Value) -> Value:
         """Return whether any of the lowest bits of a product is 1, if that matters."""
         return product[:PART_BITS].any() if self.counts_dropped else Const(0)
 
@@ -330,8 +330,8 @@ class Lane:
             self.m.d.sync += Cat(lower, upper).eq(product)
         high = product[PART_BITS : len(value) + 31].as_signed()
         high = self._follow(high, "product")
-        sticky = self._follow(self._dropped(product), "dropped", 2)
-        return self._kept(self._follow(high + self.half, "product_half"), sticky)
+        sticky = self._follow(self._sticky_bit(product), "dropped", 2)
+        return self._high_part(self._follow(high + self.half, "product_half"), sticky)
 
     def _multiply(self, x: Value, y: Value, name: str) -> Value:
         return multiply(self.m, self.platform, x, y, self._name(name))

@@ -93,10 +93,10 @@ class WeightMemories:
         """Return the sizes of the memories of a folding, and how many there are of each."""
         key = pe, simd, packing, store
         if key not in self._sizes:
-            self._sizes[key] = Counter(self._found_sizes(*key))
+            self._sizes[key] = Counter(self._search_sizes(*key))
         return self._sizes[key]
 
-    def _found_sizes(
+    def _search_sizes(
         self, pe: int, simd: int, packing: Packing, store: Store
     ) -> Iterator[RomSizes]:
         outputs, terms = self.weights.shape

@@ -77,7 +77,7 @@ class Folding:
     def __post_init__(self) -> None:
         allowed = {name: list(folds) for name, folds in self.choices.items()}
         for name, (pe, simd) in self.fixed.items():
-            allowed[name] = [_given(self.choices, name, pe, simd)]
+            allowed[name] = [_fixed_fold(self.choices, name, pe, simd)]
         self.allowed = allowed
         for folds in allowed.values():
             # From small to large: of choices with equal values the first one is taken.
@@ -99,11 +99,11 @@ class Folding:
 
     def cheapest(self, limit: Amount, cycles: int | None = None) -> dict[str, Fold] | None:
         """Return the foldings of minimum cost with no layer slower than ``cycles``, if given."""
-        return self._chosen(limit, cycles, self._cost)
+        return self._choose(limit, cycles, self._cost)
 
     def smallest(self, limit: Amount, cycles: int | None = None) -> dict[str, Fold] | None:
         """Return the foldings with the fewest LUTs, then minimum cost."""
-        return self._chosen(limit, cycles, self._size)
+        return self._choose(limit, cycles, self._size)
 
     def lowest_latency(
         self, limit: Amount, delay: Delay, cycles: int | None = None
@@ -120,7 +120,7 @@ class Folding:
         cycles = self.min_cycles(limit) if cycles is None else cycles
         if cycles is None:
             return None
-        folds = self._chosen(limit, cycles, lambda name, fold, _: delay(name, fold))
+        folds = self._choose(limit, cycles, lambda name, fold, _: delay(name, fold))
         return folds or self.cheapest(limit, cycles)
 
     def lowest_energy(self, limit: Amount, cycles: int | None = None) -> dict[str, Fold] | None:
@@ -180,7 +180,7 @@ class Folding:
     def _size(self, name: str, fold: Fold, price: Option) -> int:
         return (price.amount.lut << 40) + self._cost(name, fold, price)
 
-    def _chosen(self, limit: Amount, cycles: int | None, value: Value) -> dict[str, Fold] | None:
+    def _choose(self, limit: Amount, cycles: int | None, value: Value) -> dict[str, Fold] | None:
         folds, options = [], []
         for name in self.allowed:
             mine, priced = self._options(name, cycles, value)
@@ -249,7 +249,7 @@ def first_step(
     return best
 
 
-def _given(choices: Mapping[str, Sequence[Fold]], name: str, pe: int, simd: int) -> Fold:
+def _fixed_fold(choices: Mapping[str, Sequence[Fold]], name: str, pe: int, simd: int) -> Fold:
     if name not in choices:
         raise UsageError(
             f"no layer is called {name!r}",

@@ -82,7 +82,7 @@ def choose(layers: Sequence[Sequence[Option]], limit: Amount) -> list[int] | Non
     best = [min(range(len(key)), key=key.__getitem__) for key in keys]
     if _total(layers, best).fits(limit):
         return best
-    undominated = [_undominated(key) for key in keys]
+    undominated = [_nondominated(key) for key in keys]
     minimum = [
         Amount(
             min(layer[n].amount.dsp for n in indices),
@@ -99,7 +99,7 @@ def choose(layers: Sequence[Sequence[Option]], limit: Amount) -> list[int] | Non
         {n: Option(layer[n].amount - low, layer[n].value) for n in indices}
         for layer, indices, low in zip(layers, undominated, minimum, strict=True)
     ]
-    return _without_memories(beyond, space) or _by_bounds(beyond, space)
+    return _solve_without_memories(beyond, space) or _solve_with_bounds(beyond, space)
 
 
 def min_amount(layers: Sequence[Sequence[Option]]) -> Amount:
@@ -116,7 +116,7 @@ def _total(layers: Sequence[Sequence[Option]], indices: Sequence[int]) -> Amount
     return sum(amounts, Amount())
 
 
-def _undominated(keys: Sequence[tuple[int, int, int, int]]) -> list[int]:
+def _nondominated(keys: Sequence[tuple[int, int, int, int]]) -> list[int]:
     """Return the options that no other one dominates in value and resources.
 
     Args:
@@ -169,7 +169,7 @@ class _Table:
         return _Table(values, luts), picked
 
 
-def _without_memories(layers: Sequence[dict[int, Option]], space: Amount) -> list[int] | None:
+def _solve_without_memories(layers: Sequence[dict[int, Option]], space: Amount) -> list[int] | None:
     """Return the best choice with memories for free, if it fits nevertheless.
 
     Then it is optimal, and the table is a hundred times smaller.
@@ -178,7 +178,7 @@ def _without_memories(layers: Sequence[dict[int, Option]], space: Amount) -> lis
         {n: Option(replace(o.amount, bram=0, lut=0), o.value) for n, o in layer.items()}
         for layer in layers
     ]
-    indices = _by_table(free, replace(space, bram=0))
+    indices = _solve_by_table(free, replace(space, bram=0))
     if indices is None:
         return None
     amounts = (layer[n].amount for layer, n in zip(layers, indices, strict=True))
@@ -195,12 +195,12 @@ MAX_TABLE_WORK: Final = 2 * 10**8
 """Cells of tables, times options, up to which the choice is exact."""
 
 
-def _by_bounds(layers: Sequence[dict[int, Option]], space: Amount) -> list[int] | None:
-    """Return the choice of ``_by_table``, without the options that bounds exclude.
+def _solve_with_bounds(layers: Sequence[dict[int, Option]], space: Amount) -> list[int] | None:
+    """Return the choice of ``_solve_by_table``, without the options that bounds exclude.
 
     If the table would be very large even so, the best choice found with prices is returned.
     """
-    bounded = _within_bounds(layers, space)
+    bounded = _lagrangian_bounds(layers, space)
     if bounded is None:
         return None
     known, remaining = bounded
@@ -213,13 +213,13 @@ def _by_bounds(layers: Sequence[dict[int, Option]], space: Amount) -> list[int] 
     if min(left.dsp, left.bram, left.lut) < 0:
         return known
     work = math.prod(_shape(rest, left)) * sum(map(len, rest))
-    exact = None if known is not None and work > MAX_TABLE_WORK else _by_table(rest, left)
+    exact = None if known is not None and work > MAX_TABLE_WORK else _solve_by_table(rest, left)
     if exact is None or known is None:
         return exact or known
     return min((exact, known), key=lambda indices: _value(layers, indices))
 
 
-def _within_bounds(
+def _lagrangian_bounds(
     layers: Sequence[dict[int, Option]], space: Amount
 ) -> tuple[list[int] | None, list[dict[int, Option]]] | None:
     """Return the best choice found with prices, and the options that a better one may have.
@@ -299,7 +299,7 @@ def _shape(layers: Sequence[dict[int, Option]], space: Amount) -> tuple[int, int
     )
 
 
-def _by_table(layers: Sequence[dict[int, Option]], space: Amount) -> list[int] | None:
+def _solve_by_table(layers: Sequence[dict[int, Option]], space: Amount) -> list[int] | None:
     """Return the choice with the minimum sum of values among those that fit into ``space``."""
     shape = _shape(layers, space)
     table = _Table(np.full(shape, INFEASIBLE, np.int64), np.full(shape, INFEASIBLE, np.int64))

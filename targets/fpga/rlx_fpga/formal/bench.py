@@ -292,7 +292,7 @@ def any_of(conditions: Sequence[Value]) -> Value:
     return ~all_of([~condition for condition in conditions])
 
 
-def around(index: Value, step: Value, size: int) -> Value:
+def wrap_around(index: Value, step: Value, size: int) -> Value:
     """Return ``(place + step) % size`` for ``place < size`` and ``step <= size``."""
     far = index + step
     return Mux(far >= size, far - size, far)

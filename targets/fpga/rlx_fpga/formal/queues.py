@@ -8,7 +8,7 @@ from amaranth import Mux, Signal, Value
 
 from rlx_fpga.cells.sizes import depth_of
 from rlx_fpga.cells.streams import raw
-from rlx_fpga.formal.bench import ProofBench, Transfer, Watch, around, register
+from rlx_fpga.formal.bench import ProofBench, Transfer, Watch, register, wrap_around
 
 if TYPE_CHECKING:
     from amaranth.lib.memory import Memory
@@ -74,8 +74,8 @@ def _stored(
     size = depth_of(depth)
     bench.invariant("count_within", count <= depth)
     bench.invariant("places_within", (read < size) & (write < size))
-    bench.invariant("places_apart", write == around(read, count, size))
-    return lambda index: bench.word(memory, around(read, index, size)), count
+    bench.invariant("places_apart", write == wrap_around(read, count, size))
+    return lambda index: bench.word(memory, wrap_around(read, index, size)), count
 
 
 def result_queue(bench: ProofBench) -> None:

@@ -8,7 +8,7 @@ from functools import cache
 from inspect import cleandoc, getattr_static
 from typing import TYPE_CHECKING, Final
 
-from rlx_fpga.rtl.layout import commented
+from rlx_fpga.rtl.layout import comment_lines
 from rlx_fpga.rtl.naming import component_of, port_name
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def heading_of(fragment: Fragment) -> list[str]:
     if _LATENCY in text:
         text = text.replace(_LATENCY, str(component.latency))
     values = ", ".join(f"{name} {value}" for name, value in _values(component, text))
-    return [*heading(text), *(["//", *commented(f"Here: {values}.")] if values else [])]
+    return [*heading(text), *(["//", *comment_lines(f"Here: {values}.")] if values else [])]
 
 
 @cache
@@ -68,7 +68,7 @@ def heading(docstring: str) -> list[str]:
 
     Sections about Python's arguments are left out; members are called ports.
     """
-    return commented(_plain("\n".join(_lines(docstring))).strip())
+    return comment_lines(_plain("\n".join(_lines(docstring))).strip())
 
 
 def _values(component: Component, docstring: str) -> Iterator[tuple[str, int | str]]:

@@ -338,12 +338,12 @@ class Expressions:
         if len(cases) == 1 and first and first[0] == ("0" * len(value.test),):
             test = self._bool(value.test)
             text = self.fitted(first[1], width)
-            return _chosen(test.atom, default, text)
+            return _conditional(test.atom, default, text)
         choice = default
         for patterns, element in reversed(cases):
             assert patterns is not None, "a default is the last case"
             test_text = self.matches(value.test, patterns)
-            choice = _chosen(test_text, self.fitted(element, width), choice)
+            choice = _conditional(test_text, self.fitted(element, width), choice)
         return choice
 
     def matches(self, test: Value, patterns: Sequence[str]) -> str:
@@ -397,7 +397,9 @@ def _ring(
     return PrintedExpression(_sum(left, operator, right), left.signed and right.signed, operator)
 
 
-def _chosen(test: str, first: PrintedExpression, second: PrintedExpression) -> PrintedExpression:
+def _conditional(
+    test: str, first: PrintedExpression, second: PrintedExpression
+) -> PrintedExpression:
     """Return ``first`` if the test is true, else ``second``, which may be a choice too."""
     if first == second or test in _BITS:
         return second if test == _BITS[0] else first

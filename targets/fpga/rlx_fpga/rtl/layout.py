@@ -21,7 +21,7 @@ def indented(lines: Iterable[str]) -> list[str]:
     return [f"{_STEP}{line}" if line else line for line in lines]
 
 
-def wrapped(lines: Iterable[str]) -> list[str]:
+def wrap_lines(lines: Iterable[str]) -> list[str]:
     """Return ``lines``, wrapped to ``MAX_LINE_LENGTH`` characters: white space means nothing."""
     rows: list[str] = []
     for line in lines:
@@ -40,7 +40,7 @@ def wrapped(lines: Iterable[str]) -> list[str]:
     return rows
 
 
-def commented(text: str) -> list[str]:
+def comment_lines(text: str) -> list[str]:
     """Return paragraphs as comment lines."""
     rows: list[str] = []
     for line in text.splitlines():

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from amaranth.hdl._ast import Statement
 
 
-def pruned(
+def prune(
     statements: Mapping[str, Sequence[Statement]], roots: Iterable[int]
 ) -> tuple[Mapping[str, Sequence[Statement]], set[int]]:
     """Return the statements that have an effect, and the signals in them, by ``id``.
@@ -39,7 +39,7 @@ def pruned(
         waiting |= reads.get(signal, set()) - live
     if reads.keys() <= live:
         return statements, live
-    return {domain: _kept(group, live) for domain, group in statements.items()}, live
+    return {domain: _keep_live(group, live) for domain, group in statements.items()}, live
 
 
 def _collect(
@@ -71,12 +71,12 @@ def _collect(
     return checked
 
 
-def _kept(statements: Sequence[Statement], signals: set[int]) -> list[Statement]:
+def _keep_live(statements: Sequence[Statement], signals: set[int]) -> list[Statement]:
     """Return ``statements`` without assignments to other ``signals``, by ``id``."""
     live_statements: list[Statement] = []
     for statement in statements:
         if isinstance(statement, Switch):
-            arms = [(p, _kept(body, signals), loc) for p, body, loc in statement.cases]
+            arms = [(p, _keep_live(body, signals), loc) for p, body, loc in statement.cases]
             if any(body for _, body, _ in arms):
                 live_statements.append(Switch(statement.test, arms, src_loc=statement.src_loc))
         elif not isinstance(statement, Assign) or _is_kept(statement, signals):

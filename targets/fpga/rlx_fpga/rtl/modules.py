@@ -17,8 +17,8 @@ from rlx_fpga.rtl.aliases import aliases
 from rlx_fpga.rtl.comments import heading_of
 from rlx_fpga.rtl.expressions import Expressions
 from rlx_fpga.rtl.hierarchy import Hierarchy, clocks, kind_of
-from rlx_fpga.rtl.layout import indented, wrapped
-from rlx_fpga.rtl.liveness import pruned
+from rlx_fpga.rtl.layout import indented, wrap_lines
+from rlx_fpga.rtl.liveness import prune
 from rlx_fpga.rtl.naming import Names
 from rlx_fpga.rtl.processes import Process, Processes
 from rlx_fpga.rtl.statements import Statements
@@ -199,7 +199,7 @@ class _Printer:
         constants = [f"assign {self._names.of(s)}{self._start(s)};" for s in undriven]
         registers = {self._names.of(s): s for block in blocks for s in block.registers}
         declarations = self._declarations(registers)
-        body = _joined(
+        body = _join_groups(
             [
                 self._states(),
                 declarations,
@@ -230,7 +230,7 @@ class _Printer:
         """Return the statements that have an effect, and all signals of the module."""
         fragment, used = self._fragment, self._hierarchy.used(self._fragment)
         roots = {id(port.signal) for port in self._ports} | self._hierarchy.at_parts(fragment)
-        statements, found = pruned(fragment.statements, roots)
+        statements, found = prune(fragment.statements, roots)
         return statements, [signal for signal in used if id(signal) in found]
 
     def _name_signals(self) -> None:
@@ -342,7 +342,7 @@ class _Printer:
                 ports = {port.name: self._names.of(port.signal) for port in module.ports}
                 files = [] if module.files is None else [f".{_FILES}({self._file(module.files)})"]
                 lines += ["", *comment, *instance(module.name, files, f"u_{name}", ports)]
-        return _joined([lines])
+        return _join_groups([lines])
 
     def _comment(self, part: Fragment, name: str) -> list[str]:
         """Return the lines above an instance; in the top module every instance has some."""
@@ -375,7 +375,7 @@ class _Printer:
 
 
 def _text(lines: Sequence[str]) -> str:
-    return "\n".join(wrapped(lines)) + "\n"
+    return "\n".join(wrap_lines(lines)) + "\n"
 
 
 def _parameter(value: Any) -> str:  # noqa: ANN401 - whatever Amaranth takes
@@ -390,7 +390,7 @@ def _shape(signal: Signal) -> str:
     return sign + (f"[{len(signal) - 1}:0] " if len(signal) > 1 else "")
 
 
-def _joined(groups: Sequence[Sequence[str]]) -> list[str]:
+def _join_groups(groups: Sequence[Sequence[str]]) -> list[str]:
     """Return groups of lines with an empty line between."""
     joined_lines: list[str] = []
     for group in groups:

@@ -103,7 +103,7 @@ class Processes:
 
     def _checks(self, statements: Sequence[Statement]) -> list[str]:
         """Return the block of the combinational assertions."""
-        kept = list(_kept(statements, lambda s: isinstance(s, Property)))
+        kept = list(_select_statements(statements, lambda s: isinstance(s, Property)))
         if not kept:
             return []
         body = Statements(self._expressions, self._name, "=").lines(kept)
@@ -126,10 +126,12 @@ def _groups(statements: Sequence[Statement]) -> list[_Group]:
         known = {id(s) for s in together[home]}
         together[home] += [s for s in targets if id(s) not in known]
         group_of.update((id(s), home) for s in together[home])
-    return [_Group(s, list(_assigning(statements, s))) for s in together if s]
+    return [_Group(s, list(_select_assignments(statements, s))) for s in together if s]
 
 
-def _assigning(statements: Sequence[Statement], signals: Sequence[Signal]) -> Iterator[Statement]:
+def _select_assignments(
+    statements: Sequence[Statement], signals: Sequence[Signal]
+) -> Iterator[Statement]:
     """Yield the parts of ``statements`` that assign ``signals``."""
     assigned = SignalSet(signals)
 
@@ -138,16 +140,19 @@ def _assigning(statements: Sequence[Statement], signals: Sequence[Signal]) -> It
             s in assigned for s in statement.lhs._lhs_signals()
         )
 
-    yield from _kept(statements, assigns)
+    yield from _select_statements(statements, assigns)
 
 
-def _kept(
+def _select_statements(
     statements: Sequence[Statement], predicate: Callable[[Statement], bool]
 ) -> Iterator[Statement]:
     """Yield the wanted statements, with the conditions around them."""
     for statement in statements:
         if isinstance(statement, Switch):
-            arms = [(p, list(_kept(inner, predicate)), loc) for p, inner, loc in statement.cases]
+            arms = [
+                (p, list(_select_statements(inner, predicate)), loc)
+                for p, inner, loc in statement.cases
+            ]
             if any(inner for _, inner, _ in arms):
                 yield Switch(statement.test, arms, src_loc=statement.src_loc)
         elif predicate(statement):

@@ -176,7 +176,7 @@ def test_a_build_says_why_the_netlist_was_not_simulated(tmp_path, monkeypatch):
         found = {"cells": {"LUT4": cells}}
         chosen = device("ecp5-25k")
         report = {"interval": 8, "interface": {}}
-        return build._simulated(
+        return build._simulate_netlist(
             tmp_path, tmp_path, report, found, chosen, simulate, 60, Steps()
         )  # fmt: skip
 

@@ -71,7 +71,7 @@ def test_nothing_fits_below_the_minimum_amount(layers):
 
 def test_two_resources_that_are_short_together_are_found_without_a_table(monkeypatch):
     """Each layer takes many DSP slices or many block RAMs; there is enough of neither for all."""
-    monkeypatch.setattr(solver, "_by_table", no_table)
+    monkeypatch.setattr(solver, "_solve_by_table", no_table)
     layer = [Option(Amount(dsp=900), 3), Option(Amount(bram=900), 2), Option(Amount(450, 460), 1)]
     assert solver.choose([layer] * 60, Amount(24000, 24000, 99)) is None
 

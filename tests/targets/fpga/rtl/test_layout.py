@@ -11,7 +11,7 @@ from amaranth.lib.fifo import SyncFIFO
 from rlx_fpga.cells.fifo import Fifo, SkidBuffer
 from rlx_fpga.cells.fork import Fork
 from rlx_fpga.rtl.comments import heading, heading_of
-from rlx_fpga.rtl.layout import MAX_LINE_LENGTH, commented, indented, wrapped
+from rlx_fpga.rtl.layout import MAX_LINE_LENGTH, comment_lines, indented, wrap_lines
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def test_long_lines_are_broken_between_words_and_indented(length, margin):
     while len(text) < length - margin:
         text += pick.choice(["a", "ab-cd", "abc"]) + " "
     line = " " * margin + text[: length - margin - 1] + "x"
-    found = wrapped([line])
+    found = wrap_lines([line])
     assert (found == [line]) == (length <= MAX_LINE_LENGTH)
     assert " ".join(found).split() == line.split()
     assert all(len(one) <= MAX_LINE_LENGTH for one in found)
@@ -36,12 +36,12 @@ def test_long_lines_are_broken_between_words_and_indented(length, margin):
 
 def test_comments_and_words_that_are_too_long_stay_whole():
     for line in ("  // " + "word " * 40, "x" * 150):
-        assert wrapped([line]) == [line]
+        assert wrap_lines([line]) == [line]
     assert indented(["a", "", "  b"]) == ["  a", "", "    b"]
 
 
 def test_paragraphs_become_comments_with_their_margin():
-    lines = commented("One.\n\n    " + "word " * 30)
+    lines = comment_lines("One.\n\n    " + "word " * 30)
     assert lines[:2] == ["// One.", "//"]
     assert all(
         line.startswith("//     word") and len(line) <= MAX_LINE_LENGTH for line in lines[2:]

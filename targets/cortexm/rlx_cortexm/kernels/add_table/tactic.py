@@ -17,7 +17,7 @@ from rlx.ops.q import QSub
 from rlx_c.candidate import Candidate
 from rlx_c.layer import CodeSize, ConstantTable, Kernel, LoweredLayer
 from rlx_c.nest import broadcast_strides, nest, row_major, split_run
-from rlx_cortexm.scaling import INT32_BOUND, folded, level, output_constants, scaling
+from rlx_cortexm.scaling import INT32_BOUND, fold_offset, level, output_constants, scaling
 from rlx_cortexm.tactic import Tactic
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
         return ()
     bound = np.array([terms.bound], np.int64)
     sum_scaling = scaling(op.rescale, terms.bound)
-    level_scaling = level(folded(sum_scaling, bound, op.zero_point), bound, op.zero_point)
+    level_scaling = level(fold_offset(sum_scaling, bound, op.zero_point), bound, op.zero_point)
     if level_scaling.is_level:
         return (
             Candidate.of(

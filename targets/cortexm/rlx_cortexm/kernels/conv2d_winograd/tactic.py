@@ -24,7 +24,7 @@ from rlx_cortexm.kernels.conv2d_blocks.cost import STEP
 from rlx_cortexm.kernels.conv2d_blocks.tactic import PANEL_GROUPS
 from rlx_cortexm.narrow import WHOLE_BITS
 from rlx_cortexm.packing import QUAD
-from rlx_cortexm.scaling import INT32_BOUND, of_doubled
+from rlx_cortexm.scaling import INT32_BOUND, for_doubled_sums
 from rlx_cortexm.tactic import Tactic
 from rlx_cortexm.weighted import WeightedLayer
 
@@ -159,7 +159,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     ):
         return ()
     weighted = WeightedLayer.of(node).folded()
-    doubled = of_doubled(weighted.scaling, int(weighted.bounds.max()))
+    doubled = for_doubled_sums(weighted.scaling, int(weighted.bounds.max()))
     if doubled is None or weighted.bits != WHOLE_BITS or sum_bound(weighted.weights) >= INT32_BOUND:
         return ()
     weighted = replace(weighted, scaling=doubled)

@@ -87,7 +87,7 @@ def queue_depths(stages: Sequence[StageFlow]) -> list[list[Fraction]]:
             for fork in forks
             if sum(operand.source in lags[fork] for operand in stage.operands) > 1
         ]
-        near = _nearest(stages, stage, meeting)
+        near = _nearest_forks(stages, stage, meeting)
         depths.append(
             [_depth(stage, place, near, lags, leads) for place in range(len(stage.operands))]
         )
@@ -152,19 +152,19 @@ def _depth(
     return depth
 
 
-def _nearest(
+def _nearest_forks(
     stages: Sequence[StageFlow], stage: StageFlow, meeting: Sequence[Fork]
 ) -> Sequence[Fork]:
     """Return the forks that determine the depths in front of ``stage``; one at least."""
     near = list(meeting)
     for fork in meeting:
         # Only among those that are left: an input and a group with it exclude each other.
-        if _passed_through(stages, stage, fork, near):
+        if _is_bypassed(stages, stage, fork, near):
             near.remove(fork)
     return near
 
 
-def _passed_through(
+def _is_bypassed(
     stages: Sequence[StageFlow], stage: StageFlow, fork: Fork, other_forks: Sequence[Fork]
 ) -> bool:
     """Return whether all paths from ``fork`` to ``stage`` lead through one of the other forks.

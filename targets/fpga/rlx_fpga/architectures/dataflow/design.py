@@ -167,13 +167,13 @@ class _Search:
             case "size":
                 return self._cheapest(max_cycles)
             case "energy":
-                return self._fitted(self.folding.lowest_energy, max_cycles)
+                return self._fit(self.folding.lowest_energy, max_cycles)
         design = self.fastest()
         if design is None or design.pipeline.interval > (max_cycles or design.pipeline.interval):
             return None
         interval = design.pipeline.interval
         if self.options.aim == "latency":
-            return self._fitted(self._lowest_latency, interval) or design
+            return self._fit(self._lowest_latency, interval) or design
         return self._cheapest(interval) or design
 
     def fastest(self) -> StreamDesign | None:
@@ -199,12 +199,12 @@ class _Search:
     def _cheapest(self, cycles: int | None) -> StreamDesign | None:
         """Return the cheapest design that is fast enough, or the smallest if that does not fit."""
         if cycles not in self._found:
-            self._found[cycles] = self._fitted(self.folding.cheapest, cycles) or self._fitted(
+            self._found[cycles] = self._fit(self.folding.cheapest, cycles) or self._fit(
                 self.folding.smallest, cycles
             )
         return self._found[cycles]
 
-    def _fitted(self, choose: Choice, cycles: int | None) -> StreamDesign | None:
+    def _fit(self, choose: Choice, cycles: int | None) -> StreamDesign | None:
         """Return the design of the best choice that fits as a whole.
 
         Args:
@@ -216,7 +216,7 @@ class _Search:
             folds = choose(limit, slowest)
             if folds is None:
                 return None
-            design = self._counted(folds)
+            design = self._count(folds)
             if cycles is not None and design.pipeline.interval > cycles:
                 if not folds:
                     return None
@@ -227,10 +227,10 @@ class _Search:
             if excess == Amount():
                 return design
             self.smallest = design.total
-            limit = _reserved(limit, self.folding.amount(folds), excess)
+            limit = _reserve(limit, self.folding.amount(folds), excess)
         return None
 
-    def _counted(self, folds: Mapping[str, Fold]) -> StreamDesign:
+    def _count(self, folds: Mapping[str, Fold]) -> StreamDesign:
         """Return the design for a choice of foldings."""
         pipeline = Pipeline(self.program, folds)
         resources = resources_by_layer(pipeline, self.device.family)
@@ -257,7 +257,7 @@ class _Search:
         return int(self._holds[name] * fold.cycles)
 
 
-def _reserved(limit: Amount, used: Amount, excess: Amount) -> Amount:
+def _reserve(limit: Amount, used: Amount, excess: Amount) -> Amount:
     """Return the limit for layers that leaves space for what is between them.
 
     Args:

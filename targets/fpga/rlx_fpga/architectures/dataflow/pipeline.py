@@ -314,7 +314,7 @@ class Pipeline(Component):
             queues.append(row)
         depths = queue_depths(timings)
         return [
-            [_deepened(q, deep + even) for q, deep, even in zip(row, parts, evens, strict=True)]
+            [_with_depth(q, deep + even) for q, deep, even in zip(row, parts, evens, strict=True)]
             for row, parts, evens in zip(queues, depths, smooth, strict=True)
         ]
 
@@ -346,7 +346,7 @@ class Pipeline(Component):
         return arriving + layer.jitter[0]
 
 
-def _deepened(queue: Queue, part: Fraction) -> Queue:
+def _with_depth(queue: Queue, part: Fraction) -> Queue:
     """Return the queue with a FIFO for ``part`` of a frame."""
     beats = math.ceil(part * queue.elements / queue.widest)
     depth = beats if beats > REGISTER_BEATS else 0

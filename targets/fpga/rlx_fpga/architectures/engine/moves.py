@@ -96,7 +96,7 @@ _NO_LOOPS = Loops((1, 1, 1, 1, 1, 1), (0, 0, 0, 0, 0))
 
 def _append(build: Assembler, node: Node, axes: list[_MoveAxis], reads: Reads) -> None:
     """Append the instruction that iterates over ``axes``, if three loops are enough."""
-    row, column, block = _three(node, _merged(axes))
+    row, column, block = _three(node, _merge_axes(axes))
     loops = Loops(
         counts=(row.count, column.count, block.count, 1, 1, 1),
         strides=(row.stride, column.stride, block.stride, 0, 0),
@@ -107,7 +107,7 @@ def _append(build: Assembler, node: Node, axes: list[_MoveAxis], reads: Reads) -
     build.append(node, replace(reads, loops=loops), [IDENTITY])
 
 
-def _merged(axes: Sequence[_MoveAxis]) -> list[_MoveAxis]:
+def _merge_axes(axes: Sequence[_MoveAxis]) -> list[_MoveAxis]:
     """Return equivalent axes, contiguous ones merged."""
     merged_axes: list[_MoveAxis] = []
     for axis in axes:

@@ -124,16 +124,16 @@ class TermSharing:
             if occurrences.bit_count() == count:
                 self._replace(pattern, occurrences)
             elif occurrences.bit_count() > 1:
-                self._again(index, occurrences.bit_count())
+                self._requeue(index, occurrences.bit_count())
         return [[(*key, sign) for key, sign in terms.items()] for terms in self._sums]
 
     def _push(self, repeated: Mapping[Pattern, int]) -> None:
         """Put patterns into the queue, by their number of occurrences."""
         for pattern, count in repeated.items():
             self._patterns.append((pattern, count, self._worth(pattern)))
-            self._again(len(self._patterns) - 1, count)
+            self._requeue(len(self._patterns) - 1, count)
 
-    def _again(self, index: int, count: int) -> None:
+    def _requeue(self, index: int, count: int) -> None:
         pattern, _, worth = self._patterns[index]
         self._patterns[index] = pattern, count, worth
         self._queue.put(index, (count - 1) * worth)
@@ -151,7 +151,9 @@ class TermSharing:
         plus, minus = second.plus, second.minus
         if sign < 0:
             plus, minus = minus, plus
-        occurrences = first.plus & _moved(plus, -distance) | first.minus & _moved(minus, -distance)
+        occurrences = first.plus & _shift_bits(plus, -distance) | first.minus & _shift_bits(
+            minus, -distance
+        )
         if a == b and occurrences & occurrences << distance:
             rest, occurrences = occurrences, 0
             while rest:
@@ -166,19 +168,19 @@ class TermSharing:
         number, base, number_sign = self.program.add((a, 0, 1), (b, distance, sign))
         self._digits.extend(_Digits() for _ in range(number + 1 - len(self._digits)))
         new = []
-        for row, shift in self._decoded(positions):
+        for row, shift in self._decode(positions):
             first = self._sums[row].pop((a, shift))
             del self._sums[row][b, shift + distance]
             new.append((row, (number, shift + base, first * number_sign)))
         self._digits[a].drop(positions)
-        self._digits[b].drop(_moved(positions, distance))
+        self._digits[b].drop(_shift_bits(positions, distance))
         counts: Counter[Pattern] = Counter()
         for row, term in new:
             _count(self._sums[row], term, counts)
             self._put(row, term)
         self._push(_repeated(counts))
 
-    def _decoded(self, positions: int) -> Iterator[tuple[int, int]]:
+    def _decode(self, positions: int) -> Iterator[tuple[int, int]]:
         """Yield sum and shift of each position."""
         while positions:
             lowest = positions & -positions
@@ -245,5 +247,5 @@ def _measures(
     return common, pair.price(step)
 
 
-def _moved(positions: int, distance: int) -> int:
+def _shift_bits(positions: int, distance: int) -> int:
     return positions << distance if distance >= 0 else positions >> -distance
