@@ -198,8 +198,8 @@ def level(
         extra_shift = np.where(multiplier != 0, common_shift - shift, 1) + 1
         high = (max_abs * multiplier >> (32 - np.minimum(extra_shift, 32))) + (1 << extra_shift)
         offset = abs(2 * zero_point + 1) << (common_shift - 1)
-        # Pre-scaled accumulators, and their high words with half and zero point added, must be below
-        # 2^31: docs/design/0004-one-shift.md.
+        # Pre-scaled accumulators, and their high words with half and zero point added, must be
+        # below 2^31: docs/design/0004-one-shift.md.
         headroom = (max_abs << extra_shift).max() < INT32_BOUND
         headroom &= (high + offset).max() < INT32_BOUND
         if headroom and (extra_shift <= max_places).all():
