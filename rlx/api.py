@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from rlx.reports.report import Report
     from rlx.runtime import CompileOptions, Device
     from rlx.runtime.latency import Benchmark, Clock
-    from rlx.runtime.needs import Choice
+    from rlx.runtime.needs import DeviceChoice
     from rlx.runtime.observation.machine import Machine
     from rlx.runtime.observation.memory import MemoryEstimate
     from rlx.runtime.observation.roofline import Roofline
@@ -586,7 +586,7 @@ def roofline(
 
 def pick_device(
     model: Model, machines: Sequence[Machine], *, options: CompileOptions | None = None
-) -> Choice:
+) -> DeviceChoice:
     """Return the available device on which a model can be fastest, and why.
 
     Args:

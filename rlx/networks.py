@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rlx import frontends
-from rlx.frontends.open_shapes import Sizes
+from rlx.frontends.open_shapes import DimensionSizes
 from rlx.frontends.registry import with_sizes
 from rlx.ir import Graph, supplied
 from rlx.ir.module import GraphModule, HasModule, Stage
@@ -134,10 +134,10 @@ def bound_module(model: Model, data: Any = None) -> tuple[GraphModule, str | Non
         UsageError: As :func:`module_of`, or nothing says how large a dimension is.
         FrontendError: The file is malformed.
     """
-    return _module_of(model, Sizes({} if data is None else array_shapes(data)))
+    return _module_of(model, DimensionSizes({} if data is None else array_shapes(data)))
 
 
-def _module_of(model: Model, sizes: Sizes | None) -> tuple[GraphModule, str | None]:
+def _module_of(model: Model, sizes: DimensionSizes | None) -> tuple[GraphModule, str | None]:
     if isinstance(model, HasModule):
         model = model.module
     if isinstance(model, GraphModule):

@@ -10,7 +10,7 @@ import numpy as np
 
 from rlx.frontends.quantization import activation_bounds, check_accumulator, linear_rescale
 from rlx.frontends.reading import read_bytes
-from rlx.frontends.refusal import DamagedError, MalformedError, RefusedError, UnsupportedError
+from rlx.frontends.refusal import DamagedError, FileRefusedError, MalformedError, UnsupportedError
 from rlx.frontends.work import check_work
 from rlx.ir import DType, Graph, GraphModule, Origin, QuantParams, TensorType
 from rlx.ops.numerics.products import magnitudes
@@ -62,7 +62,7 @@ class Mlp:
         try:
             graph = build(parse(data), options, path.name)
             check_work(graph, limits)
-        except RefusedError as error:
+        except FileRefusedError as error:
             raise error.public(path.name) from None
         return GraphModule.mir(graph)
 
@@ -92,7 +92,7 @@ def build(document: Table, options: MlpOptions, source: str) -> Graph:
         label = f"layer {place}"
         try:
             x, quant = dense(graph, x, quant, layer, Origin(source, label)), quantization(layer)
-        except RefusedError as error:
+        except FileRefusedError as error:
             raise error.inside(label) from None
     graph.output(x, names=["y"])
     return graph

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Measured:
+class MeasuredGraph:
     """A float graph in ops that are converted, with what calibration data say about it.
 
     Attributes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from rlx.calibration.measured import Measured
+from rlx.calibration.measured import MeasuredGraph
 from rlx.calibration.observation import channel_ranges, observe
 from rlx.calibration.ranges import clamped
 from rlx.calibration.report import LayerReport, Report
@@ -150,7 +150,7 @@ class _Work:
         )
         return Quantized(GraphModule.mir(converted.graph), report)
 
-    def _measured(self) -> tuple[Measured, bool]:
+    def _measured(self) -> tuple[MeasuredGraph, bool]:
         """Return the float graph that is converted, and whether its channels were balanced."""
         # Weights that the model stores as integers stay these, unless others are asked for.
         plain = simplified(self.original, keep_stored=self.settings.weights == "8")
@@ -177,14 +177,14 @@ class _Work:
         few = self.samples.first(_FEW)
         return equalize_results(graph, channel_ranges(graph, nodes, few))
 
-    def _measure(self, graph: Graph) -> Measured:
+    def _measure(self, graph: Graph) -> MeasuredGraph:
         ready = DeadCode().apply(prepare(DeadCode().apply(graph)).graph)
         few = self.settings.weights != "8"
         observation = observe(ready, self.samples, squares=few, progress=self.progress)
         sensitivity = Sensitivity(ready, self.samples)
-        return Measured(ready, self.settings, self.samples, observation, sensitivity)
+        return MeasuredGraph(ready, self.settings, self.samples, observation, sensitivity)
 
-    def _widths(self, measured: Measured) -> dict[Node, int]:
+    def _widths(self, measured: MeasuredGraph) -> dict[Node, int]:
         """Return the width of each layer's weights."""
         nodes, sizes, settings = list(measured.layers), measured.sizes, self.settings
         if settings.weights != "auto":
@@ -200,7 +200,7 @@ class _Work:
         return self._within_limits(measured, steps)
 
     def _within_limits(
-        self, measured: Measured, steps: Sequence[dict[Node, int]]
+        self, measured: MeasuredGraph, steps: Sequence[dict[Node, int]]
     ) -> dict[Node, int]:
         """Return the last of ``steps`` that keeps the drop and the limits of useful outputs.
 
@@ -251,7 +251,7 @@ class _Work:
 
 
 def _layer_reports(
-    measured: Measured, widths: Mapping[Node, int], comparison: Comparison
+    measured: MeasuredGraph, widths: Mapping[Node, int], comparison: Comparison
 ) -> tuple[LayerReport, ...]:
     """Return a row for each layer."""
     closeness = {layer.key: layer.closeness for layer in comparison.layers}

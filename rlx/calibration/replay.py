@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rlx.ir import Array, Graph, Value
 
 
-class Replay:
+class CalibrationReplay:
     """All values of a graph for one batch.
 
     A changed value changes what is computed from it; only that is computed again.

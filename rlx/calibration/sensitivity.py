@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rlx.calibration.replay import Replay
+from rlx.calibration.replay import CalibrationReplay
 from rlx.metrics.masks import masks
 from rlx.metrics.runner import Runner
 from rlx.ops.nn import NnLogSoftmax, NnSoftmax
@@ -97,7 +97,9 @@ class Sensitivity:
         watched = [*graph.inputs, *(v for v in watched if v.type.dtype.is_float)]
         wide = Runner(graph, watched).batch > 1
         self.count = min(SAMPLES if wide else 1, samples.count)
-        self._replay = Replay(graph, list(dict.fromkeys(watched)), take(samples, self.count))
+        self._replay = CalibrationReplay(
+            graph, list(dict.fromkeys(watched)), take(samples, self.count)
+        )
         self._judged = _judged(graph)
         self._judged = [v for v in self._judged if v in self._replay.values]
         arrays = [self._replay.values[v] for v in self._judged]

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from rlx.ir.inspect import printable
-from rlx.metrics.classes import Form
+from rlx.metrics.classes import ClassForm
 from rlx.support.errors import DoesNotFitError
 
 if TYPE_CHECKING:
@@ -62,12 +62,12 @@ def _problems(output: OutputFigures, settings: Settings) -> Iterator[str]:
     """Yield a sentence for each limit that an output does not keep."""
     name, classes = f"output {printable(output.name)!r}", output.classes
     ratio = signal_to_noise(output)
-    if ratio < settings.min_sqnr and (classes is None or classes.form is not Form.INDEX):
+    if ratio < settings.min_sqnr and (classes is None or classes.form is not ClassForm.INDEX):
         yield (
             f"{name} is {ratio:.1f} dB above its quantization noise, less than"
             f" {settings.min_sqnr:g} dB"
         )
-    stated = classes is not None and classes.form is not Form.LARGEST
+    stated = classes is not None and classes.form is not ClassForm.LARGEST
     if classes is not None and stated and classes.agreement < settings.min_agreement:
         yield (
             f"{name} has the class of the float network for {classes.agreement:.1%} of the"

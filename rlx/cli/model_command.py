@@ -13,7 +13,7 @@ from rlx import frontends, targets
 from rlx.cli.common import missing_file
 from rlx.cli.plugin_options import PluginOptions, check_distinct
 from rlx.cli.samples import say
-from rlx.frontends.open_shapes import Sizes
+from rlx.frontends.open_shapes import DimensionSizes
 from rlx.support.errors import FrontendError, RlxError, UsageError
 from rlx.support.limits import DEFAULT_LIMITS, parse_limits
 
@@ -201,7 +201,9 @@ def selected_options() -> frozenset[str]:
     return frozenset(name for name, value in group.given.items() if value not in (None, ()))
 
 
-def load_model(path: Path, *, other: bool = False, sizes: Sizes | None = None) -> GraphModule:
+def load_model(
+    path: Path, *, other: bool = False, sizes: DimensionSizes | None = None
+) -> GraphModule:
     """Return the model in ``path``, within the limits of ``--limit``.
 
     Args:
@@ -236,7 +238,7 @@ def load_bound(
     from rlx.samples import array_shapes
 
     shapes = [array_shapes(one) for one in samples if one is not None]
-    sizes = Sizes({name: shape for found in shapes for name, shape in found.items()})
+    sizes = DimensionSizes({name: shape for found in shapes for name, shape in found.items()})
     module = load_model(path, other=other, sizes=sizes)
     say(sizes.notes)
     return module

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 
-class Plugin(Protocol):
+class OptionSource(Protocol):
     """A source of options: a target or a frontend."""
 
     @property
@@ -39,7 +39,7 @@ class PluginOptions:
     """
 
     kind: str
-    plugin: Plugin
+    plugin: OptionSource
     given: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     @property

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from rlx.support.text.tables import Column, Figures, Line, Table, figure_lines, lay_out
+from rlx.support.text.tables import Column, Figures, Table, TextLine, figure_lines, lay_out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rlx.support.text.tables import Layout, View
+    from rlx.support.text.tables import TableLayout, View
 
 _WIDE: Final = "rlx.wide"
 _STYLES: Final = {
@@ -107,12 +107,12 @@ def show_table(table: Table) -> None:
         prose(text, dim=True)
 
 
-def _styled_line(line: Line) -> str:
+def _styled_line(line: TextLine) -> str:
     style = _STYLES.get(line.kind)
     return styled(line.text, **style) if style else line.text
 
 
-def _notes(layout: Layout) -> list[str]:
+def _notes(layout: TableLayout) -> list[str]:
     """Return the lines under a table."""
     meanings = [f"{c.heading}: {c.meaning}" for c in layout.shown if c.meaning]
     left_out = ", ".join(column.heading for column in layout.left_out)

@@ -31,7 +31,7 @@ _QEMU: Final = "firmware_qemu"
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ProjectKind:
     """A kind of project.
 
     Attributes:
@@ -49,8 +49,8 @@ class Kind:
     one_port: bool = False
 
 
-KINDS: Final[Mapping[str, Kind]] = {
-    "firmware": Kind(
+KINDS: Final[Mapping[str, ProjectKind]] = {
+    "firmware": ProjectKind(
         "bare-metal firmware for a Cortex-M4, run under QEMU",
         {
             "CMakeLists.txt": "firmware/CMakeLists.txt.j2",
@@ -67,7 +67,7 @@ KINDS: Final[Mapping[str, Kind]] = {
             "cmake --build build --target run",
         ),
     ),
-    "cmake": Kind(
+    "cmake": ProjectKind(
         "CMake project: a program for this machine, a library for a Cortex-M",
         {
             "CMakeLists.txt": "cmake/CMakeLists.txt.j2",
@@ -79,7 +79,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         {"arm-none-eabi.cmake": f"{_QEMU}/arm-none-eabi.cmake"},
         ("cmake -B build", "cmake --build build", "build/application"),
     ),
-    "zephyr": Kind(
+    "zephyr": ProjectKind(
         "Zephyr application",
         {
             "CMakeLists.txt": "zephyr/CMakeLists.txt.j2",
@@ -92,7 +92,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         {},
         ("west build -b qemu_cortex_m3", "west build -t run"),
     ),
-    "litex": Kind(
+    "litex": ProjectKind(
         "SoC of LiteX with the network as a core, simulated under Verilator",
         {
             "README.md": "litex/README.md.j2",
@@ -108,7 +108,7 @@ KINDS: Final[Mapping[str, Kind]] = {
 }
 
 
-def kind(name: str) -> Kind:
+def kind(name: str) -> ProjectKind:
     """Return the kind of project of that name.
 
     Raises:
@@ -156,7 +156,7 @@ def create(name: str, folder: Path, model: Path | None = None) -> list[str]:
     return list(files)
 
 
-def project_files(chosen: Kind, model: Path | None) -> dict[str, bytes]:
+def project_files(chosen: ProjectKind, model: Path | None) -> dict[str, bytes]:
     """Return the files of a project by path; see :func:`create`."""
     source = example_root() / "digits" / "digits.rlx" if model is None else model
     graph = frontends.load(source).graph  # what cannot be read is refused now, not by a build

@@ -55,7 +55,7 @@ def shape_hint(inputs: Sequence[OpenInput]) -> str:
 
 
 @dataclass(slots=True)
-class Sizes:
+class DimensionSizes:
     """Fixes open dimensions while a file is read.
 
     Attributes:

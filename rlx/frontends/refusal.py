@@ -12,7 +12,7 @@ from typing import ClassVar
 from rlx.support.errors import FrontendError, RlxError, UnsupportedOpError
 
 
-class RefusedError(Exception):
+class FileRefusedError(Exception):
     """A file is refused.
 
     Attributes:
@@ -29,7 +29,7 @@ class RefusedError(Exception):
         self.hint = hint or self.default_hint
         self.path: list[str] = []
 
-    def inside(self, place: str) -> RefusedError:
+    def inside(self, place: str) -> FileRefusedError:
         """Add an outer place and return the error itself."""
         self.path.insert(0, place)
         return self
@@ -40,7 +40,7 @@ class RefusedError(Exception):
         return self.error(self.message, where=where or None, hint=self.hint)
 
 
-class MalformedError(RefusedError):
+class MalformedError(FileRefusedError):
     """Tensors, operators and numbers of a file contradict each other."""
 
     error = FrontendError
@@ -64,7 +64,7 @@ class OverLimitError(MalformedError):
     default_hint = "if the file is to be trusted, raise the limit (--limit NAME=NUMBER)"
 
 
-class UnsupportedError(RefusedError):
+class UnsupportedError(FileRefusedError):
     """The file may be fine, but holds what rlx does not model."""
 
     error = UnsupportedOpError

@@ -27,7 +27,7 @@ from rlx.support.text.suggest import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from rlx.frontends.open_shapes import Sizes
+    from rlx.frontends.open_shapes import DimensionSizes
     from rlx.ir.module import GraphModule
 
 GROUP: Final = "rlx.frontends"
@@ -84,14 +84,14 @@ class _BuiltIn:
     claims: Callable[[bytes], bool]
     read: Callable[[Path, Any, Limits], GraphModule]
     options: type[Any] = NoOptions
-    sized: Callable[[Path, Any, Limits, Sizes], GraphModule] | None = None
+    sized: Callable[[Path, Any, Limits, DimensionSizes], GraphModule] | None = None
 
     def load(self, path: Path, options: Any, limits: Limits) -> GraphModule:  # noqa: ANN401
         return self.read(path, options, limits)
 
 
 def _load_onnx(
-    path: Path, options: OnnxOptions, limits: Limits, sizes: Sizes | None = None
+    path: Path, options: OnnxOptions, limits: Limits, sizes: DimensionSizes | None = None
 ) -> GraphModule:
     from rlx.frontends.onnx import frontend as onnx
 
@@ -107,7 +107,7 @@ def _load_tflite(path: Path, options: TfliteOptions, limits: Limits) -> GraphMod
 def _load_rlx(path: Path, options: NoOptions, limits: Limits) -> GraphModule:
     del options
     import rlx.ops  # noqa: F401 - a file may hold any of our ops
-    from rlx.frontends.refusal import RefusedError
+    from rlx.frontends.refusal import FileRefusedError
     from rlx.frontends.work import check_work
     from rlx.ir import file
 
@@ -116,7 +116,7 @@ def _load_rlx(path: Path, options: NoOptions, limits: Limits) -> GraphModule:
     try:
         # Before the module is verified, which looks at every weight of every layer.
         check_work(module.graph, limits)
-    except RefusedError as error:
+    except FileRefusedError as error:
         raise error.public(shorten(printable(path.name))) from None
     file.verify_read(module, path)
     return module
@@ -162,7 +162,7 @@ def load(
     *,
     options: Any = None,  # noqa: ANN401 - the format's own class
     limits: Limits = DEFAULT_LIMITS,
-    sizes: Sizes | None = None,
+    sizes: DimensionSizes | None = None,
     **settings: Any,  # noqa: ANN401 - each format's own
 ) -> GraphModule:
     """Import a model file.
@@ -223,7 +223,7 @@ def _read(frontend: Frontend, path: Path, options: object, limits: Limits) -> Gr
         ) from error
 
 
-def with_sizes(module: GraphModule, sizes: Sizes) -> GraphModule:
+def with_sizes(module: GraphModule, sizes: DimensionSizes) -> GraphModule:
     """Return a module with its symbols bound, as far as samples and batches fix them."""
     from rlx.passes.transforms.bind import bind, symbols
 

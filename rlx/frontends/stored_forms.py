@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class StorageForm:
     """Storage form of elements that become float32.
 
     Attributes:
@@ -66,11 +66,13 @@ def bits_of(data: Bytes, bits: int) -> Bytes:
     return numbers
 
 
-def _small_float(name: str, dtype: Any, bits: int) -> Form:  # noqa: ANN401 - ml_dtypes has no types
+def _small_float(name: str, dtype: Any, bits: int) -> StorageForm:  # noqa: ANN401 - ml_dtypes has no types
     """Return the form of floats of few bits, for which NumPy's extension has the numbers."""
     numbers = np.arange(1 << bits, dtype=np.uint8).view(dtype).astype(np.float32)
     elements = {8: 1, 6: 4, 4: 2}[bits]
-    return Form(name, elements, elements * bits // 8, lambda data: numbers[bits_of(data, bits)])
+    return StorageForm(
+        name, elements, elements * bits // 8, lambda data: numbers[bits_of(data, bits)]
+    )
 
 
 SAFETENSORS: Final = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from rlx.memory.picture import Kind, alive_bytes, arena_size, headline, memory_boxes, node_label
+from rlx.memory.picture import BoxKind, alive_bytes, arena_size, headline, memory_boxes, node_label
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,9 +17,9 @@ _LEFT, _RIGHT, _TOP, _BOTTOM, _HEIGHT = 84, 20, 56, 102, 320
 _CHARACTER_WIDTH: Final = 6.2
 """Estimated width of a character of the labels, in pixels: SVG does not measure its text."""
 _TEXTS: Final = {
-    Kind.VALUE: "values",
-    Kind.SHARED: "several values in turn, in place",
-    Kind.SCRATCH: "scratch memory of a layer",
+    BoxKind.VALUE: "values",
+    BoxKind.SHARED: "several values in turn, in place",
+    BoxKind.SCRATCH: "scratch memory of a layer",
 }
 _STYLE: Final = """\
 .rlx-memory { font: 11px sans-serif; background: #ffffff; }
@@ -107,7 +107,7 @@ class _Chart:
 
     def _legend(self) -> tuple[list[str], float]:
         """Return a sample and a word for each kind of box and for the lines, and where it ends."""
-        kinds = sorted({box.kind for box in self._boxes}, key=list(Kind).index)
+        kinds = sorted({box.kind for box in self._boxes}, key=list(BoxKind).index)
         parts, x = [], 8.0
         for kind in kinds:
             parts.append(f'<rect class="{kind.value}" x="{x:.0f}" y="28" width="14" height="11"/>')

@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, TypeAlias
 
 from rlx.ir.module import Region
-from rlx.memory.sharing import Sharing, is_placed
+from rlx.memory.sharing import BufferSharing, is_placed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -86,10 +86,12 @@ def lifetimes(
         ports_inside: Inputs and outputs lie in the arena: an input may be overwritten after its
             last use, and an output lie where something else was.
     """
-    return lifetimes_in(Sharing(graph, alignment, ports_inside=ports_inside), order, in_place)
+    return lifetimes_in(BufferSharing(graph, alignment, ports_inside=ports_inside), order, in_place)
 
 
-def lifetimes_in(sharing: Sharing, order: Sequence[Node], in_place: InPlace) -> list[Lifetime]:
+def lifetimes_in(
+    sharing: BufferSharing, order: Sequence[Node], in_place: InPlace
+) -> list[Lifetime]:
     """Return the result of :func:`lifetimes`, given the sharing that the graph determines."""
     buffers = _Buffers(sharing, order, in_place)
     for step, node in enumerate(order):
@@ -128,7 +130,7 @@ def last_uses(graph: Graph, order: Sequence[Node]) -> dict[Value, int]:
 class _Buffers:
     """The buffers of an execution, step by step."""
 
-    def __init__(self, sharing: Sharing, order: Sequence[Node], in_place: InPlace) -> None:
+    def __init__(self, sharing: BufferSharing, order: Sequence[Node], in_place: InPlace) -> None:
         graph, ports_inside = sharing.graph, sharing.ports_inside
         self._sharing = sharing
         self._in_place = in_place

@@ -20,7 +20,7 @@ from rlx.memory.lifetimes import (
 from rlx.memory.orders import MAX_SEARCHED_NODES, OrderSearch
 from rlx.memory.packing import MAX_PACKINGS, pack
 from rlx.memory.schedule import candidates
-from rlx.memory.sharing import Sharing, is_placed
+from rlx.memory.sharing import BufferSharing, is_placed
 from rlx.memory.states import Move, state_moves
 from rlx.support.errors import DoesNotFitError
 
@@ -83,7 +83,9 @@ def plan_memory(
     Raises:
         DoesNotFitError: The arena exceeds ``limit_bytes``.
     """
-    sharing = Sharing(graph, alignment, ports_inside=ports_inside, unpacked=unpacked, states=states)
+    sharing = BufferSharing(
+        graph, alignment, ports_inside=ports_inside, unpacked=unpacked, states=states
+    )
     best = _best(sharing, in_place, scratch, search=search)
     if limit_bytes is not None and best.size > limit_bytes:
         raise DoesNotFitError(
@@ -161,7 +163,7 @@ def _is_at(plan: MemoryPlan, part: Value, whole: Value, begin: int) -> bool:
     return same and a.offset == b.offset + begin
 
 
-def _best(sharing: Sharing, in_place: InPlace, scratch: Scratch, *, search: bool) -> _Packed:
+def _best(sharing: BufferSharing, in_place: InPlace, scratch: Scratch, *, search: bool) -> _Packed:
     """Return the smallest arena found."""
     graph, alignment = sharing.graph, sharing.alignment
 
@@ -194,7 +196,7 @@ def _best(sharing: Sharing, in_place: InPlace, scratch: Scratch, *, search: bool
 
 
 def _needs(
-    sharing: Sharing, order: Sequence[Node], in_place: InPlace, scratch: Scratch
+    sharing: BufferSharing, order: Sequence[Node], in_place: InPlace, scratch: Scratch
 ) -> tuple[list[Lifetime], list[Move], list[Lifetime]]:
     """Return the buffers of an order, the copies at its end, and the buffers of the arena."""
     buffers = lifetimes_in(sharing, order, in_place)

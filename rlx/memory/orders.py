@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from rlx.ir import Node, Value
     from rlx.memory.lifetimes import InPlace, Scratch
-    from rlx.memory.sharing import Sharing
+    from rlx.memory.sharing import BufferSharing
 
 MAX_STATES: Final = 20_000
 """Sets of nodes that a search visits: a count, so that results do not depend on the machine."""
@@ -101,7 +101,7 @@ class OrderSearch:
     """
 
     def __init__(
-        self, sharing: Sharing, in_place: InPlace, scratch: Scratch, alignment: int = 1
+        self, sharing: BufferSharing, in_place: InPlace, scratch: Scratch, alignment: int = 1
     ) -> None:
         self.visited = 0
         self._nodes = list(sharing.graph.op_nodes)
@@ -215,7 +215,7 @@ class _CountedBuffers:
     """
 
     def __init__(
-        self, sharing: Sharing, in_place: InPlace, nodes: Sequence[Node], alignment: int
+        self, sharing: BufferSharing, in_place: InPlace, nodes: Sequence[Node], alignment: int
     ) -> None:
         self._sharing = sharing
         self._in_place = in_place

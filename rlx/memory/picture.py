@@ -38,7 +38,7 @@ class ScratchPlace:
     nbytes: int
 
 
-class Kind(enum.Enum):
+class BoxKind(enum.Enum):
     """Purpose of some bytes of the arena."""
 
     VALUE = "value"
@@ -66,7 +66,7 @@ class MemoryBox:
     offset: int
     nbytes: int
     mark: str
-    kind: Kind
+    kind: BoxKind
 
 
 def memory_table(plan: MemoryPlan) -> list[dict[str, Any]]:
@@ -135,7 +135,7 @@ def memory_boxes(plan: MemoryPlan, scratch: Sequence[ScratchPlace]) -> list[Memo
     return boxes + [
         MemoryBox(
             f"scratch of {node_label(plan.schedule[s.step])}", s.step, s.step, s.offset, s.nbytes,
-            _SCRATCH_MARK, Kind.SCRATCH,
+            _SCRATCH_MARK, BoxKind.SCRATCH,
         )
         for s in scratch
     ]  # fmt: skip
@@ -146,7 +146,7 @@ def _buffer(
 ) -> MemoryBox:
     return MemoryBox(
         " = ".join(labels), max(first, 0), last, placement.offset, placement.nbytes,
-        _MARKS[number % len(_MARKS)], Kind.SHARED if len(labels) > 1 else Kind.VALUE,
+        _MARKS[number % len(_MARKS)], BoxKind.SHARED if len(labels) > 1 else BoxKind.VALUE,
     )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from rlx.memory.lifetimes import (
     scratch_lifetimes,
 )
 from rlx.memory.orders import OrderSearch
-from rlx.memory.sharing import Sharing
+from rlx.memory.sharing import BufferSharing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +37,7 @@ def schedule(
     after each step, and the best one if the graph is small enough to search them all. Of equal
     peaks the first in this list wins.
     """
-    sharing = Sharing(graph, ports_inside=ports_inside)
+    sharing = BufferSharing(graph, ports_inside=ports_inside)
     orders = candidates(graph, OrderSearch(sharing, in_place, scratch).lowest_peak())
     return min(orders, key=lambda order: _peak(sharing, order, in_place, scratch))
 
@@ -57,10 +57,12 @@ def peak_bytes(
     ports_inside: bool = False,
 ) -> int:
     """Return the largest sum of arena bytes alive at one step: a lower bound on any arena."""
-    return _peak(Sharing(graph, ports_inside=ports_inside), order, in_place, scratch)
+    return _peak(BufferSharing(graph, ports_inside=ports_inside), order, in_place, scratch)
 
 
-def _peak(sharing: Sharing, order: Sequence[Node], in_place: InPlace, scratch: Scratch) -> int:
+def _peak(
+    sharing: BufferSharing, order: Sequence[Node], in_place: InPlace, scratch: Scratch
+) -> int:
     buffers = [*lifetimes_in(sharing, order, in_place), *scratch_lifetimes(order, scratch)]
     return peak_of([b for b in buffers if b.region is Region.ARENA and b.last >= 0])
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rlx.memory.lifetimes import InPlace
 
 
-class Sharing:
+class BufferSharing:
     """Sharing of bytes by the values of a graph: found once for all orders.
 
     Args:

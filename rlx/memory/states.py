@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rlx.ir import Value
-    from rlx.memory.sharing import Sharing
+    from rlx.memory.sharing import BufferSharing
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Move:
         return StateCopy(self.source, self.state, through)
 
 
-def state_moves(sharing: Sharing, buffers: Sequence[Lifetime], steps: int) -> list[Move]:
+def state_moves(sharing: BufferSharing, buffers: Sequence[Lifetime], steps: int) -> list[Move]:
     """Return the copies after the last step, in an order in which they can be made.
 
     A next value in the buffer of a state is read before that buffer is overwritten. Where states

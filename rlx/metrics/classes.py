@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from rlx.ir import Op, Value
-    from rlx.metrics.sides import Port, Side
+    from rlx.metrics.sides import OutputSide, Side
 
     Numbers = npt.NDArray[Any]
 
@@ -44,7 +44,7 @@ _NO_CLASSES: Final[tuple[type[Op], ...]] = (RealSigmoid, RealTanh, RealDiv, Real
 """Ends of outputs whose numbers are scores of their own, or parts of one vector."""
 
 
-class Form(enum.Enum):
+class ClassForm(enum.Enum):
     """Form in which an output says a class.
 
     ``SHARES`` is a softmax's, ``INDEX`` an argmax's; ``LARGEST`` is a plain vector, the only
@@ -67,7 +67,7 @@ class Classes:
         total: Classes compared.
     """
 
-    form: Form
+    form: ClassForm
     axis: int | None = None
     same: int = 0
     total: int = 0
@@ -79,7 +79,7 @@ class Classes:
         self.total += chosen[0].size
 
     def _of(self, array: Numbers) -> Numbers:
-        if self.form is Form.INDEX:
+        if self.form is ClassForm.INDEX:
             return array.reshape(-1)
         if self.axis is not None and array.ndim > 1:
             return np.asarray(array.argmax(axis=self.axis)).reshape(-1)
@@ -108,10 +108,10 @@ def classes_of(side: Side, place: int, *, labelled: bool) -> Classes | None:
         return None
     if value is not None and not labelled and isinstance(_origin(value).node.op, _NO_CLASSES):
         return None
-    return Classes(Form.LARGEST)
+    return Classes(ClassForm.LARGEST)
 
 
-def _is_vector(port: Port) -> bool:
+def _is_vector(port: OutputSide) -> bool:
     """Return whether a sample of an output is a vector of several numbers."""
     if port.type is None:
         return True
@@ -137,13 +137,13 @@ def _of_value(value: Value) -> Classes | None:
             order = []
         value = value.node.operands[0]
     if isinstance(value.node.op, RealArgmax | RealArgmin | QArgmax):
-        return Classes(Form.INDEX)
+        return Classes(ClassForm.INDEX)
     if not isinstance(value.node.op, NnSoftmax | QSoftmax):
         return None
     if value.type.size == value.type.shape[_softmax_axis(value)]:
-        return Classes(Form.SHARES)
+        return Classes(ClassForm.SHARES)
     axis = _softmax_axis(value) % value.type.rank
-    return Classes(Form.SHARES, order.index(axis) - rank) if order else None
+    return Classes(ClassForm.SHARES, order.index(axis) - rank) if order else None
 
 
 def _softmax_axis(value: Value) -> int:

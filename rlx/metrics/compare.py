@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rlx.ir.inspect import printable
-from rlx.metrics.classes import Form, classes_of
+from rlx.metrics.classes import ClassForm, classes_of
 from rlx.metrics.criteria import criteria_of
 from rlx.metrics.figures import Closeness, Scores
 from rlx.metrics.masks import masks
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from rlx.metrics.classes import Classes
     from rlx.metrics.criteria import Criteria
     from rlx.metrics.masks import Mask
-    from rlx.metrics.node_match import Layer
-    from rlx.metrics.sides import Port, Side
+    from rlx.metrics.node_match import LayerMatch
+    from rlx.metrics.sides import OutputSide, Side
     from rlx.samples.batches import Data, Samples
 
     Numbers = npt.NDArray[Any]
@@ -342,7 +342,7 @@ def compare_on(
 def compare_sides(
     a: Side,
     b: Side,
-    matched: Sequence[Layer] = (),
+    matched: Sequence[LayerMatch] = (),
     *,
     labels: npt.NDArray[np.int64] | None = None,
     some: bool = False,
@@ -369,7 +369,7 @@ def compare_sides(
     masking = masks(a.graph) if matched and a.graph is not None else {}
     classes = [classes_of(a, i, labelled=labels is not None) for i, _ in pairs]
     main = next((k for k, one in enumerate(classes) if one is not None), 0)
-    rebuilds = not main and (classes[0] is None or classes[0].form is Form.LARGEST)
+    rebuilds = not main and (classes[0] is None or classes[0].form is ClassForm.LARGEST)
     scores, done = Scores(), 0
     for (inputs, left), (_, right) in zip(a.batches(size), b.batches(size), strict=True):
         count = len(left[0])
@@ -408,7 +408,7 @@ def _require_same_count(a: Side, b: Side) -> None:
 
 
 def _layer_figures(
-    layers: Sequence[Layer], figures: Sequence[Closeness]
+    layers: Sequence[LayerMatch], figures: Sequence[Closeness]
 ) -> tuple[LayerFigures, ...]:
     return tuple(
         LayerFigures(layer.name, layer.place, layer.op, one)
@@ -422,7 +422,7 @@ def _span(side: Side, place: int) -> float:
     return 0.0 if params is None else max(map(abs, range_of(params)))
 
 
-def _both(a: tuple[Port, Array], b: tuple[Port, Array]) -> tuple[Numbers, Numbers]:
+def _both(a: tuple[OutputSide, Array], b: tuple[OutputSide, Array]) -> tuple[Numbers, Numbers]:
     """Return an output of both sides: as it is where the types are equal, else as real numbers."""
     (one, x), (other, y) = a, b
     if np.size(x) != np.size(y):
@@ -473,7 +473,9 @@ def _reconstructed(graph: Graph | None, inputs: Mapping[str, Array], count: int)
     return reals(array, graph.inputs[0].type.quant).reshape(count, -1)
 
 
-def _add_layer(closeness: Closeness, layer: Layer, a: Array, b: Array, mask: Mask | None) -> None:
+def _add_layer(
+    closeness: Closeness, layer: LayerMatch, a: Array, b: Array, mask: Mask | None
+) -> None:
     """Compare a layer's results, without elements that only mask others."""
     first, second = (
         reals(array, value.type.quant) for array, value in zip((a, b), layer.values, strict=True)

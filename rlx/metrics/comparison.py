@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from rlx.ir import Value
     from rlx.metrics.inference import Inputs
-    from rlx.metrics.node_match import Layer
+    from rlx.metrics.node_match import LayerMatch
     from rlx.metrics.sides import Side
     from rlx.samples.batches import Samples
 
@@ -97,7 +97,7 @@ def _samples(one: Comparable, data: Inputs | None, labels: Labels | None) -> Sam
     return samples_of(graph, data, labels=labels)
 
 
-def _matched(a: Comparable, b: Comparable) -> list[Layer]:
+def _matched(a: Comparable, b: Comparable) -> list[LayerMatch]:
     """Return the nodes that belong together, if both are graphs."""
     return matched_nodes(a, b) if isinstance(a, Graph) and isinstance(b, Graph) else []
 

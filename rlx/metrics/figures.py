@@ -19,7 +19,7 @@ SMALLEST: Final = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ElementPosition:
     """An element of two arrays.
 
     Attributes:
@@ -62,9 +62,9 @@ class Closeness:
     maximum: float = 0.0
     relative: float = 0.0
     unequal: int = 0
-    worst: Place | None = None
+    worst: ElementPosition | None = None
     nonfinite: tuple[int, int] = (0, 0)
-    first_nonfinite: Place | None = None
+    first_nonfinite: ElementPosition | None = None
     _rows: int = 0
     _left_out: int = 0
     _difference: float = 0.0
@@ -120,11 +120,11 @@ class Closeness:
         ratio = difference / np.maximum(np.abs(a), SMALLEST)
         self.relative = max(self.relative, float(ratio.max()))
 
-    def _place(self, a: Numbers, b: Numbers, where: int, shape: tuple[int, ...]) -> Place:
+    def _place(self, a: Numbers, b: Numbers, where: int, shape: tuple[int, ...]) -> ElementPosition:
         index = [int(i) for i in np.unravel_index(where, shape)]
         if index:
             index[0] += self._rows
-        return Place(tuple(index), float(a[where]), float(b[where]))
+        return ElementPosition(tuple(index), float(a[where]), float(b[where]))
 
     @property
     def exact(self) -> bool:

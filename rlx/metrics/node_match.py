@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
+class LayerMatch:
     """The same layer in both networks.
 
     Attributes:
@@ -35,7 +35,7 @@ class Layer:
     clamps: tuple[Node, ...]
 
 
-def matched_layers(first: Graph, second: Graph) -> list[Layer]:
+def matched_layers(first: Graph, second: Graph) -> list[LayerMatch]:
     """Return the layers that both graphs have, in the order of the first.
 
     They have the same name and come from the same place; or the same name, where it is one
@@ -51,7 +51,7 @@ def matched_layers(first: Graph, second: Graph) -> list[Layer]:
         if other is None or other.type.size != value.type.size:
             continue
         op = value.node.op.name
-        found.append(Layer(name, place, op, (value, other), _clamps(value, users)))
+        found.append(LayerMatch(name, place, op, (value, other), _clamps(value, users)))
     return found
 
 
@@ -78,7 +78,7 @@ def _clamps(value: Value, users: dict[Value, list[Node]]) -> tuple[Node, ...]:
     return tuple(clamps)
 
 
-def matched_nodes(first: Graph, second: Graph) -> list[Layer]:
+def matched_nodes(first: Graph, second: Graph) -> list[LayerMatch]:
     """Return the layers that both graphs have, and the nodes between that have no name in both.
 
     The latter are matched as the layers of two versions are, by the order of their ops
@@ -95,7 +95,7 @@ def matched_nodes(first: Graph, second: Graph) -> list[Layer]:
             if a in taken[0] or b in taken[1] or a.type.shape != b.type.shape:
                 continue
             place = one.origin.location
-            found.append(Layer(one.label, place, one.op.name, (a, b), _clamps(a, users)))
+            found.append(LayerMatch(one.label, place, one.op.name, (a, b), _clamps(a, users)))
     return sorted(found, key=lambda layer: layer.values[0].node.index)
 
 

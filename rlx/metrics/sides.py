@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Port:
+class OutputSide:
     """An output: its name, and its type for one sample, or None where nothing states it."""
 
     name: str
@@ -41,7 +41,7 @@ class Side(Protocol):
         batch: Samples that it takes together at most.
     """
 
-    ports: tuple[Port, ...]
+    ports: tuple[OutputSide, ...]
     graph: Graph | None
     count: int
     batch: int
@@ -51,10 +51,10 @@ class Side(Protocol):
         ...
 
 
-def ports_of(graph: Graph) -> tuple[Port, ...]:
+def ports_of(graph: Graph) -> tuple[OutputSide, ...]:
     """Return the outputs of a graph."""
     pairs = zip(graph.output_names, graph.outputs, strict=True)
-    return tuple(Port(name, value.type) for name, value in pairs)
+    return tuple(OutputSide(name, value.type) for name, value in pairs)
 
 
 class GraphSide:
@@ -115,7 +115,9 @@ class ArraySide:
     graph: Graph | None = None
     batch = 1 << 10
 
-    def __init__(self, arrays: Mapping[str, npt.ArrayLike], other: Sequence[Port] | None) -> None:
+    def __init__(
+        self, arrays: Mapping[str, npt.ArrayLike], other: Sequence[OutputSide] | None
+    ) -> None:
         """Take arrays as outputs.
 
         Args:
@@ -136,9 +138,9 @@ class ArraySide:
                 hint="give {output: array [samples, *shape]}",
             )
         (self.count,) = counts
-        plain = [Port(name, None) for name in self._arrays]
+        plain = [OutputSide(name, None) for name in self._arrays]
         types = dict.fromkeys(self._arrays) | _types_of(plain, other or ())
-        self.ports = tuple(Port(k, _as_type(a, types[k])) for k, a in self._arrays.items())
+        self.ports = tuple(OutputSide(k, _as_type(a, types[k])) for k, a in self._arrays.items())
 
     def batches(self, size: int) -> Iterator[Batch]:
         """Yield no inputs, and the arrays."""
@@ -146,7 +148,9 @@ class ArraySide:
             yield {}, [array[start : start + size] for array in self._arrays.values()]
 
 
-def _types_of(ports: Sequence[Port], other: Sequence[Port]) -> dict[str, TensorType | None]:
+def _types_of(
+    ports: Sequence[OutputSide], other: Sequence[OutputSide]
+) -> dict[str, TensorType | None]:
     """Return the type that each output has on the other side, of those that belong together."""
     pairs = _pairs(ports, other)
     return {ports[i].name: other[k].type for i, k in pairs}
@@ -157,7 +161,9 @@ def _as_type(array: npt.NDArray[Any], type_: TensorType | None) -> TensorType | 
     return type_ if type_ is not None and array.dtype == type_.dtype.numpy else None
 
 
-def paired(a: Sequence[Port], b: Sequence[Port], *, some: bool = False) -> list[tuple[int, int]]:
+def paired(
+    a: Sequence[OutputSide], b: Sequence[OutputSide], *, some: bool = False
+) -> list[tuple[int, int]]:
     """Return the places of outputs that belong together: of one name, else in order.
 
     Args:
@@ -191,7 +197,7 @@ def _check_sizes(a: TensorType | None, b: TensorType | None) -> None:
         )
 
 
-def _pairs(a: Sequence[Port], b: Sequence[Port]) -> list[tuple[int, int]]:
+def _pairs(a: Sequence[OutputSide], b: Sequence[OutputSide]) -> list[tuple[int, int]]:
     """Return the places of outputs of one name, or all in order if these are not all."""
     names = {p.name: k for k, p in enumerate(b)}
     pairs = [(i, names[p.name]) for i, p in enumerate(a) if p.name in names]

@@ -20,7 +20,7 @@ Axes: TypeAlias = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class PortLayout:
     """A graph whose images come and go channels last.
 
     Attributes:
@@ -35,7 +35,7 @@ class Layout:
     outputs: tuple[bool, ...]
 
 
-def with_channels_last(graph: Graph) -> Layout:
+def with_channels_last(graph: Graph) -> PortLayout:
     """Return ``graph`` without transposes between channels first outside and last inside.
 
     An input goes only where every reader turns it to channels last; an output where it was turned
@@ -49,7 +49,7 @@ def with_channels_last(graph: Graph) -> Layout:
         _transpose_between(inputs[v.node]) if v.node in inputs else None for v in graph.inputs
     )
     if not transposes:
-        return Layout(graph, turns, outputs)
+        return PortLayout(graph, turns, outputs)
     # Nodes of which the transpose behind them alone says what their values stand for.
     quants = {
         source: v.type.quant
@@ -69,7 +69,7 @@ def with_channels_last(graph: Graph) -> Layout:
         elif node in quants:
             source = new.append(node.op, *operands, quant=quants[node])
             rewriter.replace(node, *source.results)
-    return Layout(rewriter.finish(), turns, outputs)
+    return PortLayout(rewriter.finish(), turns, outputs)
 
 
 def _transpose_between(axes: Axes) -> Op:

@@ -51,7 +51,7 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
+class RowChain:
     """Nodes that each compute rows from the rows of the one before.
 
     Attributes:
@@ -107,7 +107,7 @@ def rows_needed(op: Op, first: int, last: int, height: int) -> Rows:
     return rows
 
 
-def chains(graph: Graph) -> Iterator[Chain]:
+def chains(graph: Graph) -> Iterator[RowChain]:
     """Yield the chains of a graph that cannot be longer; what is in stripes already is left out."""
     users = graph.users()
     outputs = set(graph.outputs)
@@ -123,7 +123,7 @@ def chains(graph: Graph) -> Iterator[Chain]:
                 break
             nodes.append(user)
         covered.update(nodes)
-        yield Chain(tuple(nodes))
+        yield RowChain(tuple(nodes))
 
 
 def _is_row_wise(node: Node) -> bool:
@@ -148,7 +148,7 @@ def _is_same_in_every_row(node: Node) -> bool:
     )
 
 
-def with_stripes(graph: Graph, chain: Chain, rows: int) -> Graph:
+def with_stripes(graph: Graph, chain: RowChain, rows: int) -> Graph:
     """Return ``graph`` with the result of ``chain`` computed ``rows`` rows at a time.
 
     Args:
@@ -176,7 +176,7 @@ def with_stripes(graph: Graph, chain: Chain, rows: int) -> Graph:
 
 def _stripe(
     new: Graph,
-    chain: Chain,
+    chain: RowChain,
     reads: Sequence[Rows],
     source: Value,
     operands_of: dict[Node, tuple[Value, ...]],

@@ -53,7 +53,7 @@ _AGAIN: Final = "emit the model again with 'rlx emit'"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class FolderMeasurements:
     """Measurements of a folder; each part may be missing.
 
     Attributes:
@@ -73,7 +73,7 @@ class Measured:
     tools: Mapping[str, str] | None = None
 
 
-def collect(folder: Path, measured: Measured | None = None) -> Report:
+def collect(folder: Path, measured: FolderMeasurements | None = None) -> Report:
     """Return the report of an output folder.
 
     Args:
@@ -83,7 +83,7 @@ def collect(folder: Path, measured: Measured | None = None) -> Report:
     Raises:
         OutputError: The folder was not made by rlx or was changed.
     """
-    measured = measured or Measured()
+    measured = measured or FolderMeasurements()
     manifest, network = read_manifest(folder), read_network(folder)
     totals, options = network["totals"], manifest.producer.options
     verification = None if measured.verification is None else _verified(measured.verification)
@@ -140,7 +140,7 @@ def _unit(network: Mapping[str, Any]) -> str:
 
 
 def _figures(
-    totals: Mapping[str, Any], measured: Measured, options: Mapping[str, Any]
+    totals: Mapping[str, Any], measured: FolderMeasurements, options: Mapping[str, Any]
 ) -> tuple[Figure, ...]:
     verified = measured.verification or {}
     found = [
@@ -175,7 +175,7 @@ def _sum(values: Mapping[str, Any], names: Sequence[str]) -> int | float | None:
 
 def _layers(
     network: Mapping[str, Any],
-    measured: Measured,
+    measured: FolderMeasurements,
     unit: str,
     memory: Memory | None,
     *,
@@ -313,7 +313,7 @@ def _verified(values: Mapping[str, Any]) -> Verified:
     )
 
 
-def _facts(manifest: Manifest, measured: Measured) -> dict[str, str]:
+def _facts(manifest: Manifest, measured: FolderMeasurements) -> dict[str, str]:
     """Return versions and hashes; what the manifest does not say is left out."""
     producer = manifest.producer
     reference = producer.facts.get("reference") or {}
@@ -333,7 +333,7 @@ def _facts(manifest: Manifest, measured: Measured) -> dict[str, str]:
     return {name: str(value) for name, value in facts.items() if value}
 
 
-def _warnings(report: Report, manifest: Manifest, measured: Measured) -> tuple[str, ...]:
+def _warnings(report: Report, manifest: Manifest, measured: FolderMeasurements) -> tuple[str, ...]:
     verification = report.verification
     lines = []
     if verification is not None and not verification.passed:

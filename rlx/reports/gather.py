@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
-from rlx.reports.collect import Measured, collect, read_network
+from rlx.reports.collect import FolderMeasurements, collect, read_network
 from rlx.reports.difference import changes_of
 from rlx.reports.labelled import accuracy_of
 from rlx.support.errors import TargetNotFoundError, ToolMissingError, UsageError
@@ -70,7 +70,7 @@ def gather(
     notes: list[str] = []
     verification = _verification(wanted, notes)
     counts = None if notes else _layer_counts(target, folder, wanted, notify, notes)
-    measured = Measured(
+    measured = FolderMeasurements(
         verification=verification,
         layers=None if counts is None else counts.layers,
         tools=None if counts is None else counts.tools,

@@ -14,7 +14,7 @@ from rlx.passes.dead_code import DeadCode
 from rlx.passes.decompose import decompose
 from rlx.passes.transforms.batch import batching_refusal, with_batch
 from rlx.passes.transforms.bind import symbols
-from rlx.runtime.loaded import Loaded
+from rlx.runtime.loaded import LoadedProgram
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -53,14 +53,14 @@ class Batches:
     """Programs for batches of a graph that is written for one sample."""
 
     def __init__(
-        self, graph: Graph, backend: Backend, options: CompileOptions, single: Loaded | None
+        self, graph: Graph, backend: Backend, options: CompileOptions, single: LoadedProgram | None
     ) -> None:
         """Prepare to run batches of ``graph``, whose program for one sample is ``single``."""
         self._graph = graph
         self._backend = backend
         self._options = options
         self._single = single
-        self._programs: OrderedDict[int, Loaded] = OrderedDict()  # least recently used first
+        self._programs: OrderedDict[int, LoadedProgram] = OrderedDict()  # least recently used first
 
     @cached_property
     def how(self) -> Batching:
@@ -157,7 +157,7 @@ class Batches:
         lead = self._graph.outputs[index].type.shape[:1]
         return array if lead == (1,) else array[np.newaxis]
 
-    def _program(self, size: int, most: int) -> Loaded:
+    def _program(self, size: int, most: int) -> LoadedProgram:
         """Return the program for so many samples at a time."""
         if size == 1:
             assert self._single is not None
@@ -167,7 +167,7 @@ class Batches:
             if options.dump is not None:
                 options = replace(options, dump=Path(options.dump) / f"samples-{size}")
             graph = with_batch(self._decomposed_graph, size)
-            self._programs[size] = Loaded(graph, self._backend, options)
+            self._programs[size] = LoadedProgram(graph, self._backend, options)
             while len(self._programs) > most:
                 self._programs.popitem(last=False)
         self._programs.move_to_end(size)

@@ -15,7 +15,7 @@ from rlx.runtime.arguments import Arguments, list_types
 from rlx.runtime.batching import Batches
 from rlx.runtime.extent import Extent
 from rlx.runtime.held import HeldInputs
-from rlx.runtime.loaded import Loaded
+from rlx.runtime.loaded import LoadedProgram
 from rlx.runtime.states import States
 from rlx.support.config import current
 
@@ -48,7 +48,9 @@ class Execution:
         self._symbols = symbols(graph)
         self._shapes = None if self._symbols else [t.shape for t in self._inputs.values()]
         self._params: dict[str, Array] = {}
-        self._programs: OrderedDict[Sizes, Loaded] = OrderedDict()  # least recently used first
+        self._programs: OrderedDict[Sizes, LoadedProgram] = (
+            OrderedDict()
+        )  # least recently used first
         self._most_programs = current().programs
         self._states = States(states)
         self._extent: Extent | None = None
@@ -171,7 +173,7 @@ class Execution:
 
     def _ready(
         self, arguments: Arguments, arrays: Sequence[Array]
-    ) -> tuple[Loaded, Sequence[Array]]:
+    ) -> tuple[LoadedProgram, Sequence[Array]]:
         """Return the program for these arrays, with its states in place, and all its inputs."""
         self._check_params()
         # Another thread may have bound inputs since the arguments were checked.
@@ -195,12 +197,12 @@ class Execution:
         given = [*arrays, *(self._params[n] for n in self._param_types)]
         return tuple(sorted(match_shapes(known, given).items()))
 
-    def _program(self, sizes: Sizes) -> Loaded:
+    def _program(self, sizes: Sizes) -> LoadedProgram:
         """Return the program for these sizes of symbols."""
         if sizes in self._programs:
             self._programs.move_to_end(sizes)
             return self._programs[sizes]
-        loaded = Loaded(self.graph, self._backend, self._options, sizes)
+        loaded = LoadedProgram(self.graph, self._backend, self._options, sizes)
         self._programs[sizes] = loaded
         while len(self._programs) > self._most_programs:
             self._programs.popitem(last=False)

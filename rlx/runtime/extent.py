@@ -11,7 +11,7 @@ import numpy as np
 from rlx.passes.dead_code import DeadCode
 from rlx.passes.decompose import decompose
 from rlx.passes.transforms.rows import first_rows
-from rlx.runtime.loaded import Loaded
+from rlx.runtime.loaded import LoadedProgram
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +44,7 @@ class Extent:
             raise ValueError(f"no op computes {upper} rows one by one for the outputs {shapes}")
         if options.dump is not None:
             options = replace(options, dump=Path(options.dump) / f"rows-{actual}-of-{upper}")
-        self.loaded = Loaded(short.graph, backend, options)
+        self.loaded = LoadedProgram(short.graph, backend, options)
         self._wholes: list[tuple[Array, tuple[slice, ...]] | None] = []
         for value, axis in zip(graph.outputs, short.axes, strict=True):
             type_ = value.type

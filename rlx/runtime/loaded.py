@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rlx.runtime.options import CompileOptions
 
 
-class Loaded:
+class LoadedProgram:
     """A program with its parameters.
 
     Attributes:

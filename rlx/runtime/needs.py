@@ -78,7 +78,7 @@ def time_bound(
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class DeviceChoice:
     """The device on which a graph is fastest.
 
     Attributes:
@@ -99,7 +99,7 @@ def pick_device(
     machines: Sequence[Machine],
     *,
     options: CompileOptions | None = None,
-) -> Choice:
+) -> DeviceChoice:
     """Return the available device with the lowest bound of time; of equal ones the first.
 
     Args:
@@ -145,7 +145,7 @@ def pick_device(
     machine, best = bounds[0]
     rest = "; ".join([*slower, *lacking])
     reason = f"{machine.name} takes {_time(best)} at least" + (f"; {rest}" if rest else "")
-    return Choice(Device(machine.device), machine, best, reason)
+    return DeviceChoice(Device(machine.device), machine, best, reason)
 
 
 def _time(bound: Roofline) -> str:

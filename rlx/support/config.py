@@ -162,7 +162,7 @@ class Config:
                 )
 
 
-class Changes(TypedDict, total=False):
+class SettingChanges(TypedDict, total=False):
     """Arguments of :func:`override`: any of the settings."""
 
     backend: str | None
@@ -201,7 +201,7 @@ def from_environment(environment: Mapping[str, str]) -> Config:
             )
         if environment[key]:
             found[names[key]] = _parsed(names[key], environment[key])
-    return Config(**cast("Changes", found))
+    return Config(**cast("SettingChanges", found))
 
 
 def _parsed(name: str, text: str) -> object:
@@ -245,7 +245,7 @@ def reload() -> Config:
 
 
 @contextmanager
-def override(**changes: Unpack[Changes]) -> Iterator[Config]:
+def override(**changes: Unpack[SettingChanges]) -> Iterator[Config]:
     """Set settings for a ``with`` statement.
 
     Only the thread or asyncio task that runs the statement sees them, and the tasks that it starts

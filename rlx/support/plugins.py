@@ -31,7 +31,7 @@ _REASON_LENGTH: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class PluginGroup:
     """Members that the objects of a group of entry points must have.
 
     Attributes:
@@ -46,21 +46,21 @@ class Group:
 
 
 GROUPS: Final = {
-    "rlx.backends": Group(
+    "rlx.backends": PluginGroup(
         "backend",
         ("claims", "compile", "plan", "refusal", "unavailable"),
         {"name": str, "rank": int, "devices": Collection},
     ),
-    "rlx.builders": Group("builder", ("build",)),
-    "rlx.frontends": Group(
+    "rlx.builders": PluginGroup("builder", ("build",)),
+    "rlx.frontends": PluginGroup(
         "frontend", ("claims", "load"), {"name": str, "suffixes": Collection, "options": type}
     ),
-    "rlx.ops": Group("dialect"),
-    "rlx.targets": Group(
+    "rlx.ops": PluginGroup("dialect"),
+    "rlx.targets": PluginGroup(
         "target", ("emit", "knows", "lowering"), {"name": str, "summary": str, "options": type}
     ),
-    "rlx.tools": Group("tool probe", ("__call__",)),
-    "rlx.verifiers": Group("verifier", ("simulators", "verify")),
+    "rlx.tools": PluginGroup("tool probe", ("__call__",)),
+    "rlx.verifiers": PluginGroup("verifier", ("simulators", "verify")),
 }
 """Every group of entry points that rlx reads."""
 
@@ -90,7 +90,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedPlugin:
     """A plug-in of a group, or the problem with it.
 
     Attributes:
@@ -121,7 +121,7 @@ def load_all(group: str) -> list[Any]:
     return [one.plugin for one in found if one.problem is None]
 
 
-def survey(group: str) -> list[Loaded]:
+def survey(group: str) -> list[LoadedPlugin]:
     """Return all plug-ins of ``group`` by name, also those that cannot be used."""
     found = sorted(entries(group), key=lambda entry: entry.name)
     return [_load(group, entry) for entry in found]
@@ -162,7 +162,7 @@ def problem_of(group: str, name: str) -> Problem | None:
     return None if found is None else found.problem
 
 
-def _find(group: str, name: str) -> Loaded | None:
+def _find(group: str, name: str) -> LoadedPlugin | None:
     """Return the plug-in that is installed as ``name``, tried again if it failed before."""
     entry = next((entry for entry in entries(group) if entry.name == name), None)
     return None if entry is None else _load(group, entry, again=True)
@@ -191,7 +191,7 @@ def _sound_entries(group: str) -> Iterator[EntryPoint]:
             warn_of(Problem(f"package {label}", f"damaged metadata: {_text(error)}", ""))
 
 
-_failed: Final[dict[tuple[str, str, str], Loaded]] = {}
+_failed: Final[dict[tuple[str, str, str], LoadedPlugin]] = {}
 """Plug-ins that could not be loaded: they are not imported again for each file."""
 
 _warned: Final[set[str]] = set()
@@ -211,7 +211,7 @@ def failure(label: str, method: str, error: Exception) -> Problem:
     return Problem(label, f"{method}() failed: {type(error).__name__}: {_text(error)}", "")
 
 
-def _load(group: str, entry: EntryPoint, *, again: bool = False) -> Loaded:
+def _load(group: str, entry: EntryPoint, *, again: bool = False) -> LoadedPlugin:
     """Return an entry point's object, or the problem with it.
 
     Args:
@@ -233,9 +233,9 @@ def _load(group: str, entry: EntryPoint, *, again: bool = False) -> Loaded:
         lacking = _lacking(error, entry)
         hint = _hint(error, package, lacking)
         problem = Problem(label, _reason(error, entry), hint, lacking, own, error)
-        _failed[key] = found = Loaded(entry.name, None, None if own else package, problem)
+        _failed[key] = found = LoadedPlugin(entry.name, None, None if own else package, problem)
         return found
-    return Loaded(entry.name, plugin, None if own else package)
+    return LoadedPlugin(entry.name, plugin, None if own else package)
 
 
 class _UnfitError(Exception):
@@ -257,7 +257,7 @@ def _check_api(plugin: object) -> None:
         raise _UnfitError(f"written for api {api} of plug-ins, this rlx has api {API}", hint)
 
 
-def _check_members(group: Group, plugin: Any) -> None:  # noqa: ANN401 - whatever a package offers
+def _check_members(group: PluginGroup, plugin: Any) -> None:  # noqa: ANN401 - whatever a package offers
     """Check that a plug-in has the members that its group needs."""
     for name, kind in group.values.items():
         value = getattr(plugin, name, MISSING)

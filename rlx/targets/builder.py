@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rlx.support import plugins
-from rlx.support.text.tables import Figure, Figures, table_of
+from rlx.support.text.tables import Figures, ReportFigure, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -74,7 +74,7 @@ def view_of(build: Build) -> View:
         return own()
     report = build.as_json()
     figures = tuple(
-        Figure(key.replace("_", " "), value)
+        ReportFigure(key.replace("_", " "), value)
         for key, value in report.items()
         if isinstance(value, int | float | str) and key not in ("target", "device")
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rlx.support import plugins
-from rlx.support.text.tables import Figure, Figures, table_of
+from rlx.support.text.tables import Figures, ReportFigure, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -126,7 +126,7 @@ def view_of(result: Verification) -> View:
     if report.get("runs"):
         view.append(table_of("Runs", report["runs"]))
     figures = tuple(
-        Figure(key.replace("_", " "), value)
+        ReportFigure(key.replace("_", " "), value)
         for key, value in report.items()
         if isinstance(value, int | float | str) and key not in ("target", "inputs", "equal")
     )

@@ -21,7 +21,7 @@ Tensors: TypeAlias = "Tensor | tuple[Tensor, ...] | None"
 """Arguments and results of functions that become regions: one tensor, several, or none."""
 
 
-class Region(Graph):
+class RegionGraph(Graph):
     """A graph for the body of an op; tensors of the graphs around it become inputs of it.
 
     Attributes:
@@ -60,7 +60,7 @@ class Traced:
         result: Result of the function.
     """
 
-    region: Region
+    region: RegionGraph
     inputs: tuple[Tensor, ...]
     result: Any
 
@@ -81,7 +81,7 @@ def trace_region(
         arguments: Name and type of each input.
         call: Makes the function's arguments of the inputs.
     """
-    region = Region(name, parent)
+    region = RegionGraph(name, parent)
     inputs = tuple(region.input(input_name, type_) for input_name, type_ in arguments)
     with region.traced():
         result = function(*call(inputs))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from rlx.support.text.tables import Column, Figure, Figures, Table, share_text, text_of
+from rlx.support.text.tables import Column, Figures, ReportFigure, Table, share_text, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,7 +51,7 @@ def firmware_view(network: str, report: Mapping[str, Any]) -> View:
     return view
 
 
-def _firmware_figures(report: Mapping[str, Any]) -> tuple[Figure, ...]:
+def _firmware_figures(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:
     code, constants = report["text_bytes"], report["const_bytes"]
     arena, ram = report["arena_bytes"], report["ram_bytes"]
     bound = report["stack_bound_bytes"]
@@ -60,10 +60,12 @@ def _firmware_figures(report: Mapping[str, Any]) -> tuple[Figure, ...]:
         note += f", at most {text_of(bound)} by the code"
     fewest = f"for the slowest input, {text_of(report['instructions_min'])} for the fastest"
     return (
-        Figure("instructions", report["instructions"], "", fewest),
-        Figure("flash", code + constants, "B", f"constants {text_of(constants)}, code {code:,}"),
-        Figure("RAM", ram, "B", f"arena {text_of(arena)}, variables {text_of(ram - arena)}"),
-        Figure("stack", report["stack_bytes"], "B", note),
+        ReportFigure("instructions", report["instructions"], "", fewest),
+        ReportFigure(
+            "flash", code + constants, "B", f"constants {text_of(constants)}, code {code:,}"
+        ),
+        ReportFigure("RAM", ram, "B", f"arena {text_of(arena)}, variables {text_of(ram - arena)}"),
+        ReportFigure("stack", report["stack_bytes"], "B", note),
     )
 
 
@@ -86,14 +88,16 @@ def hardware_view(network: str, report: Mapping[str, Any]) -> View:
     predicted = report["predicted_interval"]
     note = "" if predicted is None else f"from one frame to the next; predicted {predicted:,}"
     figures = [
-        Figure("interval", report["interval"], "cycles", note),
-        Figure("latency", report["latency"], "cycles", "from the first input to the last output"),
-        Figure("lint", report["lint"]),
+        ReportFigure("interval", report["interval"], "cycles", note),
+        ReportFigure(
+            "latency", report["latency"], "cycles", "from the first input to the last output"
+        ),
+        ReportFigure("lint", report["lint"]),
     ]
     if "waves" in report:
         layouts = report.get("layouts", ())
         note = f"layouts: {', '.join(layouts)}" if layouts else ""
-        figures.append(Figure("waveform", report["waves"], "", note))
+        figures.append(ReportFigure("waveform", report["waves"], "", note))
     return [
         Table(f"Simulations of {network}", columns, rows),
         Figures(f"Measured: {network} in Verilator", tuple(figures)),
@@ -110,13 +114,13 @@ def build_view(report: Mapping[str, Any]) -> View:
     if report["seeds"]:
         view.append(_seeds(f"Place and route on {device}", report["seeds"]))
     fmax, rate = report["fmax_mhz"], report["frames_per_second"]
-    figures = [Figure("part", report["part"])]
+    figures = [ReportFigure("part", report["part"])]
     if fmax is not None:
         runs = f"median of {len(report['seeds'])} seeds" if len(report["seeds"]) > 1 else "one seed"
-        figures.append(Figure("clock", fmax, "MHz", runs))
+        figures.append(ReportFigure("clock", fmax, "MHz", runs))
     if rate is not None:
         note = f"at that clock, one in {text_of(report['interval'])} cycles"
-        figures.append(Figure("rate", rate, "frames/s", note))
+        figures.append(ReportFigure("rate", rate, "frames/s", note))
     netlist = report["netlist"]
     if netlist is not None:
         stalled = netlist["stalled"]
@@ -125,7 +129,7 @@ def build_view(report: Mapping[str, Any]) -> View:
             f"with pauses {stalled['equal']} of {stalled['inputs']}; latency"
             f" {text_of(netlist['latency'])}, interval {text_of(netlist['interval'])} cycles"
         )
-        figures.append(Figure("netlist", equal, "", note))
+        figures.append(ReportFigure("netlist", equal, "", note))
     return [*view, Figures(f"Measured: {top} on {device}", tuple(figures))]
 
 

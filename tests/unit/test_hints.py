@@ -12,7 +12,7 @@ import pytest
 
 import rlx
 import rlx.cli
-from rlx.frontends.refusal import RefusedError
+from rlx.frontends.refusal import FileRefusedError
 from rlx.support import errors
 from rlx.support.errors import RlxError
 from support import ROOT
@@ -26,7 +26,7 @@ def _classes() -> dict[str, type[Exception]]:
     for module in ("cli.streams", "ops.rescale", "frontends.refusal"):
         importlib.import_module(f"rlx.{module}")
     found: dict[str, type[Exception]] = {}
-    waiting: list[type[Exception]] = [RlxError, RefusedError]
+    waiting: list[type[Exception]] = [RlxError, FileRefusedError]
     while waiting:
         one = waiting.pop()
         if one.__module__.split(".")[0] in ("rlx", "rlx_fpga", "rlx_c", "rlx_cortexm", "rlx_sim"):

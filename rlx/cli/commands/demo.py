@@ -17,7 +17,7 @@ from rlx.support.files.scratch import work_folder
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rlx.cli.demo import Demonstration, Row
+    from rlx.cli.demo import Demonstration, PlatformRow
 
 EXIT_MISSING = 6
 
@@ -145,7 +145,7 @@ _FIGURES = {
 """Heading of each measured figure."""
 
 
-def _print_table(rows: tuple[Row, ...]) -> None:
+def _print_table(rows: tuple[PlatformRow, ...]) -> None:
     """Print a row for each platform, with the figures that any of them has."""
     shown = [f for f in _FIGURES if any(f in (row.figures or {}) for row in rows)]
     columns = ["platform", "correct", "equal bits", *(_FIGURES[f] for f in shown)]
@@ -168,6 +168,6 @@ def _print_table(rows: tuple[Row, ...]) -> None:
             )
 
 
-def _of(count: int | None, row: Row) -> str | None:
+def _of(count: int | None, row: PlatformRow) -> str | None:
     """Return a count beside the number of frames."""
     return None if count is None else f"{count} of {row.frames}"

@@ -73,7 +73,7 @@ def _tools() -> Iterator[dict[str, Any]]:
         yield from _probed(probe)
 
 
-def _probed(probe: plugins.Loaded) -> Iterator[dict[str, Any]]:
+def _probed(probe: plugins.LoadedPlugin) -> Iterator[dict[str, Any]]:
     """Yield the tools that a probe reports; that of another package may fail."""
     try:
         for status in probe.plugin() if probe.problem is None else ():

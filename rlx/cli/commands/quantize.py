@@ -285,7 +285,7 @@ def summary(comparison: Comparison) -> list[str]:
 
 def _agreement(classes: Classes, name: str) -> str:
     """Return the line on classes of an output."""
-    from rlx.metrics.classes import Form
+    from rlx.metrics.classes import ClassForm
 
-    what = "largest in the same place" if classes.form is Form.LARGEST else "same class"
+    what = "largest in the same place" if classes.form is ClassForm.LARGEST else "same class"
     return f"{name}{what}: {classes.agreement:.2%} of {classes.total:,}"

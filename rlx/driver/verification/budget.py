@@ -84,7 +84,7 @@ class Budgeted(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class BudgetRow:
     """One limit beside what is taken.
 
     Attributes:
@@ -124,7 +124,7 @@ class Budget:
 
     def rows(
         self, folder: Path, result: Verification, build: Mapping[str, Any] | None = None
-    ) -> list[Row]:
+    ) -> list[BudgetRow]:
         """Return each limit beside what is taken; arguments as :meth:`Budgeted.taken`."""
         taken = self.meter.taken(folder, result, build)
         quantities = self.meter.quantities
@@ -194,7 +194,7 @@ def read_build(build: Path, folder: Path) -> Mapping[str, Any]:
     return result
 
 
-def as_json(rows: Sequence[Row]) -> list[dict[str, Any]]:
+def as_json(rows: Sequence[BudgetRow]) -> list[dict[str, Any]]:
     """Return the rows as JSON values."""
     return [asdict(row) | {"quantity": row.quantity.value} for row in rows]
 
@@ -294,11 +294,11 @@ def _number(value: object, quantity: Quantity) -> float:
     return parse(text)
 
 
-def _row(name: str, quantity: Quantity, limit: float, taken: Taken) -> Row:
+def _row(name: str, quantity: Quantity, limit: float, taken: Taken) -> BudgetRow:
     margin = None if taken.value is None else limit - taken.value
     if margin is not None and quantity.at_least:
         margin = -margin
-    return Row(
+    return BudgetRow(
         name=name,
         quantity=quantity,
         limit=limit,

@@ -12,7 +12,7 @@ from rlx.driver.verification.budget import value_text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from rlx.driver.verification.budget import Row
+    from rlx.driver.verification.budget import BudgetRow
     from rlx.support.errors import RlxError
 
 _FORBIDDEN: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -37,7 +37,7 @@ class _Case:
 
 
 def results_xml(
-    suite: str, report: Mapping[str, Any], rows: Sequence[Row] = (), *, seconds: float
+    suite: str, report: Mapping[str, Any], rows: Sequence[BudgetRow] = (), *, seconds: float
 ) -> bytes:
     """Return a test suite with a case for each simulation and for each limit of a budget.
 
@@ -102,7 +102,7 @@ def _differences(mismatches: Iterable[Mapping[str, Any]]) -> str:
     return "\n".join(lines[:_SHOWN])
 
 
-def _limit(row: Row) -> _Case:
+def _limit(row: BudgetRow) -> _Case:
     value = "unknown" if row.value is None else value_text(row.quantity, row.value)
     detail = f"{row.name}: {value}, limit {value_text(row.quantity, row.limit)}; {row.source}"
     return _Case("budget", row.name, None if row.kept else detail, detail)

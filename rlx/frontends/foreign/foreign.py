@@ -75,7 +75,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class FileKind:
     """A kind of file.
 
     Attributes:
@@ -170,60 +170,60 @@ _PICKLES: Final = tuple(bytes((0x80, protocol)) for protocol in (2, 3, 4, 5))
 _IMAGES: Final = (b"\x89PNG\r\n", b"\xff\xd8\xff", b"GIF8", b"BM", b"II*\0", b"MM\0*")
 
 KINDS: Final = (
-    Kind("a file of Keras weights (HDF5) without the network", hints.KERAS_WEIGHTS,
+    FileKind("a file of Keras weights (HDF5) without the network", hints.KERAS_WEIGHTS,
          _is_keras_weights),
-    Kind("a Keras model (HDF5)", hints.KERAS, _is_keras_hdf5),
-    Kind("an HDF5 file", hints.ARRAYS_OR_MODEL, _begins(_HDF5)),
-    Kind(
+    FileKind("a Keras model (HDF5)", hints.KERAS, _is_keras_hdf5),
+    FileKind("an HDF5 file", hints.ARRAYS_OR_MODEL, _begins(_HDF5)),
+    FileKind(
         "a Keras model (.keras)",
         hints.KERAS,
         lambda s: s.has_member(r"config\.json$") and s.has_member(r"metadata\.json$"),
     ),
-    Kind("a program of torch.export (.pt2)", hints.EXPORTED_PROGRAM, _is_exported_program),
-    Kind("a TorchScript model", hints.TORCHSCRIPT, _is_torchscript),
-    Kind("a PyTorch state dict: weights without the network", hints.STATE_DICT, _is_state_dict),
-    Kind("a PyTorch file", hints.TORCH, _is_torch),
-    Kind("a PyTorch file of the form before 1.6", hints.TORCH, _begins(_OLD_TORCH)),
-    Kind("NumPy arrays", hints.ARRAYS, lambda s: s.has_member(r".*\.npy$")),
-    Kind("a NumPy array", hints.ARRAYS, _begins(b"\x93NUMPY")),
-    Kind("a zip archive", hints.ZIP, _begins(*_ZIP)),
-    Kind("a Python pickle", hints.PICKLE, _begins(*_PICKLES)),
-    Kind("a TensorFlow SavedModel without its folder", hints.SAVED_MODEL_FILE,
+    FileKind("a program of torch.export (.pt2)", hints.EXPORTED_PROGRAM, _is_exported_program),
+    FileKind("a TorchScript model", hints.TORCHSCRIPT, _is_torchscript),
+    FileKind("a PyTorch state dict: weights without the network", hints.STATE_DICT, _is_state_dict),
+    FileKind("a PyTorch file", hints.TORCH, _is_torch),
+    FileKind("a PyTorch file of the form before 1.6", hints.TORCH, _begins(_OLD_TORCH)),
+    FileKind("NumPy arrays", hints.ARRAYS, lambda s: s.has_member(r".*\.npy$")),
+    FileKind("a NumPy array", hints.ARRAYS, _begins(b"\x93NUMPY")),
+    FileKind("a zip archive", hints.ZIP, _begins(*_ZIP)),
+    FileKind("a Python pickle", hints.PICKLE, _begins(*_PICKLES)),
+    FileKind("a TensorFlow SavedModel without its folder", hints.SAVED_MODEL_FILE,
          _begins(b"\x08\x01\x12")),
-    Kind("a frozen TensorFlow graph", hints.FROZEN_GRAPH, _is_frozen_graph),
-    Kind("a GGUF language model", hints.LANGUAGE_MODEL, _begins(b"GGUF")),
-    Kind("a Core ML model", hints.COMPILED, lambda s: begins_like_core_ml(s.start)),
-    Kind("an ONNX Runtime model (.ort)", hints.COMPILED, lambda s: s.start[4:8] == b"ORTM"),
-    Kind("an ncnn model", hints.COMPILED, _begins(b"7767517\n")),
-    Kind("an OpenVINO model", hints.COMPILED,
+    FileKind("a frozen TensorFlow graph", hints.FROZEN_GRAPH, _is_frozen_graph),
+    FileKind("a GGUF language model", hints.LANGUAGE_MODEL, _begins(b"GGUF")),
+    FileKind("a Core ML model", hints.COMPILED, lambda s: begins_like_core_ml(s.start)),
+    FileKind("an ONNX Runtime model (.ort)", hints.COMPILED, lambda s: s.start[4:8] == b"ORTM"),
+    FileKind("an ncnn model", hints.COMPILED, _begins(b"7767517\n")),
+    FileKind("an OpenVINO model", hints.COMPILED,
          lambda s: _is_text(s) and s.holds(b"<net ") and s.holds(b"<layers")),
-    Kind("a TensorFlow.js model", hints.TENSORFLOW_JS,
+    FileKind("a TensorFlow.js model", hints.TENSORFLOW_JS,
          lambda s: _is_text(s) and s.holds(b'"modelTopology"')),
-    Kind("a pointer of Git LFS, not the file itself", hints.GIT_LFS,
+    FileKind("a pointer of Git LFS, not the file itself", hints.GIT_LFS,
          _begins(b"version https://git-lfs.github.com/spec/")),
-    Kind("a web page (HTML)", hints.HTML, _is_html),
-    Kind("a gzip archive", hints.PACKED, _begins(b"\x1f\x8b")),
-    Kind("an xz archive", hints.PACKED, _begins(b"\xfd7zXZ\0")),
-    Kind("a bzip2 archive", hints.PACKED, _begins(b"BZh")),
-    Kind("a Zstandard archive", hints.PACKED, _begins(b"\x28\xb5\x2f\xfd")),
-    Kind("a 7-Zip archive", hints.PACKED, _begins(b"7z\xbc\xaf\x27\x1c")),
-    Kind("a tar archive", hints.PACKED, lambda s: s.start[257:262] == b"ustar"),
-    Kind("an image", hints.SAMPLES, _begins(*_IMAGES)),
-    Kind("a sound file", hints.SAMPLES,
+    FileKind("a web page (HTML)", hints.HTML, _is_html),
+    FileKind("a gzip archive", hints.PACKED, _begins(b"\x1f\x8b")),
+    FileKind("an xz archive", hints.PACKED, _begins(b"\xfd7zXZ\0")),
+    FileKind("a bzip2 archive", hints.PACKED, _begins(b"BZh")),
+    FileKind("a Zstandard archive", hints.PACKED, _begins(b"\x28\xb5\x2f\xfd")),
+    FileKind("a 7-Zip archive", hints.PACKED, _begins(b"7z\xbc\xaf\x27\x1c")),
+    FileKind("a tar archive", hints.PACKED, lambda s: s.start[257:262] == b"ustar"),
+    FileKind("an image", hints.SAMPLES, _begins(*_IMAGES)),
+    FileKind("a sound file", hints.SAMPLES,
          lambda s: s.start[:4] == b"RIFF" and s.start[8:12] == b"WAVE"),
-    Kind("a program", hints.PROGRAM, _begins(b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe")),
-    Kind("a Python program", hints.PYTHON, lambda s: s.suffix == ".py" and _is_text(s)),
-    Kind("a table of numbers (CSV)", hints.SAMPLES, _is_csv),
-    Kind("a text file", hints.OTHER, _is_text),
+    FileKind("a program", hints.PROGRAM, _begins(b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe")),
+    FileKind("a Python program", hints.PYTHON, lambda s: s.suffix == ".py" and _is_text(s)),
+    FileKind("a table of numbers (CSV)", hints.SAMPLES, _is_csv),
+    FileKind("a text file", hints.OTHER, _is_text),
 )  # fmt: skip
 """The kinds that are recognised; the first that matches counts."""
 
-_WEIGHTS: Final = Kind(
+_WEIGHTS: Final = FileKind(
     "a file of weights (safetensors) without the network", hints.SAFETENSORS, lambda _: True
 )
 
 
-def kind_of(path: Path) -> Kind | None:
+def kind_of(path: Path) -> FileKind | None:
     """Return the kind of a file that rlx does not read, by its content; None if that is not known.
 
     Raises:
@@ -249,7 +249,7 @@ def is_weights(path: Path) -> bool:
     return start[8:10] == b'{"' and b'"rlx"' not in start and 8 + size <= path.stat().st_size
 
 
-def refuse(path: Path, kind: Kind) -> RlxError:
+def refuse(path: Path, kind: FileKind) -> RlxError:
     """Return the error for a file of a kind that rlx does not read."""
     return _error(path, kind.what, kind.hint)
 

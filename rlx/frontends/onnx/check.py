@@ -12,7 +12,7 @@ import numpy as np
 
 from rlx.frontends.onnx.file import DOMAIN, Subgraph, package
 from rlx.frontends.onnx.infos import check_shape
-from rlx.frontends.refusal import MalformedError, OverLimitError, RefusedError, UnsupportedError
+from rlx.frontends.refusal import FileRefusedError, MalformedError, OverLimitError, UnsupportedError
 from rlx.support.limits import raise_hint
 from rlx.support.text.names import printable, shorten
 
@@ -50,7 +50,7 @@ def check(model: Model, limits: Limits) -> None:
     """
     try:
         _check_graph(model, limits)
-    except RefusedError as error:
+    except FileRefusedError as error:
         raise error if error.path else error.inside("graph") from None
 
 
@@ -60,7 +60,7 @@ def _check_graph(model: Model, limits: Limits) -> None:
         for number, info in enumerate(infos):
             try:
                 _check_info(info, limits)
-            except RefusedError as error:
+            except FileRefusedError as error:
                 raise error.inside(f"{what} {number} '{_shown(info.name)}'") from None
     _check_distinct("graph inputs", (i.name for i in model.inputs))
     known = {*model.tensors, *model.texts, *(i.name for i in model.inputs)}
@@ -70,7 +70,7 @@ def _check_graph(model: Model, limits: Limits) -> None:
         try:
             _check_distinct("inputs", function.inputs)
             _check_order(function.nodes, set(function.inputs), function.outputs, "output")
-        except RefusedError as error:
+        except FileRefusedError as error:
             raise error.inside(place) from None
     _check_calls(model, limits)
     _check_weights(model)
@@ -123,7 +123,7 @@ def _check_order(nodes: Sequence[Node], known: set[str], outputs: Sequence[str],
             for inner in (a for a in node.attributes.values() if isinstance(a, Subgraph)):
                 inside = {*known, *inner.tensors, *inner.inputs}
                 _check_order(inner.nodes, inside, inner.outputs, "output of its graph")
-        except RefusedError as error:
+        except FileRefusedError as error:
             raise error.inside(node.label) from None
         known.update(filter(None, node.outputs))
     if not outputs:

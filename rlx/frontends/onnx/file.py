@@ -12,9 +12,9 @@ from rlx.frontends.onnx.texts import name_of, text_of
 from rlx.frontends.onnx.wire import check_fields
 from rlx.frontends.refusal import (
     DamagedError,
+    FileRefusedError,
     MalformedError,
     OverLimitError,
-    RefusedError,
     UnsupportedError,
 )
 from rlx.ir import DType
@@ -209,7 +209,7 @@ def parse(data: bytes, source: str, external: External, limits: Limits = DEFAULT
     try:
         check_fields(data, onnx.ModelProto.DESCRIPTOR, limits)
         proto = onnx.ModelProto.FromString(data)
-    except RefusedError as error:
+    except FileRefusedError as error:
         raise error.inside("file") from None
     except Exception as error:
         # Protobuf's classes differ by implementation.
@@ -221,7 +221,7 @@ def parse(data: bytes, source: str, external: External, limits: Limits = DEFAULT
         return _model(proto, source, external, limits)
     except UnicodeDecodeError:
         raise DamagedError("a name is no text (UTF-8)").inside("model") from None
-    except RefusedError as error:
+    except FileRefusedError as error:
         raise error if error.path else error.inside("graph") from None
 
 
@@ -381,7 +381,7 @@ def _tensor(given: Any, external: External, limits: Limits) -> Tensor:  # noqa: 
         if given.data_type not in ELEMENTS:
             raise UnsupportedError(f"has elements of an unknown type ({given.data_type})")
         array = decode(given, shape, external)
-    except RefusedError as error:
+    except FileRefusedError as error:
         raise error.inside(f"'{shorten(name)}'") if name else error from None
     return Tensor(
         name_of(given.name), DType.of(array), array, UNSIGNED_BITS.get(given.data_type, 0)

@@ -16,7 +16,7 @@ from rlx.frontends.onnx.ops.call import OPEN_SHAPE
 from rlx.frontends.onnx.options import OnnxOptions
 from rlx.frontends.open_shapes import shape_hint
 from rlx.frontends.reading import read_bytes
-from rlx.frontends.refusal import MalformedError, RefusedError, UnsupportedError
+from rlx.frontends.refusal import FileRefusedError, MalformedError, UnsupportedError
 from rlx.frontends.work import check_work
 from rlx.ir import Graph, TensorType
 from rlx.ir.module import GraphModule, Stage
@@ -29,7 +29,7 @@ from rlx.support.text.names import printable, shorten
 
 if TYPE_CHECKING:
     from rlx.frontends.onnx.infos import Info
-    from rlx.frontends.open_shapes import Sizes
+    from rlx.frontends.open_shapes import DimensionSizes
     from rlx.ir import Value
 
 # So many nodes are listed in one message.
@@ -43,7 +43,7 @@ def load(
     name: str = "model.onnx",
     options: OnnxOptions | None = None,
     limits: Limits = DEFAULT_LIMITS,
-    sizes: Sizes | None = None,
+    sizes: DimensionSizes | None = None,
 ) -> GraphModule:
     """Import a model.
 
@@ -74,12 +74,14 @@ def load(
         check(model, limits)
         model = cut(model, options)
         graph = _build(model, options, limits, sizes)
-    except RefusedError as error:
+    except FileRefusedError as error:
         raise error.public(shown) from None
     return GraphModule(graph, Stage.HIR)
 
 
-def _build(model: Model, options: OnnxOptions, limits: Limits, sizes: Sizes | None) -> Graph:
+def _build(
+    model: Model, options: OnnxOptions, limits: Limits, sizes: DimensionSizes | None
+) -> Graph:
     """Make the graph of a checked model."""
     graph = Graph(printable(model.source).removesuffix(".onnx") or "model")
     scope = Scope(model, graph, model.versions, limits=limits)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from rlx.frontends.onnx.elements import DTYPES, ELEMENTS
 from rlx.frontends.onnx.texts import name_of, text_of
 from rlx.frontends.refusal import (
+    FileRefusedError,
     MalformedError,
     OverLimitError,
-    RefusedError,
     UnsupportedError,
 )
 from rlx.support.limits import raise_hint
@@ -56,7 +56,7 @@ def placed(place: str, read: Callable[..., T], *given: Any) -> T:  # noqa: ANN40
     """Return ``read(*given)``; a refusal names the place."""
     try:
         return read(*given)
-    except RefusedError as error:
+    except FileRefusedError as error:
         raise error.inside(place) from None
 
 

@@ -11,7 +11,7 @@ from rlx.frontends.onnx.infos import Info
 from rlx.frontends.onnx.ops import Real, Scope
 from rlx.frontends.onnx.order import needed
 from rlx.frontends.open_shapes import OpenInput, shape_hint
-from rlx.frontends.refusal import MalformedError, RefusedError, UnsupportedError
+from rlx.frontends.refusal import FileRefusedError, MalformedError, UnsupportedError
 from rlx.ir import Dim, DType, Origin, TensorType
 from rlx.ops.real.cast import integer_range
 from rlx.support.text.names import printable, shorten
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from rlx.frontends.onnx.file import Model
     from rlx.frontends.onnx.options import OnnxOptions
-    from rlx.frontends.open_shapes import Sizes
+    from rlx.frontends.open_shapes import DimensionSizes
     from rlx.ir import Shape
 
 
@@ -62,7 +62,7 @@ def _values(model: Model) -> str:
     return f"the last values: {', '.join(shorten(printable(n)) for n in names)}"
 
 
-def add_inputs(scope: Scope, options: OnnxOptions, sizes: Sizes | None) -> None:
+def add_inputs(scope: Scope, options: OnnxOptions, sizes: DimensionSizes | None) -> None:
     """Put a model's inputs into its graph, or constants where the user gave them a value."""
     values = dict(options.input_value)
     for name in (*values, *dict(options.input_shape)):
@@ -75,7 +75,7 @@ def add_inputs(scope: Scope, options: OnnxOptions, sizes: Sizes | None) -> None:
             if info.name in values:
                 scope.values[info.name] = _filled(info, type_, values[info.name])
                 continue
-        except RefusedError as error:
+        except FileRefusedError as error:
             raise error.inside(f"graph input {place}") from None
         origin = Origin(scope.model.source, f"input {place}")
         value = scope.graph.input(name, type_, origin=origin)
@@ -106,7 +106,7 @@ def _require_input(model: Model, name: str) -> None:
 
 
 def _bindings(
-    model: Model, options: OnnxOptions, sizes: Sizes | None
+    model: Model, options: OnnxOptions, sizes: DimensionSizes | None
 ) -> tuple[dict[str, tuple[int, ...]], dict[str, int]]:
     """Return the shapes that the user gave, and the sizes of names that follow from them."""
     shapes = dict(options.input_shape)

@@ -18,7 +18,7 @@ from rlx.frontends.onnx.ops.call import OPEN_SHAPE
 from rlx.frontends.onnx.ops.on_quantized import on_quantized
 from rlx.frontends.onnx.ops.symbols import plain
 from rlx.frontends.onnx.unknown import unknown
-from rlx.frontends.refusal import MalformedError, RefusedError, UnsupportedError
+from rlx.frontends.refusal import FileRefusedError, MalformedError, UnsupportedError
 from rlx.support.errors import ShapeError
 from rlx.support.text.names import printable, shorten
 
@@ -115,7 +115,7 @@ def _refusing(call: Call) -> Iterator[None]:
     try:
         yield
     except ShapeError as error:
-        refusal: RefusedError = MalformedError(error.message, hint=error.own_hint)
+        refusal: FileRefusedError = MalformedError(error.message, hint=error.own_hint)
         reason = error.message
     except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError) as error:
         reason = f"cannot be computed: {shorten(printable(str(error)), 200)}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rlx.frontends.refusal import MalformedError, OverLimitError, RefusedError, UnsupportedError
+from rlx.frontends.refusal import FileRefusedError, MalformedError, OverLimitError, UnsupportedError
 from rlx.frontends.tflite.schema import ELEMENT_BITS, VALUE_RANGE, TensorType
 from rlx.support.limits import raise_hint
 
@@ -31,14 +31,14 @@ def check(model: Model, limits: Limits) -> None:
             _check_shape(tensor, limits)
             _check_data(tensor)
             _check_quantization(tensor)
-        except RefusedError as error:
+        except FileRefusedError as error:
             raise error.inside(tensor.label) from None
     _check_operands(model, limits)
     check_constants(model, limits)
     _check_computed(model, limits)
     try:
         _check_order(model)
-    except RefusedError as error:
+    except FileRefusedError as error:
         raise error if error.path else error.inside("subgraph 0") from None
 
 
@@ -175,7 +175,7 @@ def _check_order(model: Model) -> None:
     for operator in model.operators:
         try:
             _check_operator(model, operator, defined, writers)
-        except RefusedError as error:
+        except FileRefusedError as error:
             raise error.inside(operator.label) from None
         defined.update(operator.outputs)
     if not model.outputs:

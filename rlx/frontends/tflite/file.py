@@ -9,9 +9,9 @@ import numpy as np
 
 from rlx.frontends.refusal import (
     DamagedError,
+    FileRefusedError,
     MalformedError,
     OverLimitError,
-    RefusedError,
     UnsupportedError,
 )
 from rlx.frontends.tflite import schema
@@ -184,7 +184,7 @@ def parse(data: bytes | memoryview, source: str, limits: Limits = DEFAULT_LIMITS
         model = _model(root, source, memoryview(data))
         check(model, limits)
         model = expanded(model, limits)
-    except RefusedError as error:
+    except FileRefusedError as error:
         raise error.public(source) from None
     return model
 
@@ -226,7 +226,7 @@ def _each(what: str, records: Sequence[Record], make: Callable[[int, Record], T]
     for index, record in enumerate(records):
         try:
             found.append(make(index, record))
-        except RefusedError as error:
+        except FileRefusedError as error:
             raise error.inside(f"{what} {index}") from None
     return tuple(found)
 

@@ -75,7 +75,7 @@ class Children:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class UnionField:
     """A union: the number in the field before this one says which table it is.
 
     A number without a table here reads as None, and so does a table that was left out.
@@ -84,7 +84,7 @@ class Choice:
     tables: Mapping[int, Table]
 
 
-FieldType: TypeAlias = Scalar | Numbers | Text | Presence | Child | Children | Choice
+FieldType: TypeAlias = Scalar | Numbers | Text | Presence | Child | Children | UnionField
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +222,7 @@ class Reader:
             try:
                 values[entry.name] = self._field(entry, position, place, size, depth, places)
             except MalformedError as error:
-                nested = isinstance(entry.type, Child | Choice)
+                nested = isinstance(entry.type, Child | UnionField)
                 raise error.inside(entry.name) if nested else error from None
         return Record(table, values)
 
@@ -250,7 +250,7 @@ class Reader:
     ) -> Any:  # noqa: ANN401 - a value of the type that the entry names
         """Read one field of the table at ``position``; ``place`` 0 means it is absent."""
         kind = entry.type
-        if isinstance(kind, Choice):
+        if isinstance(kind, UnionField):
             return self._choice(entry, kind, position, places, size, depth)
         width = np.dtype(kind.code).itemsize if isinstance(kind, Scalar) else 4
         if place and (place < 4 or place + width > size):
@@ -290,7 +290,7 @@ class Reader:
     def _choice(
         self,
         entry: Field,
-        kind: Choice,
+        kind: UnionField,
         position: int,
         places: Sequence[int],
         size: int,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rlx.frontends.reading import read_bytes
-from rlx.frontends.refusal import MalformedError, OverLimitError, RefusedError, UnsupportedError
+from rlx.frontends.refusal import FileRefusedError, MalformedError, OverLimitError, UnsupportedError
 from rlx.frontends.tflite.file import Model, Operator, Tensor, parse
 from rlx.frontends.tflite.gathers import joined
 from rlx.frontends.tflite.open import bound
@@ -125,7 +125,7 @@ def build(
         _add_operators(scope)
         outputs = [_output(scope, place) for place in range(len(model.outputs))]
         check_work(graph, limits)
-    except RefusedError as error:
+    except FileRefusedError as error:
         raise error.public(model.source) from None
     names = _distinct(_named(model.tensors[i], "output", p) for p, i in enumerate(model.outputs))
     graph.output(*outputs, names=names)
@@ -171,7 +171,7 @@ def _add_inputs(scope: Scope) -> None:
         origin = Origin(model.source, f"input {place}")
         try:
             type_ = _input_type(tensor)
-        except RefusedError as error:
+        except FileRefusedError as error:
             raise error.inside(f"graph input {place}") from None
         if tensor.index not in scope.moved:
             scope.values[tensor.index] = scope.graph.input(name, type_, origin=origin)

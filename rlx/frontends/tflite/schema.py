@@ -12,7 +12,6 @@ import enum
 from rlx.frontends.tflite.flatbuffer import (
     Child,
     Children,
-    Choice,
     Field,
     FieldType,
     Numbers,
@@ -20,6 +19,7 @@ from rlx.frontends.tflite.flatbuffer import (
     Scalar,
     Table,
     Text,
+    UnionField,
 )
 
 IDENTIFIER = b"TFL3"
@@ -325,7 +325,7 @@ QUANTIZATION = _table(
     (2, "scale", Numbers("f4")),
     (3, "zero_point", Numbers("i8")),
     (4, "details_type", Scalar("u1")),
-    (5, "details", Choice({BLOCKWISE_DETAILS: BLOCKWISE})),
+    (5, "details", UnionField({BLOCKWISE_DETAILS: BLOCKWISE})),
     (6, "axis", _INT),
 )
 
@@ -340,8 +340,8 @@ DIMENSION = _table(
     "DimensionMetadata",
     (0, "format", Scalar("i1", 0, 0, 1)),
     (1, "dense_size", _INT),
-    (3, "segments", Choice(_INDICES)),
-    (5, "indices", Choice(_INDICES)),
+    (3, "segments", UnionField(_INDICES)),
+    (5, "indices", UnionField(_INDICES)),
 )
 SPARSITY = _table(
     "SparsityParameters",
@@ -370,7 +370,7 @@ OPERATOR = _table(
     (1, "inputs", Numbers("i4")),
     (2, "outputs", Numbers("i4")),
     (3, "options_type", Scalar("u1")),
-    (4, "options", Choice(OPTIONS)),
+    (4, "options", UnionField(OPTIONS)),
     (5, "custom_options", Numbers("u1")),
 )
 

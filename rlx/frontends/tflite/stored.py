@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rlx.frontends.refusal import MalformedError, OverLimitError, RefusedError, UnsupportedError
+from rlx.frontends.refusal import FileRefusedError, MalformedError, OverLimitError, UnsupportedError
 from rlx.frontends.tflite.check import check_constants
 from rlx.frontends.tflite.schema import ELEMENT_BITS, TensorType
 from rlx.support.limits import raise_hint
@@ -47,7 +47,7 @@ def expanded(model: Model, limits: Limits) -> Model:
             continue
         try:
             tensors[tensor.index] = _plain(tensor, model.tensors, limits)
-        except RefusedError as error:
+        except FileRefusedError as error:
             raise error.inside(tensor.label) from None
     left = []
     for operator in model.operators:

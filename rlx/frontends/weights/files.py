@@ -14,9 +14,9 @@ from rlx.frontends.onnx.file import parse
 from rlx.frontends.reading import read_bytes, read_start
 from rlx.frontends.refusal import (
     DamagedError,
+    FileRefusedError,
     MalformedError,
     OverLimitError,
-    RefusedError,
 )
 from rlx.frontends.weights.gguf import MAGIC, stored_gguf
 from rlx.frontends.weights.other_files import refuse
@@ -65,7 +65,7 @@ def open_file(path: Path, limits: Limits) -> dict[str, Weight]:
         if suffix == ".safetensors" or start.endswith(_HEADER):
             return _open_safetensors(path, limits)
         raise refuse(path)
-    except RefusedError as error:
+    except FileRefusedError as error:
         raise error.public(shown(path)) from None
 
 
@@ -192,7 +192,7 @@ def _open_part(index: Path, part: str, limits: Limits) -> dict[str, Weight]:
     path = index.with_name(part)
     try:
         return _open_safetensors(path, limits)
-    except RefusedError as error:
+    except FileRefusedError as error:
         raise error.inside(quoted(part)) from None
     except UsageError as error:
         raise MalformedError(

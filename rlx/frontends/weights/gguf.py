@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final
 from rlx.frontends.reading import read_start
 from rlx.frontends.refusal import (
     DamagedError,
+    FileRefusedError,
     MalformedError,
     OverLimitError,
-    RefusedError,
     UnsupportedError,
 )
 from rlx.frontends.weights.gguf_blocks import FORMS
@@ -173,7 +173,7 @@ class _Head:
         else:
             raise DamagedError(f"has metadata of type {kind}")
 
-    def _too_short(self, end: int) -> RefusedError:
+    def _too_short(self, end: int) -> FileRefusedError:
         if end > self.size:
             return DamagedError(f"ends at byte {self.size}, before its header does")
         return OverLimitError(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from rlx.frontends.stored_forms import Form, bits_of
+from rlx.frontends.stored_forms import StorageForm, bits_of
 
 if TYPE_CHECKING:
     from rlx.frontends.stored_forms import Bytes, Floats
@@ -103,14 +103,14 @@ def _tq2_0(data: Bytes) -> Floats:
 
 
 FORMS: Final = {
-    2: Form("Q4_0", 32, 18, _q4_0), 3: Form("Q4_1", 32, 20, _q4_1),
-    6: Form("Q5_0", 32, 22, _q5_0), 7: Form("Q5_1", 32, 24, _q5_1),
-    8: Form("Q8_0", 32, 34, _q8_0), 9: Form("Q8_1", 32, 40),
-    10: Form("Q2_K", 256, 84), 11: Form("Q3_K", 256, 110), 12: Form("Q4_K", 256, 144),
-    13: Form("Q5_K", 256, 176), 14: Form("Q6_K", 256, 210), 15: Form("Q8_K", 256, 292),
-    20: Form("IQ4_NL", 32, 18, _iq4_nl), 23: Form("IQ4_XS", 256, 136),
-    34: Form("TQ1_0", 256, 54, _tq1_0), 35: Form("TQ2_0", 256, 66, _tq2_0),
-    39: Form("MXFP4", 32, 17, _mxfp4), 40: Form("NVFP4", 64, 36, _nvfp4),
-    41: Form("Q1_0", 128, 18),
+    2: StorageForm("Q4_0", 32, 18, _q4_0), 3: StorageForm("Q4_1", 32, 20, _q4_1),
+    6: StorageForm("Q5_0", 32, 22, _q5_0), 7: StorageForm("Q5_1", 32, 24, _q5_1),
+    8: StorageForm("Q8_0", 32, 34, _q8_0), 9: StorageForm("Q8_1", 32, 40),
+    10: StorageForm("Q2_K", 256, 84), 11: StorageForm("Q3_K", 256, 110), 12: StorageForm("Q4_K", 256, 144),
+    13: StorageForm("Q5_K", 256, 176), 14: StorageForm("Q6_K", 256, 210), 15: StorageForm("Q8_K", 256, 292),
+    20: StorageForm("IQ4_NL", 32, 18, _iq4_nl), 23: StorageForm("IQ4_XS", 256, 136),
+    34: StorageForm("TQ1_0", 256, 54, _tq1_0), 35: StorageForm("TQ2_0", 256, 66, _tq2_0),
+    39: StorageForm("MXFP4", 32, 17, _mxfp4), 40: StorageForm("NVFP4", 64, 36, _nvfp4),
+    41: StorageForm("Q1_0", 128, 18),
 }  # fmt: skip
 """Each type of blocks by its number in GGML."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from rlx.frontends.foreign import foreign
 from rlx.frontends.reading import check_size, read_start
-from rlx.frontends.refusal import RefusedError
+from rlx.frontends.refusal import FileRefusedError
 from rlx.frontends.weights.safetensors import StoredTensor, stored_tensors
 from rlx.ir import Constant, DType, Graph, Param, TensorType, rebuild
 from rlx.ir.module import as_module, with_graph
@@ -65,7 +65,7 @@ def load_weights(
             check_size(path, limits)
             _check_format(path)
             files.append(stored_tensors(path, limits))
-        except RefusedError as error:
+        except FileRefusedError as error:
             raise error.public(_shown(path)) from None
     module = as_module(graph)
     assignment = _Assignment.of(module.graph, files, rename)

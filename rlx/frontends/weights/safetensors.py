@@ -10,7 +10,7 @@ from safetensors import SafetensorError, safe_open
 
 from rlx.frontends.reading import read_start
 from rlx.frontends.refusal import DamagedError, MalformedError, OverLimitError
-from rlx.frontends.stored_forms import SAFETENSORS, Form
+from rlx.frontends.stored_forms import SAFETENSORS, StorageForm
 from rlx.ir import DType, TensorType
 from rlx.ir.payload import from_bytes
 from rlx.support.limits import raise_hint
@@ -61,7 +61,7 @@ class StoredTensor:
     dtype: DType
     shape: tuple[int, ...]
     start: int
-    form: Form | None = None
+    form: StorageForm | None = None
 
     @property
     def nbytes(self) -> int:

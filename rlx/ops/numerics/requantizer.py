@@ -62,7 +62,7 @@ class Requantization:
         return values
 
 
-class Requantizer:
+class AccumulatorRequantizer:
     """Requantizes accumulators, in floating point if that is proven exact.
 
     Attributes:

@@ -35,7 +35,7 @@ def weights_first(graph: Graph, weights: set[Node]) -> list[Node]:
             *(n for n in graph.nodes if n not in first)]  # fmt: skip
 
 
-def live_nodes(graph: Graph, groups: Mapping[Node, Group]) -> set[Node]:
+def live_nodes(graph: Graph, groups: Mapping[Node, FusionGroup]) -> set[Node]:
     """Return nodes that outputs depend on; groups need only the values they read from outside."""
     needed = {o.node for o in graph.outputs}
     for node in reversed(graph.nodes):
@@ -69,7 +69,7 @@ class Notes:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class FusionGroup:
     """Nodes that become one.
 
     Attributes:
@@ -112,7 +112,7 @@ class Matching:
         self.notes = notes
         self.readers = Readers(graph)
         self.weights = weight_nodes(graph)
-        self.groups: dict[Node, Group] = {}
+        self.groups: dict[Node, FusionGroup] = {}
         self.fused: list[tuple[int, FusedPattern]] = []
         self.missed: dict[MissedFusion, None] = {}
 
@@ -187,7 +187,7 @@ class Matching:
         """
         ordered = tuple(sorted(set(nodes), key=lambda n: n.index))
         cut = cut_out(op.name.partition(".")[2], ordered, results, inputs or {})
-        group = Group(pattern, ordered, op(body=cut.body), cut.operands, tuple(results))
+        group = FusionGroup(pattern, ordered, op(body=cut.body), cut.operands, tuple(results))
         self.groups.update((n, group) for n in ordered)
         self.found(pattern, ordered, op.name, detail)
 
@@ -220,7 +220,7 @@ class Matching:
         return rewriter.finish()
 
 
-def _append(rewriter: Rewriter, group: Group) -> None:
+def _append(rewriter: Rewriter, group: FusionGroup) -> None:
     """Append the op of a group."""
     last = group.results[-1].node
     fused = rewriter.new.append(

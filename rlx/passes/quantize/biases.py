@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ChannelLine:
     """``factor * y + shift`` of each output channel of a layer, behind the layer.
 
     Attributes:
@@ -69,16 +69,16 @@ def _live(graph: Graph) -> set[Node]:
     return live
 
 
-def line_of(node: Node, layer: Node) -> Line:
+def line_of(node: Node, layer: Node) -> ChannelLine:
     """Return the line that a node of :func:`normalized_layers` is of its layer."""
     if node is layer:
         channels = _channels(layer)
-        return Line(layer, np.ones(channels), np.zeros(channels))
+        return ChannelLine(layer, np.ones(channels), np.zeros(channels))
     step = _step(node)
     assert step is not None
     value, factor, shift = step
     inner = line_of(value.node, layer)
-    return Line(layer, inner.factor * factor, inner.shift * factor + shift)
+    return ChannelLine(layer, inner.factor * factor, inner.shift * factor + shift)
 
 
 def _step(node: Node) -> _Step | None:

@@ -42,8 +42,8 @@ from rlx.passes.quantize.per_channel import without_channel_scales
 from rlx.passes.quantize.quotients import softmax_of
 from rlx.passes.quantize.rules import (
     RULES,
-    Call,
     Conversion,
+    NodeConversion,
     boundary,
     integers,
     place_of,
@@ -297,7 +297,7 @@ def convert(
     for node in (n for n in needed.nodes if n not in conversion.averages):
         first = conversion.graph.count
         layer = needed.layers.get(node, node)
-        call = Call(conversion, layer, None if layer is node else node)
+        call = NodeConversion(conversion, layer, None if layer is node else node)
         conversion.values.update(zip(node.results, _lower(call), strict=True))
         new = [n for n in conversion.graph.nodes[first:] if n.operands]
         sources |= dict.fromkeys(new, fitted.sources[layer])
@@ -401,7 +401,7 @@ def _output(conversion: Conversion, value: Value, name: str) -> Value:
     return reals if dtype is DType.F32 else graph.apply(RealCast(dtype=dtype), reals, name=name)
 
 
-def _lower(call: Call) -> Sequence[Value]:
+def _lower(call: NodeConversion) -> Sequence[Value]:
     """Append the integer form of a node and return the values that stand for its results."""
     try:
         if argument(call.node) is not None:
@@ -417,7 +417,7 @@ def _lower(call: Call) -> Sequence[Value]:
         raise QuantizationError(e.message, where=where, hint=e.hint) from None
 
 
-def _copy(call: Call) -> Sequence[Value]:
+def _copy(call: NodeConversion) -> Sequence[Value]:
     """Append a node that computes whole numbers as it is."""
     operands = []
     for operand in call.node.operands:
@@ -434,7 +434,7 @@ def _copy(call: Call) -> Sequence[Value]:
     ).results
 
 
-def _function(call: Call) -> Value:
+def _function(call: NodeConversion) -> Value:
     """``f(x)`` -> q.table(x), q.clamp(x) if it is one, or x itself."""
     of = argument(call.node)
     assert of is not None
@@ -443,7 +443,7 @@ def _function(call: Call) -> Value:
         if direct is not None:
             return direct
         call.conversion.values[of] = (
-            call.conversion.values.get(of) or _lower(Call(call.conversion, of.node))[0]
+            call.conversion.values.get(of) or _lower(NodeConversion(call.conversion, of.node))[0]
         )
     elif of in call.conversion.bounded and rounds(call.node.result, of):
         raise call.refuse(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Batching:
+class BatchingCall:
     """The arguments of a batching rule.
 
     Attributes:
@@ -38,7 +38,7 @@ class Batching:
     batched: tuple[bool, ...]
 
 
-Rule: TypeAlias = Callable[[Any, Batching], Any]
+Rule: TypeAlias = Callable[[Any, BatchingCall], Any]
 
 RULES: RuleTable[Rule] = RuleTable(
     "batching", hint="run the network once for each input, or write it for the batch that you need"
@@ -89,7 +89,7 @@ def with_batch(graph: Graph, size: int | Dim) -> Graph:
             holds = tuple(h or o.constant is not None for o, h in zip(operands, holds, strict=True))
             operands = tuple(_repeat(new, o, size) for o in operands)
         batched.update(node.results)
-        what = Batching(size, tuple(o.type for o in node.operands), holds)
+        what = BatchingCall(size, tuple(o.type for o in node.operands), holds)
         op = rule_of(type(node.op))(node.op, what)
         quants = {t.quant for t in node.types}
         batched_node = new.append(op, *operands, quant=quants.pop() if len(quants) == 1 else None)
@@ -154,14 +154,14 @@ RULES.refuse(
 RULES.refuse("it writes the inputs of a batch into one tensor", real.RealScatter)
 
 
-def _each(op: Any, what: Batching) -> Any:
+def _each(op: Any, what: BatchingCall) -> Any:
     """Ops of one varying operand that leave the leading dimension alone."""
     if any(what.batched[1:]):
         raise _mixes(op, "its weights would differ from input to input")
     return op
 
 
-def _broadcast(op: Any, what: Batching) -> Any:
+def _broadcast(op: Any, what: BatchingCall) -> Any:
     """Operands broadcast; the batch must be the leading dimension of the result too."""
     rank = max(t.rank for t in what.types)
     for type_, holds in zip(what.types, what.batched, strict=True):
@@ -170,19 +170,19 @@ def _broadcast(op: Any, what: Batching) -> Any:
     return op
 
 
-def _last_axis(op: Any, what: Batching) -> Any:
+def _last_axis(op: Any, what: BatchingCall) -> Any:
     if what.types[0].rank < 2:
         raise _mixes(op, f"it works along the leading dimension of {what.types[0]}")
     return _each(op, what)
 
 
-def _axis(op: Any, what: Batching) -> Any:
+def _axis(op: Any, what: BatchingCall) -> Any:
     if op.axis % what.types[0].rank == 0:
         raise _mixes(op, f"it works along the leading dimension of {what.types[0]}")
     return _each(op, what)
 
 
-def _axes(op: Any, what: Batching) -> Any:
+def _axes(op: Any, what: BatchingCall) -> Any:
     if any(a % what.types[0].rank == 0 for a in op.axes):
         raise _mixes(op, f"it works along the leading dimension of {what.types[0]}")
     return op
@@ -197,14 +197,14 @@ _ALONG: dict[Along, Rule] = {
 
 
 @RULES.rule(QConcat, real.RealConcat)
-def _concat(op: Any, what: Batching) -> Any:
+def _concat(op: Any, what: BatchingCall) -> Any:
     if not all(what.batched):
         raise _mixes(op, "it joins constants to the batch")
     return _axis(op, replace(what, batched=what.batched[:1]))
 
 
 @RULES.rule(QReshape, real.RealReshape)
-def _reshape(op: Any, what: Batching) -> Any:
+def _reshape(op: Any, what: BatchingCall) -> Any:
     if op.shape[:1] != (1,):
         raise _mixes(op, f"its shape {list(op.shape)} has no leading dimension of 1")
     if isinstance(op, QReshape) and isinstance(what.size, Dim):
@@ -213,14 +213,14 @@ def _reshape(op: Any, what: Batching) -> Any:
 
 
 @RULES.rule(real.RealBroadcastTo)
-def _broadcast_to(op: Any, what: Batching) -> Any:
+def _broadcast_to(op: Any, what: BatchingCall) -> Any:
     if what.types[0].rank != len(op.shape):
         raise _mixes(op, f"it adds dimensions before those of {what.types[0]}")
     return _reshape(op, what)
 
 
 @RULES.rule(QTranspose, real.RealTranspose)
-def _transpose(op: Any, what: Batching) -> Any:
+def _transpose(op: Any, what: BatchingCall) -> Any:
     del what
     if op.axes[0] != 0:
         raise _mixes(op, "it moves the leading dimension")
@@ -228,7 +228,7 @@ def _transpose(op: Any, what: Batching) -> Any:
 
 
 @RULES.rule(QSlice, real.RealSlice)
-def _slice(op: Any, what: Batching) -> Any:
+def _slice(op: Any, what: BatchingCall) -> Any:
     """The leading dimension has one element: every slice takes it."""
     start, stop = op.start[0], op.stop[0]
     if isinstance(start, Dim) or isinstance(stop, Dim):
@@ -242,7 +242,7 @@ def _slice(op: Any, what: Batching) -> Any:
 
 
 @RULES.rule(QPad, real.RealPad)
-def _pad(op: Any, what: Batching) -> Any:
+def _pad(op: Any, what: BatchingCall) -> Any:
     del what
     if op.before[0] or op.after[0] or (isinstance(op, real.RealPad) and any(op.interior[:1])):
         raise _mixes(op, "it pads the leading dimension")
@@ -250,7 +250,7 @@ def _pad(op: Any, what: Batching) -> Any:
 
 
 @RULES.rule(real.RealMatmul)
-def _matmul(op: Any, what: Batching) -> Any:
+def _matmul(op: Any, what: BatchingCall) -> Any:
     """Rows of a batch for a matrix, or stacks of matrices of which the batch is one."""
     x, y = what.types
     if what.batched == (True, False) and x.rank >= y.rank == 2:
@@ -261,7 +261,7 @@ def _matmul(op: Any, what: Batching) -> Any:
 
 
 @RULES.rule(real.RealGather)
-def _gather(op: Any, what: Batching) -> Any:
+def _gather(op: Any, what: BatchingCall) -> Any:
     x, indices = what.types
     leading = op.axis % x.rank == 0
     if what.batched == (True, True) or what.batched[0] == leading or indices.rank < leading:
@@ -270,14 +270,14 @@ def _gather(op: Any, what: Batching) -> Any:
 
 
 @RULES.rule(real.RealTakeAlong)
-def _take_along(op: Any, what: Batching) -> Any:
+def _take_along(op: Any, what: BatchingCall) -> Any:
     if not all(what.batched):
         raise _mixes(op, "its operands must all depend on the inputs")
     return _axis(op, replace(what, batched=what.batched[:1]))
 
 
 @RULES.rule(real.RealDequantize, real.RealQuantize)
-def _quantize(op: Any, what: Batching) -> Any:
+def _quantize(op: Any, what: BatchingCall) -> Any:
     del what
     if op.quant.axis == 0:
         raise _mixes(op, "each element of the leading dimension has a scale of its own")

@@ -9,10 +9,10 @@ import numpy as np
 from rlx.runtime.observation.finite import check_results
 
 if TYPE_CHECKING:
-    from rlx.runtime.numpy_backend.step import Run, Step
+    from rlx.runtime.numpy_backend.step import BoundStep, Run
 
 
-def check(step: Step, run: Run) -> Run:
+def check(step: BoundStep, run: Run) -> Run:
     """Return ``run`` followed by a check of what it made.
 
     The function raises FloatingPointError if the step makes NaN of numbers, or infinity of finite

@@ -11,7 +11,7 @@ from rlx.ir import Constant, Param, Region
 from rlx.ir.evaluate import explain
 from rlx.memory import moves_nothing
 from rlx.runtime.numpy_backend.finite import check
-from rlx.runtime.numpy_backend.step import Step, bind
+from rlx.runtime.numpy_backend.step import BoundStep, bind
 from rlx.runtime.numpy_backend.workspace import Workspace, aligned
 
 if TYPE_CHECKING:
@@ -216,9 +216,9 @@ class NumpyProgram:
         memory = self.arena[copy.through : copy.through + array.nbytes]
         return memory.view(array.dtype).reshape(array.shape)
 
-    def _step(self, node: Node) -> Step:
+    def _step(self, node: Node) -> BoundStep:
         fixed = Constant | Param
-        return Step(
+        return BoundStep(
             node,
             tuple(self._arrays[o] for o in node.operands),
             tuple(self._arrays[v] for v in node.results),

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from rlx.runtime.numpy_backend.workspace import Workspace
 
     Run: TypeAlias = Callable[[], object]
-    Kernel: TypeAlias = Callable[["Step"], Run]
+    Kernel: TypeAlias = Callable[["BoundStep"], Run]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class BoundStep:
     """A node with the memory of its operands and results.
 
     Attributes:
@@ -48,7 +48,7 @@ without one are run by ``Op.prepare``, which returns new arrays, and copied.
 """
 
 
-def prepare(step: Step) -> Run:
+def prepare(step: BoundStep) -> Run:
     """Return a function that runs an op's own prepared form and copies what it returns.
 
     The op may be of another package: its operands are read-only, and what it returns is checked.
@@ -84,7 +84,7 @@ def _misfit(node: Node, results: Sequence[object]) -> ShapeError:
     )
 
 
-def bind(step: Step) -> Run:
+def bind(step: BoundStep) -> Run:
     """Return the function that computes a step."""
     op = type(step.node.op)
     # There is nothing to gain, and reshape cannot infer a dimension of no elements.

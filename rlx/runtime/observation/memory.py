@@ -13,7 +13,7 @@ from rlx.ir.regions import all_nodes
 from rlx.ops.work import host_bytes
 from rlx.support.errors import DoesNotFitError
 from rlx.support.text.notebook import report_html
-from rlx.support.text.tables import Figure, Figures, figure_lines
+from rlx.support.text.tables import Figures, ReportFigure, figure_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -86,8 +86,8 @@ class MemoryEstimate:
     def figures(self) -> Figures:
         """Return the parts and the total, as the command line shows them."""
         parts = self.parts().items()
-        rows = [Figure(name, nbytes, "B", _NOTES[name]) for name, nbytes in parts if nbytes]
-        return Figures(f"memory of {self.name}", (*rows, Figure("total", self.total, "B")))
+        rows = [ReportFigure(name, nbytes, "B", _NOTES[name]) for name, nbytes in parts if nbytes]
+        return Figures(f"memory of {self.name}", (*rows, ReportFigure("total", self.total, "B")))
 
     def __repr__(self) -> str:
         parts = ", ".join(f"{name} {nbytes:,}" for name, nbytes in self.parts().items())

@@ -26,7 +26,7 @@ _SETTLE_S: Final = 0.1
 _CLOSE_S: Final = 1.0
 
 
-class Output(bytearray):
+class PipeOutput(bytearray):
     """Output of a program on one stream; each complete line is reported as it comes."""
 
     def __init__(self, on_line: Callable[[str], None] | None) -> None:
@@ -54,15 +54,15 @@ class Pipes(Protocol):
         stderr: Likewise of its standard error.
     """
 
-    stdout: Output
-    stderr: Output
+    stdout: PipeOutput
+    stderr: PipeOutput
 
     @property
     def open(self) -> bool:
         """Whether a stream may still give something."""
         ...
 
-    def read(self, timeout_s: float) -> list[Output]:
+    def read(self, timeout_s: float) -> list[PipeOutput]:
         """Read bytes that are there; wait ``timeout_s`` at most if there are none.
 
         Returns:
@@ -96,7 +96,7 @@ class PolledPipes:
     def __init__(
         self, stdout: IO[bytes], stderr: IO[bytes], on_line: Callable[[str], None] | None
     ) -> None:
-        self.stdout, self.stderr = Output(on_line), Output(on_line)
+        self.stdout, self.stderr = PipeOutput(on_line), PipeOutput(on_line)
         self._files = stdout, stderr
         self._selector = selectors.DefaultSelector()
         self._selector.register(stdout, selectors.EVENT_READ, self.stdout)
@@ -107,9 +107,9 @@ class PolledPipes:
         """See :class:`Pipes`."""
         return bool(self._selector.get_map())
 
-    def read(self, timeout_s: float) -> list[Output]:
+    def read(self, timeout_s: float) -> list[PipeOutput]:
         """See :class:`Pipes`."""
-        grown: list[Output] = []
+        grown: list[PipeOutput] = []
         for key, _ in self._selector.select(timeout_s) if self.open else ():
             chunk = os.read(key.fd, CHUNK)
             if chunk:
@@ -132,10 +132,10 @@ class ThreadedPipes:
     def __init__(
         self, stdout: IO[bytes], stderr: IO[bytes], on_line: Callable[[str], None] | None
     ) -> None:
-        self.stdout, self.stderr = Output(on_line), Output(on_line)
+        self.stdout, self.stderr = PipeOutput(on_line), PipeOutput(on_line)
         self._files = stdout, stderr
         # Bounded: a program that floods its output waits, as it does for a full pipe.
-        self._came: queue.Queue[tuple[Output, bytes]] = queue.Queue(_WAITING_CHUNKS)
+        self._came: queue.Queue[tuple[PipeOutput, bytes]] = queue.Queue(_WAITING_CHUNKS)
         self._threads = [
             threading.Thread(target=self._forward, args=(file, buffer), daemon=True)
             for file, buffer in ((stdout, self.stdout), (stderr, self.stderr))
@@ -148,7 +148,7 @@ class ThreadedPipes:
         """See :class:`Pipes`."""
         return not self._came.empty() or any(thread.is_alive() for thread in self._threads)
 
-    def read(self, timeout_s: float) -> list[Output]:
+    def read(self, timeout_s: float) -> list[PipeOutput]:
         """See :class:`Pipes`; what a program wrote at its end may take a moment to come."""
         deadline = time.monotonic() + max(timeout_s, _SETTLE_S)
         while self.open and time.monotonic() < deadline:
@@ -167,7 +167,7 @@ class ThreadedPipes:
             if not thread.is_alive():
                 file.close()
 
-    def _forward(self, file: IO[bytes], buffer: Output) -> None:
+    def _forward(self, file: IO[bytes], buffer: PipeOutput) -> None:
         with contextlib.suppress(OSError, ValueError):
             while chunk := os.read(file.fileno(), CHUNK):
                 self._came.put((buffer, chunk))

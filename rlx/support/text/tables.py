@@ -80,7 +80,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class ReportFigure:
     """One number or text of a report: ``flash  34,609 B  constants 29,476, code 5,133``."""
 
     label: str
@@ -94,7 +94,7 @@ class Figures:
     """Figures under a title, which may be empty."""
 
     title: str
-    figures: tuple[Figure, ...]
+    figures: tuple[ReportFigure, ...]
 
 
 View: TypeAlias = "Sequence[Table | Figures]"
@@ -102,7 +102,7 @@ View: TypeAlias = "Sequence[Table | Figures]"
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TextLine:
     """A line of text; ``kind`` is ``title``, ``heading``, ``row``, ``emphasis`` or ``total``."""
 
     text: str
@@ -110,7 +110,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class TableLayout:
     """A table as lines.
 
     Attributes:
@@ -119,7 +119,7 @@ class Layout:
         left_out: The columns that had no space.
     """
 
-    lines: tuple[Line, ...]
+    lines: tuple[TextLine, ...]
     shown: tuple[Column, ...]
     left_out: tuple[Column, ...]
 
@@ -136,7 +136,7 @@ def plain_view(title: str, report: Mapping[str, object]) -> View:
     if isinstance(layers, list) and layers:
         view.append(table_of(title, layers, first=report.get("columns")))
     figures = tuple(
-        Figure(key.replace("_", " "), value)
+        ReportFigure(key.replace("_", " "), value)
         for key, value in report.items()
         if isinstance(value, int | float | str)
     )
@@ -224,7 +224,7 @@ def shortened(text: str, width: int, mark: str = "…") -> str:
     return (start + mark + end)[: max(width, 0)]
 
 
-def lay_out(table: Table, width: int | None = None, mark: str = "…") -> Layout:
+def lay_out(table: Table, width: int | None = None, mark: str = "…") -> TableLayout:
     """Return the lines of a table, with the columns that have space in ``width`` places.
 
     Args:
@@ -240,25 +240,25 @@ def lay_out(table: Table, width: int | None = None, mark: str = "…") -> Layout
     kept, widths = _chosen(table.columns, natural, titles, width)
     right = [_is_right(table, c) for c in range(len(titles))]
 
-    def lines_of(row: Sequence[str], kind: str) -> list[Line]:
+    def lines_of(row: Sequence[str], kind: str) -> list[TextLine]:
         cells = [row[c] for c in kept]
         if width is not None:
             parts = [_split(row[c], w, table.columns[c]) for c, w in zip(kept, widths, strict=True)]
-            return [Line(text(cells), kind) for cells in zip_longest(*parts, fillvalue="")]
-        return [Line(text(cells), kind)]
+            return [TextLine(text(cells), kind) for cells in zip_longest(*parts, fillvalue="")]
+        return [TextLine(text(cells), kind)]
 
     def text(cells: Sequence[str]) -> str:
         places = zip(cells, kept, widths, strict=True)
         return GAP.join(_placed(cell, w, mark, right=right[c]) for cell, c, w in places).rstrip()
 
     title = table.title if width is None else shortened(table.title, width, mark)
-    lines = [Line(title, "title")] if table.title else []
+    lines = [TextLine(title, "title")] if table.title else []
     lines += lines_of(titles, "heading")
     for i, row in enumerate(cells):
         lines += lines_of(row, "emphasis" if i == table.emphasis else "row")
     if totals:
         lines += lines_of(totals, "total")
-    return Layout(
+    return TableLayout(
         tuple(lines),
         tuple(table.columns[c] for c in kept),
         tuple(column for c, column in enumerate(table.columns) if c not in kept),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from rlx.ir import Input
 from rlx.ir.module import Region
 from rlx.memory import alive_bytes
-from rlx.passes.stripes import Chain, chains, with_stripes
+from rlx.passes.stripes import RowChain, chains, with_stripes
 from rlx_cortexm.kernels.rules import candidates
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class StripedChain:
         work: About how many instructions are added.
     """
 
-    chain: Chain
+    chain: RowChain
     rows: int
     peak: int
     work: int
@@ -82,7 +82,7 @@ def _candidates_of(graph: Graph, plan: MemoryPlan, core: CortexCore) -> Iterator
         costs = [min(c.instructions for c in candidates(node, core)) for node in chain.nodes]
         for begin in range(top_index + 1):
             for end in range(max(top_index, begin + 1) + 1, len(chain.nodes) + 1):
-                part = Chain(chain.nodes[begin:end])
+                part = RowChain(chain.nodes[begin:end])
                 chain_steps = {steps[node] for node in part.nodes}
                 other_bytes = max(
                     (n for s, n in enumerate(alive) if s not in chain_steps), default=0
@@ -91,7 +91,7 @@ def _candidates_of(graph: Graph, plan: MemoryPlan, core: CortexCore) -> Iterator
 
 
 def _cuts(
-    chain: Chain, other_bytes: int, costs: Sequence[int], plan: MemoryPlan
+    chain: RowChain, other_bytes: int, costs: Sequence[int], plan: MemoryPlan
 ) -> Iterator[StripedChain]:
     """Yield the ways to cut one chain."""
     ends = (chain.source, chain.nodes[-1].result)
@@ -110,7 +110,7 @@ def _cuts(
 
 
 def _is_aligned(
-    chain: Chain, stripes: Sequence[Sequence[Rows]], rows: int, plan: MemoryPlan
+    chain: RowChain, stripes: Sequence[Sequence[Rows]], rows: int, plan: MemoryPlan
 ) -> bool:
     """Whether stripes begin where values may lie, so that nothing has to be copied."""
     source = isinstance(chain.source.node.op, Input) or all(
@@ -124,7 +124,7 @@ def _row_bytes(value: Value) -> int:
     return width * channels
 
 
-def _peak_bytes(chain: Chain, reads: Sequence[Rows]) -> int:
+def _peak_bytes(chain: RowChain, reads: Sequence[Rows]) -> int:
     """Return the most bytes alive between source and result of one stripe."""
     inner = [
         rows.count * _row_bytes(node.operands[0])
@@ -133,7 +133,7 @@ def _peak_bytes(chain: Chain, reads: Sequence[Rows]) -> int:
     return max(a + b for a, b in zip([0, *inner], [*inner, 0], strict=True))
 
 
-def _work(chain: Chain, stripes: Sequence[Sequence[Rows]], costs: Sequence[int]) -> int:
+def _work(chain: RowChain, stripes: Sequence[Sequence[Rows]], costs: Sequence[int]) -> int:
     """Return the instructions that computing rows twice takes."""
     added = 0.0
     for i, cost in enumerate(costs[:-1]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rlx.support.text.tables import Column, Figure, Figures, Table, share_text, text_of
+from rlx.support.text.tables import Column, Figures, ReportFigure, Table, share_text, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,19 +66,19 @@ def _shape(result: str) -> str:
     return "x".join(sizes[1:] if sizes[0] == "1" and len(sizes) > 1 else sizes)
 
 
-def _figures(report: Mapping[str, Any]) -> tuple[Figure, ...]:
+def _figures(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:
     constants, code, macs = report["constant_bytes"], report["code_bytes"], report["macs"]
     packed, layers = report["packed_bytes"], report["layers"]
     each = f"{report['instructions'] / macs:.2f} for each MAC" if macs else ""
     peak = layers[report["peak"]["layer"]]["name"] if layers else "no layer"
     savings = f"; several weights in a byte save {text_of(packed)}" if packed else ""
     return (
-        Figure("instructions", report["instructions"], note=each),
-        Figure(
+        ReportFigure("instructions", report["instructions"], note=each),
+        ReportFigure(
             "flash", constants + code, "B",
             f"constants {text_of(constants)}, code {text_of(code)} (layers share code){savings}",
         ),
-        Figure(
+        ReportFigure(
             "RAM", report["arena_bytes"], "B", f"arena, without the stack; most is used in {peak}"
         ),
     )  # fmt: skip

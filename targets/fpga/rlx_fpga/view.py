@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from rlx.support.text.tables import Column, Figure, Figures, Table, text_of
+from rlx.support.text.tables import Column, Figures, ReportFigure, Table, text_of
 from rlx_fpga.architectures import architecture
 from rlx_fpga.cost.costs import PORTS
 from rlx_fpga.report import doubt
@@ -50,38 +50,40 @@ def cell_columns(report: Mapping[str, Any]) -> tuple[Column, ...]:
     )
 
 
-def _rate(report: Mapping[str, Any]) -> tuple[Figure, ...]:
+def _rate(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:
     """Return rate and latency."""
     clock, interval = report["clock_mhz"], report["interval"]
     slowest = report["slowest"]
     cause = "the ports are slowest" if slowest == PORTS else f"{slowest} is slowest"
-    rate = Figure(
+    rate = ReportFigure(
         "rate", report["fps"], "frames/s",
         f"one frame in {text_of(interval)} cycles (the interval) at {clock:g} MHz; {cause}",
     )  # fmt: skip
     if "latency" not in report:
         return (rate,)
     time = f"{report['latency'] / clock:,.4g} µs from the first input to the last output"
-    return (rate, Figure("latency", report["latency"], "cycles", time))
+    return (rate, ReportFigure("latency", report["latency"], "cycles", time))
 
 
-def _own_figures(report: Mapping[str, Any]) -> tuple[Figure, ...]:
+def _own_figures(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:
     """Return the figures that only some architectures have."""
     figures = []
     if "fill" in report:
         note = "held back by line buffers and by layers that need a whole frame"
-        figures.append(Figure("frames under way", report["fill"], "", note))
+        figures.append(ReportFigure("frames under way", report["fill"], "", note))
     if "busy" in report:
         note = f"share of the interval in which the {report['lanes']} lanes multiply"
-        figures.append(Figure("multipliers busy", round(100 * report["busy"], 1), "%", note))
+        figures.append(ReportFigure("multipliers busy", round(100 * report["busy"], 1), "%", note))
     if report["multipliers"] != report["dsp"]:
         note = "LUTs make those for which there is no DSP slice"
-        figures.append(Figure("multipliers", report["multipliers"], "", note))
+        figures.append(ReportFigure("multipliers", report["multipliers"], "", note))
     if report["memory_bits"]:
         note = "weights, tables, line buffers and queues"
-        figures.append(Figure("memory", report["memory_bits"], "bits", _memory(report) or note))
+        figures.append(
+            ReportFigure("memory", report["memory_bits"], "bits", _memory(report) or note)
+        )
     if "weights" in report:
-        figures.append(Figure("weights loaded", report["weights"]))
+        figures.append(ReportFigure("weights loaded", report["weights"]))
     return tuple(figures)
 
 
@@ -91,22 +93,22 @@ def _memory(report: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {text_of(report[k])}" for name, k in parts.items() if k in report)
 
 
-def _cells(report: Mapping[str, Any]) -> tuple[Figure, ...]:
+def _cells(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:
     """Return the cells of the device, with their shares of it."""
     device = report["device"]
     figures = [
-        Figure(heading, report[key], "", f"{report[f'{key}_percent']:g} % of {device}")
+        ReportFigure(heading, report[key], "", f"{report[f'{key}_percent']:g} % of {device}")
         for heading, key in CELLS
     ]
     if "logic_cells" in report:
         share = f"{report['logic_cells_percent']:g} % of {device}; hold a LUT and a flip-flop"
-        figures.append(Figure("logic cells", report["logic_cells"], "", share))
+        figures.append(ReportFigure("logic cells", report["logic_cells"], "", share))
     if "spram" in report:
-        figures.append(Figure("SPRAM", report["spram"]))
+        figures.append(ReportFigure("SPRAM", report["spram"]))
     fits = report.get("fits", True)
     doubted = doubt(report) if fits else ""
     if "fits" in report or doubted:
-        figures.append(Figure("fits", fits, "", doubted))
+        figures.append(ReportFigure("fits", fits, "", doubted))
     return tuple(figures)
 
 

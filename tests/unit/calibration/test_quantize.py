@@ -7,7 +7,7 @@ import pytest
 
 import rlx
 from rlx.calibration.observation import observe
-from rlx.calibration.replay import Replay
+from rlx.calibration.replay import CalibrationReplay
 from rlx.calibration.settings import Settings
 from rlx.cli.commands.quantize import summary
 from rlx.ir import TensorType
@@ -302,7 +302,7 @@ def test_a_graph_that_cannot_be_batched_runs_sample_by_sample():
 
 def test_a_replayed_change_gives_what_the_changed_graph_gives():
     watched = [n.result for n in GRAPH.op_nodes]
-    replay = Replay(GRAPH, watched, {"image": TEST[:4]})
+    replay = CalibrationReplay(GRAPH, watched, {"image": TEST[:4]})
     value = watched[3]
     changed = replay.values[value] * np.float32(1.5)
     (found,) = replay.values_with(value, changed, [GRAPH.outputs[0]])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import rlx
-from rlx.frontends.open_shapes import OpenInput, Sizes
+from rlx.frontends.open_shapes import DimensionSizes, OpenInput
 from rlx.ir import Dim
 from rlx.support.errors import UnsupportedOpError, UsageError
 from support.files.onnx_builder import by_runtime, load, model, node
@@ -29,7 +29,7 @@ ACCEL = OpenInput("accel", ("batch", 3, "length"))
     ],
 )
 def test_samples_say_how_large_dimensions_are(samples, sizes):
-    fixer = Sizes(samples)
+    fixer = DimensionSizes(samples)
     assert fixer.fix([ACCEL]) == sizes
     assert fixer.notes == []
 
@@ -37,14 +37,14 @@ def test_samples_say_how_large_dimensions_are(samples, sizes):
 def test_samples_may_be_channels_last():
     image = OpenInput("x", ("n", 3, "h", "w"))
     sizes = {"n": 1, "h": 24, "w": 32}
-    assert Sizes({"x": (9, 24, 32, 3)}, channels_last=True).fix([image]) == sizes
-    assert Sizes({"x": (9, 3, 24, 32)}, channels_last=True).fix([image]) == sizes
+    assert DimensionSizes({"x": (9, 24, 32, 3)}, channels_last=True).fix([image]) == sizes
+    assert DimensionSizes({"x": (9, 3, 24, 32)}, channels_last=True).fix([image]) == sizes
     with pytest.raises(UsageError, match="nothing says how large"):
-        Sizes({"x": (9, 24, 32, 3)}).fix([image])
+        DimensionSizes({"x": (9, 24, 32, 3)}).fix([image])
 
 
 def test_the_batch_is_one_and_said():
-    fixer = Sizes()
+    fixer = DimensionSizes()
     assert fixer.fix([OpenInput("accel", ("batch", 3, 128))]) == {"batch": 1}
     assert fixer.notes == [
         "input 'accel' [batch, 3, 128]: the batch is 1 (--input-shape accel=4x3x128 for another)"
@@ -53,7 +53,7 @@ def test_the_batch_is_one_and_said():
 
 def test_what_nobody_knows_is_asked_for_by_its_own_name():
     with pytest.raises(UsageError) as caught:
-        Sizes().fix([ACCEL, OpenInput("mask", ("batch", "length"))])
+        DimensionSizes().fix([ACCEL, OpenInput("mask", ("batch", "length"))])
     assert caught.value.message == (
         "nothing says how large the dimensions with names are: input 'accel' [batch, 3, length],"
         " input 'mask' [batch, length]"
@@ -73,12 +73,12 @@ def test_what_nobody_knows_is_asked_for_by_its_own_name():
 )
 def test_a_first_dimension_that_is_no_batch_is_asked_for(inputs):
     with pytest.raises(UsageError, match="nothing says how large"):
-        Sizes().fix(inputs)
+        DimensionSizes().fix(inputs)
 
 
 def test_a_batch_may_have_vectors_beside_it():
     inputs = [OpenInput("x", ("n", 4)), OpenInput("length", ("n",))]
-    assert Sizes().fix(inputs) == {"n": 1}
+    assert DimensionSizes().fix(inputs) == {"n": 1}
 
 
 def of_batch(nodes, constants=None):

@@ -18,7 +18,7 @@ from rlx.memory.orders import (
     state_limit,
 )
 from rlx.memory.schedule import _fewest_bytes_first
-from rlx.memory.sharing import Sharing
+from rlx.memory.sharing import BufferSharing
 from rlx.ops.real import RealAdd, RealConcat, RealMatmul, RealReshape, RealTanh
 
 WIDTH = 4
@@ -72,14 +72,14 @@ def test_plan_of_a_large_graph_is_valid(reach):
 def test_search_of_a_deep_graph_visits_a_few_sets_for_each_node():
     graph = residual(300)
     nodes = len(list(graph.op_nodes))
-    orders = OrderSearch(Sharing(graph), elementwise_in_place, no_scratch)
+    orders = OrderSearch(BufferSharing(graph), elementwise_in_place, no_scratch)
     assert orders.lowest_peak() is not None
     assert nodes < orders.visited < 2 * nodes
 
 
 def test_search_of_a_wide_graph_is_given_up_in_proportion():
     graph = random_graph(400)
-    orders = OrderSearch(Sharing(graph), elementwise_in_place, no_scratch)
+    orders = OrderSearch(BufferSharing(graph), elementwise_in_place, no_scratch)
     assert orders.lowest_peak() is None
     assert orders.visited <= STATES_PER_NODE * 400 + 400  # what can be ready at once
 

@@ -9,7 +9,7 @@ from rlx.memory import peak_bytes, plan_memory, schedule
 from rlx.memory.lifetimes import elementwise_in_place, lifetimes, no_scratch, scratch_lifetimes
 from rlx.memory.orders import OrderSearch
 from rlx.memory.packing import pack
-from rlx.memory.sharing import Sharing
+from rlx.memory.sharing import BufferSharing
 from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QAdd, QClamp, QConcat, QReshape, QSlice
 
@@ -83,7 +83,7 @@ def half(node):
 @given(graph=branching_graphs(), scratch=st.sampled_from((no_scratch, half)), inside=st.booleans())
 def test_lowest_peak_is_that_of_all_orders(graph, scratch, inside):
     found = few_orders(graph)
-    search = OrderSearch(Sharing(graph, ports_inside=inside), elementwise_in_place, scratch)
+    search = OrderSearch(BufferSharing(graph, ports_inside=inside), elementwise_in_place, scratch)
     peak, order = search.lowest_peak()
     peaks = {o: peak_bytes(graph, o, scratch=scratch, ports_inside=inside) for o in found}
     assert peak <= min(peaks.values())
@@ -117,12 +117,15 @@ def test_branches_run_one_after_the_other():
     graph = wide(6)
     # What is left of each branch is computed where the output has it.
     assert peak_bytes(graph, tuple(graph.op_nodes)) == 16 * (2 + 3 + 4 + 5 + 6 + 7)
-    assert OrderSearch(Sharing(graph), elementwise_in_place, no_scratch).lowest_peak()[0] == 7 * 16
+    assert (
+        OrderSearch(BufferSharing(graph), elementwise_in_place, no_scratch).lowest_peak()[0]
+        == 7 * 16
+    )
     assert plan_memory(graph, alignment=1).arena_bytes == 7 * 16
 
 
 def test_search_that_takes_too_long_is_given_up():
-    orders = OrderSearch(Sharing(wide(6)), elementwise_in_place, no_scratch)
+    orders = OrderSearch(BufferSharing(wide(6)), elementwise_in_place, no_scratch)
     assert orders.lowest_peak(limit=20) is None
     assert len(list(orders.below(1000, limit=50))) < 20
     assert list(orders.below(7 * 16)) == []

@@ -20,7 +20,7 @@ from rlx.ops.q import (
     QTable,
     Window,
 )
-from rlx.passes.stripes import Chain, Rows, chains, with_stripes
+from rlx.passes.stripes import RowChain, Rows, chains, with_stripes
 
 NEGATE = QTable(table=tuple(-c if c > -128 else 127 for c in range(-128, 128)))
 
@@ -64,7 +64,7 @@ def images(draw):
 @given(graph=images(), rows=st.integers(1, 6), begin=st.integers(0, 3), codes=st.integers(0, 99))
 def test_the_codes_are_the_same(graph, rows, begin, codes):
     (chain,) = chains(graph)
-    chain = Chain(chain.nodes[min(begin, len(chain.nodes) - 1) :])
+    chain = RowChain(chain.nodes[min(begin, len(chain.nodes) - 1) :])
     try:
         new = with_stripes(graph, chain, rows)
     except ValueError:

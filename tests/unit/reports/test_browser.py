@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import rlx
-from rlx.reports.collect import Measured, collect
+from rlx.reports.collect import FolderMeasurements, collect
 from rlx.reports.model import Accuracy
 from support.hostile_report import hostile
 from support.networks.mlperf_like import file
@@ -90,7 +90,7 @@ def opened(browser, tmp_path):
 def firmware(tmp_path_factory):
     path = tmp_path_factory.mktemp("emitted") / "c"
     rlx.emit(DIGITS, "cortexm", path, frames=1, ram="1K")
-    report = collect(path, Measured(layers=COUNTS))
+    report = collect(path, FolderMeasurements(layers=COUNTS))
     names = tuple(f"class {n}" for n in range(10))
     rows = tuple(tuple(5 if a == b else int(a == b + 1) for a in range(10)) for b in range(10))
     counted = Accuracy(samples=59, correct={"host-c": 50}, labels=names, confusion=rows)
@@ -107,7 +107,7 @@ def hardware(tmp_path_factory):
         "resources": [{"resource": "dsp", "estimate": 119, "synthesis": 119, "placed": 119,
                        "available": 156}],
     }  # fmt: skip
-    return collect(path, Measured(build=build))
+    return collect(path, FolderMeasurements(build=build))
 
 
 def shown(page):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import rlx
-from rlx.reports.collect import Measured, collect
+from rlx.reports.collect import FolderMeasurements, collect
 from rlx.reports.difference import changes_of
 from rlx.reports.model import error_of
 from rlx.reports.tables import VELA_COLUMNS
@@ -49,7 +49,7 @@ def hardware(tmp_path_factory):
 
 @pytest.fixture
 def measured(folder):
-    return collect(folder, Measured(verification=VERIFIED, layers=COUNTS))
+    return collect(folder, FolderMeasurements(verification=VERIFIED, layers=COUNTS))
 
 
 def test_predicted_stands_beside_measured(measured):
@@ -76,19 +76,19 @@ def test_without_a_run_there_are_predictions_alone(folder):
 
 
 def test_counts_of_another_number_of_layers_are_left_out(folder):
-    report = collect(folder, Measured(layers=COUNTS[:3]))
+    report = collect(folder, FolderMeasurements(layers=COUNTS[:3]))
     assert all(one.measured is None for one in report.layers)
 
 
 def test_hardware_shows_cells_clock_and_interval(hardware):
-    report = collect(hardware, Measured(build=BUILD))
+    report = collect(hardware, FolderMeasurements(build=BUILD))
     assert (report.unit, report.pipelined, report.device) == ("cycles", True, "ecp5-85k")
     lut = report.resources[0]
     assert (lut.name, lut.synthesis, lut.placed, lut.percent) == ("lut", 8800, 8900, 10.6)
     assert report.clock.seeds == ((1, 90.0), (2, 91.5))
     assert report.clock.median == 91.5
     assert report.warnings == ()
-    slow = collect(hardware, Measured(build={**BUILD, "fmax_mhz": 70.0}))
+    slow = collect(hardware, FolderMeasurements(build={**BUILD, "fmax_mhz": 70.0}))
     assert slow.warnings == ("rates are predicted for 75 MHz, 70 are reached",)
     assert max(one.share for one in report.layers) == 1
     rate = next(one for one in report.figures if one.name == "rate")
@@ -97,11 +97,13 @@ def test_hardware_shows_cells_clock_and_interval(hardware):
 
 def test_what_is_wrong_is_said(folder):
     wrong = {**VERIFIED, "equal": 1, "mismatches": [{"frame": 0}], "ram_bytes": 2000}
-    report = collect(folder, Measured(verification=wrong, layers=(9, *COUNTS[1:3], 2, 5807, 614)))
+    report = collect(
+        folder, FolderMeasurements(verification=wrong, layers=(9, *COUNTS[1:3], 2, 5807, 614))
+    )
     assert not report.verification.passed
     assert report.warnings[0] == "outputs differ from the reference: 1 mismatches"
     assert "RAM exceeds its limit: 2,000 of 1,024 B" in report.warnings
-    report = collect(folder, Measured(layers=(90000, *COUNTS[1:])))
+    report = collect(folder, FolderMeasurements(layers=(90000, *COUNTS[1:])))
     assert re.match(r"conv2d_0: predicted [\d,]+, measured 90,000 instructions", report.warnings[0])
 
 

@@ -21,7 +21,7 @@ from rlx.ir import Graph, GraphModule
 from rlx.ops.real import RealLog
 from rlx.passes import Policy
 from rlx.support import config
-from rlx.support.config import Changes, Config, from_environment
+from rlx.support.config import Config, SettingChanges, from_environment
 from rlx.support.errors import UsageError
 from support import ROOT
 
@@ -255,7 +255,7 @@ def test_dispatch_has_the_policies_by_name():
 
 
 def test_override_takes_every_setting():
-    taken = {name: ref.__forward_arg__ for name, ref in Changes.__annotations__.items()}
+    taken = {name: ref.__forward_arg__ for name, ref in SettingChanges.__annotations__.items()}
     assert taken == Config.__annotations__
     assert list(config._KINDS) == NAMES
 

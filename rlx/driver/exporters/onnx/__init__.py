@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from rlx.driver.exporters.nodes import export_nodes
 from rlx.driver.exporters.onnx import arith, layers, moves  # noqa: F401 - each registers its rules
-from rlx.driver.exporters.onnx.call import Call, Layout, State
+from rlx.driver.exporters.onnx.call import AxisOrder, ExportedNode, ExportState
 from rlx.driver.exporters.onnx.file import MAX_OPSET, MIN_OPSET, OnnxFile
 from rlx.driver.exporters.onnx.rules import RULES
 from rlx.support.errors import UsageError
@@ -41,10 +41,10 @@ def to_onnx(graph: Graph, opset: int = DEFAULT_OPSET) -> bytes:
             where="--opset",
             hint=f"give a version of ai.onnx from {MIN_OPSET} to {MAX_OPSET}",
         )
-    state = State(OnnxFile(printable(graph.name) or "main", opset))
+    state = ExportState(OnnxFile(printable(graph.name) or "main", opset))
     inputs = [(state.file.name(printable(v.name)), v.type) for v in graph.inputs]
     for (name, _), value in zip(inputs, graph.inputs, strict=True):
-        state.quantized[value, Layout.LAST] = name
+        state.quantized[value, AxisOrder.LAST] = name
     outputs = [
         (state.file.name(printable(name)), value)
         for name, value in zip(graph.output_names, graph.outputs, strict=True)
@@ -52,20 +52,20 @@ def to_onnx(graph: Graph, opset: int = DEFAULT_OPSET) -> bytes:
     for name, value in outputs:
         if value not in graph.inputs and value.constant is None:
             state.outputs.setdefault(value, name)
-    export_nodes((Call(state, node) for node in graph.op_nodes), RULES, _give_up)
+    export_nodes((ExportedNode(state, node) for node in graph.op_nodes), RULES, _give_up)
     for name, value in outputs:
         _bind(state, name, value)
     return state.file.build(inputs, [(name, value.type) for name, value in outputs])
 
 
-def _give_up(call: Call) -> None:
+def _give_up(call: ExportedNode) -> None:
     """Name tensors that no node makes, for the results of a refused node."""
     for value in call.node.results:
-        call.state.quantized[value, Layout.LAST] = call.file.name("refused")
+        call.state.quantized[value, AxisOrder.LAST] = call.file.name("refused")
 
 
-def _bind(state: State, name: str, value: Value) -> None:
+def _bind(state: ExportState, name: str, value: Value) -> None:
     """Give an output its name if no node does: it is an input, or another output too."""
-    source = Call(state, value.node).quantized(value)
+    source = ExportedNode(state, value.node).quantized(value)
     if source != name:
         state.file.node("Identity", [source], name)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 import numpy as np
 
-from rlx.driver.exporters.onnx.call import Layout
+from rlx.driver.exporters.onnx.call import AxisOrder
 from rlx.driver.exporters.onnx.rules import RULES
 from rlx.ir import DType, QuantParams
 from rlx.ops.q import (
@@ -29,7 +29,7 @@ from rlx.ops.q import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rlx.driver.exporters.onnx.call import Call
+    from rlx.driver.exporters.onnx.call import ExportedNode
 
 Floats: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
 
@@ -38,7 +38,7 @@ _AXES_AS_INPUT: Final = 18
 
 
 @RULES.rule(QAdd, QSub, QMul)
-def export_binary(call: Call) -> None:
+def export_binary(call: ExportedNode) -> None:
     """``Add``, ``Sub`` and ``Mul``."""
     op = cast("QAdd | QMul", call.op)
     _require_binary(call, op)
@@ -48,7 +48,7 @@ def export_binary(call: Call) -> None:
     call.finish(call.emit(name, *operands), layout, (op.low, op.high))
 
 
-def _require_binary(call: Call, op: QAdd | QMul) -> None:
+def _require_binary(call: ExportedNode, op: QAdd | QMul) -> None:
     """Refuse factors that are not those of the scales of operands and result."""
     x, y = (call.params(v).scale[0] for v in call.node.operands)
     scale = call.params(call.result).scale[0]
@@ -61,7 +61,7 @@ def _require_binary(call: Call, op: QAdd | QMul) -> None:
 
 
 @RULES.rule(QMaximum, QMinimum)
-def export_extreme(call: Call) -> None:
+def export_extreme(call: ExportedNode) -> None:
     """``Max`` and ``Min``."""
     layout = _common_layout(call)
     operands = (call.real(v, layout) for v in call.node.operands)
@@ -69,15 +69,15 @@ def export_extreme(call: Call) -> None:
     call.finish(call.emit(name, *operands), layout)
 
 
-def _common_layout(call: Call) -> Layout:
+def _common_layout(call: ExportedNode) -> AxisOrder:
     """Return channels first if all operands have it and the full shape, else channels last."""
     operands = call.node.operands
     whole = all(v.type.rank == call.result.type.rank for v in operands)
-    return call.layout(*operands) if whole else Layout.LAST
+    return call.layout(*operands) if whole else AxisOrder.LAST
 
 
 @RULES.rule(QRequantize, QClamp)
-def export_scaled(call: Call) -> None:
+def export_scaled(call: ExportedNode) -> None:
     """A ``QuantizeLinear`` of its own, after ``Relu`` or ``Clip``."""
     op = cast("QRequantize | QClamp", call.op)
     (x,) = call.node.operands
@@ -88,7 +88,7 @@ def export_scaled(call: Call) -> None:
 
 
 @RULES.rule(QConvert)
-def export_convert(call: Call) -> None:
+def export_convert(call: ExportedNode) -> None:
     """``DequantizeLinear`` and ``QuantizeLinear`` between element types."""
     op = cast("QConvert", call.op)
     if DType.I16 in (op.dtype, call.node.operands[0].type.dtype) and call.file.opset < 21:
@@ -97,13 +97,13 @@ def export_convert(call: Call) -> None:
     call.finish(call.real(call.node.operands[0]))
 
 
-def _ratio(call: Call) -> float:
+def _ratio(call: ExportedNode) -> float:
     """Return the scale of the first operand over that of the result."""
     return call.params(call.node.operands[0]).scale[0] / call.params(call.result).scale[0]
 
 
 @RULES.rule(QPrelu)
-def export_prelu(call: Call) -> None:
+def export_prelu(call: ExportedNode) -> None:
     """``PRelu`` with the slopes along the last axis."""
     op = cast("QPrelu", call.op)
     x, slopes = call.node.operands
@@ -113,7 +113,7 @@ def export_prelu(call: Call) -> None:
 
 
 @RULES.rule(QMean)
-def export_mean(call: Call) -> None:
+def export_mean(call: ExportedNode) -> None:
     """``ReduceMean``."""
     op = cast("QMean", call.op)
     (x,) = call.node.operands
@@ -122,20 +122,20 @@ def export_mean(call: Call) -> None:
     call.require_factor(op.rescale.real, [_ratio(call) / count])
     layout = call.layout(x)
     # Without their reduced axes, other results than [N, C] would have their axes in another order.
-    if layout is Layout.FIRST and not op.keep_dims and axes != [1, 2]:
-        layout = Layout.LAST
-    if layout is Layout.FIRST:
-        axes = sorted(Layout.FIRST.value.index(a) for a in axes)
+    if layout is AxisOrder.FIRST and not op.keep_dims and axes != [1, 2]:
+        layout = AxisOrder.LAST
+    if layout is AxisOrder.FIRST:
+        axes = sorted(AxisOrder.FIRST.value.index(a) for a in axes)
     keep, real = int(op.keep_dims), call.real(x, layout)
     if call.file.opset < _AXES_AS_INPUT:
         mean = call.emit("ReduceMean", real, axes=axes, keepdims=keep)
     else:
         mean = call.emit("ReduceMean", real, call.integers("axes", axes), keepdims=keep)
-    call.finish(mean, layout if op.keep_dims else Layout.LAST, (op.low, op.high))
+    call.finish(mean, layout if op.keep_dims else AxisOrder.LAST, (op.low, op.high))
 
 
 @RULES.rule(QArgmax)
-def export_argmax(call: Call) -> None:
+def export_argmax(call: ExportedNode) -> None:
     """``ArgMax`` and a ``Cast`` to int32."""
     op = cast("QArgmax", call.op)
     (x,) = call.node.operands
@@ -144,7 +144,7 @@ def export_argmax(call: Call) -> None:
 
 
 @RULES.rule(QSoftmax)
-def export_softmax(call: Call) -> None:
+def export_softmax(call: ExportedNode) -> None:
     """``Softmax`` over the last axis."""
     op = cast("QSoftmax", call.op)
     (x,) = call.node.operands
@@ -156,7 +156,7 @@ def export_softmax(call: Call) -> None:
 
 
 @RULES.rule(QTable)
-def export_table(call: Call) -> None:
+def export_table(call: ExportedNode) -> None:
     """``Sigmoid`` or ``Tanh`` where the table is theirs, else a ``Gather`` from 256 values."""
     op = cast("QTable", call.op)
     (x,) = call.node.operands

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rlx.ir import Node, Value
 
 
-class Layout(enum.Enum):
+class AxisOrder(enum.Enum):
     """Order of the axes of a tensor of four dimensions; others have ``LAST``.
 
     The value is the order in which they are made from the other layout.
@@ -31,7 +31,7 @@ class Layout(enum.Enum):
 
 
 @dataclass(slots=True)
-class State:
+class ExportState:
     """A file that grows.
 
     Attributes:
@@ -42,12 +42,12 @@ class State:
     """
 
     file: OnnxFile
-    quantized: dict[tuple[Value, Layout], str] = field(default_factory=dict)
-    reals: dict[tuple[Value, Layout], str] = field(default_factory=dict)
+    quantized: dict[tuple[Value, AxisOrder], str] = field(default_factory=dict)
+    reals: dict[tuple[Value, AxisOrder], str] = field(default_factory=dict)
     outputs: dict[Value, str] = field(default_factory=dict)
 
 
-class Call(NodeExport):
+class ExportedNode(NodeExport):
     """A node that is exported.
 
     Attributes:
@@ -58,7 +58,7 @@ class Call(NodeExport):
     format: ClassVar[str] = "ONNX"
     form: ClassVar[str] = "Q/DQ .onnx"
 
-    def __init__(self, state: State, node: Node) -> None:
+    def __init__(self, state: ExportState, node: Node) -> None:
         super().__init__(node)
         self.state = state
 
@@ -95,12 +95,12 @@ class Call(NodeExport):
                     "export a network that rlx quantized or read",
                 )
 
-    def layout(self, *values: Value) -> Layout:
+    def layout(self, *values: Value) -> AxisOrder:
         """Return the layout in which all values exist: channels first if they all do."""
-        first = all((v, Layout.FIRST) in self.state.quantized for v in values)
-        return Layout.FIRST if first else Layout.LAST
+        first = all((v, AxisOrder.FIRST) in self.state.quantized for v in values)
+        return AxisOrder.FIRST if first else AxisOrder.LAST
 
-    def quantized(self, value: Value, layout: Layout = Layout.LAST) -> str:
+    def quantized(self, value: Value, layout: AxisOrder = AxisOrder.LAST) -> str:
         """Return the quantized form of a value in a layout, made if it does not exist yet."""
         key = value, layout
         if key not in self.state.quantized:
@@ -108,9 +108,9 @@ class Call(NodeExport):
             if array is not None:
                 name = printable(value.name) or f"constant_{value.node.index}"
                 stored = array.astype(code_dtype(value.type.dtype))
-                self.state.quantized[value, Layout.LAST] = self.file.constant(name, stored)
+                self.state.quantized[value, AxisOrder.LAST] = self.file.constant(name, stored)
                 return self.quantized(value, layout)
-            other = Layout.LAST if layout is Layout.FIRST else Layout.FIRST
+            other = AxisOrder.LAST if layout is AxisOrder.FIRST else AxisOrder.FIRST
             source = self.state.quantized[value, other]
             target = self._named(value, layout, f"{source}_{layout.name.lower()}")
             self.state.quantized[key] = self.file.node(
@@ -118,7 +118,7 @@ class Call(NodeExport):
             )
         return self.state.quantized[key]
 
-    def real(self, value: Value, layout: Layout = Layout.LAST) -> str:
+    def real(self, value: Value, layout: AxisOrder = AxisOrder.LAST) -> str:
         """Return the float form of a value in a layout."""
         key = value, layout
         if key not in self.state.reals:
@@ -164,7 +164,7 @@ class Call(NodeExport):
         return self.file.node(operator, inputs, output, **attributes)
 
     def finish(
-        self, real: str, layout: Layout = Layout.LAST, clamp: tuple[int, int] = FULL
+        self, real: str, layout: AxisOrder = AxisOrder.LAST, clamp: tuple[int, int] = FULL
     ) -> None:
         """Add the QuantizeLinear that makes the result, after a Relu or Clip if it is clamped."""
         quant = self.params(self.result)
@@ -175,8 +175,8 @@ class Call(NodeExport):
 
     def finish_quantized(self, operator: str, *inputs: str, **attributes: Any) -> None:  # noqa: ANN401
         """Add a node that makes the result's quantized values, or plain numbers, itself."""
-        name = self._named(self.result, Layout.LAST, self.name)
-        self.state.quantized[self.result, Layout.LAST] = self.file.node(
+        name = self._named(self.result, AxisOrder.LAST, self.name)
+        self.state.quantized[self.result, AxisOrder.LAST] = self.file.node(
             operator, inputs, name, **attributes
         )
 
@@ -203,8 +203,8 @@ class Call(NodeExport):
             return scale, self.file.constant("zero_point", points.astype(np.int8), bits=4)
         return scale, self.file.shared("zero_point", points.astype(dtype.numpy))
 
-    def _named(self, value: Value, layout: Layout, wanted: str) -> str:
+    def _named(self, value: Value, layout: AxisOrder, wanted: str) -> str:
         """Return the name of a tensor: that of the output which it is, or one of its own."""
-        if layout is Layout.LAST and value in self.state.outputs:
+        if layout is AxisOrder.LAST and value in self.state.outputs:
             return self.state.outputs[value]
         return self.file.name(wanted)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from rlx.driver.exporters.onnx.call import Layout
+from rlx.driver.exporters.onnx.call import AxisOrder
 from rlx.driver.exporters.onnx.rules import RULES
 from rlx.ir import DType, QuantParams
 from rlx.ops.q import (
@@ -18,27 +18,27 @@ from rlx.ops.q import (
 )
 
 if TYPE_CHECKING:
-    from rlx.driver.exporters.onnx.call import Call
+    from rlx.driver.exporters.onnx.call import ExportedNode
     from rlx.ir import Value
 
 
 @RULES.rule(QConv2d)
-def export_conv(call: Call) -> None:
+def export_conv(call: ExportedNode) -> None:
     """``Conv``, channels first."""
     op = cast("QConv2d", call.op)
     x, w, bias = call.node.operands
     call.require_factor(op.rescale.real, _products(call))
     inputs = (
-        call.real(x, Layout.FIRST),
+        call.real(x, AxisOrder.FIRST),
         call.weights(w, (0, 3, 1, 2), 0),
         _bias(call, bias),
     )
     real = call.emit("Conv", *inputs, group=op.groups, **_window(op.window))
-    call.finish(real, Layout.FIRST, (op.low, op.high))
+    call.finish(real, AxisOrder.FIRST, (op.low, op.high))
 
 
 @RULES.rule(QDense)
-def export_dense(call: Call) -> None:
+def export_dense(call: ExportedNode) -> None:
     """``Gemm`` on two axes, else ``MatMul`` and ``Add``."""
     op = cast("QDense", call.op)
     x, w, bias = call.node.operands
@@ -52,14 +52,14 @@ def export_dense(call: Call) -> None:
     call.finish(real, clamp=(op.low, op.high))
 
 
-def _products(call: Call) -> list[float]:
+def _products(call: ExportedNode) -> list[float]:
     """Return the factor of each channel that the scales of a layer give."""
     x, w, _ = call.node.operands
     x_scale, scale = call.params(x).scale[0], call.params(call.result).scale[0]
     return [x_scale * s / scale for s in call.params(w).scale]
 
 
-def _bias(call: Call, bias: Value) -> str:
+def _bias(call: ExportedNode, bias: Value) -> str:
     """Return the bias as floats: int32 quantized values whose scale is that of the products."""
     x, w, _ = call.node.operands
     x_scale, scales = np.float32(call.params(x).scale[0]), call.params(w).scale
@@ -81,7 +81,7 @@ def _window(window: Window) -> dict[str, Any]:
 
 
 @RULES.rule(QAveragePool2d, QMaxPool2d)
-def export_pool(call: Call) -> None:
+def export_pool(call: ExportedNode) -> None:
     """``AveragePool`` that does not count padding, and ``MaxPool``."""
     op = cast("QAveragePool2d | QMaxPool2d", call.op)
     (x,), attributes = call.node.operands, _window(op.window)
@@ -95,6 +95,6 @@ def export_pool(call: Call) -> None:
         if op.window.dilation == (1, 1):
             del attributes["dilations"]
     real = call.emit(
-        "MaxPool" if is_max else "AveragePool", call.real(x, Layout.FIRST), **attributes
+        "MaxPool" if is_max else "AveragePool", call.real(x, AxisOrder.FIRST), **attributes
     )
-    call.finish(real, Layout.FIRST, (op.low, op.high))
+    call.finish(real, AxisOrder.FIRST, (op.low, op.high))

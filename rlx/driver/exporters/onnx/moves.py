@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from rlx.driver.exporters.onnx.call import Layout
+from rlx.driver.exporters.onnx.call import AxisOrder
 from rlx.driver.exporters.onnx.rules import RULES
 from rlx.ir import DType
 from rlx.ops.q import (
@@ -19,11 +19,11 @@ from rlx.ops.q import (
 from rlx.ops.real import RealDequantize, RealQuantize, Ties
 
 if TYPE_CHECKING:
-    from rlx.driver.exporters.onnx.call import Call
+    from rlx.driver.exporters.onnx.call import ExportedNode
 
 
 @RULES.rule(QReshape)
-def export_reshape(call: Call) -> None:
+def export_reshape(call: ExportedNode) -> None:
     """``Reshape``."""
     op = cast("QReshape", call.op)
     real = call.real(call.node.operands[0])
@@ -31,7 +31,7 @@ def export_reshape(call: Call) -> None:
 
 
 @RULES.rule(QTranspose)
-def export_transpose(call: Call) -> None:
+def export_transpose(call: ExportedNode) -> None:
     """``Transpose``."""
     op = cast("QTranspose", call.op)
     real = call.real(call.node.operands[0])
@@ -39,7 +39,7 @@ def export_transpose(call: Call) -> None:
 
 
 @RULES.rule(QSlice)
-def export_slice(call: Call) -> None:
+def export_slice(call: ExportedNode) -> None:
     """``Slice``."""
     op = cast("QSlice", call.op)
     parts = (
@@ -53,7 +53,7 @@ def export_slice(call: Call) -> None:
 
 
 @RULES.rule(QPad)
-def export_pad(call: Call) -> None:
+def export_pad(call: ExportedNode) -> None:
     """``Pad`` with the number of the quantized value."""
     op = cast("QPad", call.op)
     (x,) = call.node.operands
@@ -64,19 +64,19 @@ def export_pad(call: Call) -> None:
 
 
 @RULES.rule(QConcat)
-def export_concat(call: Call) -> None:
+def export_concat(call: ExportedNode) -> None:
     """``Concat``."""
     op = cast("QConcat", call.op)
     layout = call.layout(*call.node.operands)
     axis = op.axis % call.result.type.rank
-    if layout is Layout.FIRST:
-        axis = Layout.FIRST.value.index(axis)
+    if layout is AxisOrder.FIRST:
+        axis = AxisOrder.FIRST.value.index(axis)
     operands = (call.real(v, layout) for v in call.node.operands)
     call.finish(call.emit("Concat", *operands, axis=axis), layout)
 
 
 @RULES.rule(RealQuantize)
-def export_quantize(call: Call) -> None:
+def export_quantize(call: ExportedNode) -> None:
     """``QuantizeLinear`` of float32."""
     op = cast("RealQuantize", call.op)
     (x,) = call.node.operands
@@ -95,7 +95,7 @@ def export_quantize(call: Call) -> None:
 
 
 @RULES.rule(RealDequantize)
-def export_dequantize(call: Call) -> None:
+def export_dequantize(call: ExportedNode) -> None:
     """``DequantizeLinear`` to float32."""
     (x,) = call.node.operands
     quant = call.params(x)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rlx.driver.exporters.nodes import export_nodes
 from rlx.driver.exporters.tflite import arith, layers, moves  # noqa: F401 - each registers its rules
-from rlx.driver.exporters.tflite.call import Call, State
+from rlx.driver.exporters.tflite.call import ExportedNode, ExportState
 from rlx.driver.exporters.tflite.file import TYPES, TfliteFile
 from rlx.driver.exporters.tflite.rules import RULES
 from rlx.support.errors import UnsupportedOpError
@@ -29,16 +29,16 @@ def to_tflite(graph: Graph) -> bytes:
         ToolMissingError: The package flatbuffers is not installed.
     """
     file = TfliteFile(printable(graph.name) or "main")
-    state = State(file)
+    state = ExportState(file)
     for value in graph.inputs:
         state.tensors[value] = _input(file, value)
-    export_nodes((Call(state, node) for node in graph.op_nodes), RULES, _give_up)
+    export_nodes((ExportedNode(state, node) for node in graph.op_nodes), RULES, _give_up)
     inputs = [state.tensors[v] for v in graph.inputs]
     outputs = [state.tensors[v] for v in graph.outputs]
     return file.build(inputs, outputs)
 
 
-def _give_up(call: Call) -> None:
+def _give_up(call: ExportedNode) -> None:
     """Give the results of a refused node a tensor, whichever it is."""
     for value in call.node.results:
         call.state.tensors.setdefault(value, 0)

@@ -29,13 +29,13 @@ from rlx.ops.q import (
 from rlx.ops.rescale import ScaleError, activation_bounds, rescale_of, softmax_scaling, sum_scaling
 
 if TYPE_CHECKING:
-    from rlx.driver.exporters.tflite.call import Call
+    from rlx.driver.exporters.tflite.call import ExportedNode
     from rlx.ir import Value
     from rlx.ops.numerics.fixed_point import Rescale
 
 
 @RULES.rule(QAdd, QSub)
-def export_sum(call: Call) -> None:
+def export_sum(call: ExportedNode) -> None:
     """``ADD`` and ``SUB``."""
     op = cast("QAdd", call.op)
     x, y = call.node.operands
@@ -58,7 +58,7 @@ def export_sum(call: Call) -> None:
 
 
 @RULES.rule(QMul)
-def export_mul(call: Call) -> None:
+def export_mul(call: ExportedNode) -> None:
     """``MUL``."""
     op = cast("QMul", call.op)
     x, y = call.node.operands
@@ -69,7 +69,7 @@ def export_mul(call: Call) -> None:
 
 
 @RULES.rule(QRequantize)
-def export_requantize(call: Call) -> None:
+def export_requantize(call: ExportedNode) -> None:
     """``QUANTIZE`` from int8 to int8."""
     op = cast("QRequantize", call.op)
     x = call.tensor(_require_factor(call, op.rescale, op.x_zero_point, op.zero_point))
@@ -77,14 +77,16 @@ def export_requantize(call: Call) -> None:
 
 
 @RULES.rule(QConvert)
-def export_convert(call: Call) -> None:
+def export_convert(call: ExportedNode) -> None:
     """``QUANTIZE`` between int8, uint8 and int16."""
     op = cast("QConvert", call.op)
     x = _require_factor(call, op.rescale, op.x_zero_point, op.zero_point)
     call.finish("QUANTIZE", call.tensor(x), version=2)
 
 
-def _require_factor(call: Call, rescale: Rescale, x_zero_point: int, zero_point: int) -> Value:
+def _require_factor(
+    call: ExportedNode, rescale: Rescale, x_zero_point: int, zero_point: int
+) -> Value:
     """Return the only operand, after a check that its scale over the result's is the factor."""
     x = call.node.operands[0]
     factor = call.scale(x, x_zero_point) / call.scale(call.result, zero_point)
@@ -93,7 +95,7 @@ def _require_factor(call: Call, rescale: Rescale, x_zero_point: int, zero_point:
 
 
 @RULES.rule(QClamp)
-def export_clamp(call: Call) -> None:
+def export_clamp(call: ExportedNode) -> None:
     """``RELU`` or ``RELU6`` where the bounds are theirs, else ``MAXIMUM`` and ``MINIMUM``."""
     op = cast("QClamp", call.op)
     (x,) = call.node.operands
@@ -114,7 +116,7 @@ def export_clamp(call: Call) -> None:
 
 
 @RULES.rule(QMaximum, QMinimum)
-def export_extreme(call: Call) -> None:
+def export_extreme(call: ExportedNode) -> None:
     """``MAXIMUM`` and ``MINIMUM``."""
     call.require_same_quant(*call.node.operands)
     name = "MAXIMUM" if isinstance(call.op, QMaximum) else "MINIMUM"
@@ -122,7 +124,7 @@ def export_extreme(call: Call) -> None:
 
 
 @RULES.rule(QPrelu)
-def export_prelu(call: Call) -> None:
+def export_prelu(call: ExportedNode) -> None:
     """``PRELU``."""
     op = cast("QPrelu", call.op)
     x, slopes = call.node.operands
@@ -137,7 +139,7 @@ def export_prelu(call: Call) -> None:
 
 
 @RULES.rule(QMean)
-def export_mean(call: Call) -> None:
+def export_mean(call: ExportedNode) -> None:
     """``MEAN``."""
     op = cast("QMean", call.op)
     (x,) = call.node.operands
@@ -152,7 +154,7 @@ def export_mean(call: Call) -> None:
 
 
 @RULES.rule(QArgmax)
-def export_argmax(call: Call) -> None:
+def export_argmax(call: ExportedNode) -> None:
     """``ARG_MAX`` to int32."""
     op = cast("QArgmax", call.op)
     (x,) = call.node.operands
@@ -161,7 +163,7 @@ def export_argmax(call: Call) -> None:
 
 
 @RULES.rule(QSoftmax)
-def export_softmax(call: Call) -> None:
+def export_softmax(call: ExportedNode) -> None:
     """``SOFTMAX``, with the factor of exponents that the op's multiplier has."""
     op = cast("QSoftmax", call.op)
     (x,) = call.node.operands
@@ -184,7 +186,7 @@ def export_softmax(call: Call) -> None:
 
 
 @RULES.rule(QTable)
-def export_table(call: Call) -> None:
+def export_table(call: ExportedNode) -> None:
     """The operator whose table it is, such as ``LOGISTIC``; else a ``GATHER`` from 256 values."""
     op = cast("QTable", call.op)
     (x,) = call.node.operands

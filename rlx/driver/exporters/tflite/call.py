@@ -29,7 +29,7 @@ _ACTIVATIONS: Final = {
 
 
 @dataclass(slots=True)
-class State:
+class ExportState:
     """A file that grows.
 
     Attributes:
@@ -43,7 +43,7 @@ class State:
     weights: dict[tuple[Value, tuple[int, ...]], int] = field(default_factory=dict)
 
 
-class Call(NodeExport):
+class ExportedNode(NodeExport):
     """A node that is exported.
 
     Attributes:
@@ -54,7 +54,7 @@ class Call(NodeExport):
     format: ClassVar[str] = "TFLite"
     form: ClassVar[str] = "int8 .tflite"
 
-    def __init__(self, state: State, node: Node) -> None:
+    def __init__(self, state: ExportState, node: Node) -> None:
         super().__init__(node)
         self.state = state
 

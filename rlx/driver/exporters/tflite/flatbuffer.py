@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rlx.frontends.tflite.flatbuffer import Child, Children, Choice, Numbers, Scalar, Table, Text
+from rlx.frontends.tflite.flatbuffer import (
+    Child,
+    Children,
+    Numbers,
+    Scalar,
+    Table,
+    Text,
+    UnionField,
+)
 from rlx.support.errors import ToolMissingError
 
 if TYPE_CHECKING:
@@ -36,7 +44,7 @@ def pack(table: Table, values: Mapping[str, Any], identifier: bytes) -> bytes:
     Args:
         table: Definition of the root table.
         values: Its fields by name. A ``Scalar`` is a number, ``Numbers`` an array, ``Text`` a str,
-            ``Child`` such a mapping again, ``Children`` a sequence of mappings, ``Choice`` a pair:
+            ``Child`` such a mapping again, ``Children`` a sequence of mappings, ``UnionField`` a pair:
             number of the table in the union, and its mapping. A field that is left out is absent
             in the file.
         identifier: The four bytes that mark the format.
@@ -78,7 +86,7 @@ class _Writer:
             if isinstance(entry.type, Scalar):
                 self._scalar(entry.id, entry.type, value)
                 continue
-            if isinstance(entry.type, Choice):
+            if isinstance(entry.type, UnionField):
                 self._builder.PrependUint8Slot(entry.id - 1, value[0], 0)
             self._builder.PrependUOffsetTRelativeSlot(entry.id, offsets[entry.id], 0)
         return int(self._builder.EndObject())
@@ -97,7 +105,7 @@ class _Writer:
                 return self.table(table, value)
             case Children(table):
                 return self._offsets([self.table(table, each) for each in value])
-            case Choice(tables):
+            case UnionField(tables):
                 number, fields = value
                 return self.table(tables[number], fields)
         raise AssertionError(f"{kind} is not written")

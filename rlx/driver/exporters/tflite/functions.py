@@ -20,7 +20,7 @@ _CANDIDATES: Final = 257
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class TableOperator:
     """An operator that computes a table.
 
     Attributes:
@@ -36,7 +36,7 @@ class Function:
 
 def named_function(
     table: tuple[int, ...], x: QuantParams | None, result: QuantParams | None
-) -> Function | None:
+) -> TableOperator | None:
     """Return the operator whose 256 values between two scales are ``table``, None if none has.
 
     Args:
@@ -55,19 +55,23 @@ def named_function(
     ):
         fits = (to_scale, to_zero_point) == quant and in_range
         if fits and function(scale, zero_point) == table:
-            return Function(name, 2)
+            return TableOperator(name, 2)
     return _hard_swish(table, x, result) or _leaky_relu(table, x, result)
 
 
-def _hard_swish(table: tuple[int, ...], x: QuantParams, result: QuantParams) -> Function | None:
+def _hard_swish(
+    table: tuple[int, ...], x: QuantParams, result: QuantParams
+) -> TableOperator | None:
     output, relu = activations.hard_swish_multipliers(x.scale[0], result.scale[0])
     if not (-15 <= output[1] <= 0 and -15 <= relu[1] <= 31):
         return None
     same = activations.hard_swish_table(output, relu, x.zero_point[0], result.zero_point[0])
-    return Function("HARD_SWISH", 1) if same == table else None
+    return TableOperator("HARD_SWISH", 1) if same == table else None
 
 
-def _leaky_relu(table: tuple[int, ...], x: QuantParams, result: QuantParams) -> Function | None:
+def _leaky_relu(
+    table: tuple[int, ...], x: QuantParams, result: QuantParams
+) -> TableOperator | None:
     """Return ``LEAKY_RELU`` with a slope that gives the table; several do, one of them is taken."""
 
     def values(slope: float) -> tuple[int, ...]:
@@ -88,5 +92,5 @@ def _leaky_relu(table: tuple[int, ...], x: QuantParams, result: QuantParams) -> 
         return None
     for slope in np.linspace(low, high, _CANDIDATES, dtype=np.float32).tolist():
         if values(slope) == table:
-            return Function("LEAKY_RELU", 2, {"alpha": slope})
+            return TableOperator("LEAKY_RELU", 2, {"alpha": slope})
     return None

@@ -20,13 +20,13 @@ from rlx.ops.q import (
 from rlx.ops.rescale import linear_rescale
 
 if TYPE_CHECKING:
-    from rlx.driver.exporters.tflite.call import Call
+    from rlx.driver.exporters.tflite.call import ExportedNode
     from rlx.ir import Value
     from rlx.ops.numerics.fixed_point import Rescale
 
 
 @RULES.rule(QConv2d)
-def export_conv(call: Call) -> None:
+def export_conv(call: ExportedNode) -> None:
     """``CONV_2D``, or ``DEPTHWISE_CONV_2D`` where each group has one channel."""
     op = cast("QConv2d", call.op)
     x, w, bias = call.node.operands
@@ -50,7 +50,7 @@ def export_conv(call: Call) -> None:
 
 
 @RULES.rule(QDense)
-def export_dense(call: Call) -> None:
+def export_dense(call: ExportedNode) -> None:
     """``FULLY_CONNECTED``."""
     op = cast("QDense", call.op)
     x, w, bias = call.node.operands
@@ -67,7 +67,7 @@ def export_dense(call: Call) -> None:
 
 
 def _require_layer(
-    call: Call, rescale: Rescale, x_zero_point: int, zero_point: int
+    call: ExportedNode, rescale: Rescale, x_zero_point: int, zero_point: int
 ) -> tuple[float, ...]:
     """Return the scales of a layer's weights, after a check that they give its factors."""
     x, w, _ = call.node.operands
@@ -93,7 +93,7 @@ def _along(scales: tuple[float, ...], axis: int) -> QuantParams:
     return QuantParams(scales, (0,) * len(scales), axis if len(scales) > 1 else None)
 
 
-def _bias(call: Call, bias: Value, scales: tuple[float, ...]) -> int:
+def _bias(call: ExportedNode, bias: Value, scales: tuple[float, ...]) -> int:
     """Return the tensor of a bias, whose scale is that of the products."""
     quant = call.node.operands[0].type.quant
     if quant is None:
@@ -105,7 +105,7 @@ def _bias(call: Call, bias: Value, scales: tuple[float, ...]) -> int:
     )
 
 
-def _padded(call: Call, window: Window, value: int) -> tuple[int, Padding]:
+def _padded(call: ExportedNode, window: Window, value: int) -> tuple[int, Padding]:
     """Return the image of a window, padded by an operator if the window's own padding cannot.
 
     Args:
@@ -152,7 +152,7 @@ def _dilations(window: Window) -> dict[str, int]:
 
 
 @RULES.rule(QAveragePool2d, QMaxPool2d)
-def export_pool(call: Call) -> None:
+def export_pool(call: ExportedNode) -> None:
     """``AVERAGE_POOL_2D`` and ``MAX_POOL_2D``."""
     op = cast("QAveragePool2d | QMaxPool2d", call.op)
     (x,), window = call.node.operands, op.window

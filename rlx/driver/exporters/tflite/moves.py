@@ -20,11 +20,11 @@ from rlx.ops.real import RealDequantize, RealQuantize
 from rlx.ops.real.quantize import Ties
 
 if TYPE_CHECKING:
-    from rlx.driver.exporters.tflite.call import Call
+    from rlx.driver.exporters.tflite.call import ExportedNode
 
 
 @RULES.rule(QReshape)
-def export_reshape(call: Call) -> None:
+def export_reshape(call: ExportedNode) -> None:
     """``RESHAPE``."""
     op = cast("QReshape", call.op)
     (x,) = call.node.operands
@@ -34,7 +34,7 @@ def export_reshape(call: Call) -> None:
 
 
 @RULES.rule(QTranspose)
-def export_transpose(call: Call) -> None:
+def export_transpose(call: ExportedNode) -> None:
     """``TRANSPOSE``."""
     op = cast("QTranspose", call.op)
     (x,) = call.node.operands
@@ -43,7 +43,7 @@ def export_transpose(call: Call) -> None:
 
 
 @RULES.rule(QSlice)
-def export_slice(call: Call) -> None:
+def export_slice(call: ExportedNode) -> None:
     """``STRIDED_SLICE``."""
     op = cast("QSlice", call.op)
     (x,) = call.node.operands
@@ -54,7 +54,7 @@ def export_slice(call: Call) -> None:
 
 
 @RULES.rule(QPad)
-def export_pad(call: Call) -> None:
+def export_pad(call: ExportedNode) -> None:
     """``PAD`` with the zero point, ``PADV2`` with another value."""
     op = cast("QPad", call.op)
     (x,) = call.node.operands
@@ -69,7 +69,7 @@ def export_pad(call: Call) -> None:
 
 
 @RULES.rule(QConcat)
-def export_concat(call: Call) -> None:
+def export_concat(call: ExportedNode) -> None:
     """``CONCATENATION``."""
     op = cast("QConcat", call.op)
     operands = call.node.operands
@@ -79,7 +79,7 @@ def export_concat(call: Call) -> None:
 
 
 @RULES.rule(RealQuantize)
-def export_quantize(call: Call) -> None:
+def export_quantize(call: ExportedNode) -> None:
     """``QUANTIZE`` of float32."""
     op = cast("RealQuantize", call.op)
     (x,) = call.node.operands
@@ -99,7 +99,7 @@ def export_quantize(call: Call) -> None:
 
 
 @RULES.rule(RealDequantize)
-def export_dequantize(call: Call) -> None:
+def export_dequantize(call: ExportedNode) -> None:
     """``DEQUANTIZE`` to float32."""
     (x,) = call.node.operands
     quant = x.type.quant

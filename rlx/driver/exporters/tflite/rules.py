@@ -15,7 +15,6 @@ from rlx.ir import RuleTable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rlx.driver.exporters.tflite.call import Call
 
 Rule: TypeAlias = "Callable[[Call], None]"
 RULES: Final[RuleTable[Rule]] = RuleTable("export to .tflite")

@@ -109,7 +109,7 @@ def _linear(distance: Places) -> Places:
 
 
 @dataclass(frozen=True, slots=True)
-class Method:
+class ResampleMethod:
     """Interpolation between the elements of an image.
 
     Attributes:
@@ -152,7 +152,7 @@ class Method:
         return index, weights / weights.sum(axis=0)
 
 
-def resized(x: Real, axes: dict[int, Axis], method: Method) -> Real:
+def resized(x: Real, axes: dict[int, Axis], method: ResampleMethod) -> Real:
     """Return ``x`` resized along axes, one after the other."""
     dtype = x.dtype
     for axis in axes.values():
@@ -170,7 +170,7 @@ def resized(x: Real, axes: dict[int, Axis], method: Method) -> Real:
     return x.cast(dtype)
 
 
-def _together(x: Real, axes: dict[int, Axis], method: Method) -> dict[int, Places] | None:
+def _together(x: Real, axes: dict[int, Axis], method: ResampleMethod) -> dict[int, Places] | None:
     """Return places along the axes that ONNX Runtime interpolates together, linearly, in float32.
 
     They are those of an image or a volume: of two and three dimensions all.
@@ -188,7 +188,7 @@ def _together(x: Real, axes: dict[int, Axis], method: Method) -> dict[int, Place
     }
 
 
-def _check_taps(x: Real, axis: Axis, method: Method) -> None:
+def _check_taps(x: Real, axis: Axis, method: ResampleMethod) -> None:
     """Refuse an axis whose weights are too many to be made."""
     wide = min(axis.scale, 1.0) if method.antialias else 1.0
     count, limit = axis.new * (4 / wide + 2), x.scope.limits.elements
@@ -199,7 +199,7 @@ def _check_taps(x: Real, axis: Axis, method: Method) -> None:
         )
 
 
-def _along(x: Real, place: int, axis: Axis, method: Method) -> Real:
+def _along(x: Real, place: int, axis: Axis, method: ResampleMethod) -> Real:
     index, weights = method.taps(axis)
     if len(index) > _MANY_TAPS:
         return _dense(x, place, axis, index, weights)
@@ -225,7 +225,7 @@ def _dense(x: Real, place: int, axis: Axis, index: npt.NDArray[np.int64], weight
     return product.transpose(*back)
 
 
-def _outside(x: Real, axes: dict[int, Axis], method: Method) -> Real:
+def _outside(x: Real, axes: dict[int, Axis], method: ResampleMethod) -> Real:
     """Return ``x`` with a constant where places lie outside of the image."""
     for place, axis in axes.items():
         places = method.places(axis)
@@ -269,7 +269,7 @@ def _upsampled(call: Call) -> Real:
         raise call.malformed(f"scales {scales} do not fit {x.type}")
     axes = {p: _scaled(call, n, s) for p, (n, s) in enumerate(zip(shape, scales, strict=True))
             if s != 1.0}  # fmt: skip
-    method = Method(mode, "asymmetric")
+    method = ResampleMethod(mode, "asymmetric")
     layer = _layer(x, axes, method)
     return resized(x, axes, method) if layer is None else x.apply(layer)
 
@@ -298,7 +298,7 @@ def _check_limit(call: Call, *sizes: int) -> None:
         raise call.malformed(f"makes axes of {list(sizes)}; the limit is {limit}")
 
 
-def _method(call: Call) -> Method:
+def _method(call: Call) -> ResampleMethod:
     """Return the interpolation of a ``Resize``."""
     mode, coordinates = call.text("mode"), call.text("coordinate_transformation_mode")
     nearest = call.text("nearest_mode")
@@ -309,7 +309,7 @@ def _method(call: Call) -> Method:
     ):
         if found not in known:
             raise call.refuse(f"{what} is {found!r}; rlx has {', '.join(known)}")
-    return Method(
+    return ResampleMethod(
         mode, coordinates, nearest,
         cubic_a=call.number("cubic_coeff_a"),
         exclude_outside=call.flag("exclude_outside"),
@@ -368,7 +368,7 @@ _LAYER_COORDINATES = {
 }
 
 
-def _layer(x: Real, axes: dict[int, Axis], method: Method) -> nn.NnResize | None:
+def _layer(x: Real, axes: dict[int, Axis], method: ResampleMethod) -> nn.NnResize | None:
     """Return the layer that resizes an image likewise, None if there is none."""
     coordinates = _LAYER_COORDINATES.get(method.coordinates)
     if method.coordinates == "pytorch_half_pixel" and all(a.new > 1 for a in axes.values()):

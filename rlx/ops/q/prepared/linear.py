@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rlx.ops.numerics.products import exact_float, sum_range
-from rlx.ops.numerics.requantizer import Requantization, Requantizer
+from rlx.ops.numerics.requantizer import AccumulatorRequantizer, Requantization
 from rlx.ops.q.linear_view import Linear
 
 if TYPE_CHECKING:
@@ -62,13 +62,13 @@ def prepare_conv(op: QConv2d, w: Array, bias: Array) -> Evaluator:
     return evaluate
 
 
-def _requantizer(op: QConv2d | QDense, w: Array, bias: Array) -> Requantizer:
+def _requantizer(op: QConv2d | QDense, w: Array, bias: Array) -> AccumulatorRequantizer:
     """Return the requantizer of sums of inputs whose zero point is not subtracted."""
     linear = Linear.of(op, w, bias)
     what = Requantization(
         rescale=op.rescale, offset=linear.bias, zero_point=op.zero_point, low=op.low, high=op.high
     )
-    return Requantizer(what, *sum_range(linear.weights.T))
+    return AccumulatorRequantizer(what, *sum_range(linear.weights.T))
 
 
 class DenseForm:

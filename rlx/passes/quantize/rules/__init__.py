@@ -14,12 +14,19 @@ from rlx.passes.quantize.rules import (
     softmax,
     stepped,
 )
-from rlx.passes.quantize.rules.call import RULES, Call, Conversion, Rule, place_of, quant_of
+from rlx.passes.quantize.rules.call import (
+    RULES,
+    Conversion,
+    NodeConversion,
+    Rule,
+    place_of,
+    quant_of,
+)
 
 __all__ = [
     "RULES",
-    "Call",
     "Conversion",
+    "NodeConversion",
     "Rule",
     "arith",
     "boundary",

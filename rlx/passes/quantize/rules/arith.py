@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rlx.ir import Array, Node, QuantParams, Value
-    from rlx.passes.quantize.rules.call import Call
+    from rlx.passes.quantize.rules.call import NodeConversion
 
 Binary = TypeVar("Binary", QAdd, QMul)
 
@@ -29,7 +29,7 @@ _NUDGES: Final = (0, *(sign << place for place in range(10) for sign in (1, -1))
 """Offsets of a multiplier: as far as the rounding errors of float32 are wide."""
 
 
-def operand(call: Call, index: int, quant: QuantParams | None = None) -> Value:
+def operand(call: NodeConversion, index: int, quant: QuantParams | None = None) -> Value:
     """Return an operand's quantized values; a known one becomes a constant.
 
     Its values are those that the model stores, if it has some, else chosen over its own range.
@@ -52,7 +52,7 @@ def operand(call: Call, index: int, quant: QuantParams | None = None) -> Value:
     return constant(call, numbers, quant)
 
 
-def constant(call: Call, numbers: Array, quant: QuantParams | None = None) -> Value:
+def constant(call: NodeConversion, numbers: Array, quant: QuantParams | None = None) -> Value:
     """Append constant numbers as int8 values, with parameters over their own range by default."""
     reals = np.asarray(numbers, np.float32)
     if not np.isfinite(reals).all():
@@ -63,18 +63,18 @@ def constant(call: Call, numbers: Array, quant: QuantParams | None = None) -> Va
 
 
 @rule(RealAdd, rescales=True)
-def addition(call: Call) -> Sequence[Value]:
+def addition(call: NodeConversion) -> Sequence[Value]:
     """``x + y`` -> q.add."""
     return [_sum(call, QAdd, np.add)]
 
 
 @rule(RealSub, rescales=True)
-def difference(call: Call) -> Sequence[Value]:
+def difference(call: NodeConversion) -> Sequence[Value]:
     """``x - y`` -> q.sub."""
     return [_sum(call, QSub, np.subtract)]
 
 
-def _sum(call: Call, make: type[QAdd], function: np.ufunc) -> Value:
+def _sum(call: NodeConversion, make: type[QAdd], function: np.ufunc) -> Value:
     values, quant = [_term(call, place, make) for place in range(2)], call.quant
     x, y = (quant_of(v) for v in values)
     scaling = sum_scaling(x.scale[0], y.scale[0], quant.scale[0], call.nearest)
@@ -90,7 +90,7 @@ def _sum(call: Call, make: type[QAdd], function: np.ufunc) -> Value:
     return call.emit(_nearest(call, op, values, function), *values, quant=quant)
 
 
-def _term(call: Call, index: int, make: type[QAdd]) -> Value:
+def _term(call: NodeConversion, index: int, make: type[QAdd]) -> Value:
     """Return an operand of a sum; of a constant no more than what saturates the result.
 
     A number that masks, such as -1e9, would leave no steps for the others.
@@ -114,7 +114,7 @@ def _term(call: Call, index: int, make: type[QAdd]) -> Value:
 
 
 @rule(RealMul, rescales=True)
-def multiplication(call: Call) -> Sequence[Value]:
+def multiplication(call: NodeConversion) -> Sequence[Value]:
     """``x * y`` -> q.mul."""
     return [_product(call, operand(call, 0), operand(call, 1))]
 
@@ -127,13 +127,13 @@ def _check_division(node: Node) -> Refusal | None:
 
 
 @rule(RealDiv, check=_check_division, rescales=True)
-def division(call: Call) -> Sequence[Value]:
+def division(call: NodeConversion) -> Sequence[Value]:
     """``x / y`` with constant y -> q.mul with 1 / y."""
     divisor = np.asarray(call.known(1), np.float64)
     return [_product(call, call.quantized(0), constant(call, np.asarray(1.0 / divisor)))]
 
 
-def _product(call: Call, x: Value, y: Value) -> Value:
+def _product(call: NodeConversion, x: Value, y: Value) -> Value:
     quant, x_quant, y_quant = call.quant, quant_of(x), quant_of(y)
     op = QMul(
         x_zero_point=x_quant.zero_point[0],
@@ -146,7 +146,9 @@ def _product(call: Call, x: Value, y: Value) -> Value:
     return call.emit(_nearest(call, op, (x, y), np.multiply), x, y, quant=quant)
 
 
-def _nearest(call: Call, op: Binary, values: Sequence[Value], function: np.ufunc) -> Binary:
+def _nearest(
+    call: NodeConversion, op: Binary, values: Sequence[Value], function: np.ufunc
+) -> Binary:
     """Return an op whose factor gives the integers of the float ops, where a model states them.
 
     These round numbers and result to float32, and halves may go away from zero. A factor a few

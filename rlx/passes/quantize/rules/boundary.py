@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rlx.ir import Node, Value
-    from rlx.passes.quantize.rules.call import Call
+    from rlx.passes.quantize.rules.call import NodeConversion
 
 _SHIFTS = {DType.I8: 0, DType.U8: 128, DType.I4: 0, DType.I2: 0}
 """Number subtracted from values so that they are int8; the zero point moves along."""
@@ -80,7 +80,7 @@ def check_int8(quant: QuantParams, dtype: DType) -> Refusal | None:
 
 
 @rule(RealQuantize, check=_check)
-def quantize(call: Call) -> Sequence[Value]:
+def quantize(call: NodeConversion) -> Sequence[Value]:
     """``quantize(x)`` -> the quantized values of x in its scale; q.clamp to fewer bits."""
     value, dtype = call.quantized(0, call.quant), cast("RealQuantize", call.node.op).dtype
     low, high = (end - _SHIFTS[dtype] for end in integer_range(dtype))
@@ -90,12 +90,12 @@ def quantize(call: Call) -> Sequence[Value]:
 
 
 @rule(RealDequantize, check=_check)
-def dequantize(call: Call) -> Sequence[Value]:
+def dequantize(call: NodeConversion) -> Sequence[Value]:
     """``dequantize(x)`` -> x, whose values stand for what the node says."""
     return [seen_as(call, call.quantized(0), call.quant)]
 
 
-def seen_as(call: Call, values: Value, quant: QuantParams) -> Value:
+def seen_as(call: NodeConversion, values: Value, quant: QuantParams) -> Value:
     """Return the same integers with the parameters ``quant``, whatever theirs are."""
     if quant_of(values) == quant:
         return values

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rlx.ops.numerics.fixed_point import Rescale
 
     Check: TypeAlias = Callable[[Node], Refusal | None]
-    Lower: TypeAlias = Callable[["Call"], Sequence[Value]]
+    Lower: TypeAlias = Callable[["NodeConversion"], Sequence[Value]]
 
 _INT8 = np.arange(-128, 128).astype(np.int8)
 
@@ -106,7 +106,7 @@ class Conversion:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class NodeConversion:
     """One node that is being converted.
 
     Attributes:

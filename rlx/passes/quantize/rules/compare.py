@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rlx.ir import Node, Value
-    from rlx.passes.quantize.rules.call import Call
+    from rlx.passes.quantize.rules.call import NodeConversion
 
 
 @rule(RealMaximum, RealMinimum, shares=True)
-def extreme(call: Call) -> Sequence[Value]:
+def extreme(call: NodeConversion) -> Sequence[Value]:
     """``maximum(x, y)`` -> q.maximum of values of one scale, and likewise the minimum."""
     values = [operand(call, place, call.quant) for place in range(2)]
     op = QMaximum() if isinstance(call.node.op, RealMaximum) else QMinimum()
@@ -43,7 +43,7 @@ def _check_prelu(node: Node) -> Refusal | None:
 
 
 @rule(NnPrelu, check=_check_prelu, rescales=True)
-def prelu(call: Call) -> Sequence[Value]:
+def prelu(call: NodeConversion) -> Sequence[Value]:
     """``prelu(x, slope)`` -> q.prelu, with constant slopes of the channels."""
     x, quant = call.quantized(0), call.quant
     slopes = constant(call, np.asarray(call.known(1)).reshape(-1))

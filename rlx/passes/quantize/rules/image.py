@@ -12,7 +12,7 @@ from rlx.ops.q import Window
 if TYPE_CHECKING:
     from rlx.ir import Node, Value
     from rlx.ops.real import SpatialWindow
-    from rlx.passes.quantize.rules.call import Call
+    from rlx.passes.quantize.rules.call import NodeConversion
 
 
 def image_window(window: SpatialWindow) -> Window:
@@ -35,7 +35,7 @@ def check_window(node: Node) -> Refusal | None:
     return None
 
 
-def as_image(call: Call, layout: Layout, value: Value) -> Value:
+def as_image(call: NodeConversion, layout: Layout, value: Value) -> Value:
     """Return an integer image as [N, H, W, C]."""
     rank = value.type.rank
     if layout is Layout.CHANNELS_FIRST:
@@ -44,7 +44,7 @@ def as_image(call: Call, layout: Layout, value: Value) -> Value:
     return call.reshape(value, (shape[0], 1, *shape[1:])) if rank == 3 else value
 
 
-def from_image(call: Call, layout: Layout, value: Value) -> Value:
+def from_image(call: NodeConversion, layout: Layout, value: Value) -> Value:
     """Return the result of ``as_image`` in the order of axes that the node has."""
     rank = call.node.types[0].rank
     if rank == 3:

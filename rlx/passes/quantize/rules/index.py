@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from rlx.ir import Node, Value
-    from rlx.passes.quantize.rules.call import Call
+    from rlx.passes.quantize.rules.call import NodeConversion
 
     Places = npt.NDArray[np.int64]
 
@@ -74,7 +74,7 @@ def _check_gather(node: Node) -> Refusal | None:
 
 
 @rule(RealGather, check=_check_gather, shares=True)
-def gather(call: Call) -> Sequence[Value]:
+def gather(call: NodeConversion) -> Sequence[Value]:
     """``gather(x, indices)`` with constant indices -> q.concat of q.slice."""
     x, places = call.quantized(0, call.quant), _places(call.node)
     assert places is not None
@@ -82,7 +82,7 @@ def gather(call: Call) -> Sequence[Value]:
     return [call.reshape(_append_slices(call, x, axis, places), call.node.types[0].static_shape)]
 
 
-def _append_slices(call: Call, x: Value, axis: int, indices: Places) -> Value:
+def _append_slices(call: NodeConversion, x: Value, axis: int, indices: Places) -> Value:
     """Return the elements of one axis at known places."""
     shape = x.type.static_shape
     times = _repeats(indices, shape[axis])
@@ -101,7 +101,7 @@ def _append_slices(call: Call, x: Value, axis: int, indices: Places) -> Value:
     return joined_along(call, parts, axis)
 
 
-def joined_along(call: Call, parts: Sequence[Value], axis: int) -> Value:
+def joined_along(call: NodeConversion, parts: Sequence[Value], axis: int) -> Value:
     """Return integer values of one scale joined along an axis."""
     if len(parts) == 1:
         return parts[0]
@@ -115,7 +115,7 @@ def _check_reverse(node: Node) -> Refusal | None:
 
 
 @rule(RealReverse, check=_check_reverse, shares=True)
-def reverse(call: Call) -> Sequence[Value]:
+def reverse(call: NodeConversion) -> Sequence[Value]:
     """``reverse(x)`` -> q.concat of q.slice, element by element of each axis."""
     x = call.quantized(0, call.quant)
     for axis in sorted(a % x.type.rank for a in cast("RealReverse", call.node.op).axes):
@@ -135,7 +135,7 @@ def _check_broadcast(node: Node) -> Refusal | None:
 
 
 @rule(RealBroadcastTo, check=_check_broadcast, shares=True)
-def broadcast(call: Call) -> Sequence[Value]:
+def broadcast(call: NodeConversion) -> Sequence[Value]:
     """``broadcast_to(x)`` -> q.concat of copies along each axis that grows."""
     grown, copies = _copies(call.node)
     x = call.reshape(call.quantized(0, call.quant), grown)

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rlx.ir import QuantParams, Value
-    from rlx.passes.quantize.rules.call import Call
+    from rlx.passes.quantize.rules.call import NodeConversion
 
 
-def keep(call: Call) -> Sequence[Value]:
+def keep(call: NodeConversion) -> Sequence[Value]:
     """Append an integer op as it is; where float ops read its results, int8 of their scale."""
     operands = tuple(_operand(call, value) for value in call.node.operands)
     results = copy_node(call.conversion.graph, call.node, operands).results
@@ -28,7 +28,7 @@ def keep(call: Call) -> Sequence[Value]:
     ]
 
 
-def _operand(call: Call, value: Value) -> Value:
+def _operand(call: NodeConversion, value: Value) -> Value:
     """Return the integers that an integer op reads, in their own element type."""
     conversion, numbers = call.conversion, known(value)
     if numbers is not None:
@@ -48,7 +48,7 @@ def _operand(call: Call, value: Value) -> Value:
     return integers
 
 
-def as_int8(call: Call, value: Value, quant: QuantParams) -> Value:
+def as_int8(call: NodeConversion, value: Value, quant: QuantParams) -> Value:
     """Return quantized values as int8 that stand for ``quant``: those of uint8 less 128."""
     if value.type.dtype is not DType.I8:
         value = _shift_signedness(call, value, DType.I8, quant)
@@ -57,7 +57,9 @@ def as_int8(call: Call, value: Value, quant: QuantParams) -> Value:
     return call.emit(QReshape(shape=value.type.static_shape), value, quant=quant)
 
 
-def _shift_signedness(call: Call, value: Value, dtype: DType, quant: QuantParams | None) -> Value:
+def _shift_signedness(
+    call: NodeConversion, value: Value, dtype: DType, quant: QuantParams | None
+) -> Value:
     """Return int8 values as uint8, or uint8 values as int8."""
     shift = 128 if dtype is DType.U8 else -128
     zero = 0 if dtype is DType.U8 else 128

@@ -25,7 +25,7 @@ from rlx.ops.q import QConv2d, QDense, Window
 from rlx.ops.real import RealAdd, RealConv, RealMatmul
 from rlx.ops.real.cast import integer_range
 from rlx.ops.rescale import check_accumulator, float32_rescale, linear_rescale
-from rlx.passes.quantize.biases import Line, bias_of, line_of
+from rlx.passes.quantize.biases import ChannelLine, bias_of, line_of
 from rlx.passes.quantize.known import Stored, known, stored
 from rlx.passes.quantize.offsets import offsets, turn_halves
 from rlx.passes.quantize.rounding import round_weights
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from rlx.ir import Array, Node, Value
     from rlx.ops.numerics.fixed_point import Rescale
-    from rlx.passes.quantize.rules.call import Call
+    from rlx.passes.quantize.rules.call import NodeConversion
 
     Doubles = npt.NDArray[np.float64]
 
@@ -97,7 +97,7 @@ class _Weights:
         return QuantParams(self.scales, (0,) * count, None if count == 1 else 0)
 
 
-def _weights(call: Call, axes: tuple[int, ...], bias: Doubles) -> _Weights:
+def _weights(call: NodeConversion, axes: tuple[int, ...], bias: Doubles) -> _Weights:
     """Return the quantized weights, ``axes`` bringing the output channels to the front."""
     operand, line = call.node.operands[1], _line(call)
     model_weights = stored(operand)
@@ -110,7 +110,7 @@ def _weights(call: Call, axes: tuple[int, ...], bias: Doubles) -> _Weights:
     return _round_weights(call, array, bias)
 
 
-def _scale_weights(call: Call, weights: _Weights, factor: Doubles) -> _Weights:
+def _scale_weights(call: NodeConversion, weights: _Weights, factor: Doubles) -> _Weights:
     """Return stored weights with a factor for each output channel, which is one of the scales."""
     array = weights.array.astype(np.int64) * _in_front(np.sign(factor), weights.array).astype(int)
     scales = np.broadcast_to(np.array(weights.scales), factor.shape) * np.abs(factor)
@@ -132,7 +132,7 @@ def _in_front(numbers: Doubles, like: Array) -> Doubles:
     return numbers.reshape(-1, *(1,) * (like.ndim - 1))
 
 
-def _round_weights(call: Call, array: Doubles, bias: Doubles) -> _Weights:
+def _round_weights(call: NodeConversion, array: Doubles, bias: Doubles) -> _Weights:
     """Return real weights, output channels in front, rounded as the scheme of the layer says."""
     if not np.isfinite(array).all():
         raise call.refuse("its weights hold NaN or infinite numbers", hint="train the model again")
@@ -148,7 +148,7 @@ def _round_weights(call: Call, array: Doubles, bias: Doubles) -> _Weights:
     return _Weights(steps.astype(scheme.dtype.numpy), tuple(rounded.scales.tolist()))
 
 
-def _stored_weights(call: Call, values: Stored, axes: tuple[int, ...]) -> _Weights:
+def _stored_weights(call: NodeConversion, values: Stored, axes: tuple[int, ...]) -> _Weights:
     """Return the very integers of a model, without their zero point."""
     quant, centred = values.quant, _subtract_zero_points(values)
     if centred is None:
@@ -166,7 +166,7 @@ def _stored_weights(call: Call, values: Stored, axes: tuple[int, ...]) -> _Weigh
     return _Weights(centred.transpose(axes).astype(dtype.numpy), scales)
 
 
-def _bias_operand(call: Call) -> Value | None:
+def _bias_operand(call: NodeConversion) -> Value | None:
     """Return the bias of a layer, its own or one that is added behind it."""
     if call.addition is not None and len(call.node.operands) == 2 and _is_bias(call.addition):
         return bias_of(call.addition)
@@ -180,7 +180,7 @@ def _is_bias(node: Node) -> bool:
     )
 
 
-def _line(call: Call) -> Line | None:
+def _line(call: NodeConversion) -> ChannelLine | None:
     """Return the normalization behind a layer that becomes part of it, if there is one."""
     if call.addition is None or (len(call.node.operands) == 2 and _is_bias(call.addition)):
         return None
@@ -191,7 +191,7 @@ def _line(call: Call) -> Line | None:
     return line
 
 
-def _bias(call: Call, outputs: int) -> Doubles:
+def _bias(call: NodeConversion, outputs: int) -> Doubles:
     """Return the bias as reals."""
     operand = _bias_operand(call)
     if operand is None:
@@ -203,7 +203,7 @@ def _bias(call: Call, outputs: int) -> Doubles:
     return bias
 
 
-def _quantized_bias(call: Call, bias: Doubles, steps: Doubles) -> npt.NDArray[np.int32]:
+def _quantized_bias(call: NodeConversion, bias: Doubles, steps: Doubles) -> npt.NDArray[np.int32]:
     """Return the bias in ``steps`` of the accumulator, halves away from zero."""
     operand = _bias_operand(call)
     found = None if operand is None else stored(operand)
@@ -212,7 +212,7 @@ def _quantized_bias(call: Call, bias: Doubles, steps: Doubles) -> npt.NDArray[np
     return _in_accumulator(call, bias, steps)
 
 
-def _without_masks(call: Call, axes: tuple[int, ...], bias: Doubles) -> Doubles:
+def _without_masks(call: NodeConversion, axes: tuple[int, ...], bias: Doubles) -> Doubles:
     """Return a bias with numbers that only mask, such as -1e9, as large as saturates the result."""
     low, high = range_of(call.quant)
     if (np.abs(bias) <= _MAX_BIAS_RATIO * (high - low)).all():
@@ -227,7 +227,7 @@ def _without_masks(call: Call, axes: tuple[int, ...], bias: Doubles) -> Doubles:
     return np.clip(bias, low - reach, high + reach)
 
 
-def _in_accumulator(call: Call, bias: Doubles, steps: Doubles) -> npt.NDArray[np.int32]:
+def _in_accumulator(call: NodeConversion, bias: Doubles, steps: Doubles) -> npt.NDArray[np.int32]:
     """Return reals in ``steps`` of the accumulator, halves away from zero."""
     ratio = bias / steps
     if not (np.abs(ratio) < 2.0**31 - 1).all():
@@ -254,7 +254,7 @@ class _Layer:
     rescale: Rescale
 
 
-def _layer(call: Call, axes: tuple[int, ...], shape: tuple[int, ...] = ()) -> _Layer:
+def _layer(call: NodeConversion, axes: tuple[int, ...], shape: tuple[int, ...] = ()) -> _Layer:
     """Append the constants of a layer.
 
     Args:
@@ -277,7 +277,10 @@ def _layer(call: Call, axes: tuple[int, ...], shape: tuple[int, ...] = ()) -> _L
 
 
 def _constants(
-    call: Call, weights: _Weights, quantized: npt.NDArray[np.int32], shape: tuple[int, ...]
+    call: NodeConversion,
+    weights: _Weights,
+    quantized: npt.NDArray[np.int32],
+    shape: tuple[int, ...],
 ) -> _Layer:
     """Append weights of a shape, and the bias."""
     x, sums = quant_of(_input(call)), magnitudes(weights.array)
@@ -297,7 +300,7 @@ def _constants(
     )
 
 
-def _factors(call: Call, x_scale: float, weights: _Weights) -> Rescale:
+def _factors(call: NodeConversion, x_scale: float, weights: _Weights) -> Rescale:
     """Return the scaling of the accumulators of a layer, to the nearest integer."""
     op, of = call.node.op, (x_scale, weights.scales, call.quant.scale[0])
     if isinstance(op, _QUANTIZED) and call.nearest is Rounding.EVEN:
@@ -305,7 +308,7 @@ def _factors(call: Call, x_scale: float, weights: _Weights) -> Rescale:
     return linear_rescale(*of, call.nearest)
 
 
-def _input(call: Call) -> Value:
+def _input(call: NodeConversion) -> Value:
     """Return the integers that a layer reads."""
     x = call.quantized(0)
     stated = stated_params(call.node).get(call.node.operands[0])
@@ -317,18 +320,18 @@ def _check_conv(node: Node) -> Refusal | None:
 
 
 @rule(NnConv, RealConv, check=_check_conv, rescales=True)
-def convolution(call: Call) -> Sequence[Value]:
+def convolution(call: NodeConversion) -> Sequence[Value]:
     """``conv(x, w, bias)`` -> q.conv2d; an image of one axis is one of height 1."""
     axes, shape = _taps_last(call)
     return _append_conv(call, _layer(call, axes, shape))
 
 
-def _layout(call: Call) -> Layout:
+def _layout(call: NodeConversion) -> Layout:
     op = call.node.op
     return Layout.CHANNELS_LAST if isinstance(op, RealConv) else cast("NnConv", op).layout
 
 
-def _taps_last(call: Call) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _taps_last(call: NodeConversion) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the order of the weights' axes that integer ops have, and their shape then."""
     weights, window = call.node.operands[1].type, cast("NnConv | RealConv", call.node.op).window
     last = _layout(call) is Layout.CHANNELS_LAST
@@ -337,7 +340,7 @@ def _taps_last(call: Call) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return axes, (shape[0], *image_window(window).kernel, shape[axes[-1]])
 
 
-def _append_conv(call: Call, layer: _Layer) -> Sequence[Value]:
+def _append_conv(call: NodeConversion, layer: _Layer) -> Sequence[Value]:
     """Append a convolution."""
     op, layout, quant = cast("NnConv | RealConv", call.node.op), _layout(call), call.quant
     image, window = as_image(call, layout, _input(call)), image_window(op.window)
@@ -360,18 +363,18 @@ def _check_matmul(node: Node) -> Refusal | None:
 
 
 @rule(NnLinear, check=_check_constants, rescales=True)
-def dense(call: Call) -> Sequence[Value]:
+def dense(call: NodeConversion) -> Sequence[Value]:
     """``linear(x, w, bias)`` -> q.dense."""
     return [_dense(call, _layer(call, (0, 1)))]
 
 
 @rule(RealMatmul, check=_check_matmul, rescales=True)
-def product(call: Call) -> Sequence[Value]:
+def product(call: NodeConversion) -> Sequence[Value]:
     """``x @ w`` -> q.dense, with constant w."""
     return [_dense(call, _layer(call, (1, 0)))]
 
 
-def _dense(call: Call, layer: _Layer) -> Value:
+def _dense(call: NodeConversion, layer: _Layer) -> Value:
     x, quant = _input(call), call.quant
     op = QDense(
         x_zero_point=quant_of(x).zero_point[0],
@@ -395,7 +398,9 @@ def _check_quantized(node: Node) -> Refusal | None:
     return _check_constants(node)
 
 
-def _stored_layer(call: Call, axes: tuple[int, ...], shape: tuple[int, ...] = ()) -> _Layer:
+def _stored_layer(
+    call: NodeConversion, axes: tuple[int, ...], shape: tuple[int, ...] = ()
+) -> _Layer:
     """Append the constants of a layer on quantized values; its bias is in steps of the sum."""
     op = cast("NnQuantizedConv | NnQuantizedLinear", call.node.op)
     stored_ = Stored(np.asarray(call.known(1)), op.w_quant)
@@ -407,14 +412,14 @@ def _stored_layer(call: Call, axes: tuple[int, ...], shape: tuple[int, ...] = ()
 
 
 @rule(NnQuantizedConv, check=_check_quantized)
-def quantized_convolution(call: Call) -> Sequence[Value]:
+def quantized_convolution(call: NodeConversion) -> Sequence[Value]:
     """``quantized_conv(x, w, bias)`` -> q.conv2d."""
     axes, shape = _taps_last(call)
     return _append_conv(call, _stored_layer(call, axes, shape))
 
 
 @rule(NnQuantizedLinear, check=_check_quantized)
-def quantized_dense(call: Call) -> Sequence[Value]:
+def quantized_dense(call: NodeConversion) -> Sequence[Value]:
     """``quantized_linear(x, w, bias)`` -> q.dense."""
     return [_dense(call, _stored_layer(call, (0, 1)))]
 
@@ -428,7 +433,7 @@ def _check_batch_norm(node: Node) -> Refusal | None:
 
 
 @rule(NnBatchNorm, check=_check_batch_norm, rescales=True)
-def batch_norm(call: Call) -> Sequence[Value]:
+def batch_norm(call: NodeConversion) -> Sequence[Value]:
     """``batch_norm(x)`` -> a depthwise q.conv2d: a factor and a bias of 32 bits a channel."""
     gamma, beta, mean, variance = (np.asarray(call.known(i), np.float64) for i in range(1, 5))
     factor = gamma / np.sqrt(variance + cast("NnBatchNorm", call.node.op).epsilon)

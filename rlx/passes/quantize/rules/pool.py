@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from rlx.ir import Node, Value
     from rlx.ops.numerics.fixed_point import Rescale
-    from rlx.passes.quantize.rules.call import Call
+    from rlx.passes.quantize.rules.call import NodeConversion
 
 
 def layout_of(node: Node) -> Layout:
@@ -33,7 +33,7 @@ def layout_of(node: Node) -> Layout:
 
 
 @rule(NnMaxPool, RealMaxPool, check=check_window, shares=True)
-def max_pool(call: Call) -> Sequence[Value]:
+def max_pool(call: NodeConversion) -> Sequence[Value]:
     """``max_pool(x)`` -> q.max_pool2d."""
     op, layout = cast("NnMaxPool | RealMaxPool", call.node.op), layout_of(call.node)
     image = as_image(call, layout, call.quantized(0, call.quant))
@@ -42,7 +42,7 @@ def max_pool(call: Call) -> Sequence[Value]:
 
 
 @rule(NnAveragePool, RealAveragePool, check=check_window)
-def average_pool(call: Call) -> Sequence[Value]:
+def average_pool(call: NodeConversion) -> Sequence[Value]:
     """``average_pool(x)`` -> q.avg_pool2d, or sums of windows that are rounded to another scale."""
     op, layout = cast("NnAveragePool | RealAveragePool", call.node.op), layout_of(call.node)
     image = as_image(call, layout, call.quantized(0))
@@ -61,14 +61,14 @@ def average_pool(call: Call) -> Sequence[Value]:
     return [from_image(call, layout, pooled)]
 
 
-def _mean(call: Call, image: Value, window: Window, count: int) -> Value:
+def _mean(call: NodeConversion, image: Value, window: Window, count: int) -> Value:
     """Append the sums of windows over ``count``, rounded once."""
     factor = quant_of(image).scale[0] / (count * call.quant.scale[0])
     return windows_sum(call, image, window, call.rescale(factor))
 
 
 def windows_sum(
-    call: Call,
+    call: NodeConversion,
     image: Value,
     window: Window,
     rescale: Rescale,
@@ -102,7 +102,7 @@ def windows_sum(
     return call.emit(op, image, weights, biases, quant=call.quant)
 
 
-def _append_unpadded_means(call: Call, image: Value, window: Window) -> Value:
+def _append_unpadded_means(call: NodeConversion, image: Value, window: Window) -> Value:
     """Append means of windows whose padding does not count: a part for each number of elements."""
     rows, columns = map(
         _runs, window.taps_inside((image.type.static_shape[1], image.type.static_shape[2]))
@@ -123,7 +123,7 @@ def _append_unpadded_means(call: Call, image: Value, window: Window) -> Value:
     return _join(call, strips, 1)
 
 
-def pad(call: Call, image: Value, window: Window) -> tuple[Value, Window]:
+def pad(call: NodeConversion, image: Value, window: Window) -> tuple[Value, Window]:
     """Append the padding of a window as zeros; return the image, and the window without it."""
     (top, bottom), (left, right) = window.padding
     quant = quant_of(image)
@@ -146,7 +146,9 @@ def _runs(counts: tuple[int, ...]) -> list[_Run]:
     return [_Run(a, b, int(counts[a])) for a, b in pairwise(ends)]
 
 
-def _receptive_field(call: Call, image: Value, window: Window, runs: tuple[_Run, _Run]) -> Value:
+def _receptive_field(
+    call: NodeConversion, image: Value, window: Window, runs: tuple[_Run, _Run]
+) -> Value:
     """Return the part of an image that the windows of two runs see."""
     start, stop = [0, 0, 0, 0], list(image.type.static_shape)
     for axis, run in enumerate(runs):
@@ -156,7 +158,7 @@ def _receptive_field(call: Call, image: Value, window: Window, runs: tuple[_Run,
     return cut(call, image, tuple(start), tuple(stop))
 
 
-def _join(call: Call, parts: list[Value], axis: int) -> Value:
+def _join(call: NodeConversion, parts: list[Value], axis: int) -> Value:
     if len(parts) == 1:
         return parts[0]
     return call.emit(QConcat(axis=axis), *parts, quant=call.quant)

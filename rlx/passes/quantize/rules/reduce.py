@@ -21,25 +21,25 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rlx.ir import Node, Value
-    from rlx.passes.quantize.rules.call import Call
+    from rlx.passes.quantize.rules.call import NodeConversion
 
 
 @rule(RealReduceMean, rescales=True)
-def mean(call: Call) -> Sequence[Value]:
+def mean(call: NodeConversion) -> Sequence[Value]:
     """``mean(x)`` -> q.mean."""
     op = cast("RealReduceMean", call.node.op)
     return [mean_of(call, call.quantized(0), op.axes, keep_dims=op.keep_dims)]
 
 
 @rule(RealReduceSum, rescales=True)
-def total(call: Call) -> Sequence[Value]:
+def total(call: NodeConversion) -> Sequence[Value]:
     """``sum(x)`` -> q.mean, which is a sum where the factor does not divide."""
     op = cast("RealReduceSum", call.node.op)
     return [mean_of(call, call.quantized(0), op.axes, keep_dims=op.keep_dims, divide=False)]
 
 
 def mean_of(
-    call: Call, x: Value, axes: tuple[int, ...], *, keep_dims: bool, divide: bool = True
+    call: NodeConversion, x: Value, axes: tuple[int, ...], *, keep_dims: bool, divide: bool = True
 ) -> Value:
     """Append a mean, or a sum, of an integer value over axes."""
     x_quant, quant = quant_of(x), call.quant
@@ -61,19 +61,19 @@ def _check_reduced(node: Node) -> Refusal | None:
 
 
 @rule(RealReduceMax, check=_check_reduced, shares=True)
-def maximum(call: Call) -> Sequence[Value]:
+def maximum(call: NodeConversion) -> Sequence[Value]:
     """``reduce_max(x)`` -> q.max_pool2d of an image whose height is what is reduced."""
     return [_largest(call, call.quantized(0, call.quant))]
 
 
 @rule(RealReduceMin, check=_check_reduced, shares=True)
-def minimum(call: Call) -> Sequence[Value]:
+def minimum(call: NodeConversion) -> Sequence[Value]:
     """``reduce_min(x)`` -> the maximum of -1 - x, which turns the order of int8 values around."""
     x = call.quantized(0, call.quant)
     return [_negate(call, _largest(call, _negate(call, x)))]
 
 
-def _largest(call: Call, x: Value) -> Value:
+def _largest(call: NodeConversion, x: Value) -> Value:
     op, shape = cast("RealReduceMax | RealReduceMin", call.node.op), x.type.static_shape
     axes = tuple(sorted(a % len(shape) for a in op.axes))
     outer_axes = tuple(a for a in range(len(shape)) if a not in axes)
@@ -88,7 +88,7 @@ def _largest(call: Call, x: Value) -> Value:
     return call.reshape(pooled, call.node.types[0].static_shape)
 
 
-def _negate(call: Call, x: Value) -> Value:
+def _negate(call: NodeConversion, x: Value) -> Value:
     """Return -1 - x, int8 values that stand for the negative numbers."""
     quant = quant_of(x)
     negative = QuantParams(quant.scale, (-1 - quant.zero_point[0],))
@@ -97,14 +97,14 @@ def _negate(call: Call, x: Value) -> Value:
 
 
 @rule(RealArgmin)
-def argmin(call: Call) -> Sequence[Value]:
+def argmin(call: NodeConversion) -> Sequence[Value]:
     """``argmin(x)`` -> q.argmax of -1 - x."""
     op = cast("RealArgmin", call.node.op)
     return [call.emit(QArgmax(axis=op.axis), _negate(call, call.quantized(0)))]
 
 
 @rule(RealArgmax)
-def argmax(call: Call) -> Sequence[Value]:
+def argmax(call: NodeConversion) -> Sequence[Value]:
     """``argmax(x)`` -> q.argmax: the largest code is that of a largest number."""
     op = cast("RealArgmax", call.node.op)
     return [call.emit(QArgmax(axis=op.axis), call.quantized(0))]

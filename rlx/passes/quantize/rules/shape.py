@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rlx.ir import Node, Value
-    from rlx.passes.quantize.rules.call import Call
+    from rlx.passes.quantize.rules.call import NodeConversion
 
 
 @rule(RealReshape, shares=True)
-def reshape(call: Call) -> Sequence[Value]:
+def reshape(call: NodeConversion) -> Sequence[Value]:
     """``reshape(x)`` -> q.reshape."""
     shape = call.node.types[0].static_shape
     return [call.reshape(call.quantized(0, call.quant), shape)]
 
 
 @rule(RealTranspose, shares=True)
-def transpose(call: Call) -> Sequence[Value]:
+def transpose(call: NodeConversion) -> Sequence[Value]:
     """``transpose(x)`` -> q.transpose."""
     return [call.transpose(call.quantized(0, call.quant), cast("RealTranspose", call.node.op).axes)]
 
@@ -38,7 +38,7 @@ def _check_slice(node: Node) -> Refusal | None:
 
 
 @rule(RealSlice, check=_check_slice, shares=True)
-def part(call: Call) -> Sequence[Value]:
+def part(call: NodeConversion) -> Sequence[Value]:
     """``x[start:stop:step]`` -> q.slice."""
     op, x = cast("RealSlice", call.node.op), call.quantized(0, call.quant)
     shape = x.type.static_shape
@@ -53,7 +53,7 @@ def part(call: Call) -> Sequence[Value]:
 
 
 @rule(RealConcat, shares=True)
-def concat(call: Call) -> Sequence[Value]:
+def concat(call: NodeConversion) -> Sequence[Value]:
     """``concat(x, y, ...)`` -> q.concat of values of one scale."""
     quant = call.quant
     values = [operand(call, place, quant) for place in range(len(call.node.operands))]
@@ -62,7 +62,7 @@ def concat(call: Call) -> Sequence[Value]:
 
 
 @rule(RealPad, shares=True)
-def pad(call: Call) -> Sequence[Value]:
+def pad(call: NodeConversion) -> Sequence[Value]:
     """``pad(x)`` -> q.pad with the quantized constant, behind each element for gaps."""
     op, quant = cast("RealPad", call.node.op), call.quant
     (steps,) = RealQuantize(quant=quant).evaluate(np.array([op.value], np.float32))
@@ -76,7 +76,7 @@ def pad(call: Call) -> Sequence[Value]:
     return [call.emit(QPad(before=op.before, after=op.after, value=value), x, quant=quant)]
 
 
-def _spread(call: Call, x: Value, axis: int, gap: int, value: int) -> Value:
+def _spread(call: NodeConversion, x: Value, axis: int, gap: int, value: int) -> Value:
     """Return x with constants between the elements of an axis: behind each, less the last."""
     shape, quant = x.type.static_shape, call.quant
     front, back, size = shape[:axis], shape[axis + 1 :], shape[axis]
@@ -89,7 +89,7 @@ def _spread(call: Call, x: Value, axis: int, gap: int, value: int) -> Value:
     return cut(call, call.reshape(padded, whole), (0,) * len(ends), ends)
 
 
-def cut(call: Call, x: Value, start: tuple[int, ...], stop: tuple[int, ...]) -> Value:
+def cut(call: NodeConversion, x: Value, start: tuple[int, ...], stop: tuple[int, ...]) -> Value:
     """Return a part of x, every element of it."""
     if start == (0,) * len(start) and stop == x.type.static_shape:
         return x

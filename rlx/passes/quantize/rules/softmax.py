@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rlx.ir import Node, Value
-    from rlx.passes.quantize.rules.call import Call
+    from rlx.passes.quantize.rules.call import NodeConversion
 
 SOFTMAX = QuantParams.per_tensor(1 / 256, -128)
 """Quantization parameters of a softmax, by definition of ``q.softmax``."""
@@ -32,7 +32,7 @@ def _check_softmax(node: Node) -> Refusal | None:
 
 
 @rule(NnSoftmax, check=_check_softmax)
-def softmax(call: Call) -> Sequence[Value]:
+def softmax(call: NodeConversion) -> Sequence[Value]:
     """``softmax(x)`` -> q.softmax along the last axis, whose scale is 1/256 by definition."""
     x, rank = call.quantized(0), call.node.types[0].rank
     axis = cast("NnSoftmax", call.node.op).axis % rank

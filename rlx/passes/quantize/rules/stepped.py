@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from rlx.ir import Graph, Node, QuantParams, Value
     from rlx.ops.numerics.fixed_point import Int64, Rescale
-    from rlx.passes.quantize.rules.call import Call
+    from rlx.passes.quantize.rules.call import NodeConversion
 
 _MAX_SUMS = 1 << 20
 """Sums that a function is evaluated at."""
@@ -61,7 +61,7 @@ def _count(node: Node) -> int | None:
     return window.taps if op.count_padding or not window.is_padded else None
 
 
-def _image(call: Call, average: Node) -> tuple[Value, Window]:
+def _image(call: NodeConversion, average: Node) -> tuple[Value, Window]:
     """Return the averaged value as an image, and the window that covers what an average is of."""
     x, op = call.conversion.values[average.operands[0]], average.op
     if isinstance(op, RealReduceMean):
@@ -92,14 +92,14 @@ class _Steps:
         return np.clip(scaled, self.low, self.high)
 
 
-def append_stated(call: Call) -> Value | None:
+def append_stated(call: NodeConversion) -> Value | None:
     """Append an average whose rounding the float graph says and its own op does not do."""
     if call.stated is None or call.nearest is not Rounding.SINGLE or _count(call.node) is None:
         return None
     return append_stepped(call, call.node)
 
 
-def append_stepped(call: Call, average: Node) -> Value | None:
+def append_stepped(call: NodeConversion, average: Node) -> Value | None:
     """Append a function of an average as the sum that it is rounded from; None if it is not one.
 
     Args:
@@ -122,7 +122,7 @@ def append_stepped(call: Call, average: Node) -> Value | None:
     return from_image(call, layout_of(average), total)
 
 
-def _fit_steps(call: Call, mean: Value, x: QuantParams, count: int) -> _Steps | None:
+def _fit_steps(call: NodeConversion, mean: Value, x: QuantParams, count: int) -> _Steps | None:
     """Return a function of a mean as steps of the sum, if it is that at every sum."""
     (scale,), (zero,) = x.scale, x.zero_point
     first, last = count * (-128 - zero), count * (127 - zero)
@@ -141,7 +141,9 @@ def _fit_steps(call: Call, mean: Value, x: QuantParams, count: int) -> _Steps | 
     return None
 
 
-def _candidates(sums: Int64, values: Int64, results: np.ndarray, call: Call) -> Iterator[_Steps]:
+def _candidates(
+    sums: Int64, values: Int64, results: np.ndarray, call: NodeConversion
+) -> Iterator[_Steps]:
     """Yield candidates for a function: a floor of sums, or a factor."""
     jumps = np.flatnonzero(np.diff(values)) + 1
     if len(jumps) < 2:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from rlx.ir import Array
-    from rlx.runtime.numpy_backend.step import Run, Step
+    from rlx.runtime.numpy_backend.step import BoundStep, Run
     from rlx.runtime.numpy_backend.workspace import Workspace
 
     Numbers = npt.NDArray[Any]
@@ -122,7 +122,7 @@ def is_wide(array: Array) -> bool:
 _WIDE = (np.dtype(np.float32), np.dtype(np.float64))
 
 
-def wide_operand(step: Step, index: int, runs: list[Run]) -> Numbers:
+def wide_operand(step: BoundStep, index: int, runs: list[Run]) -> Numbers:
     """Return an operand in the type that the op computes in; what a run must do is added."""
     x, constant = step.inputs[index], step.constants[index]
     if is_wide(x):
@@ -134,7 +134,7 @@ def wide_operand(step: Step, index: int, runs: list[Run]) -> Numbers:
     return buffer
 
 
-def wide_operands(step: Step, runs: list[Run]) -> list[Numbers]:
+def wide_operands(step: BoundStep, runs: list[Run]) -> list[Numbers]:
     """Return ``wide_operand`` of every operand."""
     return [wide_operand(step, place, runs) for place in range(len(step.inputs))]
 

@@ -10,7 +10,7 @@ import numpy as np
 from rlx.ir import Constant, Input
 from rlx.ir.binding import symbols_of
 from rlx.ops.control import If, Scan, While
-from rlx.runtime.numpy_backend.step import KERNELS, Step, bind, prepare
+from rlx.runtime.numpy_backend.step import KERNELS, BoundStep, bind, prepare
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +70,7 @@ def _bound_region(
         operands = tuple(arrays[o] for o in node.operands)
         fixed = tuple(known.get(o) for o in node.operands)
         workspace.begin()
-        compute = bind(Step(node, operands, results, fixed, workspace))
+        compute = bind(BoundStep(node, operands, results, fixed, workspace))
         if node.op.regions() or not operands or any(array is None for array in fixed):
             steps.append(compute)
         else:
@@ -101,7 +101,7 @@ def _moves(sources: Sequence[Array], targets: Sequence[Array]) -> Run:
 
 
 @KERNELS.rule(If)
-def _if(step: Step) -> Run:
+def _if(step: BoundStep) -> Run:
     op, (condition, *inputs) = cast("If", step.node.op), step.inputs
     if symbols_of(op):
         return prepare(step)
@@ -121,7 +121,7 @@ def _if(step: Step) -> Run:
 
 
 @KERNELS.rule(While)
-def _while(step: Step) -> Run:
+def _while(step: BoundStep) -> Run:
     op = cast("While", step.node.op)
     if symbols_of(op):
         return prepare(step)
@@ -151,7 +151,7 @@ def _while(step: Step) -> Run:
 
 
 @KERNELS.rule(Scan)
-def _scan(step: Step) -> Run:
+def _scan(step: BoundStep) -> Run:
     op = cast("Scan", step.node.op)
     if symbols_of(op):
         return prepare(step)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rlx.runtime.numpy_backend.kernels.common import Numbers
-    from rlx.runtime.numpy_backend.step import Run, Step
+    from rlx.runtime.numpy_backend.step import BoundStep, Run
     from rlx.runtime.numpy_backend.workspace import Workspace
 
 _BLOCK_BYTES: Final = 1 << 19
@@ -32,7 +32,7 @@ _BLOCK_BYTES: Final = 1 << 19
 
 
 @KERNELS.rule(real.RealConv)
-def _conv(step: Step) -> Run:
+def _conv(step: BoundStep) -> Run:
     op = step.node.op
     assert isinstance(op, real.RealConv)
     runs: list[Run] = []

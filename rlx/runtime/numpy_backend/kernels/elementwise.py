@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from rlx.ir import Op
     from rlx.runtime.numpy_backend.kernels.common import Numbers
-    from rlx.runtime.numpy_backend.step import Run, Step
+    from rlx.runtime.numpy_backend.step import BoundStep, Run
     from rlx.runtime.numpy_backend.workspace import Workspace
 
 _UNARY: Final[Mapping[type[Op], np.ufunc]] = {
@@ -74,7 +74,7 @@ _OF_FLOATS: Final = (real.RealDiv, real.RealPow)
 
 
 @KERNELS.rule(*_UNARY, *_BINARY)
-def _function(step: Step) -> Run:
+def _function(step: BoundStep) -> Run:
     """Compute a function that NumPy has."""
     op, kind = type(step.node.op), step.inputs[0].dtype.kind
     if op in _OF_FLOATS and kind in "iu":
@@ -87,7 +87,7 @@ def _function(step: Step) -> Run:
 
 
 @KERNELS.rule(real.RealRsqrt)
-def _rsqrt(step: Step) -> Run:
+def _rsqrt(step: BoundStep) -> Run:
     runs: list[Run] = []
     x = wide_operand(step, 0, runs)
     result, after = wide_result(step.outputs[0], step.workspace)
@@ -96,7 +96,7 @@ def _rsqrt(step: Step) -> Run:
 
 
 @KERNELS.rule(real.RealSigmoid)
-def _sigmoid(step: Step) -> Run:
+def _sigmoid(step: BoundStep) -> Run:
     runs: list[Run] = []
     x = wide_operand(step, 0, runs)
     result, after = wide_result(step.outputs[0], step.workspace)
@@ -123,7 +123,7 @@ def sigmoid(x: Numbers, out: Numbers, workspace: Workspace) -> list[Run]:
 
 
 @KERNELS.rule(real.RealErf)
-def _erf(step: Step) -> Run:
+def _erf(step: BoundStep) -> Run:
     runs: list[Run] = []
     x = wide_operand(step, 0, runs)
     result, after = wide_result(step.outputs[0], step.workspace)
@@ -140,7 +140,7 @@ def _erf(step: Step) -> Run:
 
 
 @KERNELS.rule(real.RealCompare)
-def _compare(step: Step) -> Run:
+def _compare(step: BoundStep) -> Run:
     op = step.node.op
     assert isinstance(op, real.RealCompare)
     runs: list[Run] = []
@@ -149,7 +149,7 @@ def _compare(step: Step) -> Run:
 
 
 @KERNELS.rule(real.RealWhere)
-def _where(step: Step) -> Run:
+def _where(step: BoundStep) -> Run:
     (condition, x, y), (result,) = step.inputs, step.outputs
     runs: list[Run] = []
     if share(condition, result):
@@ -167,7 +167,7 @@ def _where(step: Step) -> Run:
 
 
 @KERNELS.rule(real.RealCast)
-def _cast(step: Step) -> Run:
+def _cast(step: BoundStep) -> Run:
     op, (x,), (result,) = step.node.op, step.inputs, step.outputs
     assert isinstance(op, real.RealCast)
     if op.dtype is DType.BOOL:
@@ -180,6 +180,6 @@ def _cast(step: Step) -> Run:
 
 
 @KERNELS.rule(real.RealBitcast)
-def _bitcast(step: Step) -> Run:
+def _bitcast(step: BoundStep) -> Run:
     (x,), (result,) = step.inputs, step.outputs
     return partial(np.copyto, result, x.view(result.dtype))

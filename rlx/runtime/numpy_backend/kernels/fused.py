@@ -14,23 +14,23 @@ from rlx.ops import fused, real
 from rlx.runtime.numpy_backend.kernels.common import is_wide, sequence
 from rlx.runtime.numpy_backend.kernels.conv import Convolution
 from rlx.runtime.numpy_backend.kernels.linear import product
-from rlx.runtime.numpy_backend.kernels.region import Region
+from rlx.runtime.numpy_backend.kernels.region import KernelRegion
 from rlx.runtime.numpy_backend.step import KERNELS
 
 if TYPE_CHECKING:
     from rlx.ir import Array, Node, Value
     from rlx.ops.fused import Fused
     from rlx.runtime.numpy_backend.kernels.common import Numbers
-    from rlx.runtime.numpy_backend.step import Run, Step
+    from rlx.runtime.numpy_backend.step import BoundStep, Run
 
 
-def _body(step: Step) -> Fused:
+def _body(step: BoundStep) -> Fused:
     op = step.node.op
     assert isinstance(op, fused.Fused)
     return op
 
 
-def _outside(step: Step) -> tuple[dict[Value, Array], dict[Value, Array]]:
+def _outside(step: BoundStep) -> tuple[dict[Value, Array], dict[Value, Array]]:
     """Return the arrays of the body's inputs and outputs, and those that never change."""
     body = _body(step).body
     inputs = dict(zip(body.inputs, step.inputs, strict=True))
@@ -46,15 +46,15 @@ def _outside(step: Step) -> tuple[dict[Value, Array], dict[Value, Array]]:
     fused.FusedResidualNorm,
     fused.FusedSoftmax,
 )
-def _region(step: Step) -> Run:
+def _region(step: BoundStep) -> Run:
     """Compute the whole body in blocks."""
     arrays, constants = _outside(step)
     nodes = tuple(_body(step).body.op_nodes)
-    return sequence(Region(nodes, arrays, constants, step.workspace).runs())
+    return sequence(KernelRegion(nodes, arrays, constants, step.workspace).runs())
 
 
 @KERNELS.rule(fused.FusedMatmul, fused.FusedGated)
-def _matmul(step: Step) -> Run:
+def _matmul(step: BoundStep) -> Run:
     """Compute the product, then what follows in blocks."""
     op = _body(step)
     nodes = tuple(op.body.op_nodes)
@@ -71,7 +71,7 @@ def _matmul(step: Step) -> Run:
     return sequence([run, *([] if rest is None else rest.runs())])
 
 
-def _factor(step: Step, value: Value) -> Numbers:
+def _factor(step: BoundStep, value: Value) -> Numbers:
     """Return a factor: an operand, or one with its last two axes swapped."""
     if isinstance(value.node.op, real.RealTranspose):
         return np.swapaxes(_factor(step, value.node.operands[0]), -1, -2)
@@ -80,7 +80,7 @@ def _factor(step: Step, value: Value) -> Numbers:
     return step.inputs[_body(step).body.inputs.index(value)]
 
 
-def _is_constant_factor(step: Step, node: Node) -> bool:
+def _is_constant_factor(step: BoundStep, node: Node) -> bool:
     """Return whether the right factor of a product never changes."""
     value = node.operands[1]
     while isinstance(value.node.op, real.RealTranspose):
@@ -96,7 +96,7 @@ def _reshape_after(nodes: tuple[Node, ...], node: Node) -> Node:
     return reader if reader is not None and isinstance(reader.op, real.RealReshape) else node
 
 
-def _target(step: Step, last: Node) -> Numbers:
+def _target(step: BoundStep, last: Node) -> Numbers:
     """Return the array in which a product is computed: the result's if it has its type."""
     (result,), value = step.outputs, last.results[0]
     if (result.shape, result.dtype) == (value.type.static_shape, value.type.dtype.numpy):
@@ -104,7 +104,7 @@ def _target(step: Step, last: Node) -> Numbers:
     return step.workspace.take(value.type.static_shape, value.type.dtype.numpy)
 
 
-def _rest(step: Step, last: Node, target: Numbers) -> Region | None:
+def _rest(step: BoundStep, last: Node, target: Numbers) -> KernelRegion | None:
     """Return the nodes that follow ``last``, whose result is in ``target``."""
     value = last.results[0]
     nodes = tuple(n for n in _body(step).body.op_nodes if n.index > last.index)
@@ -112,11 +112,11 @@ def _rest(step: Step, last: Node, target: Numbers) -> Region | None:
         return None
     arrays, constants = _outside(step)
     known = {**arrays, value: target}
-    return Region(nodes, known, constants, step.workspace, frozenset({value}))
+    return KernelRegion(nodes, known, constants, step.workspace, frozenset({value}))
 
 
 @KERNELS.rule(fused.FusedConv)
-def _conv(step: Step) -> Run:
+def _conv(step: BoundStep) -> Run:
     """Compute the convolution in blocks, each followed by bias and activation."""
     nodes = tuple(_body(step).body.op_nodes)
     (node,) = (n for n in nodes if isinstance(n.op, real.RealConv))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from rlx.ir import Array
-    from rlx.runtime.numpy_backend.step import Run, Step
+    from rlx.runtime.numpy_backend.step import BoundStep, Run
 
     Places = npt.NDArray[np.intp]
 
@@ -38,7 +38,7 @@ def _check_indices(indices: Places, size: int, fail: Run) -> Run:
 
 
 @KERNELS.rule(real.RealGather)
-def _gather(step: Step) -> Run:
+def _gather(step: BoundStep) -> Run:
     op, (x, indices), (result,) = step.node.op, step.inputs, step.outputs
     assert isinstance(op, real.RealGather)
     if x.size == 0:
@@ -51,7 +51,7 @@ def _gather(step: Step) -> Run:
 
 
 @KERNELS.rule(real.RealScatter)
-def _scatter(step: Step) -> Run:
+def _scatter(step: BoundStep) -> Run:
     op, (x, indices, updates), (result,) = step.node.op, step.inputs, step.outputs
     assert isinstance(op, real.RealScatter)
     replaces = op.merge is Scatter.REPLACE

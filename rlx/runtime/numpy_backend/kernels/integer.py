@@ -12,11 +12,11 @@ from rlx.runtime.numpy_backend.kernels.common import sequence
 from rlx.runtime.numpy_backend.step import KERNELS, prepare
 
 if TYPE_CHECKING:
-    from rlx.runtime.numpy_backend.step import Run, Step
+    from rlx.runtime.numpy_backend.step import BoundStep, Run
 
 
 @KERNELS.rule(q.QConv2d, q.QDense)
-def _linear(step: Step) -> Run:
+def _linear(step: BoundStep) -> Run:
     op, (_, w, bias) = step.node.op, step.constants
     if w is None or bias is None:
         return prepare(step)

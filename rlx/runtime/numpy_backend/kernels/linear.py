@@ -14,14 +14,14 @@ from rlx.runtime.numpy_backend.step import KERNELS
 
 if TYPE_CHECKING:
     from rlx.runtime.numpy_backend.kernels.common import Numbers
-    from rlx.runtime.numpy_backend.step import Run, Step
+    from rlx.runtime.numpy_backend.step import BoundStep, Run
 
 _MAX_COPIED_BYTES: Final = 1 << 20
 """Bytes of weights up to which a copy of them in a faster order is kept."""
 
 
 @KERNELS.rule(real.RealMatmul)
-def _matmul(step: Step) -> Run:
+def _matmul(step: BoundStep) -> Run:
     runs: list[Run] = []
     x, y = wide_operands(step, runs)
     result, after = wide_result(step.outputs[0], step.workspace)

@@ -24,7 +24,7 @@ from rlx.runtime.numpy_backend.step import KERNELS
 if TYPE_CHECKING:
     from rlx.ops.real.window import SpatialWindow
     from rlx.runtime.numpy_backend.kernels.common import Numbers
-    from rlx.runtime.numpy_backend.step import Run, Step
+    from rlx.runtime.numpy_backend.step import BoundStep, Run
     from rlx.runtime.numpy_backend.workspace import Workspace
 
 
@@ -43,7 +43,7 @@ def padded(
 
 
 @KERNELS.rule(real.RealMaxPool)
-def _max_pool(step: Step) -> Run:
+def _max_pool(step: BoundStep) -> Run:
     op = step.node.op
     assert isinstance(op, real.RealMaxPool)
     dtype = DType.of(step.inputs[0])
@@ -58,7 +58,7 @@ def _max_pool(step: Step) -> Run:
 
 
 @KERNELS.rule(real.RealAveragePool)
-def _average_pool(step: Step) -> Run:
+def _average_pool(step: BoundStep) -> Run:
     op = step.node.op
     assert isinstance(op, real.RealAveragePool)
     runs: list[Run] = []

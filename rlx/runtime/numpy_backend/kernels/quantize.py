@@ -15,12 +15,12 @@ from rlx.runtime.numpy_backend.step import KERNELS, prepare
 
 if TYPE_CHECKING:
     from rlx.runtime.numpy_backend.kernels.common import Numbers
-    from rlx.runtime.numpy_backend.step import Run, Step
+    from rlx.runtime.numpy_backend.step import BoundStep, Run
     from rlx.runtime.numpy_backend.workspace import Workspace
 
 
 @KERNELS.rule(real.RealQuantize)
-def _quantize(step: Step) -> Run:
+def _quantize(step: BoundStep) -> Run:
     op, (result,) = step.node.op, step.outputs
     assert isinstance(op, real.RealQuantize)
     if not 8 <= op.dtype.bits <= 32:
@@ -49,7 +49,7 @@ def _quantize(step: Step) -> Run:
     return sequence(runs)
 
 
-def _round(x: Numbers, ties: Ties, step: Step) -> list[Run]:
+def _round(x: Numbers, ties: Ties, step: BoundStep) -> list[Run]:
     """Return the calls that round ``x`` to integers."""
     if ties in (Ties.FLOOR, Ties.CEIL):
         return [partial(np.floor if ties is Ties.FLOOR else np.ceil, x, x)]
@@ -63,7 +63,7 @@ def _round(x: Numbers, ties: Ties, step: Step) -> list[Run]:
     return [partial(np.add, x, unit, x), rint, partial(np.subtract, x, unit, x)]
 
 
-def _by_size(x: Numbers, ties: Ties, step: Step) -> list[Run]:
+def _by_size(x: Numbers, ties: Ties, step: BoundStep) -> list[Run]:
     """Return the calls that round ``x`` to the nearest, halves away from zero or toward it."""
     workspace: Workspace = step.workspace
     fraction, whole = workspace.like(x), workspace.like(x)
@@ -80,7 +80,7 @@ def _by_size(x: Numbers, ties: Ties, step: Step) -> list[Run]:
 
 
 @KERNELS.rule(real.RealDequantize)
-def _dequantize(step: Step) -> Run:
+def _dequantize(step: BoundStep) -> Run:
     op, (x,), (result,) = step.node.op, step.inputs, step.outputs
     assert isinstance(op, real.RealDequantize)
     # Differences of 16 bits are float32 without rounding.

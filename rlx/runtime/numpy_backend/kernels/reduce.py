@@ -20,11 +20,11 @@ from rlx.runtime.numpy_backend.kernels.common import (
 from rlx.runtime.numpy_backend.step import KERNELS
 
 if TYPE_CHECKING:
-    from rlx.runtime.numpy_backend.step import Run, Step
+    from rlx.runtime.numpy_backend.step import BoundStep, Run
 
 
 @KERNELS.rule(real.RealReduceSum, real.RealReduceMean, real.RealReduceProd)
-def _reduce(step: Step) -> Run:
+def _reduce(step: BoundStep) -> Run:
     op = step.node.op
     assert isinstance(op, real.RealReduceSum | real.RealReduceMean | real.RealReduceProd)
     runs: list[Run] = []
@@ -40,7 +40,7 @@ def _reduce(step: Step) -> Run:
 
 
 @KERNELS.rule(real.RealReduceMax, real.RealReduceMin)
-def _extreme(step: Step) -> Run:
+def _extreme(step: BoundStep) -> Run:
     op = step.node.op
     assert isinstance(op, real.RealReduceMax | real.RealReduceMin)
     runs: list[Run] = []
@@ -55,7 +55,7 @@ def _extreme(step: Step) -> Run:
 
 
 @KERNELS.rule(real.RealArgmax, real.RealArgmin)
-def _choice(step: Step) -> Run:
+def _choice(step: BoundStep) -> Run:
     op, (result,) = step.node.op, step.outputs
     assert isinstance(op, real.RealArgmax | real.RealArgmin)
     runs: list[Run] = []
@@ -70,7 +70,7 @@ def _choice(step: Step) -> Run:
 
 
 @KERNELS.rule(q.QArgmax)
-def _choose_integer(step: Step) -> Run:
+def _choose_integer(step: BoundStep) -> Run:
     op, (result,) = step.node.op, step.outputs
     assert isinstance(op, q.QArgmax)
     found = step.workspace.take(result.shape, np.intp)
@@ -78,7 +78,7 @@ def _choose_integer(step: Step) -> Run:
 
 
 @KERNELS.rule(real.RealCumsum, real.RealCumprod)
-def _scan(step: Step) -> Run:
+def _scan(step: BoundStep) -> Run:
     op = step.node.op
     assert isinstance(op, real.RealCumsum | real.RealCumprod)
     runs: list[Run] = []

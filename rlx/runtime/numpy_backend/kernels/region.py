@@ -13,7 +13,7 @@ from rlx.ir import Constant
 from rlx.memory import elementwise_in_place
 from rlx.ops import real
 from rlx.ops.real.reduce import RealReduce
-from rlx.runtime.numpy_backend.step import Step, bind
+from rlx.runtime.numpy_backend.step import BoundStep, bind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ _VIEWS: Final = (real.RealTranspose, real.RealSlice, real.RealBroadcastTo, real.
 
 
 @dataclass(frozen=True, eq=False)
-class Region:
+class KernelRegion:
     """Nodes that are computed together.
 
     Attributes:
@@ -151,7 +151,7 @@ def part(array: Array, index: tuple[slice, ...], rank: int) -> Array:
 class _Block:
     """The nodes of a region, bound for one block."""
 
-    def __init__(self, region: Region, index: tuple[slice, ...]) -> None:
+    def __init__(self, region: KernelRegion, index: tuple[slice, ...]) -> None:
         self._region = region
         self._index = index
         self._rank = region.nodes[-1].types[0].rank
@@ -253,11 +253,11 @@ class _Block:
             self._buffers[value] = self._region.workspace.take((nbytes,), np.uint8)
         return self._buffers[value][:nbytes].view(element).reshape(full)
 
-    def _step(self, node: Node, outputs: tuple[Array, ...]) -> Step:
+    def _step(self, node: Node, outputs: tuple[Array, ...]) -> BoundStep:
         inputs = tuple(self._array(o) for o in node.operands)
         fixed = self._region.constants
         constants = tuple(
             array if o in fixed or isinstance(o.node.op, Constant) else None
             for o, array in zip(node.operands, inputs, strict=True)
         )
-        return Step(node, inputs, outputs, constants, self._region.workspace)
+        return BoundStep(node, inputs, outputs, constants, self._region.workspace)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rlx.ir import Array
-    from rlx.runtime.numpy_backend.step import Run, Step
+    from rlx.runtime.numpy_backend.step import BoundStep, Run
 
 
 @KERNELS.rule(
@@ -26,27 +26,27 @@ if TYPE_CHECKING:
     real.RealSlice,
     real.RealReverse,
 )
-def _view(step: Step) -> Run:
+def _view(step: BoundStep) -> Run:
     """Copy what ``evaluate`` returns: of these ops a view of the operand."""
     (view,) = step.node.op.evaluate(step.inputs[0])
     return partial(np.copyto, step.outputs[0], view)
 
 
 @KERNELS.rule(q.QReshape)
-def _reshape(step: Step) -> Run:
+def _reshape(step: BoundStep) -> Run:
     (result,) = step.outputs
     return partial(np.copyto, result, step.inputs[0].reshape(result.shape))
 
 
 @KERNELS.rule(q.QTranspose)
-def _transpose(step: Step) -> Run:
+def _transpose(step: BoundStep) -> Run:
     op = step.node.op
     assert isinstance(op, q.QTranspose)
     return partial(np.copyto, step.outputs[0], step.inputs[0].transpose(op.axes))
 
 
 @KERNELS.rule(q.QSlice)
-def _slice(step: Step) -> Run:
+def _slice(step: BoundStep) -> Run:
     op = step.node.op
     assert isinstance(op, q.QSlice)
     steps = zip(op.start, op.stop, op.step, strict=True)
@@ -54,7 +54,7 @@ def _slice(step: Step) -> Run:
 
 
 @KERNELS.rule(real.RealConcat, q.QConcat)
-def _concat(step: Step) -> Run:
+def _concat(step: BoundStep) -> Run:
     op, (result,) = step.node.op, step.outputs
     assert isinstance(op, real.RealConcat | q.QConcat)
     front = np.moveaxis(result, op.axis, 0)
@@ -68,7 +68,7 @@ def _concat(step: Step) -> Run:
 
 
 @KERNELS.rule(real.RealPad)
-def _pad(step: Step) -> Run:
+def _pad(step: BoundStep) -> Run:
     op, (x,) = step.node.op, step.inputs
     assert isinstance(op, real.RealPad)
     interior = op.interior or (0,) * x.ndim
@@ -76,7 +76,7 @@ def _pad(step: Step) -> Run:
 
 
 @KERNELS.rule(q.QPad)
-def _pad_integers(step: Step) -> Run:
+def _pad_integers(step: BoundStep) -> Run:
     op, (x,) = step.node.op, step.inputs
     assert isinstance(op, q.QPad)
     return sequence(padding(step.outputs[0], x, op.before, (0,) * x.ndim, op.value))

@@ -2,7 +2,7 @@
 
 from xml.etree import ElementTree as ET
 
-from rlx.driver.verification.budget import Quantity, Row
+from rlx.driver.verification.budget import BudgetRow, Quantity
 from rlx.driver.verification.junit import error_xml, results_xml
 from rlx.support.errors import ToolMissingError
 
@@ -20,7 +20,7 @@ REPORT = {
 
 def row(name, limit, value):
     margin = limit - value
-    return Row(name, Quantity.BYTES, limit, value, margin, "measured by qemu", margin >= 0)
+    return BudgetRow(name, Quantity.BYTES, limit, value, margin, "measured by qemu", margin >= 0)
 
 
 def read(xml):

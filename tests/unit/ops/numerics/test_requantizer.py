@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlx.ops.numerics.fixed_point import INT32_MAX, Rescale, Rounding
-from rlx.ops.numerics.requantizer import Requantization, Requantizer
+from rlx.ops.numerics.requantizer import AccumulatorRequantizer, Requantization
 
 
 def of(rounding: Rounding, multiplier: int) -> int:
@@ -47,7 +47,7 @@ def cases(draw) -> tuple[Requantization, np.ndarray, np.ndarray]:
 @given(cases(), st.integers(0, 2**16), st.sampled_from((np.float32, np.float64, np.int64)))
 def test_codes_equal_definition(case, seed: int, dtype) -> None:
     what, least, greatest = case
-    requantizer = Requantizer(what, least, greatest)
+    requantizer = AccumulatorRequantizer(what, least, greatest)
     assert requantizer.is_fast
     x = np.random.default_rng(seed).integers(least, greatest, (300, len(least)), endpoint=True)
     x[0], x[1] = least, greatest
@@ -67,7 +67,7 @@ def whole(shift: int, rounding: Rounding, *, zero_point: int, low: int, high: in
     )
     ends = np.array([-60_000]), np.array([60_000])
     x = np.arange(-60_000, 60_001)[:, np.newaxis]
-    requantizer = Requantizer(what, *ends)
+    requantizer = AccumulatorRequantizer(what, *ends)
     assert requantizer.is_fast
     assert np.array_equal(requantizer(x), what.exact(x))
 
@@ -86,7 +86,7 @@ def test_accumulators_that_may_wrap_are_left_to_the_definition() -> None:
         rescale=Rescale((2**30,), (4,)), offset=np.array([0]), zero_point=0, low=-128, high=127
     )
     ends = np.array([-(2**27)]), np.array([2**27])
-    requantizer = Requantizer(what, *ends)
+    requantizer = AccumulatorRequantizer(what, *ends)
     assert not requantizer.is_fast
     x = np.stack([*ends, np.array([2**27 - 1]), np.array([5])])
     assert np.array_equal(requantizer(x.astype(np.float64)), what.exact(x))
@@ -94,14 +94,14 @@ def test_accumulators_that_may_wrap_are_left_to_the_definition() -> None:
 
 def test_a_wrong_form_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """If arithmetic is less exact than it should be, the check fails and the definition runs."""
-    approximate = Requantizer._approximate
+    approximate = AccumulatorRequantizer._approximate
 
-    def coarse(self: Requantizer, x):
+    def coarse(self: AccumulatorRequantizer, x):
         return approximate(self, x * (1 + 2.0**-20))
 
-    monkeypatch.setattr(Requantizer, "_approximate", coarse)
+    monkeypatch.setattr(AccumulatorRequantizer, "_approximate", coarse)
     what = Requantization(
         rescale=Rescale.of(0.0031415926535), offset=np.array([0]), zero_point=0, low=-128, high=127
     )
     ends = np.array([-(2**22)]), np.array([2**22])
-    assert not Requantizer(what, *ends).is_fast
+    assert not AccumulatorRequantizer(what, *ends).is_fast

@@ -13,7 +13,7 @@ from rlx.ir import Op
 from rlx.ir.graph import Source
 from rlx.memory import elementwise_in_place
 from rlx.ops.nn import NnOp
-from rlx.runtime.numpy_backend.step import KERNELS, Step, bind
+from rlx.runtime.numpy_backend.step import KERNELS, BoundStep, bind
 from rlx.runtime.numpy_backend.workspace import Workspace
 from strategies import STRATEGIES
 from support.references.closeness import assert_close
@@ -64,7 +64,7 @@ def run(node, arrays, shared: int | None, *, constant: bool):
         outputs[0] = inputs[shared].view(outputs[0].dtype)
     constants = [a if constant and i != shared else None for i, a in enumerate(inputs)]
     workspace = Guarded()
-    step = Step(node, tuple(inputs), tuple(outputs), tuple(constants), workspace)
+    step = BoundStep(node, tuple(inputs), tuple(outputs), tuple(constants), workspace)
     compute = bind(step)
     for _ in range(2):
         workspace.spoil()

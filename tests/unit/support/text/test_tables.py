@@ -4,8 +4,8 @@ import pytest
 
 from rlx.support.text.tables import (
     Column,
-    Figure,
     Figures,
+    ReportFigure,
     Table,
     figure_lines,
     lay_out,
@@ -126,8 +126,8 @@ def test_shortened_counts_places_not_characters():
 
 
 def test_notes_of_figures_are_under_each_other():
-    flash = Figure("flash", 34_609, "B", "constants, weights and code")
-    figures = Figures("", (flash, Figure("ok", True)))
+    flash = ReportFigure("flash", 34_609, "B", "constants, weights and code")
+    figures = Figures("", (flash, ReportFigure("ok", True)))
     assert figure_lines(figures) == ["flash  34,609 B  constants, weights and code", "ok     yes"]
     assert figure_lines(figures, 38) == [
         "flash  34,609 B  constants, weights",
@@ -142,5 +142,5 @@ def test_any_report_has_a_view():
     table, figures = plain_view("Layers", report)
     assert [c.heading for c in table.columns] == ["cycles", "name"]
     assert table.rows == ((1, "a"),)
-    assert figures.figures == (Figure("rate", 2.5),)
+    assert figures.figures == (ReportFigure("rate", 2.5),)
     assert plain_view("Layers", {}) == []
