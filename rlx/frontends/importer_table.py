@@ -18,10 +18,10 @@ def entering(
 
     The decorator raises a ``ValueError`` for a key that is taken.
     """
-    taken = tuple(keys)
+    names = tuple(keys)
 
     def register(function: Function) -> Function:
-        for key in taken:
+        for key in names:
             if key in table:
                 name = ".".join(key) if isinstance(key, tuple) else key
                 raise ValueError(f"{name} has two importers")

@@ -87,24 +87,24 @@ class DimensionSizes:
     def known(self, inputs: Sequence[OpenInput]) -> dict[str, int]:
         """Return the sizes of names that follow from samples, and those of batches."""
         sizes: dict[str, int] = {}
-        for one in inputs:
-            shape = self._samples_of(one, alone=len(inputs) == 1)
-            for name, size in self._matched(one.dims, shape).items():
+        for open_input in inputs:
+            shape = self._samples_of(open_input, alone=len(inputs) == 1)
+            for name, size in self._matched(open_input.dims, shape).items():
                 sizes.setdefault(name, size)
         for name, owner in _batches(inputs).items():
             if name in sizes:
                 continue
             sizes[name] = 1
             if self._samples_of(owner, alone=len(inputs) == 1) is None:
-                shown = "x".join(map(str, (4, *owner.example[1:])))
+                example = "x".join(map(str, (4, *owner.example[1:])))
                 self.notes.append(
                     f"input {owner}: the batch is 1 (--input-shape"
-                    f" {shorten(printable(owner.name))}={shown} for another)"
+                    f" {shorten(printable(owner.name))}={example} for another)"
                 )
         return sizes
 
-    def _samples_of(self, one: OpenInput, *, alone: bool) -> tuple[int, ...] | None:
-        found = self.samples.get(one.name)
+    def _samples_of(self, open_input: OpenInput, *, alone: bool) -> tuple[int, ...] | None:
+        found = self.samples.get(open_input.name)
         return self.samples.get("x") if found is None and alone else found
 
     def _matched(self, dims: Dims, shape: tuple[int, ...] | None) -> dict[str, int]:
@@ -119,10 +119,10 @@ class DimensionSizes:
             pairs = [(order, shape[1:]), (order[1:], shape)]
             if order and (order[0] == 1 or isinstance(order[0], str)):
                 pairs.insert(0, (order[1:], shape[1:]))
-            for wanted, given in pairs:
-                found = _fitted(wanted, given)
-                if found is not None:
-                    return found
+            for order_dims, sample_dims in pairs:
+                sizes = _fitted(order_dims, sample_dims)
+                if sizes is not None:
+                    return sizes
         return {}
 
 

@@ -29,9 +29,9 @@ class FileRefusedError(Exception):
         self.hint = hint or self.default_hint
         self.path: list[str] = []
 
-    def inside(self, place: str) -> FileRefusedError:
+    def inside(self, outer: str) -> FileRefusedError:
         """Add an outer place and return the error itself."""
-        self.path.insert(0, place)
+        self.path.insert(0, outer)
         return self
 
     def public(self, source: str) -> RlxError:

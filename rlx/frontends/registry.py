@@ -189,7 +189,7 @@ def load(
     path = Path(path)
     frontend = find(path, format)
     if settings:
-        options = _options_of(frontend, settings, path, given=options)
+        options = _options_of(frontend, settings, path, options=options)
     elif options is None:
         options = frontend.options()
     elif not isinstance(options, frontend.options):
@@ -234,18 +234,20 @@ def with_sizes(module: GraphModule, sizes: DimensionSizes) -> GraphModule:
         OpenInput(v.name, tuple(d if isinstance(d, int) else str(d) for d in v.type.shape))
         for v in module.graph.inputs
     ]
-    found = sizes.known(inputs)
-    return bind(module, {name: size for name, size in found.items() if name in names})
+    sizes_by_name = sizes.known(inputs)
+    return bind(module, {name: size for name, size in sizes_by_name.items() if name in names})
 
 
-def _options_of(frontend: Frontend, settings: dict[str, Any], path: Path, *, given: object) -> Any:  # noqa: ANN401 - the format's own class
+def _options_of(
+    frontend: Frontend, settings: dict[str, Any], path: Path, *, options: object
+) -> Any:  # noqa: ANN401 - the format's own class
     """Return the options object of a format, of options by name.
 
     Raises:
         UsageError: The format has no such option, or the value is none of it.
     """
     where = shorten(printable(path.name))
-    if given is not None:
+    if options is not None:
         raise UsageError(
             f"there are options, and {next(iter(settings))!r} beside them",
             where=where, hint="give one or the other",

@@ -79,13 +79,13 @@ def _node(call: Call) -> Any:  # noqa: ANN401 - a NodeProto
 
 def _types(call: Call) -> list[bytes]:
     """Return the types of the operands as protobuf."""
-    helper, found = package().helper, []
-    for place in range(call.count):
-        if not call.has(place):
-            found.append(package().TypeProto().SerializeToString())
+    helper, protos = package().helper, []
+    for index in range(call.count):
+        if not call.has(index):
+            protos.append(package().TypeProto().SerializeToString())
             continue
-        type_ = call.type(place)
+        type_ = call.type(index)
         shape = [str(d) if isinstance(d, Dim) else d for d in type_.shape]
         proto = helper.make_tensor_type_proto(NUMBERS[type_.dtype], shape)
-        found.append(proto.SerializeToString())
-    return found
+        protos.append(proto.SerializeToString())
+    return protos

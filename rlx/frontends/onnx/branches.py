@@ -47,8 +47,8 @@ def branch(call: Call, expand: Callable[[Scope, Subgraph], Results]) -> Results:
     """
     condition = call.known(0)
     if condition is not None:
-        taken = "then_branch" if condition.reshape(-1)[:1].any() else "else_branch"
-        return _taken(call, taken, expand)
+        branch_name = "then_branch" if condition.reshape(-1)[:1].any() else "else_branch"
+        return _taken(call, branch_name, expand)
     both = [_taken(call, name, expand) for name in ("then_branch", "else_branch")]
     if not all(both):
         return []
@@ -62,7 +62,7 @@ def _taken(call: Call, name: str, expand: Callable[[Scope, Subgraph], Results]) 
     if len(graph.outputs) < len(call.node.outputs):
         raise call.malformed(f"{name} has {len(graph.outputs)} results, want {call.node.outputs}")
     inner = Scope(
-        outer.model, outer.graph, outer.versions, place=call.label, limits=outer.limits,
+        outer.model, outer.graph, outer.versions, caller=call.label, limits=outer.limits,
         folded=outer.folded,
         values={**outer.values, **{n: t.array for n, t in graph.tensors.items()}},
     )  # fmt: skip
@@ -80,14 +80,14 @@ def _chosen(
     if first is None or second is None or (first.dtype, first.shape) != (
         second.dtype, second.shape
     ):  # fmt: skip
-        shown = " and ".join("dimensions" if x is None else str(x.type) for x in (first, second))
+        types = " and ".join("dimensions" if x is None else str(x.type) for x in (first, second))
         raise UnsupportedError(
-            f"its condition is computed at run time, and its branches give {shown}", hint=_HINT
+            f"its condition is computed at run time, and its branches give {types}", hint=_HINT
         )
     return first.where(condition, second)
 
 
-def _value(call: Call, found: Real | npt.NDArray[Any] | None) -> Real | None:
-    if found is None or isinstance(found, Real):
-        return found and Real(call.scope, found.value, call)
-    return None if found.dtype == object else call.constant(found)
+def _value(call: Call, result: Real | npt.NDArray[Any] | None) -> Real | None:
+    if result is None or isinstance(result, Real):
+        return result and Real(call.scope, result.value, call)
+    return None if result.dtype == object else call.constant(result)

@@ -12,7 +12,7 @@ import numpy as np
 
 from rlx.frontends.onnx.file import DOMAIN, Subgraph, package
 from rlx.frontends.onnx.infos import check_shape
-from rlx.frontends.refusal import FileRefusedError, MalformedError, OverLimitError, UnsupportedError
+from rlx.frontends.refusal import MalformedError, OverLimitError, FileRefusedError, UnsupportedError
 from rlx.support.limits import raise_hint
 from rlx.support.text.names import printable, shorten
 
@@ -66,12 +66,12 @@ def _check_graph(model: Model, limits: Limits) -> None:
     known = {*model.tensors, *model.texts, *(i.name for i in model.inputs)}
     _check_order(model.nodes, known, [o.name for o in model.outputs], "graph output")
     for function in model.functions.values():
-        place = f"function {shorten(function.name)}"
+        label = f"function {shorten(function.name)}"
         try:
             _check_distinct("inputs", function.inputs)
             _check_order(function.nodes, set(function.inputs), function.outputs, "output")
         except FileRefusedError as error:
-            raise error.inside(place) from None
+            raise error.inside(label) from None
     _check_calls(model, limits)
     _check_weights(model)
 
@@ -121,35 +121,35 @@ def _check_order(nodes: Sequence[Node], known: set[str], outputs: Sequence[str],
         try:
             _check_node(node, known, writers)
             for inner in (a for a in node.attributes.values() if isinstance(a, Subgraph)):
-                inside = {*known, *inner.tensors, *inner.inputs}
-                _check_order(inner.nodes, inside, inner.outputs, "output of its graph")
+                inner_known = {*known, *inner.tensors, *inner.inputs}
+                _check_order(inner.nodes, inner_known, inner.outputs, "output of its graph")
         except FileRefusedError as error:
             raise error.inside(node.label) from None
         known.update(filter(None, node.outputs))
     if not outputs:
         raise MalformedError("the graph has no outputs")
-    for place, name in enumerate(outputs):
+    for position, name in enumerate(outputs):
         if name not in known:
-            raise MalformedError(f"{what} {place} is '{_shown(name)}', which nothing writes")
+            raise MalformedError(f"{what} {position} is '{_shown(name)}', which nothing writes")
 
 
 def _check_node(node: Node, known: set[str], writers: dict[str, Node]) -> None:
-    for place, name in enumerate(node.inputs):
+    for position, name in enumerate(node.inputs):
         if not name or name in known:
             continue
         writer = writers.get(name)
         if writer is None:
-            raise MalformedError(f"input {place} is '{_shown(name)}', which nothing writes")
+            raise MalformedError(f"input {position} is '{_shown(name)}', which nothing writes")
         raise MalformedError(
-            f"input {place} is '{_shown(name)}', which is written by {writer.label}: a cycle"
+            f"input {position} is '{_shown(name)}', which is written by {writer.label}: a cycle"
         )
     if not any(node.outputs):
         raise MalformedError("has no outputs")
     written: set[str] = set()
-    for place, name in enumerate(node.outputs):
+    for position, name in enumerate(node.outputs):
         if name and (name in known or name in written):
             raise MalformedError(
-                f"output {place} is '{_shown(name)}', which is an input, a constant or "
+                f"output {position} is '{_shown(name)}', which is an input, a constant or "
                 "written before (not in SSA form)"
             )
         written.add(name)
@@ -215,8 +215,8 @@ def _called(model: Model, function: Function) -> list[tuple[str, str]]:
 def _check_weights(model: Model) -> None:
     """Refuse weights that are not finite: what a layer makes of them is no number."""
     for node in model.nodes:
-        for place in _WEIGHTS.get(node.type, ()) if node.domain == DOMAIN else ():
-            name = node.inputs[place] if place < len(node.inputs) else ""
+        for index in _WEIGHTS.get(node.type, ()) if node.domain == DOMAIN else ():
+            name = node.inputs[index] if index < len(node.inputs) else ""
             tensor = model.tensors.get(name)
             if tensor is None or not tensor.dtype.is_float:
                 continue
@@ -227,7 +227,7 @@ def _check_weights(model: Model) -> None:
             if bad.any():
                 where = [int(i) for i in np.unravel_index(int(bad.argmax()), bad.shape)]
                 raise MalformedError(
-                    f"input {place} is '{_shown(name)}', whose element {where} is "
+                    f"input {index} is '{_shown(name)}', whose element {where} is "
                     f"{float(wide[tuple(where)])!r}, want finite weights",
                     hint="train or export the model again: its weights hold NaN or infinity",
                 ).inside(node.label)

@@ -59,14 +59,14 @@ _PATTERNS = {"f16": np.uint16, "bf16": np.uint16, "f8e4m3": np.uint8, "f8e5m2": 
 
 
 def decode(
-    given: Any,  # noqa: ANN401 - a TensorProto
+    tensor: Any,  # noqa: ANN401 - a TensorProto
     shape: tuple[int, ...],
     external: Callable[[Mapping[str, str]], bytes],
 ) -> Array:
     """Return the elements of a tensor.
 
     Args:
-        given: The tensor as protobuf.
+        tensor: The tensor as protobuf.
         shape: Its dimensions, within the limits.
         external: Reads what it keeps in another file.
 
@@ -74,20 +74,20 @@ def decode(
         MalformedError: Shape, element type and data contradict each other.
         UnsupportedError: rlx has no such element type, or external data is not allowed.
     """
-    name = ELEMENTS[given.data_type]
-    if given.HasField("segment"):
+    name = ELEMENTS[tensor.data_type]
+    if tensor.HasField("segment"):
         raise UnsupportedError("is stored in segments", hint="store the tensor in one piece")
-    if given.data_type not in DTYPES and name not in (*_PACKED, *_NARROW_FLOATS):
+    if tensor.data_type not in DTYPES and name not in (*_PACKED, *_NARROW_FLOATS):
         raise UnsupportedError(
             f"holds {name}, which rlx does not model",
             hint="use float, integer or boolean tensors",
         )
-    if given.data_location == 1:
-        places = {name_of(e.key): name_of(e.value) for e in given.external_data}
-        return _raw(name, external(places), shape)
-    if given.HasField("raw_data"):
-        return _raw(name, given.raw_data, shape)
-    return _typed(name, given, shape)
+    if tensor.data_location == 1:
+        entries = {name_of(e.key): name_of(e.value) for e in tensor.external_data}
+        return _raw(name, external(entries), shape)
+    if tensor.HasField("raw_data"):
+        return _raw(name, tensor.raw_data, shape)
+    return _typed(name, tensor, shape)
 
 
 def _raw(name: str, data: bytes, shape: tuple[int, ...]) -> Array:
@@ -95,10 +95,10 @@ def _raw(name: str, data: bytes, shape: tuple[int, ...]) -> Array:
     count = math.prod(shape)
     bits = _PACKED.get(name)
     dtype = np.dtype(np.uint8) if bits else _BY_NAME[name].numpy
-    wanted = (count * bits + 7) // 8 if bits else count * dtype.itemsize
-    if len(data) != wanted:
+    byte_count = (count * bits + 7) // 8 if bits else count * dtype.itemsize
+    if len(data) != byte_count:
         raise MalformedError(
-            f"is {name}{list(shape)}, which takes {wanted} bytes, but there are {len(data)}"
+            f"is {name}{list(shape)}, which takes {byte_count} bytes, but there are {len(data)}"
         )
     if bits:
         return _unpack(name, np.frombuffer(data, np.uint8), bits, count).reshape(shape)
@@ -109,17 +109,17 @@ def _raw(name: str, data: bytes, shape: tuple[int, ...]) -> Array:
     return elements
 
 
-def _typed(name: str, given: Any, shape: tuple[int, ...]) -> Array:  # noqa: ANN401
+def _typed(name: str, tensor: Any, shape: tuple[int, ...]) -> Array:  # noqa: ANN401
     """Return elements that are stored as numbers."""
     count = math.prod(shape)
     field, wide = _FIELDS.get(name, ("int32_data", np.int32))
-    numbers: npt.NDArray[Any] = np.array(getattr(given, field), wide)
+    numbers: npt.NDArray[Any] = np.array(getattr(tensor, field), wide)
     # Elements of 6 bits have a number each, smaller ones share it.
     bits = None if _PACKED.get(name) == 6 else _PACKED.get(name)
-    wanted = (count * bits + 7) // 8 if bits else count * (2 if name == "c64" else 1)
-    if numbers.size != wanted:
+    expected = (count * bits + 7) // 8 if bits else count * (2 if name == "c64" else 1)
+    if numbers.size != expected:
         raise MalformedError(
-            f"is {name}{list(shape)}, which takes {wanted} numbers, but there are {numbers.size}"
+            f"is {name}{list(shape)}, which takes {expected} numbers, but there are {numbers.size}"
         )
     if bits:
         return _unpack(name, numbers.astype(np.uint8), bits, count).reshape(shape)
@@ -132,8 +132,8 @@ def _typed(name: str, given: Any, shape: tuple[int, ...]) -> Array:  # noqa: ANN
         return pairs
     if name in _NARROW_FLOATS:
         return _widened(name, numbers.astype(np.uint8)).reshape(shape)
-    found: Array = numbers.astype(_BY_NAME[name].numpy).reshape(shape)
-    return found
+    elements: Array = numbers.astype(_BY_NAME[name].numpy).reshape(shape)
+    return elements
 
 
 def _widened(name: str, patterns: npt.NDArray[np.uint8]) -> Array:

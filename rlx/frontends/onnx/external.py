@@ -36,28 +36,28 @@ def reader(model: Path | None, limits: Limits, *, allowed: bool) -> External:
     """
     used = [0]
 
-    def read(places: Mapping[str, str]) -> bytes:
-        location = places.get("location", "")
-        shown = shorten(printable(location))
+    def read(entries: Mapping[str, str]) -> bytes:
+        location = entries.get("location", "")
+        name = shorten(printable(location))
         if model is None:
             raise UnsupportedError(
-                f"keeps its data in another file, '{shown}', and the model is given as bytes",
+                f"keeps its data in another file, '{name}', and the model is given as bytes",
                 hint="give the path of the model, or store it in one file",
             )
-        folder, parts = model.parent, _parts(location, shown)
+        folder, parts = model.parent, _parts(location, name)
         if not allowed and (len(parts) > 1 or parts[0] not in _beside(model.name)):
             raise UnsupportedError(
-                f"keeps its data in another file, '{shown}', which is not read by default",
+                f"keeps its data in another file, '{name}', which is not read by default",
                 hint="if you trust the model's folder, add --allow-external (in Python: "
                 "rlx.load(path, allow_external=True)); or store the model in one file",
             )
-        offset, length = (_number(places, key) for key in ("offset", "length"))
-        with _opened(folder, parts, shown) as (descriptor, size):
+        offset, length = (_number(entries, key) for key in ("offset", "length"))
+        with _opened(folder, parts, name) as (descriptor, size):
             begin = offset or 0
             count = size - begin if length is None else length
             if begin + count > size or count < 0:
                 raise DamagedError(
-                    f"keeps bytes {begin} to {begin + count} of '{shown}', which has {size}"
+                    f"keeps bytes {begin} to {begin + count} of '{name}', which has {size}"
                 )
             used[0] += count
             if used[0] > limits.constant_bytes:
@@ -77,7 +77,7 @@ def _beside(name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(f"{base}{end}" for base in (name, stem) for end in _ENDS))
 
 
-def _parts(location: str, shown: str) -> tuple[str, ...]:
+def _parts(location: str, name: str) -> tuple[str, ...]:
     """Return the folders and the name of a location inside the model's folder.
 
     ``sub/../w.bin`` is ``w.bin``; a backslash is a letter like others, but where it parts names.
@@ -95,13 +95,13 @@ def _parts(location: str, shown: str) -> tuple[str, ...]:
             bad = True
     if bad or not parts:
         raise UnsupportedError(
-            f"keeps its data in '{shown}', which is not inside the model's folder", hint=_MOVE
+            f"keeps its data in '{name}', which is not inside the model's folder", hint=_MOVE
         )
     return tuple(parts)
 
 
-def _number(places: Mapping[str, str], key: str) -> int | None:
-    text = places.get(key)
+def _number(entries: Mapping[str, str], key: str) -> int | None:
+    text = entries.get(key)
     if text is None or text == "":
         return None
     if not text.isdecimal() or len(text) > 18:
@@ -110,7 +110,7 @@ def _number(places: Mapping[str, str], key: str) -> int | None:
 
 
 @contextmanager
-def _opened(folder: Path, parts: tuple[str, ...], shown: str) -> Iterator[tuple[int, int]]:
+def _opened(folder: Path, parts: tuple[str, ...], name: str) -> Iterator[tuple[int, int]]:
     """Open a file below ``folder`` without following any link; yield it and its size."""
     descriptors: list[int] = []
     follow = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0)
@@ -126,7 +126,7 @@ def _opened(folder: Path, parts: tuple[str, ...], shown: str) -> Iterator[tuple[
         except (OSError, NotImplementedError) as error:
             reason = error.strerror if isinstance(error, OSError) else "links cannot be excluded"
             raise UnsupportedError(
-                f"keeps its data in '{shown}', which cannot be opened without following links: "
+                f"keeps its data in '{name}', which cannot be opened without following links: "
                 f"{reason}",
                 hint=_MOVE,
             ) from None
@@ -134,7 +134,7 @@ def _opened(folder: Path, parts: tuple[str, ...], shown: str) -> Iterator[tuple[
         if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
             plain = stat.S_ISREG(status.st_mode)
             what = "has several names (hard links)" if plain else "is no plain file"
-            raise UnsupportedError(f"keeps its data in '{shown}', which {what}", hint=_MOVE)
+            raise UnsupportedError(f"keeps its data in '{name}', which {what}", hint=_MOVE)
         yield descriptors[-1], status.st_size
     finally:
         for descriptor in descriptors:

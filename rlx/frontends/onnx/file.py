@@ -12,9 +12,9 @@ from rlx.frontends.onnx.texts import name_of, text_of
 from rlx.frontends.onnx.wire import check_fields
 from rlx.frontends.refusal import (
     DamagedError,
-    FileRefusedError,
     MalformedError,
     OverLimitError,
+    FileRefusedError,
     UnsupportedError,
 )
 from rlx.ir import DType
@@ -203,7 +203,7 @@ def parse(data: bytes, source: str, external: External, limits: Limits = DEFAULT
         limits: Limits that the model must keep.
 
     Raises:
-        RefusedError: The file is malformed, over a limit, or of a kind that rlx does not read.
+        FileRefusedError: The file is malformed, over a limit, or of a kind that rlx does not read.
     """
     onnx = package()
     try:
@@ -237,11 +237,11 @@ def _model(proto: Any, source: str, external: External, limits: Limits) -> Model
     tensors: dict[str, Tensor] = {}
     total = 0
     texts: dict[str, tuple[str, ...]] = {}
-    for index, given in enumerate(graph.initializer):
-        if given.data_type == _TEXTS and not given.data_location:
-            texts[name_of(given.name)] = tuple(map(text_of, given.string_data))
+    for index, tensor_proto in enumerate(graph.initializer):
+        if tensor_proto.data_type == _TEXTS and not tensor_proto.data_location:
+            texts[name_of(tensor_proto.name)] = tuple(map(text_of, tensor_proto.string_data))
             continue
-        tensor = placed(f"tensor {index}", _tensor, given, external, limits)
+        tensor = placed(f"tensor {index}", _tensor, tensor_proto, external, limits)
         total += tensor.array.nbytes
         _count("constant_bytes", "bytes of constants", total, limits.constant_bytes)
         if not tensor.name or tensor.name in tensors:
@@ -253,8 +253,8 @@ def _model(proto: Any, source: str, external: External, limits: Limits) -> Model
         placed(f"function {i}", _function, f, external, limits)
         for i, f in enumerate(proto.functions)
     ]
-    found = {(f.domain, f.name): f for f in functions}
-    if len(found) != len(functions):
+    functions_by_name = {(f.domain, f.name): f for f in functions}
+    if len(functions_by_name) != len(functions):
         raise MalformedError("two functions have one name").inside("functions")
     return Model(
         source=source,
@@ -265,7 +265,7 @@ def _model(proto: Any, source: str, external: External, limits: Limits) -> Model
         # Old files list constants among the inputs: those are their defaults.
         inputs=tuple(i for i in inputs if i.name not in {*tensors, *texts}),
         outputs=read_infos("graph output", graph.output),
-        functions=found,
+        functions=functions_by_name,
         versions=_versions(proto.opset_import),
     )
 
@@ -278,20 +278,20 @@ def _count(limit: str, what: str, count: int, most: int) -> None:
         )
 
 
-def _domain(given: str | bytes) -> str:
-    return DOMAIN if given == "ai.onnx" else text_of(given)
+def _domain(name: str | bytes) -> str:
+    return DOMAIN if name == "ai.onnx" else text_of(name)
 
 
 def _versions(imports: Iterable[Any]) -> dict[str, int]:
-    found: dict[str, int] = {}
+    versions: dict[str, int] = {}
     for entry in imports:
         domain = _domain(entry.domain)
-        if found.setdefault(domain, entry.version) != entry.version:
+        if versions.setdefault(domain, entry.version) != entry.version:
             raise MalformedError(
                 f"the operators '{shorten(domain)}' are imported in two versions, "
-                f"{found[domain]} and {entry.version}"
+                f"{versions[domain]} and {entry.version}"
             ).inside("opset_import")
-    return found
+    return versions
 
 
 def _nodes(nodes: Sequence[Any], external: External, limits: Limits) -> tuple[Node, ...]:
@@ -310,12 +310,12 @@ def _node(index: int, node: Any, external: External, limits: Limits) -> Node:  #
     if not node.op_type:
         raise MalformedError("has no operator type")
     attributes: dict[str, Attribute] = {}
-    for given in node.attribute:
-        name = text_of(given.name)
+    for attribute in node.attribute:
+        name = text_of(attribute.name)
         if name in attributes:
             raise MalformedError(f"has the attribute '{shorten(name)}' twice")
         attributes[name] = placed(
-            f"attribute '{shorten(name)}'", _attribute, given, external, limits
+            f"attribute '{shorten(name)}'", _attribute, attribute, external, limits
         )
     return Node(
         index=index,
@@ -334,78 +334,84 @@ _TEXTS = 8
 _FLOAT, _INT, _STRING, _TENSOR, _GRAPH, _FLOATS, _INTS, _STRINGS, _TENSORS, _GRAPHS = range(1, 11)
 
 
-def _attribute(given: Any, external: External, limits: Limits) -> Attribute:  # noqa: ANN401
+def _attribute(attribute: Any, external: External, limits: Limits) -> Attribute:  # noqa: ANN401
     """Return an attribute's value."""
-    if given.ref_attr_name:
-        return Reference(text_of(given.ref_attr_name))
+    if attribute.ref_attr_name:
+        return Reference(text_of(attribute.ref_attr_name))
     readers: dict[int, Callable[[], Attribute]] = {
-        _FLOAT: lambda: float(given.f),
-        _INT: lambda: int(given.i),
-        _STRING: lambda: text_of(given.s),
-        _FLOATS: lambda: tuple(float(v) for v in given.floats),
-        _INTS: lambda: tuple(int(v) for v in given.ints),
-        _STRINGS: lambda: tuple(text_of(v) for v in given.strings),
+        _FLOAT: lambda: float(attribute.f),
+        _INT: lambda: int(attribute.i),
+        _STRING: lambda: text_of(attribute.s),
+        _FLOATS: lambda: tuple(float(v) for v in attribute.floats),
+        _INTS: lambda: tuple(int(v) for v in attribute.ints),
+        _STRINGS: lambda: tuple(text_of(v) for v in attribute.strings),
     }
-    if given.type in (_TENSOR, _GRAPH):
+    if attribute.type in (_TENSOR, _GRAPH):
         try:
-            if given.type == _GRAPH:
-                return _subgraph(given.g, external, limits)
-            return _tensor(given.t, external, limits)
+            if attribute.type == _GRAPH:
+                return _subgraph(attribute.g, external, limits)
+            return _tensor(attribute.t, external, limits)
         except UnsupportedError as error:
             return error
-    if given.type not in readers:
-        return UnsupportedError(f"is of a kind that rlx does not read ({given.type})")
-    return readers[given.type]()
+    if attribute.type not in readers:
+        return UnsupportedError(f"is of a kind that rlx does not read ({attribute.type})")
+    return readers[attribute.type]()
 
 
-def _subgraph(given: Any, external: External, limits: Limits) -> Subgraph:  # noqa: ANN401
+def _subgraph(graph: Any, external: External, limits: Limits) -> Subgraph:  # noqa: ANN401
     """Return a graph inside an operator; check_fields has bounded how deep they are nested."""
-    _count("nodes", "nodes", len(given.node), limits.nodes)
-    nodes = _nodes(given.node, external, limits)
+    _count("nodes", "nodes", len(graph.node), limits.nodes)
+    nodes = _nodes(graph.node, external, limits)
     tensors = [
-        placed(f"tensor {i}", _tensor, t, external, limits) for i, t in enumerate(given.initializer)
+        placed(f"tensor {i}", _tensor, t, external, limits) for i, t in enumerate(graph.initializer)
     ]
-    inputs = tuple(name_of(i.name) for i in given.input)
-    outputs = tuple(name_of(o.name) for o in given.output)
-    own = {*inputs, *(t.name for t in tensors), *(name for n in nodes for name in n.outputs)}
-    reads = frozenset(outputs).union(*(n.reads for n in nodes)) - own
+    inputs = tuple(name_of(i.name) for i in graph.input)
+    outputs = tuple(name_of(o.name) for o in graph.output)
+    inner_names = {
+        *inputs,
+        *(t.name for t in tensors),
+        *(name for n in nodes for name in n.outputs),
+    }
+    reads = frozenset(outputs).union(*(n.reads for n in nodes)) - inner_names
     return Subgraph(nodes, {t.name: t for t in tensors}, inputs, outputs, reads)
 
 
-def _tensor(given: Any, external: External, limits: Limits) -> Tensor:  # noqa: ANN401
+def _tensor(tensor: Any, external: External, limits: Limits) -> Tensor:  # noqa: ANN401
     """Return a tensor; its size is checked against its bytes before anything is made of them."""
-    name = text_of(given.name)
+    name = text_of(tensor.name)
     try:
-        shape = tuple(int(d) for d in given.dims)
+        shape = tuple(int(d) for d in tensor.dims)
         check_shape(shape, limits, elements=False)
-        if given.data_type not in ELEMENTS:
-            raise UnsupportedError(f"has elements of an unknown type ({given.data_type})")
-        array = decode(given, shape, external)
+        if tensor.data_type not in ELEMENTS:
+            raise UnsupportedError(f"has elements of an unknown type ({tensor.data_type})")
+        array = decode(tensor, shape, external)
     except FileRefusedError as error:
         raise error.inside(f"'{shorten(name)}'") if name else error from None
     return Tensor(
-        name_of(given.name), DType.of(array), array, UNSIGNED_BITS.get(given.data_type, 0)
+        name_of(tensor.name), DType.of(array), array, UNSIGNED_BITS.get(tensor.data_type, 0)
     )
 
 
-def _function(given: Any, external: External, limits: Limits) -> Function:  # noqa: ANN401
-    _count("nodes", "nodes", len(given.node), limits.nodes)
+def _function(function: Any, external: External, limits: Limits) -> Function:  # noqa: ANN401
+    _count("nodes", "nodes", len(function.node), limits.nodes)
     return Function(
-        domain=_domain(given.domain),
-        name=text_of(given.name),
-        inputs=tuple(map(name_of, given.input)),
-        outputs=tuple(map(name_of, given.output)),
-        nodes=_nodes(given.node, external, limits),
-        attributes=tuple(text_of(a) for a in given.attribute),
-        defaults={text_of(a.name): _attribute(a, external, limits) for a in given.attribute_proto},
-        versions=_versions(given.opset_import),
+        domain=_domain(function.domain),
+        name=text_of(function.name),
+        inputs=tuple(map(name_of, function.input)),
+        outputs=tuple(map(name_of, function.output)),
+        nodes=_nodes(function.node, external, limits),
+        attributes=tuple(text_of(a) for a in function.attribute),
+        defaults={
+            text_of(a.name): _attribute(a, external, limits) for a in function.attribute_proto
+        },
+        versions=_versions(function.opset_import),
     )
 
 
 def function_of(proto: Any, limits: Limits = DEFAULT_LIMITS) -> Function:  # noqa: ANN401
     """Return the structure of a function that the package ``onnx`` defines."""
 
-    def refuse(places: Mapping[str, str]) -> bytes:
-        raise AssertionError(f"a standard function has external data {places}")
+    def refuse(entries: Mapping[str, str]) -> bytes:
+        raise AssertionError(f"a standard function has external data {entries}")
 
     return _function(proto, refuse, limits)

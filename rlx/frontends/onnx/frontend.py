@@ -16,7 +16,7 @@ from rlx.frontends.onnx.ops.call import OPEN_SHAPE
 from rlx.frontends.onnx.options import OnnxOptions
 from rlx.frontends.open_shapes import shape_hint
 from rlx.frontends.reading import read_bytes
-from rlx.frontends.refusal import FileRefusedError, MalformedError, UnsupportedError
+from rlx.frontends.refusal import MalformedError, FileRefusedError, UnsupportedError
 from rlx.frontends.work import check_work
 from rlx.ir import Graph, TensorType
 from rlx.ir.module import GraphModule, Stage
@@ -67,28 +67,26 @@ def load(
     options = options or OnnxOptions()
     path = None if isinstance(source, bytes) else Path(source)
     data = source if isinstance(source, bytes) else read_bytes(Path(source), limits)
-    shown = shorten(printable(name if path is None else path.name))
+    file_name = shorten(printable(name if path is None else path.name))
     try:
         external = reader(path, limits, allowed=options.allow_external)
-        model = parse(data, shown, external, limits)
+        model = parse(data, file_name, external, limits)
         check(model, limits)
         model = cut(model, options)
         graph = _build(model, options, limits, sizes)
     except FileRefusedError as error:
-        raise error.public(shown) from None
+        raise error.public(file_name) from None
     return GraphModule(graph, Stage.HIR)
 
 
-def _build(
-    model: Model, options: OnnxOptions, limits: Limits, sizes: DimensionSizes | None
-) -> Graph:
+def _build(model: Model, options: OnnxOptions, limits: Limits, sizes: DimensionSizes | None) -> Graph:
     """Make the graph of a checked model."""
     graph = Graph(printable(model.source).removesuffix(".onnx") or "model")
     scope = Scope(model, graph, model.versions, limits=limits)
     add_inputs(scope, options, sizes)
     refusals = Refusals()
     import_nodes(scope, model.nodes, refusals)
-    if refusals.found:
+    if refusals.refused:
         raise _unsupported(model, refusals)
     outputs = [_output(scope, place) for place in range(len(model.outputs))]
     check_work(graph, limits)
@@ -98,25 +96,25 @@ def _build(
     return ChannelsLastPorts().apply(graph) if options.channels_last else graph
 
 
-def _output(scope: Scope, place: int) -> Value:
+def _output(scope: Scope, index: int) -> Value:
     """Return a graph output, whose type must be what the file says."""
-    info = scope.model.outputs[place]
-    found = scope.values.get(info.name)
-    if found is None:
-        found = scope.model.tensors[info.name].array
-    if not isinstance(found, Real):
-        if found.dtype == object:
+    info = scope.model.outputs[index]
+    result = scope.values.get(info.name)
+    if result is None:
+        result = scope.model.tensors[info.name].array
+    if not isinstance(result, Real):
+        if result.dtype == object:
             raise UnsupportedError(
-                f"graph output {place} '{shorten(printable(info.name))}' is made of dimensions "
+                f"graph output {index} '{shorten(printable(info.name))}' is made of dimensions "
                 "that have no size",
                 hint=_hint_of(scope.model, OPEN_SHAPE),
             ).inside("graph")
-        found = Real(scope, scope.constant(found, name=printable(info.name)), None)
-    _check_output(info, found.type, place)
-    return found.value
+        result = Real(scope, scope.constant(result, name=printable(info.name)), None)
+    _check_output(info, result.type, index)
+    return result.value
 
 
-def _check_output(info: Info, type_: TensorType, place: int) -> None:
+def _check_output(info: Info, type_: TensorType, index: int) -> None:
     """Refuse an output that is not what the file says."""
     fits = info.dtype in (None, type_.dtype)
     if info.shape is not None:
@@ -128,7 +126,7 @@ def _check_output(info: Info, type_: TensorType, place: int) -> None:
         )
     if not fits:
         raise MalformedError(
-            f"graph output {place} '{shorten(printable(info.name))}' is {info.described}, but "
+            f"graph output {index} '{shorten(printable(info.name))}' is {info.described}, but "
             f"{type_.with_quant(None)} is computed"
         ).inside("graph")
 
@@ -141,19 +139,19 @@ def _hint_of(model: Model, hint: str | None) -> str:
 
 def _unsupported(model: Model, refusals: Refusals) -> UnsupportedOpError:
     """Return the one error that lists everything that is not supported."""
-    found = refusals.found
-    lines = [f"{len(found)} of {len(model.nodes)} nodes cannot be imported"]
-    for label, _, error in found[:_LISTED]:
+    refused_nodes = refusals.refused
+    lines = [f"{len(refused_nodes)} of {len(model.nodes)} nodes cannot be imported"]
+    for label, _, error in refused_nodes[:_LISTED]:
         lines += [f"  {label}", f"    why  {error.message}"]
-        if len(found) > 1 and error.hint:
+        if len(refused_nodes) > 1 and error.hint:
             lines.append(f"    try  {_hint_of(model, error.hint)}")
-    if len(found) > _LISTED:
-        lines.append(f"  and {len(found) - _LISTED} more")
+    if len(refused_nodes) > _LISTED:
+        lines.append(f"  and {len(refused_nodes) - _LISTED} more")
     hint = "change these nodes in the model as the lines 'try' say, and export it again"
-    if len(found) == 1:
-        hint = _hint_of(model, found[0][2].hint)
-    if any(operator not in {t for _, t in IMPORTERS} for _, operator, _ in found):
+    if len(refused_nodes) == 1:
+        hint = _hint_of(model, refused_nodes[0][2].hint)
+    if any(operator not in {t for _, t in IMPORTERS} for _, operator, _ in refused_nodes):
         hint = f"{hint}; the operators that rlx imports are listed in the documentation"
-    shown = ", ".join(label for label, _, _ in found[:_PLACES])
-    place = f"{shown} and others" if len(found) > _PLACES else shown
-    return UnsupportedOpError("\n".join(lines), where=f"{model.source}: {place}", hint=hint)
+    labels = ", ".join(label for label, _, _ in refused_nodes[:_PLACES])
+    where = f"{labels} and others" if len(refused_nodes) > _PLACES else labels
+    return UnsupportedOpError("\n".join(lines), where=f"{model.source}: {where}", hint=hint)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from rlx.frontends.onnx.elements import DTYPES, ELEMENTS
 from rlx.frontends.onnx.texts import name_of, text_of
 from rlx.frontends.refusal import (
-    FileRefusedError,
     MalformedError,
     OverLimitError,
+    FileRefusedError,
     UnsupportedError,
 )
 from rlx.support.limits import raise_hint
@@ -52,12 +52,12 @@ class Info:
         return f"{kind}[{shape}]"
 
 
-def placed(place: str, read: Callable[..., T], *given: Any) -> T:  # noqa: ANN401
-    """Return ``read(*given)``; a refusal names the place."""
+def placed(where: str, read: Callable[..., T], *arguments: Any) -> T:  # noqa: ANN401
+    """Return ``read(*arguments)``; a refusal names the place."""
     try:
-        return read(*given)
+        return read(*arguments)
     except FileRefusedError as error:
-        raise error.inside(place) from None
+        raise error.inside(where) from None
 
 
 def check_shape(
@@ -107,18 +107,24 @@ def _info(value: Any) -> Info:  # noqa: ANN401
             hint="rlx models tensors only: make inputs and outputs tensors",
         )
         return Info(name, None, None, other)
-    given = value.type.tensor_type
+    tensor_type = value.type.tensor_type
     dtype: DType | None = None
     refusal: UnsupportedError | None = None
-    if given.elem_type:
-        dtype = DTYPES.get(given.elem_type)
+    if tensor_type.elem_type:
+        dtype = DTYPES.get(tensor_type.elem_type)
         if dtype is None:
-            known = ELEMENTS.get(given.elem_type, f"an unknown type ({given.elem_type})")
+            known = ELEMENTS.get(
+                tensor_type.elem_type, f"an unknown type ({tensor_type.elem_type})"
+            )
             refusal = UnsupportedError(
                 f"'{shorten(text_of(name))}' holds {known}, which rlx does not model",
                 hint="use float, integer or boolean tensors",
             )
-    shape = tuple(_dimension(d) for d in given.shape.dim) if given.HasField("shape") else None
+    shape = (
+        tuple(_dimension(d) for d in tensor_type.shape.dim)
+        if tensor_type.HasField("shape")
+        else None
+    )
     return Info(name, dtype, shape, refusal)
 
 

@@ -11,7 +11,7 @@ from rlx.frontends.onnx.infos import Info
 from rlx.frontends.onnx.ops import Real, Scope
 from rlx.frontends.onnx.order import needed
 from rlx.frontends.open_shapes import OpenInput, shape_hint
-from rlx.frontends.refusal import FileRefusedError, MalformedError, UnsupportedError
+from rlx.frontends.refusal import MalformedError, FileRefusedError, UnsupportedError
 from rlx.ir import Dim, DType, Origin, TensorType
 from rlx.ops.real.cast import integer_range
 from rlx.support.text.names import printable, shorten
@@ -69,25 +69,25 @@ def add_inputs(scope: Scope, options: OnnxOptions, sizes: DimensionSizes | None)
         _require_input(scope.model, name)
     shapes, known = _bindings(scope.model, options, sizes)
     names = distinct(printable(i.name) for i in scope.model.inputs)
-    for place, (info, name) in enumerate(zip(scope.model.inputs, names, strict=True)):
+    for position, (info, name) in enumerate(zip(scope.model.inputs, names, strict=True)):
         try:
             type_ = _input_type(info, shapes, known)
             if info.name in values:
                 scope.values[info.name] = _filled(info, type_, values[info.name])
                 continue
         except FileRefusedError as error:
-            raise error.inside(f"graph input {place}") from None
-        origin = Origin(scope.model.source, f"input {place}")
+            raise error.inside(f"graph input {position}") from None
+        origin = Origin(scope.model.source, f"input {position}")
         value = scope.graph.input(name, type_, origin=origin)
         scope.values[info.name] = Real(scope, value, None)
 
 
-def open_inputs(model: Model, taken: Iterable[str] = ()) -> list[OpenInput]:
-    """Return the inputs whose shape the file states, but for those in ``taken``."""
+def open_inputs(model: Model, excluded: Iterable[str] = ()) -> list[OpenInput]:
+    """Return the inputs whose shape the file states, but for those in ``excluded``."""
     return [
         OpenInput(info.name, tuple(_label(info, a, d) for a, d in enumerate(info.shape)))
         for info in model.inputs
-        if info.shape is not None and info.name not in taken
+        if info.shape is not None and info.name not in excluded
     ]
 
 
@@ -116,10 +116,10 @@ def _bindings(
             _bind(info, shapes[info.name], known)
     if sizes is not None:
         sizes.channels_last = options.channels_last
-        taken = {*shapes, *dict(options.input_value)}
+        fixed_inputs = {*shapes, *dict(options.input_value)}
         opened = [
             OpenInput(i.name, tuple(known.get(str(d), d) for d in i.dims))
-            for i in open_inputs(model, taken)
+            for i in open_inputs(model, fixed_inputs)
         ]
         known = {**sizes.fix(opened), **known}
     return shapes, known
@@ -134,9 +134,9 @@ def _bind(info: Info, shape: tuple[int, ...], known: dict[str, int]) -> None:
         d == n if isinstance(d, int) else d is None or known.setdefault(d, n) == n for d, n in pairs
     )
     if not fits:
-        given = "x".join(map(str, shape))
+        shape_text = "x".join(map(str, shape))
         raise UnsupportedError(
-            f"the shape {given} does not fit the input '{shorten(printable(info.name))}', "
+            f"the shape {shape_text} does not fit the input '{shorten(printable(info.name))}', "
             f"{info.described}",
             hint="give numbers for the dimensions that have names, and keep the others",
         ).inside("graph")
@@ -171,10 +171,10 @@ def _symbol(info: Info, axis: int, dim: str | None, known: dict[str, int]) -> in
 
 def _filled(info: Info, type_: TensorType, number: float) -> np.ndarray[tuple[int, ...], np.dtype]:
     """Return the constant that an input is, each element the number that the user gave."""
-    shown = shorten(printable(info.name))
+    input_name = shorten(printable(info.name))
     if not type_.is_static:
         raise UnsupportedError(
-            f"the value of '{shown}' has dimensions without a size",
+            f"the value of '{input_name}' has dimensions without a size",
             hint=shape_hint(open_inputs_of(info)),
         )
     dtype = type_.dtype
@@ -184,7 +184,7 @@ def _filled(info: Info, type_: TensorType, number: float) -> np.ndarray[tuple[in
     whole = dtype.is_float or float(number).is_integer()
     if not (whole and low <= number <= high):
         raise UnsupportedError(
-            f"'{shown}' is {dtype.value}, which has no number {number:g}",
+            f"'{input_name}' is {dtype.value}, which has no number {number:g}",
             hint="give --input-value a number of the input's element type",
         )
     exact = number if dtype.is_float else int(number)
@@ -199,11 +199,11 @@ def open_inputs_of(info: Info) -> list[OpenInput]:
 
 def distinct(names: Iterable[str]) -> list[str]:
     """Return names with a number added to those that occurred before."""
-    found: dict[str, None] = {}
+    names_so_far: dict[str, None] = {}
     for name in names:
         candidate, count = name, 1
-        while candidate in found:
+        while candidate in names_so_far:
             count += 1
             candidate = f"{name}_{count}"
-        found[candidate] = None
-    return list(found)
+        names_so_far[candidate] = None
+    return list(names_so_far)

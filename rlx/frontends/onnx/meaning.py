@@ -29,19 +29,19 @@ def with_input_meanings(graph: Graph) -> Graph:
     So numbers may be given for it, and its layers become integer ops.
     """
     users = graph.users()
-    found = {
+    meanings = {
         value: quant
         for value in graph.inputs
         if value.type.dtype in (DType.I8, DType.U8) and value.type.quant is None
         and (quant := _meaning(value, users, set(graph.outputs))) is not None
     }  # fmt: skip
-    if not found:
+    if not meanings:
         return graph
 
     def visit(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        if not isinstance(node.op, Input) or node.result not in found:
+        if not isinstance(node.op, Input) or node.result not in meanings:
             return None
-        type_ = node.result.type.with_quant(found[node.result])
+        type_ = node.result.type.with_quant(meanings[node.result])
         return [new.input(node.name, type_, origin=node.origin)]
 
     return rebuild(graph, visit)
@@ -54,16 +54,16 @@ def _meaning(
     stated: set[QuantParams | None] = set()
     waiting = [value]
     while waiting:
-        place = waiting.pop()
-        if place in outputs:
+        reader_value = waiting.pop()
+        if reader_value in outputs:
             return None
-        for node in users[place]:
+        for node in users[reader_value]:
             if isinstance(node.op, _MOVES):
                 waiting += node.results
             else:
-                stated |= _stated(node, place)
-    (one, *more) = stated or {None}
-    return None if more or one is None or one.axis is not None else one
+                stated |= _stated(node, reader_value)
+    (quant, *more) = stated or {None}
+    return None if more or quant is None or quant.axis is not None else quant
 
 
 def _stated(node: Node, value: Value) -> set[QuantParams | None]:

@@ -40,10 +40,10 @@ class Refusals:
     """Nodes that cannot be imported.
 
     Attributes:
-        found: Label of each node, its operator, and why.
+        refused: Label of each node, its operator, and why.
     """
 
-    found: list[tuple[str, str, UnsupportedError]] = field(default_factory=list)
+    refused: list[tuple[str, str, UnsupportedError]] = field(default_factory=list)
 
 
 def import_nodes(scope: Scope, nodes: Sequence[Node], refusals: Refusals) -> None:
@@ -58,11 +58,11 @@ def import_nodes(scope: Scope, nodes: Sequence[Node], refusals: Refusals) -> Non
     for node in nodes:
         call = Call(scope, node, _schema(scope, node))
         try:
-            held = (scope.values, scope.model.tensors, scope.model.texts)
-            known = all(not n or any(n in one for one in held) for n in node.inputs)
+            name_tables = (scope.values, scope.model.tensors, scope.model.texts)
+            known = all(not n or any(n in one for one in name_tables) for n in node.inputs)
             results = _results(call, refusals, run=known)
         except UnsupportedError as error:
-            refusals.found.append((call.label, node.operator, error))
+            refusals.refused.append((call.label, node.operator, error))
             continue
         except MalformedError as error:
             raise error.inside(call.label) from None
@@ -164,26 +164,26 @@ def _check_signature(call: Call) -> None:
             f"the operator is gone from version {schema.since_version} on",
             hint="export the model again with operators of the version that it states",
         )
-    for what, found, minimum, maximum in (
+    for what, count, minimum, maximum in (
         ("inputs", len(node.inputs), schema.min_input, schema.max_input),
         ("outputs", len(node.outputs), schema.min_output, schema.max_output),
     ):
-        if not minimum <= found <= maximum:
-            wanted = str(minimum) if minimum == maximum else f"{minimum} to {maximum}"
-            raise MalformedError(f"has {found} {what}, want {wanted}")
+        if not minimum <= count <= maximum:
+            expected = str(minimum) if minimum == maximum else f"{minimum} to {maximum}"
+            raise MalformedError(f"has {count} {what}, want {expected}")
     _check_attributes(node, schema)
 
 
 def _check_attributes(node: Node, schema: Any) -> None:  # noqa: ANN401 - of onnx.defs
     """Check names and types of attributes."""
-    for name, given in node.attributes.items():
+    for name, value in node.attributes.items():
         if name not in schema.attributes:
             raise MalformedError(
                 f"has the attribute '{shorten(name)}', which {node.type} of version "
                 f"{schema.since_version} does not have"
             )
         types = _PYTHON_TYPES.get(int(schema.attributes[name].type.value))
-        if types and not isinstance(given, (*types, UnsupportedError)):
+        if types and not isinstance(value, (*types, UnsupportedError)):
             raise MalformedError(f"attribute '{name}' is of the wrong type")
     for name, attribute in schema.attributes.items():
         if attribute.required and name not in node.attributes:
@@ -192,9 +192,9 @@ def _check_attributes(node: Node, schema: Any) -> None:  # noqa: ANN401 - of onn
 
 def _inlined(refusals: Refusals, scope: Scope, graph: Subgraph) -> list[Any]:
     """Import a graph inside an operator into a scope; return its results, none if refused."""
-    before = len(refusals.found)
+    before = len(refusals.refused)
     import_nodes(scope, graph.nodes, refusals)
-    if len(refusals.found) > before:
+    if len(refusals.refused) > before:
         return []
     tensors = scope.model.tensors
     return [scope.values[n] if n in scope.values else tensors[n].array for n in graph.outputs]
@@ -205,26 +205,26 @@ def _expand(call: Call, function: Function, refusals: Refusals) -> list[Any]:
     node, outer = call.node, call.scope
     if len(node.inputs) > len(function.inputs) or len(node.outputs) > len(function.outputs):
         raise MalformedError("has more inputs or outputs than the function that it calls")
-    given = bind_attributes(function, call)
+    attributes = bind_attributes(function, call)
     inner = Scope(
-        outer.model, outer.graph, {**outer.versions, **function.versions}, place=call.label,
+        outer.model, outer.graph, {**outer.versions, **function.versions}, caller=call.label,
         limits=outer.limits, folded=outer.folded,
     )  # fmt: skip
-    for place, name in enumerate(function.inputs):
-        if call.has(place):
-            inner.values[name] = call.operand(place)
+    for index, name in enumerate(function.inputs):
+        if call.has(index):
+            inner.values[name] = call.operand(index)
     missing = {n for p, n in enumerate(function.inputs) if not call.has(p)}
-    before = len(refusals.found)
-    import_nodes(inner, [_bound(n, given, missing) for n in function.nodes], refusals)
-    if len(refusals.found) > before:
+    before = len(refusals.refused)
+    import_nodes(inner, [_bound(n, attributes, missing) for n in function.nodes], refusals)
+    if len(refusals.refused) > before:
         return []
     return [inner.values.get(name) for name in function.outputs]
 
 
-def _bound(node: Node, given: Mapping[str, Attribute], missing: set[str]) -> Node:
+def _bound(node: Node, attributes: Mapping[str, Attribute], missing: set[str]) -> Node:
     """Return a function's node with its attributes and without inputs that were left out."""
     return Node(
         node.index, node.name, node.domain, node.type,
         tuple("" if name in missing else name for name in node.inputs), node.outputs,
-        resolved(node.attributes, given),
+        resolved(node.attributes, attributes),
     )  # fmt: skip

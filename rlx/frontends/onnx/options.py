@@ -19,16 +19,16 @@ def parse_shapes(text: str) -> Shapes:
     Raises:
         ValueError: The text is not of this form, or names an input twice.
     """
-    found: dict[str, tuple[int, ...]] = {}
+    shapes: dict[str, tuple[int, ...]] = {}
     for part in text.split(","):
         match = _SHAPE.fullmatch(part.strip())
         if match is None:
             raise ValueError(f"{part.strip()!r} is not an input shape: write NAME=1x3x224x224")
-        if match["name"] in found:
+        if match["name"] in shapes:
             raise ValueError(f"the input {match['name']!r} has two shapes")
         dims = match["dims"]
-        found[match["name"]] = () if dims == "scalar" else tuple(map(int, dims.split("x")))
-    return tuple(found.items())
+        shapes[match["name"]] = () if dims == "scalar" else tuple(map(int, dims.split("x")))
+    return tuple(shapes.items())
 
 
 def parse_values(text: str) -> Values:
@@ -37,7 +37,7 @@ def parse_values(text: str) -> Values:
     Raises:
         ValueError: The text is not of this form, or names an input twice.
     """
-    found: dict[str, float] = {}
+    values: dict[str, float] = {}
     for part in text.split(","):
         name, _, number = part.strip().rpartition("=")
         try:
@@ -46,10 +46,10 @@ def parse_values(text: str) -> Values:
             name, value = "", 0.0
         if not name:
             raise ValueError(f"{part.strip()!r} is not a value of an input: write NAME=16000")
-        if name in found:
+        if name in values:
             raise ValueError(f"the input {name!r} has two values")
-        found[name] = value
-    return tuple(found.items())
+        values[name] = value
+    return tuple(values.items())
 
 
 def parse_names(text: str) -> tuple[str, ...]:
@@ -57,9 +57,9 @@ def parse_names(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def as_shapes(given: Shapes | Mapping[str, Sequence[int]]) -> Shapes:
+def as_shapes(shapes: Shapes | Mapping[str, Sequence[int]]) -> Shapes:
     """Return shapes of inputs, which Python callers may write as a mapping."""
-    pairs = given.items() if isinstance(given, Mapping) else given
+    pairs = shapes.items() if isinstance(shapes, Mapping) else shapes
     return tuple((name, tuple(shape)) for name, shape in pairs)
 
 

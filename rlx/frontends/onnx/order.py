@@ -17,27 +17,27 @@ def in_order(nodes: Sequence[Node]) -> tuple[Node, ...]:
     The order of the file is kept as far as that goes. Nodes of a cycle, and those behind it, come
     last, and nothing moves where a name is written twice: the check of the graph refuses that.
     """
-    named = [(name, place) for place, n in enumerate(nodes) for name in n.outputs if name]
+    named = [(name, index) for index, n in enumerate(nodes) for name in n.outputs if name]
     writers = dict(named)
     if len(writers) < len(named):
         return tuple(nodes)
     readers: list[list[int]] = [[] for _ in nodes]
     missing = [0] * len(nodes)
-    for place, node in enumerate(nodes):
-        for writer in {writers[name] for name in node.reads if name in writers} - {place}:
-            readers[writer].append(place)
-            missing[place] += 1
-    ready = [place for place, count in enumerate(missing) if not count]
+    for index, node in enumerate(nodes):
+        for writer in {writers[name] for name in node.reads if name in writers} - {index}:
+            readers[writer].append(index)
+            missing[index] += 1
+    ready = [index for index, count in enumerate(missing) if not count]
     order: list[int] = []
     while ready:
-        place = heapq.heappop(ready)
-        order.append(place)
-        for reader in readers[place]:
+        index = heapq.heappop(ready)
+        order.append(index)
+        for reader in readers[index]:
             missing[reader] -= 1
             if not missing[reader]:
                 heapq.heappush(ready, reader)
     order += sorted(set(range(len(nodes))) - set(order))
-    return tuple(nodes[place] for place in order)
+    return tuple(nodes[index] for index in order)
 
 
 def needed(nodes: Sequence[Node], outputs: Sequence[str]) -> tuple[Node, ...]:

@@ -6,18 +6,18 @@ from rlx.frontends.refusal import DamagedError
 from rlx.support.text.names import printable, shorten
 
 
-def text_of(given: str | bytes) -> str:
+def text_of(text: str | bytes) -> str:
     """Return a text of the file, as a terminal may show it."""
-    plain = given.decode("utf-8", errors="replace") if isinstance(given, bytes) else given
+    plain = text.decode("utf-8", errors="replace") if isinstance(text, bytes) else text
     return printable(plain)
 
 
-def name_of(given: str | bytes) -> str:
+def name_of(name: str | bytes) -> str:
     """Return a name of the file as it is.
 
     Raises:
         DamagedError: It is not UTF-8, of which protobuf returns the bytes.
     """
-    if isinstance(given, bytes):
-        raise DamagedError(f"the name '{shorten(text_of(given))}' is not UTF-8")
-    return given
+    if isinstance(name, bytes):
+        raise DamagedError(f"the name '{shorten(text_of(name))}' is not UTF-8")
+    return name

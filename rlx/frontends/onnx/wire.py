@@ -39,7 +39,7 @@ def check_fields(data: bytes, message: Any, limits: Limits) -> None:  # noqa: AN
     count = 0
     stack = [(message, 0, len(data), 0)]
     while stack:
-        kind, place, end, depth = stack.pop()
+        kind, offset, end, depth = stack.pop()
         if depth > limits.nesting:
             raise OverLimitError(
                 f"messages are nested more than {limits.nesting} deep", hint=raise_hint("nesting")
@@ -47,17 +47,17 @@ def check_fields(data: bytes, message: Any, limits: Limits) -> None:  # noqa: AN
         table = tables.get(kind.full_name)
         if table is None:
             table = tables[kind.full_name] = _messages_of(kind)
-        while place < end:
+        while offset < end:
             if count == most:
                 raise _too_many(limits)
             count += 1
             # Most tags and lengths are single bytes.
-            tag, place = data[place], place + 1
+            tag, offset = data[offset], offset + 1
             if tag >= 0x80:
-                tag, place = _varint(data, place - 1, end)
-            start, place = _skipped(data, place, end, tag & 7)
+                tag, offset = _varint(data, offset - 1, end)
+            start, offset = _skipped(data, offset, end, tag & 7)
             if tag in table:
-                stack.append((table[tag], start, place, depth + 1))
+                stack.append((table[tag], start, offset, depth + 1))
 
 
 def _too_many(limits: Limits) -> OverLimitError:
@@ -76,35 +76,35 @@ def _messages_of(kind: Any) -> Table:  # noqa: ANN401 - a descriptor
     }
 
 
-def _varint(data: bytes, place: int, end: int) -> tuple[int, int]:
+def _varint(data: bytes, offset: int, end: int) -> tuple[int, int]:
     """Return a number of up to ten bytes and the place behind it."""
     value = 0
     for shift in range(0, 70, 7):
-        if place >= end:
-            raise DamagedError(f"a number at byte {place} is cut short")
-        byte = data[place]
-        place += 1
+        if offset >= end:
+            raise DamagedError(f"a number at byte {offset} is cut short")
+        byte = data[offset]
+        offset += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return value, place
-    raise DamagedError(f"a number at byte {place} does not end")
+            return value, offset
+    raise DamagedError(f"a number at byte {offset} does not end")
 
 
-def _skipped(data: bytes, place: int, end: int, wire: int) -> tuple[int, int]:
+def _skipped(data: bytes, offset: int, end: int, wire: int) -> tuple[int, int]:
     """Return the start and end of a field's content."""
     if wire == _BYTES:
-        if place < end and data[place] < 0x80:
-            size, place = data[place], place + 1
+        if offset < end and data[offset] < 0x80:
+            size, offset = data[offset], offset + 1
         else:
-            size, place = _varint(data, place, end)
+            size, offset = _varint(data, offset, end)
     elif wire == _VARINT:
-        return place, _varint(data, place, end)[1]
+        return offset, _varint(data, offset, end)[1]
     elif wire in (_WIDE, _NARROW):
         size = 8 if wire == _WIDE else 4
     else:
-        raise DamagedError(f"a field at byte {place} is of the kind {wire}, which no field is")
-    if size > end - place:
+        raise DamagedError(f"a field at byte {offset} is of the kind {wire}, which no field is")
+    if size > end - offset:
         raise DamagedError(
-            f"a field at byte {place} claims {size} bytes, but {end - place} are left"
+            f"a field at byte {offset} claims {size} bytes, but {end - offset} are left"
         )
-    return place, place + size
+    return offset, offset + size

@@ -90,12 +90,12 @@ def _check_shape(tensor: Tensor, limits: Limits) -> None:
 def _check_data(tensor: Tensor) -> None:
     if tensor.type not in ELEMENT_BITS or tensor.sparsity is not None:
         return
-    wanted = (math.prod(tensor.shape) * ELEMENT_BITS[tensor.type] + 7) // 8
-    if tensor.data is not None and len(tensor.data) != wanted:
+    byte_count = (math.prod(tensor.shape) * ELEMENT_BITS[tensor.type] + 7) // 8
+    if tensor.data is not None and len(tensor.data) != byte_count:
         # A buffer that is too long may be read, but which bytes are meant is a guess.
-        refused = UnsupportedError if len(tensor.data) > wanted else MalformedError
+        refused = UnsupportedError if len(tensor.data) > byte_count else MalformedError
         raise refused(
-            f"is {tensor.described}, which takes {wanted} bytes, "
+            f"is {tensor.described}, which takes {byte_count} bytes, "
             f"but buffer {tensor.buffer} has {len(tensor.data)}",
             hint="convert the model again: shape, element type and data must fit",
         )
@@ -152,18 +152,18 @@ def check_constants(model: Model, limits: Limits) -> None:
 
 def _check_computed(model: Model, limits: Limits) -> None:
     """Check the elements of everything that operators compute."""
-    total, place = 0, ""
+    total, label = 0, ""
     for operator in model.operators:
         total += sum(math.prod(model.tensors[i].shape) for i in operator.outputs)
-        if total > limits.total_elements and not place:
-            place = operator.label
-    if place:
+        if total > limits.total_elements and not label:
+            label = operator.label
+    if label:
         error = OverLimitError(
             f"the computed tensors have {total} elements together; "
             f"the limit is {limits.total_elements}",
             hint=raise_hint("total_elements", total),
         )
-        raise error.inside(place)
+        raise error.inside(label)
 
 
 def _check_order(model: Model) -> None:
@@ -180,10 +180,10 @@ def _check_order(model: Model) -> None:
         defined.update(operator.outputs)
     if not model.outputs:
         raise MalformedError("the graph has no outputs")
-    for place, output in enumerate(model.outputs):
+    for position, output in enumerate(model.outputs):
         if output not in defined:
             raise MalformedError(
-                f"graph output {place} is {model.tensors[output].label}, which nothing writes"
+                f"graph output {position} is {model.tensors[output].label}, which nothing writes"
             )
 
 
@@ -197,11 +197,11 @@ def _check_inputs(model: Model) -> None:
             "a tensor is listed twice among the graph inputs",
             hint="list every input once and read it twice",
         )
-    for place, index in enumerate(model.inputs):
+    for position, index in enumerate(model.inputs):
         tensor = model.tensors[index]
         if tensor.data is not None:
             raise UnsupportedError(
-                f"graph input {place} is {tensor.label}, which is a constant",
+                f"graph input {position} is {tensor.label}, which is a constant",
                 hint="take the constant out of the list of inputs",
             )
 
@@ -213,14 +213,14 @@ _WITHOUT_OUTPUTS = ("ASSIGN_VARIABLE", "CALL_ONCE", "HASHTABLE_IMPORT")
 def _check_operator(
     model: Model, operator: Operator, defined: set[int], writers: dict[int, Operator]
 ) -> None:
-    for place, index in enumerate(operator.inputs):
+    for position, index in enumerate(operator.inputs):
         if index == -1 or index in defined:
             continue
         label, writer = model.tensors[index].label, writers.get(index)
         if writer is None:
-            raise MalformedError(f"input {place} is {label}, which nothing writes")
+            raise MalformedError(f"input {position} is {label}, which nothing writes")
         raise MalformedError(
-            f"input {place} is {label}, which is written by {writer.label}: "
+            f"input {position} is {label}, which is written by {writer.label}: "
             "a cycle, or operators out of order"
         )
     name = operator.name
@@ -228,9 +228,9 @@ def _check_operator(
         raise MalformedError("has no outputs")
     if len(set(operator.outputs)) != len(operator.outputs):
         raise MalformedError("writes a tensor twice")
-    for place, index in enumerate(operator.outputs):
+    for position, index in enumerate(operator.outputs):
         if index in defined:
             raise MalformedError(
-                f"output {place} is {model.tensors[index].label}, "
+                f"output {position} is {model.tensors[index].label}, "
                 "which is an input, a constant or written before"
             )

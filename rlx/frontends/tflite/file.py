@@ -368,15 +368,15 @@ def _options(name: str, record: Record) -> Mapping[str, Any]:
     """Return the options of an operator that rlx knows; others have none."""
     if name not in schema.OPTIONS_OF:
         return {}
-    wanted, found = schema.OPTIONS_OF[name], record.integer("options_type")
-    table = schema.OPTIONS[wanted]
+    expected_type, stored_type = schema.OPTIONS_OF[name], record.integer("options_type")
+    table = schema.OPTIONS[expected_type]
     options = record.record("options")
-    if found == 0 or (found == wanted and options is None):
+    if stored_type == 0 or (stored_type == expected_type and options is None):
         return _default_options(table)
-    if found != wanted:
-        other = schema.OPTIONS.get(found)
+    if stored_type != expected_type:
+        other = schema.OPTIONS.get(stored_type)
         raise UnsupportedError(
-            f"is {name} but carries {other.name if other else f'options of type {found}'}, "
+            f"is {name} but carries {other.name if other else f'options of type {stored_type}'}, "
             f"want {table.name}",
             hint="convert the model again; these options say nothing about the operator",
         )

@@ -169,10 +169,10 @@ class Reader:
         """
         try:
             self._need(0, 8, "the header")
-            found = bytes(self._data[4:8])
-            if found != identifier:
+            file_identifier = bytes(self._data[4:8])
+            if file_identifier != identifier:
                 raise DamagedError(
-                    f"the file identifier is {found!r}, want {identifier!r}",
+                    f"the file identifier is {file_identifier!r}, want {identifier!r}",
                     hint="give a file of this format, or name the right one with format= in Python",
                 )
             return self._table(table, self._follow(0, "root"), 0)
@@ -214,13 +214,15 @@ class Reader:
                 f"tables are nested more than {self._limits.nesting} deep",
                 hint=raise_hint("nesting"),
             )
-        places, size = self._vtable(table, position)
+        field_offsets, size = self._vtable(table, position)
         self._charge(size, f"the table {table.name}")
         values: dict[str, Any] = {}
         for entry in table.fields:
-            place = places[entry.id] if entry.id < len(places) else 0
+            field_offset = field_offsets[entry.id] if entry.id < len(field_offsets) else 0
             try:
-                values[entry.name] = self._field(entry, position, place, size, depth, places)
+                values[entry.name] = self._field(
+                    entry, position, field_offset, size, depth, field_offsets
+                )
             except MalformedError as error:
                 nested = isinstance(entry.type, Child | UnionField)
                 raise error.inside(entry.name) if nested else error from None
@@ -246,24 +248,30 @@ class Reader:
         return struct.unpack_from(f"<{count}H", self._data, start + 4), size
 
     def _field(
-        self, entry: Field, position: int, place: int, size: int, depth: int, places: Sequence[int]
+        self,
+        entry: Field,
+        position: int,
+        offset: int,
+        size: int,
+        depth: int,
+        field_offsets: Sequence[int],
     ) -> Any:  # noqa: ANN401 - a value of the type that the entry names
-        """Read one field of the table at ``position``; ``place`` 0 means it is absent."""
+        """Read one field of the table at ``position``; ``offset`` 0 means it is absent."""
         kind = entry.type
         if isinstance(kind, UnionField):
-            return self._choice(entry, kind, position, places, size, depth)
+            return self._choice(entry, kind, position, field_offsets, size, depth)
         width = np.dtype(kind.code).itemsize if isinstance(kind, Scalar) else 4
-        if place and (place < 4 or place + width > size):
+        if offset and (offset < 4 or offset + width > size):
             raise DamagedError(
-                f"the field {entry.name} lies at byte {place} of a table of {size} bytes"
+                f"the field {entry.name} lies at byte {offset} of a table of {size} bytes"
             )
         if isinstance(kind, Scalar):
-            return self._scalar(entry.name, kind, position + place if place else 0, width)
+            return self._scalar(entry.name, kind, position + offset if offset else 0, width)
         if isinstance(kind, Presence):
-            return bool(place)
-        if not place:
+            return bool(offset)
+        if not offset:
             return _ABSENT[type(kind)]() if not isinstance(kind, Numbers) else _empty(kind)
-        return self._reference(entry.name, kind, position + place, depth)
+        return self._reference(entry.name, kind, position + offset, depth)
 
     def _scalar(self, name: str, kind: Scalar, position: int, width: int) -> float:
         """Read a number (``position`` 0: take its default) and check its range."""
@@ -292,21 +300,21 @@ class Reader:
         entry: Field,
         kind: UnionField,
         position: int,
-        places: Sequence[int],
+        field_offsets: Sequence[int],
         size: int,
         depth: int,
     ) -> Record | None:
         """Read a union: the field before this one holds the number of the table."""
         tag_field = Field(entry.id - 1, f"{entry.name}_type", Scalar("u1"))
-        tag_place = places[tag_field.id] if tag_field.id < len(places) else 0
-        tag = self._field(tag_field, position, tag_place, size, depth, places)
+        tag_place = field_offsets[tag_field.id] if tag_field.id < len(field_offsets) else 0
+        tag = self._field(tag_field, position, tag_place, size, depth, field_offsets)
         table = kind.tables.get(tag)
         if table is None:
             return None
-        chosen = Field(entry.id, entry.name, Child(table))
-        place = places[entry.id] if entry.id < len(places) else 0
-        found: Record | None = self._field(chosen, position, place, size, depth, places)
-        return found
+        child = Field(entry.id, entry.name, Child(table))
+        offset = field_offsets[entry.id] if entry.id < len(field_offsets) else 0
+        record: Record | None = self._field(child, position, offset, size, depth, field_offsets)
+        return record
 
     def _vector(self, name: str, position: int, width: int) -> tuple[int, int]:
         """Return the place of the first element and the number of elements of a vector."""
@@ -343,20 +351,20 @@ class Reader:
         start, count = self._vector(name, position, 4)
         limit = int(getattr(self._limits, kind.limit))
         if count > limit:
-            shown = name.replace("_", " ")
+            readable_name = name.replace("_", " ")
             raise OverLimitError(
-                f"there are {count} {shown}; the limit is {limit}",
+                f"there are {count} {readable_name}; the limit is {limit}",
                 hint=raise_hint(kind.limit, count),
             )
         singular = name.removesuffix("s").replace("_", " ")
-        found: list[Record] = []
+        records: list[Record] = []
         for index in range(count):
             try:
                 target = self._follow(start + 4 * index, f"{singular} {index}")
-                found.append(self._table(kind.table, target, depth + 1))
+                records.append(self._table(kind.table, target, depth + 1))
             except MalformedError as error:
                 raise error.inside(f"{singular} {index}") from None
-        return found
+        return records
 
 
 def defaults(table: Table) -> Record:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rlx.frontends.reading import read_bytes
-from rlx.frontends.refusal import FileRefusedError, MalformedError, OverLimitError, UnsupportedError
+from rlx.frontends.refusal import MalformedError, OverLimitError, FileRefusedError, UnsupportedError
 from rlx.frontends.tflite.file import Model, Operator, Tensor, parse
 from rlx.frontends.tflite.gathers import joined
 from rlx.frontends.tflite.open import bound
@@ -114,12 +114,12 @@ def build(
         FrontendError: Operators and tensors do not fit together, or ask for too much work.
         UnsupportedOpError: The model holds what rlx does not import.
     """
-    model, moved = signed(joined(model))
+    model, from_uint8 = signed(joined(model))
     _refuse_by_kind(model)
     graph = Graph(printable(model.source).removesuffix(".tflite") or "model")
     try:
         model = bound(model, (options or TfliteOptions()).input_shape)
-        scope = Scope(model, graph, list(model.tensors), moved=moved, limits=limits)
+        scope = Scope(model, graph, list(model.tensors), from_uint8=from_uint8, limits=limits)
         _check_dequantized(scope)
         _add_inputs(scope)
         _add_operators(scope)
@@ -135,11 +135,13 @@ def build(
 def _refuse_by_kind(model: Model) -> None:
     """Refuse a model that computes in another quantized type than int8, with one reason for all."""
     inner = [o for o in model.operators if o.name not in BETWEEN_TYPES]
-    made = [(o, model.tensors[i].type) for o in inner for i in o.outputs]
-    others = [(o, kind) for o, kind in made if kind in (TensorType.UINT8, TensorType.INT16)]
-    if not others or any(kind is TensorType.INT8 for _, kind in made):
+    typed_operators = [(o, model.tensors[i].type) for o in inner for i in o.outputs]
+    wider = [
+        (o, kind) for o, kind in typed_operators if kind in (TensorType.UINT8, TensorType.INT16)
+    ]
+    if not wider or any(kind is TensorType.INT8 for _, kind in typed_operators):
         return
-    operator, kind = others[0]
+    operator, kind = wider[0]
     raise UnsupportedOpError(
         f"the model computes in {kind.name.lower()}; "
         "rlx imports models that compute in int8 or float32",
@@ -167,19 +169,19 @@ def _add_inputs(scope: Scope) -> None:
     model = scope.model
     tensors = [model.tensors[i] for i in model.inputs]
     names = _distinct(_named(t, "input", p) for p, t in enumerate(tensors))
-    for place, (tensor, name) in enumerate(zip(tensors, names, strict=True)):
-        origin = Origin(model.source, f"input {place}")
+    for position, (tensor, name) in enumerate(zip(tensors, names, strict=True)):
+        origin = Origin(model.source, f"input {position}")
         try:
             type_ = _input_type(tensor)
         except FileRefusedError as error:
-            raise error.inside(f"graph input {place}") from None
-        if tensor.index not in scope.moved:
+            raise error.inside(f"graph input {position}") from None
+        if tensor.index not in scope.from_uint8:
             scope.values[tensor.index] = scope.graph.input(name, type_, origin=origin)
             continue
-        given = scope.graph.input(name, _unsigned(type_), origin=origin)
+        unsigned_input = scope.graph.input(name, _unsigned(type_), origin=origin)
         op = _moving(quant_of(tensor).zero_point, DType.I8)
         scope.values[tensor.index] = scope.graph.apply(
-            op, given, name=name, quant=type_.quant, origin=origin
+            op, unsigned_input, name=name, quant=type_.quant, origin=origin
         )
 
 
@@ -290,9 +292,9 @@ def _unsupported(
         hint = refused[0][1].hint
     if any(o.name not in _NAMES for o, _ in refused):
         hint = f"{hint}; the operators that rlx imports are listed in the documentation"
-    shown = ", ".join(o.label for o, _ in refused[:_PLACES])
-    place = f"{shown} and others" if len(refused) > _PLACES else shown
-    return UnsupportedOpError("\n".join(lines), where=f"{model.source}: {place}", hint=hint)
+    labels = ", ".join(o.label for o, _ in refused[:_PLACES])
+    where = f"{labels} and others" if len(refused) > _PLACES else labels
+    return UnsupportedOpError("\n".join(lines), where=f"{model.source}: {where}", hint=hint)
 
 
 def _explain(
@@ -308,40 +310,40 @@ def _explain(
         yield f"    try  {error.hint}"
 
 
-def _output(scope: Scope, place: int) -> Value:
-    tensor = scope.tensors[scope.model.outputs[place]]
+def _output(scope: Scope, index: int) -> Value:
+    tensor = scope.tensors[scope.model.outputs[index]]
     if tensor.data is not None or tensor.index in scope.known:
         kind = "a constant" if tensor.data is not None else "known without a run"
         error = UnsupportedError(
-            f"graph output {place} is {tensor.label}, which is {kind}",
+            f"graph output {index} is {tensor.label}, which is {kind}",
             hint="take the output out of the model; its value never changes",
         )
         raise error.inside("subgraph 0")
     if tensor.refusal is not None and tensor.index not in scope.values:
         raise UnsupportedError(
-            f"graph output {place} is {tensor.label}, which {tensor.refusal.message}",
+            f"graph output {index} is {tensor.label}, which {tensor.refusal.message}",
             hint=tensor.refusal.hint,
         ).inside("subgraph 0")
     value = scope.values[tensor.index]
-    if tensor.index not in scope.moved:
+    if tensor.index not in scope.from_uint8:
         return value
     op = _moving(quant_of(tensor).zero_point, DType.U8)
     quant = _unsigned(value.type).quant
     return scope.graph.apply(op, value, name=tensor.name, quant=quant, origin=value.node.origin)
 
 
-def _named(tensor: Tensor, what: str, place: int) -> str:
-    return tensor.name or f"{what}_{place}"
+def _named(tensor: Tensor, what: str, position: int) -> str:
+    return tensor.name or f"{what}_{position}"
 
 
 def _distinct(names: Iterable[str]) -> list[str]:
     """Return names with a number added to those that occurred before: values are bound by name."""
-    found: dict[str, None] = {}
+    names_so_far: dict[str, None] = {}
     counts: dict[str, int] = {}
     for name in names:
         candidate = name
-        while candidate in found:
+        while candidate in names_so_far:
             counts[name] = counts.get(name, 1) + 1
             candidate = f"{name}_{counts[name]}"
-        found[candidate] = None
-    return list(found)
+        names_so_far[candidate] = None
+    return list(names_so_far)

@@ -44,10 +44,10 @@ def _joined(gather: Operator, apart: list[Operator]) -> Operator:
 
 def _tables(model: Model) -> Iterator[tuple[Operator, Operator, Operator]]:
     """Yield each ``GATHER`` of a table with the ``CAST`` and ``ADD`` that only it reads."""
-    makers = {index: one for one in model.operators for index in one.outputs}
+    makers = {index: operator for operator in model.operators for index in operator.outputs}
     readers: dict[int, int] = {}
-    for one in model.operators:
-        for index in one.inputs:
+    for operator in model.operators:
+        for index in operator.inputs:
             readers[index] = readers.get(index, 0) + 1
     for gather in model.operators:
         if gather.name != "GATHER" or len(gather.inputs) != 2:
@@ -59,8 +59,8 @@ def _tables(model: Model) -> Iterator[tuple[Operator, Operator, Operator]]:
         if cast is None or cast.name != "CAST" or len(cast.inputs) != 1:
             continue
         single = all(
-            readers.get(one.outputs[0]) == 1 and one.outputs[0] not in model.outputs
-            for one in (cast, add)
+            readers.get(operator.outputs[0]) == 1 and operator.outputs[0] not in model.outputs
+            for operator in (cast, add)
         )
         table, source = (model.tensors[i] for i in (gather.inputs[0], cast.inputs[0]))
         if single and table.shape == (TABLE_SIZE,) and source.type is TensorType.INT8:

@@ -31,26 +31,26 @@ def bound(model: Model, shapes: Sequence[tuple[str, Shape]]) -> Model:
         UnsupportedError: A shape does not fit its input, or one is missing.
     """
     inputs = [model.tensors[i] for i in model.inputs]
-    wanted = dict(shapes)
+    shapes_by_name = dict(shapes)
     names = ", ".join(shorten(t.name) for t in inputs)
-    for name in wanted.keys() - {t.name for t in inputs}:
+    for name in shapes_by_name.keys() - {t.name for t in inputs}:
         raise UnsupportedError(
             f"there is no input '{shorten(name)}' to give a shape", hint=f"inputs: {names}"
         ).inside("subgraph 0")
     tensors = list(model.tensors)
-    for place, tensor in enumerate(inputs):
+    for position, tensor in enumerate(inputs):
         try:
-            shape = _shape(tensor, wanted.get(tensor.name))
+            shape = _shape(tensor, shapes_by_name.get(tensor.name))
         except UnsupportedError as error:
-            raise error.inside(f"graph input {place}") from None
+            raise error.inside(f"graph input {position}") from None
         tensors[tensor.index] = replace(tensor, shape=shape)
     return replace(model, tensors=tuple(tensors))
 
 
-def _shape(tensor: Tensor, wanted: Shape | None) -> Shape:
+def _shape(tensor: Tensor, shape: Shape | None) -> Shape:
     """Return the shape of an input."""
     signature = tensor.signature or tensor.shape
-    if wanted is None:
+    if shape is None:
         unknown = [d == -1 and n == 1 for d, n in zip(signature, tensor.shape, strict=False)]
         if any(unknown[1:]) or len(signature) != len(tensor.shape):
             raise UnsupportedError(
@@ -59,14 +59,14 @@ def _shape(tensor: Tensor, wanted: Shape | None) -> Shape:
                 hint=f"give it: --input-shape {_example(tensor)}",
             )
         return tensor.shape
-    pairs = zip(signature, wanted, strict=False)
-    if len(signature) != len(wanted) or not all(d in (-1, n) and n > 0 for d, n in pairs):
+    pairs = zip(signature, shape, strict=False)
+    if len(signature) != len(shape) or not all(d in (-1, n) and n > 0 for d, n in pairs):
         raise UnsupportedError(
-            f"the shape {'x'.join(map(str, wanted))} does not fit {tensor.label}, whose shape is "
+            f"the shape {'x'.join(map(str, shape))} does not fit {tensor.label}, whose shape is "
             f"{_written(signature)}",
             hint="give numbers for the dimensions with a question mark, and keep the others",
         )
-    return wanted
+    return shape
 
 
 def _written(signature: Shape) -> str:

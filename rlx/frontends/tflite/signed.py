@@ -35,21 +35,21 @@ def signed(model: Model) -> tuple[Model, frozenset[int]]:
     """
     inner = [o for o in model.operators if o.name not in BETWEEN_TYPES]
     used = {index for o in inner for index in (*o.inputs, *o.outputs)}
-    moved = frozenset(
+    uint8_tensors = frozenset(
         t.index
         for t in model.tensors
         if t.index in used and t.type is TensorType.UINT8 and t.quantization is not None
     )
-    if not moved:
-        return model, moved
+    if not uint8_tensors:
+        return model, uint8_tensors
     weights = {o.inputs[1] for o in inner if o.name in _LAYERS and len(o.inputs) > 1}
     tensors = tuple(
         _signed(t, t.quantization, centre=t.index in weights)
-        if t.index in moved and t.quantization is not None
+        if t.index in uint8_tensors and t.quantization is not None
         else t
         for t in model.tensors
     )
-    return replace(model, tensors=tensors), moved
+    return replace(model, tensors=tensors), uint8_tensors
 
 
 def _signed(tensor: Tensor, quantization: Quantization, *, centre: bool) -> Tensor:

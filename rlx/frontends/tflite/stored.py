@@ -51,11 +51,13 @@ def expanded(model: Model, limits: Limits) -> Model:
             raise error.inside(tensor.label) from None
     left = []
     for operator in model.operators:
-        given = [tensors[i] for i in operator.inputs if i != -1]
-        if operator.name == "DENSIFY" and len(given) == len(operator.outputs) == 1:
-            made = tensors[operator.outputs[0]]
-            if given[0].data is not None and _alike(given[0], made):
-                tensors[made.index] = replace(made, data=given[0].data, stored=given[0].stored)
+        operands = [tensors[i] for i in operator.inputs if i != -1]
+        if operator.name == "DENSIFY" and len(operands) == len(operator.outputs) == 1:
+            dense_tensor = tensors[operator.outputs[0]]
+            if operands[0].data is not None and _alike(operands[0], dense_tensor):
+                tensors[dense_tensor.index] = replace(
+                    dense_tensor, data=operands[0].data, stored=operands[0].stored
+                )
                 continue
         left.append(operator)
     model = replace(model, tensors=tuple(tensors), operators=tuple(left))
@@ -132,18 +134,18 @@ def _scales(index: int, tensors: Sequence[Tensor]) -> npt.NDArray[np.float32]:
     """Return the tensor of scales, which no operator names."""
     if not 0 <= index < len(tensors):
         raise MalformedError(f"has its scales in tensor {index}, but there are {len(tensors)}")
-    found = tensors[index]
-    if found.type not in (TensorType.FLOAT16, TensorType.FLOAT32):
+    stored = tensors[index]
+    if stored.type not in (TensorType.FLOAT16, TensorType.FLOAT32):
         raise UnsupportedError(
-            f"has scales in {found.label}, which is {found.described}, want float16 or float32",
+            f"has scales in {stored.label}, which is {stored.described}, want float16 or float32",
             hint="quantize with scales of float16 or float32",
         )
-    wanted = math.prod(found.shape) * ELEMENT_BITS[found.type] // 8
-    if found.data is None or min(found.shape, default=1) < 1 or len(found.data) != wanted:
+    byte_count = math.prod(stored.shape) * ELEMENT_BITS[stored.type] // 8
+    if stored.data is None or min(stored.shape, default=1) < 1 or len(stored.data) != byte_count:
         raise MalformedError(
-            f"has scales in {found.label}, which is {found.described} without data"
+            f"has scales in {stored.label}, which is {stored.described} without data"
         )
-    scales: npt.NDArray[np.float32] = found.array().astype(np.float32)
+    scales: npt.NDArray[np.float32] = stored.array().astype(np.float32)
     if not (np.isfinite(scales) & (scales >= 0)).all():
         raise MalformedError("has scales that are negative, infinite or NaN")
     return scales
@@ -164,11 +166,13 @@ def _dense(tensor: Tensor, sparsity: Record) -> Bytes:
         )
     sizes = _level_sizes(tensor, sparsity)
     order = sparsity.integers("traversal_order")
-    count, places = 1, [np.zeros(1, np.int64) for _ in order]
+    count, level_indices = 1, [np.zeros(1, np.int64) for _ in order]
     total = math.prod(tensor.shape)
     for level, (axis, record) in enumerate(zip(order, sparsity.records("dimensions"), strict=True)):
         parents, indices = _children(record, sizes[axis], count, total)
-        places = [p[parents] for p in places[:level]] + [indices] + places[level + 1 :]
+        level_indices = (
+            [p[parents] for p in level_indices[:level]] + [indices] + level_indices[level + 1 :]
+        )
         count = len(indices)
     if count * (bits // 8) != len(tensor.data):
         raise MalformedError(
@@ -176,7 +180,7 @@ def _dense(tensor: Tensor, sparsity: Record) -> Bytes:
             f"but buffer {tensor.buffer} has {len(tensor.data)} bytes"
         )
     rank, blocks = len(tensor.shape), sparsity.integers("block_map")
-    indices_of = dict(zip(order, places, strict=True))
+    indices_of = dict(zip(order, level_indices, strict=True))
     for number, axis in enumerate(blocks):
         inner = rank + number
         indices_of[axis] = indices_of[axis] * sizes[inner] + indices_of[inner]

@@ -77,13 +77,13 @@ def _open_onnx(path: Path, limits: Limits) -> dict[str, Weight]:
     """Return the constants of a model; its file is read as a whole."""
     data = read_bytes(path, limits)
     model = parse(data, shown(path), external(path, limits, allowed=False), limits)
-    found = {}
+    weights = {}
     for name, tensor in model.tensors.items():
         array = tensor.array.copy()  # else one weight would keep the whole file
         array.flags.writeable = False
         type_ = TensorType(array.shape, tensor.dtype)
-        found[name] = Weight(type_, path, array=array)
-    return found
+        weights[name] = Weight(type_, path, array=array)
+    return weights
 
 
 def _of_tensors(path: Path, tensors: list[StoredTensor]) -> dict[str, Weight]:
@@ -135,28 +135,28 @@ def _mapped(file: MappedFile, start: int, type_: TensorType, name: str, order: s
 
 def _open_npz(path: Path) -> dict[str, Weight]:
     try:
-        found = stored_arrays(path)
+        arrays = stored_arrays(path)
     except OSError as error:
         raise DamagedError(f"cannot be read: {error.strerror}") from None
-    if not found:
+    if not arrays:
         raise refuse(path)
     file = MappedFile(path)
-    packed = sum(stored.nbytes for stored in found.values() if stored.place is None)
+    packed = sum(stored.nbytes for stored in arrays.values() if stored.offset is None)
     limit = max(UNPACKED_BYTES, file.size)
     if packed > limit:
         raise OverLimitError(
             f"unpacks to {packed} bytes, more than the {limit} that are read",
             hint="write it with numpy.savez (not compressed)",
         )
-    return {name: _of_array(file, name, stored) for name, stored in found.items()}
+    return {name: _of_array(file, name, stored) for name, stored in arrays.items()}
 
 
 def _of_array(file: MappedFile, name: str, stored: StoredArray) -> Weight:
     type_ = TensorType(stored.shape, DType.of(stored.dtype.newbyteorder("=")))
-    if stored.place is None:
+    if stored.offset is None:
         return Weight(type_, file.path, partial(_unpacked, stored))
     order = "F" if stored.fortran else "C"
-    return Weight(type_, file.path, partial(_mapped, file, stored.place, type_, name, order))
+    return Weight(type_, file.path, partial(_mapped, file, stored.offset, type_, name, order))
 
 
 def _unpacked(stored: StoredArray) -> Array:
@@ -172,14 +172,14 @@ def _open_index(path: Path, limits: Limits) -> dict[str, Weight]:
     """Return the weights of several files, as their index says which is where."""
     content = _index(path, limits)
     parts: dict[str, dict[str, Weight]] = {}
-    found: dict[str, Weight] = {}
+    weights: dict[str, Weight] = {}
     for name, part in content.items():
         if part not in parts:
             parts[part] = _open_part(path, part, limits)
         if name not in parts[part]:
             raise MalformedError(f"{quoted(name)} is not in {quoted(part)}, as the index says")
-        found[name] = parts[part][name]
-    return found
+        weights[name] = parts[part][name]
+    return weights
 
 
 def _open_part(index: Path, part: str, limits: Limits) -> dict[str, Weight]:

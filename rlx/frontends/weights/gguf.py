@@ -79,9 +79,9 @@ def stored_gguf(path: Path, limits: Limits) -> list[StoredTensor]:
             head.skip(kind)
     if alignment < 1:
         raise DamagedError(f"has {_ALIGNMENT} {alignment}")
-    found = [_tensor(path, head, limits) for _ in range(tensors)]
-    start = -(-head.place // alignment) * alignment
-    placed = [replace(t, start=start + t.start) for t in sorted(found, key=lambda t: t.name)]
+    tensor_list = [_tensor(path, head, limits) for _ in range(tensors)]
+    start = -(-head.offset // alignment) * alignment
+    placed = [replace(t, start=start + t.start) for t in sorted(tensor_list, key=lambda t: t.name)]
     _check(placed, size)
     return placed
 
@@ -95,9 +95,9 @@ def _tensor(path: Path, head: _Head, limits: Limits) -> StoredTensor:
             hint=raise_hint("rank", rank),
         )
     shape = tuple(reversed([head.number("<Q") for _ in range(rank)]))
-    kind, place = head.number("<I"), head.number("<Q")
+    kind, offset = head.number("<I"), head.number("<Q")
     if kind in _DTYPES:
-        return StoredTensor(path, name, _DTYPES[kind], shape, place)
+        return StoredTensor(path, name, _DTYPES[kind], shape, offset)
     if kind not in FORMS:
         raise UnsupportedError(
             f"{quoted(name)} is of type {kind} of GGML, which rlx does not know",
@@ -109,7 +109,7 @@ def _tensor(path: Path, head: _Head, limits: Limits) -> StoredTensor:
             f"{quoted(name)} is {form.name}, in blocks of {form.elements}, but has the shape "
             f"{list(shape)}"
         )
-    return StoredTensor(path, name, DType.F32, shape, place, form)
+    return StoredTensor(path, name, DType.F32, shape, offset, form)
 
 
 def _check(tensors: list[StoredTensor], size: int) -> None:
@@ -131,21 +131,21 @@ class _Head:
         data: Its bytes.
         size: Bytes of the file.
         limits: Limits, by which ``data`` may be shorter than the file.
-        place: Number of bytes that were read.
+        offset: Number of bytes that were read.
     """
 
     data: bytes
     size: int
     limits: Limits
-    place: int = 0
+    offset: int = 0
 
     def take(self, count: int) -> bytes:
         """Return the next bytes."""
-        end = self.place + count
+        end = self.offset + count
         if end > len(self.data):
             raise self._too_short(end)
-        found = self.data[self.place : end]
-        self.place = end
+        found = self.data[self.offset : end]
+        self.offset = end
         return found
 
     def number(self, form: str) -> int:

@@ -75,11 +75,11 @@ def _nvfp4(data: Bytes) -> Floats:
     scales = data[:, :4] & 127
     exponent, mantissa = (scales >> 3).astype(np.int32), (scales & 7).astype(np.float32)
     normal = np.ldexp(np.float32(1) + mantissa / np.float32(8), exponent - 7)
-    found = np.where(exponent == 0, np.ldexp(mantissa, -9), normal)
+    block_scales = np.where(exponent == 0, np.ldexp(mantissa, -9), normal)
     # Of the two values for NaN only the one without a sign counts as 0.
-    found = np.where(data[:, :4] == 127, 0, found).astype(np.float32)
+    block_scales = np.where(data[:, :4] == 127, 0, block_scales).astype(np.float32)
     numbers = _E2M1[_low_high(data[:, 4:].reshape(-1, 8))] / np.float32(2)
-    values: Floats = (found.reshape(-1, 1) * numbers).reshape(len(data), 64)
+    values: Floats = (block_scales.reshape(-1, 1) * numbers).reshape(len(data), 64)
     return values
 
 

@@ -152,11 +152,11 @@ class _Assignment:
             return None
         return [new.constant(array, name=node.name, quant=node.types[0].quant)]
 
-    def _converted(self, name: str, stored: StoredTensor, wanted: TensorType) -> Array | None:
+    def _converted(self, name: str, stored: StoredTensor, type_: TensorType) -> Array | None:
         """Return the elements in the graph's type; None, and a problem, if they do not fit it."""
-        if stored.shape != wanted.shape:
-            found = f"{stored.dtype.value}[{', '.join(map(str, stored.shape))}]"
-            self.problems.append(f"{_quoted(name)} is {found}, want {wanted}")
+        if stored.shape != type_.shape:
+            stored_type = f"{stored.dtype.value}[{', '.join(map(str, stored.shape))}]"
+            self.problems.append(f"{_quoted(name)} is {stored_type}, want {type_}")
             return None
         try:
             array = stored.read()
@@ -166,10 +166,10 @@ class _Assignment:
         if stored.dtype.is_float and np.isnan(array).any():
             self.problems.append(f"{_quoted(name)} holds NaN, which is not a number")
             return None
-        converted = exactly(array, wanted.dtype)
+        converted = exactly(array, type_.dtype)
         if converted is None:
             self.problems.append(
-                f"{_quoted(name)} is {stored.dtype.value}, and as {wanted.dtype.value} some of its "
+                f"{_quoted(name)} is {stored.dtype.value}, and as {type_.dtype.value} some of its "
                 "elements would be others"
             )
         return converted
@@ -209,15 +209,15 @@ def _listed(what: str, names: Iterable[str]) -> list[str]:
 
 def exactly(array: Array, dtype: DType) -> Array | None:
     """Return the same numbers in another element type, None if one of them would change."""
-    given = DType.of(array)
-    if given is dtype:
+    source = DType.of(array)
+    if source is dtype:
         return array
-    if not ((given.is_float and dtype.is_float) or (given.is_integer and dtype.is_integer)):
+    if not ((source.is_float and dtype.is_float) or (source.is_integer and dtype.is_integer)):
         return None
     with np.errstate(all="ignore"):
         converted = array.astype(dtype.numpy)
         same = np.asarray(converted.astype(array.dtype) == array)
-    if given.is_integer:
+    if source.is_integer:
         # Wrapping twice gives the number back, but with another sign.
         same &= np.less(converted, 0) == np.less(array, 0)
     return converted if bool(same.all()) else None

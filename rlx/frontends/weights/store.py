@@ -112,18 +112,18 @@ class WeightStore(Mapping[str, "Array"]):
             UsageError: A file cannot be read.
             FrontendError: A file is malformed or over a limit, or a name is in two files.
         """
-        found: dict[str, Weight] = {}
-        for one in map(Path, (path, *more)):
-            for name, weight in open_file(one, limits).items():
-                if name in found:
-                    other = found[name].path
+        weights: dict[str, Weight] = {}
+        for file in map(Path, (path, *more)):
+            for name, weight in open_file(file, limits).items():
+                if name in weights:
+                    other = weights[name].path
                     raise FrontendError(
                         f"{quoted(name)} is in {shown(other) if other else 'another file'} too",
-                        where=shown(one),
+                        where=shown(file),
                         hint="open one of the files, or each as a store of its own",
                     )
-                found[name] = weight
-        return WeightStore(found)
+                weights[name] = weight
+        return WeightStore(weights)
 
     @staticmethod
     def of(arrays: Mapping[str, npt.ArrayLike]) -> WeightStore:
@@ -173,13 +173,13 @@ class WeightStore(Mapping[str, "Array"]):
     def entries(self) -> tuple[WeightEntry, ...]:
         """Entry of each weight; none is read for it."""
         first: dict[int, str] = {}
-        found = []
+        entries = []
         for name, weight in self._weights.items():
             target = first.setdefault(id(weight), name)
             alias = None if target == name else target
             nbytes = 0 if alias else weight.type.nbytes
-            found.append(WeightEntry(name, weight.type, nbytes, weight.path, alias, weight.pins))
-        return tuple(found)
+            entries.append(WeightEntry(name, weight.type, nbytes, weight.path, alias, weight.pins))
+        return tuple(entries)
 
     @property
     def total_bytes(self) -> int:
@@ -220,17 +220,17 @@ class WeightStore(Mapping[str, "Array"]):
         for old in () if callable(rename) else rename:
             if old not in self._weights:
                 raise self._refused(old)
-        found: dict[str, Weight] = {}
+        weights: dict[str, Weight] = {}
         for old, weight in self._weights.items():
             new = rename(old) if callable(rename) else rename.get(old, old)
             if new is None:
                 continue
-            if new in found:
+            if new in weights:
                 raise UsageError(
                     f"two weights would be called {quoted(new)}", hint="give each its own name"
                 )
-            found[new] = weight
-        return WeightStore(found)
+            weights[new] = weight
+        return WeightStore(weights)
 
     def with_aliases(self, aliases: Mapping[str, str]) -> WeightStore:
         """Return the weights with more names for some, as for tied weights.
@@ -241,17 +241,17 @@ class WeightStore(Mapping[str, "Array"]):
         Raises:
             UsageError: There is no such weight, or the new name is taken.
         """
-        found = dict(self._weights)
+        weights = dict(self._weights)
         for new, old in aliases.items():
             if old not in self._weights:
                 raise self._refused(old)
-            if new in found:
+            if new in weights:
                 raise UsageError(
                     f"a weight is called {quoted(new)} already",
                     hint="leave it out with renamed(), or take another name",
                 )
-            found[new] = self._weights[old]
-        return WeightStore(found)
+            weights[new] = self._weights[old]
+        return WeightStore(weights)
 
     def pin(self, name: str) -> Pin:
         """Read a weight, and keep it in memory until it is unpinned as often as it was pinned.

@@ -113,11 +113,11 @@ class MappedFile:
         if not nbytes:
             return memoryview(b"")
         with self._lock:
-            found = self._map()
-            if found is None:
-                found = self._mapped()
-                self._map = weakref.ref(found)
-            return memoryview(found)[start : start + nbytes]
+            mapping = self._map()
+            if mapping is None:
+                mapping = self._mapped()
+                self._map = weakref.ref(mapping)
+            return memoryview(mapping)[start : start + nbytes]
 
     def _mapped(self) -> mmap.mmap:
         try:

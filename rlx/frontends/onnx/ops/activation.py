@@ -154,9 +154,9 @@ def import_clip(call: Call) -> Real:
         bounds = [None if b is None else float(b.reshape(-1)[0]) for b in (low, high)]
         return _clamp(x, -math.inf if bounds[0] is None else bounds[0],
                       math.inf if bounds[1] is None else bounds[1])  # fmt: skip
-    for place, op in ((1, real.RealMaximum()), (2, real.RealMinimum())):
-        if call.has(place):
-            bound = call.value(place)
+    for input_index, op in ((1, real.RealMaximum()), (2, real.RealMinimum())):
+        if call.has(input_index):
+            bound = call.value(input_index)
             x = x.apply(op, bound.reshape() if bound.ndim else bound)
     return x
 
@@ -191,9 +191,9 @@ def _along(name: str, x: Real, axis: int) -> Real:
     size = x.shape[axis]
     if not isinstance(size, int):
         raise UnsupportedError(f"the dimension {size} has no size", hint=OPEN_SHAPE)
-    places = np.arange(size, dtype=np.int32).reshape(size, *(1,) * (x.ndim - axis - 1))
+    indices = np.arange(size, dtype=np.int32).reshape(size, *(1,) * (x.ndim - axis - 1))
     first = x.argmax(axis).expand_dims(axis)
-    return first.equal(places).cast(x.dtype)
+    return first.equal(indices).cast(x.dtype)
 
 
 @importer("Identity")

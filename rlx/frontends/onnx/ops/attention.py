@@ -50,9 +50,9 @@ def _numbers(call: Call, x: Real, what: str) -> tuple[int, ...]:
     return shape
 
 
-def _split(call: Call, place: int, attribute: str, what: str) -> Real:
+def _split(call: Call, index: int, attribute: str, what: str) -> Real:
     """Return queries, keys or values as [B, heads, steps, width]."""
-    x = call.value(place)
+    x = call.value(index)
     if x.ndim == 4:
         return x
     count = call.integer(attribute, 0)
@@ -176,22 +176,22 @@ def _limits(call: Call, heads: _Heads, scores: Real, queries: int, steps: int) -
     right = 0 if call.flag("is_causal") else right
     away = np.arange(steps)[None, :] - np.arange(queries)[:, None]
     fixed = not call.has(6) or heads.past is not None
-    offset, found = heads.past or 0, []
+    offset, masks = heads.past or 0, []
     allowed = np.full(away.shape, fill_value=True)
     if fixed and right >= 0:
         allowed &= away <= offset + right
     if fixed and left >= 0:
         allowed &= away >= offset - left
     if not allowed.all():
-        found.append(scores.lift(allowed))
+        masks.append(scores.lift(allowed))
     if call.has(6):
         valid = call.value(6).cast(DType.I64)
         valid = valid.reshape(*valid.shape, 1, 1, 1)
-        found.append(valid > np.arange(steps)[None, None, None])
+        masks.append(valid > np.arange(steps)[None, None, None])
         away = (away + queries)[None, None]
-        found += [valid >= away - right] if right >= 0 and not fixed else []
-        found += [valid <= away + left] if left >= 0 and not fixed else []
-    return found
+        masks += [valid >= away - right] if right >= 0 and not fixed else []
+        masks += [valid <= away + left] if left >= 0 and not fixed else []
+    return masks
 
 
 @importer("RotaryEmbedding")
@@ -221,13 +221,13 @@ def import_rotary_embedding(call: Call) -> Real:
     return y.reshape(*y.shape[:2], -1)
 
 
-def _angles(call: Call, place: int, half: int) -> Real:
+def _angles(call: Call, index: int, half: int) -> Real:
     """Return cosines or sines as [B, S, 1, half]."""
-    cache = call.value(place)
+    cache = call.value(index)
     if call.has(3):
         cache = cache.gather(call.value(3), axis=0)
     if cache.ndim != 3 or cache.shape[-1] != half:
-        raise call.malformed(f"input {place} is {call.type(place)}, want {half} angles")
+        raise call.malformed(f"input {index} is {call.type(index)}, want {half} angles")
     return cache.expand_dims(2)
 
 

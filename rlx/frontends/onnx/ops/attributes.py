@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 def default_of(attribute: Any) -> Attribute | None:  # noqa: ANN401 - of onnx.defs
     """Return an attribute's default by the schema, None if it has none."""
-    given = attribute.default_value
-    match given.type:
+    default = attribute.default_value
+    match default.type:
         case 1:
-            return float(given.f)
+            return float(default.f)
         case 2:
-            return int(given.i)
+            return int(default.i)
         case 3:
-            return str(given.s.decode())
+            return str(default.s.decode())
         case 6:
-            return tuple(float(v) for v in given.floats)
+            return tuple(float(v) for v in default.floats)
         case 7:
-            return tuple(int(v) for v in given.ints)
+            return tuple(int(v) for v in default.ints)
     return None
 
 
@@ -40,14 +40,14 @@ def bind_attributes(function: Function, call: Call) -> dict[str, Attribute]:
     return given
 
 
-def resolved(attributes: Mapping[str, Attribute], given: Mapping[str, Attribute]) -> dict[
+def resolved(attributes: Mapping[str, Attribute], values: Mapping[str, Attribute]) -> dict[
     str, Attribute
 ]:  # fmt: skip
     """Return a node's attributes with references replaced; those without a value are left out."""
-    found: dict[str, Attribute] = {}
+    resolved_attributes: dict[str, Attribute] = {}
     for name, value in attributes.items():
         if not isinstance(value, Reference):
-            found[name] = value
-        elif value.name in given:
-            found[name] = given[value.name]
-    return found
+            resolved_attributes[name] = value
+        elif value.name in values:
+            resolved_attributes[name] = values[value.name]
+    return resolved_attributes

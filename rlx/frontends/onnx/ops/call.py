@@ -59,7 +59,7 @@ class Call:
     @property
     def label(self) -> str:
         """Name of the node in messages."""
-        place = f"{self.scope.place}, " if self.scope.place else ""
+        place = f"{self.scope.caller}, " if self.scope.caller else ""
         return f"{place}{self.node.label}"
 
     @property
@@ -101,10 +101,10 @@ class Call:
 
         A later version of an operator may have one more, and with it another meaning.
         """
-        for name, given in self.node.attributes.items():
+        for name, value in self.node.attributes.items():
             known = self.schema is not None and name in self.schema.attributes
             default = default_of(self.schema.attributes[name]) if known else None
-            if name not in self.read and name not in _WITHOUT_EFFECT and given != default:
+            if name not in self.read and name not in _WITHOUT_EFFECT and value != default:
                 raise UnsupportedError(
                     f"attribute '{shorten(name)}' is not supported in version {self.version} of "
                     f"{self.node.type}",
@@ -167,9 +167,9 @@ class Call:
             raise self._wrong(name, "a tensor", found)
         return found
 
-    def _wrong(self, name: str, wanted: str, found: object) -> MalformedError:
-        kind = "missing" if found is None else f"a {type(found).__name__}"
-        return MalformedError(f"attribute '{name}' is {kind}, want {wanted}")
+    def _wrong(self, name: str, expected: str, value: object) -> MalformedError:
+        kind = "missing" if value is None else f"a {type(value).__name__}"
+        return MalformedError(f"attribute '{name}' is {kind}, want {expected}")
 
     # Operands.
 
@@ -178,120 +178,120 @@ class Call:
         """Number of inputs, those that are left out counted."""
         return len(self.node.inputs)
 
-    def has(self, place: int) -> bool:
+    def has(self, index: int) -> bool:
         """Whether an input is given."""
-        return place < len(self.node.inputs) and self.node.inputs[place] != ""
+        return index < len(self.node.inputs) and self.node.inputs[index] != ""
 
-    def wants(self, place: int) -> bool:
+    def wants(self, index: int) -> bool:
         """Whether an output has a name, so that somebody may read it."""
-        return place < len(self.node.outputs) and self.node.outputs[place] != ""
+        return index < len(self.node.outputs) and self.node.outputs[index] != ""
 
-    def operand(self, place: int) -> Real | npt.NDArray[Any]:
+    def operand(self, index: int) -> Real | npt.NDArray[Any]:
         """Return an input: a value of the graph, or known elements (see ``Symbolic``)."""
-        if not self.has(place):
-            raise MalformedError(f"input {place} is missing")
-        name = self.node.inputs[place]
+        if not self.has(index):
+            raise MalformedError(f"input {index} is missing")
+        name = self.node.inputs[index]
         scope = self.scope
         if name not in scope.values and name in scope.model.texts:
             raise UnsupportedError(
-                f"'{self._name(place)}' holds strings, which rlx does not model",
+                f"'{self._name(index)}' holds strings, which rlx does not model",
                 hint="use float, integer or boolean tensors",
             )
         if name not in scope.values:
             scope.values[name] = scope.model.tensors[name].array
         return scope.values[name]
 
-    def texts(self, place: int) -> tuple[str, ...] | None:
+    def texts(self, index: int) -> tuple[str, ...] | None:
         """Return the texts that an input holds, None if it holds none."""
-        name = self.node.inputs[place] if self.has(place) else ""
+        name = self.node.inputs[index] if self.has(index) else ""
         return None if name in self.scope.values else self.scope.model.texts.get(name)
 
-    def value(self, place: int) -> Real:
+    def value(self, index: int) -> Real:
         """Return an input as a value of the graph; a constant enters it when it is first used."""
-        found = self.operand(place)
-        if isinstance(found, Real):
-            return Real(self.scope, found.value, self)
-        if found.dtype == object:
-            raise self._unbound(place)
-        name = self.node.inputs[place]
-        value = self.scope.constant(found, self, name=printable(name))
+        operand = self.operand(index)
+        if isinstance(operand, Real):
+            return Real(self.scope, operand.value, self)
+        if operand.dtype == object:
+            raise self._unbound(index)
+        name = self.node.inputs[index]
+        value = self.scope.constant(operand, self, name=printable(name))
         self.scope.values[name] = Real(self.scope, value, self)
         return Real(self.scope, value, self)
 
-    def maybe(self, place: int) -> Real | None:
+    def maybe(self, index: int) -> Real | None:
         """Return an input, or None if it is left out."""
-        return self.value(place) if self.has(place) else None
+        return self.value(index) if self.has(index) else None
 
     def values(self) -> list[Real]:
         """Return all inputs."""
         return [self.value(place) for place in range(self.count)]
 
-    def type(self, place: int) -> TensorType:
+    def type(self, index: int) -> TensorType:
         """Return the type of an input."""
-        found = self.operand(place)
-        if isinstance(found, Real):
-            return found.type
-        dtype = DType.I64 if found.dtype == object else DType.of(found)
-        return TensorType(tuple(found.shape), dtype)
+        operand = self.operand(index)
+        if isinstance(operand, Real):
+            return operand.type
+        dtype = DType.I64 if operand.dtype == object else DType.of(operand)
+        return TensorType(tuple(operand.shape), dtype)
 
-    def known(self, place: int) -> Array | None:
+    def known(self, index: int) -> Array | None:
         """Return the elements of an input if all are known, symbols not allowed, else None."""
-        found = self.operand(place)
-        if isinstance(found, Real):
-            return found.array
-        return None if found.dtype == object else found
+        operand = self.operand(index)
+        if isinstance(operand, Real):
+            return operand.array
+        return None if operand.dtype == object else operand
 
-    def array(self, place: int) -> Array:
+    def array(self, index: int) -> Array:
         """Return the elements of an input that must be known."""
-        found = self.known(place)
-        if found is None:
-            operand = self.operand(place)
+        elements = self.known(index)
+        if elements is None:
+            operand = self.operand(index)
             if not isinstance(operand, Real):
-                raise self._unbound(place)
+                raise self._unbound(index)
             raise UnsupportedError(
-                f"input {place} '{self._name(place)}' is computed at run time; rlx needs a "
+                f"input {index} '{self._name(index)}' is computed at run time; rlx needs a "
                 "constant there",
                 hint="export the model with fixed shapes and with constants folded",
             )
-        return found
+        return elements
 
-    def bounds(self, place: int) -> tuple[int, int] | None:
+    def bounds(self, index: int) -> tuple[int, int] | None:
         """Return minimum and maximum of an input of integers that are narrower than their type."""
-        name = self.node.inputs[place]
+        name = self.node.inputs[index]
         tensor = self.scope.model.tensors.get(name)
         if tensor is not None and tensor.bits:
             return 0, (1 << tensor.bits) - 1
         return self.scope.bounds.get(name)
 
-    def dims(self, place: int) -> tuple[int | Dim, ...]:
+    def dims(self, index: int) -> tuple[int | Dim, ...]:
         """Return the whole numbers of an input that must be known but for symbols."""
-        found = self.operand(place)
-        array = found if not isinstance(found, Real) and found.dtype == object else (
-            self.array(place)
+        operand = self.operand(index)
+        array = operand if not isinstance(operand, Real) and operand.dtype == object else (
+            self.array(index)
         )  # fmt: skip
         if array.dtype != object and array.dtype.kind not in "iu":
-            raise MalformedError(f"input {place} holds {array.dtype}, want whole numbers")
+            raise MalformedError(f"input {index} holds {array.dtype}, want whole numbers")
         if array.size > self.scope.limits.operands:
-            raise MalformedError(f"input {place} has {array.size} numbers, want fewer")
+            raise MalformedError(f"input {index} has {array.size} numbers, want fewer")
         flat = array.reshape(-1).tolist()
         return tuple(v if isinstance(v, Dim) else int(v) for v in flat)
 
-    def ints(self, place: int) -> tuple[int, ...]:
+    def ints(self, index: int) -> tuple[int, ...]:
         """Return the whole numbers of an input that must be known, without symbols."""
-        found = self.dims(place)
-        numbers = tuple(d for d in found if isinstance(d, int))
-        if len(numbers) != len(found):
-            raise self._unbound(place)
+        dims = self.dims(index)
+        numbers = tuple(d for d in dims if isinstance(d, int))
+        if len(numbers) != len(dims):
+            raise self._unbound(index)
         return numbers
 
-    def _unbound(self, place: int) -> UnsupportedError:
+    def _unbound(self, index: int) -> UnsupportedError:
         return UnsupportedError(
-            f"input {place} '{self._name(place)}' is computed from a dimension that has no size",
+            f"input {index} '{self._name(index)}' is computed from a dimension that has no size",
             hint=OPEN_SHAPE,
         )
 
-    def _name(self, place: int) -> str:
-        return shorten(printable(self.node.inputs[place]))
+    def _name(self, index: int) -> str:
+        return shorten(printable(self.node.inputs[index]))
 
     def axis(self, value: int, rank: int) -> int:
         """Return an axis counted from the front."""
@@ -299,9 +299,9 @@ class Call:
             raise MalformedError(f"the axis is {value}, but there are {rank} dimensions")
         return value % max(rank, 1)
 
-    def shape(self, place: int) -> Shape:
+    def shape(self, index: int) -> Shape:
         """Return the shape of an input."""
-        return self.type(place).shape
+        return self.type(index).shape
 
     # Making things.
 

@@ -29,10 +29,10 @@ def import_scaler(call: Call) -> Real:
     x = call.value(0).cast(DType.F32)
     features = x.shape[-1] if x.ndim else 1
     for name in ("offset", "scale"):
-        given = call.numbers(name) or ()
-        if len(given) not in (1, features):
-            raise call.malformed(f"has {len(given)} numbers {name!r} for {features} features")
-        numbers = call.constant(np.array(given, np.float32))
+        parameter = call.numbers(name) or ()
+        if len(parameter) not in (1, features):
+            raise call.malformed(f"has {len(parameter)} numbers {name!r} for {features} features")
+        numbers = call.constant(np.array(parameter, np.float32))
         x = x - numbers if name == "offset" else x * numbers
     return x
 
@@ -115,24 +115,24 @@ def _transformed(call: Call, scores: Real) -> Real:
 @importer("ArrayFeatureExtractor", domain=_DOMAIN)
 def import_array_feature_extractor(call: Call) -> Real:
     """``ArrayFeatureExtractor``: chosen numbers of the last axis; of texts, their places."""
-    places = call.value(1).cast(DType.I64).reshape(-1)
+    indices = call.value(1).cast(DType.I64).reshape(-1)
     if call.texts(0) is not None:
-        return places.expand_dims(0)
+        return indices.expand_dims(0)
     known = call.known(0)
     if known is not None and known.ndim == 1:
-        return _labelled(call, places, known).expand_dims(0)
+        return _labelled(call, indices, known).expand_dims(0)
     x = call.value(0)
     x = x.expand_dims(0) if x.ndim == 1 else x
-    return x.gather(places, x.ndim - 1)
+    return x.gather(indices, x.ndim - 1)
 
 
-def _labelled(call: Call, places: Real, labels: Array | None) -> Real:
+def _labelled(call: Call, indices: Real, labels: Array | None) -> Real:
     """Return the labels at some places; where each is its own place, or a text, the places."""
     if labels is None:
-        return places
+        return indices
     if labels.dtype.kind in "iu" and np.array_equal(labels, np.arange(len(labels))):
-        return places.cast(DType.of(labels))
-    return call.constant(labels).gather(places)
+        return indices.cast(DType.of(labels))
+    return call.constant(labels).gather(indices)
 
 
 @importer("ZipMap", domain=_DOMAIN)

@@ -71,20 +71,24 @@ def _cuts(
 ) -> tuple[tuple[int, int], ...]:
     """Return the elements cut off each end of the axes of a transposed convolution."""
     rank, mode = len(size), call.text("auto_pad", "NOTSET")
-    wanted, stated = call.integers("output_shape"), pads(call, rank)
-    if wanted is None:
+    output_size, stated = call.integers("output_shape"), pads(call, rank)
+    if output_size is None:
         if mode == "NOTSET":
             return stated
         if mode == "VALID":
             return ((0, 0),) * rank
-        wanted = tuple(n * s for n, s in zip(size, window.stride, strict=True))
+        output_size = tuple(n * s for n, s in zip(size, window.stride, strict=True))
     # The shape may be given with batch and channels in front.
-    wanted = wanted[-rank:]
-    if len(wanted) != rank or min(wanted) < 1 or max(wanted) > call.scope.limits.dimension:
-        raise call.malformed(f"output_shape is {list(wanted)}, want {rank} sizes")
+    output_size = output_size[-rank:]
+    if (
+        len(output_size) != rank
+        or min(output_size) < 1
+        or max(output_size) > call.scope.limits.dimension
+    ):
+        raise call.malformed(f"output_shape is {list(output_size)}, want {rank} sizes")
     cuts = []
     for n, s, extent, extra, out in zip(
-        size, window.stride, window.extent, more, wanted, strict=True
+        size, window.stride, window.extent, more, output_size, strict=True
     ):
         total = (n - 1) * s + extra + extent - out
         half = total // 2

@@ -51,8 +51,8 @@ def import_range(call: Call) -> npt.NDArray[Any]:
     if count < 0:
         raise call.malformed("the numbers are not finite")
     check_size(call, count)
-    places: Any = np.arange(count).astype(start.dtype)
-    return np.asarray(places * delta + start, start.dtype)
+    steps_from_start: Any = np.arange(count).astype(start.dtype)
+    return np.asarray(steps_from_start * delta + start, start.dtype)
 
 
 @importer("EyeLike")
@@ -79,8 +79,8 @@ def import_trilu(call: Call) -> Real:
     above = np.arange(columns)[None, :] - np.arange(rows)[:, None]
     diagonal = call.value(1).reshape() if call.has(1) else call.constant(0, DType.I64)
     distance = call.constant(above, DType.I64)
-    kept = distance >= diagonal if call.flag("upper") else distance <= diagonal
-    return x.where(kept, False if x.dtype is DType.BOOL else 0)
+    triangle = distance >= diagonal if call.flag("upper") else distance <= diagonal
+    return x.where(triangle, False if x.dtype is DType.BOOL else 0)
 
 
 @importer("MelWeightMatrix")
@@ -92,9 +92,9 @@ def import_mel_weight_matrix(call: Call) -> npt.NDArray[Any]:
     check_size(call, bins, bands)
     ends = [2595 * math.log10(1 + f / 700) for f in (low, high)]
     mel = ends[0] + np.arange(bands + 2) * (ends[1] - ends[0]) / (bands + 2)
-    places = np.floor((length + 1) * (700 * (10 ** (mel / 2595) - 1)) / rate).astype(np.int64)
+    edges = np.floor((length + 1) * (700 * (10 ** (mel / 2595) - 1)) / rate).astype(np.int64)
     weights = np.zeros((bins, bands), np.float64)
-    for band, (left, top, right) in enumerate(zip(places, places[1:], places[2:], strict=False)):
+    for band, (left, top, right) in enumerate(zip(edges, edges[1:], edges[2:], strict=False)):
         if left == top:
             weights[top, band] = 1
         else:

@@ -30,15 +30,17 @@ class _Term:
 @importer("Einsum")
 def import_einsum(call: Call) -> Real:
     """``Einsum``."""
-    terms, wanted = _parsed(call)
+    terms, output_labels = _parsed(call)
     first, *rest = [_diagonal(call, t) for t in terms]
-    for place, other in enumerate(rest, start=1):
-        later = {label for t in rest[place:] for label in t.labels}
-        first = _product(first, other, {*wanted, *later})
-    first = _summed(first, set(wanted))
-    if set(first.labels) != set(wanted):
-        raise call.malformed(f"the result {''.join(wanted)} names an axis that no operand has")
-    order = tuple(first.labels.index(label) for label in wanted)
+    for position, other in enumerate(rest, start=1):
+        later = {label for t in rest[position:] for label in t.labels}
+        first = _product(first, other, {*output_labels, *later})
+    first = _summed(first, set(output_labels))
+    if set(first.labels) != set(output_labels):
+        raise call.malformed(
+            f"the result {''.join(output_labels)} names an axis that no operand has"
+        )
+    order = tuple(first.labels.index(label) for label in output_labels)
     return first.value if order == tuple(range(len(order))) else first.value.transpose(*order)
 
 
@@ -87,31 +89,31 @@ def _one_diagonal(call: Call, term: _Term, axes: tuple[int, int]) -> _Term:
     size = x.shape[axes[0]]
     if not isinstance(size, int) or size != x.shape[axes[1]]:
         raise call.malformed(f"{x.type} has no diagonal along the axes {axes}")
-    others = [a for a in range(x.ndim) if a not in axes]
-    moved = x.transpose(*others, *axes)
-    flat = moved.reshape(*moved.shape[:-2], size * size)
-    whole = (slice(None),) * len(others)
-    labels = (*(term.labels[a] for a in others), term.labels[axes[0]])
+    other_axes = [a for a in range(x.ndim) if a not in axes]
+    transposed = x.transpose(*other_axes, *axes)
+    flat = transposed.reshape(*transposed.shape[:-2], size * size)
+    whole = (slice(None),) * len(other_axes)
+    labels = (*(term.labels[a] for a in other_axes), term.labels[axes[0]])
     return _Term(flat[(*whole, slice(0, size * size, size + 1))], labels)
 
 
-def _summed(term: _Term, kept: set[str]) -> _Term:
+def _summed(term: _Term, kept_labels: set[str]) -> _Term:
     """Return a term summed over the labels that nobody needs."""
-    axes = tuple(a for a, label in enumerate(term.labels) if label not in kept)
+    axes = tuple(a for a, label in enumerate(term.labels) if label not in kept_labels)
     if not axes:
         return term
-    labels = tuple(label for label in term.labels if label in kept)
+    labels = tuple(label for label in term.labels if label in kept_labels)
     return _Term(term.value.apply(real.RealReduceSum(axes=axes)), labels)
 
 
-def _product(x: _Term, y: _Term, kept: set[str]) -> _Term:
+def _product(x: _Term, y: _Term, kept_labels: set[str]) -> _Term:
     """Return the product of two terms, summed over what only they have."""
     x, y = _without_ones(x, y), _without_ones(y, x)
-    x = _summed(x, {*kept, *y.labels})
-    y = _summed(y, {*kept, *x.labels})
+    x = _summed(x, {*kept_labels, *y.labels})
+    y = _summed(y, {*kept_labels, *x.labels})
     both = [label for label in x.labels if label in y.labels]
-    contracted = [label for label in both if label not in kept]
-    batch = [label for label in both if label in kept]
+    contracted = [label for label in both if label not in kept_labels]
+    batch = [label for label in both if label in kept_labels]
     value = x.value.apply(
         nn.NnDot(
             x_contract=_axes(x, contracted),
@@ -128,14 +130,14 @@ def _product(x: _Term, y: _Term, kept: set[str]) -> _Term:
 def _without_ones(x: _Term, other: _Term) -> _Term:
     """Return a term without axes of 1 that stand for a larger one of the other term."""
     sizes = dict(zip(other.labels, other.value.shape, strict=True))
-    dropped = [
+    dropped_axes = [
         a for a, label in enumerate(x.labels)
         if x.value.shape[a] == 1 and sizes.get(label, 1) != 1
     ]  # fmt: skip
-    if not dropped:
+    if not dropped_axes:
         return x
-    shape = [n for a, n in enumerate(x.value.shape) if a not in dropped]
-    labels = tuple(label for a, label in enumerate(x.labels) if a not in dropped)
+    shape = [n for a, n in enumerate(x.value.shape) if a not in dropped_axes]
+    labels = tuple(label for a, label in enumerate(x.labels) if a not in dropped_axes)
     return _Term(x.value.reshape(*shape), labels)
 
 

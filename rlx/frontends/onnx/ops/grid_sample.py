@@ -47,15 +47,15 @@ def import_grid_sample(call: Call) -> Real:
     axes = []
     for axis, length in enumerate(size):
         # Coordinates come in the order x, y, z: that of the last axis first.
-        place = grid[..., len(size) - 1 - axis]
-        axes.append(_taps(_pixel(place, length, align), length, taps, padding, align))
+        coordinate = grid[..., len(size) - 1 - axis]
+        axes.append(_taps(_pixel(coordinate, length, align), length, taps, padding, align))
     shape = (batch, *(1,) * len(where[1:-1]))
     start = call.constant([i * math.prod(size) for i in range(batch)], DType.I64).reshape(*shape)
     total: Real | None = None
     for combination in product(*axes):
         index, weight = start, None
-        for (place, share), stride in zip(combination, strides_of(size), strict=True):
-            index = index + place * stride
+        for (tap_index, share), stride in zip(combination, strides_of(size), strict=True):
+            index = index + tap_index * stride
             weight = share if weight is None else weight * share
         part = rows.gather(index)
         if weight is not None:
@@ -65,41 +65,41 @@ def import_grid_sample(call: Call) -> Real:
     return total.transpose(*to_channels_first(total.ndim))
 
 
-def _pixel(place: Real, length: int, align: bool) -> Real:
+def _pixel(coordinate: Real, length: int, align: bool) -> Real:
     """Return coordinates from -1 to 1 as places of an axis."""
     if align:
-        return (place + 1.0) * ((length - 1) / 2)
-    return ((place + 1.0) * float(length) - 1.0) * 0.5
+        return (coordinate + 1.0) * ((length - 1) / 2)
+    return ((coordinate + 1.0) * float(length) - 1.0) * 0.5
 
 
 def _taps(
-    place: Real, length: int, count: int, padding: str, align: bool
+    coordinate: Real, length: int, count: int, padding: str, align: bool
 ) -> list[tuple[Real, Real]]:  # fmt: skip
     """Return index and weight of the taps along one axis."""
     if count == 1:
-        place = place.apply(real.RealRound())
+        coordinate = coordinate.apply(real.RealRound())
     # A cubic place stays where it is, and its taps are held: PyTorch and ONNX Runtime do so.
     if padding == "border" and count < 4:
-        place = place.maximum(0.0).minimum(float(length - 1))
+        coordinate = coordinate.maximum(0.0).minimum(float(length - 1))
     elif padding == "reflection":
-        place = _reflected(place, length, align)
-    base = place.apply(real.RealFloor())
-    found = []
-    for offset, weight in _weights(place - base, count):
+        coordinate = _reflected(coordinate, length, align)
+    base = coordinate.apply(real.RealFloor())
+    taps = []
+    for offset, weight in _weights(coordinate - base, count):
         index = base + float(offset)
         if padding == "zeros":
-            inside = (index >= 0.0).minimum(index <= float(length - 1))
-            weight = weight.where(inside, 0.0)
+            in_image = (index >= 0.0).minimum(index <= float(length - 1))
+            weight = weight.where(in_image, 0.0)
         elif padding == "reflection":
             index = _reflected(index, length, align)
-        held = index.maximum(0.0).minimum(float(length - 1))
-        found.append((held.cast(DType.I64), weight))
-    return found
+        clamped_index = index.maximum(0.0).minimum(float(length - 1))
+        taps.append((clamped_index.cast(DType.I64), weight))
+    return taps
 
 
-def linear_taps(place: Real, length: int) -> list[tuple[Real, Real]]:
+def linear_taps(coordinate: Real, length: int) -> list[tuple[Real, Real]]:
     """Return both taps around a place of an axis, which weigh nothing outside of it."""
-    return _taps(place, length, 2, "zeros", align=False)
+    return _taps(coordinate, length, 2, "zeros", align=False)
 
 
 def _weights(share: Real, count: int) -> Iterator[tuple[int, Real]]:
@@ -114,13 +114,13 @@ def _weights(share: Real, count: int) -> Iterator[tuple[int, Real]]:
             yield offset, _cubic(distance)
 
 
-def _reflected(place: Real, length: int, align: bool) -> Real:
+def _reflected(coordinate: Real, length: int, align: bool) -> Real:
     """Return places thrown back at the ends until they lie between them."""
     low = 0.0 if align else -0.5
     span = float(length - 1 if align else length)
     if span == 0:
-        return place * 0.0
-    turned = (place - low) % (2 * span)
+        return coordinate * 0.0
+    turned = (coordinate - low) % (2 * span)
     return turned.minimum(2 * span - turned) + low
 
 

@@ -41,21 +41,21 @@ def numbers(call: Call, shape: Sequence[int | Dim]) -> tuple[int, ...]:
     return found
 
 
-def one_number(call: Call, place: int) -> np.generic:
+def one_number(call: Call, index: int) -> np.generic:
     """Return the only element of an input that must be known."""
-    found = call.array(place)
-    if found.size != 1:
-        raise call.malformed(f"input {place} holds {found.size} numbers, want one")
-    number: np.generic = found.reshape(-1)[0]
+    array = call.array(index)
+    if array.size != 1:
+        raise call.malformed(f"input {index} holds {array.size} numbers, want one")
+    number: np.generic = array.reshape(-1)[0]
     return number
 
 
-def one_integer(call: Call, place: int) -> int:
+def one_integer(call: Call, index: int) -> int:
     """Return the only element of an input that must be a known whole number."""
-    found = one_number(call, place)
-    if found.dtype.kind not in "iu":
-        raise call.malformed(f"input {place} holds {found.dtype}, want a whole number")
-    return int(found)
+    scalar = one_number(call, index)
+    if scalar.dtype.kind not in "iu":
+        raise call.malformed(f"input {index} holds {scalar.dtype}, want a whole number")
+    return int(scalar)
 
 
 def strides_of(shape: Sequence[int]) -> list[int]:
@@ -113,8 +113,8 @@ def _rows(call: Call, shape: Shape, indices: Real, batch: int = 0) -> tuple[Real
     lead = numbers(call, shape[: batch + depth])
     sizes = call.constant(lead[batch:], DType.I64)
     steps = call.constant(strides_of(lead[batch:]), DType.I64)
-    places = (indices + sizes).where(indices < 0, indices)
-    rows = (places * steps).sum(-1)
+    positive_indices = (indices + sizes).where(indices < 0, indices)
+    rows = (positive_indices * steps).sum(-1)
     if batch:
         count = math.prod(lead[:batch])
         first = np.arange(count, dtype=np.int64) * math.prod(lead[batch:])
@@ -145,14 +145,16 @@ def import_scatter_elements(call: Call) -> Real:
     """``ScatterElements``: each update goes to its own place but for the index along ``axis``."""
     x, indices, updates = call.value(0), call.value(1).cast(DType.I64), call.value(2)
     axis = call.axis(call.integer("axis"), x.ndim)
-    shape, places = numbers(call, x.shape), numbers(call, indices.shape)
-    if len(places) != len(shape):
+    shape, index_shape = numbers(call, x.shape), numbers(call, indices.shape)
+    if len(index_shape) != len(shape):
         raise call.malformed(f"indices {indices.type} have not the rank of {x.type}")
     strides = strides_of(shape)
-    grid = np.indices(places, dtype=np.int64)
-    others = sum((grid[a] * s for a, s in enumerate(strides) if a != axis), np.zeros(places, int))
+    grid = np.indices(index_shape, dtype=np.int64)
+    base = sum(
+        (grid[a] * s for a, s in enumerate(strides) if a != axis), np.zeros(index_shape, int)
+    )
     along = (indices + shape[axis]).where(indices < 0, indices)
-    flat = along * strides[axis] + call.constant(others, DType.I64)
+    flat = along * strides[axis] + call.constant(base, DType.I64)
     op = real.RealScatter(merge=_merge(call))
     written = x.reshape(math.prod(shape)).apply(op, flat.reshape(-1), updates.reshape(-1))
     return written.reshape(*shape)
@@ -174,9 +176,9 @@ def import_tensor_scatter(call: Call) -> Real:
     along = along % shape[axis] if mode == "circular" else along
     strides = strides_of(shape)
     grid = np.indices(part, dtype=np.int64)
-    others = sum((grid[a] * s for a, s in enumerate(strides) if a != axis), np.zeros(part, int))
+    base = sum((grid[a] * s for a, s in enumerate(strides) if a != axis), np.zeros(part, int))
     spread = [n if a in (0, axis) else 1 for a, n in enumerate(part)]
-    flat = along.reshape(*spread) * strides[axis] + call.constant(others, DType.I64)
+    flat = along.reshape(*spread) * strides[axis] + call.constant(base, DType.I64)
     written = x.reshape(math.prod(shape)).apply(
         real.RealScatter(), flat.reshape(-1), updates.reshape(-1)
     )
@@ -191,9 +193,9 @@ def import_one_hot(call: Call) -> Real:
     if not 0 < depth <= call.scope.limits.dimension:
         raise call.malformed(f"depth is {depth}")
     axis = call.axis(call.integer("axis"), indices.ndim + 1)
-    places = (indices + depth).where(indices < 0, indices).expand_dims(axis)
+    positive_indices = (indices + depth).where(indices < 0, indices).expand_dims(axis)
     shape = (1,) * axis + (depth,) + (1,) * (indices.ndim - axis)
-    hot = places.equal(call.constant(range(depth), DType.I64).reshape(*shape))
+    hot = positive_indices.equal(call.constant(range(depth), DType.I64).reshape(*shape))
     return values[1].where(hot, values[0])
 
 
@@ -226,18 +228,18 @@ def window_argmax(call: Call, x: Real, window: SpatialWindow, *, by_column: bool
     count = math.prod(size)
     flat = np.arange(count, dtype=np.int64).reshape(1, *size, 1)
     padded = window.pad(flat, count)
-    seen = np.stack([part.reshape(-1) for _, part in window.taps(padded)])
+    tap_indices = np.stack([part.reshape(-1) for _, part in window.taps(padded)])
     lowest = real.RealPad(before=(0, 0, 0), after=(0, 0, 1), value=-math.inf)
     if not x.dtype.is_float:
         lowest = replace(lowest, value=float(integer_range(x.dtype)[0]))
-    elements = x.reshape(batch, channels, count).apply(lowest).gather(call.constant(seen), 2)
+    elements = x.reshape(batch, channels, count).apply(lowest).gather(call.constant(tap_indices), 2)
     best = elements.argmax(2).cast(DType.I64)
     names = np.arange(count).reshape(size, order="F" if by_column else "C").reshape(-1)
-    outputs = seen.shape[1]
-    table = call.constant(np.append(names, 0)[seen].reshape(-1), DType.I64)
-    places = table.gather(best * outputs + call.constant(np.arange(outputs, dtype=np.int64)))
+    outputs = tap_indices.shape[1]
+    table = call.constant(np.append(names, 0)[tap_indices].reshape(-1), DType.I64)
+    flat_indices = table.gather(best * outputs + call.constant(np.arange(outputs, dtype=np.int64)))
     first = np.arange(batch * channels, dtype=np.int64).reshape(batch, channels, 1) * count
-    return (places + call.constant(first)).reshape(
+    return (flat_indices + call.constant(first)).reshape(
         batch, channels, *window.output_size(tuple(size))
     )
 
@@ -245,20 +247,26 @@ def window_argmax(call: Call, x: Real, window: SpatialWindow, *, by_column: bool
 @importer("MaxUnpool")
 def import_max_unpool(call: Call) -> Real:
     """``MaxUnpool``: each maximum back to its place in an image of zeros."""
-    x, places = call.value(0), call.value(1).cast(DType.I64)
+    x, flat_indices = call.value(0), call.value(1).cast(DType.I64)
     shape = numbers(call, x.shape)
     if call.has(2):
-        wanted = numbers(call, call.ints(2))
-        wanted = (*shape[: len(shape) - len(wanted)], *wanted) if len(wanted) else shape
+        output_shape = numbers(call, call.ints(2))
+        output_shape = (
+            (*shape[: len(shape) - len(output_shape)], *output_shape)
+            if len(output_shape)
+            else shape
+        )
     else:
-        wanted = None
+        output_shape = None
     natural = _unpooled(call, shape)
-    wanted = natural if wanted is None else wanted
-    size = math.prod(wanted)
-    if wanted != natural:
-        places = _moved(call, places, natural, wanted)
+    output_shape = natural if output_shape is None else output_shape
+    size = math.prod(output_shape)
+    if output_shape != natural:
+        flat_indices = _moved(call, flat_indices, natural, output_shape)
     zeros = call.constant(np.zeros((), x.dtype.numpy)).broadcast_to(size)
-    return zeros.apply(real.RealScatter(), places.reshape(-1), x.reshape(-1)).reshape(*wanted)
+    return zeros.apply(real.RealScatter(), flat_indices.reshape(-1), x.reshape(-1)).reshape(
+        *output_shape
+    )
 
 
 def _unpooled(call: Call, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -275,11 +283,11 @@ def _unpooled(call: Call, shape: tuple[int, ...]) -> tuple[int, ...]:
     return (*shape[:2], *sizes)
 
 
-def _moved(call: Call, places: Real, old: tuple[int, ...], new: tuple[int, ...]) -> Real:
+def _moved(call: Call, indices: Real, old: tuple[int, ...], new: tuple[int, ...]) -> Real:
     """Return flat places in a tensor as those of the same coordinates in a larger one."""
-    result = call.constant(0, DType.I64).broadcast_to(*places.shape)
+    result = call.constant(0, DType.I64).broadcast_to(*indices.shape)
     for size, before, after in zip(old, strides_of(old), strides_of(new), strict=True):
-        result = result + (places / before % size) * after
+        result = result + (indices / before % size) * after
     return result
 
 
@@ -301,15 +309,17 @@ def import_col2im(call: Call) -> Real:
     if math.prod(steps) != count:
         raise call.malformed(f"there are {count} windows, but {math.prod(steps)} fit the image")
     tap, window = (np.indices(sizes).reshape(rank, -1) for sizes in (block, steps))
-    places = np.zeros((taps, count), np.int64)
+    scatter_indices = np.zeros((taps, count), np.int64)
     for i, stride in enumerate(strides_of(padded)):
-        places += (tap[i][:, None] * dilations[i] + window[i][None, :] * strides[i]) * stride
+        scatter_indices += (
+            tap[i][:, None] * dilations[i] + window[i][None, :] * strides[i]
+        ) * stride
     channels = columns // taps
     zeros = call.constant(np.zeros((), x.dtype.numpy))
     zeros = zeros.broadcast_to(batch, channels, math.prod(padded))
     summed = zeros.apply(
         real.RealScatter(axis=2, merge=Scatter.ADD),
-        call.constant(places),
+        call.constant(scatter_indices),
         x.reshape(batch, channels, taps, count),
     ).reshape(batch, channels, *padded)
     inner = [slice(pads[i], pads[i] + n) for i, n in enumerate(image)]

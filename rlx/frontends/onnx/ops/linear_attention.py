@@ -66,8 +66,10 @@ def import_linear_attention(call: Call) -> Sequence[Real]:
     past = call.maybe(3)
     state = call.constant(np.zeros((), np.float32)).broadcast_to(*shape)
     state = state if past is None else past.cast(DType.F32)
-    given = call.number("scale")
-    scale = given if given else 1 / math.sqrt(numbers(call, read.query.shape)[-1])
+    scale_attribute = call.number("scale")
+    scale = (
+        scale_attribute if scale_attribute else 1 / math.sqrt(numbers(call, read.query.shape)[-1])
+    )
     results = []
     for step in range(steps):
         state = _updated(state, read, step)

@@ -97,17 +97,17 @@ def seen_as(call: Call, values: Mapping[str, Real | npt.NDArray[Any]]) -> Call:
 def _picked(call: Call, importer: Importer, quant: QuantParams, dtype: DType) -> Results:
     """Return an operator that picks values: of constants computed at once, else of numbers."""
     call = _with_zero(call, dtype)
-    places = _PICK[call.node.type] or range(call.count)
-    chosen = {call.node.inputs[i]: call.operand(i) for i in places if call.has(i)}
-    arrays = [v.array if isinstance(v, Real) else v for v in chosen.values()]
+    input_indices = _PICK[call.node.type] or range(call.count)
+    operands = {call.node.inputs[i]: call.operand(i) for i in input_indices if call.has(i)}
+    arrays = [v.array if isinstance(v, Real) else v for v in operands.values()]
     if all(a is not None for a in arrays):
-        plain = {n: plain_integers(v) for n, v in chosen.items() if isinstance(v, Real)}
+        plain = {n: plain_integers(v) for n, v in operands.items() if isinstance(v, Real)}
         return [with_meaning(call, r, quant) if isinstance(r, Real) and r.dtype is dtype else r
                 for r in _listed(importer(seen_as(call, plain)))]  # fmt: skip
-    numbers = {n: _number(v, quant) for n, v in chosen.items()}
+    numbers = {n: _number(v, quant) for n, v in operands.items()}
     if call.node.type == "Relu":
         importer = _relu
-    op = RealQuantize(quant=quant, dtype=dtype, ties=_ties(chosen.values()))
+    op = RealQuantize(quant=quant, dtype=dtype, ties=_ties(operands.values()))
     return [r.apply(op) if isinstance(r, Real) and r.dtype is DType.F32 else r
             for r in _listed(importer(seen_as(call, numbers)))]  # fmt: skip
 

@@ -41,44 +41,44 @@ if TYPE_CHECKING:
 _BYTES = (DType.I8, DType.U8)
 
 
-def _known_quant(call: Call, place: int, axis: int | None = None) -> QuantParams | None:
+def _known_quant(call: Call, index: int, axis: int | None = None) -> QuantParams | None:
     """Return the quantization of the scale and zero point at two places; None if computed.
 
     Args:
         call: The node.
-        place: Place of the scale; the zero point is behind it.
+        index: Place of the scale; the zero point is behind it.
         axis: Axis of scales; None if there must be one.
     """
-    scale = call.known(place)
-    point = call.known(place + 1) if call.has(place + 1) else np.zeros((), np.uint8)
+    scale = call.known(index)
+    point = call.known(index + 1) if call.has(index + 1) else np.zeros((), np.uint8)
     if scale is None or point is None or scale.dtype != np.float32:
         return None
     # One zero point for many scales, and the reverse, run in ONNX Runtime.
     count = max(scale.size, point.size)
     if axis is None and count != 1:
-        raise call.refuse(f"input {place} has {count} scales, want one for the tensor")
+        raise call.refuse(f"input {index} has {count} scales, want one for the tensor")
     if count > 1:
         scale, point = (np.broadcast_to(a.reshape(-1), count) for a in (scale, point))
-    return params(call, call.type(0 if axis is None else place - 1), scale, point, axis or 0)
+    return params(call, call.type(0 if axis is None else index - 1), scale, point, axis or 0)
 
 
-def _quant(call: Call, place: int, axis: int | None = None) -> QuantParams:
+def _quant(call: Call, index: int, axis: int | None = None) -> QuantParams:
     """Return the quantization of the scale and zero point at two places, which must be known."""
-    found = _known_quant(call, place, axis)
-    if found is None:
+    quant = _known_quant(call, index, axis)
+    if quant is None:
         raise call.refuse(
-            f"input {place} is a scale that is computed at run time, or no float32",
+            f"input {index} is a scale that is computed at run time, or no float32",
             "quantize the model with scales that are constant (quantize_static)",
         )
-    return found
+    return quant
 
 
-def _operand(call: Call, place: int, axis: int | None = None) -> tuple[Real, QuantParams]:
+def _operand(call: Call, index: int, axis: int | None = None) -> tuple[Real, QuantParams]:
     """Return an input of quantized values, and what the two inputs behind it say of them."""
-    quant = _quant(call, place + 1, axis)
-    x = call.value(place)
+    quant = _quant(call, index + 1, axis)
+    x = call.value(index)
     if x.dtype not in _BYTES:
-        raise call.refuse(f"input {place} is {x.type}, want int8 or uint8 values")
+        raise call.refuse(f"input {index} is {x.type}, want int8 or uint8 values")
     return with_meaning(call, x, quant), quant
 
 
@@ -268,9 +268,9 @@ def import_qlinear_softmax(call: Call) -> Real:
     return y.reshape(*shape) if together else y
 
 
-def _meant(call: Call, place: int) -> Real:
+def _meant(call: Call, index: int) -> Real:
     """Return the numbers of an input of quantized values."""
-    return meant(*_operand(call, place))
+    return meant(*_operand(call, index))
 
 
 @importer("QLinearSigmoid", domain=MICROSOFT)

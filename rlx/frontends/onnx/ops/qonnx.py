@@ -83,13 +83,13 @@ def _rounding(call: Call, default: str) -> str:
     return mode
 
 
-def _bits(call: Call, place: int) -> float:
+def _bits(call: Call, index: int) -> float:
     """Return a number of bits, which files hold as a float; it need not be whole."""
-    found = call.array(place)
-    bits = float(found.reshape(-1)[0]) if found.size == 1 else np.nan
+    array = call.array(index)
+    bits = float(array.reshape(-1)[0]) if array.size == 1 else np.nan
     if not 0 < bits <= _MAX_BITS:
         raise call.malformed(
-            f"input {place} is {found.reshape(-1)[:4].tolist()}, want one number of bits above 0, "
+            f"input {index} is {array.reshape(-1)[:4].tolist()}, want one number of bits above 0, "
             f"up to {_MAX_BITS}"
         )
     return bits
@@ -190,8 +190,8 @@ def _form(call: Call, x: Real, mode: str, limits: tuple[float, float]) -> _Form 
         return None
     for dtype in (DType.I2, DType.I4, DType.I8, DType.U8, DType.I16, DType.I32):
         lowest, highest = integer_range(dtype)
-        inside = (lowest <= points) & (points <= highest)
-        if lowest <= low and high <= highest and inside.all():
+        in_range = (lowest <= points) & (points <= highest)
+        if lowest <= low and high <= highest and in_range.all():
             values = tuple(map(float, scales)), tuple(int(p) for p in points)
             quant = QuantParams(*values, axis if scales.size > 1 else None)
             return _Form(quant, dtype, ties, (low, high))

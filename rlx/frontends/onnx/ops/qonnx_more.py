@@ -65,15 +65,15 @@ def import_float_quant(call: Call) -> Real:
     rounded = unit * round_(steps / unit)
     mantissas = 2.0 - 2.0**-mantissa
     largest = float(np.float32(min(mantissas * 2.0 ** (2.0**exponent - 1.0 - bias), limit)))
-    kept = rounded.minimum(largest).maximum(-largest)
-    return _overflowed(call, kept, rounded, largest) * call.value(1)
+    saturated = rounded.minimum(largest).maximum(-largest)
+    return _overflowed(call, saturated, rounded, largest) * call.value(1)
 
 
-def _number(call: Call, place: int) -> float:
-    found = call.array(place)
-    if found.size != 1:
-        raise call.malformed(f"input {place} has {found.size} numbers, want one")
-    return float(found.reshape(-1)[0])
+def _number(call: Call, index: int) -> float:
+    array = call.array(index)
+    if array.size != 1:
+        raise call.malformed(f"input {index} has {array.size} numbers, want one")
+    return float(array.reshape(-1)[0])
 
 
 def _exponent(x: Real) -> Real:
@@ -89,16 +89,16 @@ def _power(exponent: Real, lowest: int) -> Real:
     return bits.apply(real.RealBitcast(dtype=DType.F32))
 
 
-def _overflowed(call: Call, kept: Real, rounded: Real, largest: float) -> Real:
+def _overflowed(call: Call, saturated: Real, rounded: Real, largest: float) -> Real:
     """Return numbers with infinity or NaN for those that are too large, if that is asked for."""
     infinite, none = call.flag("has_inf"), call.flag("has_nan")
     if call.integer("saturation", 1):
-        return kept
+        return saturated
     if not (infinite or none):
         raise call.malformed("neither saturates nor has infinity or NaN")
     ends = (np.inf, -np.inf) if infinite else (np.nan, np.nan)
-    kept = kept.lift(ends[0]).where(rounded > largest, kept)
-    return kept.lift(ends[1]).where(rounded < -largest, kept)
+    saturated = saturated.lift(ends[0]).where(rounded > largest, saturated)
+    return saturated.lift(ends[1]).where(rounded < -largest, saturated)
 
 
 @importer("Conv", "MaxPool", "BatchNormalization", domain="qonnx.custom_op.channels_last")

@@ -58,12 +58,12 @@ def params(
     zeros = tuple(int(z) for z in points.reshape(-1))
     if len(values) == 1:
         return QuantParams(values, zeros)
-    given = call.integer("axis", 1) if axis is None else axis
-    return QuantParams(values, zeros, call.axis(given, x.rank))
+    channel_axis = call.integer("axis", 1) if axis is None else axis
+    return QuantParams(values, zeros, call.axis(channel_axis, x.rank))
 
 
-def _points(call: Call, place: int) -> Array | None:
-    return call.array(place) if call.has(place) else None
+def _points(call: Call, index: int) -> Array | None:
+    return call.array(index) if call.has(index) else None
 
 
 def _result_type(call: Call) -> tuple[DType, tuple[int, int] | None]:
@@ -96,11 +96,11 @@ def import_quantize(call: Call) -> Real:
     fixed = call.known(1) is not None and (not call.has(2) or call.known(2) is not None)
     same = call.type(1).dtype is x.dtype or x.dtype is DType.I32
     if fixed and same and dtype.is_integer and call.integer("block_size", 0) == 0:
-        given = params(call, x.type, call.array(1), _points(call, 2))
-        if given is not None and (bounds is None or x.dtype is DType.F32):
+        quant = params(call, x.type, call.array(1), _points(call, 2))
+        if quant is not None and (bounds is None or x.dtype is DType.F32):
             y = x if x.dtype.is_float else x.cast(DType.F32)
-            op = RealQuantize(quant=given, dtype=dtype, ties=Ties.EVEN)
-            return within(y, given, bounds).apply(op)
+            op = RealQuantize(quant=quant, dtype=dtype, ties=Ties.EVEN)
+            return within(y, quant, bounds).apply(op)
     return _quantize_in_steps(call, x, dtype, bounds)
 
 
@@ -130,19 +130,19 @@ def saturated(
     return values.maximum(float(low)).minimum(float(high)).cast(dtype)
 
 
-def _spread(call: Call, given: Real, x: Real) -> Real:
+def _spread(call: Call, scales: Real, x: Real) -> Real:
     """Return scales or zero points with the shape, or a broadcast shape, of ``x``."""
     block = call.integer("block_size", 0)
-    single = given.ndim == 0 or given.shape == (1,)
+    single = scales.ndim == 0 or scales.shape == (1,)
     axis = 0 if single else call.axis(call.integer("axis", 1), x.ndim)
-    if single or (given.ndim == 1 and block == 0):
-        return _along(given, x, axis)
-    if block < 1 or given.ndim != x.ndim:
-        raise call.malformed(f"the scales are {given.type}, the input is {x.type}")
-    wider = given.expand_dims(axis + 1)
-    front, back = given.shape[: axis + 1], given.shape[axis + 1 :]
+    if single or (scales.ndim == 1 and block == 0):
+        return _along(scales, x, axis)
+    if block < 1 or scales.ndim != x.ndim:
+        raise call.malformed(f"the scales are {scales.type}, the input is {x.type}")
+    wider = scales.expand_dims(axis + 1)
+    front, back = scales.shape[: axis + 1], scales.shape[axis + 1 :]
     repeated = wider.broadcast_to(*front, block, *back)
-    whole = repeated.reshape(*given.shape[:axis], given.shape[axis] * block, *back)
+    whole = repeated.reshape(*scales.shape[:axis], scales.shape[axis] * block, *back)
     size = x.shape[axis]
     return whole[(*(slice(None),) * axis, slice(0, size if isinstance(size, int) else None))]
 
@@ -159,10 +159,10 @@ def import_dequantize(call: Call) -> Real:
     fixed = call.known(1) is not None and (not call.has(2) or call.known(2) is not None)
     if fixed and x.dtype.is_integer and dtype is DType.F32 and call.integer("block_size", 0) == 0:
         x, scales = _without_zero_scales(call, x, call.array(1))
-        given = params(call, x.type, scales, _points(call, 2))
-        if given is not None:
-            x, given = _narrowed(call, x, given)
-            return meant(with_meaning(call, x, given), given)
+        quant = params(call, x.type, scales, _points(call, 2))
+        if quant is not None:
+            x, quant = _narrowed(call, x, quant)
+            return meant(with_meaning(call, x, quant), quant)
     points = call.value(2) if call.has(2) else None
     steps = plain_integers(x).cast(DType.F32)
     if points is not None:
@@ -175,15 +175,17 @@ def _without_zero_scales(call: Call, x: Real, scales: Array) -> tuple[Real, Arra
     array, zero = x.array, np.asarray(scales) == 0
     if array is None or not zero.any() or zero.ndim > 1:
         return x, scales
-    points = np.zeros(zero.shape, np.int64) if (own := _points(call, 2)) is None else own
+    points = (
+        np.zeros(zero.shape, np.int64) if (zero_points := _points(call, 2)) is None else zero_points
+    )
     shape = [1] * array.ndim
     if zero.size > 1:
         shape[call.axis(call.integer("axis", 1), array.ndim)] = -1
-    kept = np.where(zero.reshape(shape), points.reshape(shape).astype(array.dtype), array)
+    integers = np.where(zero.reshape(shape), points.reshape(shape).astype(array.dtype), array)
     # One like those of the other channels: a bias is stored in its steps.
     used = np.asarray(scales, np.float32)[~zero]
     fine = used.min() if used.size else np.float32(2**-10)
-    return call.constant(kept), np.where(zero, fine, np.asarray(scales, np.float32))
+    return call.constant(integers), np.where(zero, fine, np.asarray(scales, np.float32))
 
 
 def _narrowed(call: Call, x: Real, quant: QuantParams) -> tuple[Real, QuantParams]:
@@ -230,9 +232,9 @@ def dynamically_quantized(x: Real) -> tuple[Real, Real, Real]:
     return values.cast(DType.U8), scale, point.cast(DType.U8)
 
 
-def centred_operand(call: Call, place: int, point: int, axis: int) -> Real:
+def centred_operand(call: Call, index: int, point: int, axis: int) -> Real:
     """Return values less their zero points as int32; points of an axis broadcast along it."""
-    x = plain_integers(call.value(place)).cast(DType.I32)
+    x = plain_integers(call.value(index)).cast(DType.I32)
     return x - _along(call.value(point).cast(DType.I32), x, axis) if call.has(point) else x
 
 
@@ -257,16 +259,16 @@ def _integer_conv(call: Call, x: Real, w: Real) -> Real:
     return y.transpose(*to_channels_first(y.ndim))
 
 
-def meant_operand(call: Call, places: tuple[int, int, int], axis: int) -> Real:
+def meant_operand(call: Call, indices: tuple[int, int, int], axis: int) -> Real:
     """Return the dequantized operand at a place, with the scale and the point at others."""
-    x, scale, point = call.value(places[0]), call.known(places[1]), call.known(places[2])
+    x, scale, point = call.value(indices[0]), call.known(indices[1]), call.known(indices[2])
     if scale is not None and point is not None and scale.dtype == np.float32:
-        given = params(call, x.type, scale, point, axis)
-        if given is not None:
-            return meant(with_meaning(call, x, given), given)
+        quant = params(call, x.type, scale, point, axis)
+        if quant is not None:
+            return meant(with_meaning(call, x, quant), quant)
     factor, zero = (
         _along(call.value(p).cast(d), x, axis)
-        for p, d in ((places[1], DType.F32), (places[2], DType.I32))
+        for p, d in ((indices[1], DType.F32), (indices[2], DType.I32))
     )
     return (plain_integers(x).cast(DType.I32) - zero).cast(DType.F32) * factor
 

@@ -27,14 +27,14 @@ def axes_of(call: Call, rank: int) -> Axes | None:
     Returns:
         Axes counted from the front; None where the operator is to do nothing.
     """
-    given, noop = call.integers("axes"), call.integer("noop_with_empty_axes", 0)
-    if given is None and call.has(1):
-        given = call.ints(1)
-    if not given:
-        if given is not None and call.version < 13:
+    listed_axes, noop = call.integers("axes"), call.integer("noop_with_empty_axes", 0)
+    if listed_axes is None and call.has(1):
+        listed_axes = call.ints(1)
+    if not listed_axes:
+        if listed_axes is not None and call.version < 13:
             return ()
         return None if noop else tuple(range(rank))
-    return tuple(call.axis(a, rank) for a in given)
+    return tuple(call.axis(a, rank) for a in listed_axes)
 
 
 def _reduced(call: Call, op: type[RealReduce], x: Real, axes: Axes | None) -> Real:
@@ -60,9 +60,9 @@ def _mean(call: Call, x: Real, axes: Axes | None) -> Real:
 def _log_sum_exp(call: Call, x: Real, axes: Axes | None) -> Real:
     if axes is None:
         return x
-    kept = x.apply(real.RealReduceMax(axes=axes, keep_dims=True))
+    maximum = x.apply(real.RealReduceMax(axes=axes, keep_dims=True))
     # Infinity less infinity would be no number.
-    finite = kept.where(abs(kept) < math.inf, 0.0)
+    finite = maximum.where(abs(maximum) < math.inf, 0.0)
     total = (x - finite).exp().apply(real.RealReduceSum(axes=axes, keep_dims=True))
     result = total.log() + finite
     if call.integer("keepdims"):

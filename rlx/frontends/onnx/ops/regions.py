@@ -37,8 +37,8 @@ def import_affine_grid(call: Call) -> Real:
     grid = np.meshgrid(*lines, indexing="ij")
     # Coordinates come in the order x, y, z: that of the last axis first.
     points = np.stack([*grid[::-1], np.ones(size)], -1).reshape(-1, rank + 1)
-    moved = call.constant(points.astype(theta.dtype.numpy)) @ theta.mT
-    return moved.reshape(batch, *size, rank)
+    coordinates = call.constant(points.astype(theta.dtype.numpy)) @ theta.mT
+    return coordinates.reshape(batch, *size, rank)
 
 
 def _line(count: int, *, align: bool) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
@@ -76,22 +76,24 @@ def import_roi_align(call: Call) -> Real:
         extent = end - start if half else (end - start).maximum(1.0)
         steps = (np.arange(samples[axis]) + 0.5) / samples[axis]
         shape = (count, *(samples[a] if a == axis else 1 for a in range(2)))
-        places = start.expand_dims(1) + extent.expand_dims(1) * call.constant(steps, image.dtype)
-        axes.append(_held_taps(places.reshape(*shape), size[axis]))
+        coordinates = start.expand_dims(1) + extent.expand_dims(1) * call.constant(
+            steps, image.dtype
+        )
+        axes.append(_held_taps(coordinates.reshape(*shape), size[axis]))
     parts = _parts(image, batch.reshape(count, 1, 1), axes, size)
     return _pooled(parts, mode, count, channels, bins, ratio)
 
 
-def _held_taps(place: Real, length: int) -> Taps:
+def _held_taps(coordinate: Real, length: int) -> Taps:
     """Return both taps around a place that is held at the ends, and weighs nothing far outside."""
-    inside = (place >= -1.0).minimum(place <= float(length))
-    held = place.maximum(0.0).minimum(float(length - 1))
-    low = held.apply(real.RealFloor())
-    share = held - low
+    in_image = (coordinate >= -1.0).minimum(coordinate <= float(length))
+    clamped_coordinate = coordinate.maximum(0.0).minimum(float(length - 1))
+    low = clamped_coordinate.apply(real.RealFloor())
+    share = clamped_coordinate - low
     high = (low + 1.0).minimum(float(length - 1))
     return [
-        (low.cast(DType.I64), (1.0 - share).where(inside, 0.0)),
-        (high.cast(DType.I64), share.where(inside, 0.0)),
+        (low.cast(DType.I64), (1.0 - share).where(in_image, 0.0)),
+        (high.cast(DType.I64), share.where(in_image, 0.0)),
     ]
 
 
@@ -99,15 +101,15 @@ def _parts(image: Real, batch: Real, axes: Sequence[Taps], size: Sequence[int]) 
     """Return the term that each combination of taps adds to a place: [batch..., places..., C]."""
     channels = image.shape[1]
     rows = image.transpose(0, *range(2, image.ndim), 1).reshape(-1, channels)
-    found = []
+    terms = []
     for combination in product(*axes):
         index, weight = batch * math.prod(size), None
-        for (place, share), stride in zip(combination, strides_of(size), strict=True):
-            index = index + place * stride
+        for (index_along_axis, share), stride in zip(combination, strides_of(size), strict=True):
+            index = index + index_along_axis * stride
             weight = share if weight is None else weight * share
         assert weight is not None  # there is an axis at least
-        found.append(rows.gather(index) * weight.expand_dims(weight.ndim))
-    return found
+        terms.append(rows.gather(index) * weight.expand_dims(weight.ndim))
+    return terms
 
 
 def _pooled(
@@ -127,26 +129,28 @@ def import_deform_conv(call: Call) -> Real:
     """``DeformConv``: a convolution of which each tap is moved by an offset."""
     x, weights, offset = call.value(0), call.value(1), call.value(2)
     batch, channels, *size = numbers(call, x.shape)
-    outputs, per_group, *given = numbers(call, weights.shape)
+    outputs, per_group, *kernel_shape = numbers(call, weights.shape)
     groups, offsets = call.integer("group"), call.integer("offset_group")
-    _, moved, *out = numbers(call, offset.shape)
-    kernel, rank = kernel_of(call, tuple(given)), len(size)
+    _, offset_channels, *out = numbers(call, offset.shape)
+    kernel, rank = kernel_of(call, tuple(kernel_shape)), len(size)
     taps = math.prod(kernel)
     fits = (
         len(kernel) == rank == len(out) and min(groups, offsets) > 0
         and channels == groups * per_group and channels % offsets == 0 and outputs % groups == 0
-        and moved == offsets * taps * rank
+        and offset_channels == offsets * taps * rank
     )  # fmt: skip
     if not fits:
         raise call.malformed(
             f"weights {weights.type} and offsets {offset.type} do not fit {x.type}"
         )
     check_size(call, batch, channels, taps, *out)
-    places = _window_places(call, kernel, tuple(out))
+    tap_coordinates = _window_places(call, kernel, tuple(out))
     shifts = offset.reshape(batch, offsets, taps, rank, *out)
     whole = (slice(None),) * 3
     axes = [
-        linear_taps(shifts[(*whole, axis)] + call.constant(places[axis], x.dtype), size[axis])
+        linear_taps(
+            shifts[(*whole, axis)] + call.constant(tap_coordinates[axis], x.dtype), size[axis]
+        )
         for axis in range(rank)
     ]
     # Each group of offsets reads channels of its own: as if it were an image.
@@ -178,7 +182,7 @@ def _window_places(
     window = np.indices(out).reshape(rank, 1, *out)
     by_axis = (np.reshape(v, (rank, *(1,) * (rank + 1))) for v in (stride, dilation, before))
     strides, dilations, padding = by_axis
-    places: np.ndarray[tuple[int, ...], np.dtype[np.float64]] = np.asarray(
+    coordinates: np.ndarray[tuple[int, ...], np.dtype[np.float64]] = np.asarray(
         window * strides + tap * dilations - padding, np.float64
     )
-    return places
+    return coordinates

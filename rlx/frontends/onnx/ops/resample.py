@@ -136,15 +136,17 @@ class ResampleMethod:
 
     def taps(self, axis: Axis) -> tuple[npt.NDArray[np.int64], Places]:
         """Return index and weight of each tap, [taps, outputs], before the ends are held."""
-        places = self.places(axis)
+        source_coordinates = self.places(axis)
         if self.mode == "nearest":
-            return _NEAREST[self.nearest](places)[None].astype(np.int64), np.ones((1, axis.new))
+            return _NEAREST[self.nearest](source_coordinates)[None].astype(np.int64), np.ones(
+                (1, axis.new)
+            )
         wide = min(axis.scale, 1.0) if self.antialias else 1.0
         reach = (2 if self.mode == "cubic" else 1) / wide
         first = math.floor(-reach) + 1
         offsets = np.arange(first, 2 - first)[:, None]
-        base = np.ceil(places) - 1
-        distance = (offsets - (places - base)) * wide
+        base = np.ceil(source_coordinates) - 1
+        distance = (offsets - (source_coordinates - base)) * wide
         weights = cubic(distance, self.cubic_a) if self.mode == "cubic" else _linear(distance)
         index = (base + offsets).astype(np.int64)
         if self.exclude_outside:
@@ -163,8 +165,8 @@ def resized(x: Real, axes: dict[int, Axis], method: ResampleMethod) -> Real:
     if together is not None:
         x = x.wrap(nn.between(x, together).value)
     else:
-        for place, axis in sorted(axes.items()):
-            x = _along(x, place, axis, method)
+        for axis_index, axis in sorted(axes.items()):
+            x = _along(x, axis_index, axis, method)
     if method.coordinates == "tf_crop_and_resize":
         x = _outside(x, axes, method)
     return x.cast(dtype)
@@ -199,14 +201,14 @@ def _check_taps(x: Real, axis: Axis, method: ResampleMethod) -> None:
         )
 
 
-def _along(x: Real, place: int, axis: Axis, method: ResampleMethod) -> Real:
+def _along(x: Real, axis_index: int, axis: Axis, method: ResampleMethod) -> Real:
     index, weights = method.taps(axis)
     if len(index) > _MANY_TAPS:
-        return _dense(x, place, axis, index, weights)
-    tail = (1,) * (x.ndim - place - 1)
+        return _dense(x, axis_index, axis, index, weights)
+    tail = (1,) * (x.ndim - axis_index - 1)
     total: Real | None = None
     for row, weight in zip(np.clip(index, 0, axis.old - 1), weights, strict=True):
-        part = x.gather(_constant(x, row.astype(np.int32)), place)
+        part = x.gather(_constant(x, row.astype(np.int32)), axis_index)
         if method.mode != "nearest":
             part = part * _constant(x, weight.reshape(-1, *tail).astype(x.dtype.numpy))
         total = part if total is None else total + part
@@ -214,14 +216,16 @@ def _along(x: Real, place: int, axis: Axis, method: ResampleMethod) -> Real:
     return total
 
 
-def _dense(x: Real, place: int, axis: Axis, index: npt.NDArray[np.int64], weights: Places) -> Real:
+def _dense(
+    x: Real, axis_index: int, axis: Axis, index: npt.NDArray[np.int64], weights: Places
+) -> Real:
     """Return ``x`` resized along an axis by a matrix, where an element has many taps."""
     matrix = np.zeros((axis.old, axis.new))
     columns = np.broadcast_to(np.arange(axis.new), index.shape)
     np.add.at(matrix, (np.clip(index, 0, axis.old - 1), columns), weights)
-    order = [a for a in range(x.ndim) if a != place]
-    back = np.argsort([*order, place]).tolist()
-    product = x.transpose(*order, place) @ _constant(x, matrix.astype(x.dtype.numpy))
+    order = [a for a in range(x.ndim) if a != axis_index]
+    back = np.argsort([*order, axis_index]).tolist()
+    product = x.transpose(*order, axis_index) @ _constant(x, matrix.astype(x.dtype.numpy))
     return product.transpose(*back)
 
 
@@ -274,8 +278,8 @@ def _upsampled(call: Call) -> Real:
     return resized(x, axes, method) if layer is None else x.apply(layer)
 
 
-def _floats(call: Call, place: int) -> tuple[float, ...]:
-    return tuple(float(v) for v in call.array(place).reshape(-1).tolist())
+def _floats(call: Call, index: int) -> tuple[float, ...]:
+    return tuple(float(v) for v in call.array(index).reshape(-1).tolist())
 
 
 def _scaled(
@@ -302,13 +306,13 @@ def _method(call: Call) -> ResampleMethod:
     """Return the interpolation of a ``Resize``."""
     mode, coordinates = call.text("mode"), call.text("coordinate_transformation_mode")
     nearest = call.text("nearest_mode")
-    for what, found, known in (
+    for what, value, known in (
         ("mode", mode, ("nearest", "linear", "cubic")),
         ("coordinate_transformation_mode", coordinates, tuple(_COORDINATES)),
         ("nearest_mode", nearest, tuple(_NEAREST)),
     ):
-        if found not in known:
-            raise call.refuse(f"{what} is {found!r}; rlx has {', '.join(known)}")
+        if value not in known:
+            raise call.refuse(f"{what} is {value!r}; rlx has {', '.join(known)}")
     return ResampleMethod(
         mode, coordinates, nearest,
         cubic_a=call.number("cubic_coeff_a"),
@@ -320,22 +324,28 @@ def _method(call: Call) -> ResampleMethod:
 
 def _axes(call: Call, shape: tuple[int, ...]) -> dict[int, Axis]:
     """Return the axes that the node names, all without a name."""
-    given = call.integers("axes") or tuple(range(len(shape)))
-    places = [call.axis(a, len(shape)) for a in given]
-    crops, policy = _crops(call, len(places)), call.text("keep_aspect_ratio_policy", "stretch")
+    listed_axes = call.integers("axes") or tuple(range(len(shape)))
+    axis_indices = [call.axis(a, len(shape)) for a in listed_axes]
+    crops, policy = (
+        _crops(call, len(axis_indices)),
+        call.text("keep_aspect_ratio_policy", "stretch"),
+    )
     if call.has(3) and call.type(3).shape != (0,):
         sizes = call.ints(3)
-        if len(sizes) != len(places) or min(sizes) < 1:
-            raise call.malformed(f"sizes {list(sizes)} do not fit {len(places)} axes")
+        if len(sizes) != len(axis_indices) or min(sizes) < 1:
+            raise call.malformed(f"sizes {list(sizes)} do not fit {len(axis_indices)} axes")
         _check_limit(call, *sizes)
-        old = [shape[p] for p in places]
-        return dict(zip(places, _sized(old, sizes, crops, policy), strict=True))
+        old = [shape[p] for p in axis_indices]
+        return dict(zip(axis_indices, _sized(old, sizes, crops, policy), strict=True))
     scales = _floats(call, 2) if call.has(2) else ()
-    if len(scales) != len(places) or policy != "stretch":
+    if len(scales) != len(axis_indices) or policy != "stretch":
         raise call.malformed(
-            f"scales {list(scales)} do not fit {len(places)} axes, ratio {policy!r}"
+            f"scales {list(scales)} do not fit {len(axis_indices)} axes, ratio {policy!r}"
         )
-    return {p: _scaled(call, shape[p], s, c) for p, s, c in zip(places, scales, crops, strict=True)}
+    return {
+        p: _scaled(call, shape[p], s, c)
+        for p, s, c in zip(axis_indices, scales, crops, strict=True)
+    }
 
 
 def _crops(call: Call, count: int) -> list[tuple[float, float]]:

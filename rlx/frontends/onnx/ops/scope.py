@@ -56,9 +56,9 @@ class Real(Layers):
         """Its elements where they are known, else None."""
         return self.value.constant
 
-    def apply_all(self, op: Op, *others: Expression) -> tuple[Self, ...]:
+    def apply_all(self, op: Op, *operands: Expression) -> tuple[Self, ...]:
         """Return every result of ``op`` on this value and others."""
-        values = self.scope.append(self.call, op, self.value, *(o.value for o in others))
+        values = self.scope.append(self.call, op, self.value, *(o.value for o in operands))
         return tuple(self.wrap(v) for v in values)
 
     def lift(self, other: Any) -> Self:  # noqa: ANN401 - a number, an array or an expression
@@ -86,7 +86,7 @@ class Scope:
         graph: Graph that is made of it.
         versions: Version of each domain's operators.
         values: Each value by its name: in the graph, or known elements.
-        place: The node that calls the function, for messages; empty for the graph itself.
+        caller: The node that calls the function, for messages; empty for the graph itself.
         limits: Limits on the work.
         folded: Steps that constants took so far, in a list that all scopes share.
         bounds: Minimum and maximum of integers that take less than their element type, by name.
@@ -96,7 +96,7 @@ class Scope:
     graph: Graph
     versions: Mapping[str, int]
     values: dict[str, Real | npt.NDArray[Any]] = field(default_factory=dict)
-    place: str = ""
+    caller: str = ""
     limits: Limits = DEFAULT_LIMITS
     folded: list[int] = field(default_factory=lambda: [0])
     bounds: dict[str, tuple[int, int]] = field(default_factory=dict)

@@ -20,35 +20,35 @@ if TYPE_CHECKING:
 @importer("Constant")
 def import_constant(call: Call) -> npt.NDArray[Any]:
     """``Constant``: a tensor, a number or a list of numbers."""
-    given = [name for name in call.node.attributes if name != "value" or call.tensor("value")]
-    if len(given) != 1:
-        raise call.malformed(f"has {len(given)} values, want one")
-    if given[0] == "value":
+    value_names = [name for name in call.node.attributes if name != "value" or call.tensor("value")]
+    if len(value_names) != 1:
+        raise call.malformed(f"has {len(value_names)} values, want one")
+    if value_names[0] == "value":
         tensor = call.tensor("value")
         if tensor is not None:
             if tensor.bits:
                 call.scope.bounds[call.node.outputs[0]] = 0, (1 << tensor.bits) - 1
             return tensor.array
-    if given[0] in ("value_float", "value_floats"):
-        return np.array(call.attribute(given[0]), np.float32)
-    if given[0] in ("value_int", "value_ints"):
-        return np.array(call.attribute(given[0]), np.int64)
-    raise call.refuse(f"holds {given[0].removeprefix('value_')}, which rlx does not model")
+    if value_names[0] in ("value_float", "value_floats"):
+        return np.array(call.attribute(value_names[0]), np.float32)
+    if value_names[0] in ("value_int", "value_ints"):
+        return np.array(call.attribute(value_names[0]), np.int64)
+    raise call.refuse(f"holds {value_names[0].removeprefix('value_')}, which rlx does not model")
 
 
 @importer("Reshape")
 def import_reshape(call: Call) -> Real:
     """``Reshape``; 0 keeps a dimension, -1 takes what is left."""
-    x, wanted = call.value(0), list(call.dims(1))
+    x, new_shape = call.value(0), list(call.dims(1))
     if not (call.version >= 14 and call.flag("allowzero")):
-        for place, size in enumerate(wanted):
-            if size == 0 and place >= x.ndim:
-                raise call.malformed(f"dimension {place} is kept, but there are {x.ndim}")
+        for dimension, size in enumerate(new_shape):
+            if size == 0 and dimension >= x.ndim:
+                raise call.malformed(f"dimension {dimension} is kept, but there are {x.ndim}")
             if size == 0:
-                wanted[place] = x.shape[place]
-    if any(isinstance(d, int) and d < -1 for d in wanted):
-        raise call.malformed(f"the shape is {wanted}, want numbers from -1")
-    return x.reshape(*wanted)
+                new_shape[dimension] = x.shape[dimension]
+    if any(isinstance(d, int) and d < -1 for d in new_shape):
+        raise call.malformed(f"the shape is {new_shape}, want numbers from -1")
+    return x.reshape(*new_shape)
 
 
 @importer("Flatten")
@@ -77,12 +77,12 @@ def import_squeeze(call: Call) -> Real:
     """``Squeeze``; without axes all dimensions of 1."""
     x = call.value(0)
     axes = axes_of(call, 1)
-    places = {call.axis(a, x.ndim) for a in axes} if axes is not None else {
+    squeezed_axes = {call.axis(a, x.ndim) for a in axes} if axes is not None else {
         i for i, d in enumerate(x.shape) if d == 1
     }  # fmt: skip
-    if any(x.shape[a] != 1 for a in places):
-        raise call.malformed(f"axes {sorted(places)} of {x.type} are not all of dimension 1")
-    return x.reshape(*(d for i, d in enumerate(x.shape) if i not in places))
+    if any(x.shape[a] != 1 for a in squeezed_axes):
+        raise call.malformed(f"axes {sorted(squeezed_axes)} of {x.type} are not all of dimension 1")
+    return x.reshape(*(d for i, d in enumerate(x.shape) if i not in squeezed_axes))
 
 
 @importer("Unsqueeze")
@@ -102,10 +102,10 @@ def unsqueezed(call: Call, shape: tuple[int | Dim, ...], axes: tuple[int, ...]) 
     return [1 if i in places else next(rest) for i in range(rank)]
 
 
-def axes_of(call: Call, place: int) -> tuple[int, ...] | None:
+def axes_of(call: Call, index: int) -> tuple[int, ...] | None:
     """Return axes, which are an input since version 13 and an attribute before; None without."""
     if call.version >= 13:
-        return call.ints(place) if call.has(place) else None
+        return call.ints(index) if call.has(index) else None
     return call.integers("axes")
 
 

@@ -35,11 +35,11 @@ def import_dft(call: Call) -> Real:
     if not 0 < length <= call.scope.limits.dimension:
         raise call.malformed(f"the length is {length}")
     order = [a for a in range(x.ndim - 1) if a != axis]
-    moved = x.transpose(*order, x.ndim - 1, axis)
+    time_last = x.transpose(*order, x.ndim - 1, axis)
     if onesided and inverse:
-        moved = _fit(moved, size, length // 2 + 1)
-        return _placed(_mirrored(call, moved, length), axis)[..., :1]
-    y = fourier(call, _fit(moved, size, length), length, inverse=inverse, onesided=onesided)
+        time_last = _fit(time_last, size, length // 2 + 1)
+        return _placed(_mirrored(call, time_last, length), axis)[..., :1]
+    y = fourier(call, _fit(time_last, size, length), length, inverse=inverse, onesided=onesided)
     return _placed(y, axis)
 
 
@@ -111,8 +111,8 @@ def import_stft(call: Call) -> Real:
         raise call.malformed(f"frames of {length} every {step} do not fit {x.type}")
     frames = (size - length) // step + 1
     check_size(call, frames, length)
-    places = np.arange(frames)[:, None] * step + np.arange(length)[None, :]
-    cut = x.transpose(0, 2, 1).gather(call.constant(places.astype(np.int64)), 2)
+    frame_indices = np.arange(frames)[:, None] * step + np.arange(length)[None, :]
+    cut = x.transpose(0, 2, 1).gather(call.constant(frame_indices.astype(np.int64)), 2)
     cut = cut if window is None else cut * window
     onesided = bool(call.integer("onesided", 1)) and parts == 1
     y = fourier(call, cut.transpose(0, 2, 1, 3), length, onesided=onesided)

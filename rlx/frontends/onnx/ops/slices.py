@@ -39,11 +39,11 @@ def _part(size: int | Dim, start: int | Dim, end: int | Dim, step: int, longest:
     2^31 - 1 or 2^63 - 1.
     """
     if isinstance(size, int) and isinstance(start, int) and isinstance(end, int):
-        found = range(*slice(start, end, step).indices(size))
-        if not found:
+        indices = range(*slice(start, end, step).indices(size))
+        if not indices:
             return slice(0, 0, 1)
-        stop = found[-1] + (1 if step > 0 else -1)
-        return slice(found[0], None if stop < 0 else stop, step)
+        stop = indices[-1] + (1 if step > 0 else -1)
+        return slice(indices[0], None if stop < 0 else stop, step)
     way = 1 if step > 0 else -1
     if _beyond(start, way, longest) or _beyond(end, -way, longest):
         return slice(0, 0, 1)
@@ -83,10 +83,10 @@ def import_split(call: Call) -> Sequence[Real]:
     """``Split``: into parts of given sizes, or into equal ones of which the last may be less."""
     x = call.value(0)
     axis = call.axis(call.integer("axis"), x.ndim)
-    given: Sequence[int | Dim] | None = call.integers("split")
-    if given is None and call.has(1):
-        given = call.dims(1)
-    sizes = _equal(call, x.shape[axis]) if given is None else given
+    listed_sizes: Sequence[int | Dim] | None = call.integers("split")
+    if listed_sizes is None and call.has(1):
+        listed_sizes = call.dims(1)
+    sizes = _equal(call, x.shape[axis]) if listed_sizes is None else listed_sizes
     if len(sizes) != len(call.node.outputs):
         raise call.malformed(f"has {len(call.node.outputs)} outputs for {len(sizes)} parts")
     return x.split(tuple(sizes), axis)
@@ -115,14 +115,14 @@ def import_expand(call: Call) -> Real:
     return expanded(call, call.value(0), call.dims(1))
 
 
-def expanded(call: Call, x: Real, wanted: Sequence[int | Dim]) -> Real:
+def expanded(call: Call, x: Real, shape: Sequence[int | Dim]) -> Real:
     """Return ``x`` broadcast together with a shape."""
-    rank = max(x.ndim, len(wanted))
+    rank = max(x.ndim, len(shape))
     own = (1,) * (rank - x.ndim) + x.shape
-    other = (1,) * (rank - len(wanted)) + tuple(wanted)
+    other = (1,) * (rank - len(shape)) + tuple(shape)
     for mine, theirs in zip(own, other, strict=True):
         if mine != theirs and 1 not in (mine, theirs):
-            raise call.malformed(f"{x.type} does not broadcast with {list(map(str, wanted))}")
+            raise call.malformed(f"{x.type} does not broadcast with {list(map(str, shape))}")
     return x.broadcast_to(*(b if a == 1 else a for a, b in zip(own, other, strict=True)))
 
 
@@ -151,17 +151,17 @@ def import_pad(call: Call) -> Real:
 
 def _pads(call: Call, rank: int) -> tuple[list[int], list[int]]:
     """Return the padding in front of each axis and behind it; negative numbers take off."""
-    given = (call.integers("pads") or ()) if call.version < 11 else call.ints(1)
+    flat_pads = (call.integers("pads") or ()) if call.version < 11 else call.ints(1)
     axes = call.ints(3) if call.has(3) else tuple(range(rank))
-    if len(given) != 2 * len(axes):
-        raise call.malformed(f"has {len(given)} pads for {len(axes)} axes")
+    if len(flat_pads) != 2 * len(axes):
+        raise call.malformed(f"has {len(flat_pads)} pads for {len(axes)} axes")
     limit = call.scope.limits.dimension
-    if any(abs(n) > limit for n in given):
-        raise call.malformed(f"pads are {list(given)}; the limit is {limit}")
+    if any(abs(n) > limit for n in flat_pads):
+        raise call.malformed(f"pads are {list(flat_pads)}; the limit is {limit}")
     before, after = [0] * rank, [0] * rank
-    for place, axis in enumerate(axes):
-        before[call.axis(axis, rank)] = given[place]
-        after[call.axis(axis, rank)] = given[len(axes) + place]
+    for position, axis in enumerate(axes):
+        before[call.axis(axis, rank)] = flat_pads[position]
+        after[call.axis(axis, rank)] = flat_pads[len(axes) + position]
     return before, after
 
 
@@ -234,9 +234,9 @@ def import_reverse_sequence(call: Call) -> Real:
     steps = x.shape[time]
     if not isinstance(steps, int):
         raise call.refuse(f"the dimension {steps} of the sequences is not known")
-    place = call.constant(range(steps), DType.I64)
-    place = place.reshape(steps, 1) if time == 0 else place.reshape(1, steps)
+    step_index = call.constant(range(steps), DType.I64)
+    step_index = step_index.reshape(steps, 1) if time == 0 else step_index.reshape(1, steps)
     ends = lengths.reshape(1, -1) if time == 0 else lengths.reshape(-1, 1)
-    source = (ends - 1 - place).where(place < ends, place)
+    source = (ends - 1 - step_index).where(step_index < ends, step_index)
     source = source.reshape(*source.shape, *(1,) * (x.ndim - 2)).broadcast_to(*x.shape)
     return x.apply(real.RealTakeAlong(axis=time), source)

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from rlx.ir import Dim
 
 
-def _array(call: Call, place: int) -> Symbolic:
+def _array(call: Call, index: int) -> Symbolic:
     """Return an operand, which is known, with elements of int and Dim."""
-    found = call.operand(place)
-    array: Any = found.array if isinstance(found, Real) else found
+    operand = call.operand(index)
+    array: Any = operand.array if isinstance(operand, Real) else operand
     return np.asarray(array.astype(object), object)
 
 
@@ -122,14 +122,14 @@ def fold_slice(call: Call) -> Symbolic | None:
         starts, ends = call.ints(1), call.ints(2)
         axes = call.ints(3) if call.has(3) else None
         steps = call.ints(4) if call.has(4) else None
-    places = [slice(None)] * x.ndim
+    slices = [slice(None)] * x.ndim
     for i, axis in enumerate(axes if axes is not None else range(len(starts))):
         step = steps[i] if steps else 1
         end: int | None = ends[i]
         if step < 0 and ends[i] < -x.shape[axis]:
             end = None
-        places[axis] = slice(starts[i], end, step)
-    return x[tuple(places)]
+        slices[axis] = slice(starts[i], end, step)
+    return x[tuple(slices)]
 
 
 @symbolic("Squeeze")

@@ -21,27 +21,29 @@ def sizes(call: Call, shape: Shape) -> tuple[int, ...]:
     """
     if len(shape) < 3:
         raise call.malformed(f"the input has {len(shape)} dimensions, want at least 3")
-    found = tuple(d for d in shape[1:] if isinstance(d, int))
-    if len(found) != len(shape) - 1:
+    static_dims = tuple(d for d in shape[1:] if isinstance(d, int))
+    if len(static_dims) != len(shape) - 1:
         raise call.refuse(
             f"of the image [{', '.join(map(str, shape))}] only the batch may have no size",
             hint=OPEN_SHAPE,
         )
-    return found[1:]
+    return static_dims[1:]
 
 
 def listed(call: Call, name: str, rank: int, minimum: int, default: int) -> tuple[int, ...]:
     """Return an attribute with a number for each spatial axis, its default without one."""
-    found = call.integers(name)
-    if found is None:
+    values = call.integers(name)
+    if values is None:
         return (default,) * rank
-    if len(found) != rank:
-        raise call.malformed(f"{name} needs {rank} numbers, not {list(found)}")
-    if min(found, default=minimum) < minimum:
-        raise call.malformed(f"{name} must be at least {minimum}, not {list(found)}")
-    if max(found, default=0) > call.scope.limits.dimension:
-        raise call.malformed(f"{name} is {list(found)}; the limit is {call.scope.limits.dimension}")
-    return found
+    if len(values) != rank:
+        raise call.malformed(f"{name} needs {rank} numbers, not {list(values)}")
+    if min(values, default=minimum) < minimum:
+        raise call.malformed(f"{name} must be at least {minimum}, not {list(values)}")
+    if max(values, default=0) > call.scope.limits.dimension:
+        raise call.malformed(
+            f"{name} is {list(values)}; the limit is {call.scope.limits.dimension}"
+        )
+    return values
 
 
 def pads(call: Call, rank: int) -> tuple[tuple[int, int], ...]:
@@ -50,17 +52,17 @@ def pads(call: Call, rank: int) -> tuple[tuple[int, int], ...]:
     return tuple(zip(given[:rank], given[rank:], strict=True))
 
 
-def kernel_of(call: Call, given: tuple[int, ...] = ()) -> tuple[int, ...]:
+def kernel_of(call: Call, weights_kernel: tuple[int, ...] = ()) -> tuple[int, ...]:
     """Return the kernel's size: as the weights say, and the attribute must agree."""
-    found = call.integers("kernel_shape")
-    if found is None:
-        if not given:
+    kernel = call.integers("kernel_shape")
+    if kernel is None:
+        if not weights_kernel:
             raise call.malformed("lacks the attribute 'kernel_shape'")
-        return given
-    if (given and found != given) or min(found, default=1) < 1:
-        wanted = f"{list(given)}, the weights'" if given else "numbers from 1"
-        raise call.malformed(f"kernel_shape is {list(found)}, want {wanted}")
-    return found
+        return weights_kernel
+    if (weights_kernel and kernel != weights_kernel) or min(kernel, default=1) < 1:
+        expected = f"{list(weights_kernel)}, the weights'" if weights_kernel else "numbers from 1"
+        raise call.malformed(f"kernel_shape is {list(kernel)}, want {expected}")
+    return kernel
 
 
 def window_of(call: Call, size: tuple[int, ...], kernel: tuple[int, ...]) -> SpatialWindow:

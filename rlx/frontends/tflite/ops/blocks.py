@@ -90,10 +90,10 @@ def import_space_to_batch(call: Call) -> None:
         *range(2 * count + 1, 2 * count + 1 + rest),
     )
     value = call.emit(parts, call.emit(padded, call.value(0)))
-    moved = call.emit(moves.transpose(call, axes), value)
+    blocks_first = call.emit(moves.transpose(call, axes), value)
     images = shape[0] * math.prod(block)
     sizes = (n // size for n, size in zip(grown, block, strict=True))
-    call.finish(moves.reshape(call, (images, *sizes, *shape[1 + count :])), moved)
+    call.finish(moves.reshape(call, (images, *sizes, *shape[1 + count :])), blocks_first)
 
 
 @both_importer("BATCH_TO_SPACE_ND")
@@ -108,8 +108,8 @@ def import_batch_to_space(call: Call) -> None:
     pairs = [axis for i in range(count) for axis in (count + 1 + i, i)]
     axes = (count, *pairs, *range(2 * count + 1, 2 * count + 1 + rest))
     sizes = tuple(n * part for n, part in zip(shape[1:], block, strict=False))
-    moved = call.emit(moves.transpose(call, axes), split)
-    whole = call.emit(moves.reshape(call, (batch, *sizes, *shape[1 + count :])), moved)
+    blocks_inside = call.emit(moves.transpose(call, axes), split)
+    whole = call.emit(moves.reshape(call, (batch, *sizes, *shape[1 + count :])), blocks_inside)
     stop = tuple(n - a for n, a in zip(sizes, after, strict=True))
     start = (0, *before, *(0,) * rest)
     call.finish(moves.part(call, start, (batch, *stop, *shape[1 + count :])), whole)

@@ -33,14 +33,14 @@ _NUMBERS = (*REAL_TYPES, TensorType.FLOAT16)
 def import_quantize(call: Call) -> None:
     """``QUANTIZE`` of float32, or of quantized values of another scale or width."""
     call.arity(1)
-    given, result = call.input(0), call.output
+    x, result = call.input(0), call.output
     require_type(result, *QUANTIZED_TYPES)
-    if given.type is TensorType.FLOAT32:
+    if x.type is TensorType.FLOAT32:
         op: Op = RealQuantize(quant=quant_of(result).params, dtype=DTYPES[result.type])
-        call.finish(op, call.scope.real(given))
+        call.finish(op, call.scope.real(x))
         return
-    require_type(given, TensorType.FLOAT32, *QUANTIZED_TYPES)
-    call.finish(_requantize(call), call.scope.value(given.index))
+    require_type(x, TensorType.FLOAT32, *QUANTIZED_TYPES)
+    call.finish(_requantize(call), call.scope.value(x.index))
 
 
 def _requantize(call: Call) -> QRequantize | QConvert:
@@ -48,16 +48,16 @@ def _requantize(call: Call) -> QRequantize | QConvert:
 
     Source: tflite-micro ``PrepareQuantizeReference``: the factor in double.
     """
-    given, wanted = call.input(0), call.output
-    x, result = quant_of(given), quant_of(wanted)
+    x_tensor, y_tensor = call.input(0), call.output
+    x, result = quant_of(x_tensor), quant_of(y_tensor)
     rescale = rescale_of(x.real / result.real)
-    if given.type is wanted.type is TensorType.INT8:
+    if x_tensor.type is y_tensor.type is TensorType.INT8:
         return QRequantize(x_zero_point=x.zero_point, rescale=rescale, zero_point=result.zero_point)
     return QConvert(
         x_zero_point=x.zero_point,
         rescale=rescale,
         zero_point=result.zero_point,
-        dtype=DTYPES[wanted.type],
+        dtype=DTYPES[y_tensor.type],
     )
 
 
@@ -65,18 +65,18 @@ def _requantize(call: Call) -> QRequantize | QConvert:
 def import_dequantize(call: Call) -> None:
     """``DEQUANTIZE`` of quantized values or float16, to float32."""
     call.arity(1)
-    given = call.input(0)
+    x = call.input(0)
     require_type(call.output, TensorType.FLOAT32)
-    require_type(given, *QUANTIZED_TYPES, TensorType.FLOAT16)
-    if given.data is not None and narrow_dtype(given) is not DType.I8:
-        call.bind(call.scope.real(given))
+    require_type(x, *QUANTIZED_TYPES, TensorType.FLOAT16)
+    if x.data is not None and narrow_dtype(x) is not DType.I8:
+        call.bind(call.scope.real(x))
         return
-    value = call.scope.value(given.index)
-    if given.type is TensorType.FLOAT16:
+    value = call.scope.value(x.index)
+    if x.type is TensorType.FLOAT16:
         call.finish(RealCast(dtype=DTYPES[TensorType.FLOAT32]), value)
         return
-    params = quant_of(given).params
-    if given.type is TensorType.INT8:
+    params = quant_of(x).params
+    if x.type is TensorType.INT8:
         value = call.restated(value, params)
     call.finish(RealDequantize(quant=params), value)
 

@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     from rlx.ir import Graph, Op, QuantParams, Value
 
 
-def fits(wanted: tuple[int, ...], shape: tuple[int, ...]) -> bool:
-    """Return whether ``shape`` is ``wanted`` with something filled in for each -1."""
-    pairs = zip(wanted, shape, strict=False)
-    return len(wanted) == len(shape) and all(w in (-1, s) for w, s in pairs)
+def fits(pattern: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    """Return whether ``shape`` is ``pattern`` with something filled in for each -1."""
+    pairs = zip(pattern, shape, strict=False)
+    return len(pattern) == len(shape) and all(w in (-1, s) for w, s in pairs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Scope:
         weights: Constants that operators share, by tensor and by the order of their axes.
         reals: Constants of operators on reals, likewise.
         magnitudes: For each constant that layers read as weights, their sums of magnitudes.
-        moved: Tensors that are uint8 in the file (see ``tflite_signed``).
+        from_uint8: Tensors that are uint8 in the file (see ``tflite_signed``).
         limits: Limits on the work.
     """
 
@@ -73,7 +73,7 @@ class Scope:
     magnitudes: dict[tuple[int, tuple[int, ...]], npt.NDArray[np.int64]] = field(
         default_factory=dict
     )
-    moved: frozenset[int] = frozenset()
+    from_uint8: frozenset[int] = frozenset()
     limits: Limits = DEFAULT_LIMITS
 
     def value(self, index: int) -> Value:
@@ -155,18 +155,18 @@ class Call:
         if len(self.operator.outputs) != outputs:
             raise MalformedError(f"has {len(self.operator.outputs)} outputs, want {outputs}")
 
-    def optional(self, place: int) -> Tensor | None:
+    def optional(self, index: int) -> Tensor | None:
         """Return an input tensor, or None if it is absent."""
         inputs = self.operator.inputs
-        if place >= len(inputs) or inputs[place] == -1:
+        if index >= len(inputs) or inputs[index] == -1:
             return None
-        return self.scope.tensors[inputs[place]]
+        return self.scope.tensors[inputs[index]]
 
-    def input(self, place: int) -> Tensor:
+    def input(self, index: int) -> Tensor:
         """Return an input tensor."""
-        tensor = self.optional(place)
+        tensor = self.optional(index)
         if tensor is None:
-            raise MalformedError(f"input {place} is absent")
+            raise MalformedError(f"input {index} is absent")
         return tensor
 
     @property
@@ -195,20 +195,20 @@ class Call:
         computed = (t for t in self.inputs if t.data is None)
         return not any(t.type in QUANTIZED_TYPES for t in (*computed, *self.outputs))
 
-    def value(self, place: int) -> Value:
+    def value(self, index: int) -> Value:
         """Return the value of an input of any shape, computed or constant.
 
         It is int8, or plain numbers where the operator computes with those (see ``is_real``).
         """
-        tensor = self.input(place)
+        tensor = self.input(index)
         if self.is_real:
             return self.scope.real(tensor)
         require_type(tensor, TensorType.INT8)
         return self.scope.value(tensor.index)
 
-    def quant(self, place: int) -> PerTensor:
+    def quant(self, index: int) -> PerTensor:
         """Return scale and zero point of an int8 input."""
-        tensor = self.input(place)
+        tensor = self.input(index)
         require_type(tensor, TensorType.INT8)
         return quant_of(tensor)
 
@@ -218,28 +218,28 @@ class Call:
         require_type(self.output, TensorType.INT8)
         return quant_of(self.output)
 
-    def check_moves(self, place: int = 0) -> None:
+    def check_moves(self, index: int = 0) -> None:
         """Check that the outputs can hold elements of an input as they are."""
         if not self.is_real:
-            self.same_quant(place)
+            self.same_quant(index)
 
-    def same_quant(self, place: int = 0) -> PerTensor:
+    def same_quant(self, index: int = 0) -> PerTensor:
         """Return scale and zero point of an input, which must be those of the outputs."""
-        given = self.quant(place)
+        x_quant = self.quant(index)
         for output in self.outputs:
             require_type(output, TensorType.INT8)
-            found = quant_of(output)
-            if not is_near(given.params, found.params):
+            y_quant = quant_of(output)
+            if not is_near(x_quant.params, y_quant.params):
                 raise UnsupportedError(
-                    f"input and output must share scale and zero point, but {show(given)} "
-                    f"and {show(found)} differ",
+                    f"input and output must share scale and zero point, but {show(x_quant)} "
+                    f"and {show(y_quant)} differ",
                     hint=_COPIES_HINT,
                 )
-        return given
+        return x_quant
 
-    def shared(self, place: int) -> Value:
+    def shared(self, index: int) -> Value:
         """Return an input of an operator whose inputs share the scale of the output."""
-        return self.restated(self.value(place), self.value(0).type.quant)
+        return self.restated(self.value(index), self.value(0).type.quant)
 
     def restated(self, value: Value, quant: QuantParams | None) -> Value:
         """Return a value with a scale that differs in the last digit at most (see ``is_near``)."""
@@ -249,9 +249,9 @@ class Call:
         op = QRequantize(x_zero_point=point, rescale=Rescale.of(1.0), zero_point=point)
         return self.emit(op, value, quant=quant)
 
-    def constant(self, place: int) -> Tensor:
+    def constant(self, index: int) -> Tensor:
         """Return a constant input tensor."""
-        tensor = self.input(place)
+        tensor = self.input(index)
         if tensor.data is None:
             raise UnsupportedError(
                 f"{tensor.label} is computed at run time; rlx needs a constant there",
@@ -259,22 +259,22 @@ class Call:
             )
         return tensor
 
-    def numbers(self, place: int) -> npt.NDArray[Any]:
+    def numbers(self, index: int) -> npt.NDArray[Any]:
         """Return an int32 or int64 input that is constant or known (see ``Scope``)."""
-        known = self.scope.known.get(self.input(place).index)
+        known = self.scope.known.get(self.input(index).index)
         if known is not None and known.dtype.kind == "i":
             return known
-        tensor = self.constant(place)
+        tensor = self.constant(index)
         if tensor.type not in (TensorType.INT32, TensorType.INT64):
             raise MalformedError(f"{tensor.label} is {tensor.described}, want int32 or int64")
         return tensor.array()
 
-    def integers(self, place: int) -> tuple[int, ...]:
+    def integers(self, index: int) -> tuple[int, ...]:
         """Return the elements of ``numbers``: one for a dimension, an end or an output each."""
-        array = self.numbers(place)
+        array = self.numbers(index)
         most = 2 * self.scope.limits.rank + len(self.operator.outputs)
         if array.size > most:
-            raise MalformedError(f"input {place} has {array.size} numbers, want at most {most}")
+            raise MalformedError(f"input {index} has {array.size} numbers, want at most {most}")
         return tuple(int(v) for v in array.reshape(-1))
 
     def axis(self, value: int, rank: int) -> int:
@@ -313,9 +313,9 @@ class Call:
     def bind(self, value: Value, *, output: Tensor | None = None) -> None:
         """Let a value stand for an output, and check the type that the file claims for it."""
         tensor = self.shaped(value.type.static_shape, output=output)
-        wanted = Type(tensor.shape, DTYPES.get(tensor.type, DType.I8), self.claimed(tensor))
-        fits_claim = value.type.with_quant(None) == wanted.with_quant(None)
-        if not (fits_claim and is_near(value.type.quant, wanted.quant)):
+        claimed_type = Type(tensor.shape, DTYPES.get(tensor.type, DType.I8), self.claimed(tensor))
+        fits_claim = value.type.with_quant(None) == claimed_type.with_quant(None)
+        if not (fits_claim and is_near(value.type.quant, claimed_type.quant)):
             raise MalformedError(
                 f"computes {value.type.with_quant(None)}, but {tensor.label} is {tensor.described}"
             )

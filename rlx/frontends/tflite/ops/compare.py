@@ -120,11 +120,11 @@ def import_logical_not(call: Call) -> None:
 def import_select(call: Call) -> None:
     """``SELECT`` and ``SELECT_V2``; a vector of truth values in the former chooses slices."""
     call.arity(3)
-    condition, chosen = call.input(0), call.input(1)
+    condition, x = call.input(0), call.input(1)
     require_type(condition, TensorType.BOOL)
     value = call.value(0)
-    if call.operator.name == "SELECT" and len(condition.shape) == 1 < len(chosen.shape):
-        slices = (*condition.shape, *(1,) * (len(chosen.shape) - 1))
+    if call.operator.name == "SELECT" and len(condition.shape) == 1 < len(x.shape):
+        slices = (*condition.shape, *(1,) * (len(x.shape) - 1))
         value = call.emit(RealReshape(shape=slices), value)
     call.finish(RealWhere(), value, call.value(1), call.value(2))
 

@@ -178,9 +178,9 @@ _MEDIA_PIPE = struct.Struct("<iii")
 _SAME, _VALID = 1, 2
 
 
-def _transposed_sizes(call: Call, place: int) -> tuple[Tensor, tuple[int, int]]:
-    """Return the image at ``place`` and the size of the kernel, whose weights are input 1."""
-    tensor, image = weight_tensor(call, 1, rank=4, image=place), call.input(place)
+def _transposed_sizes(call: Call, index: int) -> tuple[Tensor, tuple[int, int]]:
+    """Return the image at ``index`` and the size of the kernel, whose weights are input 1."""
+    tensor, image = weight_tensor(call, 1, rank=4, image=index), call.input(index)
     if len(image.shape) != 4 or image.shape[3] != tensor.shape[3]:
         raise MalformedError(
             f"{image.label} is {image.described}, which {tensor.label}, "
@@ -191,11 +191,11 @@ def _transposed_sizes(call: Call, place: int) -> tuple[Tensor, tuple[int, int]]:
 
 
 def _transposed(
-    call: Call, window: SpatialWindow, more: tuple[int, ...], places: tuple[int, int, int]
+    call: Call, window: SpatialWindow, more: tuple[int, ...], indices: tuple[int, int, int]
 ) -> tuple[NnConvTranspose, tuple[Value, ...]]:
     """Return a transposed convolution and its operands, from places of input, weights, bias."""
     check_sizes(window, call.scope.limits)
-    given, weights, bias = places
+    given, weights, bias = indices
     tensor = call.input(weights)
     operands = finite(call, tensor, (3, 1, 2, 0)), *biased(call, bias, tensor.shape[0])
     return NnConvTranspose(window=window, output_padding=more), (call.value(given), *operands)

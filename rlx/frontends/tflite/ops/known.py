@@ -89,17 +89,15 @@ def _computed(call: Call) -> list[Numbers] | None:
 def _dequantize(call: Call) -> Numbers:
     """Return the numbers that a constant of int8, float16 or in blocks stands for."""
     call.arity(1)
-    given, result = call.input(0), call.output
+    x, result = call.input(0), call.output
     require_type(result, TensorType.FLOAT32)
-    in_blocks = given.type is TensorType.FLOAT32 and given.stored is not None
+    in_blocks = x.type is TensorType.FLOAT32 and x.stored is not None
     if not in_blocks:
-        require_type(given, TensorType.FLOAT16, TensorType.INT8)
-    if given.shape != result.shape:
-        raise MalformedError(
-            f"turns {given.label}, which is {given.described}, into {result.described}"
-        )
-    array = real_array(given) if given.type is TensorType.INT8 else given.array()
-    return checked_numbers(given, array.astype(np.float32))
+        require_type(x, TensorType.FLOAT16, TensorType.INT8)
+    if x.shape != result.shape:
+        raise MalformedError(f"turns {x.label}, which is {x.described}, into {result.described}")
+    array = real_array(x) if x.type is TensorType.INT8 else x.array()
+    return checked_numbers(x, array.astype(np.float32))
 
 
 def _shape(call: Call) -> Numbers:

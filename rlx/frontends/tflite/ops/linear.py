@@ -54,12 +54,12 @@ def import_fully_connected(call: Call) -> None:
     shape = _row_shape(call, array.shape[1])
     if shape is not None:
         x = call.emit(QReshape(shape=shape), x)
-    wanted = _result_shape(call, array.shape[0])
-    if wanted == (*x.type.static_shape[:-1], array.shape[0]):
+    result_shape = _result_shape(call, array.shape[0])
+    if result_shape == (*x.type.static_shape[:-1], array.shape[0]):
         call.finish(op, x, *operands)
         return
     flat = call.emit(op, x, *operands, quant=result)
-    call.finish(QReshape(shape=wanted), flat)
+    call.finish(QReshape(shape=result_shape), flat)
 
 
 @real_importer("FULLY_CONNECTED")
@@ -73,9 +73,9 @@ def import_real_fully_connected(call: Call) -> None:
     if shape is not None:
         x = call.emit(RealReshape(shape=shape), x)
     y = call.emit(NnLinear(), x, *operands)
-    wanted = _result_shape(call, outputs)
-    if y.type.shape != wanted:
-        y = call.emit(RealReshape(shape=wanted), y)
+    result_shape = _result_shape(call, outputs)
+    if y.type.shape != result_shape:
+        y = call.emit(RealReshape(shape=result_shape), y)
     bind_activated(call, y)
 
 
@@ -111,10 +111,10 @@ def import_batch_matmul(call: Call) -> None:
     call.arity(2)
     require_float(*call.inputs, call.output)
     operands = []
-    for place, option in enumerate(("adj_x", "adj_y")):
-        value, rank = call.value(place), len(call.input(place).shape)
+    for index, option in enumerate(("adj_x", "adj_y")):
+        value, rank = call.value(index), len(call.input(index).shape)
         if rank < 2:
-            raise MalformedError(f"{call.input(place).label} has {rank} dimensions, want 2 or more")
+            raise MalformedError(f"{call.input(index).label} has {rank} dimensions, want 2 or more")
         if call.options[option]:
             axes = (*range(rank - 2), rank - 1, rank - 2)
             value = call.emit(RealTranspose(axes=axes), value)

@@ -55,25 +55,25 @@ def window(call: Call, image: Tensor, kernel: tuple[int, int]) -> Window:
         raise MalformedError(f"{image.label} is {image.described}, want 4 dimensions")
     stride = (options["stride_h"], options["stride_w"])
     dilation = (options.get("dilation_h", 1), options.get("dilation_w", 1))
-    found = Window(kernel, stride, dilation)
+    explicit = Window(kernel, stride, dilation)
     if options["padding"] == Padding.SAME:
-        found = Window.same(image.shape[1:3], kernel, stride, dilation)
-    check_sizes(found, call.scope.limits)
-    return found
+        explicit = Window.same(image.shape[1:3], kernel, stride, dilation)
+    check_sizes(explicit, call.scope.limits)
+    return explicit
 
 
-def weights(call: Call, place: int, rank: int, axis: int) -> tuple[Tensor, npt.NDArray[np.int8]]:
+def weights(call: Call, index: int, rank: int, axis: int) -> tuple[Tensor, npt.NDArray[np.int8]]:
     """Return constant int8 weights; scales, if several, must run along ``axis``."""
-    tensor = call.constant(place)
+    tensor = call.constant(index)
     require_type(tensor, TensorType.INT8)
     if len(tensor.shape) != rank:
         raise MalformedError(f"{tensor.label} is {tensor.described}, want {rank} dimensions")
-    found = tensor.quantization
-    if found is None:
+    quantization = tensor.quantization
+    if quantization is None:
         raise MalformedError(f"{tensor.label} is {tensor.described} without scales")
-    if not found.per_tensor:
-        _check_axis(tensor, found, axis)
-    if found.zero_point.any():
+    if not quantization.per_tensor:
+        _check_axis(tensor, quantization, axis)
+    if quantization.zero_point.any():
         raise UnsupportedError(
             f"{tensor.label} has a zero point other than 0",
             hint="quantize the weights symmetrically",
@@ -81,14 +81,14 @@ def weights(call: Call, place: int, rank: int, axis: int) -> tuple[Tensor, npt.N
     return tensor, nonzero(tensor)
 
 
-def _check_axis(tensor: Tensor, found: Quantization, axis: int) -> None:
+def _check_axis(tensor: Tensor, quantization: Quantization, axis: int) -> None:
     """Check that there is one scale for each index of ``axis``."""
-    if found.axis != axis:
+    if quantization.axis != axis:
         raise UnsupportedError(
-            f"{tensor.label} is quantized along axis {found.axis}, want {axis}",
+            f"{tensor.label} is quantized along axis {quantization.axis}, want {axis}",
             hint="quantize the weights with one scale for each output channel",
         )
-    count = len(found.scale)
+    count = len(quantization.scale)
     if tensor.shape[axis] != count:
         raise MalformedError(
             f"{tensor.label} has {count} scales along axis {axis}, "
@@ -128,12 +128,12 @@ def weight_constant(call: Call, tensor: Tensor, axes: Axes = ()) -> Value:
     return shared[key]
 
 
-def bias_array(call: Call, place: int, channels: int) -> npt.NDArray[np.int32]:
+def bias_array(call: Call, index: int, channels: int) -> npt.NDArray[np.int32]:
     """Return a constant int32 bias; zeros if it is absent."""
-    tensor = call.optional(place)
+    tensor = call.optional(index)
     if tensor is None:
         return np.zeros(channels, np.int32)
-    call.constant(place)
+    call.constant(index)
     require_type(tensor, TensorType.INT32)
     array: npt.NDArray[np.int32] = tensor.array().reshape(-1)
     if len(array) != channels:
@@ -141,9 +141,9 @@ def bias_array(call: Call, place: int, channels: int) -> npt.NDArray[np.int32]:
     return array
 
 
-def bias_constant(call: Call, place: int, array: npt.NDArray[np.int32]) -> Value:
+def bias_constant(call: Call, index: int, array: npt.NDArray[np.int32]) -> Value:
     """Return the bias that ``bias_array`` returned; layers with one tensor share the constant."""
-    tensor = call.optional(place)
+    tensor = call.optional(index)
     if tensor is None:
         return call.scope.graph.constant(array, origin=call.origin)
     shared, key = call.scope.weights, (tensor.index, ())

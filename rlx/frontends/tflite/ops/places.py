@@ -108,12 +108,12 @@ def import_embedding_lookup(call: Call) -> None:
     call.finish(NnEmbedding(), call.value(1), call.value(0))
 
 
-def _check_indices(call: Call, place: int, size: int) -> None:
+def _check_indices(call: Call, index: int, size: int) -> None:
     """Check the element type of indices and, where they are constant, that they are in range."""
-    tensor = call.input(place)
+    tensor = call.input(index)
     require_type(tensor, TensorType.INT32, TensorType.INT64)
     if tensor.data is None and tensor.index not in call.scope.known:
         return
-    indices = call.numbers(place)
+    indices = call.numbers(index)
     if indices.size and not 0 <= indices.min() <= indices.max() < size:
         raise MalformedError(f"{tensor.label} takes indices that are not in 0 to {size - 1}")

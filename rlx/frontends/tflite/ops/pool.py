@@ -24,10 +24,10 @@ def import_pool(call: Call) -> None:
     call.same_quant()
     low, high = activation_bounds(call, call.result_quant)
     make = QAveragePool2d if call.operator.name == "AVERAGE_POOL_2D" else QMaxPool2d
-    found = window(call, call.input(0), _kernel(call))
-    if make is QAveragePool2d and call.scope.moved.intersection(call.operator.inputs):
-        _check_uint8(found)
-    call.finish(make(window=found, low=low, high=high), call.value(0))
+    pool_window = window(call, call.input(0), _kernel(call))
+    if make is QAveragePool2d and call.scope.from_uint8.intersection(call.operator.inputs):
+        _check_uint8(pool_window)
+    call.finish(make(window=pool_window, low=low, high=high), call.value(0))
 
 
 @real_importer("AVERAGE_POOL_2D", "MAX_POOL_2D")
@@ -50,12 +50,12 @@ def import_l2_pool(call: Call) -> None:
     finish_activated(call, RealSqrt(), call.emit(NnAveragePool(window=window), square))
 
 
-def _check_uint8(found: Window) -> None:
+def _check_uint8(pool_window: Window) -> None:
     """Refuse means of uint8 values that may lie at a half, which goes up; those of int8 go outward.
 
     The mean of an odd number of values never lies there.
     """
-    if found.taps % 2 == 0 or found.is_padded:
+    if pool_window.taps % 2 == 0 or pool_window.is_padded:
         raise UnsupportedError(
             "averages uint8 in windows of an even number of values, which round in another way "
             "than int8",

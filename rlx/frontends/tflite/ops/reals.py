@@ -53,18 +53,18 @@ def require_float(*tensors: Tensor) -> None:
             require_type(tensor, TensorType.FLOAT32)
 
 
-def weight_tensor(call: Call, place: int, rank: int, image: int = 0) -> Tensor:
+def weight_tensor(call: Call, index: int, rank: int, image: int = 0) -> Tensor:
     """Return the weights of a layer on float32; float32 too, or int8 (dynamic range)."""
-    tensor = call.input(place)
+    tensor = call.input(index)
     require_float(call.input(image), tensor, call.output)
     if len(tensor.shape) != rank:
         raise MalformedError(f"{tensor.label} is {tensor.described}, want {rank} dimensions")
     return tensor
 
 
-def biased(call: Call, place: int, channels: int) -> tuple[Value, ...]:
+def biased(call: Call, index: int, channels: int) -> tuple[Value, ...]:
     """Return the bias of a layer as an operand, none if it is absent."""
-    tensor = call.optional(place)
+    tensor = call.optional(index)
     if tensor is None:
         return ()
     if tensor.shape != (channels,):

@@ -103,10 +103,10 @@ def import_real_arg(call: Call) -> None:
     make = RealArgmax if call.operator.name == "ARG_MAX" else RealArgmin
     axis = _axis(call)
     _drop_ones(call, axis)
-    found = call.emit(make(axis=axis), call.value(0))
+    extremum_index = call.emit(make(axis=axis), call.value(0))
     if call.output.type is TensorType.INT64:
-        found = call.emit(RealCast(dtype=DType.I64), found)
-    call.bind(found)
+        extremum_index = call.emit(RealCast(dtype=DType.I64), extremum_index)
+    call.bind(extremum_index)
 
 
 def _drop_ones(call: Call, axis: int) -> None:

@@ -33,16 +33,16 @@ def import_resize_nearest(call: Call) -> None:
     Where ``nn.resize`` has the same ones it stands for the operator, else two gathers do.
     """
     size, shape = _size(call), call.input(0).shape[1:3]
-    wanted = [_nearest(call, *pair) for pair in zip(shape, size, strict=True)]
+    indices_by_axis = [_nearest(call, *pair) for pair in zip(shape, size, strict=True)]
     for coordinates in Coordinates:
         for floor in (True, False):
             op = NnResize(size=size, coordinates=coordinates, floor=floor)
-            if all(map(_takes, (op, op), shape, wanted)):
+            if all(map(_takes, (op, op), shape, indices_by_axis)):
                 call.finish(op, call.value(0))
                 return
     value = call.value(0)
-    for axis, places in enumerate(wanted, start=1):
-        indices = call.scope.graph.constant(places, origin=call.origin)
+    for axis, axis_indices in enumerate(indices_by_axis, start=1):
+        indices = call.scope.graph.constant(axis_indices, origin=call.origin)
         value = call.emit(RealGather(axis=axis), value, indices)
     call.bind(value)
 
@@ -80,17 +80,17 @@ def _nearest(call: Call, old: int, new: int) -> npt.NDArray[np.int32]:
         np.float32(old - 1) / np.float32(new - 1) if corners else np.float32(old) / np.float32(new)
     )
     offset = np.float32(0.5 if call.options["half_pixel_centers"] else 0.0)
-    places = (np.arange(new, dtype=np.float32) + offset) * scale
-    whole = np.floor(places)
+    coordinates = (np.arange(new, dtype=np.float32) + offset) * scale
+    whole = np.floor(coordinates)
     if call.options["align_corners"]:
         # Halves go up; the difference to the floor is exact.
-        whole = whole + (places - whole >= np.float32(0.5))
-    found: npt.NDArray[np.int32] = np.clip(whole, 0, old - 1).astype(np.int32)
-    return found
+        whole = whole + (coordinates - whole >= np.float32(0.5))
+    indices: npt.NDArray[np.int32] = np.clip(whole, 0, old - 1).astype(np.int32)
+    return indices
 
 
-def _takes(op: NnResize, old: int, wanted: npt.NDArray[np.int32]) -> bool:
+def _takes(op: NnResize, old: int, indices: npt.NDArray[np.int32]) -> bool:
     """Return whether ``op`` takes the wanted indices along an axis of ``old``."""
-    one = NnResize(size=(len(wanted), 1), coordinates=op.coordinates, floor=op.floor)
+    one = NnResize(size=(len(indices), 1), coordinates=op.coordinates, floor=op.floor)
     (found,) = one.evaluate(np.arange(old, dtype=np.float64).reshape(1, old, 1, 1))
-    return bool((found.reshape(-1) == wanted).all())
+    return bool((found.reshape(-1) == indices).all())

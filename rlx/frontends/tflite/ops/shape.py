@@ -23,39 +23,39 @@ def import_reshape(call: Call) -> None:
     """``RESHAPE``; the new shape comes as a constant, as an option or from the output."""
     call.arity(1, 2)
     shape = call.output.shape
-    wanted = tuple(int(d) for d in call.options["new_shape"])
+    new_shape = tuple(int(d) for d in call.options["new_shape"])
     if call.optional(1) is not None:
-        wanted = call.integers(1)
+        new_shape = call.integers(1)
     # Old writers leave the single entry 0 for a scalar; without any entry the output decides.
-    if wanted not in ((), (0,)):
+    if new_shape not in ((), (0,)):
         if call.scope.model.leaves_open:
-            shape = call.shaped(_filled(call, wanted)).shape
-        if wanted.count(-1) > 1 or not fits(wanted, shape):
+            shape = call.shaped(_filled(call, new_shape)).shape
+        if new_shape.count(-1) > 1 or not fits(new_shape, shape):
             raise MalformedError(
-                f"asks for the shape {list(wanted)}, "
+                f"asks for the shape {list(new_shape)}, "
                 f"but {call.output.label} is {call.output.described}"
             )
     _reshape(call, shape)
 
 
-def _filled(call: Call, wanted: tuple[int, ...]) -> tuple[int, ...]:
+def _filled(call: Call, new_shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return a shape with the input's elements that are left for its only -1."""
-    rest = math.prod(d for d in wanted if d != -1)
+    rest = math.prod(d for d in new_shape if d != -1)
     size = math.prod(call.input(0).shape)
-    return tuple(size // max(rest, 1) if d == -1 else d for d in wanted)
+    return tuple(size // max(rest, 1) if d == -1 else d for d in new_shape)
 
 
 @both_importer("SQUEEZE")
 def import_squeeze(call: Call) -> None:
     """``SQUEEZE``: takes away dimensions of 1."""
     call.arity(1)
-    given = call.input(0).shape
-    axes = {call.axis(int(a), len(given)) for a in call.options["squeeze_dims"]}
+    shape = call.input(0).shape
+    axes = {call.axis(int(a), len(shape)) for a in call.options["squeeze_dims"]}
     if not axes:
-        axes = {a for a, size in enumerate(given) if size == 1}
-    if any(given[a] != 1 for a in axes):
+        axes = {a for a, size in enumerate(shape) if size == 1}
+    if any(shape[a] != 1 for a in axes):
         raise MalformedError(f"takes away axes {sorted(axes)} of {call.input(0).described}")
-    _reshape(call, call.makes(tuple(d for a, d in enumerate(given) if a not in axes)))
+    _reshape(call, call.makes(tuple(d for a, d in enumerate(shape) if a not in axes)))
 
 
 @both_importer("EXPAND_DIMS")
@@ -94,8 +94,8 @@ def import_concatenation(call: Call) -> None:
     call.arity(max(count, 1))
     if call.options["activation"]:
         raise UnsupportedError("has a fused activation, which the interpreter refuses too")
-    for place in range(count):
-        call.check_moves(place)
+    for index in range(count):
+        call.check_moves(index)
     axis = call.axis(call.options["axis"], len(call.input(0).shape))
     make = RealConcat if call.is_real else QConcat
     call.finish(make(axis=axis), *(call.shared(p) for p in range(count)))
@@ -112,13 +112,13 @@ def import_pack(call: Call) -> None:
     axis = call.axis(call.options["axis"], len(shape) + 1)
     concat = RealConcat if call.is_real else QConcat
     parts = []
-    for place in range(count):
-        call.check_moves(place)
-        found = call.input(place)
-        if found.shape != shape:
-            raise MalformedError(f"{found.label} is {found.described}, want the shape {shape}")
+    for index in range(count):
+        call.check_moves(index)
+        tensor = call.input(index)
+        if tensor.shape != shape:
+            raise MalformedError(f"{tensor.label} is {tensor.described}, want the shape {shape}")
         grown = (*shape[:axis], 1, *shape[axis:])
-        parts.append(call.emit(moves.reshape(call, grown), call.shared(place)))
+        parts.append(call.emit(moves.reshape(call, grown), call.shared(index)))
     call.finish(concat(axis=axis), *parts)
 
 

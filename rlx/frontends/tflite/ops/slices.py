@@ -27,11 +27,11 @@ def import_slice(call: Call) -> None:
     call.finish(moves.part(call, start, stop), call.value(0))
 
 
-def _each(call: Call, place: int, shape: Integers) -> Integers:
+def _each(call: Call, index: int, shape: Integers) -> Integers:
     """Return a constant input with one number for each dimension."""
-    values = call.integers(place)
+    values = call.integers(index)
     if len(values) != len(shape):
-        raise MalformedError(f"input {place} has {len(values)} numbers for {len(shape)} dimensions")
+        raise MalformedError(f"input {index} has {len(values)} numbers for {len(shape)} dimensions")
     return values
 
 
@@ -51,9 +51,9 @@ def import_strided_slice(call: Call) -> None:
     bounds = [_bounds(call, axis, begin[axis], end[axis], size) for axis, size in enumerate(shape)]
     part = moves.part(call, tuple(b for b, _ in bounds), tuple(e for _, e in bounds), step)
     if shrink:
-        kept = call.emit(part, call.value(0))
-        left = (n for axis, n in enumerate(kept.type.static_shape) if not shrink & 1 << axis)
-        call.finish(moves.reshape(call, call.shaped(tuple(left)).shape), kept)
+        sliced = call.emit(part, call.value(0))
+        left = (n for axis, n in enumerate(sliced.type.static_shape) if not shrink & 1 << axis)
+        call.finish(moves.reshape(call, call.shaped(tuple(left)).shape), sliced)
     else:
         call.finish(part, call.value(0))
 
@@ -114,23 +114,23 @@ def import_split_v(call: Call) -> None:
     _split(call, 0, axis, sizes)
 
 
-def _split_axis(call: Call, axis_place: int, place: int) -> tuple[int, int]:
+def _split_axis(call: Call, axis_place: int, index: int) -> tuple[int, int]:
     """Return the axis and the number of its indices."""
-    values, shape = call.integers(axis_place), call.input(place).shape
+    values, shape = call.integers(axis_place), call.input(index).shape
     if len(values) != 1:
         raise MalformedError(f"has {len(values)} axes, want 1")
     axis = call.axis(values[0], len(shape))
     return axis, shape[axis]
 
 
-def _split(call: Call, place: int, axis: int, sizes: Integers) -> None:
-    call.check_moves(place)
-    shape, first = call.input(place).shape, 0
+def _split(call: Call, index: int, axis: int, sizes: Integers) -> None:
+    call.check_moves(index)
+    shape, first = call.input(index).shape, 0
     for size, output in zip(sizes, call.outputs, strict=True):
         start, stop = [0] * len(shape), list(shape)
         start[axis], stop[axis] = first, first + size
         op = moves.part(call, tuple(start), tuple(stop))
-        call.finish(op, call.value(place), output=output)
+        call.finish(op, call.value(index), output=output)
         first += size
 
 

@@ -94,18 +94,18 @@ def is_near(x: QuantParams | None, y: QuantParams | None) -> bool:
 _MAX_DISTANCE = 255
 
 
-def require_type(tensor: Tensor, *wanted: TensorType) -> None:
+def require_type(tensor: Tensor, *types: TensorType) -> None:
     """Refuse a tensor of another element type."""
-    if tensor.type not in wanted:
-        names = " or ".join(t.name.lower() for t in wanted)
+    if tensor.type not in types:
+        names = " or ".join(t.name.lower() for t in types)
         raise UnsupportedError(
             f"{tensor.label} is {tensor.described}, want {names}", hint=type_hint(tensor.type)
         )
 
 
-def type_hint(found: TensorType) -> str | None:
+def type_hint(element_type: TensorType) -> str | None:
     """Return the hint for tensors of an element type that is not int8."""
-    return _TYPE_HINTS.get(found)
+    return _TYPE_HINTS.get(element_type)
 
 
 def quant_of(tensor: Tensor) -> PerTensor:
@@ -125,18 +125,18 @@ def quant_of(tensor: Tensor) -> PerTensor:
 
 def quant_of_axis(tensor: Tensor) -> QuantParams:
     """Return scales and zero points of a constant, for the whole tensor or along one axis."""
-    found = tensor.quantization
-    if found is None:
+    quant = tensor.quantization
+    if quant is None:
         raise MalformedError(f"{tensor.label} is {tensor.described} without scale and zero point")
-    if found.per_tensor:
-        return QuantParams.per_tensor(positive(found.scale)[0], int(found.zero_point[0]))
-    rank, count = len(tensor.shape), len(found.scale)
-    if not 0 <= found.axis < rank or tensor.shape[found.axis] != count:
+    if quant.per_tensor:
+        return QuantParams.per_tensor(positive(quant.scale)[0], int(quant.zero_point[0]))
+    rank, count = len(tensor.shape), len(quant.scale)
+    if not 0 <= quant.axis < rank or tensor.shape[quant.axis] != count:
         raise MalformedError(
-            f"{tensor.label} is {tensor.described}, but has {count} scales along axis {found.axis}"
+            f"{tensor.label} is {tensor.described}, but has {count} scales along axis {quant.axis}"
         )
-    scales = positive(found.scale)
-    return QuantParams(scales, tuple(int(z) for z in found.zero_point), found.axis)
+    scales = positive(quant.scale)
+    return QuantParams(scales, tuple(int(z) for z in quant.zero_point), quant.axis)
 
 
 def positive(scales: npt.NDArray[np.float32]) -> tuple[float, ...]:
@@ -150,14 +150,14 @@ def nonzero(tensor: Tensor) -> npt.NDArray[Any]:
     Some converters give the scale 0 to a channel without weights; whatever is stored there stands
     for 0.
     """
-    array, found = tensor.array(), tensor.quantization
-    if found is None or found.scale.all():
+    array, quantization = tensor.array(), tensor.quantization
+    if quantization is None or quantization.scale.all():
         return array
-    if found.per_tensor:
-        return np.full_like(array, found.zero_point[0])
+    if quantization.per_tensor:
+        return np.full_like(array, quantization.zero_point[0])
     sizes = [1] * array.ndim
-    sizes[found.axis] = -1
-    scale, point = found.scale.reshape(sizes), found.zero_point.reshape(sizes)
+    sizes[quantization.axis] = -1
+    scale, point = quantization.scale.reshape(sizes), quantization.zero_point.reshape(sizes)
     return np.where(scale == 0, point, array).astype(array.dtype)
 
 
