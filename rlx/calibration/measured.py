@@ -91,17 +91,17 @@ class MeasuredGraph:
     def reported(self) -> list[Value]:
         """Return the result of each layer; an activation is part of the layer before it."""
         users, outputs = self.graph.users(), set(self.graph.outputs)
-        inside: set[Value] = set()
-        found = []
+        layer_values: set[Value] = set()
+        results = []
         for value in self.params:
             node = value.node
             if not node.operands or len(node.types) != 1 or isinstance(node.op, MOVING):
                 continue
-            if value in inside:
+            if value in layer_values:
                 continue
-            inside.add(clamped(value, users, outputs))
-            found.append(value)
-        return found
+            layer_values.add(clamped(value, users, outputs))
+            results.append(value)
+        return results
 
     def loss(self, value: Value, bits: int | None) -> float:
         """Return the error of the outputs if only the layer of ``value`` is quantized."""

@@ -93,9 +93,9 @@ def observe(
         UsageError: The data are constant, hold NaN or infinite numbers, or overflow in a layer.
     """
     watched = [v for v in computed_values(graph) if v.type.dtype.is_float]
-    place = {value: i for i, value in enumerate(watched)}
-    layers = [layer for layer in weighted_layers(graph) if layer.node.operands[0] in place]
-    found = Observation(
+    position = {value: i for i, value in enumerate(watched)}
+    layers = [layer for layer in weighted_layers(graph) if layer.node.operands[0] in position]
+    observation = Observation(
         {value: Observer() for value in watched},
         {layer.node: _no_moments(layer, squares=squares) for layer in layers},
         0,
@@ -104,18 +104,20 @@ def observe(
     for inputs, arrays in runner.run(samples):
         for value, array in zip(watched, arrays, strict=True):
             if value in inner and not np.isfinite(array).all():
-                found.ranges.pop(value, None)
-            if value not in found.ranges:
+                observation.ranges.pop(value, None)
+            if value not in observation.ranges:
                 continue
             mask = masking.get(value)
-            _add(found.ranges[value], value, array if mask is None else mask.filled(array))
+            _add(observation.ranges[value], value, array if mask is None else mask.filled(array))
         for layer in layers:
-            _add_moments(found.moments[layer.node], layer, arrays[place[layer.node.operands[0]]])
-        found.samples += len(next(iter(inputs.values())))
+            _add_moments(
+                observation.moments[layer.node], layer, arrays[position[layer.node.operands[0]]]
+            )
+        observation.samples += len(next(iter(inputs.values())))
         if progress is not None:
-            progress("measuring ranges", found.samples, samples.count)
-    _check_varies(graph, found, samples.what)
-    return found
+            progress("measuring ranges", observation.samples, samples.count)
+    _check_varies(graph, observation, samples.what)
+    return observation
 
 
 def _inner(graph: Graph, values: Sequence[Value]) -> set[Value]:
@@ -135,14 +137,14 @@ def channel_ranges(graph: Graph, nodes: Sequence[Node], samples: Samples) -> dic
     users, outputs = graph.users(), set(graph.outputs)
     ends = [clamped(node.result, users, outputs) for node in nodes]
     layers = [Weighted.of(node) for node in nodes]
-    found = {layer.node: np.zeros(layer.outputs) for layer in layers if layer is not None}
+    magnitudes = {layer.node: np.zeros(layer.outputs) for layer in layers if layer is not None}
     for _, arrays in Runner(graph, ends).run(samples):
         for node, layer, array in zip(nodes, layers, arrays, strict=True):
             assert layer is not None
             last: npt.NDArray[Any] = np.moveaxis(array, layer.channel_axis, -1)
             largest = np.abs(last.reshape(-1, last.shape[-1])).max(axis=0)
-            np.maximum(found[node], largest, out=found[node])
-    return found
+            np.maximum(magnitudes[node], largest, out=magnitudes[node])
+    return magnitudes
 
 
 def _add(observer: Observer, value: Value, array: Array) -> None:
@@ -161,9 +163,9 @@ def _add(observer: Observer, value: Value, array: Array) -> None:
         ) from None
 
 
-def _check_varies(graph: Graph, found: Observation, what: str) -> None:
+def _check_varies(graph: Graph, observation: Observation, what: str) -> None:
     for value in graph.inputs:
-        observer = found.ranges.get(value)
+        observer = observation.ranges.get(value)
         if observer is None:
             continue
         histogram = observer.histogram

@@ -175,14 +175,14 @@ def divergence(histogram: Histogram, low: float, high: float) -> float:
     params = params_of(low, high)
     (scale,), (zero,) = params.scale, params.zero_point
     numbers = histogram.centres()
-    inside = (numbers >= low) & (numbers <= high)
-    if not inside.any():
+    in_range = (numbers >= low) & (numbers <= high)
+    if not in_range.any():
         return float("inf")
-    counts = np.where(inside, histogram.counts, 0).astype(np.float64)
+    counts = np.where(in_range, histogram.counts, 0).astype(np.float64)
     clipped = counts.copy()
-    places = np.flatnonzero(inside)
-    clipped[places[0]] += histogram.counts[numbers < low].sum()
-    clipped[places[-1]] += histogram.counts[numbers > high].sum()
+    bins_in_range = np.flatnonzero(in_range)
+    clipped[bins_in_range[0]] += histogram.counts[numbers < low].sum()
+    clipped[bins_in_range[-1]] += histogram.counts[numbers > high].sum()
     steps = np.clip(np.rint(numbers / scale), -128 - zero, 127 - zero).astype(np.int64) + 128 + zero
     used = counts > 0
     sums = np.bincount(steps[used], counts[used], LEVELS)

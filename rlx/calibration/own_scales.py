@@ -69,26 +69,26 @@ def convert_graph(
         UnsupportedOpError: Something has no integer form.
     """
     graph = in_float32(graph)
-    made = converted(graph)
-    module = GraphModule.mir(made.graph)
+    conversion = converted(graph)
+    module = GraphModule.mir(conversion.graph)
     data = random_data(graph) if test is None else test
     if data is None:
-        return OwnScales(module, None, made.bounded)
+        return OwnScales(module, None, conversion.bounded)
     samples = read_samples(graph, data, what="random data" if test is None else "test data")
-    comparison = compare_on(graph, made.graph, (samples, samples), progress=progress)
+    comparison = compare_on(graph, conversion.graph, (samples, samples), progress=progress)
     report = Report(
         graph=graph.name,
         calibration_samples=0,
         tested=test is not None,
         observer="none",
         equalized=False,
-        **weight_figures(made.graph),
+        **weight_figures(conversion.graph),
         comparison=comparison,
         layers=(),
         random=test is None,
     )
     check_useful(comparison, graph.name, settings)
-    return OwnScales(module, report, made.bounded)
+    return OwnScales(module, report, conversion.bounded)
 
 
 def random_data(graph: Graph) -> dict[str, npt.NDArray[Any]] | None:
@@ -96,7 +96,7 @@ def random_data(graph: Graph) -> dict[str, npt.NDArray[Any]] | None:
 
     Numbers are normal about the middle of what the input's scale holds, and the same each time.
     """
-    random, users, found = np.random.default_rng(0), graph.users(), {}
+    random, users, samples = np.random.default_rng(0), graph.users(), {}
     for value in graph.inputs:
         ends = _ends(value, users)
         if ends is None or not value.type.is_static:
@@ -106,8 +106,10 @@ def random_data(graph: Graph) -> dict[str, npt.NDArray[Any]] | None:
         numbers = random.normal((low + high) / 2, (high - low) / _DEVIATIONS, shape)
         numbers = np.clip(numbers, low, high)
         whole = not value.type.dtype.is_float
-        found[value.name] = (np.rint(numbers) if whole else numbers).astype(value.type.dtype.numpy)
-    return found
+        samples[value.name] = (np.rint(numbers) if whole else numbers).astype(
+            value.type.dtype.numpy
+        )
+    return samples
 
 
 def _ends(value: Value, users: dict[Value, list[Any]]) -> tuple[float, float] | None:

@@ -33,11 +33,11 @@ def plot_report(report: Report, path: Path) -> None:
     names = [_short(layer.label) for layer in rows]
     ratios = [math.nan if layer.closeness is None else layer.closeness.sqnr_db for layer in rows]
     figure, axes = _figure(path, len(rows), 2)
-    for place, layer in enumerate(rows):
+    for row, layer in enumerate(rows):
         low = layer.scale * (-128 - layer.zero_point)
         high = layer.scale * (127 - layer.zero_point)
-        axes[0].plot([layer.minimum, layer.maximum], [place, place], color="0.6", linewidth=1)
-        axes[0].plot([low, high], [place, place], color="C0", linewidth=4, solid_capstyle="butt")
+        axes[0].plot([layer.minimum, layer.maximum], [row, row], color="0.6", linewidth=1)
+        axes[0].plot([low, high], [row, row], color="C0", linewidth=4, solid_capstyle="butt")
     axes[0].set_yticks(range(len(names)), names)
     axes[0].set_xscale("symlog", linthresh=1.0)
     axes[0].set_title("range: int8 (wide) of what was seen (thin)")

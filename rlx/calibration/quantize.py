@@ -108,8 +108,8 @@ def quantize_graph(
     return work.run()
 
 
-def _silent(text: str, done: int, total: int) -> None:
-    del text, done, total
+def _silent(text: str, count: int, total: int) -> None:
+    del text, count, total
 
 
 @dataclass(slots=True)
@@ -131,7 +131,7 @@ class _Work:
         """Return the integer network."""
         measured, equalized = self._measured()
         widths = self._widths(measured)
-        converted, shown = measured.converted(widths), measured.stored | widths
+        converted, reported_widths = measured.converted(widths), measured.stored | widths
         comparison = self._compared(converted, self.tested or self.samples, layers=True)
         self._check_drop(comparison)
         check_useful(comparison, self.original.name, self.settings)
@@ -142,8 +142,8 @@ class _Work:
             tested=self.tested is not None,
             observer=self.settings.observer.value,
             equalized=equalized,
-            mean_bits=mean_bits(shown, measured.sizes),
-            weight_bytes=weight_bytes(shown, measured.sizes),
+            mean_bits=mean_bits(reported_widths, measured.sizes),
+            weight_bytes=weight_bytes(reported_widths, measured.sizes),
             comparison=comparison,
             layers=_layer_reports(measured, widths, comparison),
             widened=self.widened,
@@ -154,11 +154,11 @@ class _Work:
         """Return the float graph that is converted, and whether its channels were balanced."""
         # Weights that the model stores as integers stay these, unless others are asked for.
         plain = simplified(self.original, keep_stored=self.settings.weights == "8")
-        wanted = self.settings.equalize
-        if wanted is False:
+        equalize = self.settings.equalize
+        if equalize is False:
             return self._measure(plain), False
         balanced = Equalize().apply(plain)
-        if wanted:
+        if equalize:
             return self._measure(self._filled(balanced)), balanced is not plain
         filled = self._filled(plain)
         measured, changed = self._measure(filled), filled is not plain
@@ -212,23 +212,23 @@ class _Work:
             # Weights suit the samples that they are fitted to too well: others judge them.
             fitted, judges = self.samples.halves()
 
-        def compared(place: int, samples: Samples, fitted: Samples) -> Comparison:
-            self.progress("choosing widths", place, len(steps))
-            return self._compared(measured.converted(steps[place], fitted), samples, layers=False)
+        def compared(step: int, samples: Samples, fitted: Samples) -> Comparison:
+            self.progress("choosing widths", step, len(steps))
+            return self._compared(measured.converted(steps[step], fitted), samples, layers=False)
 
         # Of few samples, a single one is more than the limit and says little.
         bearable = max(limit, 1 / judges.count) + _EQUAL
-        place = last_accepted(len(steps), lambda n: compared(n, judges, fitted).drop <= bearable)
+        step = last_accepted(len(steps), lambda n: compared(n, judges, fitted).drop <= bearable)
         # The data that chose the widths favour them: others, or all, have the last word.
         final = self.tested or self.samples
-        while place:
-            found = compared(place, final, self.samples)
-            in_limit = found.drop <= limit + _EQUAL
-            if in_limit and is_useful(found, self.settings):
+        while step:
+            comparison = compared(step, final, self.samples)
+            in_limit = comparison.drop <= limit + _EQUAL
+            if in_limit and is_useful(comparison, self.settings):
                 break
             self.widened |= in_limit
-            place = max(0, place - max(1, len(steps) // 16))
-        return steps[place]
+            step = max(0, step - max(1, len(steps) // 16))
+        return steps[step]
 
     def _compared(self, converted: Converted, samples: Samples, *, layers: bool) -> Comparison:
         return compare_on(

@@ -71,28 +71,28 @@ def activation_params(
         symmetric: Whether zero points are 0.
     """
     users, outputs, inputs = graph.users(), set(graph.outputs), set(graph.inputs)
-    chosen: dict[Value, QuantParams] = {}
+    params: dict[Value, QuantParams] = {}
     of_end: dict[Value, QuantParams] = {}
     for value, observer in ranges.items():
         node = value.node
-        if _keeps(node) and node.operands[0] in chosen:
-            chosen[value] = chosen[node.operands[0]]
+        if _keeps(node) and node.operands[0] in params:
+            params[value] = params[node.operands[0]]
         elif (stated := known_params(value, symmetric=symmetric)) is not None:
-            chosen[value] = stated
+            params[value] = stated
         else:
             end = value if value in inputs else clamped(value, users, outputs)
             used = Method.MIN_MAX if value in inputs else method
             if end not in of_end:
                 of_end[end] = ranges.get(end, observer).params(used, symmetric=symmetric)
-            chosen[value] = of_end[end]
-    _limit_terms(graph, chosen, users, outputs)
-    _open_scores(graph, chosen, ranges, users)
-    return chosen
+            params[value] = of_end[end]
+    _limit_terms(graph, params, users, outputs)
+    _open_scores(graph, params, ranges, users)
+    return params
 
 
 def _open_scores(
     graph: Graph,
-    chosen: dict[Value, QuantParams],
+    params: dict[Value, QuantParams],
     ranges: Mapping[Value, Observer],
     users: Mapping[Value, list[Node]],
 ) -> None:
@@ -105,13 +105,16 @@ def _open_scores(
         reach = _REACH.get(type(score.node.op))
         if reach is None or score not in ranges:
             continue
-        seen, (middle, end) = ranges[score].histogram, reach
-        if seen.minimum <= middle <= seen.maximum and max(-seen.minimum, seen.maximum) >= 0.5:
+        histogram, (middle, end) = ranges[score].histogram, reach
+        if (
+            histogram.minimum <= middle <= histogram.maximum
+            and max(-histogram.minimum, histogram.maximum) >= 0.5
+        ):
             continue
         value = score.node.operands[0]
-        while value in chosen and len(users[value]) == 1:
-            low, high = range_of(chosen[value])
-            chosen[value] = params_of(min(low, -end), max(high, end))
+        while value in params and len(users[value]) == 1:
+            low, high = range_of(params[value])
+            params[value] = params_of(min(low, -end), max(high, end))
             if not isinstance(value.node.op, MOVING):
                 break
             value = value.node.operands[0]
@@ -126,7 +129,7 @@ def _source(value: Value) -> Value:
 
 def _limit_terms(
     graph: Graph,
-    chosen: dict[Value, QuantParams],
+    params: dict[Value, QuantParams],
     users: Mapping[Value, list[Node]],
     outputs: set[Value],
 ) -> None:
@@ -135,15 +138,20 @@ def _limit_terms(
     A computed mask of -1e9 would have steps of millions. Terms that are not much wider keep theirs.
     """
     for node in reversed(list(graph.op_nodes)):
-        if not isinstance(node.op, RealAdd) or node.result not in chosen:
+        if not isinstance(node.op, RealAdd) or node.result not in params:
             continue
-        for one, other in (node.operands, node.operands[::-1]):
-            if one not in chosen or other not in chosen or one in outputs or len(users[one]) != 1:
+        for term, other in (node.operands, node.operands[::-1]):
+            if (
+                term not in params
+                or other not in params
+                or term in outputs
+                or len(users[term]) != 1
+            ):
                 continue
-            (low, high), (first, last) = range_of(chosen[node.result]), range_of(chosen[other])
-            ends, wanted = range_of(chosen[one]), (low - last, high - first)
-            if ends[1] - ends[0] > _WIDE * (wanted[1] - wanted[0]):
-                chosen[one] = params_of(max(ends[0], wanted[0]), min(ends[1], wanted[1]))
+            (low, high), (first, last) = range_of(params[node.result]), range_of(params[other])
+            ends, useful = range_of(params[term]), (low - last, high - first)
+            if ends[1] - ends[0] > _WIDE * (useful[1] - useful[0]):
+                params[term] = params_of(max(ends[0], useful[0]), min(ends[1], useful[1]))
 
 
 def _keeps(node: Node) -> bool:

@@ -38,8 +38,8 @@ class CalibrationReplay:
                 raise ValueError("the graph takes one sample at a time")
             lowered = with_batch(lowered, count)
         self._program = prepare_graph(lowered)
-        given = [inputs[v.name].reshape(v.type.static_shape) for v in lowered.inputs]
-        self._arrays = self._run(given)
+        inputs_by_slot = [inputs[v.name].reshape(v.type.static_shape) for v in lowered.inputs]
+        self._arrays = self._run(inputs_by_slot)
         self._slot = dict(zip(watched, self._program.outputs, strict=True))
         self.values = {v: self._array(slot) for v, slot in self._slot.items()}
 
@@ -48,10 +48,10 @@ class CalibrationReplay:
         assert array is not None
         return array
 
-    def _run(self, given: Sequence[Array]) -> list[Array | None]:
+    def _run(self, arrays_by_input: Sequence[Array]) -> list[Array | None]:
         """Return the array of every slot; none is freed."""
         arrays = list(self._program.known)
-        for slot, array in zip(self._program.inputs, given, strict=True):
+        for slot, array in zip(self._program.inputs, arrays_by_input, strict=True):
             arrays[slot] = array
         with np.errstate(all="ignore"):
             for step in self._program.steps:
@@ -61,9 +61,9 @@ class CalibrationReplay:
         return arrays
 
     def values_with(
-        self, value: Value, array: npt.NDArray[Any], wanted: Sequence[Value]
+        self, value: Value, array: npt.NDArray[Any], results: Sequence[Value]
     ) -> list[npt.NDArray[Any]]:
-        """Return ``wanted`` values, all of them watched, if ``value`` were ``array``."""
+        """Return ``results`` values, all of them watched, if ``value`` were ``array``."""
         slot = self._slot[value]
         changed: dict[int, Array] = {slot: array.reshape(self.values[value].shape)}
         with np.errstate(all="ignore"):
@@ -72,5 +72,5 @@ class CalibrationReplay:
                     continue
                 operands = (changed.get(i, self._arrays[i]) for i in step.reads)
                 changed.update(zip(step.writes, step.compute(*operands), strict=True))
-        places = (self._slot[v] for v in wanted)
-        return [np.asarray(changed.get(i, self._arrays[i])) for i in places]
+        slots = (self._slot[v] for v in results)
+        return [np.asarray(changed.get(i, self._arrays[i])) for i in slots]

@@ -52,7 +52,7 @@ class LayerReport:
 
     def as_json(self) -> dict[str, Any]:
         """Return everything as JSON values."""
-        own = {
+        figures = {
             "name": self.name,
             "place": self.place,
             "op": self.op,
@@ -64,7 +64,7 @@ class LayerReport:
             "zero_point": self.zero_point,
             "loss": self.loss,
         }
-        return own | (self.closeness.as_json() if self.closeness is not None else {})
+        return figures | (self.closeness.as_json() if self.closeness is not None else {})
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -147,7 +147,7 @@ class Sensitivity:
 
 def _judged(graph: Graph) -> list[Value]:
     """Return the float values that outputs are judged by, before a softmax or an argmax."""
-    found: dict[Value, None] = {}
+    judged: dict[Value, None] = {}
     waiting = list(graph.outputs[::-1])
     while waiting:
         value = waiting.pop()
@@ -156,8 +156,8 @@ def _judged(graph: Graph) -> list[Value]:
         if softmax or (node.operands and not value.type.dtype.is_float):
             waiting += node.operands[:1] if softmax else node.operands[::-1]
         elif value.type.dtype.is_float:
-            found[value] = None
-    return list(found)
+            judged[value] = None
+    return list(judged)
 
 
 def through(array: Numbers, params: QuantParams) -> Numbers:

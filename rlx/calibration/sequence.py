@@ -147,32 +147,40 @@ class _Sequence:
             if isinstance(node.op, Input):
                 array = inputs[node.name].reshape(count, *node.result.type.static_shape[1:])
                 pairs[node.result] = array, self._held(node.result, array)
-        found: dict[Node, Rounded] = {}
+        weights: dict[Node, Rounded] = {}
         for i, (node, compute) in enumerate(steps):
-            self._step(node, compute, pairs, found)
+            self._step(node, compute, pairs, weights)
             for operand in node.operands:
                 if last[operand] == i:
                     pairs.pop(operand, None)
-        return found
+        return weights
 
     def _step(
         self,
         node: Node,
         compute: Step,
         pairs: dict[Value, tuple[Array, Array]],
-        found: dict[Node, Rounded],
+        quantized_weights: dict[Node, Rounded],
     ) -> None:
         """Compute the results of a node in both networks; quantize it if it has weights."""
         floats = [pairs[o][0] if o.constant is None else o.constant for o in node.operands]
-        held = [pairs[o][1] if o.constant is None else o.constant for o in node.operands]
+        quantized_operands = [
+            pairs[o][1] if o.constant is None else o.constant for o in node.operands
+        ]
         with np.errstate(all="ignore"):
             results = compute(*floats)
             if node in self.widths:
                 layer = self.layers[node]
-                found[node] = made = self._rounded(layer, floats[0], held[0])
-                weights = layer.from_rows(made.weights.reals())
-                held = [held[0], weights, made.bias.astype(weights.dtype)]
-            quantized = compute(*held)
+                quantized_weights[node] = rounded = self._rounded(
+                    layer, floats[0], quantized_operands[0]
+                )
+                weights = layer.from_rows(rounded.weights.reals())
+                quantized_operands = [
+                    quantized_operands[0],
+                    weights,
+                    rounded.bias.astype(weights.dtype),
+                ]
+            quantized = compute(*quantized_operands)
         for value, a, b in zip(node.results, results, quantized, strict=True):
             pairs[value] = a, self._held(value, b)
 
@@ -181,10 +189,10 @@ class _Sequence:
         params = self.params.get(value)
         return array if params is None else through(array, params)
 
-    def _rounded(self, layer: Weighted, floats: Array, held: Array) -> Rounded:
+    def _rounded(self, layer: Weighted, floats: Array, quantized: Array) -> Rounded:
         """Return a layer's weights, fitted to the inputs that it has."""
         bits, x_scale = self.widths[layer.node], self.params[layer.node.operands[0]].scale[0]
-        moments = _PairMoments.of(layer, floats, held)
+        moments = _PairMoments.of(layer, floats, quantized)
         plain = layer.rows().astype(np.float64)
         rows = plain.reshape(layer.groups, -1, plain.shape[1])
         fitted = moments.fitted(rows).reshape(plain.shape)
@@ -218,7 +226,7 @@ class _PairMoments:
     cross: Doubles | None
 
     @staticmethod
-    def of(layer: Weighted, floats: Array, held: Array) -> _PairMoments:
+    def of(layer: Weighted, floats: Array, quantized: Array) -> _PairMoments:
         """Return the moments of a layer's operands [samples, ...]."""
         terms = layer.rows().shape[1]
         sums = np.zeros((2, layer.groups, terms))
@@ -226,7 +234,7 @@ class _PairMoments:
         squares = np.zeros((2, layer.groups, terms, terms) if known else 0)
         count, step = 0, _samples_at_once(layer, floats)
         for start in range(0, len(floats), step):
-            f, q = (layer.patches(np.asarray(x[start : start + step])) for x in (floats, held))
+            f, q = (layer.patches(np.asarray(x[start : start + step])) for x in (floats, quantized))
             count += q.shape[1]
             sums += [f.sum(axis=1, dtype=np.float64), q.sum(axis=1, dtype=np.float64)]
             if known:
@@ -248,10 +256,10 @@ class _PairMoments:
         terms = rows.shape[-1]
         mean_square = np.trace(self.square, axis1=1, axis2=2) / terms
         trust = np.where(mean_square > 0, _TRUST * mean_square, 1.0)[:, np.newaxis, np.newaxis]
-        wanted = rows @ self.cross + trust * rows
+        target = rows @ self.cross + trust * rows
         damped = self.square + trust * np.eye(terms)
-        found = np.linalg.solve(damped, np.swapaxes(wanted, 1, 2)).astype(np.float64)
-        return np.swapaxes(found, 1, 2)
+        solution = np.linalg.solve(damped, np.swapaxes(target, 1, 2)).astype(np.float64)
+        return np.swapaxes(solution, 1, 2)
 
 
 def _samples_at_once(layer: Weighted, x: Array) -> int:

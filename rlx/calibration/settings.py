@@ -57,15 +57,15 @@ class Settings:
             )
 
 
-def settings_of(**given: Any) -> Settings:  # noqa: ANN401 - what the user typed
+def settings_of(**values: Any) -> Settings:  # noqa: ANN401 - what the user typed
     """Return settings from plain values: an observer by name, weights as a number.
 
     Raises:
         UsageError: A value is not known.
     """
-    if isinstance(given.get("weights"), int):
-        given["weights"] = str(given["weights"])
-    observer = given.get("observer")
+    if isinstance(values.get("weights"), int):
+        values["weights"] = str(values["weights"])
+    observer = values.get("observer")
     if isinstance(observer, str):
         known = {method.value: method for method in Method}
         if observer not in known:
@@ -73,5 +73,5 @@ def settings_of(**given: Any) -> Settings:  # noqa: ANN401 - what the user typed
                 f"no observer is called {observer!r}",
                 hint=did_you_mean(observer, known, what="observers"),
             )
-        given["observer"] = known[observer]
-    return Settings(**given)
+        values["observer"] = known[observer]
+    return Settings(**values)

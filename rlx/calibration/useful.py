@@ -34,9 +34,9 @@ def check_useful(comparison: Comparison, graph: str, settings: Settings) -> None
     problems = [p for output in comparison.outputs for p in _problems(output, settings)]
     if not problems:
         return
-    place = _lost_in(comparison, settings.min_sqnr)
+    layer = _lost_in(comparison, settings.min_sqnr)
     raise DoesNotFitError(
-        "; ".join(problems) + (f"; lost in {place}" if place else ""),
+        "; ".join(problems) + (f"; lost in {layer}" if layer else ""),
         where=f"graph {graph!r}",
         hint=f"give samples as in use with --calib, or try another --observer{_wider(settings)};"
         " --min-sqnr -inf --min-agreement 0 writes it all the same",
@@ -101,5 +101,5 @@ def _lost_in(comparison: Comparison, limit: float) -> str | None:
     if not layers:
         return None
     lost = next((layer for layer in layers if layer.closeness.sqnr_db < limit), None)
-    layer = lost or min(layers, key=lambda one: one.closeness.sqnr_db)
+    layer = lost or min(layers, key=lambda candidate: candidate.closeness.sqnr_db)
     return layer.place or printable(layer.name) or layer.op

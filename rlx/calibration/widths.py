@@ -47,16 +47,16 @@ def front(errors: Mapping[Node, Mapping[int, float]], sizes: Sizes) -> list[Widt
         errors: Error of each layer at each width.
         sizes: Number of weights of each layer.
     """
-    found = [WidthChoice((), 0, 0.0)]
+    choices = [WidthChoice((), 0, 0.0)]
     for node, table in errors.items():
         size = sizes[node]
         wider = [
             WidthChoice((*c.widths, width), c.bits + width * size, c.error + error)
-            for c in found
+            for c in choices
             for width, error in table.items()
         ]
-        found = _thinned(_undominated(wider))
-    return found
+        choices = _thinned(_undominated(wider))
+    return choices
 
 
 def _undominated(choices: list[WidthChoice]) -> list[WidthChoice]:
