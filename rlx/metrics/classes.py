@@ -91,20 +91,20 @@ class Classes:
         return self.same / max(self.total, 1)
 
 
-def classes_of(side: Side, place: int, *, labelled: bool) -> Classes | None:
+def classes_of(side: Side, index: int, *, labelled: bool) -> Classes | None:
     """Return the classes that an output says, or None.
 
     Args:
         side: Side of the comparison.
-        place: Place of the output.
+        index: Place of the output.
         labelled: Whether there are labels, so that a plain vector is one of classes.
     """
-    value = side.graph.outputs[place] if side.graph is not None else None
-    found = None if value is None else _of_value(value)
-    if found is not None:
-        return found
+    value = side.graph.outputs[index] if side.graph is not None else None
+    stated = None if value is None else _of_value(value)
+    if stated is not None:
+        return stated
     alone = len(side.ports) == 1
-    if not (_is_vector(side.ports[place]) and (labelled or alone)):
+    if not (_is_vector(side.ports[index]) and (labelled or alone)):
         return None
     if value is not None and not labelled and isinstance(_origin(value).node.op, _NO_CLASSES):
         return None

@@ -364,34 +364,36 @@ def compare_sides(
     pairs = paired(a.ports, b.ports, some=some)
     _require_same_count(a, b)
     size = min(a.batch, b.batch)
-    found = [Closeness() for _ in pairs]
+    closeness = [Closeness() for _ in pairs]
     nodes = [Closeness() for _ in matched]
     masking = masks(a.graph) if matched and a.graph is not None else {}
     classes = [classes_of(a, i, labelled=labels is not None) for i, _ in pairs]
-    main = next((k for k, one in enumerate(classes) if one is not None), 0)
+    main = next((k for k, pair_closeness in enumerate(classes) if pair_closeness is not None), 0)
     rebuilds = not main and (classes[0] is None or classes[0].form is ClassForm.LARGEST)
-    scores, done = Scores(), 0
+    scores, count_so_far = Scores(), 0
     for (inputs, left), (_, right) in zip(a.batches(size), b.batches(size), strict=True):
         count = len(left[0])
         outputs = [_both((a.ports[i], left[i]), (b.ports[k], right[k])) for i, k in pairs]
-        for one, chosen, (x, y) in zip(found, classes, outputs, strict=True):
-            one.add(x, y)
-            if chosen is not None:
-                chosen.add(x, y)
+        for pair_closeness, output_classes, (x, y) in zip(closeness, classes, outputs, strict=True):
+            pair_closeness.add(x, y)
+            if output_classes is not None:
+                output_classes.add(x, y)
         flat = outputs[main][0].reshape(count, -1), outputs[main][1].reshape(count, -1)
-        part = None if labels is None else labels[done : done + count]
+        part = None if labels is None else labels[count_so_far : count_so_far + count]
         scores.add(flat, part, _reconstructed(a.graph, inputs, count) if rebuilds else None)
         arrays = zip(left[len(a.ports) :], right[len(b.ports) :], strict=True)
-        for layer, one, (x, y) in zip(matched, nodes, arrays, strict=True):
-            _add_layer(one, layer, x, y, masking.get(layer.values[0]))
-        done += count
+        for layer, pair_closeness, (x, y) in zip(matched, nodes, arrays, strict=True):
+            _add_layer(pair_closeness, layer, x, y, masking.get(layer.values[0]))
+        count_so_far += count
         if progress is not None:
-            progress("comparing", done, a.count)
+            progress("comparing", count_so_far, a.count)
     return _summary(
         scores,
         tuple(
-            OutputFigures(a.ports[i].name, one, classes=chosen, span=_span(a, i))
-            for (i, _), one, chosen in zip(pairs, found, classes, strict=True)
+            OutputFigures(a.ports[i].name, pair_closeness, classes=output_classes, span=_span(a, i))
+            for (i, _), pair_closeness, output_classes in zip(
+                pairs, closeness, classes, strict=True
+            )
         ),
         _layer_figures(matched, nodes),
         main=main,
@@ -411,27 +413,27 @@ def _layer_figures(
     layers: Sequence[LayerMatch], figures: Sequence[Closeness]
 ) -> tuple[LayerFigures, ...]:
     return tuple(
-        LayerFigures(layer.name, layer.place, layer.op, one)
+        LayerFigures(layer.name, layer.origin, layer.op, one)
         for layer, one in zip(layers, figures, strict=True)
     )
 
 
-def _span(side: Side, place: int) -> float:
+def _span(side: Side, index: int) -> float:
     """Return the magnitude that an output reaches by definition, 0 if nothing says it."""
-    params = None if side.graph is None else known_params(side.graph.outputs[place])
+    params = None if side.graph is None else known_params(side.graph.outputs[index])
     return 0.0 if params is None else max(map(abs, range_of(params)))
 
 
 def _both(a: tuple[OutputSide, Array], b: tuple[OutputSide, Array]) -> tuple[Numbers, Numbers]:
     """Return an output of both sides: as it is where the types are equal, else as real numbers."""
-    (one, x), (other, y) = a, b
+    (a_port, x), (other, y) = a, b
     if np.size(x) != np.size(y):
         raise UsageError(
             f"the arrays are {list(x.shape)} and {list(y.shape)}",
-            where=f"output {printable(one.name)!r}",
+            where=f"output {printable(a_port.name)!r}",
             hint="give [samples, *shape of the output]",
         )
-    quants = [None if p.type is None else p.type.quant for p in (one, other)]
+    quants = [None if p.type is None else p.type.quant for p in (a_port, other)]
     return reals(x, quants[0]), reals(y, quants[1])
 
 
@@ -473,9 +475,7 @@ def _reconstructed(graph: Graph | None, inputs: Mapping[str, Array], count: int)
     return reals(array, graph.inputs[0].type.quant).reshape(count, -1)
 
 
-def _add_layer(
-    closeness: Closeness, layer: LayerMatch, a: Array, b: Array, mask: Mask | None
-) -> None:
+def _add_layer(closeness: Closeness, layer: LayerMatch, a: Array, b: Array, mask: Mask | None) -> None:
     """Compare a layer's results, without elements that only mask others."""
     first, second = (
         reals(array, value.type.quant) for array, value in zip((a, b), layer.values, strict=True)

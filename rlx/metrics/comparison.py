@@ -68,24 +68,24 @@ def compare(
     second = _side(b, a, samples[1], [layer.values[1] for layer in matched])
     stated = next((s.labels for s in samples if s is not None), None)
     some = any(_is_arrays(one) for one in (a, b))
-    found = compare_sides(first, second, matched, labels=stated, some=some, progress=progress)
-    return found if criteria is None else found.judged(criteria)
+    comparison = compare_sides(first, second, matched, labels=stated, some=some, progress=progress)
+    return comparison if criteria is None else comparison.judged(criteria)
 
 
-def _is_arrays(one: Comparable) -> bool:
-    return isinstance(one, Result | Mapping)
+def _is_arrays(network: Comparable) -> bool:
+    return isinstance(network, Result | Mapping)
 
 
-def _graph(one: Comparable) -> Graph | None:
+def _graph(network: Comparable) -> Graph | None:
     """Return the graph that something computes, if that is known."""
-    if isinstance(one, CompiledGraph):
-        return one.graph
-    return one if isinstance(one, Graph) else None
+    if isinstance(network, CompiledGraph):
+        return network.graph
+    return network if isinstance(network, Graph) else None
 
 
-def _samples(one: Comparable, data: Inputs | None, labels: Labels | None) -> Samples | None:
+def _samples(network: Comparable, data: Inputs | None, labels: Labels | None) -> Samples | None:
     """Return the samples on which something is run; None for what is not run."""
-    graph = _graph(one)
+    graph = _graph(network)
     if graph is None:
         return None
     if data is None:
@@ -103,15 +103,15 @@ def _matched(a: Comparable, b: Comparable) -> list[LayerMatch]:
 
 
 def _side(
-    one: Comparable, other: Comparable, samples: Samples | None, watched: list[Value]
+    network: Comparable, other: Comparable, samples: Samples | None, watched: list[Value]
 ) -> Side:
     """Return one side of a comparison."""
-    if isinstance(one, Result):
-        one = {name: output.array for name, output in one.outputs.items()}
-    if isinstance(one, Mapping):
+    if isinstance(network, Result):
+        network = {name: output.array for name, output in network.outputs.items()}
+    if isinstance(network, Mapping):
         graph = _graph(other)
-        return ArraySide(one, None if graph is None else ports_of(graph))
+        return ArraySide(network, None if graph is None else ports_of(graph))
     assert samples is not None  # made for everything that is run
-    if isinstance(one, CompiledGraph):
-        return CompiledSide(one, samples)
-    return GraphSide(one, samples, watched)
+    if isinstance(network, CompiledGraph):
+        return CompiledSide(network, samples)
+    return GraphSide(network, samples, watched)

@@ -58,26 +58,26 @@ class Criteria:
         }
         return {name: limit for name, limit in named.items() if limit is not None}
 
-    def failures(self, found: Closeness) -> tuple[str, ...]:
+    def failures(self, figures: Closeness) -> tuple[str, ...]:
         """Return the criteria that are not kept, a sentence each; none if all are."""
-        return tuple(self._failures(found))
+        return tuple(self._failures(figures))
 
-    def _failures(self, found: Closeness) -> Iterator[str]:
-        if found.first_nonfinite is not None:
-            first, second = found.nonfinite
-            place = found.first_nonfinite
-            yield f"{first} and {second} numbers are NaN or infinite, the first: {place}"
-        if self.exact and found.unequal:
-            place_text = f", the largest difference: {found.worst}" if found.worst else ""
-            yield f"{found.unequal} of {found.count} numbers differ{place_text}"
-        if self.max_abs is not None and found.maximum > self.max_abs:
-            yield f"largest difference {found.maximum:.4g} > {self.max_abs:g}: {found.worst}"
-        if self.max_rel is not None and found.relative > self.max_rel:
-            yield f"largest relative difference {found.relative:.4g} > {self.max_rel:g}"
-        if self.cosine is not None and found.cosine < self.cosine:
-            yield f"cosine {found.cosine:.8g} < {self.cosine:g}"
-        if self.sqnr is not None and found.sqnr_db < self.sqnr:
-            yield f"SQNR {found.sqnr_db:.4g} dB < {self.sqnr:g} dB"
+    def _failures(self, figures: Closeness) -> Iterator[str]:
+        if figures.first_nonfinite is not None:
+            first, second = figures.nonfinite
+            first_bad = figures.first_nonfinite
+            yield f"{first} and {second} numbers are NaN or infinite, the first: {first_bad}"
+        if self.exact and figures.unequal:
+            place_text = f", the largest difference: {figures.worst}" if figures.worst else ""
+            yield f"{figures.unequal} of {figures.count} numbers differ{place_text}"
+        if self.max_abs is not None and figures.maximum > self.max_abs:
+            yield f"largest difference {figures.maximum:.4g} > {self.max_abs:g}: {figures.worst}"
+        if self.max_rel is not None and figures.relative > self.max_rel:
+            yield f"largest relative difference {figures.relative:.4g} > {self.max_rel:g}"
+        if self.cosine is not None and figures.cosine < self.cosine:
+            yield f"cosine {figures.cosine:.8g} < {self.cosine:g}"
+        if self.sqnr is not None and figures.sqnr_db < self.sqnr:
+            yield f"SQNR {figures.sqnr_db:.4g} dB < {self.sqnr:g} dB"
 
     def __str__(self) -> str:
         parts = ["exact"] if self.exact else []
@@ -99,18 +99,18 @@ PRESETS: Final[Mapping[str, Criteria]] = MappingProxyType(
 """Criteria by the name that ``rlx compare --criteria`` takes."""
 
 
-def criteria_of(given: Criteria | str) -> Criteria:
+def criteria_of(criteria: Criteria | str) -> Criteria:
     """Return criteria, or those of a name in :data:`PRESETS`.
 
     Raises:
         UsageError: There are none of that name.
     """
-    if isinstance(given, Criteria):
-        return given
-    if given not in PRESETS:
+    if isinstance(criteria, Criteria):
+        return criteria
+    if criteria not in PRESETS:
         raise UsageError(
-            f"no criteria are called {given!r}",
+            f"no criteria are called {criteria!r}",
             where="criteria",
-            hint=did_you_mean(given, PRESETS, what="their names"),
+            hint=did_you_mean(criteria, PRESETS, what="their names"),
         )
-    return PRESETS[given]
+    return PRESETS[criteria]

@@ -73,14 +73,14 @@ class Closeness:
     _found_square: float = 0.0
     _product: float = 0.0
 
-    def add(self, reference: Numbers, found: Numbers) -> None:
+    def add(self, reference: Numbers, actual: Numbers) -> None:
         """Compare two arrays with as many elements, the first axis of which counts samples."""
         shape = reference.shape
         # Whole numbers of 64 bits are not all numbers of float64.
-        same_type = reference.dtype == found.dtype
-        differ = reference.reshape(-1) != found.reshape(-1) if same_type else None
+        same_type = reference.dtype == actual.dtype
+        differ = reference.reshape(-1) != actual.reshape(-1) if same_type else None
         a = reference.reshape(-1).astype(np.float64)
-        b = found.reshape(-1).astype(np.float64)
+        b = actual.reshape(-1).astype(np.float64)
         self.unequal += int(np.count_nonzero(a != b if differ is None else differ))
         a, b = self._finite(a, b, shape)
         with np.errstate(over="ignore"):
@@ -263,8 +263,8 @@ def area_under_curve(scores: Numbers, labels: Numbers) -> float | None:
     ones, zeros = int(positive.sum()), int((~positive).sum())
     if not ones or not zeros:
         return None
-    values, places = np.unique(scores, return_inverse=True)
-    at_most = np.cumsum(np.bincount(places, ~positive, len(values)))
-    equal = np.bincount(places, ~positive, len(values))
+    values, ranks = np.unique(scores, return_inverse=True)
+    at_most = np.cumsum(np.bincount(ranks, ~positive, len(values)))
+    equal = np.bincount(ranks, ~positive, len(values))
     wins = at_most - equal / 2
-    return float(wins[places[positive]].sum() / (ones * zeros))
+    return float(wins[ranks[positive]].sum() / (ones * zeros))

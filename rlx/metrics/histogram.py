@@ -63,8 +63,8 @@ class Histogram:
         if count:
             flat = flat[flat != 0]
         # A power of two as the factor keeps every quotient exact.
-        places = np.floor(np.ldexp(flat.astype(np.float64), -self.exponent)).astype(np.int64)
-        self.counts += np.bincount(places - self.first, minlength=len(self.counts))
+        bins = np.floor(np.ldexp(flat.astype(np.float64), -self.exponent)).astype(np.int64)
+        self.counts += np.bincount(bins - self.first, minlength=len(self.counts))
 
     @staticmethod
     def _zeros_of(flat: npt.NDArray[Any]) -> int:

@@ -54,21 +54,21 @@ class Mask:
 def masks(graph: Graph) -> dict[Value, Mask]:
     """Return the masks of the values of a float graph that have some."""
     users, outputs = graph.users(), set(graph.outputs)
-    found: dict[Value, Mask] = {}
+    masks_by_value: dict[Value, Mask] = {}
     for node in graph.op_nodes:
-        made = _made_by(node, users, outputs)
-        if made is not None:
-            found[node.result] = made
-        elif _moved(node, found):
-            found |= dict.fromkeys(node.results, found[node.operands[0]])
+        node_mask = _made_by(node, users, outputs)
+        if node_mask is not None:
+            masks_by_value[node.result] = node_mask
+        elif _moved(node, masks_by_value):
+            masks_by_value |= dict.fromkeys(node.results, masks_by_value[node.operands[0]])
         if isinstance(node.op, NnSoftmax) and users[node.operands[0]] == [node]:
-            found.setdefault(node.operands[0], _of_softmax(node))
-    return {value: mask for value, mask in found.items() if value not in outputs}
+            masks_by_value.setdefault(node.operands[0], _of_softmax(node))
+    return {value: mask for value, mask in masks_by_value.items() if value not in outputs}
 
 
-def _moved(node: Node, found: Mapping[Value, Mask]) -> bool:
+def _moved(node: Node, masks_by_value: Mapping[Value, Mask]) -> bool:
     """Return whether a node moves a value in which a constant masks, so that its results do."""
-    return moves(node) and len(node.operands) == 1 and node.operands[0] in found
+    return moves(node) and len(node.operands) == 1 and node.operands[0] in masks_by_value
 
 
 def _made_by(node: Node, users: Mapping[Value, list[Node]], outputs: set[Value]) -> Mask | None:
@@ -106,14 +106,14 @@ def _of_number(number: float) -> Mask:
     return Mask(where, lambda array: np.where(where(array), 0, array))
 
 
-def _of_places(places: Found, side: int) -> Mask:
+def _of_places(masked_positions: Found, side: int) -> Mask:
     """Return the mask of some places; in theirs stand numbers a little beyond the others."""
 
     def where(array: Numbers) -> Found:
-        shape = places.shape
+        shape = masked_positions.shape
         while len(shape) > array.ndim - 1 and shape[:1] == (1,):
             shape = shape[1:]
-        return np.broadcast_to(places.reshape(shape), array.shape)
+        return np.broadcast_to(masked_positions.reshape(shape), array.shape)
 
     def filled(array: Numbers) -> Numbers:
         at = where(array)

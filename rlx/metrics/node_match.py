@@ -22,14 +22,14 @@ class LayerMatch:
 
     Attributes:
         name: Its name.
-        place: Origin, such as ``operator 3 CONV_2D``.
+        origin: Text of its origin, such as ``operator 3 CONV_2D``.
         op: The op in the first network.
         values: Its result in the first and the second network.
         clamps: Activations that one of the networks may have made part of the layer.
     """
 
     name: str
-    place: str
+    origin: str
     op: str
     values: tuple[Value, Value]
     clamps: tuple[Node, ...]
@@ -45,27 +45,27 @@ def matched_layers(first: Graph, second: Graph) -> list[LayerMatch]:
     named = {name: value for (name, _), value in theirs.items()}
     users = first.users()
     counts = Counter(name for name, _ in mine)
-    found = []
-    for (name, place), value in mine.items():
-        other = theirs.get((name, place)) or (named.get(name) if counts[name] == 1 else None)
+    layers = []
+    for (name, origin), value in mine.items():
+        other = theirs.get((name, origin)) or (named.get(name) if counts[name] == 1 else None)
         if other is None or other.type.size != value.type.size:
             continue
         op = value.node.op.name
-        found.append(LayerMatch(name, place, op, (value, other), _clamps(value, users)))
-    return found
+        layers.append(LayerMatch(name, origin, op, (value, other), _clamps(value, users)))
+    return layers
 
 
 def _by_place(graph: Graph) -> dict[tuple[str, str], Value]:
     """Return the last result of each layer, by its name and where it comes from."""
-    found: dict[tuple[str, str], Value] = {}
+    values: dict[tuple[str, str], Value] = {}
     for node in graph.nodes:
         if isinstance(node.op, Source) or not node.name or len(node.types) != 1:
             continue
         type_, key = node.types[0], (node.name, node.origin.location)
         if type_.is_static and (type_.dtype.is_float or type_.quant is not None):
-            found.pop(key, None)
-            found[key] = node.result
-    return found
+            values.pop(key, None)
+            values[key] = node.result
+    return values
 
 
 def _clamps(value: Value, users: dict[Value, list[Node]]) -> tuple[Node, ...]:
@@ -84,19 +84,21 @@ def matched_nodes(first: Graph, second: Graph) -> list[LayerMatch]:
     The latter are matched as the layers of two versions are, by the order of their ops
     (:func:`rlx.metrics.layer_match.matched_runs`). They are in the order of the first graph.
     """
-    found = matched_layers(first, second)
-    taken = [{layer.values[k] for layer in found} for k in (0, 1)]
+    layers = matched_layers(first, second)
+    matched_values = [{layer.values[k] for layer in layers} for k in (0, 1)]
     users = first.users()
     for mine, theirs in matched_runs(_computed(first), _computed(second), _key):
         if [n.op.name for n in mine] != [n.op.name for n in theirs]:
             continue
-        for one, other in zip(mine, theirs, strict=True):
-            a, b = one.result, other.result
-            if a in taken[0] or b in taken[1] or a.type.shape != b.type.shape:
+        for mine_node, other in zip(mine, theirs, strict=True):
+            a, b = mine_node.result, other.result
+            if a in matched_values[0] or b in matched_values[1] or a.type.shape != b.type.shape:
                 continue
-            place = one.origin.location
-            found.append(LayerMatch(one.label, place, one.op.name, (a, b), _clamps(a, users)))
-    return sorted(found, key=lambda layer: layer.values[0].node.index)
+            origin = mine_node.origin.location
+            layers.append(
+                LayerMatch(mine_node.label, origin, mine_node.op.name, (a, b), _clamps(a, users))
+            )
+    return sorted(layers, key=lambda layer: layer.values[0].node.index)
 
 
 def _computed(graph: Graph) -> list[Node]:

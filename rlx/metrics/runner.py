@@ -59,8 +59,8 @@ class Runner:
             v.name: inputs[v.name].reshape(count, *v.type.static_shape) for v in self._graph.inputs
         }
         if self._batched:
-            given = {name: array[:, 0] for name, array in shaped.items()}
-            arrays = self._program(count).run_raw(given)
+            batch = {name: array[:, 0] for name, array in shaped.items()}
+            arrays = self._program(count).run_raw(batch)
         else:
             runs = [
                 self._program(1).run_typed({name: a[i, ...] for name, a in shaped.items()})
@@ -110,11 +110,11 @@ def computed_values(graph: Graph) -> list[Value]:
     """
     inputs = set(graph.inputs)
     moving = inputs | {n.result for n in graph.nodes if isinstance(n.op, State)}
-    found: list[Value] = []
+    computed: list[Value] = []
     for node in graph.nodes:
         if isinstance(node.op, Source):
-            found += [value for value in node.results if value in inputs]
+            computed += [value for value in node.results if value in inputs]
         elif not moving.isdisjoint(node.operands):
             moving.update(node.results)
-            found += node.results
-    return found
+            computed += node.results
+    return computed

@@ -29,9 +29,9 @@ def memory_svg(memory: Memory, layers: Sequence[Layer]) -> Markup:
     """Return the arena over time: steps to the right, addresses upwards."""
     left, top, height, bottom = 76, 18, 300, 46
     step = max(18.0, min(72.0, 860 / max(len(layers), 1)))
-    shown = memory.limit if _near(memory) else None
-    ticks = _ticks(max(memory.bytes, shown or 0, 1))
-    scale, width = height / max(ticks[-1], shown or 0), left + step * len(layers) + 24
+    limit = memory.limit if _near(memory) else None
+    ticks = _ticks(max(memory.bytes, limit or 0, 1))
+    scale, width = height / max(ticks[-1], limit or 0), left + step * len(layers) + 24
     base = top + height
     parts = [_grid(left, width - 24, base - tick * scale, f"{tick:,}") for tick in ticks]
     parts += [_memory_box(b, layers, left, base, step, scale) for b in memory.boxes]
@@ -45,8 +45,8 @@ def memory_svg(memory: Memory, layers: Sequence[Layer]) -> Markup:
     parts.append(_axis(left, top, base, width - 24))
     parts.append(_axis_name((left + width - 24) / 2, base + 38, "layer, in order of execution"))
     parts.append(_axis_name(16, top + height / 2, "address in the arena, bytes", turned=True))
-    if shown is not None:
-        parts.append(_limit(left, width - 24, base - shown * scale, f"limit {shown:,} B"))
+    if limit is not None:
+        parts.append(_limit(left, width - 24, base - limit * scale, f"limit {limit:,} B"))
     return _svg(parts, width, base + bottom, "memory", "Memory over time")
 
 

@@ -143,7 +143,7 @@ def _figures(
     totals: Mapping[str, Any], measured: FolderMeasurements, options: Mapping[str, Any]
 ) -> tuple[Figure, ...]:
     verified = measured.verification or {}
-    found = [
+    figures = [
         Figure(
             name=name,
             unit=unit,
@@ -163,7 +163,7 @@ def _figures(
         predicted=totals.get("fps"),
         measured=build.get("frames_per_second"),
     )
-    return tuple(one for one in (*found, clock, rate) if one.best is not None)
+    return tuple(one for one in (*figures, clock, rate) if one.best is not None)
 
 
 def _sum(values: Mapping[str, Any], names: Sequence[str]) -> int | float | None:
@@ -266,8 +266,11 @@ def _resources(totals: Mapping[str, Any], build: Mapping[str, Any] | None) -> tu
 
 def _resource(name: str, totals: Mapping[str, Any], row: Mapping[str, Any]) -> Resource:
     predicted = totals.get(name, row.get("estimate"))
-    found = [row.get("placed"), row.get("synthesis"), predicted]
-    used, available = next((one for one in found if one is not None), None), row.get("available")
+    by_precision = [row.get("placed"), row.get("synthesis"), predicted]
+    used, available = (
+        next((one for one in by_precision if one is not None), None),
+        row.get("available"),
+    )
     percent = totals.get(f"{name}_percent")
     if available and used is not None:
         percent = round(100 * used / available, 1)
@@ -319,7 +322,7 @@ def _facts(manifest: Manifest, measured: FolderMeasurements) -> dict[str, str]:
     reference = producer.facts.get("reference") or {}
     verified, build = measured.verification or {}, measured.build or {}
     tools = {**verified.get("tools", {}), **build.get("tools", {}), **(measured.tools or {})}
-    kept = verified.get("cached")
+    cached_at = verified.get("cached")
     facts = {
         "rlx": producer.rlx_version,
         "model file, SHA-256": producer.input_sha256,
@@ -327,7 +330,7 @@ def _facts(manifest: Manifest, measured: FolderMeasurements) -> dict[str, str]:
         "prefix of names": producer.facts.get("prefix"),
         "reference": " ".join(str(reference[k]) for k in ("name", "version") if k in reference),
         "files": str(len(manifest.files)),
-        "verified": kept and f"{kept}, nothing changed since",
+        "verified": cached_at and f"{cached_at}, nothing changed since",
         **{name: tools[name] for name in sorted(tools)},
     }
     return {name: str(value) for name, value in facts.items() if value}

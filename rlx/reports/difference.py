@@ -39,19 +39,21 @@ def changes_of(old: Report, new: Report) -> Changes:
 
 def _figures(old: Report, new: Report) -> Iterator[tuple[Figure, Figure]]:
     """Yield figures of the same name; measured ones only where both were measured."""
-    before = {one.name: one for one in old.figures}
-    for one in new.figures:
-        other = before.get(one.name)
+    before = {figure.name: figure for figure in old.figures}
+    for figure in new.figures:
+        other = before.get(figure.name)
         if other is None:
             continue
-        if other.measured is not None and one.measured is not None:
-            yield other, one
-        elif other.predicted is not None and one.predicted is not None:
-            yield _predicted(other), _predicted(one)
+        if other.measured is not None and figure.measured is not None:
+            yield other, figure
+        elif other.predicted is not None and figure.predicted is not None:
+            yield _predicted(other), _predicted(figure)
 
 
-def _predicted(one: Figure) -> Figure:
-    return Figure(name=one.name, unit=one.unit, predicted=one.predicted, limit=one.limit)
+def _predicted(figure: Figure) -> Figure:
+    return Figure(
+        name=figure.name, unit=figure.unit, predicted=figure.predicted, limit=figure.limit
+    )
 
 
 def _ports(kind: str, old: Sequence[Port], new: Sequence[Port]) -> Iterator[str]:
@@ -71,12 +73,12 @@ def _layers(old: Sequence[Layer], new: Sequence[Layer]) -> Iterator[LayerChange]
     """Yield every layer, in order; layers of the same op are matched as a text is."""
     for before, after in matched_runs(old, new, lambda layer: (layer.op, layer.source)):
         pairs = min(len(before), len(after))
-        for one, other in zip(before, after, strict=False):
-            yield from _pair(one, other)
-        for one in before[pairs:]:
-            yield LayerChange(name=one.name, old=one, new=None)
-        for one in after[pairs:]:
-            yield LayerChange(name=one.name, old=None, new=one)
+        for old_layer, new_layer in zip(before, after, strict=False):
+            yield from _pair(old_layer, new_layer)
+        for old_layer in before[pairs:]:
+            yield LayerChange(name=old_layer.name, old=old_layer, new=None)
+        for added in after[pairs:]:
+            yield LayerChange(name=added.name, old=None, new=added)
 
 
 def _pair(old: Layer, new: Layer) -> Iterator[LayerChange]:

@@ -186,8 +186,8 @@ def _ports(
 ) -> Iterator[Change]:
     """Yield the differences in inputs, or outputs; a caller knows them by their place."""
     yield from _change(f"number of {kind}s", len(before), len(after))
-    for place, (old, new) in enumerate(zip(before, after, strict=False)):
-        title = kind if len(after) == 1 else f"{kind} {place}"
+    for position, (old, new) in enumerate(zip(before, after, strict=False)):
+        title = kind if len(after) == 1 else f"{kind} {position}"
         yield from _change(f"{title} name", old["name"], new["name"])
         yield from _change(f"{title} shape", old["shape"], new["shape"])
         yield from _change(f"{title} type", old["dtype"], new["dtype"])
@@ -214,11 +214,11 @@ def _layers(
     for first, second in runs:
         old, new = list(first), list(second)
         while old and new and old[0]["op"] == new[0]["op"]:
-            one, other = old.pop(0), new.pop(0)
-            changes = tuple(_layer_changes(one, other))
+            old_layer, other = old.pop(0), new.pop(0)
+            changes = tuple(_layer_changes(old_layer, other))
             yield LayerDiff(other["name"], other["op"], "changed", changes)
-        yield from (LayerDiff(one["name"], one["op"], "removed") for one in old)
-        yield from (LayerDiff(one["name"], one["op"], "added") for one in new)
+        yield from (LayerDiff(old_layer["name"], old_layer["op"], "removed") for old_layer in old)
+        yield from (LayerDiff(old_layer["name"], old_layer["op"], "added") for old_layer in new)
 
 
 def _layer_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Change]:
@@ -274,8 +274,8 @@ def _text(value: object) -> str:
     if isinstance(value, list):
         if all(isinstance(one, int) for one in value):
             return "x".join(map(str, value))
-        shown = ", ".join(map(str, value[:_MOST]))
-        return shown if len(value) <= _MOST else f"{shown}, ..."
+        elements = ", ".join(map(str, value[:_MOST]))
+        return elements if len(value) <= _MOST else f"{elements}, ..."
     if isinstance(value, bool | str):
         return str(value)
     return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"

@@ -55,7 +55,7 @@ class Wanted:
 
 
 def gather(
-    folder: Path, wanted: Wanted, *, progress: Callable[[str], None] | None = None
+    folder: Path, request: Wanted, *, progress: Callable[[str], None] | None = None
 ) -> Report:
     """Return the report of an output folder, with everything that is wanted.
 
@@ -68,47 +68,47 @@ def gather(
     target = read_manifest(folder).producer.target
     network = read_network(folder)
     notes: list[str] = []
-    verification = _verification(wanted, notes)
-    counts = None if notes else _layer_counts(target, folder, wanted, notify, notes)
+    verification = _verification(request, notes)
+    counts = None if notes else _layer_counts(target, folder, request, notify, notes)
     measured = FolderMeasurements(
         verification=verification,
         layers=None if counts is None else counts.layers,
         tools=None if counts is None else counts.tools,
-        build=None if wanted.build is None else _build(wanted.build),
-        placement=None if wanted.build is None else _placement(wanted.build),
-        board=None if wanted.board is None else _board(wanted.board, network),
+        build=None if request.build is None else _build(request.build),
+        placement=None if request.build is None else _placement(request.build),
+        board=None if request.board is None else _board(request.board, network),
     )
     report = collect(folder, measured)
     report = replace(report, warnings=(*report.warnings, *notes))
-    if wanted.data is not None:
-        found = accuracy_of(
-            folder, network, target, wanted.data,
-            labels=wanted.labels, model=wanted.model, progress=progress,
+    if request.data is not None:
+        accuracy = accuracy_of(
+            folder, network, target, request.data,
+            labels=request.labels, model=request.model, progress=progress,
         )  # fmt: skip
-        report = replace(report, accuracy=found)
-    if wanted.old is not None:
-        report = replace(report, changes=changes_of(collect(wanted.old), report))
+        report = replace(report, accuracy=accuracy)
+    if request.old is not None:
+        report = replace(report, changes=changes_of(collect(request.old), report))
     return report
 
 
-def _verification(wanted: Wanted, notes: list[str]) -> Mapping[str, Any] | None:
+def _verification(request: Wanted, notes: list[str]) -> Mapping[str, Any] | None:
     """Return a verification; None and a note where the tools for it are missing."""
-    if wanted.verified is not None:
-        return _object(wanted.verified, ("inputs", "equal", "mismatches"), "rlx verify --json")
-    if wanted.verify is None:
+    if request.verified is not None:
+        return _object(request.verified, ("inputs", "equal", "mismatches"), "rlx verify --json")
+    if request.verify is None:
         return None
     try:
-        return wanted.verify().as_json()
+        return request.verify().as_json()
     except (ToolMissingError, TargetNotFoundError) as e:
         notes.append(f"not verified: {e.message}")
         return None
 
 
 def _layer_counts(
-    target: str, folder: Path, wanted: Wanted, notify: Callable[[str], None], notes: list[str]
+    target: str, folder: Path, request: Wanted, notify: Callable[[str], None], notes: list[str]
 ) -> verifier.LayerCounts | None:
     """Return the measured time of each layer; None and a note if that is not possible here."""
-    if wanted.verify is None:
+    if request.verify is None:
         return None
     try:
         return verifier.layer_counts(target, folder, progress=notify)
@@ -141,21 +141,21 @@ def _board(path: Path, network: Mapping[str, Any]) -> dict[str, float]:
     hint = 'write {"conv2d_0": 123, ...} into a .json file, or conv2d_0,123 into lines of a .csv'
     try:
         if path.suffix.lower() == ".json":
-            found = {str(name): float(value) for name, value in json.loads(text).items()}
+            times = {str(name): float(value) for name, value in json.loads(text).items()}
         else:
             rows = [row for row in csv.reader(io.StringIO(text)) if row]
             rows = rows[1:] if rows and not _is_number(rows[0][-1]) else rows
-            found = {row[0].strip(): float(row[1]) for row in rows}
+            times = {row[0].strip(): float(row[1]) for row in rows}
     except (ValueError, TypeError, AttributeError, IndexError):
         raise UsageError("is no list of layers and numbers", where=where, hint=hint) from None
-    if not found:
+    if not times:
         raise UsageError("is no list of layers and numbers", where=where, hint=hint)
     known = [layer["name"] for layer in network["layers"]]
-    if unknown := sorted(set(found) - set(known)):
+    if unknown := sorted(set(times) - set(known)):
         raise UsageError(
             f"no layer is called {unknown[0]!r}", where=where, hint=f"layers: {', '.join(known)}"
         )
-    return found
+    return times
 
 
 def _is_number(text: str) -> bool:

@@ -31,9 +31,9 @@ def graph_svg(report: Report) -> Markup:
     return Markup(to_svg(drawing, theme="page"))
 
 
-def _port(place: int, port: Port) -> Draft:
+def _port(position: int, port: Port) -> Draft:
     return Draft(
-        id=f"input {place}", key="", op="", kind="port", lines=(tail(port.name or "input"),),
+        id=f"input {position}", key="", op="", kind="port", lines=(tail(port.name or "input"),),
         tooltip=printable(port.name), is_input=True,
     )  # fmt: skip
 
@@ -57,10 +57,10 @@ def _links(report: Report) -> list[tuple[int, int, str]]:
     """Return the values between boxes: inputs come first, then layers."""
     count = len(report.inputs)
     links = []
-    for one in report.layers:
-        for source in dict.fromkeys(one.inputs):
-            place = count + source if source >= 0 else -1 - source
+    for layer in report.layers:
+        for source in dict.fromkeys(layer.inputs):
+            box = count + source if source >= 0 else -1 - source
             text = report.layers[source].type_text if source >= 0 else ""
-            if 0 <= place < count + one.index:
-                links.append((place, count + one.index, text))
+            if 0 <= box < count + layer.index:
+                links.append((box, count + layer.index, text))
     return links

@@ -69,8 +69,8 @@ def accuracy_of(
     if progress is not None:
         progress(f"{name}: {samples.count} samples")
     vectors = Golden(_frames(samples, shapes), _no_outputs(network, samples.count))
-    found = simulator.simulate(folder, vectors, timeout_s=timeout_s).outputs[0]
-    emitted = Counted.of(truth, _best(found, classes), classes)
+    emitted_output = simulator.simulate(folder, vectors, timeout_s=timeout_s).outputs[0]
+    emitted = Counted.of(truth, _best(emitted_output, classes), classes)
     correct = {name: emitted.correct}
     if model is not None:
         computed = run(model, data).output.scores
@@ -91,14 +91,16 @@ def _ports_alone(network: Mapping[str, Any]) -> Graph:
     the samples.
     """
     graph, origin = Graph(str(network["name"])), Origin(passes=(ChannelsLastPorts.name,))
-    for one in network["inputs"]:
-        quant = None if one["quant"] is None else QuantParams.per_tensor(*one["quant"])
+    for port in network["inputs"]:
+        quant = None if port["quant"] is None else QuantParams.per_tensor(*port["quant"])
         graph.input(
-            one["name"], TensorType(tuple(one["shape"]), DType(one["dtype"]), quant), origin=origin
+            port["name"],
+            TensorType(tuple(port["shape"]), DType(port["dtype"]), quant),
+            origin=origin,
         )
-    for one in network["outputs"]:
-        zeros = np.zeros(tuple(one["shape"]), DType(one["dtype"]).numpy)
-        graph.output(graph.constant(zeros), names=[one["name"]])
+    for port in network["outputs"]:
+        zeros = np.zeros(tuple(port["shape"]), DType(port["dtype"]).numpy)
+        graph.output(graph.constant(zeros), names=[port["name"]])
     return graph
 
 

@@ -70,11 +70,11 @@ class _ChannelsLast:
     """Channels first samples, channels last."""
 
     array: _Blocks
-    wanted: tuple[int, ...]
+    input_shape: tuple[int, ...]
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return (self.array.shape[0], *self.wanted[1:])
+        return (self.array.shape[0], *self.input_shape[1:])
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -82,7 +82,7 @@ class _ChannelsLast:
 
     def blocks(self, rows: int) -> Iterator[Array]:
         """Yield the array in blocks of ``rows`` along the first axis."""
-        return (channels_last(block, self.wanted) for block in self.array.blocks(rows))
+        return (channels_last(block, self.input_shape) for block in self.array.blocks(rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,13 +135,13 @@ class Samples:
         for parts in zip(*streams, strict=True):
             if start >= self.count:
                 return
-            chosen = (part[self._offset :: self._step] for part in parts)
-            taken = [part[: self.count - start] for part in chosen]
+            strided = (part[self._offset :: self._step] for part in parts)
+            part_arrays = [part[: self.count - start] for part in strided]
             yield {
                 value.name: self._converted(value, part, start)
-                for value, part in zip(self.inputs, taken, strict=True)
+                for value, part in zip(self.inputs, part_arrays, strict=True)
             }
-            start += len(taken[0])
+            start += len(part_arrays[0])
 
     def _converted(self, value: Value, part: Array, start: int) -> Array:
         """Return a block as the input takes it."""
@@ -194,8 +194,8 @@ def read_samples(
     """
     check_bound(graph)
     arrays = _arrays_of(data, graph, what)
-    found = [_input_array(value, arrays, what, len(graph.inputs)) for value in graph.inputs]
-    count = _common_count(graph.inputs, found, what)
+    input_arrays = [_input_array(value, arrays, what, len(graph.inputs)) for value in graph.inputs]
+    count = _common_count(graph.inputs, input_arrays, what)
     if labels is not None:
         stated: Array | None = np.asarray(labels)
     else:
@@ -204,7 +204,7 @@ def read_samples(
     if stated is not None:
         where = f"labels of the {what}"
         checked = checked_labels(stated, classes_of(graph), count, where=where)
-    return Samples(what, tuple(graph.inputs), count, checked, tuple(found))
+    return Samples(what, tuple(graph.inputs), count, checked, tuple(input_arrays))
 
 
 def _arrays_of(data: Data, graph: Graph, what: str) -> dict[str, _Blocks]:
@@ -237,14 +237,14 @@ def _input_array(value: Value, arrays: Mapping[str, _Blocks], what: str, inputs:
     _check_type(value, array.dtype, what)
     if fits_as_in_file(value, array.shape):
         return _ChannelsLast(array, type_.static_shape)
-    wanted = sample_shape(type_)
-    given = array.shape[1:]
-    if not array.shape or given not in (wanted, (1, *wanted), tuple(type_.static_shape)):
-        flat = int(np.prod(wanted, dtype=np.int64))
-        if not array.shape or given != (flat,):
+    sample = sample_shape(type_)
+    stored_sample = array.shape[1:]
+    if not array.shape or stored_sample not in (sample, (1, *sample), tuple(type_.static_shape)):
+        flat = int(np.prod(sample, dtype=np.int64))
+        if not array.shape or stored_sample != (flat,):
             raise UsageError(
                 f"its shape is {list(array.shape)}, but {type_} needs"
-                f" [samples, {', '.join(map(str, wanted))}]",
+                f" [samples, {', '.join(map(str, sample))}]",
                 where=_place(what, value),
                 hint=order_hint(array.shape, type_.static_shape)
                 or "the first axis counts the samples",

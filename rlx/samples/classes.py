@@ -41,19 +41,19 @@ def read_classes(path: Path) -> Numbers:
         )
     if path.suffix.lower() == ".csv":
         headings, rows, _ = read_table(path)
-        place = label_column(headings) if rows.shape[1] > 1 else 0
-        if place is None:
+        index = label_column(headings) if rows.shape[1] > 1 else 0
+        if index is None:
             raise _several(path, f"{rows.shape[1]} columns", "give one the heading 'label'")
-        column = rows[:, place]
+        column = rows[:, index]
         whole = np.array_equal(column, np.rint(column))
         return column.astype(np.int64) if whole else column
-    found = read_arrays(path)
-    if not isinstance(found, dict):
-        return found
-    names: list[str] = [name for name in KEYS if name in found] or list(found)
+    arrays = read_arrays(path)
+    if not isinstance(arrays, dict):
+        return arrays
+    names: list[str] = [name for name in KEYS if name in arrays] or list(arrays)
     if len(names) != 1:
         raise _several(path, f"{len(names)} arrays", "call the one of classes 'y'")
-    return found[names[0]]
+    return arrays[names[0]]
 
 
 def _several(path: Path, what: str, hint: str) -> UsageError:

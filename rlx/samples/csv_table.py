@@ -39,11 +39,11 @@ def read_csv(path: Path, value: Value) -> dict[str, Numbers]:
         FrontendError: It is no table of numbers.
     """
     headings, rows, whole = read_table(path)
-    found: dict[str, Numbers] = {}
-    place = label_column(headings)
-    if place is not None:
-        found["y"] = _classes(rows[:, place], path.name)
-        rows = np.delete(rows, place, axis=1)
+    samples: dict[str, Numbers] = {}
+    class_column = label_column(headings)
+    if class_column is not None:
+        samples["y"] = _classes(rows[:, class_column], path.name)
+        rows = np.delete(rows, class_column, axis=1)
     shape = sample_shape(value.type)
     size = math.prod(shape)
     if rows.shape[1] != size:
@@ -53,8 +53,8 @@ def read_csv(path: Path, value: Value) -> dict[str, Numbers]:
             where=path.name,
             hint="write a sample in each row; a column of classes needs the heading 'label'",
         )
-    found[value.name] = _typed(rows, value, path.name, whole=whole).reshape(-1, *shape)
-    return found
+    samples[value.name] = _typed(rows, value, path.name, whole=whole).reshape(-1, *shape)
+    return samples
 
 
 def read_table(path: Path) -> tuple[list[str], npt.NDArray[np.float64], bool]:
@@ -64,14 +64,14 @@ def read_table(path: Path) -> tuple[list[str], npt.NDArray[np.float64], bool]:
         FrontendError: It is no table of numbers.
     """
     lines = _lines(path)
-    delimiter = max(_DELIMITERS, key=lambda one: lines[0].count(one))
+    delimiter = max(_DELIMITERS, key=lambda mark: lines[0].count(mark))
     try:
-        found = list(csv.reader(lines, delimiter=delimiter))
+        records = list(csv.reader(lines, delimiter=delimiter))
     except csv.Error as error:
         raise FrontendError(
             f"is no table: {error}", where=path.name, hint="write numbers, separated by commas"
         ) from None
-    cells = [row for row in found if any(cell.strip() for cell in row)]
+    cells = [row for row in records if any(cell.strip() for cell in row)]
     headings: list[str] = []
     if cells and any(_number(cell) is None for cell in cells[0]):
         headings = [cell.strip().lower() for cell in cells.pop(0)]

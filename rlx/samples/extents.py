@@ -25,8 +25,8 @@ def array_shapes(data: Any) -> dict[str, tuple[int, ...]]:  # noqa: ANN401 - wha
         except RlxError:
             return {}
         return {name or "x": tuple(array.shape) for name, array in stored.items()}
-    given = data if isinstance(data, Mapping) else {"x": data}
+    arrays = data if isinstance(data, Mapping) else {"x": data}
     try:
-        return {str(name): np.shape(array) for name, array in given.items()}
+        return {str(name): np.shape(array) for name, array in arrays.items()}
     except ValueError:
         return {}

@@ -96,10 +96,10 @@ def read(paths: Sequence[Path], inputs: Sequence[Value], scaling: Scaling | None
         )
     if kind == ".csv":
         return Loaded(read_csv(path, alone(inputs, path.name)))
-    found = read_arrays(path)
-    if isinstance(found, dict):
-        return Loaded(found)
-    return Loaded({inputs[0].name if inputs else "x": found})
+    arrays = read_arrays(path)
+    if isinstance(arrays, dict):
+        return Loaded(arrays)
+    return Loaded({inputs[0].name if inputs else "x": arrays})
 
 
 def _read_single(
@@ -135,20 +135,20 @@ def _files_of(path: Path) -> list[Path]:
         return [path]
     if not path.is_dir():
         raise UsageError(f"no file {str(path)!r}", where="samples", hint=f"give a {FORMS} file")
-    found = sorted(file for file in path.iterdir() if file.suffix.lower() in _SINGLE)
-    if not found:
+    files = sorted(file for file in path.iterdir() if file.suffix.lower() in _SINGLE)
+    if not files:
         raise UsageError(
             f"the folder {str(path)!r} holds no .png and no .wav files",
             where="samples",
             hint=f"give a {FORMS} file, or a folder of pictures or of sounds",
         )
-    if len(found) > _MOST:
+    if len(files) > _MOST:
         raise UsageError(
-            f"the folder {str(path)!r} holds {len(found)} files, at most {_MOST} are read",
+            f"the folder {str(path)!r} holds {len(files)} files, at most {_MOST} are read",
             where="samples",
             hint="give a part of them, or a .npz file",
         )
-    return found
+    return files
 
 
 def _kind(path: Path) -> str:

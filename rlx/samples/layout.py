@@ -23,30 +23,30 @@ def first_of(shape: tuple[int, ...]) -> tuple[int, ...]:
     return shape if len(shape) < 3 else (shape[0], shape[-1], *shape[1:-1])
 
 
-def is_channels_first(given: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
+def is_channels_first(array_shape: tuple[int, ...], input_shape: tuple[int, ...]) -> bool:
     """Return whether samples are channels first, for an input that is channels last.
 
     Args:
-        given: Shape of the samples, ``[samples, ...]``.
-        wanted: Shape of the input, with its leading dimension of 1.
+        array_shape: Shape of the samples, ``[samples, ...]``.
+        input_shape: Shape of the input, with its leading dimension of 1.
     """
-    first, sample = first_of(wanted), given[1:]
-    return wanted[:1] == (1,) and (
-        sample in (first, first[1:]) and sample not in (wanted, wanted[1:])
+    first, sample = first_of(input_shape), array_shape[1:]
+    return input_shape[:1] == (1,) and (
+        sample in (first, first[1:]) and sample not in (input_shape, input_shape[1:])
     )
 
 
-def order_hint(given: tuple[int, ...], wanted: tuple[int, ...]) -> str | None:
+def order_hint(array_shape: tuple[int, ...], input_shape: tuple[int, ...]) -> str | None:
     """Return a hint for samples whose channels are at another place; None if that is not it.
 
     Args:
-        given: Shape of the samples, ``[samples, ...]``.
-        wanted: Shape of the input, with its leading dimension of 1.
+        array_shape: Shape of the samples, ``[samples, ...]``.
+        input_shape: Shape of the input, with its leading dimension of 1.
     """
-    rank = len(given)
+    rank = len(array_shape)
     for axes in (to_channels_last(rank), to_channels_first(rank)):
-        turned = tuple(given[a] for a in axes[1:]) if rank > 2 else ()
-        if turned and turned == wanted[1:] != given[1:]:
+        turned = tuple(array_shape[a] for a in axes[1:]) if rank > 2 else ()
+        if turned and turned == input_shape[1:] != array_shape[1:]:
             text = ", ".join(map(str, axes))
             return f"the channels are at another place: give samples.transpose({text})"
     return None
@@ -57,12 +57,12 @@ def was_channels_first(value: Value) -> bool:
     return ChannelsLastPorts.name in value.node.origin.passes
 
 
-def fits_as_in_file(value: Value, given: tuple[int, ...]) -> bool:
+def fits_as_in_file(value: Value, array_shape: tuple[int, ...]) -> bool:
     """Return whether samples of a shape are channels first, as the file of an input has it."""
-    return was_channels_first(value) and is_channels_first(given, value.type.static_shape)
+    return was_channels_first(value) and is_channels_first(array_shape, value.type.static_shape)
 
 
-def channels_last(samples: Numbers, wanted: tuple[int, ...]) -> Numbers:
+def channels_last(samples: Numbers, input_shape: tuple[int, ...]) -> Numbers:
     """Return samples that :func:`is_channels_first` holds for, channels last."""
-    shape = (math.prod(samples.shape[:1]), *first_of(wanted)[1:])
+    shape = (math.prod(samples.shape[:1]), *first_of(input_shape)[1:])
     return np.ascontiguousarray(np.moveaxis(samples.reshape(shape), 1, -1))

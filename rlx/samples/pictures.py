@@ -120,12 +120,12 @@ def _pixels(path: Path, size: tuple[int, int], mode: str) -> npt.NDArray[np.uint
         ) from None
 
 
-def _check(found: tuple[int, int], mode: str, size: tuple[int, int], file: str) -> None:
+def _check(actual: tuple[int, int], mode: str, size: tuple[int, int], file: str) -> None:
     """Check size (of the header: nothing is unpacked yet) and depth of a picture."""
     height, width = size
-    if found != (width, height):
+    if actual != (width, height):
         raise UsageError(
-            f"is {found[0]} x {found[1]} pixels, but the input takes {width} x {height}",
+            f"is {actual[0]} x {actual[1]} pixels, but the input takes {width} x {height}",
             where=file,
             hint=f"resize it as for training, such as: convert {file} -resize {width}x{height}!"
             " out.png",

@@ -22,9 +22,11 @@ class Accuracy:
     confusion: npt.NDArray[np.int64]
 
     @staticmethod
-    def of(expected: npt.NDArray[np.int64], found: npt.NDArray[np.int64], classes: int) -> Accuracy:
+    def of(
+        expected: npt.NDArray[np.int64], predicted: npt.NDArray[np.int64], classes: int
+    ) -> Accuracy:
         """Count the pairs of two classes; both are [samples], 0 to ``classes - 1``."""
-        pairs = np.bincount(expected * classes + found, minlength=classes * classes)
+        pairs = np.bincount(expected * classes + predicted, minlength=classes * classes)
         return Accuracy(pairs.reshape(classes, classes))
 
     @property

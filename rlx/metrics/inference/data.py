@@ -58,30 +58,30 @@ def samples_of(graph: Graph, data: Inputs, *, labels: npt.NDArray[Any] | None = 
                 hint="give a mapping from the name of each input to its numbers",
             )
         data = {graph.inputs[0].name: data}
-    given: dict[str, Numbers] = {}
+    arrays: dict[str, Numbers] = {}
     types = {v.name: v for v in graph.inputs}
     for name, numbers in data.items():
         value = types.get(name) or (graph.inputs[0] if name == "x" else None)
-        given[name] = np.asarray(numbers) if value is None else _array(value, numbers)
-    return read_samples(graph, given, what=_WHAT, labels=labels)
+        arrays[name] = np.asarray(numbers) if value is None else _array(value, numbers)
+    return read_samples(graph, arrays, what=_WHAT, labels=labels)
 
 
-def _array(value: Value, given: npt.ArrayLike) -> Numbers:
+def _array(value: Value, numbers: npt.ArrayLike) -> Numbers:
     """Return the numbers for an input as ``[samples, *shape of a sample]``."""
     where = f"{_WHAT}, input {printable(value.name)!r}"
     try:
-        array = np.asarray(given)
+        array = np.asarray(numbers)
     except ValueError:
         raise UsageError(
             "its rows have different lengths", where=where, hint="give as many numbers in each"
         ) from None
-    if not isinstance(given, np.ndarray | np.generic) and array.dtype.kind == "i":
+    if not isinstance(numbers, np.ndarray | np.generic) and array.dtype.kind == "i":
         array = _typed(array, value.type, where)
-    wanted = sample_shape(value.type)
-    if array.ndim and _long_axes(array.shape[1:]) == _long_axes(wanted):
-        return array.reshape(len(array), *wanted)
-    if _long_axes(array.shape) == _long_axes(wanted) or array.shape == (math.prod(wanted),):
-        return array.reshape(1, *wanted)
+    shape = sample_shape(value.type)
+    if array.ndim and _long_axes(array.shape[1:]) == _long_axes(shape):
+        return array.reshape(len(array), *shape)
+    if _long_axes(array.shape) == _long_axes(shape) or array.shape == (math.prod(shape),):
+        return array.reshape(1, *shape)
     return array  # the reader says what is wrong, unless it takes such an array
 
 

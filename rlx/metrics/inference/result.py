@@ -214,14 +214,14 @@ class Result:
         Raises:
             UsageError: There are none, or they are not of this network.
         """
-        wanted = self.labels if expected is None else expected
-        if wanted is None:
+        classes = self.labels if expected is None else expected
+        if classes is None:
             raise UsageError(
                 "the data came without classes",
                 where="accuracy",
                 hint="give them: result.accuracy(expected)",
             )
-        return self.output.accuracy(wanted)
+        return self.output.accuracy(classes)
 
     def __repr__(self) -> str:
         outputs = ", ".join(

@@ -40,13 +40,13 @@ def run_samples(graph: Graph, samples: Samples, *, progress: Progress | None = N
     """Return the outputs of ``graph`` for samples that were read for it."""
     runner = Runner(graph, graph.outputs)
     parts: list[list[Array]] = []
-    done = 0
+    count = 0
     for inputs, arrays in runner.run(samples):
         # What a program returns may be written again by its next run.
         parts.append([array.copy() for array in arrays])
-        done += len(next(iter(inputs.values())))
+        count += len(next(iter(inputs.values())))
         if progress is not None:
-            progress("running", done, samples.count)
+            progress("running", count, samples.count)
     only = graph.inputs[0].type.shape if len(graph.inputs) == 1 else None
     outputs = {
         name: Output(name, value.type, np.concatenate(arrays), rebuilt=value.type.shape == only)

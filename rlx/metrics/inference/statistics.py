@@ -227,18 +227,18 @@ class _Seen:
     def as_counts(self) -> Counts:
         """Return the histogram."""
         if self.counts is not None:
-            places = np.arange(len(self.counts) + 1) - 0.5
-            return Counts(self.counts, np.array([self._real(p) for p in places.tolist()]))
-        own = self.histogram
-        counts = own.counts.copy()
-        counts[-own.first] += own.zeros  # zeros belong to the bin that begins with zero
-        edges = (np.arange(len(counts) + 1, dtype=np.float64) + own.first) * own.width
+            edge_positions = np.arange(len(self.counts) + 1) - 0.5
+            return Counts(self.counts, np.array([self._real(p) for p in edge_positions.tolist()]))
+        histogram = self.histogram
+        counts = histogram.counts.copy()
+        counts[-histogram.first] += histogram.zeros  # zeros belong to the bin that begins with zero
+        edges = (np.arange(len(counts) + 1, dtype=np.float64) + histogram.first) * histogram.width
         return Counts(counts, edges)
 
-    def _real(self, place: float) -> float:
+    def _real(self, position: float) -> float:
         """Return the real number of a place among the counts."""
         quant = self.type.quant
-        code = place + self.low
+        code = position + self.low
         return code if quant is None else (code - quant.zero_point[0]) * quant.scale[0]
 
 
@@ -259,7 +259,7 @@ def layers(
         FrontendError: A file is damaged.
     """
     samples = samples_of(graph, data)
-    found = _seen(graph, samples, progress)
+    figures_by_value = _seen(graph, samples, progress)
     close: dict[Value, Closeness] = {}
     if against is not None:
         pair = samples_of(against, data), samples
@@ -267,11 +267,11 @@ def layers(
         matched = matched_layers(against, graph)
         close = {m.values[1]: f.closeness for m, f in zip(matched, figures, strict=True)}
     numbers = _Numbers(graph, samples)
-    names = _names(list(found))
+    names = _names(list(figures_by_value))
     return Layers(
         [
             _layer(names[value], value, seen, close.get(value), numbers)
-            for value, seen in found.items()
+            for value, seen in figures_by_value.items()
         ],
         samples.count,
     )
@@ -279,44 +279,44 @@ def layers(
 
 def _seen(graph: Graph, samples: Samples, progress: Progress | None) -> dict[Value, _Seen]:
     """Run a graph and return the figures of all values that depend on its inputs."""
-    found = {value: _Seen(value.type) for value in computed_values(graph)}
-    done = 0
-    for inputs, arrays in Runner(graph, list(found)).run(samples):
-        for (value, seen), array in zip(found.items(), arrays, strict=True):
+    figures_by_value = {value: _Seen(value.type) for value in computed_values(graph)}
+    count = 0
+    for inputs, arrays in Runner(graph, list(figures_by_value)).run(samples):
+        for (value, layer_figures), array in zip(figures_by_value.items(), arrays, strict=True):
             try:
-                seen.add(array)
+                layer_figures.add(array)
             except ValueError:
                 raise UsageError(
                     "gives NaN or infinite numbers for data that are finite",
                     where=f"{value.node.op.name} {printable(value.node.label)}",
                     hint="check how the data are scaled, and the weights",
                 ) from None
-        done += len(next(iter(inputs.values())))
+        count += len(next(iter(inputs.values())))
         if progress is not None:
-            progress("measuring layers", done, samples.count)
-    return found
+            progress("measuring layers", count, samples.count)
+    return figures_by_value
 
 
 def _names(values: Sequence[Value]) -> dict[Value, str]:
     """Return a name for each value that no other has."""
-    taken: set[str] = set()
+    used_names: set[str] = set()
     names: dict[Value, str] = {}
     for value in values:
         node = value.node
         plain = node.name or f"%{node.index}"
         name, k = plain, 1
-        while name in taken:
+        while name in used_names:
             k += 1
             name = f"{plain}.{k}"
-        taken.add(name)
+        used_names.add(name)
         names[value] = name
     return names
 
 
 def _layer(
-    name: str, value: Value, seen: _Seen, close: Closeness | None, numbers: _Numbers
+    name: str, value: Value, figures: _Seen, close: Closeness | None, numbers: _Numbers
 ) -> LayerValues:
-    low, high = seen.range()
+    low, high = figures.range()
     return LayerValues(
         name=name,
         op=value.node.op.name,
@@ -324,8 +324,8 @@ def _layer(
         type=value.type,
         minimum=low,
         maximum=high,
-        saturated=seen.saturated(),
-        histogram=seen.as_counts(),
+        saturated=figures.saturated(),
+        histogram=figures.as_counts(),
         closeness=close,
         _again=lambda: numbers.of(value),
     )

@@ -126,28 +126,28 @@ def _outputs(graph: Graph) -> list[Draft]:
 
 def _links(nodes: Sequence[Node], outputs: Sequence[Value]) -> list[tuple[int, int, str]]:
     """Return source, target and type of every value between two boxes, each once."""
-    place = {node: index for index, node in enumerate(nodes)}
+    index_of = {node: index for index, node in enumerate(nodes)}
     reads: list[tuple[Value, int]] = [
-        (operand, place[node]) for node in nodes for operand in node.operands
+        (operand, index_of[node]) for node in nodes for operand in node.operands
     ]
     reads += [(value, len(nodes) + index) for index, value in enumerate(outputs)]
     return [
-        (place[value.node], target, _cut(format_type(value.type, full=False)))
+        (index_of[value.node], target, _cut(format_type(value.type, full=False)))
         for value, target in dict.fromkeys(reads)
-        if value.node in place
+        if value.node in index_of
     ]
 
 
 def _tooltip(node: Node, label: str) -> str:
     """Return the facts known of a node, on several lines."""
-    held = sum(o.type.nbytes for o in node.operands if isinstance(o.node.op, Constant))
+    constant_bytes = sum(o.type.nbytes for o in node.operands if isinstance(o.node.op, Constant))
     macs = None if isinstance(node.op, Source) else node_macs(node)
     lines = [
         f"{label}: {node.op.name}",
         node.name,
         ", ".join(format_type(t, full=False) for t in node.types),
         f"{macs:,} MACs" if macs else "",
-        f"{held:,} bytes of constants" if held else "",
+        f"{constant_bytes:,} bytes of constants" if constant_bytes else "",
         str(node.origin),
     ]
     return "\n".join(_cut(line) for line in lines if line)

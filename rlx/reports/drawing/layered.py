@@ -189,7 +189,7 @@ def _wanted(item: _Item, neighbours: list[_Item]) -> float:
     return sum(n.centre * n.weight for n in neighbours) / sum(n.weight for n in neighbours)
 
 
-def _settle(row: list[_Item], wanted: list[float]) -> None:
+def _settle(row: list[_Item], centres: list[float]) -> None:
     """Set the centres of a row with the smallest sum of squared moves, without overlaps.
 
     With the minimum distances taken off, the centres must only not decrease:
@@ -199,12 +199,12 @@ def _settle(row: list[_Item], wanted: list[float]) -> None:
     for left, right in pairwise(row):
         offsets.append(offsets[-1] + (left.width + right.width) / 2 + _BETWEEN)
     pools: list[tuple[float, float, int]] = []  # value, weight, items
-    for item, aim, offset in zip(row, wanted, offsets, strict=False):
+    for item, aim, offset in zip(row, centres, offsets, strict=False):
         value, weight, count = aim - offset, item.weight, 1
         while pools and pools[-1][0] > value:
-            other, other_weight, others = pools.pop()
+            other, other_weight, other_count = pools.pop()
             value = (value * weight + other * other_weight) / (weight + other_weight)
-            weight, count = weight + other_weight, count + others
+            weight, count = weight + other_weight, count + other_count
         pools.append((value, weight, count))
     values = [value for value, _, count in pools for _ in range(count)]
     for item, settled, offset in zip(row, values, offsets, strict=False):

@@ -41,10 +41,12 @@ def layer_table(graph: Graph, labels: Mapping[Node, str] | None = None) -> str:
     nodes = [node for node in labels if not isinstance(node.op, Source)]
     rows = [_row(node, labels[node]) for node in nodes]
     macs = [row[4] for row in rows]
-    held = sum(node.types[0].nbytes for node in graph.nodes if isinstance(node.op, Constant))
+    constant_bytes = sum(
+        node.types[0].nbytes for node in graph.nodes if isinstance(node.op, Constant)
+    )
     whole = None if None in macs else sum(m for m in macs if isinstance(m, int))
     header = ("layer", "op", "name", "result", "MACs", "constants, B")
-    last = ("all", "", "", "", whole, held)
+    last = ("all", "", "", "", whole, constant_bytes)
     return table(header, rows, labels=[labels[node] for node in nodes], last=last if rows else ())
 
 
@@ -68,12 +70,12 @@ def layer_details(graph: Graph, labels: Mapping[Node, str] | None = None) -> dic
 
 def _details(node: Node, label: str, labels: Mapping[Node, str]) -> str:
     parts = [f"<h2>{text(label)}</h2>", _list({"op": node.op.name, **_facts(node)})]
-    parts += [_result(place, node) for place in range(len(node.types))]
+    parts += [_result(position, node) for position in range(len(node.types))]
     if attributes := format_attributes(node.op):
         cut = {name: shorten(value, _LONG) for name, value in attributes.items()}
         parts += ["<h3>attributes</h3>", _list(cut)]
-    for place, operand in enumerate(node.operands):
-        parts.append(f"<h3>operand {place}</h3>{_operand(operand, labels)}")
+    for position, operand in enumerate(node.operands):
+        parts.append(f"<h3>operand {position}</h3>{_operand(operand, labels)}")
     return "\n".join(parts)
 
 
@@ -87,9 +89,9 @@ def _facts(node: Node) -> dict[str, str]:
     return {key: value for key, value in facts.items() if value}
 
 
-def _result(place: int, node: Node) -> str:
-    several = f" {place}" if len(node.types) > 1 else ""
-    type_ = node.types[place]
+def _result(position: int, node: Node) -> str:
+    several = f" {position}" if len(node.types) > 1 else ""
+    type_ = node.types[position]
     facts = {"type": format_type(type_.with_quant(None)), **_quant(type_.quant)}
     return f"<h3>result{several}</h3>{_list(facts)}"
 
@@ -156,8 +158,8 @@ def _histogram(numbers: npt.NDArray[np.float64]) -> str:
         low, high = float(numbers.min()), float(numbers.max())
         if not np.isfinite(high - low) or high - low < 1e-300:
             return ""
-        places = ((numbers - low) / (high - low) * _BINS).astype(np.int64)
-    counts = np.bincount(np.minimum(places, _BINS - 1), minlength=_BINS).tolist()
+        bins = ((numbers - low) / (high - low) * _BINS).astype(np.int64)
+    counts = np.bincount(np.minimum(bins, _BINS - 1), minlength=_BINS).tolist()
     most = max(counts)
     bars = "".join(
         f'<rect x="{k * _BAR}" y="{_BARS - _BARS * n / most:.1f}" width="{_BAR - 1}"'
