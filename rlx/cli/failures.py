@@ -109,12 +109,12 @@ def _named(exception: BaseException) -> tuple[RlxError, int]:
     if isinstance(exception, click.ClickException):
         return _usage(exception), exception.exit_code
     if isinstance(exception, FloatingPointError):
-        found = UsageError(
+        not_finite = UsageError(
             str(exception),
             where="check_finite",
             hint="change the network or the data, or run it without RLX_CHECK_FINITE",
         )
-        return found, found.exit_status
+        return not_finite, not_finite.exit_status
     if isinstance(exception, Ended | KeyboardInterrupt | click.Abort):
         ended = exception if isinstance(exception, Ended) else Ended(signal.SIGINT)
         error = EndedError(str(ended), hint="run it again; no incomplete output is left behind")

@@ -34,13 +34,13 @@ def show_needs(module: GraphModule, machine: Path | None, *, memory: bool, as_js
         else:
             show_figures(needed.figures())
         return
-    found = roofline(module, None if machine is None else read_machine(machine))
+    limit = roofline(module, None if machine is None else read_machine(machine))
     if as_json:
-        print_json(found.as_json())
+        print_json(limit.as_json())
         return
-    show_table(found.table())
+    show_table(limit.table())
     prose(
-        f"at least {1e6 * found.seconds:,.4g} us: the most that arithmetic, memory and calls allow"
+        f"at least {1e6 * limit.seconds:,.4g} us: the most that arithmetic, memory and calls allow"
     )
 
 

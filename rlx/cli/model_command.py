@@ -65,20 +65,20 @@ class ModelCommand(click.Command):
         """Find the target and the format, and add their options before the arguments are read."""
         groups: dict[str, PluginOptions] = {}
         ctx.meta[_GROUPS] = groups
-        given, _ = self._peek(ctx, args)
-        if "target" in given:
-            groups["target"] = PluginOptions("target", targets.load(given["target"]))
-        given, rest = self._peek(ctx, args)
+        texts, _ = self._peek(ctx, args)
+        if "target" in texts:
+            groups["target"] = PluginOptions("target", targets.load(texts["target"]))
+        texts, rest = self._peek(ctx, args)
         if rest:
             # Options of a format: what stands behind one of them may be its value, or MODEL.
-            given, _ = self._peek(ctx, args, _every_format())
-        if found := _format_of(given):
-            groups["format"] = found
+            texts, _ = self._peek(ctx, args, _every_format())
+        if plugin := _format_of(texts):
+            groups["format"] = plugin
         check_distinct(super().get_params(ctx), groups.values())
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            _refuse_option_of_another_format(error.option_name, given)
+            _refuse_option_of_another_format(error.option_name, texts)
             raise
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - as click declares it
@@ -101,9 +101,9 @@ class ModelCommand(click.Command):
             return
         for group in _every_format():
             records = [p.get_help_record(ctx) for p in group.params()]
-            if found := [record for record in records if record is not None]:
+            if records_with_help := [record for record in records if record is not None]:
                 with formatter.section(f"Options for models of the format {group.plugin.name}"):
-                    formatter.write_dl(found)
+                    formatter.write_dl(records_with_help)
 
     def _peek(
         self, ctx: click.Context, args: list[str], more: Iterable[PluginOptions] = ()
@@ -114,12 +114,12 @@ class ModelCommand(click.Command):
             param.add_to_parser(parser, ctx)
         parser.ignore_unknown_options = True
         try:
-            given, rest, _ = parser.parse_args(args=list(args))
+            values, rest, _ = parser.parse_args(args=list(args))
         except click.UsageError:
             # The arguments are read again, with all options, which gives the message.
             return {}, []
         # What is not given is a mark of click's own.
-        return {k: v for k, v in given.items() if isinstance(v, str)}, rest
+        return {k: v for k, v in values.items() if isinstance(v, str)}, rest
 
 
 def with_name(advice: str, model: Path) -> str:
@@ -138,9 +138,9 @@ def _every_format() -> list[PluginOptions]:
     return [PluginOptions("format", f) for f in frontends.frontends()]
 
 
-def _format_of(given: dict[str, str]) -> PluginOptions | None:
+def _format_of(texts: dict[str, str]) -> PluginOptions | None:
     """Return the format of MODEL; None if there is no such file, or it is of no known format."""
-    name, model = given.get("format"), given.get("model")
+    name, model = texts.get("format"), texts.get("model")
     if name is None and not (model and Path(model).exists()):
         return None
     try:
@@ -151,17 +151,17 @@ def _format_of(given: dict[str, str]) -> PluginOptions | None:
         return None
 
 
-def _refuse_option_of_another_format(option: str, given: dict[str, str]) -> None:
+def _refuse_option_of_another_format(option: str, texts: dict[str, str]) -> None:
     """Raise if an unknown option belongs to another format than the model's."""
     owners = [g.plugin.name for g in _every_format() if option in g.flags]
     if not owners:
         return
-    path = Path(given.get("model") or "")
+    path = Path(texts.get("model") or "")
     _require_file(path)
-    found = frontends.find(path, given.get("format") or "auto")
+    frontend = frontends.find(path, texts.get("format") or "auto")
     raise UsageError(
         f"{option} is an option of models of the format {' or '.join(owners)}, but the model's"
-        f" format is {found.name}",
+        f" format is {frontend.name}",
         hint=f"leave the option out, or name the file's format: --format {owners[0]}",
     )
 
@@ -198,7 +198,7 @@ def selected_target() -> tuple[Target, Any]:
 def selected_options() -> frozenset[str]:
     """Return the names of the target's options that the user gave."""
     group: PluginOptions = click.get_current_context().meta[_GROUPS]["target"]
-    return frozenset(name for name, value in group.given.items() if value not in (None, ()))
+    return frozenset(name for name, value in group.values.items() if value not in (None, ()))
 
 
 def load_model(
@@ -214,11 +214,11 @@ def load_model(
     """
     _require_file(path)
     meta = click.get_current_context().meta
-    limits, found = meta.get(_LIMITS, DEFAULT_LIMITS), meta[_GROUPS].get("format")
-    if found is None or (other and frontends.find(path).name != found.plugin.name):
+    limits, plugin = meta.get(_LIMITS, DEFAULT_LIMITS), meta[_GROUPS].get("format")
+    if plugin is None or (other and frontends.find(path).name != plugin.plugin.name):
         return frontends.load(path, limits=limits, sizes=sizes)
     return frontends.load(
-        path, found.plugin.name, options=found.build(), limits=limits, sizes=sizes
+        path, plugin.plugin.name, options=plugin.build(), limits=limits, sizes=sizes
     )
 
 

@@ -35,12 +35,12 @@ class PluginOptions:
     Attributes:
         kind: Kind of the plug-in, ``target`` or ``format``.
         plugin: The plug-in.
-        given: Values that the user typed, by the name of a field; None is not given.
+        values: Values that the user typed, by the name of a field; None is not given.
     """
 
     kind: str
     plugin: OptionSource
-    given: dict[str, Any] = dataclasses.field(default_factory=dict)
+    values: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     @property
     def label(self) -> str:
@@ -53,7 +53,7 @@ class PluginOptions:
         return [flag for p in self.params() for flag in (*p.opts, *p.secondary_opts)]
 
     def params(self) -> Iterator[click.Parameter]:
-        """Yield a command-line option for each field; its text is stored in ``given``."""
+        """Yield a command-line option for each field; its text is stored in ``values``."""
         hints = typing.get_type_hints(self.plugin.options)
         for field in dataclasses.fields(self.plugin.options):
             names, settings = _settings(field, _plain_type(hints[field.name]))
@@ -68,25 +68,25 @@ class PluginOptions:
 
     def _keep(self, name: str, ctx: click.Context, param: click.Parameter, value: object) -> None:
         del ctx, param
-        self.given[name] = value
+        self.values[name] = value
 
     def build(self) -> Any:  # noqa: ANN401 - the plug-in's own class
         """Return the plug-in's options object."""
         chosen = {}
         for field in dataclasses.fields(self.plugin.options):
-            value = self.given.get(field.name)
+            value = self.values.get(field.name)
             if value is not None and value != ():
                 chosen[field.name] = _parsed(field, value)
         return self.plugin.options(**chosen)
 
 
-def check_distinct(own: Iterable[click.Parameter], groups: Iterable[PluginOptions]) -> None:
+def check_distinct(params: Iterable[click.Parameter], groups: Iterable[PluginOptions]) -> None:
     """Refuse a plug-in whose option has the name of another one of the same command.
 
     Raises:
         UsageError: Two options have one name.
     """
-    owners = {flag: "the command" for param in own for flag in param.opts}
+    owners = {flag: "the command" for param in params for flag in param.opts}
     for group in groups:
         for flag in group.flags:
             if flag in owners:

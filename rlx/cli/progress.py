@@ -65,7 +65,7 @@ class StepList(Steps):
     def __call__(self, text: str) -> None:
         """Begin a step; the one before has ended."""
         with self._lock:
-            self._end(done=True)
+            self._end(succeeded=True)
             self._text, self._detail, self._started = printable(text), "", time.monotonic()
             self._draw()
 
@@ -81,12 +81,12 @@ class StepList(Steps):
             self._write(length_text(seconds) + (f"; {advice}" if advice else "") + "\n")
             self._draw()
 
-    def close(self, *, done: bool) -> None:
-        """End the last step; ``done`` is whether it did what it should."""
+    def close(self, *, succeeded: bool) -> None:
+        """End the last step; ``succeeded`` is whether it did what it should."""
         self._closed.set()
         self._thread.join()
         with self._lock:
-            self._end(done=done)
+            self._end(succeeded=succeeded)
             if self._live:
                 self._write("")
 
@@ -125,23 +125,23 @@ class StepList(Steps):
         mark = "…" if _can_show(self._stream, "…") else ".."
         self._write(shortened(line, _width(self._stream) - len(rest) - 1, mark) + rest)
 
-    def _end(self, *, done: bool) -> None:
+    def _end(self, *, succeeded: bool) -> None:
         """Write the line of the step that has ended."""
         seconds = self._seconds()
         if not self._text or seconds < self._minimum_s:
             self._text = ""
             return
         if self._live:
-            self._write(f"{self._mark(done=done)} {self._text}  {_time_text(seconds)}\n")
+            self._write(f"{self._mark(succeeded=succeeded)} {self._text}  {_time_text(seconds)}\n")
         else:
-            how = "" if done else "failed after "
+            how = "" if succeeded else "failed after "
             self._write(f"{self._text}: {how}{_time_text(seconds)}\n")
         self._text = ""
 
-    def _mark(self, *, done: bool) -> str:
+    def _mark(self, *, succeeded: bool) -> str:
         signs = ("✓", "✗") if _can_show(self._stream, "✓✗") else ("ok", "failed:")
-        text = signs[0] if done else signs[1]
-        return text if os.environ.get("NO_COLOR") else click.style(text, fg=_COLORS[done])
+        text = signs[0] if succeeded else signs[1]
+        return text if os.environ.get("NO_COLOR") else click.style(text, fg=_COLORS[succeeded])
 
     def _write(self, text: str) -> None:
         """Write over the line of the running step. A stream that is gone is no error."""
@@ -194,12 +194,12 @@ def progress(*, enabled: bool = True, minimum_s: float | None = None) -> Iterato
     elif minimum_s is None:
         minimum_s = _SHORT_S[live]
     steps = StepList(stream, live=live, minimum_s=minimum_s)
-    done = False
+    succeeded = False
     try:
         yield steps
-        done = True
+        succeeded = True
     finally:
-        steps.close(done=done)
+        steps.close(succeeded=succeeded)
 
 
 @contextmanager
@@ -211,11 +211,11 @@ def progress_bar(*, enabled: bool = True) -> Iterator[Callable[[str, int, int], 
     with progress(enabled=enabled) as steps:
         current = ""
 
-        def show(text: str, done: int, total: int) -> None:
+        def show(text: str, count: int, total: int) -> None:
             nonlocal current
             if text != current:
                 current = text
                 steps(text)
-            steps.detail(f"{done:,} of {total:,}" if total > 1 else "")
+            steps.detail(f"{count:,} of {total:,}" if total > 1 else "")
 
         yield show

@@ -71,13 +71,13 @@ def print_result(
         accuracy: Accuracy of all samples.
     """
     outputs = list(result.outputs.values())
-    shown = files or [str(i) for i in range(len(result))]
+    sample_names = files or [str(i) for i in range(len(result))]
     for output in outputs:
         first = output.first(_ROWS)
         if output.has_classes:
-            _print_classes(first, shown, names, expected)
+            _print_classes(first, sample_names, names, expected)
         else:
-            _print_values(first, shown)
+            _print_values(first, sample_names)
     if len(result) > _ROWS:
         print(f"and {len(result) - _ROWS} more samples; --out FILE.npz has the outputs of all")
     for output in outputs:
@@ -90,14 +90,15 @@ def print_result(
 
 def _print_classes(
     output: Output,
-    shown: Sequence[str],
+    sample_names: Sequence[str],
     names: Sequence[str] | None,
     expected: Numbers | None,
 ) -> None:
     best = output.top(3, names)
     columns = ["sample", "best", "second", "third"][: 1 + len(best[0])]
     rows: list[list[object]] = [
-        [shown[i], *(f"{one.label}  {one.score:.4g}" for one in row)] for i, row in enumerate(best)
+        [sample_names[i], *(f"{one.label}  {one.score:.4g}" for one in row)]
+        for i, row in enumerate(best)
     ]
     if expected is not None:
         columns.append("expected")
@@ -107,11 +108,11 @@ def _print_classes(
     print_table(f"{output.name}: classes and scores", columns, rows)
 
 
-def _print_values(output: Output, shown: Sequence[str]) -> None:
+def _print_values(output: Output, sample_names: Sequence[str]) -> None:
     numbers = output.values.reshape(len(output.array), -1)
     more = "  " + symbol("…", "...") if numbers.shape[1] > _VALUES else ""
     rows = [
-        [shown[i], "  ".join(f"{v:.5g}" for v in row[:_VALUES]) + more]
+        [sample_names[i], "  ".join(f"{v:.5g}" for v in row[:_VALUES]) + more]
         for i, row in enumerate(numbers)
     ]
     print_table(f"{output.name}: values", ["sample", "values"], rows)

@@ -90,9 +90,9 @@ def load(paths: Sequence[Path], graph: Graph) -> Loaded:
     for path in paths:
         if not path.exists():
             raise missing_file(path, "give a .npy, .npz, .csv, .png or .wav file")
-    found = read(paths, graph.inputs, scaling())
-    say(found.notes)
-    return found
+    loaded = read(paths, graph.inputs, scaling())
+    say(loaded.notes)
+    return loaded
 
 
 def data_of(path: Path, graph: Graph) -> Data:

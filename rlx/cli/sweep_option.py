@@ -39,18 +39,18 @@ class SweepCommand(ModelCommand):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Take several values out before the arguments are read."""
-        wanted, _ = self._peek(ctx, args)
-        found = list(_several(args, wanted.get("target")))
-        if len(found) > 1:
+        texts, _ = self._peek(ctx, args)
+        swept_options = list(_several(args, texts.get("target")))
+        if len(swept_options) > 1:
             raise UsageError(
                 "several options have several values", hint="compare over one of them at a time"
             )
-        if found:
-            one = found[0]
-            ctx.meta[_VALUES] = one.text
-            args = [*args[: one.start], *args[one.end :]]
-            if "target" not in wanted:
-                args += ["--target", one.target]
+        if swept_options:
+            swept = swept_options[0]
+            ctx.meta[_VALUES] = swept.text
+            args = [*args[: swept.start], *args[swept.end :]]
+            if "target" not in texts:
+                args += ["--target", swept.target]
         return super().parse_args(ctx, args)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -84,19 +84,23 @@ def _sweeps(target: str | None) -> Iterator[tuple[str, Sweep]]:
 
 def _several(args: list[str], target: str | None) -> Iterator[_Found]:
     """Yield options with several values, or with a plural name."""
-    found = [_found(args, place) for place, arg in enumerate(args) if arg.startswith("--")]
+    options = [_found(args, place) for place, arg in enumerate(args) if arg.startswith("--")]
     # Where no option can be meant, no target is loaded.
-    likely = [one for one in found if one.flag.endswith("s") or _WORDS.fullmatch(one.text)]
+    likely = [
+        option for option in options if option.flag.endswith("s") or _WORDS.fullmatch(option.text)
+    ]
     for name, sweep in _sweeps(target) if likely else ():
-        for one in likely:
-            several = "," in one.text or one.text in sweep.groups
-            if one.flag == f"--{sweep.option}s" or (one.flag == f"--{sweep.option}" and several):
-                yield one._replace(target=name)
+        for option in likely:
+            several = "," in option.text or option.text in sweep.groups
+            if option.flag == f"--{sweep.option}s" or (
+                option.flag == f"--{sweep.option}" and several
+            ):
+                yield option._replace(target=name)
 
 
-def _found(args: list[str], place: int) -> _Found:
+def _found(args: list[str], index: int) -> _Found:
     """Return the option at a place with its value."""
-    flag, equals, text = args[place].partition("=")
+    flag, equals, text = args[index].partition("=")
     if equals:
-        return _Found("", flag, text, place, place + 1)
-    return _Found("", flag, "".join(args[place + 1 : place + 2]), place, place + 2)
+        return _Found("", flag, text, index, index + 1)
+    return _Found("", flag, "".join(args[index + 1 : index + 2]), index, index + 2)

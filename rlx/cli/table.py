@@ -114,7 +114,7 @@ def _styled_line(line: TextLine) -> str:
 
 def _notes(layout: TableLayout) -> list[str]:
     """Return the lines under a table."""
-    meanings = [f"{c.heading}: {c.meaning}" for c in layout.shown if c.meaning]
+    meanings = [f"{c.heading}: {c.meaning}" for c in layout.columns if c.meaning]
     left_out = ", ".join(column.heading for column in layout.left_out)
     return [
         *(["; ".join(meanings)] if meanings else []),

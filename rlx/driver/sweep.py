@@ -26,7 +26,7 @@ def estimate_values(
     values: str,
     options: Any,  # noqa: ANN401 - the target's own class
     *,
-    given: frozenset[str] = frozenset(),
+    user_options: frozenset[str] = frozenset(),
     policies: Policies | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Estimates:
@@ -37,7 +37,7 @@ def estimate_values(
         target: A target with a :class:`rlx.targets.Sweep`.
         values: Values with commas between, or the name of a group of them, such as ``all``.
         options: Instance of ``target.options`` with all other options.
-        given: Names of the options that the user chose; others may be varied until it fits.
+        user_options: Names of the options that the user chose; others may be varied until it fits.
         policies: As for :func:`rlx.driver.driver.lower`.
         progress: Called with a description of each step.
 
@@ -55,10 +55,10 @@ def estimate_values(
     lower = _lowering(module, target, sweep, policies)
     rows: list[Row] = []
     errors: list[RlxError] = []
-    for place, name in enumerate(names, 1):
+    for position, name in enumerate(names, 1):
         if progress is not None:
-            progress(f"{sweep.option} {place} of {len(names)}: {name}")
-        row, refusals = _row(sweep, name, options, given, lower)
+            progress(f"{sweep.option} {position} of {len(names)}: {name}")
+        row, refusals = _row(sweep, name, options, user_options, lower)
         rows.append(row)
         errors += refusals
     if all(row["fits"] is None for row in rows):
@@ -70,33 +70,35 @@ def estimate_values(
 def _names(sweep: Sweep, values: str) -> list[str]:
     """Return the values that a text stands for, each once."""
     words = [word.strip() for word in values.split(",") if word.strip()]
-    found = [name for word in words for name in sweep.groups.get(word, (word,))]
-    if not found:
+    names = [name for word in words for name in sweep.groups.get(word, (word,))]
+    if not names:
         groups = ", ".join(sweep.groups)
         raise UsageError(
             f"no {sweep.option} is given",
             hint=f"give names with commas between, or one of {groups}",
         )
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(names))
 
 
 def _lowering(
     module: GraphModule, target: Target, sweep: Sweep, policies: Policies | None
 ) -> Lower:
     """Return a function that lowers the model once for all options that lower it alike."""
-    done: dict[Hashable, GraphModule | RlxError] = {}
+    results: dict[Hashable, GraphModule | RlxError] = {}
 
     def lower(options: Any) -> GraphModule:  # noqa: ANN401 - the target's own class
         key = sweep.lowered_by(options)
-        if key not in done:
+        if key not in results:
             try:
-                done[key] = driver.lower(module, target, options=options, policies=policies).module
+                results[key] = driver.lower(
+                    module, target, options=options, policies=policies
+                ).module
             except RlxError as error:
-                done[key] = error
-        found = done[key]
-        if isinstance(found, RlxError):
-            raise found
-        return found
+                results[key] = error
+        result = results[key]
+        if isinstance(result, RlxError):
+            raise result
+        return result
 
     return lower
 
@@ -105,7 +107,7 @@ def _row(
     sweep: Sweep,
     name: str,
     options: Any,  # noqa: ANN401 - the target's own class
-    given: frozenset[str],
+    user_options: frozenset[str],
     lower: Lower,
 ) -> tuple[Row, list[RlxError]]:
     """Return the row of the first way that fits, else what stands against the first one.
@@ -116,7 +118,7 @@ def _row(
     best: Row = {}
     failed: list[RlxError] = []
     try:
-        attempts = sweep.attempts(_chosen(sweep, options, name), given)
+        attempts = sweep.attempts(_chosen(sweep, options, name), user_options)
     except UsageError:
         raise
     except RlxError as error:
@@ -141,8 +143,8 @@ def _row(
 
 def _chosen(sweep: Sweep, options: Any, name: str) -> Any:  # noqa: ANN401 - the target's own class
     """Return the options with one value of the option that is compared over."""
-    if sweep.chosen is not None:
-        return sweep.chosen(options, name)
+    if sweep.with_value is not None:
+        return sweep.with_value(options, name)
     return replace(options, **{sweep.option: name})
 
 

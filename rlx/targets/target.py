@@ -92,8 +92,8 @@ class Sweep:
         row: Called with such an estimate and its options; returns figures by key.
         doubt: Called with the figures of a row that fits; returns why it might not after all, or
             an empty text.
-        chosen: Called with options and a value of the option; returns the options with that value.
-            None if no other option depends on it.
+        with_value: Called with options and a value of the option; returns the options with that
+            value. None if no other option depends on it.
     """
 
     option: str
@@ -106,7 +106,7 @@ class Sweep:
     estimate: Callable[[GraphModule, Any], Mapping[str, Any]]
     row: Callable[[Mapping[str, Any], Any], Mapping[str, Any]]
     doubt: Callable[[Mapping[str, Any]], str] = lambda figures: ""
-    chosen: Callable[[Any, str], Any] | None = None
+    with_value: Callable[[Any, str], Any] | None = None
 
 
 class Lowering:
@@ -266,8 +266,8 @@ def quantize_hint(graph: Graph) -> str:
     error = calibration_error(graph)
     if error is None:
         return QUANTIZE
-    first, *others = [line.strip() for line in error.message.splitlines()]
-    return f"{error.hint}: {first} {'; '.join(others)}".rstrip()
+    first, *more = [line.strip() for line in error.message.splitlines()]
+    return f"{error.hint}: {first} {'; '.join(more)}".rstrip()
 
 
 def _quantize_command(graph: Graph) -> str:
@@ -301,27 +301,27 @@ def claim(
     def refusal(node: Node) -> Refusal | None:
         if not target.knows(type(node.op)) and (reason := unroll_refusal(node.op)):
             return Refusal(reason)
-        found = target.lowering(node, options)
-        if not isinstance(found, Refusal):
+        lowering = target.lowering(node, options)
+        if not isinstance(lowering, Refusal):
             return None
         if node.op.dialect in ("nn", "real", "fused") and not target.knows(type(node.op)):
             if stays(node):
                 return Refusal("no such op of integers", hint=OUTSIDE)
             return Refusal("it computes with real numbers", hint=hint())
-        return found
+        return lowering
 
     return refusal
 
 
-def options_of(target: Target, given: Mapping[str, Any]) -> Any:  # noqa: ANN401 - target's class
+def options_of(target: Target, values_by_name: Mapping[str, Any]) -> Any:  # noqa: ANN401 - target's class
     """Return a target's options object, of options by name; texts are read as on the command line.
 
     Raises:
         UsageError: The target has no such option.
     """
     known = {field.name: field for field in fields(target.options)}
-    values = dict(given)
-    for name, value in given.items():
+    values = dict(values_by_name)
+    for name, value in values_by_name.items():
         if name not in known:
             raise UsageError(
                 f"has no option {name!r}",

@@ -102,7 +102,7 @@ def test_a_pipe_gets_a_line_for_each_step_and_signs_of_life():
     steps("qemu: 16 inputs")
     steps.detail("3 of 16")
     time.sleep(0.3)
-    steps.close(done=True)
+    steps.close(succeeded=True)
     first, second, *_, last = timeless(stream.getvalue()).splitlines()
     assert first == "host: 16 inputs: N s"
     assert second == "still qemu: 16 inputs, N s (3 of 16)"
@@ -118,7 +118,7 @@ def test_short_steps_leave_no_line_if_so_wanted():
     steps("long")
     time.sleep(0.15)
     steps("last")
-    steps.close(done=False)
+    steps.close(succeeded=False)
     assert timeless(stream.getvalue()) == "long: N s\n"
 
 
@@ -129,7 +129,7 @@ def test_the_reader_of_standard_error_may_be_gone():
 
     steps = StepList(Gone(), live=True)
     steps("a")
-    steps.close(done=True)
+    steps.close(succeeded=True)
 
 
 @pytest.fixture(scope="module")

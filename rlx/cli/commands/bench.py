@@ -35,13 +35,13 @@ def command(model: Path, batch: int, seconds: float, against: str | None, as_jso
     graph = load_bound(model).graph
     with progress(enabled=not as_json) as show:
         show(f"running {model.name}")
-        found = bench(graph, batch=batch, seconds=seconds, against=against, file=model)
+        result = bench(graph, batch=batch, seconds=seconds, against=against, file=model)
     if as_json:
-        print_json(found.as_json())
+        print_json(result.as_json())
         return
-    engines = {"rlx": found.latency}
-    if found.other is not None:
-        engines[found.engine] = found.other
+    engines = {"rlx": result.latency}
+    if result.other is not None:
+        engines[result.engine] = result.other
     rows = [
         [name, *(f"{s * 1e3:.4g}" for s in (t.minimum, t.median, t.p90)), f"{t.calls:,}"]
         for name, t in engines.items()
@@ -49,13 +49,13 @@ def command(model: Path, batch: int, seconds: float, against: str | None, as_jso
     print_table(
         f"{model.name}, milliseconds", ["engine", "minimum", "median", "p90", "calls"], rows
     )
-    macs = "unknown" if found.macs is None else f"{found.macs:,}"
+    macs = "unknown" if result.macs is None else f"{result.macs:,}"
     prose(
-        f"{found.ops:,} ops, {macs} MACs and {found.constant_bytes:,} bytes of constants"
-        f" in a call of {found.batch}"
+        f"{result.ops:,} ops, {macs} MACs and {result.constant_bytes:,} bytes of constants"
+        f" in a call of {result.batch}"
     )
-    if found.ratio is not None:
+    if result.ratio is not None:
         prose(
-            f"rlx takes {found.ratio:.2f} times as long as {found.engine};"
-            f" outputs differ by {found.difference:.2g} at most"
+            f"rlx takes {result.ratio:.2f} times as long as {result.engine};"
+            f" outputs differ by {result.difference:.2g} at most"
         )

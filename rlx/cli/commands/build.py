@@ -73,9 +73,9 @@ def command(
     """
     clock_mhz = None if clock is None else _hertz(clock) / 1e6
     manifest = read_manifest(folder)
-    chosen = builder.load(manifest.producer.target)
+    plugin = builder.load(manifest.producer.target)
     with progress(enabled=not as_json, minimum_s=0.0) as show:
-        result = chosen.build(
+        result = plugin.build(
             folder,
             device=device,
             seeds=seeds,

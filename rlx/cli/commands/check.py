@@ -51,8 +51,8 @@ def command(
     else:
         from rlx.driver.driver import fit_to_target
 
-        chosen, options = selected_target()
-        report = fit_to_target(module, chosen, options=options, policies=policies).dispatch
+        plugin, options = selected_target()
+        report = fit_to_target(module, plugin, options=options, policies=policies).dispatch
     return _print(report, model, as_json=as_json)
 
 

@@ -91,40 +91,40 @@ def command(
     first, second = load_bound(model, [data]), load_bound(other, [data], other=True)
     samples = data_of(data, first.graph)
     with progress_bar(enabled=not as_json) as show:
-        found = compare(
+        comparison = compare(
             first, second, samples, criteria=criteria, nodes=not only_outputs, progress=show
         )
     if plot is not None:
-        plot_comparison(found, plot)
+        plot_comparison(comparison, plot)
     if as_json:
-        print_json(found.as_json())
+        print_json(comparison.as_json())
     else:
-        _print(found, f"{other.name} against {model.name}")
-    return 1 if found.passed is False else 0
+        _print(comparison, f"{other.name} against {model.name}")
+    return 1 if comparison.passed is False else 0
 
 
-def _print(found: Comparison, title: str) -> None:
+def _print(comparison: Comparison, title: str) -> None:
     """Print outputs and layers, what is known of the whole, and the verdict."""
-    for number, table in enumerate(found.tables()):
+    for number, table in enumerate(comparison.tables()):
         if number:
             print()
         show_table(replace(table, title=f"{title}: {table.title}"))
-    for line in summary(found):
+    for line in summary(comparison):
         prose(line)
-    if found.layers:
-        worst = ", ".join(layer.place or layer.name for layer in found.worst)
+    if comparison.layers:
+        worst = ", ".join(layer.place or layer.name for layer in comparison.worst)
         prose(f"lowest SQNR: {worst}")
-    _print_verdict(found)
+    _print_verdict(comparison)
 
 
-def _print_verdict(found: Comparison) -> None:
+def _print_verdict(comparison: Comparison) -> None:
     """Print the criteria that are not kept; without any, the first numbers that are not finite."""
-    for output in found.outputs:
+    for output in comparison.outputs:
         bad = output.closeness.first_nonfinite
-        if bad is not None and found.criteria is None:
+        if bad is not None and comparison.criteria is None:
             prose(f"{output.name}: NaN or infinity, the first: {bad}")
         for text in output.failures:
             prose(f"{output.name}: {text}")
-    if found.passed is not None:
-        verdict, colour = ("kept", "green") if found.passed else ("NOT KEPT", "red")
-        prose(f"{verdict}: {found.criteria}", fg=colour, bold=True)
+    if comparison.passed is not None:
+        verdict, colour = ("kept", "green") if comparison.passed else ("NOT KEPT", "red")
+        prose(f"{verdict}: {comparison.criteria}", fg=colour, bold=True)

@@ -58,15 +58,15 @@ def command(folder: Path | None, *, fpga: bool, as_json: bool) -> int:
 
     if fpga and not as_json:
         click.echo("with hardware simulation: about a minute", err=True)
-    with _place(folder) as place, progress(enabled=not as_json) as show:
-        found = demonstrate(place, fpga=fpga, progress=show)
+    with _place(folder) as folder_for_run, progress(enabled=not as_json) as show:
+        demo = demonstrate(folder_for_run, fpga=fpga, progress=show)
     if as_json:
-        print_json(_as_json(found))
+        print_json(_as_json(demo))
     else:
-        _print(found, folder)
-    if not found.passed:
+        _print(demo, folder)
+    if not demo.passed:
         return 1
-    return EXIT_MISSING if fpga and len(found.missing) > 0 else 0
+    return EXIT_MISSING if fpga and len(demo.missing) > 0 else 0
 
 
 @contextmanager
@@ -82,48 +82,48 @@ def _place(folder: Path | None) -> Iterator[Path]:
         yield work / "out"
 
 
-def _as_json(found: Demonstration) -> dict[str, Any]:
+def _as_json(demo: Demonstration) -> dict[str, Any]:
     """Return the rows and what is missing."""
     return {
-        "network": found.network,
-        "label": found.label,
-        "scores": found.scores,
-        "passed": found.passed,
-        "platforms": [asdict(row) for row in found.rows],
-        "missing": [asdict(one) for one in found.missing],
+        "network": demo.network,
+        "label": demo.label,
+        "scores": demo.scores,
+        "passed": demo.passed,
+        "platforms": [asdict(row) for row in demo.rows],
+        "missing": [asdict(one) for one in demo.missing],
     }
 
 
-def _print(found: Demonstration, folder: Path | None) -> None:
+def _print(demo: Demonstration, folder: Path | None) -> None:
     """Print the digit, the table, what is missing, and what to type next."""
-    frames = found.rows[0].frames
-    print(f"An int8 network of {found.macs:,} multiplications reads {frames} handwritten digits")
+    frames = demo.rows[0].frames
+    print(f"An int8 network of {demo.macs:,} multiplications reads {frames} handwritten digits")
     print("that it was not trained on. The first one:\n")
-    print("\n".join(_beside(_drawn(found), _answer(found))), end="\n\n")
-    _print_table(found.rows)
-    for one in found.missing:
-        print(f"not run: {one.platform}: {one.reason}")
-        print(f"  {'try' if one.failed else 'to add it'}: {one.command}")
+    print("\n".join(_beside(_drawn(demo), _answer(demo))), end="\n\n")
+    _print_table(demo.rows)
+    for missing_run in demo.missing:
+        print(f"not run: {missing_run.platform}: {missing_run.reason}")
+        print(f"  {'try' if missing_run.failed else 'to add it'}: {missing_run.command}")
     if folder:
         print(f"emitted: {folder}, each target's folder with a README.md")
     print(f"\n{NEXT}")
 
 
-def _drawn(found: Demonstration) -> list[str]:
+def _drawn(demo: Demonstration) -> list[str]:
     """Return the digit as lines of characters, two for a pixel so that it looks square."""
     blocks = (sys.stdout.encoding or "").lower().startswith("utf")
     shades = _SHADES[blocks]
-    steps = (found.picture.astype(int) + 128) * (len(shades) - 1) / 255
+    steps = (demo.picture.astype(int) + 128) * (len(shades) - 1) / 255
     return ["".join(shades[round(step)] * 2 for step in row) for row in steps]
 
 
-def _answer(found: Demonstration) -> list[str]:
+def _answer(demo: Demonstration) -> list[str]:
     """Return the network's three best answers as lines with bars."""
-    best = sorted(range(len(found.scores)), key=lambda i: -found.scores[i])[:3]
+    best = sorted(range(len(demo.scores)), key=lambda i: -demo.scores[i])[:3]
     lines = [
-        f"{i}  {found.scores[i]:6.1%}  {'#' * round(found.scores[i] * _BAR)}".rstrip() for i in best
+        f"{i}  {demo.scores[i]:6.1%}  {'#' * round(demo.scores[i] * _BAR)}".rstrip() for i in best
     ]
-    verdict = "right" if best[0] == found.label else f"wrong: it is a {found.label}"
+    verdict = "right" if best[0] == demo.label else f"wrong: it is a {demo.label}"
     return ["", "the network's answers:", "", *lines, "", verdict]
 
 
@@ -147,14 +147,14 @@ _FIGURES = {
 
 def _print_table(rows: tuple[PlatformRow, ...]) -> None:
     """Print a row for each platform, with the figures that any of them has."""
-    shown = [f for f in _FIGURES if any(f in (row.figures or {}) for row in rows)]
-    columns = ["platform", "correct", "equal bits", *(_FIGURES[f] for f in shown)]
+    figures = [f for f in _FIGURES if any(f in (row.figures or {}) for row in rows)]
+    columns = ["platform", "correct", "equal bits", *(_FIGURES[f] for f in figures)]
     cells = [
         [
             row.platform,
             _of(row.correct, row),
             _of(row.equal, row),
-            *((row.figures or {}).get(f) for f in shown),
+            *((row.figures or {}).get(f) for f in figures),
         ]
         for row in rows
     ]

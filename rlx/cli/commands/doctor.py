@@ -35,10 +35,10 @@ def command(as_json: bool) -> None:
         show("looking for tools")
         tools = list(_tools())
     jobs = list(_jobs(tools))
-    settings, others = list(_settings()), list(_plugins())
+    settings, plugin_rows = list(_settings()), list(_plugins())
     if as_json:
-        shown = [_without_parts(tool) for tool in tools]
-        print_json({"tools": shown, "jobs": jobs, "settings": settings, "plugins": others})
+        tool_rows = [_without_parts(tool) for tool in tools]
+        print_json({"tools": tool_rows, "jobs": jobs, "settings": settings, "plugins": plugin_rows})
         return
     if is_wide():
         _print_tools(tools)
@@ -48,8 +48,8 @@ def command(as_json: bool) -> None:
     versions = {tool["name"]: tool["version"] for tool in tools}
     for job in jobs:
         _print_job(job, versions)
-    for one in others:
-        _print_plugin(one)
+    for plugin in plugin_rows:
+        _print_plugin(plugin)
     more = [tool for tool in tools if not tool["version"] and not tool["parts"]]
     for tool in more:
         prose(f"  not needed: {tool['name']} ({tool['purpose']}): {tool['install']}", dim=True)
@@ -94,13 +94,13 @@ def _probed(probe: plugins.LoadedPlugin) -> Iterator[dict[str, Any]]:
 def _plugins() -> Iterator[dict[str, Any]]:
     """Yield the plug-ins of other packages, and why one of them cannot be used."""
     for group, about in plugins.GROUPS.items():
-        for one in plugins.survey(group):
-            if one.package is not None:
-                problem = one.problem
+        for plugin in plugins.survey(group):
+            if plugin.package is not None:
+                problem = plugin.problem
                 yield {
                     "kind": about.kind,
-                    "name": one.name,
-                    "package": one.package,
+                    "name": plugin.name,
+                    "package": plugin.package,
                     "problem": problem and problem.reason,
                     "advice": problem and problem.hint,
                 }
@@ -126,24 +126,24 @@ def _jobs(tools: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     names = dict.fromkeys(job for tool in tools for job, _ in tool["parts"])
     for name in names:
         parts = dict.fromkeys(part for tool in tools for job, part in tool["parts"] if job == name)
-        found: list[str] = []
+        installed: list[str] = []
         missing: list[dict[str, Any]] = []
         for part in parts:
             able = [tool for tool in tools if (name, part) in tool["parts"]]
             there = [tool["name"] for tool in able if tool["version"]]
-            found += there
+            installed += there
             if not there:
                 ways = {tool["name"]: tool["install"] for tool in able}
                 missing.append({"part": part, "install": ways})
-        yield {"name": name, "ready": not missing, "tools": found, "missing": missing}
+        yield {"name": name, "ready": not missing, "tools": installed, "missing": missing}
 
 
 def _print_job(job: dict[str, Any], versions: dict[str, str]) -> None:
     """Print a line for a job that is ready, or how to make it so."""
     if job["ready"]:
         tools = [f"{name} {versions[name]}" for name in job["tools"]]
-        shown = "" if tools[0].startswith("target ") else f" ({', '.join(tools)})"
-        prose(shown, lead=f"{symbol('✓', 'ok')} {job['name']}: ready", fg="green")
+        tool_list = "" if tools[0].startswith("target ") else f" ({', '.join(tools)})"
+        prose(tool_list, lead=f"{symbol('✓', 'ok')} {job['name']}: ready", fg="green")
         return
     missing = "; ".join(
         " or ".join(f"{tool}: {way}" for tool, way in part["install"].items())
@@ -152,13 +152,13 @@ def _print_job(job: dict[str, Any], versions: dict[str, str]) -> None:
     prose(f" {missing}", lead=f"{symbol('✗', '--')} {job['name']}: missing", fg="yellow")
 
 
-def _print_plugin(one: dict[str, Any]) -> None:
+def _print_plugin(plugin: dict[str, Any]) -> None:
     """Print a line for a plug-in of another package."""
-    label = f"{one['kind']} {one['name']} of {one['package']}"
-    if one["problem"] is None:
+    label = f"{plugin['kind']} {plugin['name']} of {plugin['package']}"
+    if plugin["problem"] is None:
         prose("", lead=f"{symbol('✓', 'ok')} {label}: loaded", fg="green")
         return
-    text = f" {one['problem']}: {one['advice']}"
+    text = f" {plugin['problem']}: {plugin['advice']}"
     prose(text, lead=f"{symbol('✗', '--')} {label}: not loaded:", fg="yellow")
 
 

@@ -61,9 +61,9 @@ def command(
     """
     from rlx.driver import driver
 
-    chosen, options = selected_target()
+    target, options = selected_target()
     check_dump_dir(out)
-    steps = driver.step_names(chosen)
+    steps = driver.step_names(target)
     old = _emitted(out) if force else None
     with (
         progress(enabled=not (as_json or prints() or current().debug)) as show,
@@ -71,14 +71,14 @@ def command(
     ):
         show(f"reading {model.name}")
         module = load_bound(model, [vectors])
-        given = None if vectors is None else _vectors(vectors, module.graph)
-        show(f"computing golden vectors, emitting for {chosen.name}")
+        arrays = None if vectors is None else _vectors(vectors, module.graph)
+        show(f"computing golden vectors, emitting for {target.name}")
         compiled = driver.compile(
             module,
-            chosen,
+            target,
             options=options,
             policies=policies,
-            vectors=given,
+            vectors=arrays,
             frames=frames,
             observe=observe,
         )
@@ -88,9 +88,9 @@ def command(
     difference = _difference(old, out)
     if as_json:
         changes = {} if difference is None else {"changes": difference.to_dict()}
-        print_json({"target": chosen.name, "out": str(out), "report": emission.report, **changes})
+        print_json({"target": target.name, "out": str(out), "report": emission.report, **changes})
         return
-    print_report(chosen, options, emission.report)
+    print_report(target, options, emission.report)
     if difference is not None:
         prose(f"changed: {difference.summary or _same(difference)}")
     if vectors is None:

@@ -39,22 +39,22 @@ def command(model: Path, policies: Policies | None, as_json: bool) -> None:
     """
     from rlx.driver import driver
 
-    chosen, options = selected_target()
+    target, options = selected_target()
     values = swept_values()
     if values is not None:
-        _compare(model, chosen, options, values, policies, as_json=as_json)
+        _compare(model, target, options, values, policies, as_json=as_json)
         return
-    lowered = driver.lower(load_bound(model), chosen, options=options, policies=policies)
-    estimate = dict(chosen.estimate(lowered.module, options))
+    lowered = driver.lower(load_bound(model), target, options=options, policies=policies)
+    estimate = dict(target.estimate(lowered.module, options))
     if lowered.changes:
         estimate["ports"] = [str(change) for change in lowered.changes]
     if as_json:
-        report = {"target": chosen.name, "dispatch": lowered.dispatch.to_dict(), **estimate}
+        report = {"target": target.name, "dispatch": lowered.dispatch.to_dict(), **estimate}
         print_json(report)
         return
     if not estimate.get("fits", True):
         print(f"does not fit: {estimate['short']}")
-    print_report(chosen, options, estimate)
+    print_report(target, options, estimate)
 
 
 def _compare(
@@ -70,15 +70,15 @@ def _compare(
     from rlx.driver.sweep import estimate_values
 
     with progress() as tell:
-        found = estimate_values(
+        estimates = estimate_values(
             load_bound(model), target, values, options,
-            given=selected_options(), policies=policies, progress=tell,
+            user_options=selected_options(), policies=policies, progress=tell,
         )  # fmt: skip
     if as_json:
-        print_json(found.as_json())
+        print_json(estimates.as_json())
     else:
-        show_table(found.table())
-        for name, reason in found.reasons.items():
+        show_table(estimates.table())
+        for name, reason in estimates.reasons.items():
             prose(f"{name}: {reason}")
-    if found.best is None:
+    if estimates.best is None:
         raise click.exceptions.Exit(DoesNotFitError.exit_status)

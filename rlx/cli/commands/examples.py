@@ -20,16 +20,21 @@ def command(context: click.Context, as_json: bool) -> None:
     """
     if context.invoked_subcommand is not None:
         return
-    found = examples().values()
+    shipped_examples = examples().values()
     if as_json:
         print_json(
-            {"examples": [{"name": e.name, "summary": e.summary, "needs": e.needs} for e in found]}
+            {
+                "examples": [
+                    {"name": e.name, "summary": e.summary, "needs": e.needs}
+                    for e in shipped_examples
+                ]
+            }
         )
         return
-    for one in found:
-        print(f"{one.name}\n    {one.summary}")
-        if one.needs:
-            print(f"    needs: {one.needs}")
+    for shipped in shipped_examples:
+        print(f"{shipped.name}\n    {shipped.summary}")
+        if shipped.needs:
+            print(f"    needs: {shipped.needs}")
     print("\nnext: rlx examples copy NAME")
 
 

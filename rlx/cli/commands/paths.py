@@ -9,29 +9,29 @@ from rlx.support.files.paths import cmake_folder, makefile, schema_folder
 
 
 @click.command("paths")
-@click.option("--cmake", "one", flag_value="cmake", help="Only the folder of the CMake package.")
-@click.option("--make", "one", flag_value="make", help="Only the file that makefiles include.")
+@click.option("--cmake", "kind", flag_value="cmake", help="Only the folder of the CMake package.")
+@click.option("--make", "kind", flag_value="make", help="Only the file that makefiles include.")
 @click.option(
     "--schemas",
-    "one",
+    "kind",
     flag_value="schemas",
     help="Only the folder of the JSON Schemas of what commands print with --json.",
 )
 @json_option
-def command(one: str | None, as_json: bool) -> None:
+def command(kind: str | None, as_json: bool) -> None:
     """Show where the files are that build systems include, and JSON Schemas.
 
     Use them as in "cmake -Drlx_DIR=$(rlx paths --cmake)" and "include $(shell rlx paths --make)".
     """
-    found = {
+    paths_by_kind = {
         "cmake": str(cmake_folder()),
         "make": str(makefile()),
         "schemas": str(schema_folder()),
     }
     if as_json:
-        print_json(found if one is None else {one: found[one]})
-    elif one is None:
-        for name, path in found.items():
+        print_json(paths_by_kind if kind is None else {kind: paths_by_kind[kind]})
+    elif kind is None:
+        for name, path in paths_by_kind.items():
             print(f"{name}: {path}")
     else:
-        print(found[one])
+        print(paths_by_kind[kind])

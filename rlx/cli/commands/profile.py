@@ -57,13 +57,13 @@ def command(
     with progress(enabled=not as_json) as show:
         show(f"running {model.name}")
         net, inputs = compiled_for(graph, batch=batch)
-        found = net.profile(inputs, runs=runs, machine=limits)
+        profile = net.profile(inputs, runs=runs, machine=limits)
     if trace is not None:
-        found.to_perfetto(trace)
+        profile.to_perfetto(trace)
     if as_json:
-        print_json(found.as_json())
+        print_json(profile.as_json())
         return
-    _print(found, by_layer=by_layer)
+    _print(profile, by_layer=by_layer)
     if trace is not None:
         print(f"wrote {trace}")
 
@@ -75,10 +75,10 @@ def _machine(text: str) -> Machine:
     return measure_machine() if text == _MEASURED else read_machine(Path(text))
 
 
-def _print(found: Profile, *, by_layer: bool) -> None:
+def _print(profile: Profile, *, by_layer: bool) -> None:
     """Print the table, and what is between the nodes."""
-    show_table(found.table(by_layer=by_layer))
+    show_table(profile.table(by_layer=by_layer))
     prose(
-        f"a call takes {1e6 * found.seconds:,.4g} us;"
-        f" {1e6 * found.between:,.3g} us of it are between the nodes"
+        f"a call takes {1e6 * profile.seconds:,.4g} us;"
+        f" {1e6 * profile.between:,.3g} us of it are between the nodes"
     )

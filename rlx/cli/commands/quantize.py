@@ -123,7 +123,7 @@ def command(
     max_drop: str | None,
     as_json: bool,
     calib: Path | None,
-    **chosen: Any,  # noqa: ANN401 - of rlx.quantize
+    **settings: Any,  # noqa: ANN401 - of rlx.quantize
 ) -> None:
     """Quantize MODEL, a float network, to integers, and report what that lost.
 
@@ -138,32 +138,34 @@ def command(
     from rlx.ir.file import save
 
     for path in (out, plot):
-        keep_inputs(path, model, calib, chosen["test"])
+        keep_inputs(path, model, calib, settings["test"])
     share = _share(max_drop, "--max-drop")
-    chosen["min_agreement"] = _share(chosen["min_agreement"], "--min-agreement")
+    settings["min_agreement"] = _share(settings["min_agreement"], "--min-agreement")
     if plot is not None:
         from rlx.calibration.plots import check_plot
 
         check_plot(plot)
-    module = load_bound(model, [calib, chosen["test"]])
+    module = load_bound(model, [calib, settings["test"]])
     if calib is None:
         _refuse_options_without_samples(click.get_current_context())
-        _convert(module, model, out, chosen, as_json=as_json)
+        _convert(module, model, out, settings, as_json=as_json)
         return
     samples = data_of(calib, module.graph)
-    test = chosen.pop("test")
+    test = settings.pop("test")
     tested = None if test is None else data_of(test, module.graph)
     with progress_bar(enabled=not as_json) as show:
-        found = quantize(module, samples, test=tested, max_drop=share, progress=show, **chosen)
-    save(found.module, out)
+        quantized = quantize(
+            module, samples, test=tested, max_drop=share, progress=show, **settings
+        )
+    save(quantized.module, out)
     if plot is not None:
         from rlx.calibration.plots import plot_report
 
-        plot_report(found.report, plot)
+        plot_report(quantized.report, plot)
     if as_json:
-        print_json(found.report.as_json())
+        print_json(quantized.report.as_json())
         return
-    _print(found.report, out)
+    _print(quantized.report, out)
 
 
 _WITHOUT_SAMPLES = (
@@ -173,19 +175,19 @@ _WITHOUT_SAMPLES = (
 
 
 def _convert(
-    module: GraphModule, model: Path, out: Path, chosen: dict[str, Any], *, as_json: bool
+    module: GraphModule, model: Path, out: Path, options: dict[str, Any], *, as_json: bool
 ) -> None:
     """Convert a model that holds its own scales, and report what that lost."""
     from rlx.calibration.own_scales import convert_graph
     from rlx.calibration.settings import settings_of
     from rlx.ir.file import save
 
-    settings = settings_of(**{k: chosen[k] for k in ("min_sqnr", "min_agreement")})
-    test = None if chosen["test"] is None else data_of(chosen["test"], module.graph)
+    settings = settings_of(**{k: options[k] for k in ("min_sqnr", "min_agreement")})
+    test = None if options["test"] is None else data_of(options["test"], module.graph)
     with progress_bar(enabled=not as_json) as show:
-        found = convert_graph(module.graph, test, settings, show)
-    save(found.module, out)
-    report = found.report
+        conversion = convert_graph(module.graph, test, settings, show)
+    save(conversion.module, out)
+    report = conversion.report
     if as_json and report is not None:
         print_json(report.as_json())
         return
@@ -193,9 +195,9 @@ def _convert(
         where = f"random numbers ({report.comparison.samples} samples)"
         for line in summary(report.comparison):
             prose(f"{line}, on {where if report.random else report.measured_on}")
-    for place in found.bounded:
+    for layer in conversion.bounded:
         prose(
-            f"note: no scale behind {place}: it has the range that its weights allow, which is"
+            f"note: no scale behind {layer}: it has the range that its weights allow, which is"
             " wide; --calib SAMPLES.npz measures it"
         )
     print(f"wrote {out} with the scales of {model.name}; next: rlx inspect {typed(out)}")
@@ -203,16 +205,16 @@ def _convert(
 
 def _refuse_options_without_samples(ctx: click.Context) -> None:
     """Refuse options that need samples where there are none."""
-    given = [
+    refused = [
         param.opts[-1]
         for param in ctx.command.params
         if ctx.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
         and param.name not in _WITHOUT_SAMPLES
     ]
-    if given:
+    if refused:
         raise UsageError(
             "nothing is calibrated without samples",
-            where=given[0],
+            where=refused[0],
             hint="give --calib SAMPLES.npz, or leave it out where the model holds its own scales",
         )
 

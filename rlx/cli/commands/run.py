@@ -74,16 +74,16 @@ def command(
     graph = _with_weights(load_bound(model, paths).graph, weights)
     keep_inputs(out, model, *paths, labels, expect, *weights)
     names = None if labels is None else read_names(labels)
-    given = _given(graph, paths, frames)
+    samples = _given(graph, paths, frames)
     expected = None if expect is None else read_classes(expect)[:frames]
     if not (paths or as_json):
         say(["the inputs are random values; --input FILE for yours"])
     with progress(enabled=not as_json) as show:
         show(f"running {model.name}")
-        result = run(graph, given.inputs)
-    _check_expected(graph, given, result)
+        result = run(graph, samples.inputs)
+    _check_expected(graph, samples, result)
     if expected is None and result.has_classes:
-        expected = given.classes
+        expected = samples.classes
     accuracy = None if expected is None else result.accuracy(expected)
     if out is not None:
         _write(out, result)
@@ -91,7 +91,7 @@ def command(
         more = {} if accuracy is None else {"accuracy": accuracy.as_json()}
         print_json({"frames": len(result), "outputs": summary(result, names), **more})
         return
-    print_result(result, names=names, files=given.files, expected=expected, accuracy=accuracy)
+    print_result(result, names=names, files=samples.files, expected=expected, accuracy=accuracy)
     if out is not None:
         print(f"wrote {out}")
 
@@ -185,14 +185,14 @@ def _random(graph: Graph, frames: int) -> tuple[Array, ...]:
         ) from None
 
 
-def _check_expected(graph: Graph, given: _Given, result: Result) -> None:
+def _check_expected(graph: Graph, samples: _Given, result: Result) -> None:
     """Refuse outputs that the user expects, if they are not those of the network."""
     from rlx.driver.reference import check_expected
     from rlx.support.files.golden import Golden
 
-    if "y" not in given.inputs:
+    if "y" not in samples.inputs:
         outputs = tuple(_framed(output) for output in result.outputs.values())
-        check_expected(graph, given.vectors, Golden(tuple(given.inputs.values()), outputs))
+        check_expected(graph, samples.vectors, Golden(tuple(samples.inputs.values()), outputs))
 
 
 def _framed(output: Output) -> Array:

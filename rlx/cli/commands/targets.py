@@ -51,16 +51,16 @@ def command(name: str | None, as_json: bool) -> None:
         return
     known: PluginOptions | None = click.get_current_context().meta.get(_TARGET)
     group = known or PluginOptions("target", targets.load(name))
-    chosen = cast("Target", group.plugin)
-    support, values = _support(chosen, group.build()), _values(chosen)
+    target = cast("Target", group.plugin)
+    support, values = _support(target, group.build()), _values(target)
     if as_json:
         print_json(
-            {"target": chosen.name, "summary": chosen.summary, "ops": support, "options": values}
+            {"target": target.name, "summary": target.summary, "ops": support, "options": values}
         )
         return
     rows = [[op, reason is None, reason or ""] for op, reason in support.items()]
     columns = ["op", "supported", sentences("reason")]
-    print_table(f"{chosen.name}: {chosen.summary}", columns, rows)
+    print_table(f"{target.name}: {target.summary}", columns, rows)
     for option, meanings in values.items():
         print()
         print_table(
@@ -87,13 +87,13 @@ def _values(target: Target) -> dict[str, dict[str, str]]:
 
 
 def _list_all(*, as_json: bool) -> None:
-    found: dict[str, str] = {}
+    summaries: dict[str, str] = {}
     for name in targets.names():
         try:
-            found[name] = targets.load(name).summary
+            summaries[name] = targets.load(name).summary
         except TargetNotFoundError as e:
-            found[name] = f"not usable: {e.message} ({e.hint})"
+            summaries[name] = f"not usable: {e.message} ({e.hint})"
     if as_json:
-        print_json({"targets": found})
+        print_json({"targets": summaries})
     else:
-        print_table("Targets", ["name", sentences("emits")], list(found.items()))
+        print_table("Targets", ["name", sentences("emits")], list(summaries.items()))

@@ -115,12 +115,12 @@ class TableLayout:
 
     Attributes:
         lines: Title, headings, rows and total.
-        shown: The columns that are in them.
+        columns: The columns that are in them.
         left_out: The columns that had no space.
     """
 
     lines: tuple[TextLine, ...]
-    shown: tuple[Column, ...]
+    columns: tuple[Column, ...]
     left_out: tuple[Column, ...]
 
 
@@ -237,18 +237,21 @@ def lay_out(table: Table, width: int | None = None, mark: str = "…") -> TableL
     totals = _totals(table)
     texts = [titles, *cells, *([totals] if totals else [])]
     natural = [max(width_of(row[c]) for row in texts) for c in range(len(titles))]
-    kept, widths = _chosen(table.columns, natural, titles, width)
+    column_indices, widths = _chosen(table.columns, natural, titles, width)
     right = [_is_right(table, c) for c in range(len(titles))]
 
     def lines_of(row: Sequence[str], kind: str) -> list[TextLine]:
-        cells = [row[c] for c in kept]
+        cells = [row[c] for c in column_indices]
         if width is not None:
-            parts = [_split(row[c], w, table.columns[c]) for c, w in zip(kept, widths, strict=True)]
+            parts = [
+                _split(row[c], w, table.columns[c])
+                for c, w in zip(column_indices, widths, strict=True)
+            ]
             return [TextLine(text(cells), kind) for cells in zip_longest(*parts, fillvalue="")]
         return [TextLine(text(cells), kind)]
 
     def text(cells: Sequence[str]) -> str:
-        places = zip(cells, kept, widths, strict=True)
+        places = zip(cells, column_indices, widths, strict=True)
         return GAP.join(_placed(cell, w, mark, right=right[c]) for cell, c, w in places).rstrip()
 
     title = table.title if width is None else shortened(table.title, width, mark)
@@ -260,8 +263,8 @@ def lay_out(table: Table, width: int | None = None, mark: str = "…") -> TableL
         lines += lines_of(totals, "total")
     return TableLayout(
         tuple(lines),
-        tuple(table.columns[c] for c in kept),
-        tuple(column for c, column in enumerate(table.columns) if c not in kept),
+        tuple(table.columns[c] for c in column_indices),
+        tuple(column for c, column in enumerate(table.columns) if c not in column_indices),
     )
 
 
@@ -294,28 +297,28 @@ def _chosen(
     columns: Sequence[Column], natural: Sequence[int], titles: Sequence[str], width: int | None
 ) -> tuple[list[int], list[int]]:
     """Return the indices of the columns that have space, and the width of each."""
-    kept = list(range(len(columns)))
+    column_indices = list(range(len(columns)))
     if width is None:
-        return kept, list(natural)
+        return column_indices, list(natural)
     narrow = [
         n if c.shortest is None else min(n, max(c.shortest, width_of(t)))
         for c, n, t in zip(columns, natural, titles, strict=True)
     ]
-    while _line_width(narrow, kept) > width:
-        droppable = [c for c in kept if columns[c].priority]
+    while _line_width(narrow, column_indices) > width:
+        droppable = [c for c in column_indices if columns[c].priority]
         if not droppable:
             break
-        kept.remove(max(droppable, key=lambda c: (columns[c].priority, c)))
-    widths = [natural[c] for c in kept]
-    _shrink(widths, [narrow[c] for c in kept], width)
+        column_indices.remove(max(droppable, key=lambda c: (columns[c].priority, c)))
+    widths = [natural[c] for c in column_indices]
+    _shrink(widths, [narrow[c] for c in column_indices], width)
     # What must be shown is shortened too rather than longer than a line.
     _shrink(widths, [min(_NARROW, w) for w in widths], width)
     _shrink(widths, [1] * len(widths), width)
-    return kept, widths
+    return column_indices, widths
 
 
-def _line_width(widths: Sequence[int], kept: Sequence[int]) -> int:
-    return sum(widths[c] for c in kept) + len(GAP) * (len(kept) - 1)
+def _line_width(widths: Sequence[int], column_indices: Sequence[int]) -> int:
+    return sum(widths[c] for c in column_indices) + len(GAP) * (len(column_indices) - 1)
 
 
 def _shrink(widths: list[int], narrowest: Sequence[int], width: int) -> None:

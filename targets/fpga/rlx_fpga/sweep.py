@@ -78,6 +78,6 @@ SWEEP = Sweep(
     estimate=_estimate,
     row=_row,
     doubt=doubt,
-    chosen=_on,
+    with_value=_on,
 )
 """The comparison over devices; ``boards`` are devices whose pins are known."""

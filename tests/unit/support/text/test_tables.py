@@ -67,12 +67,12 @@ def test_columns_are_left_out_by_their_priority():
         "all                  1,234,567",
     ]
     assert [c.heading for c in layout.left_out] == ["kernel"]
-    assert [c.heading for c in lay_out(LAYERS, 20).shown] == ["layer", "flash"]
+    assert [c.heading for c in lay_out(LAYERS, 20).columns] == ["layer", "flash"]
 
 
 @pytest.mark.parametrize("width", range(1, 90))
 def test_no_line_is_longer_than_the_width(width):
-    needed = 2 * (len(lay_out(LAYERS, width).shown) - 1) + 2
+    needed = 2 * (len(lay_out(LAYERS, width).columns) - 1) + 2
     assert all(width_of(line) <= max(width, needed) for line in text(LAYERS, width))
 
 
