@@ -73,14 +73,14 @@ def describe(module: GraphModule, emission: Emission) -> dict[str, Any]:
     nodes = list(emission.nodes) if known else list(graph.op_nodes)
     figures = rows if known else [{} for _ in nodes]
     inputs = list(emission.inputs or graph.inputs)
-    places = {id(node): place for place, node in enumerate(nodes)}
-    places |= {id(value.node): -1 - number for number, value in enumerate(inputs)}
+    positions = {id(node): place for place, node in enumerate(nodes)}
+    positions |= {id(value.node): -1 - number for number, value in enumerate(inputs)}
     return {
         "schema": SCHEMA,
         "name": graph.name,
         "inputs": [{"name": v.name, **_type(v)} for v in graph.inputs],
         "outputs": _outputs(graph),
-        "layers": [_layer(n, row, places) for n, row in zip(nodes, figures, strict=True)],
+        "layers": [_layer(n, row, positions) for n, row in zip(nodes, figures, strict=True)],
         "memory": None if module.plan is None else _memory(module.plan, emission.scratch),
         "totals": {
             name: value
@@ -114,7 +114,7 @@ def weight_figures(array: Array) -> dict[str, Any]:
     }
 
 
-def _layer(node: Node, row: Mapping[str, Any], places: Mapping[int, int]) -> dict[str, Any]:
+def _layer(node: Node, row: Mapping[str, Any], positions: Mapping[int, int]) -> dict[str, Any]:
     constants = [v.constant for v in node.operands if v.constant is not None]
     constants = [array for array in constants if array.size]
     largest = max(constants, key=lambda array: array.size, default=None)
@@ -125,7 +125,7 @@ def _layer(node: Node, row: Mapping[str, Any], places: Mapping[int, int]) -> dic
         "op": node.op.name,
         **_type(node.results[0]),
         "macs": node_macs(node),
-        "inputs": _inputs(node, places),
+        "inputs": _inputs(node, positions),
         "attributes": {name: _short(text) for name, text in attributes.items()},
         "weights": None if largest is None or largest.size < 2 else weight_figures(largest),
         "parameters": sum(array.size for array in constants),
@@ -159,21 +159,21 @@ def _rows(node: Node, constants: Sequence[Array]) -> list[str] | None:
     return [_hash([array[row] for array in parts])[:8] for row in range(outputs)]
 
 
-def _inputs(node: Node, places: Mapping[int, int]) -> list[int]:
+def _inputs(node: Node, positions: Mapping[int, int]) -> list[int]:
     """Return the layers whose results a node reads, also through nodes that are no layers."""
-    found: dict[int, None] = {}
+    inputs: dict[int, None] = {}
     waiting = [value.node for value in reversed(node.operands)]
-    seen: set[int] = set()
+    visited: set[int] = set()
     while waiting:
-        one = waiting.pop()
-        if id(one) in seen:
+        producer = waiting.pop()
+        if id(producer) in visited:
             continue
-        seen.add(id(one))
-        if id(one) in places:
-            found[places[id(one)]] = None
+        visited.add(id(producer))
+        if id(producer) in positions:
+            inputs[positions[id(producer)]] = None
         else:
-            waiting += [value.node for value in reversed(one.operands)]
-    return list(found)
+            waiting += [value.node for value in reversed(producer.operands)]
+    return list(inputs)
 
 
 def _outputs(graph: Graph) -> list[dict[str, Any]]:

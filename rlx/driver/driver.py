@@ -93,13 +93,13 @@ def _advice(
     alternatives = target.alternatives(options)
     if alternatives is None:
         return None
-    option, others = alternatives
+    option, options_by_value = alternatives
     hints = [e.hint for e in refused.entries if e.op in refused.lacking]
     if not any(option in (hint or "") for hint in hints):
         return None
     lacking = {
         name: fit_to_target(module, target, options=other, policies=policies).dispatch.lacking
-        for name, other in others.items()
+        for name, other in options_by_value.items()
     }
     ready = [name for name, ops in lacking.items() if not ops]
     if ready:
@@ -148,12 +148,12 @@ def fit_to_target(
     tabled = _seen(TabulateIslands.name, _tabulated(opened), opened, observe)
     simplified = pipeline(target.pipeline).run(tabled, observe=observe)
     advice = cache(partial(quantize_hint, module.graph))
-    found = fit(simplified.graph, target.name, claim(target, options, advice), policies)
-    fitted = replace(simplified, graph=DeadCode().apply(found.graph), stage=Stage.MIR)
+    fitting = fit(simplified.graph, target.name, claim(target, options, advice), policies)
+    fitted = replace(simplified, graph=DeadCode().apply(fitting.graph), stage=Stage.MIR)
     observe(Step("fit"), fitted)
-    if found.report.ready:
+    if fitting.report.ready:
         verify(fitted, where="after pass fit")
-    return Lowered(fitted, found.report, boundary.changes)
+    return Lowered(fitted, fitting.report, boundary.changes)
 
 
 def _tabulated(module: GraphModule) -> GraphModule:

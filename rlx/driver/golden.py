@@ -61,12 +61,12 @@ def check_golden(boundary: Boundary, golden: Golden) -> Golden:
         ("input", graph.inputs, golden.inputs),
         ("output", graph.outputs, golden.outputs),
     ):
-        for place, (value, array) in enumerate(zip(values, arrays, strict=True)):
-            wanted = value.type.dtype.numpy, value.type.static_shape
-            if (array.dtype, array.shape[1:]) != wanted:
+        for position, (value, array) in enumerate(zip(values, arrays, strict=True)):
+            expected = value.type.dtype.numpy, value.type.static_shape
+            if (array.dtype, array.shape[1:]) != expected:
                 raise UsageError(
                     f"expected {value.type} for each frame, got {array.dtype}{list(array.shape)}",
-                    where=f"golden vectors of {kind} {place}",
+                    where=f"golden vectors of {kind} {position}",
                     hint="make them of the user's arrays with golden_for",
                 )
     return golden
@@ -74,15 +74,15 @@ def check_golden(boundary: Boundary, golden: Golden) -> Golden:
 
 def _turned(vectors: Mapping[str, Array], graph: Graph, ported: Graph) -> Mapping[str, Array]:
     """Return vectors of an emitted program, channels last also where they are as in the model."""
-    found = dict(vectors)
+    turned = dict(vectors)
     pairs = zip(graph.inputs, ported.inputs, strict=True)
     for old, new in [*pairs, *zip(graph.outputs[:1], ported.outputs[:1], strict=True)]:
-        wanted = new.type.static_shape
+        shape = new.type.static_shape
         name = new.name if new in ported.inputs else "y"
-        name = "x" if name not in found and len(ported.inputs) == 1 and name != "y" else name
-        array = found.get(name)
+        name = "x" if name not in turned and len(ported.inputs) == 1 and name != "y" else name
+        array = turned.get(name)
         if array is None or old.type.shape == new.type.shape:
             continue
-        if is_channels_first(array.shape, wanted):
-            found[name] = channels_last(array, wanted)
-    return found
+        if is_channels_first(array.shape, shape):
+            turned[name] = channels_last(array, shape)
+    return turned

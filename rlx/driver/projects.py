@@ -124,7 +124,7 @@ def create(name: str, folder: Path, model: Path | None = None) -> list[str]:
     """Write a project that builds.
 
     Args:
-        name: Kind of project, a key of :data:`KINDS`.
+        name: ProjectKind of project, a key of :data:`KINDS`.
         folder: Folder to create; it must not exist, or be empty.
         model: Model file to copy into it; the digits network that ships with rlx by default.
 
@@ -143,9 +143,9 @@ def create(name: str, folder: Path, model: Path | None = None) -> list[str]:
                 "the folder is not empty", where=str(folder), hint="name a new folder"
             )
         for path, content in files.items():
-            place = folder / path
-            place.parent.mkdir(parents=True, exist_ok=True)
-            with place.open("xb") as file:
+            target = folder / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with target.open("xb") as file:
                 file.write(content)
     except OSError as e:
         raise OutputError(
@@ -156,11 +156,11 @@ def create(name: str, folder: Path, model: Path | None = None) -> list[str]:
     return list(files)
 
 
-def project_files(chosen: ProjectKind, model: Path | None) -> dict[str, bytes]:
+def project_files(project: ProjectKind, model: Path | None) -> dict[str, bytes]:
     """Return the files of a project by path; see :func:`create`."""
     source = example_root() / "digits" / "digits.rlx" if model is None else model
     graph = frontends.load(source).graph  # what cannot be read is refused now, not by a build
-    if chosen.one_port and (len(graph.inputs), len(graph.outputs)) != (1, 1):
+    if project.one_port and (len(graph.inputs), len(graph.outputs)) != (1, 1):
         raise UsageError(
             f"the network has {len(graph.inputs)} inputs and {len(graph.outputs)} outputs, but the"
             " project connects one of each",
@@ -175,9 +175,9 @@ def project_files(chosen: ProjectKind, model: Path | None) -> dict[str, bytes]:
     }  # fmt: skip
     texts = environment(template_root() / "new")
     files = {file: source.read_bytes()}
-    for path, template in chosen.rendered.items():
+    for path, template in project.rendered.items():
         files[path] = texts.get_template(template).render(parameters).encode()
-    for path, origin in chosen.copied.items():
+    for path, origin in project.copied.items():
         files[path] = (example_root() / origin).read_bytes()
     return dict(sorted(files.items()))
 

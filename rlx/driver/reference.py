@@ -165,18 +165,18 @@ def _array_of(name: str, vectors: Mapping[str, Array], *, alone: bool) -> Array 
 
 def _compare(expected: Array, golden: Golden) -> None:
     """Refuse vectors whose outputs ``y`` are not what the reference gives."""
-    wanted = golden.outputs[0]
-    size = wanted[0].size
+    stored = golden.outputs[0]
+    size = stored[0].size
     frames = expected.reshape(-1, size) if expected.size % size == 0 else np.empty((0, size))
     if expected.size % size or len(frames) < golden.frames:
         raise UsageError(
             f"they are {expected.dtype}{list(expected.shape)}, but {golden.frames} frames need"
-            f" {list(wanted.shape)}",
+            f" {list(stored.shape)}",
             where="expected outputs y",
             hint="give y as [frames, elements of an output], or leave it out",
         )
     wrong = np.flatnonzero(
-        (frames[: golden.frames] != wanted.reshape(golden.frames, size)).any(axis=1)
+        (frames[: golden.frames] != stored.reshape(golden.frames, size)).any(axis=1)
     )
     if wrong.size:
         raise UsageError(
@@ -187,11 +187,11 @@ def _compare(expected: Array, golden: Golden) -> None:
         )
 
 
-def _is_framed(given: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+def _is_framed(array_shape: tuple[int, ...], shape: tuple[int, ...]) -> bool:
     """Return whether an array holds frames of a shape: flat, or with other axes of one element."""
-    flat = len(given) <= 1 or given[1:] == (math.prod(shape),)
+    flat = len(array_shape) <= 1 or array_shape[1:] == (math.prod(shape),)
     wanted = {tuple(d for d in s if d != 1) for s in (shape, shape[1:])}
-    rests = {tuple(d for d in s if d != 1) for s in (given, given[1:], given[2:])}
+    rests = {tuple(d for d in s if d != 1) for s in (array_shape, array_shape[1:], array_shape[2:])}
     return flat or not wanted.isdisjoint(rests)
 
 

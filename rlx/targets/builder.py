@@ -69,9 +69,9 @@ class Builder(Protocol):
 
 def view_of(build: Build) -> View:
     """Return the view of a builder's results: its own, or resources and figures."""
-    own: Callable[[], View] | None = getattr(build, "view", None)
-    if own is not None:
-        return own()
+    own_view: Callable[[], View] | None = getattr(build, "view", None)
+    if own_view is not None:
+        return own_view()
     report = build.as_json()
     figures = tuple(
         ReportFigure(key.replace("_", " "), value)

@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from rlx.ir import Array, Node
 
 
-def constant_operand(node: Node, place: int, what: str) -> Array:
+def constant_operand(node: Node, index: int, what: str) -> Array:
     """Return the value of an operand that must be known at compile time.
 
     Raises:
         UnsupportedOpError: It is computed at run time.
     """
-    value = node.operands[place].constant
+    value = node.operands[index].constant
     if value is None:
         raise unsupported(node, f"{what} must be constants, not computed at run time")
     return value

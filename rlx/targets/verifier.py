@@ -118,9 +118,9 @@ class Verifier(Protocol):
 
 def view_of(result: Verification) -> View:
     """Return the view of a verifier's results: its own, or all runs and figures."""
-    own: Callable[[], View] | None = getattr(result, "view", None)
-    if own is not None:
-        return own()
+    own_view: Callable[[], View] | None = getattr(result, "view", None)
+    if own_view is not None:
+        return own_view()
     report = result.as_json()
     view: list[Table | Figures] = []
     if report.get("runs"):

@@ -46,17 +46,17 @@ def models(config: pytest.Config) -> dict[str, Path]:
         pytest.UsageError: A line is not ``name = path``, or there is no such file.
     """
     root = config.inipath.parent if config.inipath else config.rootpath
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for line in config.getini(_INI):
         name, equals, text = (part.strip() for part in line.partition("="))
         if not (name and equals and text):
             raise pytest.UsageError(f"{_INI}: {line!r} is not 'name = path'")
-        if name in found:
+        if name in paths:
             raise pytest.UsageError(f"{_INI}: two models are called {name!r}")
-        found[name] = root / text
-        if not found[name].is_file():
-            raise pytest.UsageError(f"{_INI}: model {name!r}: no file {str(found[name])!r}")
-    return found
+        paths[name] = root / text
+        if not paths[name].is_file():
+            raise pytest.UsageError(f"{_INI}: model {name!r}: no file {str(paths[name])!r}")
+    return paths
 
 
 @pytest.fixture(scope="session")

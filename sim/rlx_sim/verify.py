@@ -1,6 +1,6 @@
 """Runs what a target emitted and compares every output with the golden vectors (``rlx verify``).
 
-:data:`CORTEXM` and :data:`FPGA` are found through the entry-point group ``rlx.verifiers``.
+:data:`CORTEXM` and :data:`FPGA` are results through the entry-point group ``rlx.verifiers``.
 """
 
 from __future__ import annotations
@@ -310,9 +310,7 @@ def _netlist_device(manifest: Manifest, tools: Sequence[str] | None) -> FpgaDevi
     return device
 
 
-def _restore_report(
-    folder: Path, report: Mapping[str, Any], verified_at: str
-) -> VerificationReport:
+def _restore_report(folder: Path, report: Mapping[str, Any], verified_at: str) -> VerificationReport:
     """Return the stored report of a verification of ``folder``."""
     network = _network(read_manifest(folder, check_files=False))
     return replace(VerificationReport.from_json(report, cached=verified_at), network=network)

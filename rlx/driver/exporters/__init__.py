@@ -111,11 +111,11 @@ def _differences(graph: Graph, content: bytes) -> Differences:
     frames = random_inputs(graph, random_frames(graph))
     values, differing, largest = 0, 0, 0.0
     names = [v.name for v in graph.inputs], [v.name for v in read.inputs]
-    for place in range(len(frames[0])):
-        sample = [array[place] for array in frames]
+    for frame in range(len(frames[0])):
+        sample = [array[frame] for array in frames]
         expected = evaluate(graph, dict(zip(names[0], sample, strict=True)))
-        found = program.run(dict(zip(names[1], sample, strict=True)))
-        for y, other in zip(expected, found, strict=True):
+        computed = program.run(dict(zip(names[1], sample, strict=True)))
+        for y, other in zip(expected, computed, strict=True):
             apart = np.abs(np.asarray(y, np.float64) - np.asarray(other, np.float64))
             values += apart.size
             differing += int(np.count_nonzero(apart))

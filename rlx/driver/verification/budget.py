@@ -244,14 +244,14 @@ def _meter(file: Path, network: str, target: str) -> Budgeted:
             where=str(file),
             hint=did_you_mean(target, names, what="targets"),
         )
-    found = verifier.load(target)
-    if not isinstance(found, Budgeted):
+    target_verifier = verifier.load(target)
+    if not isinstance(target_verifier, Budgeted):
         raise UsageError(
             f"target {target!r} has no budgets",
             where=str(file),
             hint="leave its table out of the file",
         )
-    return found
+    return target_verifier
 
 
 def _limits(
@@ -294,16 +294,16 @@ def _number(value: object, quantity: Quantity) -> float:
     return parse(text)
 
 
-def _row(name: str, quantity: Quantity, limit: float, taken: Taken) -> BudgetRow:
-    margin = None if taken.value is None else limit - taken.value
+def _row(name: str, quantity: Quantity, limit: float, usage: Taken) -> BudgetRow:
+    margin = None if usage.value is None else limit - usage.value
     if margin is not None and quantity.at_least:
         margin = -margin
     return BudgetRow(
         name=name,
         quantity=quantity,
         limit=limit,
-        value=taken.value,
+        value=usage.value,
         margin=margin,
-        source=taken.source,
+        source=usage.source,
         kept=margin is not None and margin >= 0,
     )

@@ -39,13 +39,13 @@ class Repeatable(Protocol):
         """
         ...
 
-    def restored(self, folder: Path, report: Mapping[str, Any], made: str) -> Verification:
+    def restored(self, folder: Path, report: Mapping[str, Any], verified_at: str) -> Verification:
         """Return the verification of ``folder`` whose ``as_json()`` was ``report``.
 
         Args:
             folder: As it was then.
             report: Result of ``as_json()``.
-            made: Time of that verification; it becomes ``cached`` of the new ``as_json()``.
+            verified_at: Time of that verification; it becomes ``cached`` of the new ``as_json()``.
         """
         ...
 
@@ -83,7 +83,7 @@ def verify_once(
         return run()
     key = _key(verifier, request)
     if look and (entry := recall(_KIND, key)) is not None:
-        return verifier.restored(request.folder, entry.result, entry.made)
+        return verifier.restored(request.folder, entry.result, entry.computed_at)
     result = run()
     if result.passed:
         keep(_KIND, key, result.as_json())

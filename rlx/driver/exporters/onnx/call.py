@@ -203,8 +203,8 @@ class ExportedNode(NodeExport):
             return scale, self.file.constant("zero_point", points.astype(np.int8), bits=4)
         return scale, self.file.shared("zero_point", points.astype(dtype.numpy))
 
-    def _named(self, value: Value, layout: AxisOrder, wanted: str) -> str:
+    def _named(self, value: Value, layout: AxisOrder, base: str) -> str:
         """Return the name of a tensor: that of the output which it is, or one of its own."""
         if layout is AxisOrder.LAST and value in self.state.outputs:
             return self.state.outputs[value]
-        return self.file.name(wanted)
+        return self.file.name(base)

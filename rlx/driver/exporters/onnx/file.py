@@ -53,11 +53,11 @@ class OnnxFile:
         self._shared: dict[tuple[str, bytes, tuple[int, ...]], str] = {}
         self._taken: set[str] = set()
 
-    def name(self, wanted: str) -> str:
-        """Return a name that no other tensor has: ``wanted``, or it with a number."""
-        name, number = wanted, 2
+    def name(self, base: str) -> str:
+        """Return a name that no other tensor has: ``base``, or it with a number."""
+        name, number = base, 2
         while name in self._taken:
-            name, number = f"{wanted}_{number}", number + 1
+            name, number = f"{base}_{number}", number + 1
         self._taken.add(name)
         return name
 

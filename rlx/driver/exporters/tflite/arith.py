@@ -170,13 +170,13 @@ def export_softmax(call: ExportedNode) -> None:
     quant = x.type.quant
     scale = call.scale(x, quant.zero_point[0] if quant else 0)
     factor = op.multiplier * 2.0 ** (op.left_shift - 31) / 2.0**26 / scale
-    wanted = op.multiplier, op.left_shift, op.diff_min
+    op_scaling = op.multiplier, op.left_shift, op.diff_min
     for beta in (1.0, float(np.float32(factor))):
         try:
             scaling = softmax_scaling(scale, beta)
         except ScaleError:
             continue
-        if (scaling.multiplier, scaling.left_shift, scaling.diff_min) == wanted:
+        if (scaling.multiplier, scaling.left_shift, scaling.diff_min) == op_scaling:
             call.finish("SOFTMAX", call.tensor(x), version=2, beta=beta)
             return
     raise call.refused(
@@ -192,18 +192,18 @@ def export_table(call: ExportedNode) -> None:
     (x,) = call.node.operands
     call.params(x, x.type.quant.zero_point[0] if x.type.quant else 0)
     call.params(call.result, call.result.type.quant.zero_point[0] if call.result.type.quant else 0)
-    found = named_function(op.table, x.type.quant, call.result.type.quant)
-    if found is not None:
-        call.finish(found.name, call.tensor(x), version=found.version, **found.options)
+    function = named_function(op.table, x.type.quant, call.result.type.quant)
+    if function is not None:
+        call.finish(function.name, call.tensor(x), version=function.version, **function.options)
         return
     shape = x.type.static_shape
-    integers, places = (
+    integers, indices = (
         call.state.file.tensor(f"{call.name}/{what}", shape, TensorType.INT32)
         for what in ("integers", "places")
     )
     call.add(integers, "CAST", call.tensor(x), version=1)
-    call.add(places, "ADD", integers, call.integers("offset", [128]), version=1)
+    call.add(indices, "ADD", integers, call.integers("offset", [128]), version=1)
     table = call.state.file.constant(
         f"{call.name}/table", np.array(op.table, np.int8), call.result.type.quant
     )
-    call.finish("GATHER", table, places, version=2, axis=0)
+    call.finish("GATHER", table, indices, version=2, axis=0)

@@ -88,8 +88,8 @@ class ExportedNode(NodeExport):
                 f"rounds {rescale.rounding.value}, and operators of TFLite round twice, half up",
                 "export it to .onnx, whose operators round halves to even",
             )
-        own = np.array([rescale.multiplier, rescale.shift])
-        if np.any(own != np.array([expected.multiplier, expected.shift])):
+        actual = np.array([rescale.multiplier, rescale.shift])
+        if np.any(actual != np.array([expected.multiplier, expected.shift])):
             raise self.refused(
                 f"scales by {rescale.real[0]:.9g}, but TFLite derives {expected.real[0]:.9g} from "
                 "the scales of its operands and result",
@@ -202,8 +202,8 @@ class ExportedNode(NodeExport):
             for name, bound, end in zip(("MAXIMUM", "MINIMUM"), clamp, FULL, strict=True)
             if bound != end
         ]
-        for place, (name, bound) in enumerate(bounds):
-            last = place == len(bounds) - 1
+        for position, (name, bound) in enumerate(bounds):
+            last = position == len(bounds) - 1
             y = self._result() if last else self.between("lower_bound")
             data = np.array([bound], np.int8)
             limit = self.state.file.constant(
