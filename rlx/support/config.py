@@ -189,7 +189,7 @@ def from_environment(environment: Mapping[str, str]) -> Config:
             cannot take.
     """
     names = {variable(name): name for name in _KINDS}
-    found: dict[str, object] = {}
+    settings: dict[str, object] = {}
     for key in sorted(environment):
         if not key.startswith(PREFIX) or key in FOREIGN:
             continue
@@ -200,8 +200,8 @@ def from_environment(environment: Mapping[str, str]) -> Config:
                 hint=did_you_mean(key, names, what="settings"),
             )
         if environment[key]:
-            found[names[key]] = _parsed(names[key], environment[key])
-    return Config(**cast("SettingChanges", found))
+            settings[names[key]] = _parsed(names[key], environment[key])
+    return Config(**cast("SettingChanges", settings))
 
 
 def _parsed(name: str, text: str) -> object:

@@ -61,18 +61,18 @@ class Limits:
 DEFAULT_LIMITS = Limits()
 
 
-def parse_limits(settings: Iterable[str], given: Limits = DEFAULT_LIMITS) -> Limits:
-    """Return ``given`` with limits changed as the command line says.
+def parse_limits(settings: Iterable[str], limits: Limits = DEFAULT_LIMITS) -> Limits:
+    """Return ``limits`` with limits changed as the command line says.
 
     Args:
         settings: ``NAME=NUMBER`` each; a number may be written as ``4e9`` or ``2^32``.
-        given: Limits to change.
+        limits: Limits to change.
 
     Raises:
         UsageError: A name is unknown, or its number is not a whole number from 1.
     """
     names = {f.name.replace("_", "-"): f.name for f in fields(Limits)}
-    found: dict[str, int] = {}
+    changes: dict[str, int] = {}
     for setting in settings:
         name, _, text = setting.partition("=")
         field = names.get(name.strip().replace("_", "-"))
@@ -81,13 +81,13 @@ def parse_limits(settings: Iterable[str], given: Limits = DEFAULT_LIMITS) -> Lim
                 f"no limit is called {name.strip()!r}",
                 hint=did_you_mean(name.strip(), names, what="limits"),
             )
-        found[field] = _number(setting, text.strip())
-    return replace(given, **found)
+        changes[field] = _number(setting, text.strip())
+    return replace(limits, **changes)
 
 
-def raise_hint(name: str, wanted: float | None = None) -> str:
+def raise_hint(name: str, needed: float | None = None) -> str:
     """Return the hint for a file that is over the limit ``name``."""
-    number = "NUMBER" if wanted is None else str(wanted)
+    number = "NUMBER" if needed is None else str(needed)
     return (
         f"if the file is to be trusted, raise the limit with --limit "
         f"{name.replace('_', '-')}={number} (in Python: limits=Limits({name}={number}))"

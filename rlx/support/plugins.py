@@ -74,7 +74,7 @@ class Problem:
         reason: Description of the problem.
         hint: Advice about it.
         lacking: Package that it imports and that is not installed; None if that is not the reason.
-        own: Whether the plug-in is a part of rlx, whose packages are installed as extras.
+        built_in: Whether the plug-in is a part of rlx, whose packages are installed as extras.
         cause: Exception that loading it raised; None if it was loaded.
     """
 
@@ -82,7 +82,7 @@ class Problem:
     reason: str
     hint: str
     lacking: str | None = None
-    own: bool = False
+    built_in: bool = False
     cause: BaseException | None = None
 
     def __str__(self) -> str:
@@ -116,7 +116,7 @@ def load_all(group: str) -> list[Any]:
     found = survey(group)
     for one in found:
         # Extras of rlx that are not installed are no damage.
-        if one.problem is not None and not (one.problem.own and one.problem.lacking):
+        if one.problem is not None and not (one.problem.built_in and one.problem.lacking):
             warn_of(one.problem)
     return [one.plugin for one in found if one.problem is None]
 
@@ -133,7 +133,7 @@ def load(
     """Return the plug-in that is installed as ``name`` under ``group``.
 
     Args:
-        group: Group of entry points, for example ``rlx.targets``.
+        group: PluginGroup of entry points, for example ``rlx.targets``.
         name: Name in the group.
         missing: Message when nothing is installed under that name.
         hint: Advice when nothing is installed under that name.
@@ -143,13 +143,13 @@ def load(
     Raises:
         TargetNotFoundError: Nothing is installed under that name, or it cannot be used.
     """
-    found = _find(group, name)
-    if found is None:
+    loaded = _find(group, name)
+    if loaded is None:
         raise TargetNotFoundError(missing, hint=hint)
-    problem = found.problem
+    problem = loaded.problem
     if problem is None:
-        return found.plugin
-    if problem.own and problem.lacking:
+        return loaded.plugin
+    if problem.built_in and problem.lacking:
         raise TargetNotFoundError(
             f"{purpose} needs the package {problem.lacking!r}", hint=f"pip install 'rlx[{extra}]'"
         ) from problem.cause
@@ -178,13 +178,13 @@ def entries(group: str) -> list[EntryPoint]:
 
 def _sound_entries(group: str) -> Iterator[EntryPoint]:
     """Yield the entry points of ``group``, looking at each package alone."""
-    seen: set[str] = set()
+    packages: set[str] = set()
     for package in metadata.distributions():
         label = _package(package) or "?"
         # The first one on the path hides others of its name, as it does for ``import``.
-        if label.split()[0] in seen:
+        if label.split()[0] in packages:
             continue
-        seen.add(label.split()[0])
+        packages.add(label.split()[0])
         try:
             yield from package.entry_points.select(group=group)
         except Exception as error:  # whatever its metadata holds
@@ -223,19 +223,21 @@ def _load(group: str, entry: EntryPoint, *, again: bool = False) -> LoadedPlugin
     if not again and key in _failed:
         return _failed[key]
     package = _package(entry.dist) or "an unknown package"
-    own = package.split()[0] == OWN_PACKAGE
+    built_in = package.split()[0] == OWN_PACKAGE
     try:
         plugin = entry.load()
         _check_api(plugin)
         _check_members(GROUPS[group], plugin)
     except (Exception, SystemExit) as error:  # code of other packages
-        label = f"{GROUPS[group].kind} {printable(entry.name)!r}" + f" of {package}" * (not own)
+        label = f"{GROUPS[group].kind} {printable(entry.name)!r}" + f" of {package}" * (
+            not built_in
+        )
         lacking = _lacking(error, entry)
         hint = _hint(error, package, lacking)
-        problem = Problem(label, _reason(error, entry), hint, lacking, own, error)
-        _failed[key] = found = LoadedPlugin(entry.name, None, None if own else package, problem)
-        return found
-    return LoadedPlugin(entry.name, plugin, None if own else package)
+        problem = Problem(label, _reason(error, entry), hint, lacking, built_in, error)
+        _failed[key] = failed = LoadedPlugin(entry.name, None, None if built_in else package, problem)
+        return failed
+    return LoadedPlugin(entry.name, plugin, None if built_in else package)
 
 
 class _UnfitError(Exception):

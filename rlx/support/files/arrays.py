@@ -109,7 +109,7 @@ class StoredArray:
         dtype: Element type.
         shape: Shape.
         fortran: Whether the first index runs fastest; then the array is one block.
-        place: Place of the first element in the file, which can be mapped into memory from there;
+        offset: Place of the first element in the file, which can be mapped into memory from there;
             None if the array is compressed or of another byte order.
     """
 
@@ -118,7 +118,7 @@ class StoredArray:
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
     fortran: bool
-    place: int | None = None
+    offset: int | None = None
 
     def __len__(self) -> int:
         return self.shape[0] if self.shape else 1
@@ -136,8 +136,8 @@ class StoredArray:
         """
         where = self.path.name if self.member is None else f"{self.path.name}: {self.member}"
         if self.fortran or not self.shape:
-            found = read_arrays(self.path)
-            whole = found[(self.member or "").removesuffix(".npy")] if self.member else found
+            arrays = read_arrays(self.path)
+            whole = arrays[(self.member or "").removesuffix(".npy")] if self.member else arrays
             assert isinstance(whole, np.ndarray)
             whole = whole.reshape(len(self), *self.shape[1:])
             yield from (whole[i : i + rows] for i in range(0, len(self), rows))
@@ -146,9 +146,9 @@ class StoredArray:
             _read_header(file, where)
             for start in range(0, len(self), rows):
                 shape = (min(rows, len(self) - start), *self.shape[1:])
-                wanted = math.prod(shape) * self.dtype.itemsize
-                content = bytearray(file.read(wanted))
-                if len(content) != wanted:
+                byte_count = math.prod(shape) * self.dtype.itemsize
+                content = bytearray(file.read(byte_count))
+                if len(content) != byte_count:
                     raise FrontendError("ends too early", where=where, hint=_AS_NPY)
                 array = np.frombuffer(content, self.dtype).reshape(shape)
                 yield array.astype(self.dtype.newbyteorder("="), copy=False)
@@ -170,17 +170,17 @@ def stored_arrays(path: Path) -> dict[str, StoredArray]:
             read_arrays(path)  # raises
         with _opened(path, None, path.name) as (file, size):
             return {"": _stored(file, size, path, None, 0)}
-    found = {}
+    arrays = {}
     with _archive(path) as archive:
-        members = [one for one in archive.infolist() if one.filename.endswith(".npy")]
-        _check_members(members, sum(one.file_size for one in members), path.name)
-    for one in members:
-        place = f"{path.name}: {one.filename}"
-        with _opened(path, one.filename, place) as (file, size):
-            begin = _content_place(path, one)
-            stored = _stored(file, size, path, one.filename, begin)
-            found[one.filename.removesuffix(".npy")] = stored
-    return found
+        members = [member for member in archive.infolist() if member.filename.endswith(".npy")]
+        _check_members(members, sum(member.file_size for member in members), path.name)
+    for member in members:
+        member_path = f"{path.name}: {member.filename}"
+        with _opened(path, member.filename, member_path) as (file, size):
+            begin = _content_place(path, member)
+            stored = _stored(file, size, path, member.filename, begin)
+            arrays[member.filename.removesuffix(".npy")] = stored
+    return arrays
 
 
 def _content_place(path: Path, member: zipfile.ZipInfo) -> int | None:
@@ -249,19 +249,19 @@ def _read_npz(file: IO[bytes], size: int, where: str) -> dict[str, Array]:
 
 
 def _check_members(members: list[zipfile.ZipInfo], limit: int, where: str) -> None:
-    for one in members:
-        place = f"{where}: {one.filename}"
-        if one.flag_bits & 1:
-            raise FrontendError("is encrypted", where=place, hint=_AS_NPZ)
-        if one.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            method = _METHODS.get(one.compress_type, f"method {one.compress_type}")
-            raise FrontendError(f"is compressed by {method}", where=place, hint=_AS_NPZ)
-    seen: set[str] = set()
-    for one in members:
-        if one.filename in seen:
-            raise FrontendError("is there twice", where=f"{where}: {one.filename}", hint=_AS_NPZ)
-        seen.add(one.filename)
-    total = sum(one.file_size for one in members)
+    for member in members:
+        member_path = f"{where}: {member.filename}"
+        if member.flag_bits & 1:
+            raise FrontendError("is encrypted", where=member_path, hint=_AS_NPZ)
+        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            method = _METHODS.get(member.compress_type, f"method {member.compress_type}")
+            raise FrontendError(f"is compressed by {method}", where=member_path, hint=_AS_NPZ)
+    names: set[str] = set()
+    for member in members:
+        if member.filename in names:
+            raise FrontendError("is there twice", where=f"{where}: {member.filename}", hint=_AS_NPZ)
+        names.add(member.filename)
+    total = sum(member.file_size for member in members)
     if total > limit:
         raise FrontendError(
             f"unpacks to {total} bytes, more than the {limit} that are read",
@@ -271,14 +271,14 @@ def _check_members(members: list[zipfile.ZipInfo], limit: int, where: str) -> No
 
 
 def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, where: str) -> Array:
-    place = f"{where}: {member.filename}"
+    member_path = f"{where}: {member.filename}"
     try:
         with archive.open(member) as file:
-            array = _read_npy(file, member.file_size, place)
+            array = _read_npy(file, member.file_size, member_path)
             file.read(1)  # at the end the checksum is compared
             return array
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, struct.error) as error:
-        raise FrontendError(f"is damaged: {error}", where=place, hint=_AS_NPZ) from None
+        raise FrontendError(f"is damaged: {error}", where=member_path, hint=_AS_NPZ) from None
 
 
 def _read_npy(file: IO[bytes], size: int, where: str) -> Array:
@@ -294,15 +294,15 @@ def _read_npy(file: IO[bytes], size: int, where: str) -> Array:
 
 def _check_size(dtype: np.dtype[Any], shape: tuple[int, ...], size: int, where: str) -> int:
     """Return the bytes of an array's elements after checking that ``size`` bytes hold them."""
-    wanted = math.prod(shape) * dtype.itemsize
-    if wanted != size:
+    byte_count = math.prod(shape) * dtype.itemsize
+    if byte_count != size:
         raise FrontendError(
             f"holds {size} bytes behind its header, which says {dtype}{list(shape)}, that is"
-            f" {wanted} bytes",
+            f" {byte_count} bytes",
             where=where,
             hint=_AS_NPY,
         )
-    return wanted
+    return byte_count
 
 
 def _read_header(file: IO[bytes], where: str) -> tuple[np.dtype[Any], bool, tuple[int, ...], int]:
@@ -365,12 +365,12 @@ def _dtype(text: str, where: str) -> np.dtype[Any]:
         kind = "Python objects" if text.lstrip("<>=|")[:1] == "O" else f"elements {text[:20]!a}"
         raise FrontendError(f"holds {kind}, not numbers", where=where, hint=_NUMBERS)
     try:
-        found = np.dtype(text)
+        dtype = np.dtype(text)
     except TypeError:
-        found = None
-    if found is None or found.kind not in _KINDS or found.itemsize > 8:
+        dtype = None
+    if dtype is None or dtype.kind not in _KINDS or dtype.itemsize > 8:
         raise FrontendError(f"holds elements {text!a}, not numbers", where=where, hint=_NUMBERS)
-    return found
+    return dtype
 
 
 def _begins(start: bytes) -> str:

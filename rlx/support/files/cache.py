@@ -41,11 +41,11 @@ class Entry:
 
     Attributes:
         result: Result that was stored.
-        made: Time at which it was computed, as ``2026-11-23 07:41 UTC``.
+        computed_at: Time at which it was computed, as ``2026-11-23 07:41 UTC``.
     """
 
     result: Mapping[str, Any]
-    made: str
+    computed_at: str
 
 
 def cache_folder() -> Path | None:
@@ -54,14 +54,16 @@ def cache_folder() -> Path | None:
     That of the settings, or ``rlx`` in the system's place for caches: ``XDG_CACHE_HOME`` or
     ``~/.cache``, ``~/Library/Caches`` on macOS, ``LOCALAPPDATA`` on Windows.
     """
-    chosen = current().cache
-    if isinstance(chosen, Path):
-        return chosen
-    if not chosen:
+    setting = current().cache
+    if isinstance(setting, Path):
+        return setting
+    if not setting:
         return None
-    place = os.environ.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME", "")
-    if place and Path(place).is_absolute():
-        return Path(place) / "rlx"
+    system_folder = os.environ.get(
+        "LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME", ""
+    )
+    if system_folder and Path(system_folder).is_absolute():
+        return Path(system_folder) / "rlx"
     try:
         home = Path.home()
     except RuntimeError:  # no home folder is known
@@ -97,9 +99,9 @@ def recall(kind: str, key: str) -> Entry | None:
 def keep(kind: str, key: str, result: Mapping[str, Any]) -> None:
     """Store a result (JSON values); do nothing where that is not possible."""
     path = _path(kind, key)
-    made = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
-    text = json.dumps({"key": key, "made": made, "result": result,
-                       "hash": _hash([key, made, result])})  # fmt: skip
+    time = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
+    text = json.dumps({"key": key, "made": time, "result": result,
+                       "hash": _hash([key, time, result])})  # fmt: skip
     if path is None or len(text) > ENTRY_BYTES:
         return
     with contextlib.suppress(OSError, OutputError):

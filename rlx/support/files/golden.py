@@ -77,16 +77,16 @@ def read_golden(folder: Path) -> Golden:
 
 
 def _read_all(folder: Path, kind: str) -> tuple[Array, ...]:
-    found: list[Array] = []
-    while (path := folder / FOLDER / f"{kind}_{len(found)}.npy").is_file():
+    arrays: list[Array] = []
+    while (path := folder / FOLDER / f"{kind}_{len(arrays)}.npy").is_file():
         try:
             array = read_npy(path)
         except FrontendError as e:
             raise OutputError(e.message, where=str(path), hint=_AGAIN) from None
         if not array.ndim or not len(array):
             raise OutputError("holds no frames", where=str(path), hint=_AGAIN)
-        found.append(array)
-    return tuple(found)
+        arrays.append(array)
+    return tuple(arrays)
 
 
 def _npy(array: Array) -> bytes:

@@ -65,20 +65,20 @@ def held(create: Callable[[], Held], discard: Callable[[Path], None]) -> Iterato
     Raises:
         OSError: It cannot be made.
     """
-    made: Held | None = None
+    temporary: Held | None = None
     try:
         try:
             with _signals_wait():
-                made = create()
-            yield made.path
+                temporary = create()
+            yield temporary.path
         finally:
-            if made is not None:
-                discard(made.path)
+            if temporary is not None:
+                discard(temporary.path)
     finally:
-        if made is not None:
-            discard(made.path)
-            if made.descriptor is not None:
-                os.close(made.descriptor)
+        if temporary is not None:
+            discard(temporary.path)
+            if temporary.descriptor is not None:
+                os.close(temporary.descriptor)
 
 
 @contextlib.contextmanager

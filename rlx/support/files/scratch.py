@@ -40,14 +40,14 @@ def work_folder(purpose: str) -> Iterator[Path]:
     Raises:
         OutputError: There is no place for it.
     """
-    place = _place()
-    _sweep_once(place)
+    parent = _place()
+    _sweep_once(parent)
 
     def create() -> Held:
         try:
-            return create_folder(place, f"rlx-{purpose}-", _DIGITS, mode=0o700)
+            return create_folder(parent, f"rlx-{purpose}-", _DIGITS, mode=0o700)
         except OSError as error:
-            raise _no_place(str(place), (error.strerror or str(error)).lower()) from None
+            raise _no_place(str(parent), (error.strerror or str(error)).lower()) from None
 
     with held(create, partial(shutil.rmtree, ignore_errors=True)) as path:
         yield path
@@ -58,10 +58,10 @@ def is_plain(path: Path) -> bool:
     return _PLAIN.fullmatch(path.as_posix().removeprefix(path.drive)) is not None
 
 
-def sweep(place: Path) -> None:
+def sweep(parent: Path) -> None:
     """Remove temporary folders of ours whose process is dead."""
     with contextlib.suppress(OSError):
-        for path in list(place.iterdir()):
+        for path in list(parent.iterdir()):
             if _NAME.fullmatch(path.name):
                 with contextlib.suppress(OSError), abandoned(path) as free:
                     if free and _is_ours(path):
@@ -77,10 +77,10 @@ def _place() -> Path:
         usual = Path(tempfile.gettempdir()).absolute()
     except OSError as error:
         raise _no_place("TMPDIR", (error.strerror or str(error)).lower()) from None
-    places = [usual, *map(Path, _OTHERS)]
-    for place in places:
-        if is_plain(place) and os.access(place, os.W_OK | os.X_OK):
-            return place
+    candidates = [usual, *map(Path, _OTHERS)]
+    for candidate in candidates:
+        if is_plain(candidate) and os.access(candidate, os.W_OK | os.X_OK):
+            return candidate
     raise _no_place(str(usual), "make cannot build under a path with spaces or special characters")
 
 
@@ -93,5 +93,5 @@ def _no_place(where: str, reason: str) -> OutputError:
 
 
 @cache
-def _sweep_once(place: Path) -> None:
-    sweep(place)
+def _sweep_once(parent: Path) -> None:
+    sweep(parent)

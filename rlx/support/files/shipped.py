@@ -90,27 +90,27 @@ def copy(name: str, folder: Path) -> list[Path]:
         UsageError: There is no such example.
         OutputError: The example's folder exists, or cannot be written.
     """
-    chosen = example(name)
-    place = folder / name
-    if place.exists():
-        raise OutputError("exists already", where=str(place), hint="name another folder behind it")
-    made = [place]
+    shipped_example = example(name)
+    target = folder / name
+    if target.exists():
+        raise OutputError("exists already", where=str(target), hint="name another folder behind it")
+    folders = [target]
     try:
-        _copy(chosen, place)
-        for companion in chosen.companions:
+        _copy(shipped_example, target)
+        for companion in shipped_example.companions:
             if not (folder / companion).exists():
                 _copy(example(companion), folder / companion)
-                made.append(folder / companion)
+                folders.append(folder / companion)
     except OSError as e:
         raise OutputError(
             f"cannot be written: {(e.strerror or str(e)).lower()}",
             where=str(folder),
             hint="name a folder that you may write to, or make space",
         ) from e
-    return made
+    return folders
 
 
-def _copy(chosen: Example, place: Path) -> None:
+def _copy(shipped_example: Example, target: Path) -> None:
     """Copy the files of one example."""
-    ignore = shutil.ignore_patterns(*_LEFT_BEHIND, *chosen.omitted)
-    shutil.copytree(chosen.folder, place, ignore=ignore)
+    ignore = shutil.ignore_patterns(*_LEFT_BEHIND, *shipped_example.omitted)
+    shutil.copytree(shipped_example.folder, target, ignore=ignore)

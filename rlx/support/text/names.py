@@ -88,17 +88,17 @@ KEYWORDS: Final = frozenset(
 """Words that mean something already in C, C++ or SystemVerilog, or in C's standard library."""
 
 
-def mangle(name: str, *, taken: Container[str] = frozenset(), prefix: str = "") -> str:
+def mangle(name: str, *, reserved: Container[str] = frozenset(), prefix: str = "") -> str:
     """Return an identifier that resembles ``name`` and is safe in C, C++ and SystemVerilog.
 
     The result is ``prefix``, if given, and words of ASCII letters and digits, joined by single
     underscores. It begins with a letter, is no keyword, has at most :data:`IDENTIFIER_LENGTH`
-    characters, is no device of Windows (files are named after it) and is not in ``taken``. It
+    characters, is no device of Windows (files are named after it) and is not in ``reserved``. It
     depends on the arguments only; a name that is taken gets ``_2``, ``_3`` and so on.
 
     Args:
         name: Any text, hostile text included.
-        taken: Identifiers in use; the caller adds the result.
+        reserved: Identifiers in use; the caller adds the result.
         prefix: Put before the name with an underscore between; passes :func:`check_prefix`.
     """
     body = "_".join(word for word in _NOT_WORD.split(name) if word) or "v"
@@ -108,7 +108,7 @@ def mangle(name: str, *, taken: Container[str] = frozenset(), prefix: str = "") 
         body = f"v{body}"
     base = body[:IDENTIFIER_LENGTH].rstrip("_")
     count, candidate = 1, base
-    while candidate in taken or candidate in KEYWORDS or candidate.lower() in _DEVICES:
+    while candidate in reserved or candidate in KEYWORDS or candidate.lower() in _DEVICES:
         count += 1
         suffix = f"_{count}"
         candidate = base[: IDENTIFIER_LENGTH - len(suffix)].rstrip("_") + suffix

@@ -35,8 +35,12 @@ def report_html(
         columns: Keys of the rows to show; all of the first row by default.
         picture: The layers as SVG, or "".
     """
-    shown = {k: v for k, v in facts.items() if isinstance(v, str | int | float)}
-    parts = [table([_words(k) for k in shown], [tuple(shown.values())])] if shown else []
+    cells_by_name = {k: v for k, v in facts.items() if isinstance(v, str | int | float)}
+    parts = (
+        [table([_words(k) for k in cells_by_name], [tuple(cells_by_name.values())])]
+        if cells_by_name
+        else []
+    )
     if picture:
         parts.append(scroll(picture))
     if rows:
@@ -46,11 +50,11 @@ def report_html(
     return block(title, *parts)
 
 
-def table_html(shown: Table, notes: Sequence[str] = ()) -> str:
+def table_html(content: Table, notes: Sequence[str] = ()) -> str:
     """Return a table as a piece of HTML, with notes under it."""
-    rows = [[_cell(cell) for cell in row] for row in shown.rows]
+    rows = [[_cell(cell) for cell in row] for row in content.rows]
     lines = [f"<p>{text(note)}</p>" for note in notes]
-    return block(shown.title, table([column.title for column in shown.columns], rows), *lines)
+    return block(content.title, table([column.title for column in content.columns], rows), *lines)
 
 
 def block(head: str, *parts: str) -> str:

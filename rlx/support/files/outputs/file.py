@@ -38,11 +38,11 @@ def new_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     Raises:
         OutputError: It cannot be written; what was there is as it was.
     """
-    shown, final = Path(path), Path(os.path.realpath(path))
+    typed_path, final = Path(path), Path(os.path.realpath(path))
     with reported(str(path), "file"):
-        mode = _mode(shown)
+        mode = _mode(typed_path)
         if mode is not None and not stat.S_ISREG(mode):
-            yield shown
+            yield typed_path
             return
         sweep(final)
         create = partial(create_file, final.parent, prefix(final, "tmp"), DIGITS)
@@ -81,14 +81,14 @@ def sync_folder(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def reported(shown: str, what: str) -> Iterator[None]:
+def reported(name: str, what: str) -> Iterator[None]:
     """Turn a system error into one that names the output and ``what`` it is."""
     try:
         yield
     except OSError as error:
         raise OutputError(
             f"cannot write the {what}: {(error.strerror or str(error)).lower()}",
-            where=shown,
+            where=name,
             hint="check free space, permissions and the path; nothing was changed",
         ) from error
 

@@ -71,16 +71,16 @@ def write_folder(
         for name, content in sorted(files.items())
     }
     manifest = Manifest(producer, {name: file_entry(content) for name, content in contents.items()})
-    final, shown = Path(os.path.realpath(path)), str(path)
-    with reported(shown, "output folder"):
+    final, user_path = Path(os.path.realpath(path)), str(path)
+    with reported(user_path, "output folder"):
         sweep(final)
         with locked(final.parent):  # not while another writer moves its folder into place
-            check_place(final, shown, contents, force=force)
+            check_place(final, user_path, contents, force=force)
         final.parent.mkdir(parents=True, exist_ok=True)
         with _temporary_folder(final) as temporary:
             _write_tree(temporary, {**contents, MANIFEST: manifest_text(manifest).encode()})
-            with _refused(shown):
-                _move(temporary, final, shown, contents, force=force)
+            with _refused(user_path):
+                _move(temporary, final, user_path, contents, force=force)
         # The new folder is in place; do not fail because its name is not yet on the disk.
         with contextlib.suppress(OSError):
             sync_folder(final.parent)
@@ -157,14 +157,14 @@ def _write_tree(root: Path, contents: Mapping[str, bytes]) -> None:
 
 
 def _move(
-    temporary: Path, final: Path, shown: str, contents: Mapping[str, bytes], *, force: bool
+    temporary: Path, final: Path, name: str, contents: Mapping[str, bytes], *, force: bool
 ) -> None:
     """Move the complete folder into its place; the old one, if any, gets the temporary name.
 
     A lock serializes writers to one folder, so that each replaces what it checked.
     """
     with locked(final.parent):
-        old = check_place(final, shown, contents, force=force)
+        old = check_place(final, name, contents, force=force)
         if old is None:
             _rename_new(temporary, final)
             return
@@ -178,7 +178,7 @@ def _move(
                 discard(rest, final)
         if not same:
             raise OutputError(
-                "the folder was replaced while it was written", where=shown, hint="try it again"
+                "the folder was replaced while it was written", where=name, hint="try it again"
             )
 
 
@@ -217,15 +217,15 @@ def _replace(new: Path, final: Path) -> Path:
 
 
 @contextlib.contextmanager
-def _refused(shown: str) -> Iterator[None]:
+def _refused(name: str) -> Iterator[None]:
     """Raise the error for a path to which the folder cannot be moved."""
     try:
         yield
     except OSError as error:
         if error.errno in _TAKEN:
-            raise exists(shown) from error
+            raise exists(name) from error
         if error.errno == errno.EBUSY:
-            raise mounted(shown) from error
+            raise mounted(name) from error
         raise
 
 

@@ -3,10 +3,10 @@
 For an output ``NAME`` there may be, in the same folder:
 
 - ``.NAME.tmp-<hexadecimal digits>``: a file or folder that is being written. A folder takes the
-  place of the old one by exchange, so that after it the old one bears this name, until it is
+  place of the old child by exchange, so that after it the old child bears this name, until it is
   removed.
-- ``.NAME.old-<hexadecimal digits>``: where the system cannot exchange two folders, the old one
-  while the new one is moved into its place.
+- ``.NAME.old-<hexadecimal digits>``: where the system cannot exchange two folders, the old child
+  while the new child is moved into its place.
 
 The writer holds a lock on each (:mod:`rlx.support.files.locks`). One without a lock was left by a
 killed writer: :func:`sweep` puts an old folder back if its place is free, and removes the rest.
@@ -41,7 +41,7 @@ _HASH_DIGITS: Final = 16
 def prefix(final: Path, kind: str) -> str:
     """Return the beginning of the names of temporary files of ``final``.
 
-    A name may have 255 bytes on most systems: of a longer one a part and a hash are used.
+    A name may have 255 bytes on most systems: of a longer child a part and a hash are used.
 
     Args:
         final: The output.
@@ -68,7 +68,7 @@ def sweep(final: Path) -> None:
 
 
 def restore(final: Path) -> None:
-    """Put the old folder back if its writer died before the new one was in its place."""
+    """Put the old folder back if its writer died before the new child was in its place."""
     if os.path.lexists(final):
         return
     for path in _found(final, "old"):
@@ -79,9 +79,9 @@ def restore(final: Path) -> None:
 
 
 def discard(path: Path, final: Path) -> None:
-    """Remove a temporary file, a half-written folder, or an old one as far as it is ours.
+    """Remove a temporary file, a half-written folder, or an old child as far as it is ours.
 
-    A folder with a manifest is complete: an old one, or a new one that was not used. Of such a
+    A folder with a manifest is complete: an old child, or a new child that was not used. Of such a
     folder what the manifest proves is removed, and what ``final`` holds too; anything else is a
     user's work that came into it late, and stays under a visible name, ``NAME.kept-<digits>``.
 
@@ -101,8 +101,8 @@ def discard(path: Path, final: Path) -> None:
     if set(files) <= {MANIFEST}:
         shutil.rmtree(path)
         return
-    kept = f"{_stem(final.name)}.kept-{secrets.token_hex(DIGITS // 2)}"
-    os.rename(path, final.parent / kept)  # noqa: PTH104
+    visible_name = f"{_stem(final.name)}.kept-{secrets.token_hex(DIGITS // 2)}"
+    os.rename(path, final.parent / visible_name)  # noqa: PTH104
 
 
 def walk(folder: Path) -> Iterator[tuple[str, os.DirEntry[str]]]:
@@ -115,7 +115,7 @@ def walk(folder: Path) -> Iterator[tuple[str, os.DirEntry[str]]]:
     while waiting:
         base = waiting.pop()
         with os.scandir(folder / base) as entries:
-            for entry in sorted(entries, key=lambda one: one.name):
+            for entry in sorted(entries, key=lambda child: child.name):
                 name = f"{base}{entry.name}"
                 yield name, entry
                 if entry.is_dir(follow_symlinks=False):
@@ -157,13 +157,13 @@ def _remove_proven(folder: Path, manifest: Manifest, final: Path) -> None:
 def same(path: Path, other: Path) -> bool:
     """Return whether two paths are one file, or links or files with the same content."""
     try:
-        one, two = path.lstat(), other.lstat()
-        if os.path.samestat(one, two):
+        path_stat, other_stat = path.lstat(), other.lstat()
+        if os.path.samestat(path_stat, other_stat):
             return True
-        if stat.S_ISLNK(one.st_mode) and stat.S_ISLNK(two.st_mode):
+        if stat.S_ISLNK(path_stat.st_mode) and stat.S_ISLNK(other_stat.st_mode):
             return path.readlink() == other.readlink()
-        if not (stat.S_ISREG(one.st_mode) and stat.S_ISREG(two.st_mode)):
+        if not (stat.S_ISREG(path_stat.st_mode) and stat.S_ISREG(other_stat.st_mode)):
             return False
-        return one.st_size == two.st_size and path.read_bytes() == other.read_bytes()
+        return path_stat.st_size == other_stat.st_size and path.read_bytes() == other.read_bytes()
     except FileNotFoundError:
         return False

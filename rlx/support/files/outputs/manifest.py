@@ -118,16 +118,16 @@ def check_paths(files: Mapping[str, object]) -> None:
         ValueError: A name is absolute, empty, climbs, holds a backslash, colon or control
             character, is the manifest's, is also a folder, or differs from another by case only.
     """
-    seen: dict[str, str] = {MANIFEST: "the manifest"}
+    names_by_case: dict[str, str] = {MANIFEST: "the manifest"}
     for name in sorted(files):
         _check_path(name)
-        other = seen.setdefault(name.casefold(), name)
+        other = names_by_case.setdefault(name.casefold(), name)
         if other != name:
             msg = f"file name {name!r} collides with {other!r}"
             raise ValueError(msg)
     for name in files:
         for parent in PurePosixPath(name).parents:
-            if str(parent).casefold() in seen:
+            if str(parent).casefold() in names_by_case:
                 msg = f"file name {name!r} needs a folder where there is a file"
                 raise ValueError(msg)
 

@@ -21,13 +21,13 @@ _NEW: Final = "name a new folder"
 
 
 def check_place(
-    final: Path, shown: str, contents: Mapping[str, bytes], *, force: bool
+    final: Path, typed_path: str, contents: Mapping[str, bytes], *, force: bool
 ) -> Manifest | None:
     """Refuse a path that exists and is not ours to replace.
 
     Args:
         final: The place, without links.
-        shown: The place as the user wrote it.
+        typed_path: The place as the user wrote it.
         contents: Files of the new folder.
         force: Whether a folder of ours may be replaced.
 
@@ -39,39 +39,39 @@ def check_place(
         OSError: It cannot be looked at.
     """
     if final == Path.cwd() or final in Path.cwd().parents:
-        raise OutputError("the working folder cannot be replaced", where=shown, hint=_NEW)
+        raise OutputError("the working folder cannot be replaced", where=typed_path, hint=_NEW)
     if final.exists() and not final.is_dir():
-        raise OutputError("there is a file, not a folder", where=shown, hint=_NEW)
+        raise OutputError("there is a file, not a folder", where=typed_path, hint=_NEW)
     if os.path.ismount(final):
-        raise mounted(shown)
+        raise mounted(typed_path)
     if not final.is_dir() or not any(final.iterdir()):
         return None
     if not (final / MANIFEST).is_file():
         raise OutputError(
             f"the folder is not empty and holds no {MANIFEST} of rlx",
-            where=shown,
+            where=typed_path,
             hint=f"{_NEW}; rlx replaces only what it wrote itself",
         )
-    manifest = _manifest(final, shown)
+    manifest = _manifest(final, typed_path)
     if not force:
-        raise exists(shown)
-    _refuse_loss(final, shown, manifest, contents)
+        raise exists(typed_path)
+    _refuse_loss(final, typed_path, manifest, contents)
     return manifest
 
 
-def mounted(shown: str) -> OutputError:
+def mounted(path: str) -> OutputError:
     """Return the error for a path that is a mount point, as a container's volume is."""
     return OutputError(
         "is a mount point, which cannot be replaced in one step",
-        where=shown,
-        hint=f"name a folder inside it, for example {Path(shown) / 'model'}",
+        where=path,
+        hint=f"name a folder inside it, for example {Path(path) / 'model'}",
     )
 
 
-def exists(shown: str) -> OutputError:
+def exists(path: str) -> OutputError:
     """Return the error for an existing folder."""
     return OutputError(
-        "the folder exists", where=shown, hint="use --force to replace it, or name a new folder"
+        "the folder exists", where=path, hint="use --force to replace it, or name a new folder"
     )
 
 
@@ -109,37 +109,35 @@ def _link(source: Path, target: Path) -> None:
         shutil.copy2(source, target, follow_symlinks=False)
 
 
-def _manifest(final: Path, shown: str) -> Manifest:
+def _manifest(final: Path, path: str) -> Manifest:
     try:
         return load_manifest(final)
     except OutputError as error:
         raise OutputError(
             f"the folder holds a {MANIFEST} that {error.message}",
-            where=shown,
+            where=path,
             hint=f"{_NEW}; rlx replaces only what it wrote itself",
         ) from None
 
 
-def _refuse_loss(
-    final: Path, shown: str, manifest: Manifest, contents: Mapping[str, bytes]
-) -> None:
+def _refuse_loss(final: Path, path: str, manifest: Manifest, contents: Mapping[str, bytes]) -> None:
     """Refuse to replace a folder with edited files of ours or files in the way of new ones."""
-    found = [(name, entry) for name, entry in walk(final) if name != MANIFEST]
-    files = [name for name, entry in found if not entry.is_dir(follow_symlinks=False)]
+    entries = [(name, entry) for name, entry in walk(final) if name != MANIFEST]
+    files = [name for name, entry in entries if not entry.is_dir(follow_symlinks=False)]
     ours = [name for name in files if name in manifest.files]
     edited = [name for name in ours if not is_ours(final / name, name, manifest)]
-    others = [name for name, entry in found if entry.is_dir(follow_symlinks=False)
+    blocking = [name for name, entry in entries if entry.is_dir(follow_symlinks=False)
               and name in contents]  # fmt: skip
-    others += [name for name in files if name not in manifest.files
+    blocking += [name for name in files if name not in manifest.files
                and _collides(final / name, name, contents)]  # fmt: skip
     for names, what in (
         (edited, "files that were edited after rlx wrote them"),
-        (others, "files that rlx did not write where new ones come"),
+        (blocking, "files that rlx did not write where new ones come"),
     ):
         if names:
             raise OutputError(
                 f"the folder holds {what}: {_some(names)}",
-                where=shown,
+                where=path,
                 hint=f"{_NEW}, or move these files out of this one first",
             )
 

@@ -16,7 +16,7 @@ _RENAME_EXCHANGE: Final = 2
 _UNKNOWN: Final = frozenset({errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSUP})
 
 
-def exchange(one: Path, other: Path) -> bool:
+def exchange(path: Path, other: Path) -> bool:
     """Exchange two paths in one step (Linux, ``renameat2``).
 
     Returns:
@@ -29,14 +29,14 @@ def exchange(one: Path, other: Path) -> bool:
     if call is None:
         return False
     status = call(
-        _AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE
+        _AT_FDCWD, os.fsencode(path), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE
     )  # fmt: skip
     if status == 0:
         return True
     number = ctypes.get_errno()
     if number in _UNKNOWN:
         return False
-    raise OSError(number, os.strerror(number), str(one), None, str(other))
+    raise OSError(number, os.strerror(number), str(path), None, str(other))
 
 
 @cache

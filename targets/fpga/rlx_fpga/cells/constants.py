@@ -117,7 +117,7 @@ class Constants:
                 continue
             key = (path[0], words)
             if key not in known:
-                known[key] = mangle(_plain(path), taken=names, prefix=self.prefix)
+                known[key] = mangle(_plain(path), reserved=names, prefix=self.prefix)
                 names.add(known[key])
                 self._write(known[key], words)
             self._refer(instance, path[0], known[key], words)

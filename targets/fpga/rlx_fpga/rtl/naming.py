@@ -46,7 +46,7 @@ class Names:
     """Names within one module.
 
     Args:
-        taken: Names that are not free.
+        reserved: Names that are not free.
     """
 
     def __init__(self, reserved: Iterable[str] = ()) -> None:
@@ -75,6 +75,6 @@ class Names:
 
     def free(self, base: str) -> str:
         """Return a name that resembles ``base``, and take it."""
-        name = mangle(base, taken=self._taken)
+        name = mangle(base, reserved=self._taken)
         self._taken.add(name)
         return name

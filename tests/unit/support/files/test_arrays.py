@@ -255,11 +255,11 @@ def test_the_place_of_an_array_is_that_of_its_elements(tmp_path):
     found = stored_arrays(tmp_path / "a.npz")
     plain = (found["x"], found["longer"], *stored_arrays(tmp_path / "a.npy").values())
     for stored in plain:
-        content = stored.path.read_bytes()[stored.place :]
+        content = stored.path.read_bytes()[stored.offset :]
         assert np.array_equal(np.frombuffer(content, np.int32, 6), array.reshape(-1))
         assert stored.nbytes == 24
-    assert found["big"].place is None
-    assert stored_arrays(tmp_path / "packed.npz")["x"].place is None
+    assert found["big"].offset is None
+    assert stored_arrays(tmp_path / "packed.npz")["x"].offset is None
 
 
 def test_a_stored_npy_file_is_read_in_blocks(tmp_path):

@@ -24,7 +24,7 @@ def test_what_is_kept_is_found_again(folder):
     cache.keep("verify", KEY, {"equal": 3, "runs": [{"name": "größe"}]})
     entry = cache.recall("verify", KEY)
     assert entry.result == {"equal": 3, "runs": [{"name": "größe"}]}
-    assert entry.made.endswith(" UTC")
+    assert entry.computed_at.endswith(" UTC")
     assert cache.recall("verify", cache.key_of({"what": 2})) is None
     assert cache.recall("build", KEY) is None
     assert [path.name for path in (folder / "verify").iterdir()] == [f"{KEY}.json"]

@@ -62,12 +62,12 @@ def test_mangle_makes_hostile_names_safe(name):
 def test_mangle_is_safe_and_unique(names, prefix):
     taken = set()
     for name in names:
-        result = mangle(name, taken=taken, prefix=prefix)
+        result = mangle(name, reserved=taken, prefix=prefix)
         assert SAFE.fullmatch(result)
         assert len(result) <= IDENTIFIER_LENGTH
         assert result not in taken
         assert result not in KEYWORDS
-        assert result == mangle(name, taken=taken, prefix=prefix)
+        assert result == mangle(name, reserved=taken, prefix=prefix)
         taken.add(result)
 
 
@@ -91,7 +91,7 @@ def test_mangle_is_safe_and_unique(names, prefix):
     ],
 )
 def test_mangle_keeps_what_it_can(name, prefix, taken, wanted):
-    assert mangle(name, taken=taken, prefix=prefix) == wanted
+    assert mangle(name, reserved=taken, prefix=prefix) == wanted
 
 
 def test_keywords_hold_the_three_languages():
