@@ -60,8 +60,8 @@ def main(old: str, new: str | None, only: str, jobs: int, keep: Path | None) -> 
             for side, tree in zip(("old", "new"), trees, strict=True)
         ]
         with ThreadPoolExecutor(jobs) as pool:
-            done = pool.map(lambda run: _emit(*run), runs)
-            for _ in track(done, "emitting", total=len(runs)):
+            emissions = pool.map(lambda run: _emit(*run), runs)
+            for _ in track(emissions, "emitting", total=len(runs)):
                 pass
         differing = _differing(work / "old", work / "new")
     for name in differing:

@@ -38,8 +38,10 @@ _GAP = r"[\s#*/]+"
 def main() -> int:
     """Check all files; return the exit status."""
     rules = tomllib.loads(LIST.read_text(encoding="utf-8"))
-    done = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
-    files = [ROOT / name for name in done.stdout.splitlines() if not _any(name, rules["skip"])]
+    listing = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    files = [ROOT / name for name in listing.stdout.splitlines() if not _any(name, rules["skip"])]
     texts = {
         file.relative_to(ROOT).as_posix(): file.read_text(encoding="utf-8")
         for file in files
@@ -58,16 +60,16 @@ def check(texts: Mapping[str, str], rules: Mapping[str, Any]) -> Iterator[str]:
         rules: Content of ``words.toml``: ``words``, ``allowed``, ``patterns``, ``bare_names`` and
             ``exceptions``.
     """
-    unused = {(place, key) for place, keys in rules["exceptions"].items() for key in keys}
+    unused = {(path, key) for path, keys in rules["exceptions"].items() for key in keys}
     allowed = set(unused)
     for name, text in texts.items():
-        for line, key, found, advice in _refused(name, text, rules):
+        for line, key, refused, advice in _refused(name, text, rules):
             excused = {pair for pair in allowed if pair[1] == key and name.startswith(pair[0])}
             unused -= excused
             if not excused:
-                yield f'{name}:{line}: "{found}" -> {advice}'
-    for place, key in sorted(unused):
-        yield f'{LIST.name}: "{key}" does not occur in {place}: remove the exception'
+                yield f'{name}:{line}: "{refused}" -> {advice}'
+    for path, key in sorted(unused):
+        yield f'{LIST.name}: "{key}" does not occur in {path}: remove the exception'
 
 
 def _refused(name: str, text: str, rules: Mapping[str, Any]) -> Iterator[tuple[int, str, str, str]]:
