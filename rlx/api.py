@@ -209,7 +209,7 @@ def verify(
     *,
     inputs: int | None = None,
     tools: Sequence[str] | None = None,
-    timeout_s: float = verifier.TIMEOUT_S,
+    timeout_s: float = verifier.DEFAULT_TIMEOUT_S,
     waves: Path | None = None,
     cache: bool = True,
     progress: Callable[[str], None] | None = None,
@@ -263,7 +263,7 @@ def report(
     labels: Sequence[str] = (),
     model: Model | None = None,
     old: str | Path | None = None,
-    timeout_s: float = verifier.TIMEOUT_S,
+    timeout_s: float = verifier.DEFAULT_TIMEOUT_S,
     progress: Callable[[str], None] | None = None,
 ) -> Report:
     """Return the report of an output folder, predictions beside measurements.

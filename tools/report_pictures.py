@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
 SHARED = Path(os.environ.get("RLX_SHARED", ROOT.parent / "shared"))
 SIZE = {"width": 1280, "height": 1160}
-LIMIT = 250_000
+MAX_PICTURE_BYTES = 250_000
 """Bytes of a picture."""
 
 
@@ -66,8 +66,8 @@ def _store(content: bytes, path: Path) -> None:
         image.convert("RGB").save(path, optimize=True)
     size = path.stat().st_size
     print(f"{path.relative_to(ROOT)}: {size:,} bytes")  # noqa: T201 - a tool's output
-    if size > LIMIT:
-        sys.exit(f"{path} is larger than {LIMIT:,} bytes")
+    if size > MAX_PICTURE_BYTES:
+        sys.exit(f"{path} is larger than {MAX_PICTURE_BYTES:,} bytes")
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Doubles = npt.NDArray[np.float64]
     Progress = Callable[[str, int, int], None]
 
-MOST_TERMS: Final = 2048
+MAX_TERMS: Final = 2048
 """Terms of a row up to which second moments are measured: they need as much memory squared."""
 
 _PATCH_BYTES: Final = 8 << 20
@@ -179,7 +179,7 @@ def _check_varies(graph: Graph, observation: Observation, what: str) -> None:
 
 def _no_moments(layer: Weighted, *, squares: bool) -> Moments:
     terms = layer.rows().shape[1]
-    wanted = squares and terms <= MOST_TERMS
+    wanted = squares and terms <= MAX_TERMS
     shape = (layer.groups, terms)
     return Moments(0, np.zeros(shape), np.zeros((*shape, terms)) if wanted else None)
 

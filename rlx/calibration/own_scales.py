@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 RANDOM_SAMPLES: Final = 16
 """Random samples on which a network is measured where none are given."""
 
-_DEVIATIONS: Final = 4.0
+_DEVIATIONS_PER_RANGE: Final = 4.0
 """Standard deviations of random numbers that the range of an input's scale is wide."""
 
 
@@ -103,7 +103,7 @@ def random_data(graph: Graph) -> dict[str, npt.NDArray[Any]] | None:
             return None
         low, high = ends
         shape = RANDOM_SAMPLES, *value.type.static_shape
-        numbers = random.normal((low + high) / 2, (high - low) / _DEVIATIONS, shape)
+        numbers = random.normal((low + high) / 2, (high - low) / _DEVIATIONS_PER_RANGE, shape)
         numbers = np.clip(numbers, low, high)
         whole = not value.type.dtype.is_float
         samples[value.name] = (np.rint(numbers) if whole else numbers).astype(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 FORMATS: Final = (".png", ".svg")
 _ROW_INCHES: Final = 0.26
-_LABEL: Final = 40
+_MAX_LABEL_CHARS: Final = 40
 
 
 def plot_report(report: Report, path: Path) -> None:
@@ -55,7 +55,7 @@ def plot_comparison(comparison: Comparison, path: Path) -> None:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _LABEL else text[: _LABEL - 3] + "..."
+    return text if len(text) <= _MAX_LABEL_CHARS else text[: _MAX_LABEL_CHARS - 3] + "..."
 
 
 def check_plot(path: Path) -> None:

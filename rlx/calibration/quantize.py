@@ -44,17 +44,17 @@ if TYPE_CHECKING:
 DEFAULT_DROP: Final = 0.01
 """Loss that ``auto`` may cause where nothing is said."""
 
-_FEW: Final = 32
+_EQUALIZATION_SAMPLES: Final = 32
 """Samples on which channels are compared with each other."""
 
-_BAD: Final = 0.01
+_MIN_LOSS_TO_EQUALIZE: Final = 0.01
 """Loss of a single layer in 8 bits from which equalization is tried."""
 
-_GAIN: Final = 0.7
-"""Share of that loss that equalization must reach to be used."""
+_MAX_LOSS_RATIO: Final = 0.7
+"""Loss after equalization, relative to the loss before, up to which it is used."""
 
-_EQUAL: Final = 1e-12
-"""Shares that differ by less are equal."""
+_TOLERANCE: Final = 1e-12
+"""Difference of two shares up to which they count as equal: drops are quotients of counts."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -162,10 +162,10 @@ class _Work:
             return self._measure(self._filled(balanced)), balanced is not plain
         filled = self._filled(plain)
         measured, changed = self._measure(filled), filled is not plain
-        if balanced is plain or measured.worst_loss() < _BAD:
+        if balanced is plain or measured.worst_loss() < _MIN_LOSS_TO_EQUALIZE:
             return measured, changed
         other = self._measure(self._filled(balanced))
-        if other.worst_loss() < _GAIN * measured.worst_loss():
+        if other.worst_loss() < _MAX_LOSS_RATIO * measured.worst_loss():
             return other, True
         return measured, changed
 
@@ -174,7 +174,7 @@ class _Work:
         nodes = before_depthwise(graph)
         if not nodes:
             return graph
-        few = self.samples.first(_FEW)
+        few = self.samples.first(_EQUALIZATION_SAMPLES)
         return equalize_results(graph, channel_ranges(graph, nodes, few))
 
     def _measure(self, graph: Graph) -> MeasuredGraph:
@@ -217,13 +217,13 @@ class _Work:
             return self._compared(measured.converted(steps[step], fitted), samples, layers=False)
 
         # Of few samples, a single one is more than the limit and says little.
-        bearable = max(limit, 1 / judges.count) + _EQUAL
+        bearable = max(limit, 1 / judges.count) + _TOLERANCE
         step = last_accepted(len(steps), lambda n: compared(n, judges, fitted).drop <= bearable)
         # The data that chose the widths favour them: others, or all, have the last word.
         final = self.tested or self.samples
         while step:
             comparison = compared(step, final, self.samples)
-            in_limit = comparison.drop <= limit + _EQUAL
+            in_limit = comparison.drop <= limit + _TOLERANCE
             if in_limit and is_useful(comparison, self.settings):
                 break
             self.widened |= in_limit
@@ -241,7 +241,7 @@ class _Work:
 
     def _check_drop(self, comparison: Comparison) -> None:
         limit = self.settings.max_drop
-        if limit is None or comparison.drop <= limit + _EQUAL:
+        if limit is None or comparison.drop <= limit + _TOLERANCE:
             return
         raise DoesNotFitError(
             f"the integer network loses {100 * comparison.drop:.2f} %, more than {100 * limit:g} %",

@@ -52,7 +52,7 @@ _REACH: Final[dict[type[Op], tuple[float, float]]] = {
 }
 """Middle of a score, and the magnitude of its argument at which it is at its end."""
 
-_WIDE: Final = 8
+_MAX_RELATIVE_WIDTH: Final = 8
 """Width of a term, relative to the range that does not saturate a sum, from which it is limited."""
 
 
@@ -150,7 +150,7 @@ def _limit_terms(
                 continue
             (low, high), (first, last) = range_of(params[node.result]), range_of(params[other])
             ends, useful = range_of(params[term]), (low - last, high - first)
-            if ends[1] - ends[0] > _WIDE * (useful[1] - useful[0]):
+            if ends[1] - ends[0] > _MAX_RELATIVE_WIDTH * (useful[1] - useful[0]):
                 params[term] = params_of(max(ends[0], useful[0]), min(ends[1], useful[1]))
 
 

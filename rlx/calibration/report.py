@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rlx.metrics.compare import WORST
+from rlx.metrics.compare import MAX_WORST_LAYERS
 from rlx.ops.q import QConv2d, QDense
 from rlx.support.text.notebook import report_html
 
@@ -107,7 +107,7 @@ class Report:
     @property
     def worst(self) -> tuple[LayerReport, ...]:
         """The layers that lose most when quantized alone, the worst first."""
-        return tuple(sorted(self.layers, key=lambda layer: -layer.loss)[:WORST])
+        return tuple(sorted(self.layers, key=lambda layer: -layer.loss)[:MAX_WORST_LAYERS])
 
     def __repr__(self) -> str:
         figures = ", ".join(f"{name} {value}" for name, value in self.figures().items())

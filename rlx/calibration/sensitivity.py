@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     Numbers = npt.NDArray[Any]
     Progress = Callable[[str, int, int], None]
 
-SAMPLES: Final = 16
+MAX_SAMPLES: Final = 16
 """Samples on which single layers are quantized."""
 
-_BIAS_MAX: Final = 2.0**29
+_MAX_BIAS: Final = 2.0**29
 """Biases in steps of the accumulator keep below this, so that the products have space."""
 
 
@@ -78,7 +78,7 @@ def rounded(
 
 def smallest_scales(layer: Weighted, x_scale: float) -> Numbers:
     """Return the scale of each output's weights with which its bias still fits, [outputs]."""
-    return np.abs(layer.bias.astype(np.float64)) / (x_scale * _BIAS_MAX)
+    return np.abs(layer.bias.astype(np.float64)) / (x_scale * _MAX_BIAS)
 
 
 class Sensitivity:
@@ -96,10 +96,8 @@ class Sensitivity:
         watched = [node.result for node in graph.op_nodes if len(node.types) == 1]
         watched = [*graph.inputs, *(v for v in watched if v.type.dtype.is_float)]
         wide = Runner(graph, watched).batch > 1
-        self.count = min(SAMPLES if wide else 1, samples.count)
-        self._replay = CalibrationReplay(
-            graph, list(dict.fromkeys(watched)), take(samples, self.count)
-        )
+        self.count = min(MAX_SAMPLES if wide else 1, samples.count)
+        self._replay = CalibrationReplay(graph, list(dict.fromkeys(watched)), take(samples, self.count))
         self._judged = _judged(graph)
         self._judged = [v for v in self._judged if v in self._replay.values]
         arrays = [self._replay.values[v] for v in self._judged]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from rlx.calibration.observation import MOST_TERMS
+from rlx.calibration.observation import MAX_TERMS
 from rlx.calibration.sensitivity import Rounded, smallest_scales, through
 from rlx.ir import Graph, Input
 from rlx.passes.decompose import decompose
@@ -38,20 +38,20 @@ if TYPE_CHECKING:
     Doubles = npt.NDArray[np.float64]
     Step = Callable[..., tuple[Array, ...]]
 
-SAMPLES: Final = 256
-"""Samples that are run at most."""
+MAX_SAMPLES: Final = 256
+"""Samples that are run."""
 
-FEWEST: Final = 32
+MIN_SAMPLES: Final = 32
 """Samples below which nothing is fitted: two samples made networks lose more, not less."""
 
-BYTES: Final = 64 << 20
+MAX_BYTES: Final = 64 << 20
 """Bytes of the largest layer's operand and result, in both networks: what else limits samples."""
 
-_TRUST: Final = 0.3
-"""Share of the mean square of the inputs that holds weights to the layer's own: with a few hundred
-samples, less makes weights fit these samples rather than the network."""
+_RIDGE: Final = 0.3
+"""Regularization, relative to the mean square of the inputs, that holds weights to the layer's own:
+with a few hundred samples, less makes weights fit these samples rather than the network."""
 
-_ENOUGH: Final = 4
+_MIN_POSITIONS_PER_TERM: Final = 4
 """Positions for each term of a row from which moments of the quantized network are used to round:
 of fewer, as in a dense layer, those of all samples in the float network say more."""
 
@@ -79,8 +79,8 @@ def rounded_in_sequence(
     Returns:
         None if the network does not take several samples together, or too few fit the memory.
     """
-    count = min(SAMPLES, samples.count, BYTES // _largest(graph))
-    if count < FEWEST:
+    count = min(MAX_SAMPLES, samples.count, MAX_BYTES // _largest(graph))
+    if count < MIN_SAMPLES:
         return None
     try:
         steps = [(node, _computed_by(node, count)) for node in graph.op_nodes]
@@ -197,7 +197,7 @@ class _Sequence:
         rows = plain.reshape(layer.groups, -1, plain.shape[1])
         fitted = moments.fitted(rows).reshape(plain.shape)
         square = moments.square
-        if moments.count < _ENOUGH * plain.shape[1]:
+        if moments.count < _MIN_POSITIONS_PER_TERM * plain.shape[1]:
             square = self.observed[layer.node].covariance
         weights = round_weights(fitted, bits, square, smallest_scales(layer, x_scale))
         reals = weights.reals().reshape(rows.shape)
@@ -230,7 +230,7 @@ class _PairMoments:
         """Return the moments of a layer's operands [samples, ...]."""
         terms = layer.rows().shape[1]
         sums = np.zeros((2, layer.groups, terms))
-        known = terms <= MOST_TERMS
+        known = terms <= MAX_TERMS
         squares = np.zeros((2, layer.groups, terms, terms) if known else 0)
         count, step = 0, _samples_at_once(layer, floats)
         for start in range(0, len(floats), step):
@@ -255,9 +255,9 @@ class _PairMoments:
             return rows
         terms = rows.shape[-1]
         mean_square = np.trace(self.square, axis1=1, axis2=2) / terms
-        trust = np.where(mean_square > 0, _TRUST * mean_square, 1.0)[:, np.newaxis, np.newaxis]
-        target = rows @ self.cross + trust * rows
-        damped = self.square + trust * np.eye(terms)
+        ridge = np.where(mean_square > 0, _RIDGE * mean_square, 1.0)[:, np.newaxis, np.newaxis]
+        target = rows @ self.cross + ridge * rows
+        damped = self.square + ridge * np.eye(terms)
         solution = np.linalg.solve(damped, np.swapaxes(target, 1, 2)).astype(np.float64)
         return np.swapaxes(solution, 1, 2)
 

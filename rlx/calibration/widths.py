@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 WIDTHS: Final = (8, 4, 2)
 """Widths that are tried, from the most bits to the fewest."""
 
-MOST_CHOICES: Final = 2048
+MAX_CHOICES: Final = 2048
 """Choices that are kept after each layer; where there are more, some between are left out."""
 
 
@@ -69,10 +69,10 @@ def _undominated(choices: list[WidthChoice]) -> list[WidthChoice]:
 
 
 def _thinned(choices: list[WidthChoice]) -> list[WidthChoice]:
-    if len(choices) <= MOST_CHOICES:
+    if len(choices) <= MAX_CHOICES:
         return choices
     last = len(choices) - 1
-    places = (round(i * last / (MOST_CHOICES - 1)) for i in range(MOST_CHOICES))
+    places = (round(i * last / (MAX_CHOICES - 1)) for i in range(MAX_CHOICES))
     return [choices[place] for place in places]
 
 

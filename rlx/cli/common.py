@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from rlx.passes import Policies
 
-_ALIKE_FILES = 0.8
-_ENTRIES = 1000
+_MIN_FILE_SIMILARITY = 0.8
+_MAX_ENTRIES = 1000
 """Names of a folder among which one that was meant is sought."""
 
 policy_option = click.option(
@@ -53,10 +53,10 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 def missing_file(path: Path, hint: str) -> UsageError:
     """Return the error for a file that is not there; its hint names one that is called alike."""
     try:
-        names = sorted(p.name for p in itertools.islice(path.parent.iterdir(), _ENTRIES))
+        names = sorted(p.name for p in itertools.islice(path.parent.iterdir(), _MAX_ENTRIES))
     except OSError:
         names = []
-    guess = closest(path.name, names, alike=_ALIKE_FILES)
+    guess = closest(path.name, names, alike=_MIN_FILE_SIMILARITY)
     if guess is not None:
         hint = f"did you mean {str(path.with_name(guess))!r}?"
     return UsageError(f"no file {str(path)!r}", hint=hint)

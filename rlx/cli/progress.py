@@ -27,7 +27,7 @@ LIFE_S: Final = 30.0
 """Seconds between two signs of life where there is no terminal."""
 
 _FRAME_S: Final = 0.1
-_LONG_S: Final = 30.0
+_LINE_AFTER_S: Final = 30.0
 _SHORT_S: Final = {True: 1.0, False: 10.0}
 """Seconds of short steps on a terminal (True), where a line does no harm, and elsewhere."""
 _EXPECTED_S: Final = 20.0
@@ -190,7 +190,7 @@ def progress(*, enabled: bool = True, minimum_s: float | None = None) -> Iterato
         return
     live = stream.isatty() and os.environ.get("TERM") != "dumb"
     if not enabled:
-        minimum_s = _LONG_S
+        minimum_s = _LINE_AFTER_S
     elif minimum_s is None:
         minimum_s = _SHORT_S[live]
     steps = StepList(stream, live=live, minimum_s=minimum_s)

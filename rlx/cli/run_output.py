@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
     Numbers = npt.NDArray[Any]
 
-_ROWS: Final = 20
+_MAX_ROWS: Final = 20
 """Samples that a table shows."""
 
-_VALUES: Final = 8
+_MAX_VALUES: Final = 8
 """Values of a sample that a table shows."""
 
-_JSON_SAMPLES: Final = 16
+_MAX_JSON_SAMPLES: Final = 16
 """Samples in the JSON object; ``--out`` has all of them."""
 
-_CONFUSION: Final = 12
+_MAX_CONFUSION_CLASSES: Final = 12
 """Classes up to which confusion is shown as a matrix."""
 
 
@@ -37,13 +37,13 @@ def summary(result: Result, names: Sequence[str] | None) -> list[dict[str, Any]]
 
 def _output_summary(output: Output, names: Sequence[str] | None) -> dict[str, Any]:
     array, count = output.array, len(output.array)
-    first = output.first(_JSON_SAMPLES)
+    first = output.first(_MAX_JSON_SAMPLES)
     return {
         "name": output.name,
         "type": str(output.type),
         "minimum": array.min().item(),
         "maximum": array.max().item(),
-        "argmax": array.reshape(count, -1).argmax(axis=1)[:_JSON_SAMPLES].tolist(),
+        "argmax": array.reshape(count, -1).argmax(axis=1)[:_MAX_JSON_SAMPLES].tolist(),
         "values": first.values.reshape(len(first.array), -1).tolist(),
         **({"top": [_top_json(row) for row in first.top(3, names)]} if output.has_classes else {}),
     }
@@ -73,13 +73,13 @@ def print_result(
     outputs = list(result.outputs.values())
     sample_names = files or [str(i) for i in range(len(result))]
     for output in outputs:
-        first = output.first(_ROWS)
+        first = output.first(_MAX_ROWS)
         if output.has_classes:
             _print_classes(first, sample_names, names, expected)
         else:
             _print_values(first, sample_names)
-    if len(result) > _ROWS:
-        print(f"and {len(result) - _ROWS} more samples; --out FILE.npz has the outputs of all")
+    if len(result) > _MAX_ROWS:
+        print(f"and {len(result) - _MAX_ROWS} more samples; --out FILE.npz has the outputs of all")
     for output in outputs:
         low, high = output.values.min(), output.values.max()
         kind = output.type.with_quant(None)
@@ -110,9 +110,9 @@ def _print_classes(
 
 def _print_values(output: Output, sample_names: Sequence[str]) -> None:
     numbers = output.values.reshape(len(output.array), -1)
-    more = "  " + symbol("…", "...") if numbers.shape[1] > _VALUES else ""
+    more = "  " + symbol("…", "...") if numbers.shape[1] > _MAX_VALUES else ""
     rows = [
-        [sample_names[i], "  ".join(f"{v:.5g}" for v in row[:_VALUES]) + more]
+        [sample_names[i], "  ".join(f"{v:.5g}" for v in row[:_MAX_VALUES]) + more]
         for i, row in enumerate(numbers)
     ]
     print_table(f"{output.name}: values", ["sample", "values"], rows)
@@ -122,12 +122,12 @@ def _print_accuracy(accuracy: Accuracy, names: Sequence[str] | None) -> None:
     """Print the share of correct classes, and which ones were taken for which."""
     confusion = accuracy.confusion
     labels = names or [str(i) for i in range(len(confusion))]
-    if len(confusion) <= _CONFUSION:
+    if len(confusion) <= _MAX_CONFUSION_CLASSES:
         rows = [[labels[i], *row] for i, row in enumerate(confusion.tolist())]
         print_table("expected class (rows), found class (columns)", ["", *labels], rows)
     else:
         wrong = confusion - np.diag(np.diag(confusion))
-        order = np.argsort(-wrong.reshape(-1), kind="stable")[:_ROWS]
+        order = np.argsort(-wrong.reshape(-1), kind="stable")[:_MAX_ROWS]
         pairs = [(*divmod(int(place), len(confusion)), wrong.reshape(-1)[place]) for place in order]
         rows = [[labels[i], labels[k], int(count)] for i, k, count in pairs if count]
         print_table("most frequent mistakes", ["expected", "found", "samples"], rows)

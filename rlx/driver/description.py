@@ -37,8 +37,8 @@ BINS: Final = 32
 MAX_ROWS: Final = 1024
 """Outputs of a dense layer up to which each has a hash of its own."""
 
-_ATTRIBUTE: Final = 160
-"""Longest text of an attribute, in characters."""
+_MAX_ATTRIBUTE_CHARS: Final = 160
+"""Characters of an attribute's text."""
 
 
 def network_text(module: GraphModule, emission: Emission) -> str:
@@ -236,7 +236,7 @@ def _number(value: float) -> int | float:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _ATTRIBUTE else f"{text[:_ATTRIBUTE]}..."
+    return text if len(text) <= _MAX_ATTRIBUTE_CHARS else f"{text[:_MAX_ATTRIBUTE_CHARS]}..."
 
 
 def _line(value: object) -> str:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-_NAME_LENGTH: Final = 32
-"""Longest name of a network that ``rlx emit --prefix`` takes."""
+_MAX_NAME_CHARS: Final = 32
+"""Characters of a network's name that ``rlx emit --prefix`` takes."""
 
 _WORDS: Final = """
 app application firmware main board run all test help clean install package
@@ -184,5 +184,5 @@ def project_files(project: ProjectKind, model: Path | None) -> dict[str, bytes]:
 
 def _network_name(stem: str) -> str:
     """Return the first part of a network's C names, made from the name of its file."""
-    name = mangle(stem)[:_NAME_LENGTH].rstrip("_")
+    name = mangle(stem)[:_MAX_NAME_CHARS].rstrip("_")
     return mangle(f"{name} net") if name.lower() in _TAKEN else name

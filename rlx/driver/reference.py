@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
     from rlx.ir import Array, Graph, Value
 
-RANDOM_FRAMES = 16
-RANDOM_ELEMENTS = 1 << 25
+MAX_RANDOM_FRAMES = 16
+MAX_RANDOM_ELEMENTS = 1 << 25
 """Elements of all tensors that the reference may compute for random frames."""
 
-_BLOCK = 1 << 18
+_BLOCK_VALUES = 1 << 18
 """Random values generated at a time, 64 bits each. The block size does not change the values.."""
 
-_PARTS = 4
+_PARTS_PER_STEP = 4
 """Parts of a step between two quantized values, for random floats: some lie halfway."""
 
 
@@ -47,7 +47,7 @@ def reference_outputs(graph: Graph, inputs: tuple[Array, ...]) -> Golden:
 def random_frames(graph: Graph) -> int:
     """Return the number of random frames for a graph: fewer where each takes the reference long."""
     elements = sum(t.size for node in graph.op_nodes for t in node.types)
-    return max(1, min(RANDOM_FRAMES, RANDOM_ELEMENTS // max(elements, 1)))
+    return max(1, min(MAX_RANDOM_FRAMES, MAX_RANDOM_ELEMENTS // max(elements, 1)))
 
 
 def random_inputs(graph: Graph, frames: int | None = None, seed: int = 0) -> tuple[Array, ...]:
@@ -86,9 +86,9 @@ def _random(random: np.random.Generator, graph: Graph, value: Value, frames: int
     low, high = integer_range(quantizer.dtype)
     zero_point, scale = quantizer.quant.zero_point[0], quantizer.quant.scale[0]
     beyond = max((high - low) // 32, 1)
-    low, high = (_PARTS * (end - zero_point) for end in (low - beyond, high + beyond))
+    low, high = (_PARTS_PER_STEP * (end - zero_point) for end in (low - beyond, high + beyond))
     parts = _drawn(random, low, high, shape, DType.F64).astype(np.float64)
-    return np.asarray(parts / _PARTS * scale, type_.dtype.numpy)
+    return np.asarray(parts / _PARTS_PER_STEP * scale, type_.dtype.numpy)
 
 
 def _drawn(
@@ -97,8 +97,8 @@ def _drawn(
     """Return uniformly random whole numbers in [low, high]."""
     drawn = np.uint64 if dtype is DType.U64 else np.int64
     values = np.empty(math.prod(shape), dtype.numpy)
-    for start in range(0, values.size, _BLOCK):
-        part = values[start : start + _BLOCK]
+    for start in range(0, values.size, _BLOCK_VALUES):
+        part = values[start : start + _BLOCK_VALUES]
         part[:] = random.integers(low, high, part.size, drawn, endpoint=True)
     return values.reshape(shape)
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rlx.ir.module import GraphModule
 
 GROUP: Final = "rlx.frontends"
-_START = 16
+_START_BYTES = 16
 
 
 class Frontend(Protocol):
@@ -288,7 +288,7 @@ def find(path: Path, format: str = "auto") -> Frontend:
     known = frontends()
     if path.is_dir():
         raise foreign.refuse_folder(path)
-    start = read_start(path, _START)
+    start = read_start(path, _START_BYTES)
     for frontend in known:
         if _claims(frontend, start):
             if frontend.name == "rlx" and foreign.is_weights(path):

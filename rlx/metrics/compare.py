@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     Pair = tuple[float, float]
     Progress = Callable[[str, int, int], None]
 
-WORST: Final = 3
+MAX_WORST_LAYERS: Final = 3
 """Layers that a report names as the ones that lose most."""
 
 
@@ -164,7 +164,7 @@ class Comparison:
     def worst(self) -> tuple[LayerFigures, ...]:
         """The layers with the lowest ratios of signal to noise, the lowest first."""
         ranked = sorted(self.layers, key=lambda layer: layer.closeness.sqnr_db)
-        return tuple(ranked[:WORST])
+        return tuple(ranked[:MAX_WORST_LAYERS])
 
     @property
     def drop(self) -> float:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     Numbers = npt.NDArray[Any]
 
 
-SMALLEST: Final = 1e-12
+MIN_REFERENCE: Final = 1e-12
 """Divisor of a relative difference where the reference is smaller than it."""
 
 
@@ -50,8 +50,8 @@ class Closeness:
     Attributes:
         count: Numbers compared.
         maximum: Largest absolute difference.
-        relative: Largest difference relative to the reference, which is taken as ``SMALLEST`` at
-            least.
+        relative: Largest difference relative to the reference, which is taken as
+            ``MIN_REFERENCE`` at least.
         unequal: Elements that are not the same number; NaN is none.
         worst: Place of the largest absolute difference; None where all numbers are equal.
         nonfinite: Elements of the reference and of the numbers found that are NaN or infinite.
@@ -117,7 +117,7 @@ class Closeness:
         if difference[where] > self.maximum:
             self.maximum = float(difference[where])
             self.worst = self._place(a, b, where, shape)
-        ratio = difference / np.maximum(np.abs(a), SMALLEST)
+        ratio = difference / np.maximum(np.abs(a), MIN_REFERENCE)
         self.relative = max(self.relative, float(ratio.max()))
 
     def _place(self, a: Numbers, b: Numbers, where: int, shape: tuple[int, ...]) -> ElementPosition:

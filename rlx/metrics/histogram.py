@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 BINS = 4096
 """Bins of a histogram."""
 
-_FINEST = -1000
+_MIN_EXPONENT = -1000
 """Exponent of the smallest width of bins."""
 
 
@@ -38,7 +38,7 @@ class Histogram:
     zeros: int = 0
     minimum: float = 0.0
     maximum: float = 0.0
-    exponent: int = _FINEST
+    exponent: int = _MIN_EXPONENT
     first: int = 0
     counts: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, np.int64))
     _empty: bool = True

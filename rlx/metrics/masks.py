@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     Numbers = npt.NDArray[Any]
     Found = npt.NDArray[np.bool_]
 
-_SOFTMAX_FAR: Final = 64.0
-"""A number that is so much below the largest has no share that float32 holds beside 1."""
+_MIN_SOFTMAX_DISTANCE: Final = 64.0
+"""Distance below the largest number from which a share, exp(-64), is lost beside 1 in float32."""
 
-_HALF_STEP: Final = 512
-"""Parts of which a softmax's int8 result rounds one to zero."""
+_PARTS_OF_ONE: Final = 512
+"""Parts of 1 of which one rounds to zero in int8, whose steps are 1/256: half a step."""
 
-_SUM_FAR: Final = 1000.0
+_MIN_MASK_DISTANCE: Final = 1000.0
 """Minimum distance of a constant from the largest of its tensor to be a mask before a maximum."""
 
 
@@ -88,8 +88,8 @@ def _made_by(node: Node, users: Mapping[Value, list[Node]], outputs: set[Value])
             return None
         sign = 1 if isinstance(node.op, RealAdd) else -1
         added = sign * np.asarray(numbers, np.float64)
-        low = added < added.max() - _SUM_FAR
-        high = added > added.min() + _SUM_FAR
+        low = added < added.max() - _MIN_MASK_DISTANCE
+        high = added > added.min() + _MIN_MASK_DISTANCE
         if low.any() and extremes(-1.0):
             return _of_places(low, -1)
         if high.any() and extremes(1.0):
@@ -131,7 +131,7 @@ def _of_softmax(node: Node) -> Mask:
     assert isinstance(op, NnSoftmax)
     axis = op.axis % len(shape) - len(shape)
     # All that are masked together are less than half a step of the result.
-    below = math.log(_HALF_STEP * max(shape[axis], 1))
+    below = math.log(_PARTS_OF_ONE * max(shape[axis], 1))
 
     def largest(array: Numbers) -> Numbers:
         if array.ndim < -axis or array.shape[axis] != shape[axis]:
@@ -139,7 +139,7 @@ def _of_softmax(node: Node) -> Mask:
         return np.asarray(array.max(axis=axis, keepdims=True))
 
     def where(array: Numbers) -> Found:
-        return np.asarray(array < largest(array) - _SOFTMAX_FAR)
+        return np.asarray(array < largest(array) - _MIN_SOFTMAX_DISTANCE)
 
     def filled(array: Numbers) -> Numbers:
         return np.where(where(array), largest(array) - below, array)

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 BATCH_BYTES: Final = 24 << 20
 """Bytes of all values of a batch, about: what decides how many samples run together."""
 
-MOST: Final = 32
-"""Samples of a batch at most."""
+MAX_BATCH: Final = 32
+"""Samples of a batch."""
 
 
 class Runner:
@@ -41,7 +41,7 @@ class Runner:
         self._graph = DeadCode().apply(decompose(observed(graph, watched)))
         self._batched = batchable(self._graph)
         size = sum(v.type.nbytes for n in self._graph.op_nodes for v in n.results)
-        self.batch = max(1, min(MOST, BATCH_BYTES // max(size, 1))) if self._batched else 1
+        self.batch = max(1, min(MAX_BATCH, BATCH_BYTES // max(size, 1))) if self._batched else 1
         self._compiled: dict[int, CompiledGraph] = {}
 
     def run(self, samples: Samples) -> Iterator[tuple[dict[str, Array], list[Array]]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from rlx.ir.inspect import printable
-from rlx.metrics.runner import MOST, Runner
+from rlx.metrics.runner import MAX_BATCH, Runner
 from rlx.support.errors import UsageError
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class CompiledSide:
     stay as they are.
     """
 
-    batch = MOST
+    batch = MAX_BATCH
 
     def __init__(self, compiled: CompiledGraph, samples: Samples) -> None:
         self.graph: Graph | None = compiled.graph

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from rlx.reports.model import Clock, Layer, Memory, MemoryBox, Weights
     from rlx.reports.report import Report
 
-_NAME: Final = 24
-_TIMELINE: Final = 980
-_LIMIT_SHOWN: Final = 2.5
-"""A limit further away than this times the arena would flatten the picture."""
+_MAX_NAME_CHARS: Final = 24
+_TIMELINE_WIDTH: Final = 980
+_MAX_LIMIT_RATIO: Final = 2.5
+"""Limit, relative to the arena, up to which it is drawn: one further away flattens the picture."""
 _STEPS: Final = (1, 2, 2.5, 5, 10)
 
 
@@ -56,7 +56,7 @@ def timeline_svg(report: Report) -> Markup:
     spans = _spans(report)
     end = max((stop for _, _, stop in spans), default=1) or 1
     ticks = _ticks(end)
-    width, base = _TIMELINE, top + row * len(spans)
+    width, base = _TIMELINE_WIDTH, top + row * len(spans)
     scale = (width - left - 90) / max(ticks[-1], end)
     parts = [
         Markup('<path class="grid" d="M{0:.1f} {1}V{2}"/>'
@@ -180,12 +180,12 @@ def _span(layer: Layer, start: int, stop: int, left: float, y: float, scale: flo
         kind=colour_of(layer.op), index=layer.index, name=layer.name, text=f"{stop - start:,}",
         short=_short(f"{layer.index}  {layer.name}"), label=left - 10, line=y + 17,
         x=left + start * scale, y=y + 5, width=max((stop - start) * scale, 1),
-        after=_TIMELINE - 4,
+        after=_TIMELINE_WIDTH - 4,
     )  # fmt: skip
 
 
 def _near(memory: Memory) -> bool:
-    return memory.limit is not None and memory.limit <= _LIMIT_SHOWN * memory.bytes
+    return memory.limit is not None and memory.limit <= _MAX_LIMIT_RATIO * memory.bytes
 
 
 def _ticks(top: float) -> list[int | float]:
@@ -224,7 +224,7 @@ def _limit(left: float, right: float, y: float, text: str) -> Markup:
 
 
 def _short(name: str) -> str:
-    return name if len(name) <= _NAME else f"{name[: _NAME - 1]}…"
+    return name if len(name) <= _MAX_NAME_CHARS else f"{name[: _MAX_NAME_CHARS - 1]}…"
 
 
 def _svg(

@@ -47,8 +47,8 @@ _FIGURES: Final = (
 _SHOWN: Final = ("ram_bytes", "flash_bytes")
 """Figures of a layer that are attributes of it."""
 
-_NOTABLE_ERROR: Final = 0.25
-_NOTABLE_SHARE: Final = 0.1
+_MIN_NOTABLE_ERROR: Final = 0.25
+_MIN_NOTABLE_SHARE: Final = 0.1
 _AGAIN: Final = "emit the model again with 'rlx emit'"
 
 
@@ -350,7 +350,7 @@ def _warnings(report: Report, manifest: Manifest, measured: FolderMeasurements) 
     lines += [
         f"{one.name}: predicted {one.predicted:,}, measured {one.measured:,} {report.unit}"
         for one in report.layers
-        if one.share >= _NOTABLE_SHARE and abs(one.error or 0) > _NOTABLE_ERROR
+        if one.share >= _MIN_NOTABLE_SHARE and abs(one.error or 0) > _MIN_NOTABLE_ERROR
     ]
     clock = report.clock
     if clock is not None and clock.median and clock.target and clock.median < clock.target:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from rlx.support.files.outputs import Manifest
 
-_MOST: Final = 3
-_LONGEST: Final = 60
+_MAX_LISTED_ELEMENTS: Final = 3
+_MAX_LINE_CHARS: Final = 60
 _WEIGHTS: Final = "weights"
 _SHOWN_OTHERWISE: Final = frozenset({"shape", "zero_point"})
 """Attributes of a layer that its type repeats."""
@@ -47,7 +47,7 @@ class Change:
 
     def __str__(self) -> str:
         before, after = self.values
-        if max(len(before), len(after)) > _LONGEST:
+        if max(len(before), len(after)) > _MAX_LINE_CHARS:
             return f"{self.name} {'differ' if self.name == _WEIGHTS else 'differs'}"
         return f"{self.name} {before} -> {after}" + (f" {self.unit}" if self.unit else "")
 
@@ -274,8 +274,8 @@ def _text(value: object) -> str:
     if isinstance(value, list):
         if all(isinstance(one, int) for one in value):
             return "x".join(map(str, value))
-        elements = ", ".join(map(str, value[:_MOST]))
-        return elements if len(value) <= _MOST else f"{elements}, ..."
+        elements = ", ".join(map(str, value[:_MAX_LISTED_ELEMENTS]))
+        return elements if len(value) <= _MAX_LISTED_ELEMENTS else f"{elements}, ..."
     if isinstance(value, bool | str):
         return str(value)
     return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"

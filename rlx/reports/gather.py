@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rlx.reports.report import Report
     from rlx.targets.verifier import Verification
 
-_FILE_LIMIT: Final = 16 << 20
+_MAX_FILE_BYTES: Final = 16 << 20
 """Bytes of a file of measurements."""
 
 
@@ -185,9 +185,9 @@ def _object(path: Path, keys: Sequence[str], command: str) -> Mapping[str, Any]:
 
 def _text(path: Path) -> str:
     try:
-        if path.stat().st_size > _FILE_LIMIT:
+        if path.stat().st_size > _MAX_FILE_BYTES:
             raise UsageError(
-                f"is larger than {_FILE_LIMIT:,} bytes",
+                f"is larger than {_MAX_FILE_BYTES:,} bytes",
                 where=str(path),
                 hint="give a file that rlx wrote: rlx verify --json, or rlx build",
             )

@@ -38,7 +38,7 @@ def accuracy_of(
     *,
     labels: Sequence[str] = (),
     model: Graph | None = None,
-    timeout_s: float = verifier.TIMEOUT_S,
+    timeout_s: float = verifier.DEFAULT_TIMEOUT_S,
     progress: Callable[[str], None] | None = None,
 ) -> Accuracy:
     """Run the content of an output folder on labelled samples.

@@ -24,7 +24,7 @@ multipliers and cycles are known.
 
 OWN_COLUMNS: Final = ("Unit", "Predicted", "Measured", "Error%", "Board", "Flash", "Kernel")
 
-_WHOLE: Final = 10_000
+_MIN_WITHOUT_DECIMALS: Final = 10_000
 """Numbers from here on are shown without decimals."""
 
 _TEXT: Final = frozenset("=+-@\t\r")
@@ -131,7 +131,7 @@ def number_text(value: float | None, unit: str = "") -> str:
     """Return a number with separators and its unit; a dash for none."""
     if value is None:
         return "-"
-    whole = value == int(value) or abs(value) >= _WHOLE
+    whole = value == int(value) or abs(value) >= _MIN_WITHOUT_DECIMALS
     text = f"{value:,.0f}" if whole else f"{value:,.1f}"
     return f"{text} {unit}".rstrip()
 

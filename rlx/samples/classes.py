@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 KEYS: Final = ("y", "labels")
 """Names of the array of classes."""
 
-_BYTES: Final = 1 << 20
+_MAX_BYTES: Final = 1 << 20
 
 
 def read_classes(path: Path) -> Numbers:
@@ -69,9 +69,9 @@ def read_names(path: Path) -> list[str]:
     """
     if not path.is_file():
         raise UsageError(f"no file {str(path)!r}", where="labels", hint="give one name a line")
-    if path.stat().st_size > _BYTES:
+    if path.stat().st_size > _MAX_BYTES:
         raise FrontendError(
-            f"has more than {_BYTES} bytes", where=path.name, hint="give one name a line"
+            f"has more than {_MAX_BYTES} bytes", where=path.name, hint="give one name a line"
         )
     try:
         lines = path.read_text(encoding="utf-8-sig").rstrip().splitlines()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 LABELS: Final = ("label", "labels", "class", "y")
 """Headings of a column of classes."""
 
-_BYTES: Final = 256 << 20
+_MAX_BYTES: Final = 256 << 20
 _DELIMITERS: Final = ",;\t"
 
 
@@ -91,9 +91,9 @@ def label_column(headings: list[str]) -> int | None:
 
 
 def _lines(path: Path) -> list[str]:
-    if path.stat().st_size > _BYTES:
+    if path.stat().st_size > _MAX_BYTES:
         raise FrontendError(
-            f"has {path.stat().st_size} bytes, more than the {_BYTES} that are read",
+            f"has {path.stat().st_size} bytes, more than the {_MAX_BYTES} that are read",
             where=path.name,
             hint="write it with numpy.save",
         )

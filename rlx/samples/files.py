@@ -34,8 +34,8 @@ _CONVERTED: Final = dict.fromkeys((".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".t
 _CONVERTED.update(dict.fromkeys((".mp3", ".flac", ".ogg", ".m4a"), ".wav of 8 or 16 bits"))
 """Formats that files of other kinds are to be converted to."""
 
-_MOST: Final = 100_000
-"""Files of a folder at most."""
+_MAX_FILES: Final = 100_000
+"""Files of a folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +142,9 @@ def _files_of(path: Path) -> list[Path]:
             where="samples",
             hint=f"give a {FORMS} file, or a folder of pictures or of sounds",
         )
-    if len(files) > _MOST:
+    if len(files) > _MAX_FILES:
         raise UsageError(
-            f"the folder {str(path)!r} holds {len(files)} files, at most {_MOST} are read",
+            f"the folder {str(path)!r} holds {len(files)} files, at most {_MAX_FILES} are read",
             where="samples",
             hint="give a part of them, or a .npz file",
         )

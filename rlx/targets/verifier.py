@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from rlx.support.text.tables import Table, View
 
-TIMEOUT_S = 900.0
+DEFAULT_TIMEOUT_S = 900.0
 """Seconds that each step of a verification may take by default."""
 
 
@@ -154,7 +154,7 @@ def layer_counts(
     target: str,
     folder: Path,
     *,
-    timeout_s: float = TIMEOUT_S,
+    timeout_s: float = DEFAULT_TIMEOUT_S,
     progress: Callable[[str], None] | None = None,
 ) -> LayerCounts | None:
     """Return the counts of the layers of ``folder``; None if its target's verifier has none.

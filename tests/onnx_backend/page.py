@@ -64,7 +64,7 @@ def page() -> str:
     found = stored()
     wrong = [r for r in found.reasons.values() if r in _NUMBERS]
     text = _INTRODUCTION.format(
-        oldest=onnx_check.OLDEST, newest=defs.onnx_opset_version(),
+        oldest=onnx_check.MIN_OPSET, newest=defs.onnx_opset_version(),
         total=found.total, onnx=found.onnx,
         passing=found.passing, wrong=f" but for {len(wrong)}" if wrong else "",
     )  # fmt: skip

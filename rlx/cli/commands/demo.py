@@ -24,7 +24,7 @@ EXIT_MISSING = 6
 _SHADES = {True: " ░▒▓█", False: " .+%@"}
 """Shades from dark to bright, where the terminal has block characters and where not."""
 
-_BAR = 24
+_BAR_CHARS = 24
 """Characters of a bar that stands for certainty."""
 
 NEXT = """\
@@ -121,7 +121,8 @@ def _answer(demo: Demonstration) -> list[str]:
     """Return the network's three best answers as lines with bars."""
     best = sorted(range(len(demo.scores)), key=lambda i: -demo.scores[i])[:3]
     lines = [
-        f"{i}  {demo.scores[i]:6.1%}  {'#' * round(demo.scores[i] * _BAR)}".rstrip() for i in best
+        f"{i}  {demo.scores[i]:6.1%}  {'#' * round(demo.scores[i] * _BAR_CHARS)}".rstrip()
+        for i in best
     ]
     verdict = "right" if best[0] == demo.label else f"wrong: it is a {demo.label}"
     return ["", "the network's answers:", "", *lines, "", verdict]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rlx.reports.folder_diff import Emitted, FolderDiff
     from rlx.targets import Target
 
-_FILES: Final = 3
+_MAX_LISTED_FILES: Final = 3
 """Names of files that a message shows."""
 
 
@@ -121,8 +121,10 @@ def _same(difference: FolderDiff) -> str:
     if not difference:
         return "nothing"
     names = [*difference.files, *difference.contents]
-    return f"only the contents of {', '.join(names[:_FILES])}" + (
-        f" and {len(names) - _FILES} more files" if len(names) > _FILES else ""
+    return f"only the contents of {', '.join(names[:_MAX_LISTED_FILES])}" + (
+        f" and {len(names) - _MAX_LISTED_FILES} more files"
+        if len(names) > _MAX_LISTED_FILES
+        else ""
     )
 
 

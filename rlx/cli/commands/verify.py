@@ -11,7 +11,7 @@ from rlx.cli.common import json_option, print_json, progress
 from rlx.cli.table import prose, show, wide_option
 from rlx.support.errors import UsageError
 from rlx.support.files.outputs import read_manifest
-from rlx.targets.verifier import TIMEOUT_S, view_of
+from rlx.targets.verifier import DEFAULT_TIMEOUT_S, view_of
 
 if TYPE_CHECKING:
     from rlx.targets.verifier import Verification
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @click.option(
     "--timeout",
     type=click.FloatRange(min=1),
-    default=TIMEOUT_S,
+    default=DEFAULT_TIMEOUT_S,
     show_default=True,
     help="Seconds that each step may take.",
 )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rlx.support.errors import RlxError
 
 _FORBIDDEN: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_SHOWN: Final = 5
+_MAX_LISTED_DIFFERENCES: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def _simulations(report: Mapping[str, Any]) -> Iterator[_Case]:
 
 def _differences(mismatches: Iterable[Mapping[str, Any]]) -> str:
     lines = ["differs: " + ", ".join(f"{k} {v}" for k, v in one.items()) for one in mismatches]
-    return "\n".join(lines[:_SHOWN])
+    return "\n".join(lines[:_MAX_LISTED_DIFFERENCES])
 
 
 def _limit(row: BudgetRow) -> _Case:

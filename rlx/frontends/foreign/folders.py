@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-_ENTRIES: Final = 1000
-_LISTED: Final = 3
+_MAX_ENTRIES: Final = 1000
+"""Entries of a folder that are looked at."""
+_MAX_LISTED_FILES: Final = 3
+"""Files in one message."""
 _MODEL_SUFFIXES: Final = (".tflite", ".onnx", ".rlx")
 
 _KINDS: Final[tuple[tuple[str, str, Callable[[frozenset[str]], bool]], ...]] = (
@@ -59,13 +61,13 @@ def folder_hint(path: Path) -> str:
     models = [name for name in entries(path) if name.lower().endswith(_MODEL_SUFFIXES)]
     if not models:
         return "give the path of a model file: .tflite, .onnx or .rlx"
-    shown = ", ".join(shorten(printable(name)) for name in models[:_LISTED])
-    return f"give a file of it: {shown}" + (", ..." if len(models) > _LISTED else "")
+    shown = ", ".join(shorten(printable(name)) for name in models[:_MAX_LISTED_FILES])
+    return f"give a file of it: {shown}" + (", ..." if len(models) > _MAX_LISTED_FILES else "")
 
 
 def entries(path: Path) -> list[str]:
     """Return names in a folder, sorted: at most a thousand, none if it cannot be read."""
     try:
-        return sorted(p.name for p in itertools.islice(path.iterdir(), _ENTRIES))
+        return sorted(p.name for p in itertools.islice(path.iterdir(), _MAX_ENTRIES))
     except OSError:
         return []

@@ -27,8 +27,8 @@ READS: Final = "rlx reads TFLite, ONNX and its own .rlx files"
 
 _START_BYTES: Final = 64 << 10
 _END_BYTES: Final = 256 << 10
-_NAME_BYTES: Final = 512
-_MEMBERS: Final = 10_000
+_MAX_NAME_BYTES: Final = 512
+_MAX_MEMBERS: Final = 10_000
 
 # Entries of a zip archive: the signature and how many bytes lie between it and the name's length,
 # and between the length and the name. One is before each file, the other in the list at the end.
@@ -283,6 +283,6 @@ def _members(data: bytes) -> tuple[str, ...]:
     names: list[str] = []
     for match in _ZIP_ENTRY.finditer(data):
         size = int.from_bytes(match[1] or match[2], "little")
-        if 0 < size <= _NAME_BYTES and len(names) < _MEMBERS:
+        if 0 < size <= _MAX_NAME_BYTES and len(names) < _MAX_MEMBERS:
             names.append(data[match.end() : match.end() + size].decode("utf-8", errors="replace"))
     return tuple(names)

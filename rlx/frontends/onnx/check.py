@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from rlx.frontends.onnx.infos import Info
     from rlx.support.limits import Limits
 
-OLDEST: Final = 7
-"""The oldest version of the standard operators that is read."""
+MIN_OPSET: Final = 7
+"""Version of the standard operators from which on they are read."""
 
 # Constant operands that layers multiply with: they must be finite.
 _WEIGHTS: Final = {
@@ -94,9 +94,9 @@ def _check_versions(model: Model) -> None:
             f"{package().__version__} knows them up to {newest}",
             hint="install a newer onnx package, or export the model with an older opset",
         )
-    if version < OLDEST:
+    if version < MIN_OPSET:
         raise UnsupportedError(
-            f"the operators are of version {version} (opset); rlx reads {OLDEST} to {newest}",
+            f"the operators are of version {version} (opset); rlx reads {MIN_OPSET} to {newest}",
             hint="export the model with a newer opset, or convert it with onnx.version_converter",
         )
 

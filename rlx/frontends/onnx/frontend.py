@@ -32,9 +32,10 @@ if TYPE_CHECKING:
     from rlx.frontends.open_shapes import DimensionSizes
     from rlx.ir import Value
 
-# So many nodes are listed in one message.
-_LISTED = 40
-_PLACES = 4
+_MAX_LISTED_NODES = 40
+"""Nodes that one message explains."""
+_MAX_LABELS = 4
+"""Labels of nodes in the place that an error names."""
 
 
 def load(
@@ -141,17 +142,17 @@ def _unsupported(model: Model, refusals: Refusals) -> UnsupportedOpError:
     """Return the one error that lists everything that is not supported."""
     refused_nodes = refusals.refused
     lines = [f"{len(refused_nodes)} of {len(model.nodes)} nodes cannot be imported"]
-    for label, _, error in refused_nodes[:_LISTED]:
+    for label, _, error in refused_nodes[:_MAX_LISTED_NODES]:
         lines += [f"  {label}", f"    why  {error.message}"]
         if len(refused_nodes) > 1 and error.hint:
             lines.append(f"    try  {_hint_of(model, error.hint)}")
-    if len(refused_nodes) > _LISTED:
-        lines.append(f"  and {len(refused_nodes) - _LISTED} more")
+    if len(refused_nodes) > _MAX_LISTED_NODES:
+        lines.append(f"  and {len(refused_nodes) - _MAX_LISTED_NODES} more")
     hint = "change these nodes in the model as the lines 'try' say, and export it again"
     if len(refused_nodes) == 1:
         hint = _hint_of(model, refused_nodes[0][2].hint)
     if any(operator not in {t for _, t in IMPORTERS} for _, operator, _ in refused_nodes):
         hint = f"{hint}; the operators that rlx imports are listed in the documentation"
-    labels = ", ".join(label for label, _, _ in refused_nodes[:_PLACES])
-    where = f"{labels} and others" if len(refused_nodes) > _PLACES else labels
+    labels = ", ".join(label for label, _, _ in refused_nodes[:_MAX_LABELS])
+    where = f"{labels} and others" if len(refused_nodes) > _MAX_LABELS else labels
     return UnsupportedOpError("\n".join(lines), where=f"{model.source}: {where}", hint=hint)

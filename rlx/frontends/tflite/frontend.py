@@ -21,7 +21,7 @@ from rlx.frontends.tflite.ops.call import Scope
 from rlx.frontends.tflite.ops.tensors import DTYPES, QUANTIZED_TYPES, quant_of, stated, type_hint
 from rlx.frontends.tflite.options import TfliteOptions
 from rlx.frontends.tflite.schema import TensorType
-from rlx.frontends.tflite.signed import BETWEEN_TYPES, HALF, signed
+from rlx.frontends.tflite.signed import BETWEEN_TYPES, UINT8_OFFSET, signed
 from rlx.frontends.tflite.unknown import unknown
 from rlx.frontends.work import check_work
 from rlx.ir import DType, Graph, Origin
@@ -51,11 +51,12 @@ are quotients in float32. Other versions differ: some multiply in float32 in ``F
 accumulator lies at a rounding half.
 """
 
-# So many operators are listed in one message.
-_LISTED = 40
-# What has an importer.
-_NAMES = sorted({*IMPORTERS, *REAL_IMPORTERS})
-_PLACES = 4
+_MAX_LISTED_OPERATORS = 40
+"""Operators that one message explains."""
+_IMPORTABLE = sorted({*IMPORTERS, *REAL_IMPORTERS})
+"""Names of the operators that have an importer."""
+_MAX_LABELS = 4
+"""Labels of operators in the place that an error names."""
 
 
 def load(
@@ -189,13 +190,13 @@ def _unsigned(type_: Type) -> Type:
     """Return the uint8 type for the same real numbers as int8 (see ``tflite_signed``)."""
     quant = type_.quant
     if quant is not None:
-        quant = replace(quant, zero_point=tuple(z + HALF for z in quant.zero_point))
+        quant = replace(quant, zero_point=tuple(z + UINT8_OFFSET for z in quant.zero_point))
     return Type(type_.shape, DType.U8, quant)
 
 
 def _moving(zero_point: int, dtype: DType) -> QConvert:
     """Return the op between uint8 and int8 for the same real numbers; ``zero_point`` of int8."""
-    points = (zero_point + HALF, zero_point)
+    points = (zero_point + UINT8_OFFSET, zero_point)
     given, result = points if dtype is DType.I8 else points[::-1]
     return QConvert(x_zero_point=given, rescale=Rescale.of(1.0), zero_point=result, dtype=dtype)
 
@@ -242,7 +243,7 @@ def _import(call: Call) -> None:
     if importer is None and name not in known.OF_SHAPES:
         product = name == "BATCH_MATMUL" and all(t.data is None for t in call.inputs)
         reason, hint = unknown(
-            name, elsewhere=name in _NAMES, real=call.is_real, activations=product
+            name, elsewhere=name in _IMPORTABLE, real=call.is_real, activations=product
         )
         raise UnsupportedError(reason, hint=hint)
     _refuse_tensors(call)
@@ -281,19 +282,19 @@ def _unsupported(
         f"{len(refused)} of {len(model.operators)} operators cannot be imported",
         *(
             line
-            for entry in refused[:_LISTED]
+            for entry in refused[:_MAX_LISTED_OPERATORS]
             for line in _explain(model, *entry, several=len(refused) > 1)
         ),
     ]
-    if len(refused) > _LISTED:
-        lines.append(f"  and {len(refused) - _LISTED} more")
+    if len(refused) > _MAX_LISTED_OPERATORS:
+        lines.append(f"  and {len(refused) - _MAX_LISTED_OPERATORS} more")
     hint = "change these layers in the model as the lines 'try' say, and convert it again"
     if len(refused) == 1:
         hint = refused[0][1].hint
-    if any(o.name not in _NAMES for o, _ in refused):
+    if any(o.name not in _IMPORTABLE for o, _ in refused):
         hint = f"{hint}; the operators that rlx imports are listed in the documentation"
-    labels = ", ".join(o.label for o, _ in refused[:_PLACES])
-    where = f"{labels} and others" if len(refused) > _PLACES else labels
+    labels = ", ".join(o.label for o, _ in refused[:_MAX_LABELS])
+    where = f"{labels} and others" if len(refused) > _MAX_LABELS else labels
     return UnsupportedOpError("\n".join(lines), where=f"{model.source}: {where}", hint=hint)
 
 

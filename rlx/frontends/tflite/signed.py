@@ -17,8 +17,8 @@ from rlx.frontends.tflite.schema import TensorType
 if TYPE_CHECKING:
     from rlx.frontends.tflite.file import Model, Quantization, Tensor
 
-HALF: Final = 128
-"""Difference of a uint8 value from the int8 value for the same real number."""
+UINT8_OFFSET: Final = 128
+"""Offset of a uint8 value from the int8 value of the same real: ``uint8 = int8 + 128``."""
 
 BETWEEN_TYPES: Final = ("QUANTIZE", "DEQUANTIZE", "CAST")
 """Operators that read and write uint8 as it is."""
@@ -54,9 +54,9 @@ def signed(model: Model) -> tuple[Model, frozenset[int]]:
 
 def _signed(tensor: Tensor, quantization: Quantization, *, centre: bool) -> Tensor:
     """Return a uint8 tensor as int8; weights around 0 if ``centre``, and if they fit."""
-    point, data = quantization.zero_point - HALF, tensor.data
+    point, data = quantization.zero_point - UINT8_OFFSET, tensor.data
     if data is not None:
-        stored = data.astype(np.int64) - HALF
+        stored = data.astype(np.int64) - UINT8_OFFSET
         distances = stored - point[0] if len(point) == 1 else stored
         fits = _INT8_MIN <= distances.min() <= distances.max() <= _INT8_MAX
         if centre and len(point) == 1 and fits:

@@ -25,7 +25,7 @@ from rlx.frontends.weights.weight import MappedFile, Weight, quoted, shown
 from rlx.ir import DType, TensorType
 from rlx.ir.payload import from_bytes
 from rlx.support.errors import FrontendError, UsageError
-from rlx.support.files.arrays import UNPACKED_BYTES, StoredArray, stored_arrays
+from rlx.support.files.arrays import MAX_UNPACKED_BYTES, StoredArray, stored_arrays
 from rlx.support.limits import raise_hint
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def _open_npz(path: Path) -> dict[str, Weight]:
         raise refuse(path)
     file = MappedFile(path)
     packed = sum(stored.nbytes for stored in arrays.values() if stored.offset is None)
-    limit = max(UNPACKED_BYTES, file.size)
+    limit = max(MAX_UNPACKED_BYTES, file.size)
     if packed > limit:
         raise OverLimitError(
             f"unpacks to {packed} bytes, more than the {limit} that are read",

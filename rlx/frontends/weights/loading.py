@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     Rename = Mapping[str, str] | Callable[[str], str | None]
 
-# So many names of each kind are listed in one message.
-_LISTED = 20
+_MAX_LISTED_NAMES = 20
+"""Names of each kind in one message."""
 
 
 def load_weights(
@@ -179,10 +179,10 @@ class _Assignment:
         lines = [
             *_listed("the graph has no parameter or constant called", self.unused.values()),
             *_listed("the files have no tensor called", self.missing),
-            *self.problems[:_LISTED],
+            *self.problems[:_MAX_LISTED_NAMES],
         ]
-        if len(self.problems) > _LISTED:
-            lines.append(f"and {len(self.problems) - _LISTED} more do not fit")
+        if len(self.problems) > _MAX_LISTED_NAMES:
+            lines.append(f"and {len(self.problems) - _MAX_LISTED_NAMES} more do not fit")
         if lines:
             raise FrontendError(
                 "\n  ".join(["the weights do not fit the graph", *lines]),
@@ -203,8 +203,8 @@ def _listed(what: str, names: Iterable[str]) -> list[str]:
     found = [_quoted(name) for name in sorted(names)]
     if not found:
         return []
-    more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
-    return [f"{what} {', '.join(found[:_LISTED])}{more}"]
+    more = f" and {len(found) - _MAX_LISTED_NAMES} more" if len(found) > _MAX_LISTED_NAMES else ""
+    return [f"{what} {', '.join(found[:_MAX_LISTED_NAMES])}{more}"]
 
 
 def exactly(array: Array, dtype: DType) -> Array | None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from rlx.ir import TensorType
 
-_SHOWN: Final = 8
+_MAX_SHOWN_SAMPLES: Final = 8
 """Samples of which a notebook and a line show the classes."""
 
 
@@ -233,8 +233,8 @@ class Result:
         """Return the classes of the first samples, as a line shows them."""
         if not self.has_classes:
             return ""
-        found = [row[0].label for row in self.output.top(1)[:_SHOWN]]
-        return f"; classes {', '.join(found)}{', …' if len(self) > _SHOWN else ''}"
+        found = [row[0].label for row in self.output.top(1)[:_MAX_SHOWN_SAMPLES]]
+        return f"; classes {', '.join(found)}{', …' if len(self) > _MAX_SHOWN_SAMPLES else ''}"
 
     @property
     def has_classes(self) -> bool:
@@ -246,7 +246,7 @@ class Result:
             rows = tuple((o.name, str(o.type)) for o in self.outputs.values())
             ports = Column("output"), Column("type")
             return table_html(Table(f"{len(self)} samples", ports, rows))
-        best = self.output.top(3)[:_SHOWN]
+        best = self.output.top(3)[:_MAX_SHOWN_SAMPLES]
         ranked = tuple(
             (i, *(f"{one.label} ({one.score:.4g})" for one in row)) for i, row in enumerate(best)
         )

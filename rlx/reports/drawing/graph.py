@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rlx.ir.graph import Graph, Node, Value
     from rlx.reports.drawing.boxes import Drawing
 
-_TOOLTIP: Final = 400
+_MAX_TOOLTIP_CHARS: Final = 400
 
 
 def layout(
@@ -160,4 +160,4 @@ def tail(name: str) -> str:
 
 
 def _cut(text: str) -> str:
-    return shorten(printable(text), _TOOLTIP)
+    return shorten(printable(text), _MAX_TOOLTIP_CHARS)

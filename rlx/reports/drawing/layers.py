@@ -24,9 +24,11 @@ if TYPE_CHECKING:
     from rlx.support.text.html import Cell
 
 _BINS: Final = 24
-_BAR: Final = 8
-_BARS: Final = 60
-_LONG: Final = 300
+_BAR_WIDTH: Final = 8
+"""Pixels of a bar of a histogram, with the gap after it."""
+_HEIGHT: Final = 60
+"""Pixels of the highest bar."""
+_MAX_TEXT_CHARS: Final = 300
 """Characters of an attribute's text that a page shows."""
 
 
@@ -72,7 +74,7 @@ def _details(node: Node, label: str, labels: Mapping[Node, str]) -> str:
     parts = [f"<h2>{text(label)}</h2>", _list({"op": node.op.name, **_facts(node)})]
     parts += [_result(position, node) for position in range(len(node.types))]
     if attributes := format_attributes(node.op):
-        cut = {name: shorten(value, _LONG) for name, value in attributes.items()}
+        cut = {name: shorten(value, _MAX_TEXT_CHARS) for name, value in attributes.items()}
         parts += ["<h3>attributes</h3>", _list(cut)]
     for position, operand in enumerate(node.operands):
         parts.append(f"<h3>operand {position}</h3>{_operand(operand, labels)}")
@@ -82,9 +84,9 @@ def _details(node: Node, label: str, labels: Mapping[Node, str]) -> str:
 def _facts(node: Node) -> dict[str, str]:
     macs = None if isinstance(node.op, Source) else node_macs(node)
     facts = {
-        "name": shorten(node.name, _LONG),
+        "name": shorten(node.name, _MAX_TEXT_CHARS),
         "MACs": f"{macs:,}" if macs else "",
-        "from": shorten(str(node.origin), _LONG),
+        "from": shorten(str(node.origin), _MAX_TEXT_CHARS),
     }
     return {key: value for key, value in facts.items() if value}
 
@@ -162,17 +164,17 @@ def _histogram(numbers: npt.NDArray[np.float64]) -> str:
     counts = np.bincount(np.minimum(bins, _BINS - 1), minlength=_BINS).tolist()
     most = max(counts)
     bars = "".join(
-        f'<rect x="{k * _BAR}" y="{_BARS - _BARS * n / most:.1f}" width="{_BAR - 1}"'
-        f' height="{_BARS * n / most:.1f}"><title>{n:,} from'
+        f'<rect x="{k * _BAR_WIDTH}" y="{_HEIGHT - _HEIGHT * n / most:.1f}"'
+        f' width="{_BAR_WIDTH - 1}" height="{_HEIGHT * n / most:.1f}"><title>{n:,} from'
         f" {low + (high - low) * k / _BINS:.4g}</title></rect>"
         for k, n in enumerate(counts)
         if n
     )
-    width = _BINS * _BAR
+    width = _BINS * _BAR_WIDTH
     return (
-        f'<svg class="rlx-histogram" width="{width}" height="{_BARS + 16}" role="img">{bars}'
-        f'<text x="0" y="{_BARS + 13}">{low:.4g}</text>'
-        f'<text x="{width}" y="{_BARS + 13}" text-anchor="end">{high:.4g}</text></svg>'
+        f'<svg class="rlx-histogram" width="{width}" height="{_HEIGHT + 16}" role="img">{bars}'
+        f'<text x="0" y="{_HEIGHT + 13}">{low:.4g}</text>'
+        f'<text x="{width}" y="{_HEIGHT + 13}" text-anchor="end">{high:.4g}</text></svg>'
     )
 
 

@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[Any]
 
-UNPACKED_BYTES: Final = 256 << 20
+MAX_UNPACKED_BYTES: Final = 256 << 20
 """Bytes to which the arrays of a compressed file may unpack, or the file's size if that is more."""
 
 _NPY: Final = b"\x93NUMPY"
 _ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
-_HEADER_BYTES: Final = 10_000
-_DIMENSIONS: Final = 32
-_DIGITS: Final = 18
+_MAX_HEADER_BYTES: Final = 10_000
+_MAX_DIMENSIONS: Final = 32
+_MAX_DIGITS: Final = 18
 _KINDS: Final = "biuf"
 _METHODS: Final = {
     zipfile.ZIP_BZIP2: "bzip2",
@@ -64,7 +64,7 @@ def read_arrays(path: Path) -> dict[str, Array] | Array:
 
     Raises:
         FrontendError: The file cannot be read, is neither, is damaged, holds no numbers, or
-            unpacks to more than :data:`UNPACKED_BYTES`.
+            unpacks to more than :data:`MAX_UNPACKED_BYTES`.
     """
     try:
         with path.open("rb") as file:
@@ -235,7 +235,7 @@ def _opened(path: Path, member: str | None, where: str) -> Iterator[tuple[IO[byt
 
 
 def _read_npz(file: IO[bytes], size: int, where: str) -> dict[str, Array]:
-    limit = max(UNPACKED_BYTES, size)
+    limit = max(MAX_UNPACKED_BYTES, size)
     try:
         with zipfile.ZipFile(file) as archive:
             members = [one for one in archive.infolist() if one.filename.endswith(".npy")]
@@ -319,14 +319,14 @@ def _read_header(file: IO[bytes], where: str) -> tuple[np.dtype[Any], bool, tupl
         )  # fmt: skip
     field = file.read(struct.calcsize(form))
     length = struct.unpack(form, field)[0] if len(field) == struct.calcsize(form) else None
-    text = b"" if length is None or length > _HEADER_BYTES else file.read(length)
+    text = b"" if length is None or length > _MAX_HEADER_BYTES else file.read(length)
     if length is None or len(text) != length:
         raise FrontendError("has a header that is cut or too long", where=where, hint=_AS_NPY)
     values = _header_values(text.decode("utf-8", errors="replace"), where)
     shape = tuple(int(part) for part in values["shape"].strip("()").split(",") if part.strip())
-    if len(shape) > _DIMENSIONS:
+    if len(shape) > _MAX_DIMENSIONS:
         raise FrontendError(
-            f"has {len(shape)} dimensions, at most {_DIMENSIONS} are read",
+            f"has {len(shape)} dimensions, at most {_MAX_DIMENSIONS} are read",
             where=where, hint=_AS_NPY,
         )  # fmt: skip
     used = 8 + len(field) + length
@@ -357,7 +357,7 @@ def _is_shape(text: str) -> bool:
     parts = [part.strip() for part in text.strip("()").split(",")]
     sizes = parts[:-1] if parts[-1] == "" else parts
     one = len(sizes) == 1 and parts[-1] != ""  # "(3)" is a number and no tuple
-    return not one and all(part.isdecimal() and len(part) <= _DIGITS for part in sizes)
+    return not one and all(part.isdecimal() and len(part) <= _MAX_DIGITS for part in sizes)
 
 
 def _dtype(text: str, where: str) -> np.dtype[Any]:

@@ -26,10 +26,10 @@ from rlx.support.files.outputs import write_file
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-ENTRIES: Final = 256
+MAX_ENTRIES: Final = 256
 """Entries of each kind that are kept."""
 
-ENTRY_BYTES: Final = 1 << 20
+MAX_ENTRY_BYTES: Final = 1 << 20
 """Bytes of an entry; a larger result is not kept."""
 
 _SCHEMA: Final = 1
@@ -102,7 +102,7 @@ def keep(kind: str, key: str, result: Mapping[str, Any]) -> None:
     time = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
     text = json.dumps({"key": key, "made": time, "result": result,
                        "hash": _hash([key, time, result])})  # fmt: skip
-    if path is None or len(text) > ENTRY_BYTES:
+    if path is None or len(text) > MAX_ENTRY_BYTES:
         return
     with contextlib.suppress(OSError, OutputError):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -117,7 +117,7 @@ def _path(kind: str, key: str) -> Path | None:
 
 def _bytes(path: Path) -> bytes:
     with path.open("rb") as file:
-        return file.read(ENTRY_BYTES + 1)
+        return file.read(MAX_ENTRY_BYTES + 1)
 
 
 def _hash(values: object) -> str:
@@ -128,5 +128,5 @@ def _hash(values: object) -> str:
 def _remove_old(folder: Path) -> None:
     """Remove the entries that were not used for longest."""
     entries = sorted(folder.glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
-    for path in entries[:-ENTRIES]:
+    for path in entries[:-MAX_ENTRIES]:
         path.unlink(missing_ok=True)

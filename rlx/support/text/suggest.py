@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_ALIKE: Final = 0.6
+_MIN_SIMILARITY: Final = 0.6
 
 
-def closest(name: str, known: Iterable[str], *, alike: float = _ALIKE) -> str | None:
+def closest(name: str, known: Iterable[str], *, alike: float = _MIN_SIMILARITY) -> str | None:
     """Return the one of ``known`` that is most like ``name``; None if none is.
 
     Args:

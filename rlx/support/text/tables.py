@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 GAP: Final = "  "
 """Space between two columns."""
 
-_NARROW: Final = 6
+_MIN_COLUMN_WIDTH: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,7 +312,7 @@ def _chosen(
     widths = [natural[c] for c in column_indices]
     _shrink(widths, [narrow[c] for c in column_indices], width)
     # What must be shown is shortened too rather than longer than a line.
-    _shrink(widths, [min(_NARROW, w) for w in widths], width)
+    _shrink(widths, [min(_MIN_COLUMN_WIDTH, w) for w in widths], width)
     _shrink(widths, [1] * len(widths), width)
     return column_indices, widths
 

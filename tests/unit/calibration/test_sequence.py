@@ -83,7 +83,7 @@ def test_samples_are_bounded(monkeypatch):
         return take(read, count)
 
     monkeypatch.setattr(sequence, "take", taken)
-    monkeypatch.setattr(sequence, "SAMPLES", 40)
+    monkeypatch.setattr(sequence, "MAX_SAMPLES", 40)
     assert in_sequence(graph, CALIB, 4) is not None
     assert seen == [40]
 
@@ -92,12 +92,12 @@ def test_few_samples_fit_nothing(monkeypatch):
     graph = prepare(GRAPH).graph
     assert in_sequence(graph, CALIB[:31], 4) is None
     assert in_sequence(graph, CALIB[:32], 4) is not None
-    monkeypatch.setattr(sequence, "BYTES", 1000)
+    monkeypatch.setattr(sequence, "MAX_BYTES", 1000)
     assert in_sequence(graph, CALIB, 4) is None
 
 
 def test_rows_of_very_many_terms_stay_as_they_are(monkeypatch):
-    monkeypatch.setattr(sequence, "MOST_TERMS", 3)
+    monkeypatch.setattr(sequence, "MAX_TERMS", 3)
     graph = prepare(GRAPH).graph
     first = weighted_layers(graph)[0]
     found = in_sequence(graph, CALIB, 8)[first.node]

@@ -75,7 +75,7 @@ def test_slopes_of_the_hull_grow(case):
 
 
 def test_many_layers_keep_a_front_of_bounded_length(monkeypatch):
-    monkeypatch.setattr(module, "MOST_CHOICES", 50)
+    monkeypatch.setattr(module, "MAX_CHOICES", 50)
     rng = np.random.default_rng(0)
     names = range(40)
     errors = {n: dict(zip(WIDTHS, np.sort(rng.random(3)), strict=True)) for n in names}

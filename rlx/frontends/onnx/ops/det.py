@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from rlx.frontends.onnx.ops.call import Call
     from rlx.frontends.onnx.ops.scope import Real
 
-_LARGEST: Final = 4
+_MAX_ROWS: Final = 4
+"""Rows of a matrix: the sum has one product for each order of the columns, 24 for 4 rows."""
 
 
 @importer("Det")
@@ -22,8 +23,8 @@ def import_det(call: Call) -> Real:
     rows, columns = numbers(call, x.shape[-2:]) if x.ndim > 1 else (0, 1)
     if rows != columns:
         raise call.malformed(f"{x.type} holds no square matrices")
-    if not 1 <= rows <= _LARGEST:
-        raise call.refuse(f"is of a matrix of {rows} rows; rlx does up to {_LARGEST}")
+    if not 1 <= rows <= _MAX_ROWS:
+        raise call.refuse(f"is of a matrix of {rows} rows; rlx does up to {_MAX_ROWS}")
     # The first order is the one that swaps nothing.
     first, *rest = permutations(range(rows))
     total = _term(x, first)

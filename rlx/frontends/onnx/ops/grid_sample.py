@@ -24,7 +24,8 @@ _MODES = {
 """Taps of each mode along an axis."""
 
 _CUBIC_A = -0.75
-_MOST_TAPS = 64
+_MAX_TAPS = 64
+"""Elements read for one of the result: cubic interpolation of a volume. Each is a gather."""
 
 
 @importer("GridSample")
@@ -39,10 +40,8 @@ def import_grid_sample(call: Call) -> Real:
     where = numbers(call, grid.shape)
     if len(where) != len(size) + 2 or where[-1] != len(size) or where[0] != batch:
         raise call.malformed(f"the grid {grid.type} does not fit {image.type}")
-    if taps ** len(size) > _MOST_TAPS:
-        raise call.refuse(
-            f"reads {taps ** len(size)} elements at each place; rlx does {_MOST_TAPS}"
-        )
+    if taps ** len(size) > _MAX_TAPS:
+        raise call.refuse(f"reads {taps ** len(size)} elements at each place; rlx does {_MAX_TAPS}")
     rows = image.transpose(*to_channels_last(image.ndim)).reshape(batch * math.prod(size), channels)
     axes = []
     for axis, length in enumerate(size):

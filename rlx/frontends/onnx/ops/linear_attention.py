@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rlx.frontends.onnx.ops.scope import Real
 
 # Each element of the sequence takes some ten nodes.
-_MOST_STEPS: Final = 256
+_MAX_STEPS: Final = 256
 
 # Whether a rule lets the state decay, and whether it takes off what the state has of a value.
 _RULES = {
@@ -57,9 +57,9 @@ def import_linear_attention(call: Call) -> Sequence[Real]:
     call.integer("chunk_size")  # a hint that changes no number
     read = _sequences(call, heads, stored)
     batch, _, steps, keys = numbers(call, read.key.shape)
-    if not 1 <= steps <= _MOST_STEPS:
+    if not 1 <= steps <= _MAX_STEPS:
         raise call.refuse(
-            f"has {steps} steps, each with nodes of its own; rlx does {_MOST_STEPS}",
+            f"has {steps} steps, each with nodes of its own; rlx does {_MAX_STEPS}",
             "export it for single steps, with the state as input and output",
         )
     shape = (batch, stored, keys, numbers(call, read.value.shape)[-1])

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     Places = npt.NDArray[np.floating[Any]]
 
 
-_MANY_TAPS: Final = 8
+_MAX_GATHERED_TAPS: Final = 8
+"""Taps of an axis up to which each is a gather; more of them are one product with a matrix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +204,7 @@ def _check_taps(x: Real, axis: Axis, method: ResampleMethod) -> None:
 
 def _along(x: Real, axis_index: int, axis: Axis, method: ResampleMethod) -> Real:
     index, weights = method.taps(axis)
-    if len(index) > _MANY_TAPS:
+    if len(index) > _MAX_GATHERED_TAPS:
         return _dense(x, axis_index, axis, index, weights)
     tail = (1,) * (x.ndim - axis_index - 1)
     total: Real | None = None

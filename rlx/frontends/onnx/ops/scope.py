@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 # A constant is computed while reading if that takes no more steps than this, for one op and for
 # all of a file; else the op stays in the graph.
-_FOLD_STEPS = 1 << 22
-_FOLD_TOTAL = 1 << 25
+_MAX_FOLDED_STEPS = 1 << 22
+_MAX_FOLDED_STEPS_PER_FILE = 1 << 25
 
 
 class Real(Layers):
@@ -120,7 +120,11 @@ class Scope:
         self._check_sizes(types)
         steps = _steps(op, types, operands)
         is_open = not all(type_.is_static for type_ in types)
-        if is_open or steps > _FOLD_STEPS or self.folded[0] + steps > _FOLD_TOTAL:
+        if (
+            is_open
+            or steps > _MAX_FOLDED_STEPS
+            or self.folded[0] + steps > _MAX_FOLDED_STEPS_PER_FILE
+        ):
             return self.graph.append(op, *operands, name=name, origin=origin).results
         self.folded[0] += steps
         results = op.evaluate(*(a for a in arrays if a is not None))

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 Numbers: TypeAlias = "npt.NDArray[Any]"
 
-_MOST_NUMBERS = 1024
+_MAX_ELEMENTS = 1024
 _WHOLE = (TensorType.INT32, TensorType.INT64, TensorType.BOOL)
 
 
@@ -64,7 +64,7 @@ def _arrays(call: Call) -> list[Numbers] | None:
         return None
     if any(t.data is None and t.index not in known for t in call.inputs):
         return None
-    if any(math.prod(t.shape) > _MOST_NUMBERS for t in call.inputs):
+    if any(math.prod(t.shape) > _MAX_ELEMENTS for t in call.inputs):
         return None
     whole = all(t.type in _WHOLE for t in call.outputs)
     of_shapes = any(t.index in known for t in call.inputs)
@@ -80,7 +80,7 @@ def _computed(call: Call) -> list[Numbers] | None:
     graph = Graph("known")
     scope = replace(call.scope, graph=graph, values={}, weights={}, reals={})
     REAL_IMPORTERS[call.operator.name](replace(call, scope=scope))
-    if any(type_.size > _MOST_NUMBERS for node in graph.nodes for type_ in node.types):
+    if any(type_.size > _MAX_ELEMENTS for node in graph.nodes for type_ in node.types):
         return None
     graph.output(*(scope.values[t.index] for t in call.outputs))
     return [np.asarray(array) for array in evaluate(graph, {})]

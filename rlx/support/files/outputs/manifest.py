@@ -25,7 +25,7 @@ MANIFEST: Final = "manifest.json"
 SCHEMA: Final = 1
 """Version of the manifest's form that this rlx writes and reads."""
 
-MANIFEST_LIMIT: Final = 16 << 20
+MAX_MANIFEST_BYTES: Final = 16 << 20
 """Bytes of a manifest that are read."""
 
 _GENERATOR: Final = "rlx"
@@ -163,15 +163,15 @@ def _load(folder: Path) -> dict[str, Any]:
     where = str(folder / MANIFEST)
     try:
         with (folder / MANIFEST).open("rb") as file:
-            content = file.read(MANIFEST_LIMIT + 1)
+            content = file.read(MAX_MANIFEST_BYTES + 1)
     except OSError as error:
         raise OutputError(
             f"cannot be read: {(error.strerror or str(error)).lower()}",
             where=where,
             hint=_OURS,
         ) from None
-    if len(content) > MANIFEST_LIMIT:
-        raise OutputError(f"is larger than {MANIFEST_LIMIT} bytes", where=where, hint=_AGAIN)
+    if len(content) > MAX_MANIFEST_BYTES:
+        raise OutputError(f"is larger than {MAX_MANIFEST_BYTES} bytes", where=where, hint=_AGAIN)
     try:
         values = json.loads(content)
     except (ValueError, RecursionError):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rlx.support.files.outputs.manifest import Manifest
 
-_SHOWN: Final = 3
+_MAX_LISTED_NAMES: Final = 3
 _NEW: Final = "name a new folder"
 
 
@@ -152,5 +152,5 @@ def _collides(path: Path, name: str, contents: Mapping[str, bytes]) -> bool:
 def _some(names: Iterable[str]) -> str:
     """Return the first few names, and their number."""
     every = sorted(names)
-    shown = ", ".join(every[:_SHOWN])
-    return shown if len(every) <= _SHOWN else f"{shown} ... ({len(every)} in all)"
+    shown = ", ".join(every[:_MAX_LISTED_NAMES])
+    return shown if len(every) <= _MAX_LISTED_NAMES else f"{shown} ... ({len(every)} in all)"

@@ -130,7 +130,7 @@ def test_limits_hold_before_anything_is_read(sharded):
 
 
 def test_compressed_arrays_are_limited(tmp_path, monkeypatch):
-    monkeypatch.setattr("rlx.frontends.weights.files.UNPACKED_BYTES", 1000)
+    monkeypatch.setattr("rlx.frontends.weights.files.MAX_UNPACKED_BYTES", 1000)
     np.savez_compressed(tmp_path / "w.npz", w=np.zeros(1000))
     error = refused(tmp_path / "w.npz")
     assert error.message == "unpacks to 8000 bytes, more than the 1000 that are read"

@@ -179,7 +179,7 @@ def test_any_damaged_byte_is_read_or_refused(tmp_path):
 
 
 def test_size_is_limited_before_anything_is_unpacked(tmp_path, monkeypatch):
-    monkeypatch.setattr(rlx.support.files.arrays, "UNPACKED_BYTES", 5000)
+    monkeypatch.setattr(rlx.support.files.arrays, "MAX_UNPACKED_BYTES", 5000)
     path = tmp_path / "x.npz"
     path.write_bytes(npz(zipfile.ZIP_DEFLATED, x=GOOD, y=GOOD))
     assert set(read_arrays(path)) == {"x", "y"}

@@ -58,7 +58,7 @@ def test_damaged_entries_are_ignored(folder, damage):
 
 
 def test_entries_unused_for_longest_are_removed(folder, monkeypatch):
-    monkeypatch.setattr(cache, "ENTRIES", 3)
+    monkeypatch.setattr(cache, "MAX_ENTRIES", 3)
     keys = [cache.key_of({"number": number}) for number in range(5)]
     for place, key in enumerate(keys[:3]):
         cache.keep("verify", key, {})
@@ -69,7 +69,7 @@ def test_entries_unused_for_longest_are_removed(folder, monkeypatch):
 
 
 def test_large_results_are_not_kept(folder):
-    cache.keep("verify", KEY, {"text": "a" * cache.ENTRY_BYTES})
+    cache.keep("verify", KEY, {"text": "a" * cache.MAX_ENTRY_BYTES})
     assert not folder.exists()
 
 

@@ -462,7 +462,7 @@ def test_missing_manifest_is_refused(tmp_path):
 
 def test_oversized_manifest_is_refused(tmp_path, monkeypatch):
     write_folder(tmp_path / "out", FILES, producer=PRODUCER)
-    monkeypatch.setattr(rlx.support.files.outputs.manifest, "MANIFEST_LIMIT", 100)
+    monkeypatch.setattr(rlx.support.files.outputs.manifest, "MAX_MANIFEST_BYTES", 100)
     with pytest.raises(OutputError, match=r"manifest.json: is larger than 100 bytes\n  hint: "):
         read_manifest(tmp_path / "out")
 
