@@ -32,6 +32,7 @@ MAX_TERMS: Final = 2048
 """Terms of a row up to which second moments are measured: they need as much memory squared."""
 
 _PATCH_BYTES: Final = 8 << 20
+"""Bytes of the patches of a layer's input that are made at a time."""
 
 
 @dataclass(slots=True)

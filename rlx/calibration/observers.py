@@ -33,7 +33,9 @@ _MOMENTUM = 0.95
 
 _CANDIDATES: Final = tuple(np.linspace(0.05, 1.0, 96).tolist())
 _REFINED = np.linspace(0.9, 1.1, 21)
+"""Factors of one end of a range, 1 % apart, that are tried after a limit for both was chosen."""
 _DIVERGENCE_STEPS = 128
+"""Limits, evenly spaced below the largest magnitude, of which the divergence is computed."""
 
 
 class Method(enum.Enum):
@@ -104,6 +106,7 @@ def _moving_average(observer: Observer) -> Range:
 def _percentile(observer: Observer) -> Range:
     """Cut the same share off both ends."""
     histogram = observer.histogram
+    # Half of what is left out on either side.
     cut = (1 - PERCENTILE / 100) * histogram.total / 2
     edges = (np.arange(len(histogram.counts) + 1) + histogram.first) * histogram.width
     counts = histogram.counts.astype(np.float64)

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 FORMATS: Final = (".png", ".svg")
 _ROW_INCHES: Final = 0.26
+"""Height of a layer's row, in inches."""
 _MAX_LABEL_CHARS: Final = 40
+"""Characters of a layer's label."""
 
 
 def plot_report(report: Report, path: Path) -> None:

@@ -56,6 +56,7 @@ _MIN_POSITIONS_PER_TERM: Final = 4
 of fewer, as in a dense layer, those of all samples in the float network say more."""
 
 _PATCH_BYTES: Final = 8 << 20
+"""Bytes of the patches of a layer's input that are made at a time."""
 
 
 def rounded_in_sequence(

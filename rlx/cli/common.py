@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rlx.passes import Policies
 
 _MIN_FILE_SIMILARITY = 0.8
+"""Ratio of ``difflib`` from which another file of the folder is suggested."""
 _MAX_ENTRIES = 1000
 """Names of a folder among which one that was meant is sought."""
 

@@ -27,10 +27,13 @@ LIFE_S: Final = 30.0
 """Seconds between two signs of life where there is no terminal."""
 
 _FRAME_S: Final = 0.1
+"""Seconds between two drawings on a terminal."""
 _LINE_AFTER_S: Final = 30.0
+"""Seconds from which on a step gets a line although the output is for a program."""
 _SHORT_S: Final = {True: 1.0, False: 10.0}
 """Seconds of short steps on a terminal (True), where a line does no harm, and elsewhere."""
 _EXPECTED_S: Final = 20.0
+"""Seconds from which on the expected time is worth a line."""
 _SPINNER: Final = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _PLAIN_SPINNER: Final = "|/-\\"
 _ERASE: Final = "\r\x1b[K"

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 _REPEATED_S: Final = 2.0
+"""Seconds in which further signals count as the first one."""
 
 
 class Ended(BaseException):

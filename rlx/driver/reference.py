@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rlx.ir import Array, Graph, Value
 
 MAX_RANDOM_FRAMES = 16
+"""Random frames, where nothing else is asked for."""
 MAX_RANDOM_ELEMENTS = 1 << 25
 """Elements of all tensors that the reference may compute for random frames."""
 
@@ -95,6 +96,7 @@ def _drawn(
     random: np.random.Generator, low: int, high: int, shape: tuple[int, ...], dtype: DType
 ) -> Array:
     """Return uniformly random whole numbers in [low, high]."""
+    # 64 bits a value: of narrower types NumPy draws several at once, and blocks would change them.
     drawn = np.uint64 if dtype is DType.U64 else np.int64
     values = np.empty(math.prod(shape), dtype.numpy)
     for start in range(0, values.size, _BLOCK_VALUES):

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 GROUP: Final = "rlx.frontends"
 _START_BYTES = 16
+"""Bytes of a file that its frontend is found by."""
 
 
 class Frontend(Protocol):
@@ -129,6 +130,7 @@ def _is_safetensors(start: bytes) -> bool:
 
 def _is_onnx(start: bytes) -> bool:
     """Return whether a file begins like ONNX: the format's version, then another field of it."""
+    # 0x08 is the tag of field 1, ir_version; opset_import came with its version 3.
     if start[:1] != b"\x08" or not 3 <= (start[1:2] or b"\0")[0] < 64:
         return False
     return start[2:3] in _FIELDS and not foreign.begins_like_core_ml(start)

@@ -86,6 +86,7 @@ class Histogram:
         old = np.arange(len(self.counts)) + self.first
         counts = np.zeros(count, np.int64)
         if self.counts.any():
+            # Bins of powers of two nest: a shift of the index merges them exactly.
             np.add.at(counts, (old >> (exponent - self.exponent)) - first, self.counts)
         self.exponent, self.first, self.counts = exponent, first, counts
 

@@ -83,6 +83,7 @@ class Runner:
         """Return the graph compiled for batches of ``count``; two sizes at most are kept."""
         if count not in self._compiled:
             graph = self._graph if count == 1 else with_batch(self._graph, count)
+            # Full batches have one size, the last one another.
             if len(self._compiled) > 1:
                 self._compiled.pop(next(iter(self._compiled)))
             self._compiled[count] = Session().compile(graph)

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from rlx.reports.report import Report
 
 _MAX_NAME_CHARS: Final = 24
+"""Characters of a layer's name."""
 _TIMELINE_WIDTH: Final = 980
+"""Width of the drawing of a timeline, in pixels."""
 _MAX_LIMIT_RATIO: Final = 2.5
 """Limit, relative to the arena, up to which it is drawn: one further away flattens the picture."""
 _STEPS: Final = (1, 2, 2.5, 5, 10)

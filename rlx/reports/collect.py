@@ -48,7 +48,9 @@ _SHOWN: Final = ("ram_bytes", "flash_bytes")
 """Figures of a layer that are attributes of it."""
 
 _MIN_NOTABLE_ERROR: Final = 0.25
+"""Error of a prediction, relative to what was measured, that is worth a warning."""
 _MIN_NOTABLE_SHARE: Final = 0.1
+"""Share of the whole from which a layer's error is worth a warning."""
 _AGAIN: Final = "emit the model again with 'rlx emit'"
 
 

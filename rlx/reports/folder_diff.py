@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from rlx.support.files.outputs import Manifest
 
 _MAX_LISTED_ELEMENTS: Final = 3
+"""Elements of a list that a text shows."""
 _MAX_LINE_CHARS: Final = 60
+"""Characters of a value up to which old and new stand in one line."""
 _WEIGHTS: Final = "weights"
 _SHOWN_OTHERWISE: Final = frozenset({"shape", "zero_point"})
 """Attributes of a layer that its type repeats."""

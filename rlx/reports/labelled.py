@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _WHAT: Final = "data"
 _BATCH: Final = 256
+"""Samples that are read at a time."""
 
 
 def accuracy_of(

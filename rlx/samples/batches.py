@@ -31,6 +31,7 @@ LABELS = ("y", "labels")
 """Names of the array of labels."""
 
 _BLOCK_BYTES = 8 << 20
+"""Bytes of labels that are read at a time."""
 
 
 class _Blocks(Protocol):

@@ -22,6 +22,7 @@ KEYS: Final = ("y", "labels")
 """Names of the array of classes."""
 
 _MAX_BYTES: Final = 1 << 20
+"""Bytes of a file of names."""
 
 
 def read_classes(path: Path) -> Numbers:

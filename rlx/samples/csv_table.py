@@ -26,6 +26,7 @@ LABELS: Final = ("label", "labels", "class", "y")
 """Headings of a column of classes."""
 
 _MAX_BYTES: Final = 256 << 20
+"""Bytes of a table."""
 _DELIMITERS: Final = ",;\t"
 
 

@@ -67,6 +67,7 @@ def _stored(path: Path, value: Value) -> tuple[Numbers, int]:
             where=path.name,
             hint="save it again",
         )
+    # 8 bits of PCM are unsigned, more are signed (RIFF WAVE).
     if width == 1:
         return np.frombuffer(content, np.uint8).astype(np.int16).reshape(-1, channels) - 128, 128
     return np.frombuffer(content, "<i2").reshape(-1, channels), 1 << 15

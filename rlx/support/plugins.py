@@ -28,6 +28,7 @@ without one it is 1."""
 FIRST_API: Final = 1
 OWN_PACKAGE: Final = "rlx"
 _REASON_LENGTH: Final = 200
+"""Characters of another package's error in a message."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from rlx.support.text.units import parse_clock
 from rlx.targets import builder
 
 DEFAULT_TIMEOUT_S = 3600.0
+"""Seconds that each step of a build may take."""
 
 
 @click.command(name="build")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _FORBIDDEN: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _MAX_LISTED_DIFFERENCES: Final = 5
+"""Differences from the reference in the text of a failure."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,9 +26,13 @@ if TYPE_CHECKING:
 READS: Final = "rlx reads TFLite, ONNX and its own .rlx files"
 
 _START_BYTES: Final = 64 << 10
+"""Bytes at the start of a file that are looked at."""
 _END_BYTES: Final = 256 << 10
+"""Bytes at the end of a zip archive, which holds the list of its files."""
 _MAX_NAME_BYTES: Final = 512
+"""Bytes of a name in an archive; longer ones are passed over."""
 _MAX_MEMBERS: Final = 10_000
+"""Names of an archive that are looked at."""
 
 # Entries of a zip archive: the signature and how many bytes lie between it and the name's length,
 # and between the length and the name. One is before each file, the other in the list at the end.

@@ -104,6 +104,7 @@ def _number(entries: Mapping[str, str], key: str) -> int | None:
     text = entries.get(key)
     if text is None or text == "":
         return None
+    # Eighteen digits fit 63 bits, and so every offset of a file.
     if not text.isdecimal() or len(text) > 18:
         raise DamagedError(f"states the {key} {shorten(printable(text))!r} of its data, want bytes")
     return int(text)
@@ -121,6 +122,7 @@ def _opened(folder: Path, parts: tuple[str, ...], name: str) -> Iterator[tuple[i
             for part in parts[:-1]:
                 flags = step | getattr(os, "O_DIRECTORY", 0)
                 descriptors.append(os.open(part, flags, dir_fd=descriptors[-1]))
+            # Without O_NONBLOCK, opening a pipe waits for its writer.
             flags = step | getattr(os, "O_NONBLOCK", 0)
             descriptors.append(os.open(parts[-1], flags, dir_fd=descriptors[-1]))
         except (OSError, NotImplementedError) as error:
@@ -131,6 +133,7 @@ def _opened(folder: Path, parts: tuple[str, ...], name: str) -> Iterator[tuple[i
                 hint=_MOVE,
             ) from None
         status = os.fstat(descriptors[-1])
+        # A second name may lie outside of the folder, like the target of a symbolic link.
         if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
             plain = stat.S_ISREG(status.st_mode)
             what = "has several names (hard links)" if plain else "is no plain file"

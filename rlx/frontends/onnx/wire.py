@@ -19,6 +19,7 @@ FIELDS_OF_A_NODE: Final = 25
 
 Table: TypeAlias = "dict[int, Any]"
 
+# Wire types of protobuf; 3 and 4, the groups of version 2, are in no field of ONNX.
 _VARINT, _WIDE, _BYTES, _NARROW = 0, 1, 2, 5
 
 
@@ -55,6 +56,7 @@ def check_fields(data: bytes, message: Any, limits: Limits) -> None:  # noqa: AN
             tag, offset = data[offset], offset + 1
             if tag >= 0x80:
                 tag, offset = _varint(data, offset - 1, end)
+            # The low three bits are the wire type, the others the number of the field.
             start, offset = _skipped(data, offset, end, tag & 7)
             if tag in table:
                 stack.append((table[tag], start, offset, depth + 1))
@@ -79,6 +81,7 @@ def _messages_of(kind: Any) -> Table:  # noqa: ANN401 - a descriptor
 def _varint(data: bytes, offset: int, end: int) -> tuple[int, int]:
     """Return a number of up to ten bytes and the place behind it."""
     value = 0
+    # Seven bits a byte: 64 bits take ten bytes (protobuf encoding, varints).
     for shift in range(0, 70, 7):
         if offset >= end:
             raise DamagedError(f"a number at byte {offset} is cut short")

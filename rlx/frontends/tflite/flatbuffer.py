@@ -232,6 +232,7 @@ class Reader:
         """Return the places of the fields in the table at ``position``, and the table's size."""
         self._need(position, 4, f"the table {table.name}", 4)
         (back,) = _I32.unpack_from(self._data, position)
+        # The offset of the vtable is signed and counts backwards; all others count forwards.
         start = position - int(back)
         self._need(start, 4, f"the vtable of {table.name}", 2)
         (length,) = _U16.unpack_from(self._data, start)
@@ -244,6 +245,7 @@ class Reader:
             raise DamagedError(f"the table {table.name} claims {size} bytes, want at least 4")
         self._need(start, length, f"the vtable of {table.name}")
         self._need(position, size, f"the table {table.name}")
+        # The sizes of vtable and table come first; all entries have two bytes.
         count = (length - 4) // 2
         return struct.unpack_from(f"<{count}H", self._data, start + 4), size
 
@@ -340,12 +342,13 @@ class Reader:
 
     def _text(self, name: str, position: int) -> str:
         start, count = self._vector(name, position, 1)
+        # Strings end in a zero byte that their length does not count.
         self._need(start, count + 1, f"the string {name}")
         if self._data[start + count] != 0:
             raise DamagedError(f"the string {name} does not end in a zero byte")
         # A long name is legal; nothing needs more of it than its beginning.
-        kept = self._data[start : start + min(count, self._limits.name_bytes)]
-        return bytes(kept).decode("utf-8", errors="replace")
+        beginning = self._data[start : start + min(count, self._limits.name_bytes)]
+        return bytes(beginning).decode("utf-8", errors="replace")
 
     def _children(self, name: str, kind: Children, position: int, depth: int) -> list[Record]:
         start, count = self._vector(name, position, 4)

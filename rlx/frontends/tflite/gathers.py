@@ -21,6 +21,7 @@ TABLE_SIZE: Final = 256
 """Values of a table: one for each int8 value, that of -128 first."""
 
 _OFFSET: Final = 128
+"""Difference between an index and its int8 value: the table begins with that of -128."""
 
 
 def joined(model: Model) -> Model:

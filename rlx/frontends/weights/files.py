@@ -37,6 +37,7 @@ _HEADER = b"{"
 """Begin of the header of safetensors, after its length."""
 
 _START_BYTES = 9
+"""Bytes at the start that tell the formats apart: a length of 8 bytes, and ``{`` after it."""
 
 
 def open_file(path: Path, limits: Limits) -> dict[str, Weight]:

@@ -38,6 +38,7 @@ _DTYPES: Final = {
 }  # fmt: skip
 _ALIGNMENT: Final = "general.alignment"
 _DEFAULT_ALIGNMENT: Final = 32
+"""Bytes, where the metadata do not say it (GGUF specification)."""
 
 # Types of values in the metadata.
 _UINT32, _STRING, _ARRAY = 4, 8, 9

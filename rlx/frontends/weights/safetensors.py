@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rlx.support.limits import Limits
 
 _LENGTH_BYTES = 8
+"""Bytes of the header's length, the first of the file."""
 _DTYPES = {
     "F64": DType.F64,
     "F32": DType.F32,

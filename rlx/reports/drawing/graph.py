@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rlx.reports.drawing.boxes import Drawing
 
 _MAX_TOOLTIP_CHARS: Final = 400
+"""Characters of a tooltip's line."""
 
 
 def layout(

@@ -104,6 +104,7 @@ def _rows(fed: list[bool], edges: Sequence[tuple[int, int]]) -> list[int]:
     for source, target in sorted(edges):
         rows[target] = max(rows[target], rows[source] + 1)
         readers[source].append(target)
+    # Boxes that depend on no input move down to the row above their first reader.
     for box in reversed(range(len(rows))):
         if readers[box] and not fed[box]:
             rows[box] = min(rows[reader] for reader in readers[box]) - 1

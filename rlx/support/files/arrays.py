@@ -35,8 +35,11 @@ MAX_UNPACKED_BYTES: Final = 256 << 20
 _NPY: Final = b"\x93NUMPY"
 _ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
 _MAX_HEADER_BYTES: Final = 10_000
+"""Bytes of a header: the limit of ``numpy.load`` (``max_header_size``)."""
 _MAX_DIMENSIONS: Final = 32
+"""Dimensions of an array, as many as NumPy 1 has."""
 _MAX_DIGITS: Final = 18
+"""Digits of a size: as many fit 63 bits."""
 _KINDS: Final = "biuf"
 _METHODS: Final = {
     zipfile.ZIP_BZIP2: "bzip2",
@@ -251,6 +254,7 @@ def _read_npz(file: IO[bytes], size: int, where: str) -> dict[str, Array]:
 def _check_members(members: list[zipfile.ZipInfo], limit: int, where: str) -> None:
     for member in members:
         member_path = f"{where}: {member.filename}"
+        # Bit 0 of the general purpose flags: encrypted (ZIP file format specification, 4.4.4).
         if member.flag_bits & 1:
             raise FrontendError("is encrypted", where=member_path, hint=_AS_NPZ)
         if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
@@ -329,6 +333,7 @@ def _read_header(file: IO[bytes], where: str) -> tuple[np.dtype[Any], bool, tupl
             f"has {len(shape)} dimensions, at most {_MAX_DIMENSIONS} are read",
             where=where, hint=_AS_NPY,
         )  # fmt: skip
+    # Eight bytes of magic and version, then the length of the header, then the header.
     used = 8 + len(field) + length
     return _dtype(values["descr"][1:-1], where), values["fortran_order"] == "True", shape, used
 

@@ -91,6 +91,7 @@ def recall(kind: str, key: str) -> Entry | None:
         match content:
             case {"key": str(found), "made": str(made), "result": dict(result), "hash": str(check)}:
                 if found == key and check == _hash([found, made, result]):
+                    # The time of the last use decides which entries are removed.
                     os.utime(path)
                     return Entry(result, made)
     return None
@@ -117,6 +118,7 @@ def _path(kind: str, key: str) -> Path | None:
 
 def _bytes(path: Path) -> bytes:
     with path.open("rb") as file:
+        # Bounded: a longer file is cut, and is no valid JSON then.
         return file.read(MAX_ENTRY_BYTES + 1)
 
 

@@ -181,6 +181,7 @@ def abandoned(path: Path) -> Iterator[bool]:
         yield False
         return
     try:
+        # What stands there may be anybody's: a link is not followed, a pipe does not block.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         yield False

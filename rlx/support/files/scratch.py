@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _DIGITS: Final = 16
+"""Hexadecimal digits at the end of a folder's name."""
 _NAME: Final = re.compile(rf"rlx-[a-z]+-[0-9a-f]{{{_DIGITS}}}")
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_./+,@=-]*")
 _OTHERS: Final = ("/tmp", "/var/tmp", "/dev/shm")
+"""Folders in place of a ``TMPDIR`` that make cannot build under."""
 
 
 @contextlib.contextmanager

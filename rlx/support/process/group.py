@@ -14,7 +14,9 @@ import subprocess
 from typing import Any, Final
 
 _GRACE_S: Final = 1.0
+"""Seconds from SIGTERM to SIGKILL."""
 _TASKKILL_S: Final = 10.0
+"""Seconds for ``taskkill`` to end."""
 
 
 def group_options() -> dict[str, Any]:

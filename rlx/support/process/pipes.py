@@ -22,8 +22,11 @@ CHUNK: Final = 1 << 16
 """Bytes that are read at once."""
 
 _WAITING_CHUNKS: Final = 16
+"""Chunks that wait to be taken from the threads."""
 _SETTLE_S: Final = 0.1
+"""Seconds that a thread may need to hand on what was written at the end."""
 _CLOSE_S: Final = 1.0
+"""Seconds for the threads to end after the program."""
 
 
 class PipeOutput(bytearray):

@@ -58,8 +58,11 @@ Some are those that programs need on Windows and macOS.
 """
 
 _POLL_S: Final = 0.05
+"""Seconds between two looks at whether the program has ended."""
 _TAIL_LINES: Final = 12
+"""Last lines of the output in an error."""
 _TAIL_COLUMNS: Final = 200
+"""Characters of each of them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ MARK: Final = "RLX_STARTED_BY"
 """Variable that marks the processes that this one started."""
 
 _WAIT_S: Final = 5.0
+"""Seconds for the watcher to end."""
 
 # A process that is just being started bears no mark yet: after a kill it is looked for again.
 _PROGRAM: Final = r"""
@@ -77,11 +78,14 @@ class _Watcher:
     def _start_process(self) -> None:
         with contextlib.suppress(OSError):
             self.process = subprocess.Popen(
+                # Isolated, without site: nothing of the user's runs in it, and it starts fast.
                 [sys.executable, "-I", "-S", "-c", _PROGRAM, f"{MARK}={self.mark}"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
+                # It would keep the current folder from being unmounted.
                 cwd="/",
+                # A signal to our process group must not end the watcher too.
                 start_new_session=True,
             )
             self.pipe = self.process.stdin

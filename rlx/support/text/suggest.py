@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _MIN_SIMILARITY: Final = 0.6
+"""Ratio of ``difflib`` from which a name is suggested; 1 for equal names."""
 
 
 def closest(name: str, known: Iterable[str], *, alike: float = _MIN_SIMILARITY) -> str | None:

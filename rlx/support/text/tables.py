@@ -20,6 +20,7 @@ GAP: Final = "  "
 """Space between two columns."""
 
 _MIN_COLUMN_WIDTH: Final = 6
+"""Characters that each column keeps as long as the line has space for them."""
 
 
 @dataclass(frozen=True, slots=True)

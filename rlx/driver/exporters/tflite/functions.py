@@ -48,6 +48,7 @@ def named_function(
         return None
     scale, zero_point = x.scale[0], x.zero_point[0]
     to_scale, to_zero_point = result.scale[0], result.zero_point[0]
+    # The range in which the frontend reads these operators back.
     in_range = 2.0**-27 <= scale < 2.0**30
     for name, function, quant in (
         ("LOGISTIC", activations.logistic_table, (1 / 256, -128)),
@@ -81,6 +82,7 @@ def _leaky_relu(
 
     negative = np.arange(-128, x.zero_point[0])
     below = np.array(table[: negative.size])
+    # Saturated values bound no slope.
     free = (below > -128) & (below < 127)
     if values(0.0)[negative.size :] != table[negative.size :] or not free.any():
         return None

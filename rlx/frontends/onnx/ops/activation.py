@@ -168,6 +168,7 @@ def _clamp(x: Real, low: float, high: float) -> Real:
     if low == 0.0 and high == math.inf:
         return x.relu()
     # Bounds that no finite number crosses are none.
+    # The largest float32, the default of the attributes before version 11.
     limit = 3.4028234663852886e38
     return x.clamp(low if low > -limit else None, high if high < limit else None)
 

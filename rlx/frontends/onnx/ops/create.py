@@ -90,6 +90,7 @@ def import_mel_weight_matrix(call: Call) -> npt.NDArray[Any]:
     low, high = (float(one_number(call, i)) for i in (3, 4))
     bins = length // 2 + 1
     check_size(call, bins, bands)
+    # The mel scale of O'Shaughnessy, as the definition of the operator has it.
     ends = [2595 * math.log10(1 + f / 700) for f in (low, high)]
     mel = ends[0] + np.arange(bands + 2) * (ends[1] - ends[0]) / (bands + 2)
     edges = np.floor((length + 1) * (700 * (10 ** (mel / 2595) - 1)) / rate).astype(np.int64)

@@ -23,6 +23,7 @@ _MODES = {
 }  # fmt: skip
 """Taps of each mode along an axis."""
 
+# Parameter of Keys' kernel: GridSample fixes it, and PyTorch has the same.
 _CUBIC_A = -0.75
 _MAX_TAPS = 64
 """Elements read for one of the result: cubic interpolation of a volume. Each is a gather."""
@@ -115,10 +116,12 @@ def _weights(share: Real, count: int) -> Iterator[tuple[int, Real]]:
 
 def _reflected(coordinate: Real, length: int, align: bool) -> Real:
     """Return places thrown back at the ends until they lie between them."""
+    # Mirrored at the centres of the outer pixels if corners are aligned, else at their edges.
     low = 0.0 if align else -0.5
     span = float(length - 1 if align else length)
     if span == 0:
         return coordinate * 0.0
+    # Reflection repeats after there and back: fold the second half onto the first.
     turned = (coordinate - low) % (2 * span)
     return turned.minimum(2 * span - turned) + low
 

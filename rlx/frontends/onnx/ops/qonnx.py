@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _DOMAINS = ("qonnx.custom_op.general", "onnx.brevitas", "finn.custom_op.general", "finn")
 _MAX_BITS = 64
+"""Bits of a quantizer."""
 
 
 def qonnx_importer(*names: str) -> Callable[[Importer], Importer]:
@@ -146,6 +147,7 @@ def import_quant(call: Call) -> Real:
     low, high = _limits(call, bits)
     if bits == 1 and call.integer("signed", 1):
         return _signs(call, x)
+    # Wider integers have no element type in ``real.quantize``.
     form = _form(call, x, mode, (low, high)) if bits <= 32 else None
     if form is None:
         scale, point = call.value(1), call.value(2)

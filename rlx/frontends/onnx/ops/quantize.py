@@ -75,6 +75,7 @@ def _result_type(call: Call) -> tuple[DType, tuple[int, int] | None]:
         return DType.U8, (0, (1 << UNSIGNED_BITS[number]) - 1)
     if number and number not in DTYPES:
         raise call.refuse(f"makes {ELEMENTS.get(number, number)}, which rlx does not model")
+    # uint8 where neither a zero point nor output_dtype says another type (ONNX).
     return DTYPES[number] if number else DType.U8, None
 
 
@@ -113,6 +114,7 @@ def _quantize_in_steps(call: Call, x: Real, dtype: DType, bounds: tuple[int, int
     if dtype.is_float:
         if not saturate:
             return steps.cast(dtype)
+        # Largest finite numbers of E4M3 and E5M2 (OCP 8-bit floating point, OFP8).
         limit = 448.0 if dtype is DType.F8E4M3 else 57344.0
         return steps.maximum(-limit).minimum(limit).cast(dtype)
     point = _spread(call, call.value(2), x) if call.has(2) else None

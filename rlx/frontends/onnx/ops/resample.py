@@ -88,6 +88,7 @@ _COORDINATES: dict[str, Callable[[Axis, Places], Places]] = {
 }
 
 _NEAREST: dict[str, Callable[[Places], Places]] = {
+    # Not np.rint, which takes halves to the even neighbour.
     "round_prefer_floor": lambda x: np.ceil(x - 0.5),
     "round_prefer_ceil": lambda x: np.floor(x + 0.5),
     "floor": np.floor,
@@ -142,8 +143,10 @@ class ResampleMethod:
             return _NEAREST[self.nearest](source_coordinates)[None].astype(np.int64), np.ones(
                 (1, axis.new)
             )
+        # An antialiased kernel grows as the image shrinks, so that every element has a weight.
         wide = min(axis.scale, 1.0) if self.antialias else 1.0
         reach = (2 if self.mode == "cubic" else 1) / wide
+        # Taps nearer than reach on either side: at that distance the weight is 0.
         first = math.floor(-reach) + 1
         offsets = np.arange(first, 2 - first)[:, None]
         base = np.ceil(source_coordinates) - 1
@@ -152,6 +155,7 @@ class ResampleMethod:
         index = (base + offsets).astype(np.int64)
         if self.exclude_outside:
             weights = np.where((index >= 0) & (index < axis.old), weights, 0.0)
+        # Of an antialiased kernel, or without taps outside, the weights do not add up to 1.
         return index, weights / weights.sum(axis=0)
 
 
@@ -178,6 +182,7 @@ def _together(x: Real, axes: dict[int, Axis], method: ResampleMethod) -> dict[in
 
     They are those of an image or a volume: of two and three dimensions all.
     """
+    # Of four and five dimensions, the first two are the batch and the channels.
     every = {2: (0, 1), 3: (0, 1, 2), 4: (2, 3), 5: (2, 3, 4)}.get(x.ndim, ())
     sizes = [x.shape[place] for place in every]
     whole = method.mode == "linear" and not (method.exclude_outside or method.antialias)
@@ -194,6 +199,7 @@ def _together(x: Real, axes: dict[int, Axis], method: ResampleMethod) -> dict[in
 def _check_taps(x: Real, axis: Axis, method: ResampleMethod) -> None:
     """Refuse an axis whose weights are too many to be made."""
     wide = min(axis.scale, 1.0) if method.antialias else 1.0
+    # Cubic weights reach 2 / wide elements: at most 2 * ceil(2 / wide) taps each.
     count, limit = axis.new * (4 / wide + 2), x.scope.limits.elements
     if count > limit:
         raise OverLimitError(
@@ -367,6 +373,7 @@ def _sized(
     if policy != "stretch":
         scale = min(scales) if policy == "not_larger" else max(scales)
         scales = [scale] * len(scales)
+        # Halves go up, as ONNX defines its round_int (Resize since version 18).
         sizes = [math.floor(o * scale + 0.5) for o in old]
     ways = zip(old, sizes, scales, crops, strict=True)
     return [Axis(o, n, s, c) for o, n, s, c in ways]

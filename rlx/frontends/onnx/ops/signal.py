@@ -67,6 +67,7 @@ def fourier(
     x = x.cast(DType.F64)
     bins = length // 2 + 1 if onesided else length
     check_size(call, length, bins)
+    # Reduced as integers first: the rounding error of an angle grows with it.
     turns = np.outer(np.arange(length), np.arange(bins)) % length * (2 * np.pi / length)
     scale = 1 / length if inverse else 1.0
     sign = 1.0 if inverse else -1.0
@@ -88,6 +89,7 @@ def _mirrored(call: Call, x: Real, length: int) -> Real:
     if x.shape[-2] != 2:
         raise call.malformed(f"half a spectrum needs imaginary parts, but it is {x.type}")
     half = x[(*whole, slice(0, bins))]
+    # Bin 0 has no mirror image, nor has the middle one of an even length.
     rest = x[(*whole, slice(1, length - bins + 1))].apply(real.RealReverse(axes=(x.ndim - 1,)))
     sign = call.constant([[1.0], [-1.0]], x.dtype)
     return fourier(call, half.concat(rest * sign, axis=x.ndim - 1), length, inverse=True)

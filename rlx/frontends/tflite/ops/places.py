@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rlx.frontends.tflite.ops.call import Call
 
 _MAX_COPIES = 64
+"""Copies along an axis: each is an operand of a concatenation."""
 
 
 @real_importer("BROADCAST_TO")

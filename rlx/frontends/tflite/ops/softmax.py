@@ -22,6 +22,7 @@ def import_softmax(call: Call) -> None:
     """``SOFTMAX`` over the last axis; the operator fixes the scale and zero point of the result."""
     call.arity(1)
     quant, result = call.quant(0), call.result_quant
+    # The 8-bit quantization specification of TensorFlow Lite fixes both.
     if (result.real, result.zero_point) != (1 / 256, -128):
         raise MalformedError(
             f"has the output scale {result.real!r} and zero point {result.zero_point}, "

@@ -49,6 +49,7 @@ _REAL_FUNCTIONS: dict[str, Op] = {
 def import_tanh(call: Call) -> None:
     """``TANH``; the operator fixes the scale and zero point of the result."""
     call.arity(1)
+    # The 8-bit quantization specification of TensorFlow Lite fixes both.
     quant = _sigmoid_quant(call, 1 / 128, 0)
     _finish(call, activations.tanh_table(quant.real, quant.zero_point), "tanh")
 
@@ -113,6 +114,7 @@ def import_hard_swish(call: Call) -> None:
     x, result = call.quant(0), call.result_quant
     _check_ratio(x, result)
     output, relu = activations.hard_swish_multipliers(x.real, result.real)
+    # Shifts that ``hard_swish_table`` can compute with.
     if not (-15 <= output[1] <= 0 and -15 <= relu[1] <= 31):
         raise UnsupportedError(
             f"has the scales {x.real!r} and {result.real!r}, outside of the fixed point",

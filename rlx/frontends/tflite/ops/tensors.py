@@ -92,6 +92,7 @@ def is_near(x: QuantParams | None, y: QuantParams | None) -> bool:
 
 
 _MAX_DISTANCE = 255
+"""Steps between an int8 value and a zero point: from -128 to 127."""
 
 
 def require_type(tensor: Tensor, *types: TensorType) -> None:

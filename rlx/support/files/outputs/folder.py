@@ -152,6 +152,7 @@ def _write_tree(root: Path, contents: Mapping[str, bytes]) -> None:
             write_all(descriptor, content)
         finally:
             os.close(descriptor)
+    # Deepest first: a folder is on the disk after what it holds.
     for folder in sorted(folders, reverse=True):
         sync_folder(root / folder)
 

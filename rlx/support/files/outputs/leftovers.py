@@ -3,10 +3,10 @@
 For an output ``NAME`` there may be, in the same folder:
 
 - ``.NAME.tmp-<hexadecimal digits>``: a file or folder that is being written. A folder takes the
-  place of the old child by exchange, so that after it the old child bears this name, until it is
+  place of the old one by exchange, so that after it the old one bears this name, until it is
   removed.
-- ``.NAME.old-<hexadecimal digits>``: where the system cannot exchange two folders, the old child
-  while the new child is moved into its place.
+- ``.NAME.old-<hexadecimal digits>``: where the system cannot exchange two folders, the old one
+  while the new one is moved into its place.
 
 The writer holds a lock on each (:mod:`rlx.support.files.locks`). One without a lock was left by a
 killed writer: :func:`sweep` puts an old folder back if its place is free, and removes the rest.
@@ -35,13 +35,15 @@ DIGITS: Final = 12
 """Hexadecimal digits at the end of temporary names."""
 
 _STEM_BYTES: Final = 200
+"""Bytes of the output's name in temporary names: with what is added they keep to 255."""
 _HASH_DIGITS: Final = 16
+"""Hexadecimal digits of the hash that ends a shortened name."""
 
 
 def prefix(final: Path, kind: str) -> str:
     """Return the beginning of the names of temporary files of ``final``.
 
-    A name may have 255 bytes on most systems: of a longer child a part and a hash are used.
+    A name may have 255 bytes on most systems: of a longer one a part and a hash are used.
 
     Args:
         final: The output.
@@ -68,7 +70,7 @@ def sweep(final: Path) -> None:
 
 
 def restore(final: Path) -> None:
-    """Put the old folder back if its writer died before the new child was in its place."""
+    """Put the old folder back if its writer died before the new one was in its place."""
     if os.path.lexists(final):
         return
     for path in _found(final, "old"):
@@ -79,9 +81,9 @@ def restore(final: Path) -> None:
 
 
 def discard(path: Path, final: Path) -> None:
-    """Remove a temporary file, a half-written folder, or an old child as far as it is ours.
+    """Remove a temporary file, a half-written folder, or an old one as far as it is ours.
 
-    A folder with a manifest is complete: an old child, or a new child that was not used. Of such a
+    A folder with a manifest is complete: an old one, or a new one that was not used. Of such a
     folder what the manifest proves is removed, and what ``final`` holds too; anything else is a
     user's work that came into it late, and stays under a visible name, ``NAME.kept-<digits>``.
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rlx.support.files.outputs.manifest import Manifest
 
 _MAX_LISTED_NAMES: Final = 3
+"""Names of files in one message."""
 _NEW: Final = "name a new folder"
 
 
