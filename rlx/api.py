@@ -23,7 +23,7 @@ from rlx.driver.verification.repeat import Request, verify_once
 from rlx.metrics import comparison, inference
 from rlx.networks import Model, Network, bound_module, module_of
 from rlx.passes import unobserved
-from rlx.reports.gather import Wanted, gather
+from rlx.reports.gather import ReportRequest, gather
 from rlx.runtime import CompiledGraph, latency
 from rlx.runtime import Model as TracedModel
 from rlx.runtime.needs import memory_needed, time_bound
@@ -293,7 +293,7 @@ def report(
     def verification() -> Verification:
         return verify(folder, timeout_s=timeout_s, progress=progress)
 
-    request = Wanted(
+    request = ReportRequest(
         verify=verification if run and verified is None else None,
         verified=_path(verified),
         build=_path(build),

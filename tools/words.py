@@ -41,7 +41,9 @@ def main() -> int:
     listing = subprocess.run(
         ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    files = [ROOT / name for name in listing.stdout.splitlines() if not _any(name, rules["skip"])]
+    files = [
+        ROOT / name for name in listing.stdout.splitlines() if not _matches_any(name, rules["skip"])
+    ]
     texts = {
         file.relative_to(ROOT).as_posix(): file.read_text(encoding="utf-8")
         for file in files
@@ -136,7 +138,7 @@ def _phrases(some: Iterable[str]) -> str:
     return r"\b(?:" + "|".join(re.escape(one).replace(r"\ ", _GAP) for one in ordered) + r")\b"
 
 
-def _any(name: str, globs: Iterable[str]) -> bool:
+def _matches_any(name: str, globs: Iterable[str]) -> bool:
     return any(fnmatch(name, glob) for glob in globs)
 
 

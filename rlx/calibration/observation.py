@@ -101,7 +101,11 @@ def observe(
         {layer.node: _no_moments(layer, squares=squares) for layer in layers},
         0,
     )
-    runner, masking, inner = Runner(graph, watched), masks(graph), _inner(graph, watched)
+    runner, masking, inner = (
+        Runner(graph, watched),
+        masks(graph),
+        _values_inside_functions(graph, watched),
+    )
     for inputs, arrays in runner.run(samples):
         for value, array in zip(watched, arrays, strict=True):
             if value in inner and not np.isfinite(array).all():
@@ -121,7 +125,7 @@ def observe(
     return observation
 
 
-def _inner(graph: Graph, values: Sequence[Value]) -> set[Value]:
+def _values_inside_functions(graph: Graph, values: Sequence[Value]) -> set[Value]:
     """Return the values within functions of one number, which are tables as a whole.
 
     They may overflow: ``exp(-x)`` in ``1 / (1 + exp(-x))``.

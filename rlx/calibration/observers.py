@@ -130,7 +130,7 @@ def _mse(observer: Observer) -> Range:
     low, high = min(histogram.minimum, 0.0), max(histogram.maximum, 0.0)
     if low == high:
         return low, high
-    low, high = min(_cut(low, high, _CANDIDATES[::-1]), key=lambda r: error(*r))
+    low, high = min(_clipped_ranges(low, high, _CANDIDATES[::-1]), key=lambda r: error(*r))
     for _ in range(2):
         lows = np.clip(low * _REFINED, histogram.minimum, None) if low < 0 else [low]
         low = min(lows, key=lambda end: (error(float(end), high), -end))
@@ -139,7 +139,7 @@ def _mse(observer: Observer) -> Range:
     return float(low), float(high)
 
 
-def _cut(low: float, high: float, factors: Iterable[float]) -> list[Range]:
+def _clipped_ranges(low: float, high: float, factors: Iterable[float]) -> list[Range]:
     """Return the range cut at each of ``factors`` of its largest magnitude."""
     limits = [factor * max(-low, high) for factor in factors]
     return [(max(low, -limit), min(high, limit)) for limit in limits]
@@ -166,7 +166,7 @@ def _kl(observer: Observer) -> Range:
     if low == high:
         return low, high
     factors = np.linspace(1.0, 1 / _DIVERGENCE_STEPS, _DIVERGENCE_STEPS).tolist()
-    return min(_cut(low, high, factors), key=lambda r: divergence(histogram, *r))
+    return min(_clipped_ranges(low, high, factors), key=lambda r: divergence(histogram, *r))
 
 
 def divergence(histogram: Histogram, low: float, high: float) -> float:

@@ -98,7 +98,7 @@ class Sensitivity:
         wide = Runner(graph, watched).batch > 1
         self.count = min(MAX_SAMPLES if wide else 1, samples.count)
         self._replay = CalibrationReplay(graph, list(dict.fromkeys(watched)), take(samples, self.count))
-        self._judged = _judged(graph)
+        self._judged = _judged_values(graph)
         self._judged = [v for v in self._judged if v in self._replay.values]
         arrays = [self._replay.values[v] for v in self._judged]
         masking = masks(graph)
@@ -143,7 +143,7 @@ class Sensitivity:
         return wrong / whole if whole else wrong
 
 
-def _judged(graph: Graph) -> list[Value]:
+def _judged_values(graph: Graph) -> list[Value]:
     """Return the float values that outputs are judged by, before a softmax or an argmax."""
     judged: dict[Value, None] = {}
     waiting = list(graph.outputs[::-1])

@@ -84,7 +84,7 @@ def rounded_in_sequence(
     if count < MIN_SAMPLES:
         return None
     try:
-        steps = [(node, _computed_by(node, count)) for node in graph.op_nodes]
+        steps = [(node, _compile_node(node, count)) for node in graph.op_nodes]
     except (ShapeError, UnsupportedOpError):
         return None
     return _Sequence(graph, layers, widths, params, observed).run(
@@ -101,7 +101,7 @@ def _largest(graph: Graph) -> int:
     return 2 * max((1, *sizes))
 
 
-def _computed_by(node: Node, count: int) -> Step:
+def _compile_node(node: Node, count: int) -> Step:
     """Return the function that computes a node's results for ``count`` samples at a time.
 
     Raises:

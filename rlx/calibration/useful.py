@@ -34,11 +34,12 @@ def check_useful(comparison: Comparison, graph: str, settings: Settings) -> None
     problems = [p for output in comparison.outputs for p in _problems(output, settings)]
     if not problems:
         return
-    layer = _lost_in(comparison, settings.min_sqnr)
+    layer = _first_lossy_layer(comparison, settings.min_sqnr)
+    wide = _wide_hint(settings)
     raise DoesNotFitError(
         "; ".join(problems) + (f"; lost in {layer}" if layer else ""),
         where=f"graph {graph!r}",
-        hint=f"give samples as in use with --calib, or try another --observer{_wider(settings)};"
+        hint=f"give samples as in use with --calib, or try another --observer{wide};"
         " --min-sqnr -inf --min-agreement 0 writes it all the same",
     )
 
@@ -48,7 +49,7 @@ def is_useful(comparison: Comparison, settings: Settings) -> bool:
     return not any(True for output in comparison.outputs for _ in _problems(output, settings))
 
 
-def _wider(settings: Settings) -> str:
+def _wide_hint(settings: Settings) -> str:
     """Return the option for wider weights, as part of a sentence."""
     if settings.weights == "8":
         return ""
@@ -95,7 +96,7 @@ def lacks_hits(output: OutputFigures) -> bool:
     return closeness.noise_to(output.span * _SPAN_SHARE) < closeness.noise_to(0.0)
 
 
-def _lost_in(comparison: Comparison, limit: float) -> str | None:
+def _first_lossy_layer(comparison: Comparison, limit: float) -> str | None:
     """Return the first layer whose ratio is below the limit, else the one with the lowest."""
     layers = [layer for layer in comparison.layers if layer.closeness.has_signal]
     if not layers:

@@ -55,11 +55,11 @@ def front(errors: Mapping[Node, Mapping[int, float]], sizes: Sizes) -> list[Widt
             for c in choices
             for width, error in table.items()
         ]
-        choices = _thinned(_undominated(wider))
+        choices = _thin_out(_pareto_front(wider))
     return choices
 
 
-def _undominated(choices: list[WidthChoice]) -> list[WidthChoice]:
+def _pareto_front(choices: list[WidthChoice]) -> list[WidthChoice]:
     """Return the best choices for their bits, the most bits first: errors grow along the list."""
     kept: list[WidthChoice] = []
     for choice in sorted(choices, key=lambda c: (c.bits, c.error, c.widths)):
@@ -68,7 +68,7 @@ def _undominated(choices: list[WidthChoice]) -> list[WidthChoice]:
     return kept[::-1]
 
 
-def _thinned(choices: list[WidthChoice]) -> list[WidthChoice]:
+def _thin_out(choices: list[WidthChoice]) -> list[WidthChoice]:
     if len(choices) <= MAX_CHOICES:
         return choices
     last = len(choices) - 1

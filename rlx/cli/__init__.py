@@ -65,7 +65,7 @@ A new command needs a line here and a module of its name in ``commands``; see th
 SUMMARIES = {name: text for commands in GROUPS.values() for name, text in commands.items()}
 COMMANDS = tuple(SUMMARIES)
 _MODULES = {"import": "import_model"}
-"""Modules of commands whose names are no names of modules."""
+"""Modules of commands whose names are keywords of Python."""
 
 MEANT = {
     "benchmark": "rlx bench",

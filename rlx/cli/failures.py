@@ -47,7 +47,7 @@ def report(exception: BaseException, arguments: Sequence[str]) -> int:
     """
     if isinstance(exception, ReaderGoneError):
         return exception.exit_status
-    error, status = _named(exception)
+    error, status = _as_rlx_error(exception)
     if "--debug" in arguments or isinstance(error, InternalError):
         complain("".join(traceback.format_exception(exception)))
     complain(text(error))
@@ -102,7 +102,7 @@ def as_object(error: RlxError) -> dict[str, Any]:
     return {"error": shown}
 
 
-def _named(exception: BaseException) -> tuple[RlxError, int]:
+def _as_rlx_error(exception: BaseException) -> tuple[RlxError, int]:
     """Return an exception as an error of rlx, and the exit status."""
     if isinstance(exception, RlxError):
         return exception, exception.exit_status

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _META: Final = "rlx.stages"
 
 
-def _keep(ctx: click.Context, param: click.Parameter, value: object) -> None:
+def _store_option(ctx: click.Context, param: click.Parameter, value: object) -> None:
     if value:
         ctx.meta.setdefault(_META, {})[param.name] = value
 
@@ -46,7 +46,7 @@ _OPTIONS: Final = (
             metavar="NAME",
             multiple=True,
             expose_value=False,
-            callback=_keep,
+            callback=_store_option,
             help=f"Print the graph {when} a step, or all, where it changes it. May be repeated.",
         )
         for when in ("after", "before")
@@ -56,7 +56,7 @@ _OPTIONS: Final = (
         metavar="FOLDER",
         type=click.Path(path_type=Path),
         expose_value=False,
-        callback=_keep,
+        callback=_store_option,
         help="Write the graph after every step that changes it to files of this folder.",
     ),
 )
@@ -74,13 +74,13 @@ def stage_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def dump_dir() -> Path | None:
     """Return the folder of ``--dump-dir``."""
-    found: Path | None = _given().get("dump_dir")
+    found: Path | None = _option_values().get("dump_dir")
     return found
 
 
 def prints() -> bool:
     """Whether graphs are to be printed."""
-    return bool(_given().keys() & {"print_ir_before", "print_ir_after"})
+    return bool(_option_values().keys() & {"print_ir_before", "print_ir_after"})
 
 
 def check_dump_dir(out: Path) -> None:
@@ -115,7 +115,7 @@ def observer(steps: Sequence[str], *, stream: TextIO, force: bool = False) -> It
     """
     from rlx.runtime.dump import ALL, ChangedSteps, StageDump, printer
 
-    before, after = (_given().get(f"print_ir_{when}", ()) for when in ("before", "after"))
+    before, after = (_option_values().get(f"print_ir_{when}", ()) for when in ("before", "after"))
     for name in (*before, *after):
         if name not in (ALL, *steps):
             hint = did_you_mean(name, [ALL, *steps], what="steps")
@@ -127,7 +127,7 @@ def observer(steps: Sequence[str], *, stream: TextIO, force: bool = False) -> It
         yield ChangedSteps(*readers)
 
 
-def _given() -> dict[str, Any]:
+def _option_values() -> dict[str, Any]:
     """Return the values of the options that were given, by name."""
     given: dict[str, Any] = click.get_current_context().meta.get(_META, {})
     return given

@@ -21,18 +21,18 @@ class ReaderGoneError(StreamError):
     exit_status = 141  # that of a program that SIGPIPE ended, in a shell
 
 
-class _Checked:
+class _CheckedStream:
     """A text stream whose system errors are errors of rlx."""
 
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        with _named():
+        with _stream_errors():
             return self._stream.write(text)
 
     def flush(self) -> None:
-        with _named():
+        with _stream_errors():
             self._stream.flush()
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the stream has
@@ -53,7 +53,7 @@ def checked() -> Iterator[None]:
         for stream in (stdout, stderr):
             if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
                 stream.reconfigure(errors="replace")
-        sys.stdout, sys.stderr = _Checked(stdout), stderr
+        sys.stdout, sys.stderr = _CheckedStream(stdout), stderr
         try:
             yield
             sys.stdout.flush()
@@ -79,7 +79,7 @@ def abandon() -> None:
 
 
 @contextlib.contextmanager
-def _named() -> Iterator[None]:
+def _stream_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:

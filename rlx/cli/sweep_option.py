@@ -20,7 +20,7 @@ _VALUES = "rlx.driver.sweep"
 _WORDS = re.compile(r"[a-z]+|[^,]*,.*")
 
 
-class _Found(NamedTuple):
+class _SweptOption(NamedTuple):
     """Position of several values in raw arguments."""
 
     target: str
@@ -40,7 +40,7 @@ class SweepCommand(ModelCommand):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Take several values out before the arguments are read."""
         texts, _ = self._peek(ctx, args)
-        swept_options = list(_several(args, texts.get("target")))
+        swept_options = list(_swept_options(args, texts.get("target")))
         if len(swept_options) > 1:
             raise UsageError(
                 "several options have several values", hint="compare over one of them at a time"
@@ -82,9 +82,9 @@ def _sweeps(target: str | None) -> Iterator[tuple[str, Sweep]]:
             yield one.name, sweep
 
 
-def _several(args: list[str], target: str | None) -> Iterator[_Found]:
+def _swept_options(args: list[str], target: str | None) -> Iterator[_SweptOption]:
     """Yield options with several values, or with a plural name."""
-    options = [_found(args, place) for place, arg in enumerate(args) if arg.startswith("--")]
+    options = [_option_at(args, place) for place, arg in enumerate(args) if arg.startswith("--")]
     # Where no option can be meant, no target is loaded.
     likely = [
         option for option in options if option.flag.endswith("s") or _WORDS.fullmatch(option.text)
@@ -98,9 +98,9 @@ def _several(args: list[str], target: str | None) -> Iterator[_Found]:
                 yield option._replace(target=name)
 
 
-def _found(args: list[str], index: int) -> _Found:
+def _option_at(args: list[str], index: int) -> _SweptOption:
     """Return the option at a place with its value."""
     flag, equals, text = args[index].partition("=")
     if equals:
-        return _Found("", flag, text, index, index + 1)
-    return _Found("", flag, "".join(args[index + 1 : index + 2]), index, index + 2)
+        return _SweptOption("", flag, text, index, index + 1)
+    return _SweptOption("", flag, "".join(args[index + 1 : index + 2]), index, index + 2)

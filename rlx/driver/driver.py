@@ -144,8 +144,8 @@ def fit_to_target(
     observe(Step("given"), module)
     options = target.options() if options is None else options
     boundary = boundary or Boundary.of(module.graph, target.ports(options))
-    opened = _seen("ports", boundary.opened(module), module, observe)
-    tabled = _seen(TabulateIslands.name, _tabulated(opened), opened, observe)
+    opened = _observed("ports", boundary.opened(module), module, observe)
+    tabled = _observed(TabulateIslands.name, _tabulate_islands(opened), opened, observe)
     simplified = pipeline(target.pipeline).run(tabled, observe=observe)
     advice = cache(partial(quantize_hint, module.graph))
     fitting = fit(simplified.graph, target.name, claim(target, options, advice), policies)
@@ -156,13 +156,15 @@ def fit_to_target(
     return Lowered(fitted, fitting.report, boundary.changes)
 
 
-def _tabulated(module: GraphModule) -> GraphModule:
+def _tabulate_islands(module: GraphModule) -> GraphModule:
     """Return a network whose float ops between integer ones are tables where they can be."""
     graph = TabulateIslands().apply(module.graph)
     return module if graph is module.graph else replace(module, graph=graph)
 
 
-def _seen(name: str, module: GraphModule, before: GraphModule, observe: Observer) -> GraphModule:
+def _observed(
+    name: str, module: GraphModule, before: GraphModule, observe: Observer
+) -> GraphModule:
     """Return the result of a step, after it was observed and verified if it changed something."""
     if module is not before:
         verifying(observe)(Step(name), module)

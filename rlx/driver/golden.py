@@ -42,7 +42,7 @@ def golden_vectors(
         return reference_outputs(emitted.graph, random_inputs(emitted.graph, frames))
     vectors, _ = vectors_for(model, vectors)
     if not fits(model, vectors) and fits(emitted.graph, vectors):
-        turned = _turned(vectors, model, emitted.graph)
+        turned = _to_channels_last(vectors, model, emitted.graph)
         return given_inputs(emitted.graph, turned, frames)
     golden = given_inputs(model, vectors, frames)
     if not boundary.changes:
@@ -72,7 +72,9 @@ def check_golden(boundary: Boundary, golden: Golden) -> Golden:
     return golden
 
 
-def _turned(vectors: Mapping[str, Array], graph: Graph, ported: Graph) -> Mapping[str, Array]:
+def _to_channels_last(
+    vectors: Mapping[str, Array], graph: Graph, ported: Graph
+) -> Mapping[str, Array]:
     """Return vectors of an emitted program, channels last also where they are as in the model."""
     turned = dict(vectors)
     pairs = zip(graph.inputs, ported.inputs, strict=True)

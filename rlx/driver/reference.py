@@ -76,7 +76,7 @@ def _random(random: np.random.Generator, graph: Graph, value: Value, frames: int
     type_ = value.type
     shape = (frames, *type_.static_shape)
     if type_.dtype.is_integer:
-        return _drawn(random, *integer_range(type_.dtype), shape, type_.dtype)
+        return _random_integers(random, *integer_range(type_.dtype), shape, type_.dtype)
     quantizer = only_quantizer(graph, value)
     if quantizer is None or len(quantizer.quant.scale) != 1:
         raise QuantizationError(
@@ -88,11 +88,11 @@ def _random(random: np.random.Generator, graph: Graph, value: Value, frames: int
     zero_point, scale = quantizer.quant.zero_point[0], quantizer.quant.scale[0]
     beyond = max((high - low) // 32, 1)
     low, high = (_PARTS_PER_STEP * (end - zero_point) for end in (low - beyond, high + beyond))
-    parts = _drawn(random, low, high, shape, DType.F64).astype(np.float64)
+    parts = _random_integers(random, low, high, shape, DType.F64).astype(np.float64)
     return np.asarray(parts / _PARTS_PER_STEP * scale, type_.dtype.numpy)
 
 
-def _drawn(
+def _random_integers(
     random: np.random.Generator, low: int, high: int, shape: tuple[int, ...], dtype: DType
 ) -> Array:
     """Return uniformly random whole numbers in [low, high]."""

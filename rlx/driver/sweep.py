@@ -62,7 +62,7 @@ def estimate_values(
         rows.append(row)
         errors += refusals
     if all(row["fits"] is None for row in rows):
-        raise _joined(errors)
+        raise _combined_error(errors)
     ranked = sorted(rows, key=lambda row: _rank(sweep, row))
     return Estimates(target.name, sweep.option, dict(sweep.columns), tuple(ranked))
 
@@ -87,7 +87,7 @@ def _lowering(
     results: dict[Hashable, GraphModule | RlxError] = {}
 
     def lower(options: Any) -> GraphModule:  # noqa: ANN401 - the target's own class
-        key = sweep.lowered_by(options)
+        key = sweep.lowering_key(options)
         if key not in results:
             try:
                 results[key] = driver.lower(
@@ -118,22 +118,22 @@ def _row(
     best: Row = {}
     failed: list[RlxError] = []
     try:
-        attempts = sweep.attempts(_chosen(sweep, options, name), user_options)
+        attempts = sweep.attempts(_with_value(sweep, options, name), user_options)
     except UsageError:
         raise
     except RlxError as error:
-        return _refused(sweep, name, error), [error]
+        return _refusal_row(sweep, name, error), [error]
     for attempt in attempts:
         try:
             report = sweep.estimate(lower(attempt), attempt)
         except RlxError as error:
             # The first one is of the options as they are.
-            best = best or _refused(sweep, name, error)
+            best = best or _refusal_row(sweep, name, error)
             failed.append(error)
             continue
         fits = bool(report.get("fits", True))
         figures = sweep.row(report, attempt)
-        reason = sweep.doubt(figures) if fits else str(report["short"])
+        reason = sweep.caveat(figures) if fits else str(report["short"])
         row = {sweep.option: name, "fits": fits, "reason": reason, **figures}
         if fits:
             return row, []
@@ -141,23 +141,23 @@ def _row(
     return best, failed
 
 
-def _chosen(sweep: Sweep, options: Any, name: str) -> Any:  # noqa: ANN401 - the target's own class
+def _with_value(sweep: Sweep, options: Any, name: str) -> Any:  # noqa: ANN401 - the target's own class
     """Return the options with one value of the option that is compared over."""
     if sweep.with_value is not None:
         return sweep.with_value(options, name)
     return replace(options, **{sweep.option: name})
 
 
-def _refused(sweep: Sweep, name: str, error: RlxError) -> Row:
+def _refusal_row(sweep: Sweep, name: str, error: RlxError) -> Row:
     """Return a row without figures."""
     first, *others = [line.strip() for line in error.message.splitlines()]
     fits = False if isinstance(error, DoesNotFitError) else None
     return {sweep.option: name, "fits": fits, "reason": f"{first} {'; '.join(others)}".rstrip()}
 
 
-def _joined(errors: Sequence[RlxError]) -> RlxError:
+def _combined_error(errors: Sequence[RlxError]) -> RlxError:
     """Return an error with each distinct refusal and what to do about it."""
-    first, texts = errors[0], dict.fromkeys(map(_reason, errors))
+    first, texts = errors[0], dict.fromkeys(map(_error_text, errors))
     if len(texts) == 1:
         return first
     hints = dict.fromkeys(e.hint for e in errors if e.hint)
@@ -165,7 +165,7 @@ def _joined(errors: Sequence[RlxError]) -> RlxError:
     return type(first)(message, hint="; or ".join(hints))
 
 
-def _reason(error: RlxError) -> str:
+def _error_text(error: RlxError) -> str:
     """Return the place and the message of an error, without its hint."""
     return f"{error.where}: {error.message}" if error.where else error.message
 
@@ -174,4 +174,4 @@ def _rank(sweep: Sweep, row: Mapping[str, Any]) -> tuple[int, float]:
     """Return the key that a row is sorted by: rows that fit first, the best of these first."""
     if sweep.by not in row:
         return 2, 0.0
-    return 0 if row["fits"] else 1, -row[sweep.by] if sweep.most else row[sweep.by]
+    return 0 if row["fits"] else 1, -row[sweep.by] if sweep.maximize else row[sweep.by]

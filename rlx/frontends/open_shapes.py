@@ -120,13 +120,13 @@ class DimensionSizes:
             if order and (order[0] == 1 or isinstance(order[0], str)):
                 pairs.insert(0, (order[1:], shape[1:]))
             for order_dims, sample_dims in pairs:
-                sizes = _fitted(order_dims, sample_dims)
+                sizes = _bind_sizes(order_dims, sample_dims)
                 if sizes is not None:
                     return sizes
         return {}
 
 
-def _fitted(dims: Dims, shape: tuple[int, ...]) -> dict[str, int] | None:
+def _bind_sizes(dims: Dims, shape: tuple[int, ...]) -> dict[str, int] | None:
     """Return the sizes of names that make ``dims`` a shape, None if nothing does."""
     if len(dims) != len(shape):
         return None

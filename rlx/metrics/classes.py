@@ -100,7 +100,7 @@ def classes_of(side: Side, index: int, *, labelled: bool) -> Classes | None:
         labelled: Whether there are labels, so that a plain vector is one of classes.
     """
     value = side.graph.outputs[index] if side.graph is not None else None
-    stated = None if value is None else _of_value(value)
+    stated = None if value is None else _classes_of_value(value)
     if stated is not None:
         return stated
     alone = len(side.ports) == 1
@@ -126,7 +126,7 @@ def _origin(value: Value) -> Value:
     return value
 
 
-def _of_value(value: Value) -> Classes | None:
+def _classes_of_value(value: Value) -> Classes | None:
     """Return the form of an output that a softmax or an argmax makes."""
     rank, order = value.type.rank, list(range(value.type.rank))
     while isinstance(value.node.op, (*_SAME, RealTranspose, QTranspose)):

@@ -13,7 +13,7 @@ from rlx.metrics.criteria import criteria_of
 from rlx.metrics.figures import Closeness, Scores
 from rlx.metrics.masks import masks
 from rlx.metrics.node_match import matched_layers
-from rlx.metrics.sides import GraphSide, paired
+from rlx.metrics.sides import GraphSide, match_outputs
 from rlx.ops.numbers import reals
 from rlx.passes.quantize.known_ranges import known_params
 from rlx.passes.quantize.scheme import range_of
@@ -215,7 +215,7 @@ class Comparison:
     def figures(self) -> dict[str, str]:
         """Return the figures of the whole as text, by name."""
         pairs = {"top-1": self.top1, "AUC": self.auc, "reconstruction error": self.reconstruction}
-        known = {name: f"{a:.4g} and {b:.4g}" for name, (a, b) in _given(pairs).items()}
+        known = {name: f"{a:.4g} and {b:.4g}" for name, (a, b) in _present_pairs(pairs).items()}
         if self.agreement is not None:
             known["agreement"] = f"{self.agreement:.2%}"
         ratio = f"{min(o.closeness.sqnr_db for o in self.outputs):.1f} dB"
@@ -280,7 +280,7 @@ def _imprecision(output: OutputFigures) -> float:
     return min(output.closeness.noise_to(output.span), 1.0)
 
 
-def _given(pairs: Mapping[str, Pair | None]) -> dict[str, Pair]:
+def _present_pairs(pairs: Mapping[str, Pair | None]) -> dict[str, Pair]:
     return {name: pair for name, pair in pairs.items() if pair is not None}
 
 
@@ -345,7 +345,7 @@ def compare_sides(
     matched: Sequence[LayerMatch] = (),
     *,
     labels: npt.NDArray[np.int64] | None = None,
-    some: bool = False,
+    partial: bool = False,
     progress: Progress | None = None,
 ) -> Comparison:
     """Compare two sides on as many samples.
@@ -355,13 +355,13 @@ def compare_sides(
         b: The other one.
         matched: The nodes that both watch, in this order.
         labels: A class for each sample.
-        some: Whether one side may have only some of the outputs, by name.
+        partial: Whether one side may have only some of the outputs, by name.
         progress: Called with a text, samples done and all samples.
 
     Raises:
         UsageError: Outputs cannot be compared, or the sides have different numbers of samples.
     """
-    pairs = paired(a.ports, b.ports, some=some)
+    pairs = match_outputs(a.ports, b.ports, partial=partial)
     _require_same_count(a, b)
     size = min(a.batch, b.batch)
     closeness = [Closeness() for _ in pairs]
@@ -373,7 +373,7 @@ def compare_sides(
     scores, count_so_far = Scores(), 0
     for (inputs, left), (_, right) in zip(a.batches(size), b.batches(size), strict=True):
         count = len(left[0])
-        outputs = [_both((a.ports[i], left[i]), (b.ports[k], right[k])) for i, k in pairs]
+        outputs = [_output_pair((a.ports[i], left[i]), (b.ports[k], right[k])) for i, k in pairs]
         for pair_closeness, output_classes, (x, y) in zip(closeness, classes, outputs, strict=True):
             pair_closeness.add(x, y)
             if output_classes is not None:
@@ -424,7 +424,7 @@ def _span(side: Side, index: int) -> float:
     return 0.0 if params is None else max(map(abs, range_of(params)))
 
 
-def _both(a: tuple[OutputSide, Array], b: tuple[OutputSide, Array]) -> tuple[Numbers, Numbers]:
+def _output_pair(a: tuple[OutputSide, Array], b: tuple[OutputSide, Array]) -> tuple[Numbers, Numbers]:
     """Return an output of both sides: as it is where the types are equal, else as real numbers."""
     (a_port, x), (other, y) = a, b
     if np.size(x) != np.size(y):

@@ -67,8 +67,10 @@ def compare(
     first = _side(a, b, samples[0], [layer.values[0] for layer in matched])
     second = _side(b, a, samples[1], [layer.values[1] for layer in matched])
     stated = next((s.labels for s in samples if s is not None), None)
-    some = any(_is_arrays(one) for one in (a, b))
-    comparison = compare_sides(first, second, matched, labels=stated, some=some, progress=progress)
+    partial = any(_is_arrays(one) for one in (a, b))
+    comparison = compare_sides(
+        first, second, matched, labels=stated, partial=partial, progress=progress
+    )
     return comparison if criteria is None else comparison.judged(criteria)
 
 

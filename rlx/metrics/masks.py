@@ -56,22 +56,24 @@ def masks(graph: Graph) -> dict[Value, Mask]:
     users, outputs = graph.users(), set(graph.outputs)
     masks_by_value: dict[Value, Mask] = {}
     for node in graph.op_nodes:
-        node_mask = _made_by(node, users, outputs)
+        node_mask = _mask_of_node(node, users, outputs)
         if node_mask is not None:
             masks_by_value[node.result] = node_mask
-        elif _moved(node, masks_by_value):
+        elif _moves_mask(node, masks_by_value):
             masks_by_value |= dict.fromkeys(node.results, masks_by_value[node.operands[0]])
         if isinstance(node.op, NnSoftmax) and users[node.operands[0]] == [node]:
-            masks_by_value.setdefault(node.operands[0], _of_softmax(node))
+            masks_by_value.setdefault(node.operands[0], _mask_of_softmax(node))
     return {value: mask for value, mask in masks_by_value.items() if value not in outputs}
 
 
-def _moved(node: Node, masks_by_value: Mapping[Value, Mask]) -> bool:
+def _moves_mask(node: Node, masks_by_value: Mapping[Value, Mask]) -> bool:
     """Return whether a node moves a value in which a constant masks, so that its results do."""
     return moves(node) and len(node.operands) == 1 and node.operands[0] in masks_by_value
 
 
-def _made_by(node: Node, users: Mapping[Value, list[Node]], outputs: set[Value]) -> Mask | None:
+def _mask_of_node(
+    node: Node, users: Mapping[Value, list[Node]], outputs: set[Value]
+) -> Mask | None:
     """Return the mask that a node makes, if it does."""
 
     def extremes(number: float) -> bool:
@@ -79,7 +81,7 @@ def _made_by(node: Node, users: Mapping[Value, list[Node]], outputs: set[Value])
 
     if isinstance(node.op, RealPad):
         value = np.float32(node.op.value)
-        return _of_number(float(value)) if extremes(float(value)) else None
+        return _mask_of_number(float(value)) if extremes(float(value)) else None
     if isinstance(node.op, RealAdd | RealSub) and argument(node) is None:
         numbers = known(node.operands[1])
         if numbers is None and isinstance(node.op, RealAdd):
@@ -91,13 +93,13 @@ def _made_by(node: Node, users: Mapping[Value, list[Node]], outputs: set[Value])
         low = added < added.max() - _MIN_MASK_DISTANCE
         high = added > added.min() + _MIN_MASK_DISTANCE
         if low.any() and extremes(-1.0):
-            return _of_places(low, -1)
+            return _mask_of_positions(low, -1)
         if high.any() and extremes(1.0):
-            return _of_places(high, 1)
+            return _mask_of_positions(high, 1)
     return None
 
 
-def _of_number(number: float) -> Mask:
+def _mask_of_number(number: float) -> Mask:
     """Return the mask of the elements that are a number; a range covers zero anyway."""
 
     def where(array: Numbers) -> Found:
@@ -106,7 +108,7 @@ def _of_number(number: float) -> Mask:
     return Mask(where, lambda array: np.where(where(array), 0, array))
 
 
-def _of_places(masked_positions: Found, side: int) -> Mask:
+def _mask_of_positions(masked_positions: Found, side: int) -> Mask:
     """Return the mask of some places; in theirs stand numbers a little beyond the others."""
 
     def where(array: Numbers) -> Found:
@@ -125,7 +127,7 @@ def _of_places(masked_positions: Found, side: int) -> Mask:
     return Mask(where, filled)
 
 
-def _of_softmax(node: Node) -> Mask:
+def _mask_of_softmax(node: Node) -> Mask:
     """Return the mask of values that have no share in a softmax."""
     op, shape = node.op, node.operands[0].type.static_shape
     assert isinstance(op, NnSoftmax)

@@ -115,9 +115,7 @@ class ArraySide:
     graph: Graph | None = None
     batch = 1 << 10
 
-    def __init__(
-        self, arrays: Mapping[str, npt.ArrayLike], other: Sequence[OutputSide] | None
-    ) -> None:
+    def __init__(self, arrays: Mapping[str, npt.ArrayLike], other: Sequence[OutputSide] | None) -> None:
         """Take arrays as outputs.
 
         Args:
@@ -139,7 +137,9 @@ class ArraySide:
             )
         (self.count,) = counts
         plain = [OutputSide(name, None) for name in self._arrays]
-        types = dict.fromkeys(self._arrays) | _types_of(plain, other or ())
+        ports = tuple(other or ())
+        types: dict[str, TensorType | None] = dict.fromkeys(self._arrays)
+        types |= {plain[i].name: ports[k].type for i, k in _match_indices(plain, ports)}
         self.ports = tuple(OutputSide(k, _as_type(a, types[k])) for k, a in self._arrays.items())
 
     def batches(self, size: int) -> Iterator[Batch]:
@@ -148,44 +148,36 @@ class ArraySide:
             yield {}, [array[start : start + size] for array in self._arrays.values()]
 
 
-def _types_of(
-    ports: Sequence[OutputSide], other: Sequence[OutputSide]
-) -> dict[str, TensorType | None]:
-    """Return the type that each output has on the other side, of those that belong together."""
-    pairs = _pairs(ports, other)
-    return {ports[i].name: other[k].type for i, k in pairs}
-
-
 def _as_type(array: npt.NDArray[Any], type_: TensorType | None) -> TensorType | None:
     """Return the type of an output if an array holds numbers of its element type."""
     return type_ if type_ is not None and array.dtype == type_.dtype.numpy else None
 
 
-def paired(
-    a: Sequence[OutputSide], b: Sequence[OutputSide], *, some: bool = False
+def match_outputs(
+    a: Sequence[OutputSide], b: Sequence[OutputSide], *, partial: bool = False
 ) -> list[tuple[int, int]]:
-    """Return the places of outputs that belong together: of one name, else in order.
+    """Return the indices of outputs that belong together: of one name, else in order.
 
     Args:
         a: Outputs of the first side.
         b: Outputs of the second.
-        some: Whether one side may have only some of the outputs, by name.
+        partial: Whether one side may have only some of the outputs, by name.
 
     Raises:
         UsageError: An output has no other that it could be compared with.
     """
-    pairs = _pairs(a, b)
-    enough = min(len(a), len(b)) if some else max(len(a), len(b))
-    if len(pairs) < enough:
+    matches = _match_indices(a, b)
+    enough = min(len(a), len(b)) if partial else max(len(a), len(b))
+    if len(matches) < enough:
         listed = [", ".join(repr(printable(p.name)) for p in ports) for ports in (a, b)]
         raise UsageError(
             f"the outputs are {listed[0]}, but those of the other are {listed[1]}",
             where="compared models",
             hint="compare a model with one that was made of it, or name the arrays as its outputs",
         )
-    for i, k in pairs:
+    for i, k in matches:
         _check_sizes(a[i].type, b[k].type)
-    return pairs
+    return matches
 
 
 def _check_sizes(a: TensorType | None, b: TensorType | None) -> None:
@@ -197,8 +189,8 @@ def _check_sizes(a: TensorType | None, b: TensorType | None) -> None:
         )
 
 
-def _pairs(a: Sequence[OutputSide], b: Sequence[OutputSide]) -> list[tuple[int, int]]:
-    """Return the places of outputs of one name, or all in order if these are not all."""
+def _match_indices(a: Sequence[OutputSide], b: Sequence[OutputSide]) -> list[tuple[int, int]]:
+    """Return the indices of outputs of one name, or all in order if these are not all."""
     names = {p.name: k for k, p in enumerate(b)}
     pairs = [(i, names[p.name]) for i, p in enumerate(a) if p.name in names]
     if len(a) == len(b) and len(pairs) < len(a):

@@ -30,7 +30,7 @@ _MAX_FILE_BYTES: Final = 16 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class ReportRequest:
     """Contents that are wanted of a report besides predictions.
 
     Attributes:
@@ -55,7 +55,7 @@ class Wanted:
 
 
 def gather(
-    folder: Path, request: Wanted, *, progress: Callable[[str], None] | None = None
+    folder: Path, request: ReportRequest, *, progress: Callable[[str], None] | None = None
 ) -> Report:
     """Return the report of an output folder, with everything that is wanted.
 
@@ -91,7 +91,7 @@ def gather(
     return report
 
 
-def _verification(request: Wanted, notes: list[str]) -> Mapping[str, Any] | None:
+def _verification(request: ReportRequest, notes: list[str]) -> Mapping[str, Any] | None:
     """Return a verification; None and a note where the tools for it are missing."""
     if request.verified is not None:
         return _object(request.verified, ("inputs", "equal", "mismatches"), "rlx verify --json")
@@ -105,7 +105,11 @@ def _verification(request: Wanted, notes: list[str]) -> Mapping[str, Any] | None
 
 
 def _layer_counts(
-    target: str, folder: Path, request: Wanted, notify: Callable[[str], None], notes: list[str]
+    target: str,
+    folder: Path,
+    request: ReportRequest,
+    notify: Callable[[str], None],
+    notes: list[str],
 ) -> verifier.LayerCounts | None:
     """Return the measured time of each layer; None and a note if that is not possible here."""
     if request.verify is None:

@@ -188,7 +188,7 @@ def _change_rows(changes: Changes, unit: str) -> list[str]:
     lines = _table(("changed", "before", "now", "difference"), rows) if rows else []
     lines += ["", *(f"- {_cell(text)}" for text in changes.ports)] if changes.ports else []
     layers = [
-        (one.name, _time(one.old), _time(one.new), ", ".join(one.changed) or _fate(one.old))
+        (one.name, _time(one.old), _time(one.new), ", ".join(one.changed) or _old_state(one.old))
         for one in changes.layers
         if one.changed or None in (one.old, one.new)
     ]
@@ -203,7 +203,7 @@ def _growth(old: Figure, new: Figure) -> float | None:
     return (new.best - old.best) / old.best
 
 
-def _fate(old: Layer | None) -> str:
+def _old_state(old: Layer | None) -> str:
     return "added" if old is None else "removed"
 
 

@@ -47,7 +47,7 @@ class _Blocks(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _ArrayInMemory:
     """An array in memory."""
 
     array: npt.NDArray[Any]
@@ -170,7 +170,7 @@ class Samples:
         kind = "NaN" if np.isnan(row).any() else "an infinite number"
         raise UsageError(
             f"sample {start + bad[0]} holds {kind}",
-            where=_place(self.what, value),
+            where=_input_label(self.what, value),
             hint="leave such samples out",
         )
 
@@ -218,8 +218,8 @@ def _arrays_of(data: Data, graph: Graph, what: str) -> dict[str, _Blocks]:
             return {name or "x": array for name, array in stored_arrays(path).items()}
         data = read([path], graph.inputs).arrays
     if isinstance(data, np.ndarray | np.generic):
-        return {"x": _Held(np.asarray(data))}
-    return {name: _Held(np.asarray(array)) for name, array in data.items()}
+        return {"x": _ArrayInMemory(np.asarray(data))}
+    return {name: _ArrayInMemory(np.asarray(array)) for name, array in data.items()}
 
 
 def _input_array(value: Value, arrays: Mapping[str, _Blocks], what: str, inputs: int) -> _Blocks:
@@ -246,7 +246,7 @@ def _input_array(value: Value, arrays: Mapping[str, _Blocks], what: str, inputs:
             raise UsageError(
                 f"its shape is {list(array.shape)}, but {type_} needs"
                 f" [samples, {', '.join(map(str, sample))}]",
-                where=_place(what, value),
+                where=_input_label(what, value),
                 hint=order_hint(array.shape, type_.static_shape)
                 or "the first axis counts the samples",
             )
@@ -259,14 +259,14 @@ def _check_type(value: Value, dtype: np.dtype[Any], what: str) -> None:
     if type_.dtype.is_float and dtype.kind != "f" and dtype != type_.dtype.numpy:
         raise UsageError(
             f"holds {dtype} numbers, but the input is {type_}",
-            where=_place(what, value),
+            where=_input_label(what, value),
             hint="give floating-point numbers, scaled as in training",
         )
     quantizable = dtype.kind == "f" and type_.quant is not None
     if type_.dtype.is_integer and dtype != type_.dtype.numpy and not quantizable:
         raise UsageError(
             f"holds {dtype} numbers, but the input is {type_}",
-            where=_place(what, value),
+            where=_input_label(what, value),
             hint=f"give {type_.dtype.numpy} numbers"
             + (", or real numbers scaled as in training" if type_.quant else ""),
         )
@@ -294,7 +294,7 @@ def _labels_in(arrays: Mapping[str, _Blocks], inputs: set[str]) -> Array | None:
     for name in LABELS:
         if name in arrays and name not in inputs:
             stored = arrays[name]
-            if isinstance(stored, _Held):
+            if isinstance(stored, _ArrayInMemory):
                 return stored.array
             assert isinstance(stored, StoredArray)
             blocks = list(stored.blocks(max(1, _BLOCK_BYTES // stored.dtype.itemsize)))
@@ -345,7 +345,7 @@ def classes_of(graph: Graph) -> int:
     return 2 if output.size == 1 or reconstructs else output.size
 
 
-def _place(what: str, value: Value) -> str:
+def _input_label(what: str, value: Value) -> str:
     return f"{what}, input {printable(value.name)!r}"
 
 

@@ -44,7 +44,7 @@ def read_classes(path: Path) -> Numbers:
         headings, rows, _ = read_table(path)
         index = label_column(headings) if rows.shape[1] > 1 else 0
         if index is None:
-            raise _several(path, f"{rows.shape[1]} columns", "give one the heading 'label'")
+            raise _ambiguous(path, f"{rows.shape[1]} columns", "give one the heading 'label'")
         column = rows[:, index]
         whole = np.array_equal(column, np.rint(column))
         return column.astype(np.int64) if whole else column
@@ -53,11 +53,11 @@ def read_classes(path: Path) -> Numbers:
         return arrays
     names: list[str] = [name for name in KEYS if name in arrays] or list(arrays)
     if len(names) != 1:
-        raise _several(path, f"{len(names)} arrays", "call the one of classes 'y'")
+        raise _ambiguous(path, f"{len(names)} arrays", "call the one of classes 'y'")
     return arrays[names[0]]
 
 
-def _several(path: Path, what: str, hint: str) -> UsageError:
+def _ambiguous(path: Path, what: str, hint: str) -> UsageError:
     return UsageError(f"holds {what}", where=f"expected classes, {path.name}", hint=hint)
 
 

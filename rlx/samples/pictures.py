@@ -50,12 +50,12 @@ def read_picture(path: Path, value: Value, scaling: Scaling) -> tuple[Numbers, s
         if not scaling.given:
             note = "pixels of 0 to 255 were scaled to 0 to 1; --scale, --mean and --std change that"
     else:
-        numbers, note = _spread(pixels, type_, path.name)
+        numbers, note = _to_integers(pixels, type_, path.name)
     shaped = np.moveaxis(numbers, -1, 0) if first else numbers
     return shaped.reshape(sample_shape(type_)), note
 
 
-def _spread(pixels: Numbers, type_: TensorType, file: str) -> tuple[Numbers, str]:
+def _to_integers(pixels: Numbers, type_: TensorType, file: str) -> tuple[Numbers, str]:
     """Return pixels as integers of an 8-bit input."""
     if type_.dtype not in (DType.I8, DType.U8):
         raise UsageError(

@@ -217,7 +217,7 @@ def _parsed(name: str, text: str) -> object:
 
 
 @cache
-def _of_process() -> Config:
+def _process_config() -> Config:
     """Return the settings of the process's environment; read once, unless that fails."""
     return from_environment(os.environ)
 
@@ -231,7 +231,7 @@ def current() -> Config:
     Raises:
         UsageError: The environment holds a variable ``RLX_*`` that is unknown or malformed.
     """
-    return _OVERRIDE.get() or _of_process()
+    return _OVERRIDE.get() or _process_config()
 
 
 def reload() -> Config:
@@ -240,8 +240,8 @@ def reload() -> Config:
     Raises:
         UsageError: As for :func:`current`.
     """
-    _of_process.cache_clear()
-    return _of_process()
+    _process_config.cache_clear()
+    return _process_config()
 
 
 @contextmanager

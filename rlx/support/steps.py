@@ -31,7 +31,7 @@ class Steps:
         """
 
 
-class _Called(Steps):
+class _CallbackSteps(Steps):
     """Steps for a plain function, which gets the texts alone."""
 
     def __init__(self, show: Callable[[str], None]) -> None:
@@ -45,7 +45,7 @@ def steps_of(progress: Callable[[str], None] | None) -> Steps:
     """Return ``progress`` as :class:`Steps`, whatever it is."""
     if progress is None:
         return Steps()
-    return progress if isinstance(progress, Steps) else _Called(progress)
+    return progress if isinstance(progress, Steps) else _CallbackSteps(progress)
 
 
 def length_text(seconds: float) -> str:

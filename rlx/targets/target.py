@@ -83,14 +83,14 @@ class Sweep:
         groups: Values by the name of a group; ``all`` is one of them.
         columns: Columns of a row, by key, in order.
         by: Key of the figure that rows are ranked by.
-        most: Whether the highest figure is the best one.
-        lowered_by: Returns what a lowered graph depends on: it is made once for all options for
+        maximize: Whether the highest figure is the best one.
+        lowering_key: Returns what a lowered graph depends on: it is made once for all options for
             which this is equal.
         attempts: Called with options and the names of those that the user chose; returns options
             to try in order, until one fits.
         estimate: As ``Target.estimate``, but without looking for other options that would fit.
         row: Called with such an estimate and its options; returns figures by key.
-        doubt: Called with the figures of a row that fits; returns why it might not after all, or
+        caveat: Called with the figures of a row that fits; returns why it might not after all, or
             an empty text.
         with_value: Called with options and a value of the option; returns the options with that
             value. None if no other option depends on it.
@@ -100,12 +100,12 @@ class Sweep:
     groups: Mapping[str, Sequence[str]]
     columns: Mapping[str, Column]
     by: str
-    most: bool
-    lowered_by: Callable[[Any], Hashable]
+    maximize: bool
+    lowering_key: Callable[[Any], Hashable]
     attempts: Callable[[Any, frozenset[str]], Sequence[Any]]
     estimate: Callable[[GraphModule, Any], Mapping[str, Any]]
     row: Callable[[Mapping[str, Any], Any], Mapping[str, Any]]
-    doubt: Callable[[Mapping[str, Any]], str] = lambda figures: ""
+    caveat: Callable[[Mapping[str, Any]], str] = lambda figures: ""
     with_value: Callable[[Any, str], Any] | None = None
 
 

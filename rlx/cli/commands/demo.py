@@ -58,7 +58,7 @@ def command(folder: Path | None, *, fpga: bool, as_json: bool) -> int:
 
     if fpga and not as_json:
         click.echo("with hardware simulation: about a minute", err=True)
-    with _place(folder) as folder_for_run, progress(enabled=not as_json) as show:
+    with _work_folder(folder) as folder_for_run, progress(enabled=not as_json) as show:
         demo = demonstrate(folder_for_run, fpga=fpga, progress=show)
     if as_json:
         print_json(_as_json(demo))
@@ -70,7 +70,7 @@ def command(folder: Path | None, *, fpga: bool, as_json: bool) -> int:
 
 
 @contextmanager
-def _place(folder: Path | None) -> Iterator[Path]:
+def _work_folder(folder: Path | None) -> Iterator[Path]:
     """Yield ``folder``, or one that is removed at the end.
 
     That is inside the work folder, which is locked: ``emit`` locks the folder that it writes to.
@@ -99,7 +99,7 @@ def _print(demo: Demonstration, folder: Path | None) -> None:
     frames = demo.rows[0].frames
     print(f"An int8 network of {demo.macs:,} multiplications reads {frames} handwritten digits")
     print("that it was not trained on. The first one:\n")
-    print("\n".join(_beside(_drawn(demo), _answer(demo))), end="\n\n")
+    print("\n".join(_side_by_side(_digit_lines(demo), _answer_lines(demo))), end="\n\n")
     _print_table(demo.rows)
     for missing_run in demo.missing:
         print(f"not run: {missing_run.platform}: {missing_run.reason}")
@@ -109,7 +109,7 @@ def _print(demo: Demonstration, folder: Path | None) -> None:
     print(f"\n{NEXT}")
 
 
-def _drawn(demo: Demonstration) -> list[str]:
+def _digit_lines(demo: Demonstration) -> list[str]:
     """Return the digit as lines of characters, two for a pixel so that it looks square."""
     blocks = (sys.stdout.encoding or "").lower().startswith("utf")
     shades = _SHADES[blocks]
@@ -117,7 +117,7 @@ def _drawn(demo: Demonstration) -> list[str]:
     return ["".join(shades[round(step)] * 2 for step in row) for row in steps]
 
 
-def _answer(demo: Demonstration) -> list[str]:
+def _answer_lines(demo: Demonstration) -> list[str]:
     """Return the network's three best answers as lines with bars."""
     best = sorted(range(len(demo.scores)), key=lambda i: -demo.scores[i])[:3]
     lines = [
@@ -128,7 +128,7 @@ def _answer(demo: Demonstration) -> list[str]:
     return ["", "the network's answers:", "", *lines, "", verdict]
 
 
-def _beside(left: list[str], right: list[str]) -> Iterator[str]:
+def _side_by_side(left: list[str], right: list[str]) -> Iterator[str]:
     """Yield the lines of two texts side by side."""
     width = max(map(len, left))
     for i in range(max(len(left), len(right))):
@@ -153,8 +153,8 @@ def _print_table(rows: tuple[PlatformRow, ...]) -> None:
     cells = [
         [
             row.platform,
-            _of(row.correct, row),
-            _of(row.equal, row),
+            _count_text(row.correct, row),
+            _count_text(row.equal, row),
             *((row.figures or {}).get(f) for f in figures),
         ]
         for row in rows
@@ -169,6 +169,6 @@ def _print_table(rows: tuple[PlatformRow, ...]) -> None:
             )
 
 
-def _of(count: int | None, row: PlatformRow) -> str | None:
+def _count_text(count: int | None, row: PlatformRow) -> str | None:
     """Return a count beside the number of frames."""
     return None if count is None else f"{count} of {row.frames}"

@@ -64,7 +64,7 @@ def command(
     target, options = selected_target()
     check_dump_dir(out)
     steps = driver.step_names(target)
-    old = _emitted(out) if force else None
+    old = _old_folder(out) if force else None
     with (
         progress(enabled=not (as_json or prints() or current().debug)) as show,
         observer(steps, stream=sys.stderr, force=force) as observe,
@@ -92,13 +92,13 @@ def command(
         return
     print_report(target, options, emission.report)
     if difference is not None:
-        prose(f"changed: {difference.summary or _same(difference)}")
+        prose(f"changed: {difference.summary or _unchanged_text(difference)}")
     if vectors is None:
         print(f"{compiled.golden.frames} random vectors; --vectors FILE for yours")
     print(f"wrote {len(emission.files)} files to {out}; next: rlx verify {typed(out)}")
 
 
-def _emitted(folder: Path) -> Emitted | None:
+def _old_folder(folder: Path) -> Emitted | None:
     """Return the description of a folder that may be replaced; None if there is none."""
     from rlx.reports.folder_diff import read_emitted
 
@@ -112,11 +112,11 @@ def _difference(before: Emitted | None, folder: Path) -> FolderDiff | None:
     """Return the differences from the folder that was replaced, if there was one."""
     from rlx.reports.folder_diff import folder_diff
 
-    after = None if before is None else _emitted(folder)
+    after = None if before is None else _old_folder(folder)
     return None if before is None or after is None else folder_diff(before, after)
 
 
-def _same(difference: FolderDiff) -> str:
+def _unchanged_text(difference: FolderDiff) -> str:
     """Return text on the difference of a folder whose interface, figures and layers are alike."""
     if not difference:
         return "nothing"

@@ -74,7 +74,7 @@ def command(
     graph = _with_weights(load_bound(model, paths).graph, weights)
     keep_inputs(out, model, *paths, labels, expect, *weights)
     names = None if labels is None else read_names(labels)
-    samples = _given(graph, paths, frames)
+    samples = _read_samples(graph, paths, frames)
     expected = None if expect is None else read_classes(expect)[:frames]
     if not (paths or as_json):
         say(["the inputs are random values; --input FILE for yours"])
@@ -133,7 +133,7 @@ def _with_weights(graph: Graph, paths: Sequence[Path]) -> Graph:
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
+class _Samples:
     """Data that are run.
 
     Attributes:
@@ -149,7 +149,7 @@ class _Given:
     files: tuple[str, ...] = ()
 
 
-def _given(graph: Graph, paths: Sequence[Path], frames: int | None) -> _Given:
+def _read_samples(graph: Graph, paths: Sequence[Path], frames: int | None) -> _Samples:
     """Read the samples that the user named, or draw random ones."""
     from rlx.driver.reference import input_frames
     from rlx.samples import labels_in, vectors_for
@@ -157,14 +157,14 @@ def _given(graph: Graph, paths: Sequence[Path], frames: int | None) -> _Given:
     names = [value.name for value in graph.inputs]
     if not paths:
         drawn = _random(graph, frames or 1)
-        return _Given(dict(zip(names, drawn, strict=True)), {})
+        return _Samples(dict(zip(names, drawn, strict=True)), {})
     loaded = load(paths, graph)
     vectors, notes = vectors_for(graph, loaded.arrays)
     say(notes)
     inputs = dict(zip(names, input_frames(graph, vectors, frames), strict=True))
     labels = labels_in(graph, loaded.arrays)
     classes = None if labels is None else labels[1].reshape(-1)[:frames]
-    return _Given(inputs, vectors, classes, loaded.names)
+    return _Samples(inputs, vectors, classes, loaded.names)
 
 
 def _random(graph: Graph, frames: int) -> tuple[Array, ...]:
@@ -185,17 +185,17 @@ def _random(graph: Graph, frames: int) -> tuple[Array, ...]:
         ) from None
 
 
-def _check_expected(graph: Graph, samples: _Given, result: Result) -> None:
+def _check_expected(graph: Graph, samples: _Samples, result: Result) -> None:
     """Refuse outputs that the user expects, if they are not those of the network."""
     from rlx.driver.reference import check_expected
     from rlx.support.files.golden import Golden
 
     if "y" not in samples.inputs:
-        outputs = tuple(_framed(output) for output in result.outputs.values())
+        outputs = tuple(_output_frames(output) for output in result.outputs.values())
         check_expected(graph, samples.vectors, Golden(tuple(samples.inputs.values()), outputs))
 
 
-def _framed(output: Output) -> Array:
+def _output_frames(output: Output) -> Array:
     """Return [frames, *shape of the output's type]."""
     return output.array.reshape(len(output.array), *output.type.static_shape)
 
@@ -206,6 +206,6 @@ def _write(path: Path, result: Result) -> None:
     with zipfile.ZipFile(stream, "w") as archive:
         for name, output in result.outputs.items():
             content = io.BytesIO()
-            np.save(content, np.ascontiguousarray(_framed(output)), allow_pickle=False)
+            np.save(content, np.ascontiguousarray(_output_frames(output)), allow_pickle=False)
             archive.writestr(zipfile.ZipInfo(f"{name}.npy"), content.getvalue())
     write_file(path, stream.getvalue())

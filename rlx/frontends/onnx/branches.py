@@ -48,15 +48,15 @@ def branch(call: Call, expand: Callable[[Scope, Subgraph], Results]) -> Results:
     condition = call.known(0)
     if condition is not None:
         branch_name = "then_branch" if condition.reshape(-1)[:1].any() else "else_branch"
-        return _taken(call, branch_name, expand)
-    both = [_taken(call, name, expand) for name in ("then_branch", "else_branch")]
+        return _import_branch(call, branch_name, expand)
+    both = [_import_branch(call, name, expand) for name in ("then_branch", "else_branch")]
     if not all(both):
         return []
     chooses = call.value(0).cast(DType.BOOL).reshape()
-    return [_chosen(call, chooses, *pair) for pair in zip(*both, strict=True)]
+    return [_select(call, chooses, *pair) for pair in zip(*both, strict=True)]
 
 
-def _taken(call: Call, name: str, expand: Callable[[Scope, Subgraph], Results]) -> Results:
+def _import_branch(call: Call, name: str, expand: Callable[[Scope, Subgraph], Results]) -> Results:
     graph, outer = call.attribute(name), call.scope
     assert isinstance(graph, Subgraph)  # attribute() raises what could not be read
     if len(graph.outputs) < len(call.node.outputs):
@@ -69,7 +69,7 @@ def _taken(call: Call, name: str, expand: Callable[[Scope, Subgraph], Results]) 
     return expand(inner, graph)
 
 
-def _chosen(
+def _select(
     call: Call, condition: Real, a: Real | npt.NDArray[Any] | None,
     b: Real | npt.NDArray[Any] | None,
 ) -> Real | npt.NDArray[Any] | None:  # fmt: skip

@@ -189,7 +189,7 @@ def _measure(
             stack.pop()
             continue
         function = model.functions[key]
-        called = [k for k in _called(model, function) if k not in sizes]
+        called = [k for k in _called_operators(model, function) if k not in sizes]
         if called:
             open_.add(key)
             if any(k in open_ for k in called):
@@ -197,7 +197,7 @@ def _measure(
             stack.append(called[0])
             continue
         sizes[key] = sum(_cost(model, n, sizes) for n in function.nodes) or 1
-        depths[key] = 1 + max((depths[k] for k in _called(model, function)), default=0)
+        depths[key] = 1 + max((depths[k] for k in _called_operators(model, function)), default=0)
         if depths[key] > limits.nesting:
             raise OverLimitError(
                 f"functions call each other more than {limits.nesting} deep",
@@ -207,7 +207,7 @@ def _measure(
         stack.pop()
 
 
-def _called(model: Model, function: Function) -> list[tuple[str, str]]:
+def _called_operators(model: Model, function: Function) -> list[tuple[str, str]]:
     keys = ((n.domain, n.type) for n in function.nodes)
     return [k for k in keys if k in model.functions]
 

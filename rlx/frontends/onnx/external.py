@@ -45,7 +45,7 @@ def reader(model: Path | None, limits: Limits, *, allowed: bool) -> External:
                 hint="give the path of the model, or store it in one file",
             )
         folder, parts = model.parent, _parts(location, name)
-        if not allowed and (len(parts) > 1 or parts[0] not in _beside(model.name)):
+        if not allowed and (len(parts) > 1 or parts[0] not in _data_file_names(model.name)):
             raise UnsupportedError(
                 f"keeps its data in another file, '{name}', which is not read by default",
                 hint="if you trust the model's folder, add --allow-external (in Python: "
@@ -71,7 +71,7 @@ def reader(model: Path | None, limits: Limits, *, allowed: bool) -> External:
     return read
 
 
-def _beside(name: str) -> tuple[str, ...]:
+def _data_file_names(name: str) -> tuple[str, ...]:
     """Return the names that exporters give the file of a model's data: PyTorch, Optimum, onnx."""
     stem = name.removesuffix(".onnx")
     return tuple(dict.fromkeys(f"{base}{end}" for base in (name, stem) for end in _ENDS))

@@ -73,7 +73,7 @@ def add_inputs(scope: Scope, options: OnnxOptions, sizes: DimensionSizes | None)
         try:
             type_ = _input_type(info, shapes, known)
             if info.name in values:
-                scope.values[info.name] = _filled(info, type_, values[info.name])
+                scope.values[info.name] = _input_constant(info, type_, values[info.name])
                 continue
         except FileRefusedError as error:
             raise error.inside(f"graph input {position}") from None
@@ -169,7 +169,9 @@ def _symbol(info: Info, axis: int, dim: str | None, known: dict[str, int]) -> in
     return known[label] if label in known else Dim(label)
 
 
-def _filled(info: Info, type_: TensorType, number: float) -> np.ndarray[tuple[int, ...], np.dtype]:
+def _input_constant(
+    info: Info, type_: TensorType, number: float
+) -> np.ndarray[tuple[int, ...], np.dtype]:
     """Return the constant that an input is, each element the number that the user gave."""
     input_name = shorten(printable(info.name))
     if not type_.is_static:

@@ -91,7 +91,7 @@ def _results(
     body = call.scope.model.functions.get((node.domain, node.type))
     importer = None
     if body is None and is_branch(call):
-        return branch(call, partial(_inlined, refusals)) if run else ()
+        return branch(call, partial(_import_subgraph, refusals)) if run else ()
     if body is None:
         importer = IMPORTERS.get((node.domain, node.type))
         body = None if importer else standard_body(call, run=run)
@@ -103,14 +103,14 @@ def _results(
         raise UnsupportedError("holds a graph of its own, which rlx does not model")
     if not run:
         return ()
-    with _refusing(call):
+    with _as_refusals(call):
         if importer is None:
             return _expand(call, body, refusals) if body else ()
-        return _listed(_imported(call, importer))
+        return _result_list(_run_importer(call, importer))
 
 
 @contextmanager
-def _refusing(call: Call) -> Iterator[None]:
+def _as_refusals(call: Call) -> Iterator[None]:
     """Turn errors of what computes a node into refusals of the node."""
     try:
         yield
@@ -126,7 +126,7 @@ def _refusing(call: Call) -> Iterator[None]:
     raise (UnsupportedError(reason, hint=OPEN_SHAPE) if call.is_open else refusal) from None
 
 
-def _imported(call: Call, importer: Importer) -> Results:
+def _run_importer(call: Call, importer: Importer) -> Results:
     """Return the results of a node's importer; symbols are computed with where they can."""
     found: Results | None = _symbolic(call)
     if found is None:
@@ -135,7 +135,7 @@ def _imported(call: Call, importer: Importer) -> Results:
     return found
 
 
-def _listed(results: Results) -> Sequence[Real | npt.NDArray[Any] | None]:
+def _result_list(results: Results) -> Sequence[Real | npt.NDArray[Any] | None]:
     """Return results as a list; arrays of symbols without any become plain numbers."""
     listed: Sequence[Any] = results if isinstance(results, list | tuple) else [results]
     return [plain(r) if isinstance(r, np.ndarray) and r.dtype == object else r for r in listed]
@@ -190,7 +190,7 @@ def _check_attributes(node: Node, schema: Any) -> None:  # noqa: ANN401 - of onn
             raise MalformedError(f"lacks the attribute '{name}'")
 
 
-def _inlined(refusals: Refusals, scope: Scope, graph: Subgraph) -> list[Any]:
+def _import_subgraph(refusals: Refusals, scope: Scope, graph: Subgraph) -> list[Any]:
     """Import a graph inside an operator into a scope; return its results, none if refused."""
     before = len(refusals.refused)
     import_nodes(scope, graph.nodes, refusals)
@@ -215,13 +215,15 @@ def _expand(call: Call, function: Function, refusals: Refusals) -> list[Any]:
             inner.values[name] = call.operand(index)
     missing = {n for p, n in enumerate(function.inputs) if not call.has(p)}
     before = len(refusals.refused)
-    import_nodes(inner, [_bound(n, attributes, missing) for n in function.nodes], refusals)
+    import_nodes(
+        inner, [_bind_attributes(n, attributes, missing) for n in function.nodes], refusals
+    )
     if len(refusals.refused) > before:
         return []
     return [inner.values.get(name) for name in function.outputs]
 
 
-def _bound(node: Node, attributes: Mapping[str, Attribute], missing: set[str]) -> Node:
+def _bind_attributes(node: Node, attributes: Mapping[str, Attribute], missing: set[str]) -> Node:
     """Return a function's node with its attributes and without inputs that were left out."""
     return Node(
         node.index, node.name, node.domain, node.type,

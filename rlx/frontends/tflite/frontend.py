@@ -128,7 +128,9 @@ def build(
         check_work(graph, limits)
     except FileRefusedError as error:
         raise error.public(model.source) from None
-    names = _distinct(_named(model.tensors[i], "output", p) for p, i in enumerate(model.outputs))
+    names = _distinct(
+        _port_name(model.tensors[i], "output", p) for p, i in enumerate(model.outputs)
+    )
     graph.output(*outputs, names=names)
     return graph
 
@@ -169,7 +171,7 @@ def _check_dequantized(scope: Scope) -> None:
 def _add_inputs(scope: Scope) -> None:
     model = scope.model
     tensors = [model.tensors[i] for i in model.inputs]
-    names = _distinct(_named(t, "input", p) for p, t in enumerate(tensors))
+    names = _distinct(_port_name(t, "input", p) for p, t in enumerate(tensors))
     for position, (tensor, name) in enumerate(zip(tensors, names, strict=True)):
         origin = Origin(model.source, f"input {position}")
         try:
@@ -180,7 +182,7 @@ def _add_inputs(scope: Scope) -> None:
             scope.values[tensor.index] = scope.graph.input(name, type_, origin=origin)
             continue
         unsigned_input = scope.graph.input(name, _unsigned(type_), origin=origin)
-        op = _moving(quant_of(tensor).zero_point, DType.I8)
+        op = _uint8_conversion(quant_of(tensor).zero_point, DType.I8)
         scope.values[tensor.index] = scope.graph.apply(
             op, unsigned_input, name=name, quant=type_.quant, origin=origin
         )
@@ -194,7 +196,7 @@ def _unsigned(type_: Type) -> Type:
     return Type(type_.shape, DType.U8, quant)
 
 
-def _moving(zero_point: int, dtype: DType) -> QConvert:
+def _uint8_conversion(zero_point: int, dtype: DType) -> QConvert:
     """Return the op between uint8 and int8 for the same real numbers; ``zero_point`` of int8."""
     points = (zero_point + UINT8_OFFSET, zero_point)
     given, result = points if dtype is DType.I8 else points[::-1]
@@ -328,12 +330,12 @@ def _output(scope: Scope, index: int) -> Value:
     value = scope.values[tensor.index]
     if tensor.index not in scope.from_uint8:
         return value
-    op = _moving(quant_of(tensor).zero_point, DType.U8)
+    op = _uint8_conversion(quant_of(tensor).zero_point, DType.U8)
     quant = _unsigned(value.type).quant
     return scope.graph.apply(op, value, name=tensor.name, quant=quant, origin=value.node.origin)
 
 
-def _named(tensor: Tensor, what: str, position: int) -> str:
+def _port_name(tensor: Tensor, what: str, position: int) -> str:
     return tensor.name or f"{what}_{position}"
 
 

@@ -54,7 +54,7 @@ def _shape(tensor: Tensor, shape: Shape | None) -> Shape:
         unknown = [d == -1 and n == 1 for d, n in zip(signature, tensor.shape, strict=False)]
         if any(unknown[1:]) or len(signature) != len(tensor.shape):
             raise UnsupportedError(
-                f"{tensor.label} has the shape {_written(signature)}: the file leaves dimensions "
+                f"{tensor.label} has the shape {_dims_text(signature)}: the file leaves dimensions "
                 "open",
                 hint=f"give it: --input-shape {_example(tensor)}",
             )
@@ -63,13 +63,13 @@ def _shape(tensor: Tensor, shape: Shape | None) -> Shape:
     if len(signature) != len(shape) or not all(d in (-1, n) and n > 0 for d, n in pairs):
         raise UnsupportedError(
             f"the shape {'x'.join(map(str, shape))} does not fit {tensor.label}, whose shape is "
-            f"{_written(signature)}",
+            f"{_dims_text(signature)}",
             hint="give numbers for the dimensions with a question mark, and keep the others",
         )
     return shape
 
 
-def _written(signature: Shape) -> str:
+def _dims_text(signature: Shape) -> str:
     return f"[{', '.join('?' if d == -1 else str(d) for d in signature)}]"
 
 

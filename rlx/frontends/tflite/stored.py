@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rlx.frontends.refusal import FileRefusedError, MalformedError, OverLimitError, UnsupportedError
+from rlx.frontends.refusal import MalformedError, OverLimitError, FileRefusedError, UnsupportedError
 from rlx.frontends.tflite.check import check_constants
 from rlx.frontends.tflite.schema import ELEMENT_BITS, TensorType
 from rlx.support.limits import raise_hint
@@ -46,7 +46,7 @@ def expanded(model: Model, limits: Limits) -> Model:
         if tensor.data is None or tensor.index not in named or tensor.refusal is not None:
             continue
         try:
-            tensors[tensor.index] = _plain(tensor, model.tensors, limits)
+            tensors[tensor.index] = _decode(tensor, model.tensors, limits)
         except FileRefusedError as error:
             raise error.inside(tensor.label) from None
     left = []
@@ -54,7 +54,7 @@ def expanded(model: Model, limits: Limits) -> Model:
         operands = [tensors[i] for i in operator.inputs if i != -1]
         if operator.name == "DENSIFY" and len(operands) == len(operator.outputs) == 1:
             dense_tensor = tensors[operator.outputs[0]]
-            if operands[0].data is not None and _alike(operands[0], dense_tensor):
+            if operands[0].data is not None and _same_type(operands[0], dense_tensor):
                 tensors[dense_tensor.index] = replace(
                     dense_tensor, data=operands[0].data, stored=operands[0].stored
                 )
@@ -65,11 +65,11 @@ def expanded(model: Model, limits: Limits) -> Model:
     return model
 
 
-def _alike(x: Tensor, y: Tensor) -> bool:
+def _same_type(x: Tensor, y: Tensor) -> bool:
     return (x.shape, x.stored or x.type) == (y.shape, y.stored or y.type)
 
 
-def _plain(tensor: Tensor, tensors: Sequence[Tensor], limits: Limits) -> Tensor:
+def _decode(tensor: Tensor, tensors: Sequence[Tensor], limits: Limits) -> Tensor:
     """Return a constant, element after element."""
     size = math.prod(tensor.shape)
     if (tensor.sparsity or tensor.blocks) and 4 * size > limits.constant_bytes:

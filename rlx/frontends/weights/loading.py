@@ -118,7 +118,7 @@ class _Assignment:
         """Return the assignment of the files' tensors to a graph's nodes."""
         self = _Assignment()
         for stored in (stored for tensors in files for stored in tensors):
-            name = _renamed(stored.name, rename)
+            name = _new_name(stored.name, rename)
             if name is None:
                 continue
             if name in self.tensors:
@@ -177,8 +177,8 @@ class _Assignment:
     def finish(self, where: str) -> None:
         """Raise FrontendError if anything does not fit."""
         lines = [
-            *_listed("the graph has no parameter or constant called", self.unused.values()),
-            *_listed("the files have no tensor called", self.missing),
+            *_name_line("the graph has no parameter or constant called", self.unused.values()),
+            *_name_line("the files have no tensor called", self.missing),
             *self.problems[:_MAX_LISTED_NAMES],
         ]
         if len(self.problems) > _MAX_LISTED_NAMES:
@@ -192,13 +192,13 @@ class _Assignment:
             )
 
 
-def _renamed(name: str, rename: Rename | None) -> str | None:
+def _new_name(name: str, rename: Rename | None) -> str | None:
     if rename is None:
         return name
     return rename(name) if callable(rename) else rename.get(name, name)
 
 
-def _listed(what: str, names: Iterable[str]) -> list[str]:
+def _name_line(what: str, names: Iterable[str]) -> list[str]:
     """Return one line with names, none without names."""
     found = [_quoted(name) for name in sorted(names)]
     if not found:

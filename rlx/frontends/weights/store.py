@@ -138,7 +138,7 @@ class WeightStore(Mapping[str, "Array"]):
         found = {}
         for name, value in arrays.items():
             known = weights.get(id(value)) if isinstance(value, np.ndarray) else None
-            found[name] = weights[id(value)] = known or _given(value)
+            found[name] = weights[id(value)] = known or _weight_of_array(value)
         return WeightStore(found)
 
     def __getitem__(self, name: str) -> Array:
@@ -302,7 +302,7 @@ class WeightStore(Mapping[str, "Array"]):
         return f"no weight is called {name!r}" + (f"; did you mean {guess!r}?" if guess else "")
 
 
-def _given(value: npt.ArrayLike) -> Weight:
+def _weight_of_array(value: npt.ArrayLike) -> Weight:
     """Return the weight of an array."""
     fixed = isinstance(value, np.ndarray) and not value.flags.writeable
     array = np.asarray(value) if fixed else np.array(value)

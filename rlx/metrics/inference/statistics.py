@@ -166,7 +166,7 @@ class Layers(Mapping[str, LayerValues]):
 
 
 @dataclass(slots=True)
-class _Seen:
+class _Accumulator:
     """Figures of one value, gathered batch by batch."""
 
     type: TensorType
@@ -259,14 +259,14 @@ def layers(
         FrontendError: A file is damaged.
     """
     samples = samples_of(graph, data)
-    figures_by_value = _seen(graph, samples, progress)
+    figures_by_value = _accumulate(graph, samples, progress)
     close: dict[Value, Closeness] = {}
     if against is not None:
         pair = samples_of(against, data), samples
         figures = compare_on(against, graph, pair, progress=progress).layers
         matched = matched_layers(against, graph)
         close = {m.values[1]: f.closeness for m, f in zip(matched, figures, strict=True)}
-    numbers = _Numbers(graph, samples)
+    numbers = _LayerRunner(graph, samples)
     names = _names(list(figures_by_value))
     return Layers(
         [
@@ -277,9 +277,11 @@ def layers(
     )
 
 
-def _seen(graph: Graph, samples: Samples, progress: Progress | None) -> dict[Value, _Seen]:
+def _accumulate(
+    graph: Graph, samples: Samples, progress: Progress | None
+) -> dict[Value, _Accumulator]:
     """Run a graph and return the figures of all values that depend on its inputs."""
-    figures_by_value = {value: _Seen(value.type) for value in computed_values(graph)}
+    figures_by_value = {value: _Accumulator(value.type) for value in computed_values(graph)}
     count = 0
     for inputs, arrays in Runner(graph, list(figures_by_value)).run(samples):
         for (value, layer_figures), array in zip(figures_by_value.items(), arrays, strict=True):
@@ -314,7 +316,7 @@ def _names(values: Sequence[Value]) -> dict[Value, str]:
 
 
 def _layer(
-    name: str, value: Value, figures: _Seen, close: Closeness | None, numbers: _Numbers
+    name: str, value: Value, figures: _Accumulator, close: Closeness | None, numbers: _LayerRunner
 ) -> LayerValues:
     low, high = figures.range()
     return LayerValues(
@@ -331,7 +333,7 @@ def _layer(
     )
 
 
-class _Numbers:
+class _LayerRunner:
     """Computes the numbers of a layer; keeps those of one."""
 
     def __init__(self, graph: Graph, samples: Samples) -> None:

@@ -40,7 +40,7 @@ def layout(
         notes: A short text for some nodes, such as ``12 %``, at the right edge of the box.
     """
     labels = layer_labels(graph) if labels is None else labels
-    nodes = _drawn(graph)
+    nodes = _boxed_nodes(graph)
     outputs = [v for v in graph.outputs if not isinstance(v.node.op, Constant | Param)]
     drafts = [*_drafts(nodes, labels, heights or {}, notes or {}), *_outputs(graph)]
     return arrange(printable(graph.name), drafts, _links(nodes, outputs))
@@ -65,7 +65,7 @@ def layer_labels(graph: Graph) -> dict[Node, str]:
     """
     labels: dict[Node, str] = {}
     inputs = computing = 0
-    for node in _drawn(graph):
+    for node in _boxed_nodes(graph):
         if isinstance(node.op, Input):
             labels[node] = f"input_{inputs}"
             inputs += 1
@@ -87,7 +87,7 @@ def kind_of(node: Node) -> str:
     return "elementwise" if op.traits.elementwise else "other"
 
 
-def _drawn(graph: Graph) -> list[Node]:
+def _boxed_nodes(graph: Graph) -> list[Node]:
     """Return the nodes that have a box: inputs and what computes."""
     return [n for n in graph.nodes if not isinstance(n.op, Constant | Param)]
 

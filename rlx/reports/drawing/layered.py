@@ -73,7 +73,7 @@ def place(
         inputs: Boxes that stand for inputs. What does not depend on them, and the inputs
             themselves, stand right above their first reader.
     """
-    fed = _fed(len(sizes), edges, inputs)
+    fed = _depends_on_input(len(sizes), edges, inputs)
     rows_of = _rows(fed, edges)
     latest = _latest_rows(rows_of, edges)
     boxes = [
@@ -89,7 +89,9 @@ def place(
     return _coordinates(rows, boxes, rows_of, lanes, sizes, edges)
 
 
-def _fed(count: int, edges: Sequence[tuple[int, int]], inputs: frozenset[int]) -> list[bool]:
+def _depends_on_input(
+    count: int, edges: Sequence[tuple[int, int]], inputs: frozenset[int]
+) -> list[bool]:
     """Return whether each box depends on an input."""
     fed = [False] * count
     for source, target in sorted(edges):
@@ -175,22 +177,22 @@ def _sort(row: list[_Item], neighbours: Callable[[_Item], list[_Item]]) -> None:
 def _place_rows(rows: list[list[_Item]]) -> None:
     """Set the centres, so that neighbours stand below each other where the order allows it."""
     for row in rows:
-        _settle(row, [0.0] * len(row))
+        _set_centres(row, [0.0] * len(row))
     for _ in range(_PLACE_SWEEPS):
         for row in reversed(rows[:-1]):
-            _settle(row, [_wanted(item, item.below) for item in row])
+            _set_centres(row, [_mean_centre(item, item.below) for item in row])
         for row in rows[1:]:
-            _settle(row, [_wanted(item, item.above) for item in row])
+            _set_centres(row, [_mean_centre(item, item.above) for item in row])
 
 
-def _wanted(item: _Item, neighbours: list[_Item]) -> float:
+def _mean_centre(item: _Item, neighbours: list[_Item]) -> float:
     """Return the mean centre of the neighbours, by weight: lanes and side branches hardly count."""
     if not neighbours:
         return item.centre
     return sum(n.centre * n.weight for n in neighbours) / sum(n.weight for n in neighbours)
 
 
-def _settle(row: list[_Item], centres: list[float]) -> None:
+def _set_centres(row: list[_Item], centres: list[float]) -> None:
     """Set the centres of a row with the smallest sum of squared moves, without overlaps.
 
     With the minimum distances taken off, the centres must only not decrease:
@@ -246,11 +248,11 @@ def _coordinates(
             centre = round(lane.centre - left, 1)
             points += [(centre, top), (centre, bottom)]
         points.append((round(boxes[target].centre - left, 1), spans[last][0]))
-        routes.append(_straightened(points))
+        routes.append(_without_collinear(points))
     return Placed(corners, routes, right - left, y - _ROW_GAP + _MARGIN)
 
 
-def _straightened(points: list[Point]) -> tuple[Point, ...]:
+def _without_collinear(points: list[Point]) -> tuple[Point, ...]:
     """Return the points without those in the middle of a vertical line."""
     kept = points[:1]
     for here, after in zip(points[1:], [*points[2:], None], strict=True):

@@ -68,7 +68,7 @@ def held(create: Callable[[], Held], discard: Callable[[Path], None]) -> Iterato
     temporary: Held | None = None
     try:
         try:
-            with _signals_wait():
+            with _signals_deferred():
                 temporary = create()
             yield temporary.path
         finally:
@@ -82,7 +82,7 @@ def held(create: Callable[[], Held], discard: Callable[[Path], None]) -> Iterato
 
 
 @contextlib.contextmanager
-def _signals_wait() -> Iterator[None]:
+def _signals_deferred() -> Iterator[None]:
     """Call the handlers of signals that come now at the end of the context.
 
     A signal mask would not do: the system delivers a signal to any thread that does not block it,

@@ -42,14 +42,14 @@ def work_folder(purpose: str) -> Iterator[Path]:
     Raises:
         OutputError: There is no place for it.
     """
-    parent = _place()
+    parent = _parent_folder()
     _sweep_once(parent)
 
     def create() -> Held:
         try:
             return create_folder(parent, f"rlx-{purpose}-", _DIGITS, mode=0o700)
         except OSError as error:
-            raise _no_place(str(parent), (error.strerror or str(error)).lower()) from None
+            raise _no_folder(str(parent), (error.strerror or str(error)).lower()) from None
 
     with held(create, partial(shutil.rmtree, ignore_errors=True)) as path:
         yield path
@@ -74,19 +74,19 @@ def _is_ours(path: Path) -> bool:
     return not hasattr(os, "getuid") or path.stat().st_uid == os.getuid()
 
 
-def _place() -> Path:
+def _parent_folder() -> Path:
     try:
         usual = Path(tempfile.gettempdir()).absolute()
     except OSError as error:
-        raise _no_place("TMPDIR", (error.strerror or str(error)).lower()) from None
+        raise _no_folder("TMPDIR", (error.strerror or str(error)).lower()) from None
     candidates = [usual, *map(Path, _OTHERS)]
     for candidate in candidates:
         if is_plain(candidate) and os.access(candidate, os.W_OK | os.X_OK):
             return candidate
-    raise _no_place(str(usual), "make cannot build under a path with spaces or special characters")
+    raise _no_folder(str(usual), "make cannot build under a path with spaces or special characters")
 
 
-def _no_place(where: str, reason: str) -> OutputError:
+def _no_folder(where: str, reason: str) -> OutputError:
     return OutputError(
         f"no temporary folder can be made: {reason}",
         where=where,

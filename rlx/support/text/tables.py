@@ -238,7 +238,7 @@ def lay_out(table: Table, width: int | None = None, mark: str = "…") -> TableL
     totals = _totals(table)
     texts = [titles, *cells, *([totals] if totals else [])]
     natural = [max(width_of(row[c]) for row in texts) for c in range(len(titles))]
-    column_indices, widths = _chosen(table.columns, natural, titles, width)
+    column_indices, widths = _visible_columns(table.columns, natural, titles, width)
     right = [_is_right(table, c) for c in range(len(titles))]
 
     def lines_of(row: Sequence[str], kind: str) -> list[TextLine]:
@@ -253,7 +253,7 @@ def lay_out(table: Table, width: int | None = None, mark: str = "…") -> TableL
 
     def text(cells: Sequence[str]) -> str:
         places = zip(cells, column_indices, widths, strict=True)
-        return GAP.join(_placed(cell, w, mark, right=right[c]) for cell, c, w in places).rstrip()
+        return GAP.join(_padded(cell, w, mark, right=right[c]) for cell, c, w in places).rstrip()
 
     title = table.title if width is None else shortened(table.title, width, mark)
     lines = [TextLine(title, "title")] if table.title else []
@@ -294,7 +294,7 @@ def _is_right(table: Table, index: int) -> bool:
     )
 
 
-def _chosen(
+def _visible_columns(
     columns: Sequence[Column], natural: Sequence[int], titles: Sequence[str], width: int | None
 ) -> tuple[list[int], list[int]]:
     """Return the indices of the columns that have space, and the width of each."""
@@ -332,7 +332,7 @@ def _shrink(widths: list[int], narrowest: Sequence[int], width: int) -> None:
         widths[max(free, key=lambda i: widths[i])] -= 1
 
 
-def _placed(text: str, width: int, mark: str, *, right: bool) -> str:
+def _padded(text: str, width: int, mark: str, *, right: bool) -> str:
     """Return a cell that fills its column."""
     text = shortened(text, width, mark)
     return " " * (width - width_of(text)) + text if right else _filled(text, width)

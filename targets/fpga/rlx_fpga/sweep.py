@@ -72,12 +72,12 @@ SWEEP = Sweep(
         "bram_percent": Column("BRAM", "%", priority=1),
     },
     by="fps",
-    most=True,
-    lowered_by=_lowered_by,
+    maximize=True,
+    lowering_key=_lowered_by,
     attempts=_attempts,
     estimate=_estimate,
     row=_row,
-    doubt=doubt,
+    caveat=doubt,
     with_value=_on,
 )
 """The comparison over devices; ``boards`` are devices whose pins are known."""

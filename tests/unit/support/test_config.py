@@ -190,7 +190,7 @@ def test_the_environment_is_read_once_and_again_on_demand(monkeypatch):
 @pytest.fixture
 def unknown(monkeypatch):
     """An unknown variable in the environment, as long as the test runs."""
-    config._of_process.cache_clear()
+    config._process_config.cache_clear()
     with monkeypatch.context() as patch:
         patch.setenv("RLX_QIET", "on")
         yield

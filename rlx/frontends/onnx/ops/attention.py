@@ -62,7 +62,7 @@ def _split(call: Call, index: int, attribute: str, what: str) -> Real:
     return x.reshape(x.shape[0], shape[0], count, -1).transpose(0, 2, 1, 3)
 
 
-def _repeated(call: Call, x: Real, heads: int) -> Real:
+def _repeat_heads(call: Call, x: Real, heads: int) -> Real:
     """Return keys or values with each head as often as queries read it."""
     batch, (own, steps, width) = x.shape[0], _numbers(call, x, "keys and values")
     if own == heads:
@@ -85,7 +85,7 @@ def _heads(call: Call) -> _Heads:
         past = _numbers(call, keys, "past keys")[1]
         k, v = keys.concat(k, axis=2), values.concat(v, axis=2)
     count = _numbers(call, q, "queries")[0]
-    return _Heads(q, _repeated(call, k, count), _repeated(call, v, count), k, v, past)
+    return _Heads(q, _repeat_heads(call, k, count), _repeat_heads(call, v, count), k, v, past)
 
 
 @importer("Attention")
@@ -128,7 +128,7 @@ def _in_steps(call: Call, heads: _Heads) -> tuple[Real, Real | None]:
     raw = (heads.q * root) @ (heads.k * root).mT if scale >= 0 else (heads.q * scale) @ heads.k.mT
     cap = call.number("softcap", 0.0)
     capped = (raw / cap).tanh() * cap if cap else raw
-    biased = _masked(call, heads, capped)
+    biased = _mask_scores(call, heads, capped)
     precision = DTYPES.get(call.integer("softmax_precision", 0), dtype)
     shares = _softmax(biased.cast(precision)).cast(dtype)
     stages = (raw, capped, biased, shares)
@@ -147,7 +147,7 @@ def _softmax(scores: Real) -> Real:
     return exponentials / total.lift(1.0).where(total.equal(0.0), total)
 
 
-def _masked(call: Call, heads: _Heads, scores: Real) -> Real:
+def _mask_scores(call: Call, heads: _Heads, scores: Real) -> Real:
     """Return scores with masks added, or minus infinity where a query must not look."""
     queries, steps = _numbers(call, scores, "scores")[-2:]
     for allowed in _limits(call, heads, scores, queries, steps):
@@ -213,7 +213,7 @@ def import_rotary_embedding(call: Call) -> Real:
     if not 0 < turned <= size or turned % 2:
         raise call.malformed(f"rotary_embedding_dim is {turned}, but heads have {size} numbers")
     cosine, sine = (_angles(call, place, turned // 2) for place in (1, 2))
-    y = _turned(x[..., :turned], cosine, sine, interleaved=call.flag("interleaved"))
+    y = _rotate_pairs(x[..., :turned], cosine, sine, interleaved=call.flag("interleaved"))
     if turned < size:
         y = y.concat(x[..., turned:], axis=3)
     if rank == 4:
@@ -231,7 +231,7 @@ def _angles(call: Call, index: int, half: int) -> Real:
     return cache.expand_dims(2)
 
 
-def _turned(x: Real, cosine: Real, sine: Real, *, interleaved: bool) -> Real:
+def _rotate_pairs(x: Real, cosine: Real, sine: Real, *, interleaved: bool) -> Real:
     """Return pairs turned: neighbours, or numbers of the first and the second half."""
     shape, half = x.shape, x.shape[-1] // 2
     if interleaved:

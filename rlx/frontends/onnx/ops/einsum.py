@@ -30,12 +30,12 @@ class _Term:
 @importer("Einsum")
 def import_einsum(call: Call) -> Real:
     """``Einsum``."""
-    terms, output_labels = _parsed(call)
+    terms, output_labels = _parse_equation(call)
     first, *rest = [_diagonal(call, t) for t in terms]
     for position, other in enumerate(rest, start=1):
         later = {label for t in rest[position:] for label in t.labels}
         first = _product(first, other, {*output_labels, *later})
-    first = _summed(first, set(output_labels))
+    first = _sum_labels(first, set(output_labels))
     if set(first.labels) != set(output_labels):
         raise call.malformed(
             f"the result {''.join(output_labels)} names an axis that no operand has"
@@ -44,7 +44,7 @@ def import_einsum(call: Call) -> Real:
     return first.value if order == tuple(range(len(order))) else first.value.transpose(*order)
 
 
-def _parsed(call: Call) -> tuple[list[_Term], tuple[str, ...]]:
+def _parse_equation(call: Call) -> tuple[list[_Term], tuple[str, ...]]:
     """Return the operands with their labels, and the labels of the result."""
     equation = call.text("equation").replace(" ", "")
     left, arrow, right = equation.partition("->")
@@ -97,7 +97,7 @@ def _one_diagonal(call: Call, term: _Term, axes: tuple[int, int]) -> _Term:
     return _Term(flat[(*whole, slice(0, size * size, size + 1))], labels)
 
 
-def _summed(term: _Term, kept_labels: set[str]) -> _Term:
+def _sum_labels(term: _Term, kept_labels: set[str]) -> _Term:
     """Return a term summed over the labels that nobody needs."""
     axes = tuple(a for a, label in enumerate(term.labels) if label not in kept_labels)
     if not axes:
@@ -109,8 +109,8 @@ def _summed(term: _Term, kept_labels: set[str]) -> _Term:
 def _product(x: _Term, y: _Term, kept_labels: set[str]) -> _Term:
     """Return the product of two terms, summed over what only they have."""
     x, y = _without_ones(x, y), _without_ones(y, x)
-    x = _summed(x, {*kept_labels, *y.labels})
-    y = _summed(y, {*kept_labels, *x.labels})
+    x = _sum_labels(x, {*kept_labels, *y.labels})
+    y = _sum_labels(y, {*kept_labels, *x.labels})
     both = [label for label in x.labels if label in y.labels]
     contracted = [label for label in both if label not in kept_labels]
     batch = [label for label in both if label in kept_labels]

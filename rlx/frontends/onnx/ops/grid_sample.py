@@ -82,7 +82,7 @@ def _taps(
     if padding == "border" and count < 4:
         coordinate = coordinate.maximum(0.0).minimum(float(length - 1))
     elif padding == "reflection":
-        coordinate = _reflected(coordinate, length, align)
+        coordinate = _reflect(coordinate, length, align)
     base = coordinate.apply(real.RealFloor())
     taps = []
     for offset, weight in _weights(coordinate - base, count):
@@ -91,7 +91,7 @@ def _taps(
             in_image = (index >= 0.0).minimum(index <= float(length - 1))
             weight = weight.where(in_image, 0.0)
         elif padding == "reflection":
-            index = _reflected(index, length, align)
+            index = _reflect(index, length, align)
         clamped_index = index.maximum(0.0).minimum(float(length - 1))
         taps.append((clamped_index.cast(DType.I64), weight))
     return taps
@@ -114,7 +114,7 @@ def _weights(share: Real, count: int) -> Iterator[tuple[int, Real]]:
             yield offset, _cubic(distance)
 
 
-def _reflected(coordinate: Real, length: int, align: bool) -> Real:
+def _reflect(coordinate: Real, length: int, align: bool) -> Real:
     """Return places thrown back at the ends until they lie between them."""
     # Mirrored at the centres of the outer pixels if corners are aligned, else at their edges.
     low = 0.0 if align else -0.5

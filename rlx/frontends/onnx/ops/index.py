@@ -258,18 +258,18 @@ def import_max_unpool(call: Call) -> Real:
         )
     else:
         output_shape = None
-    natural = _unpooled(call, shape)
+    natural = _natural_shape(call, shape)
     output_shape = natural if output_shape is None else output_shape
     size = math.prod(output_shape)
     if output_shape != natural:
-        flat_indices = _moved(call, flat_indices, natural, output_shape)
+        flat_indices = _reindex(call, flat_indices, natural, output_shape)
     zeros = call.constant(np.zeros((), x.dtype.numpy)).broadcast_to(size)
     return zeros.apply(real.RealScatter(), flat_indices.reshape(-1), x.reshape(-1)).reshape(
         *output_shape
     )
 
 
-def _unpooled(call: Call, shape: tuple[int, ...]) -> tuple[int, ...]:
+def _natural_shape(call: Call, shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return the shape that the pool had without cut ends."""
     kernel = call.integers("kernel_shape") or ()
     strides = call.integers("strides") or (1,) * len(kernel)
@@ -283,7 +283,7 @@ def _unpooled(call: Call, shape: tuple[int, ...]) -> tuple[int, ...]:
     return (*shape[:2], *sizes)
 
 
-def _moved(call: Call, indices: Real, old: tuple[int, ...], new: tuple[int, ...]) -> Real:
+def _reindex(call: Call, indices: Real, old: tuple[int, ...], new: tuple[int, ...]) -> Real:
     """Return flat places in a tensor as those of the same coordinates in a larger one."""
     result = call.constant(0, DType.I64).broadcast_to(*indices.shape)
     for size, before, after in zip(old, strides_of(old), strides_of(new), strict=True):

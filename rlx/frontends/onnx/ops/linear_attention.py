@@ -72,8 +72,8 @@ def import_linear_attention(call: Call) -> Sequence[Real]:
     )
     results = []
     for step in range(steps):
-        state = _updated(state, read, step)
-        results.append(_read(state, read.query[:, :, step], heads // stored) * scale)
+        state = _update_state(state, read, step)
+        results.append(_read_state(state, read.query[:, :, step], heads // stored) * scale)
     first, *rest = [r.expand_dims(1) for r in results]
     y = first.concat(*rest, axis=1) if rest else first
     y = y.reshape(batch, steps, -1).cast(query.dtype)
@@ -103,7 +103,7 @@ def _by_head(x: Real, heads: int) -> Real:
     return x.reshape(batch, steps, heads, -1).transpose(0, 2, 1, 3).cast(DType.F32)
 
 
-def _updated(state: Real, read: _Sequences, step: int) -> Real:
+def _update_state(state: Real, read: _Sequences, step: int) -> Real:
     """Return the state [B, H, K, V] after a step."""
     key = read.key[:, :, step].expand_dims(3)
     value = read.value[:, :, step].expand_dims(2)
@@ -115,7 +115,7 @@ def _updated(state: Real, read: _Sequences, step: int) -> Real:
     return state + key * value
 
 
-def _read(state: Real, query: Real, group: int) -> Real:
+def _read_state(state: Real, query: Real, group: int) -> Real:
     """Return the values that each head reads from the state of its group: [B, heads, V]."""
     batch, stored, keys, values = state.shape
     rows = query.reshape(batch, stored, group, keys)

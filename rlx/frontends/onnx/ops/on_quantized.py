@@ -54,7 +54,7 @@ def on_quantized(call: Call, importer: Importer) -> Results:
     if _picks(call) and len({(v.type.quant, v.dtype) for v in quantized}) == 1:
         (first, *_) = quantized
         if first.type.quant is not None and _same_places(call, first):
-            return _picked(call, importer, first.type.quant, first.dtype)
+            return _pick_values(call, importer, first.type.quant, first.dtype)
     return importer(seen_as(call, {n: plain_integers(v) for n, v in _values(call).items()}))
 
 
@@ -94,7 +94,7 @@ def seen_as(call: Call, values: Mapping[str, Real | npt.NDArray[Any]]) -> Call:
     return replace(call, scope=replace(call.scope, values=seen))
 
 
-def _picked(call: Call, importer: Importer, quant: QuantParams, dtype: DType) -> Results:
+def _pick_values(call: Call, importer: Importer, quant: QuantParams, dtype: DType) -> Results:
     """Return an operator that picks values: of constants computed at once, else of numbers."""
     call = _with_zero(call, dtype)
     input_indices = _PICK[call.node.type] or range(call.count)
@@ -103,13 +103,13 @@ def _picked(call: Call, importer: Importer, quant: QuantParams, dtype: DType) ->
     if all(a is not None for a in arrays):
         plain = {n: plain_integers(v) for n, v in operands.items() if isinstance(v, Real)}
         return [with_meaning(call, r, quant) if isinstance(r, Real) and r.dtype is dtype else r
-                for r in _listed(importer(seen_as(call, plain)))]  # fmt: skip
+                for r in _result_list(importer(seen_as(call, plain)))]  # fmt: skip
     numbers = {n: _number(v, quant) for n, v in operands.items()}
     if call.node.type == "Relu":
         importer = _relu
     op = RealQuantize(quant=quant, dtype=dtype, ties=_ties(operands.values()))
     return [r.apply(op) if isinstance(r, Real) and r.dtype is DType.F32 else r
-            for r in _listed(importer(seen_as(call, numbers)))]  # fmt: skip
+            for r in _result_list(importer(seen_as(call, numbers)))]  # fmt: skip
 
 
 def _ties(values: Iterable[Real | npt.NDArray[Any]]) -> Ties:
@@ -143,7 +143,7 @@ def _relu(call: Call) -> Real:
     return call.value(0).clamp(float(call.array(1)), None)
 
 
-def _listed(results: Results) -> Sequence[Any]:
+def _result_list(results: Results) -> Sequence[Any]:
     return results if isinstance(results, list | tuple) else [results]
 
 

@@ -138,7 +138,7 @@ def import_qlinear_matmul(call: Call) -> Real:
         return coded(call, matmul(x, meant_operand(call, (3, 4, 5), max(b.rank - 1, 0))), 6, 7)
     (x, x_quant), (w, w_quant) = _operand(call, 0), _operand(call, 3, max(b.rank - 1, 0))
     if b.rank == 2 and a.rank > 0:
-        return _linear(call, (x, x_quant), (w.mT, _turned(w_quant)), (_quant(call, 6), 7))
+        return _linear(call, (x, x_quant), (w.mT, _transposed_quant(w_quant)), (_quant(call, 6), 7))
     total = matmul(centred(x, x_quant, DType.I32), centred(w, w_quant, DType.I32))
     return _scaled(call, total, (x_quant, w_quant), (_quant(call, 6), 7))
 
@@ -160,7 +160,7 @@ def factor_of(x: QuantParams, w: QuantParams, alpha: float = 1.0) -> npt.NDArray
     return scales
 
 
-def _turned(quant: QuantParams) -> QuantParams:
+def _transposed_quant(quant: QuantParams) -> QuantParams:
     """Return the quantization of weights [K, N] after they became [N, K]."""
     return quant if quant.axis is None else replace(quant, axis=0)
 
@@ -187,7 +187,7 @@ def import_qgemm(call: Call) -> Real:
     if a.ndim != 2 or b.ndim != 2:
         raise call.malformed(f"A and B must be matrices, not {a.type} and {b.type}")
     a = a.mT if call.flag("transA") else a
-    w, w_quant = (b, b_quant) if across else (b.mT, _turned(b_quant))
+    w, w_quant = (b, b_quant) if across else (b.mT, _transposed_quant(b_quant))
     bias = call.value(6) if call.has(6) else None
     if bias is not None and product(bias.shape) == w.shape[0]:
         bias = bias.reshape(w.shape[0])
@@ -226,7 +226,7 @@ def import_qlinear_average_pool(call: Call) -> Real:
     extra, counted = ceiling(call, window, size), bool(call.integer("count_include_pad", 0))
     if any(extra) and counted and window.is_padded:
         raise call.refuse("has both ceil_mode and count_include_pad", "export it without one")
-    return _averaged(call, image, quant, grown(window, extra), last=last, counted=counted)
+    return _average(call, image, quant, grown(window, extra), last=last, counted=counted)
 
 
 @importer("QLinearGlobalAveragePool", domain=MICROSOFT)
@@ -234,7 +234,7 @@ def import_qlinear_global_average_pool(call: Call) -> Real:
     """``QLinearGlobalAveragePool``: the mean over all spatial axes."""
     image, quant, last = _image(call)
     window = SpatialWindow(sizes(call, image.shape))
-    return _averaged(call, image, quant, window, last=last, counted=False)
+    return _average(call, image, quant, window, last=last, counted=False)
 
 
 def _image(call: Call) -> tuple[Real, QuantParams, bool]:
@@ -243,7 +243,7 @@ def _image(call: Call) -> tuple[Real, QuantParams, bool]:
     return x.transpose(*to_channels_first(x.ndim)) if last else x, quant, last
 
 
-def _averaged(
+def _average(
     call: Call, image: Real, quant: QuantParams, window: SpatialWindow, *, last: bool, counted: bool
 ) -> Real:
     op = nn.NnQuantizedAveragePool(
@@ -268,7 +268,7 @@ def import_qlinear_softmax(call: Call) -> Real:
     return y.reshape(*shape) if together else y
 
 
-def _meant(call: Call, index: int) -> Real:
+def _dequantized_operand(call: Call, index: int) -> Real:
     """Return the numbers of an input of quantized values."""
     return meant(*_operand(call, index))
 
@@ -284,7 +284,9 @@ def import_qlinear_sigmoid(call: Call) -> Real:
 @importer("QLinearLeakyRelu", domain=MICROSOFT)
 def import_qlinear_leaky_relu(call: Call) -> Real:
     """``QLinearLeakyRelu``: of numbers, quantized again."""
-    return _through_numbers(call, _meant(call, 0).leaky_relu(call.number("alpha", 0.01)), 3)
+    return _through_numbers(
+        call, _dequantized_operand(call, 0).leaky_relu(call.number("alpha", 0.01)), 3
+    )
 
 
 @importer("QLinearConcat", domain=MICROSOFT)
@@ -292,7 +294,7 @@ def import_qlinear_concat(call: Call) -> Real:
     """``QLinearConcat``: scale and zero point of the result, then values with theirs."""
     if call.count < 5 or (call.count - 2) % 3:
         raise call.malformed(f"has {call.count} inputs, want 2 and 3 for each value")
-    first, *rest = (_meant(call, place) for place in range(2, call.count, 3))
+    first, *rest = (_dequantized_operand(call, place) for place in range(2, call.count, 3))
     joined = first.concat(*rest, axis=call.axis(call.integer("axis"), first.ndim))
     return _through_numbers(call, joined, 0)
 
@@ -300,4 +302,6 @@ def import_qlinear_concat(call: Call) -> Real:
 @importer("QLinearWhere", domain=MICROSOFT)
 def import_qlinear_where(call: Call) -> Real:
     """``QLinearWhere``."""
-    return _through_numbers(call, _meant(call, 1).where(call.value(0), _meant(call, 4)), 7)
+    return _through_numbers(
+        call, _dequantized_operand(call, 1).where(call.value(0), _dequantized_operand(call, 4)), 7
+    )

@@ -188,7 +188,7 @@ def _form(call: Call, x: Real, mode: str, limits: tuple[float, float]) -> _Form 
         return None
     # Limits of numbers of bits that are not whole are rounded as what is limited to them.
     low, high = map(int, ties.round(np.array(limits)))
-    if not _kept(scales, (low, high), ties):
+    if not _keeps_bounds(scales, (low, high), ties):
         return None
     for dtype in (DType.I2, DType.I4, DType.I8, DType.U8, DType.I16, DType.I32):
         lowest, highest = integer_range(dtype)
@@ -227,7 +227,7 @@ _DIRECTED_UP: Mapping[str, Ties] = {
 }
 
 
-def _kept(scales: npt.NDArray[np.float64], bounds: tuple[int, int], ties: Ties) -> bool:
+def _keeps_bounds(scales: npt.NDArray[np.float64], bounds: tuple[int, int], ties: Ties) -> bool:
     """Return whether the numbers of the bounds are divided into the bounds again in float32."""
     if ties not in (Ties.FLOOR, Ties.CEIL):
         return True

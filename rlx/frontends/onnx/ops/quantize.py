@@ -110,14 +110,14 @@ def _quantize_in_steps(call: Call, x: Real, dtype: DType, bounds: tuple[int, int
     precision = call.integer("precision", 0)
     wide = DTYPES.get(precision, DType.F32) if precision else DType.F32
     saturate = call.integer("saturate", 1)
-    steps = x.cast(wide) / _spread(call, call.value(1), x).cast(wide)
+    steps = x.cast(wide) / _broadcast_scales(call, call.value(1), x).cast(wide)
     if dtype.is_float:
         if not saturate:
             return steps.cast(dtype)
         # Largest finite numbers of E4M3 and E5M2 (OCP 8-bit floating point, OFP8).
         limit = 448.0 if dtype is DType.F8E4M3 else 57344.0
         return steps.maximum(-limit).minimum(limit).cast(dtype)
-    point = _spread(call, call.value(2), x) if call.has(2) else None
+    point = _broadcast_scales(call, call.value(2), x) if call.has(2) else None
     return saturated(steps, point, dtype, bounds)
 
 
@@ -132,7 +132,7 @@ def saturated(
     return values.maximum(float(low)).minimum(float(high)).cast(dtype)
 
 
-def _spread(call: Call, scales: Real, x: Real) -> Real:
+def _broadcast_scales(call: Call, scales: Real, x: Real) -> Real:
     """Return scales or zero points with the shape, or a broadcast shape, of ``x``."""
     block = call.integer("block_size", 0)
     single = scales.ndim == 0 or scales.shape == (1,)
@@ -163,13 +163,13 @@ def import_dequantize(call: Call) -> Real:
         x, scales = _without_zero_scales(call, x, call.array(1))
         quant = params(call, x.type, scales, _points(call, 2))
         if quant is not None:
-            x, quant = _narrowed(call, x, quant)
+            x, quant = _narrow_constant(call, x, quant)
             return meant(with_meaning(call, x, quant), quant)
     points = call.value(2) if call.has(2) else None
     steps = plain_integers(x).cast(DType.F32)
     if points is not None:
-        steps = steps - _spread(call, points, x).cast(DType.F32)
-    return (steps * _spread(call, scale, x).cast(DType.F32)).cast(dtype)
+        steps = steps - _broadcast_scales(call, points, x).cast(DType.F32)
+    return (steps * _broadcast_scales(call, scale, x).cast(DType.F32)).cast(dtype)
 
 
 def _without_zero_scales(call: Call, x: Real, scales: Array) -> tuple[Real, Array]:
@@ -190,7 +190,7 @@ def _without_zero_scales(call: Call, x: Real, scales: Array) -> tuple[Real, Arra
     return call.constant(integers), np.where(zero, fine, np.asarray(scales, np.float32))
 
 
-def _narrowed(call: Call, x: Real, quant: QuantParams) -> tuple[Real, QuantParams]:
+def _narrow_constant(call: Call, x: Real, quant: QuantParams) -> tuple[Real, QuantParams]:
     """Return constant integers in 4 or 2 bits without zero points, if all within bounds fit."""
     bounds = call.bounds(0)
     if x.array is None or bounds is None:

@@ -166,18 +166,18 @@ def resized(x: Real, axes: dict[int, Axis], method: ResampleMethod) -> Real:
         _check_taps(x, axis, method)
     if method.mode != "nearest" and not dtype.is_float:
         x = x.cast(DType.F32)
-    together = _together(x, axes, method)
+    together = _joint_coordinates(x, axes, method)
     if together is not None:
         x = x.wrap(nn.between(x, together).value)
     else:
         for axis_index, axis in sorted(axes.items()):
-            x = _along(x, axis_index, axis, method)
+            x = _resize_axis(x, axis_index, axis, method)
     if method.coordinates == "tf_crop_and_resize":
-        x = _outside(x, axes, method)
+        x = _fill_outside(x, axes, method)
     return x.cast(dtype)
 
 
-def _together(x: Real, axes: dict[int, Axis], method: ResampleMethod) -> dict[int, Places] | None:
+def _joint_coordinates(x: Real, axes: dict[int, Axis], method: ResampleMethod) -> dict[int, Places] | None:
     """Return places along the axes that ONNX Runtime interpolates together, linearly, in float32.
 
     They are those of an image or a volume: of two and three dimensions all.
@@ -208,10 +208,10 @@ def _check_taps(x: Real, axis: Axis, method: ResampleMethod) -> None:
         )
 
 
-def _along(x: Real, axis_index: int, axis: Axis, method: ResampleMethod) -> Real:
+def _resize_axis(x: Real, axis_index: int, axis: Axis, method: ResampleMethod) -> Real:
     index, weights = method.taps(axis)
     if len(index) > _MAX_GATHERED_TAPS:
-        return _dense(x, axis_index, axis, index, weights)
+        return _resize_axis_by_matrix(x, axis_index, axis, index, weights)
     tail = (1,) * (x.ndim - axis_index - 1)
     total: Real | None = None
     for row, weight in zip(np.clip(index, 0, axis.old - 1), weights, strict=True):
@@ -223,7 +223,7 @@ def _along(x: Real, axis_index: int, axis: Axis, method: ResampleMethod) -> Real
     return total
 
 
-def _dense(
+def _resize_axis_by_matrix(
     x: Real, axis_index: int, axis: Axis, index: npt.NDArray[np.int64], weights: Places
 ) -> Real:
     """Return ``x`` resized along an axis by a matrix, where an element has many taps."""
@@ -236,7 +236,7 @@ def _dense(
     return product.transpose(*back)
 
 
-def _outside(x: Real, axes: dict[int, Axis], method: ResampleMethod) -> Real:
+def _fill_outside(x: Real, axes: dict[int, Axis], method: ResampleMethod) -> Real:
     """Return ``x`` with a constant where places lie outside of the image."""
     for place, axis in axes.items():
         places = method.places(axis)

@@ -37,13 +37,15 @@ def import_dft(call: Call) -> Real:
     order = [a for a in range(x.ndim - 1) if a != axis]
     time_last = x.transpose(*order, x.ndim - 1, axis)
     if onesided and inverse:
-        time_last = _fit(time_last, size, length // 2 + 1)
-        return _placed(_mirrored(call, time_last, length), axis)[..., :1]
-    y = fourier(call, _fit(time_last, size, length), length, inverse=inverse, onesided=onesided)
-    return _placed(y, axis)
+        time_last = _cut_or_pad(time_last, size, length // 2 + 1)
+        return _move_bins_to_axis(_signal_of_half_spectrum(call, time_last, length), axis)[..., :1]
+    y = fourier(
+        call, _cut_or_pad(time_last, size, length), length, inverse=inverse, onesided=onesided
+    )
+    return _move_bins_to_axis(y, axis)
 
 
-def _fit(x: Real, size: int, length: int) -> Real:
+def _cut_or_pad(x: Real, size: int, length: int) -> Real:
     """Return ``x`` cut, or filled up with zeros, to a length of its last axis."""
     whole = (slice(None),) * (x.ndim - 1)
     if length <= size:
@@ -52,7 +54,7 @@ def _fit(x: Real, size: int, length: int) -> Real:
     return x.apply(real.RealPad(before=(*none, 0), after=(*none, length - size)))
 
 
-def _placed(y: Real, axis: int) -> Real:
+def _move_bins_to_axis(y: Real, axis: int) -> Real:
     """Return [..., 2, n] with n at ``axis`` and the parts last."""
     order = list(range(y.ndim - 2))
     order.insert(axis, y.ndim - 1)
@@ -83,7 +85,7 @@ def fourier(
     return re.concat(im, axis=re.ndim - 2).cast(dtype)
 
 
-def _mirrored(call: Call, x: Real, length: int) -> Real:
+def _signal_of_half_spectrum(call: Call, x: Real, length: int) -> Real:
     """Return the signal of half a spectrum, whose other half is its mirror image."""
     whole, bins = (slice(None),) * (x.ndim - 1), length // 2 + 1
     if x.shape[-2] != 2:

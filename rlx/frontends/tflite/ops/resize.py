@@ -37,7 +37,7 @@ def import_resize_nearest(call: Call) -> None:
     for coordinates in Coordinates:
         for floor in (True, False):
             op = NnResize(size=size, coordinates=coordinates, floor=floor)
-            if all(map(_takes, (op, op), shape, indices_by_axis)):
+            if all(map(_has_indices, (op, op), shape, indices_by_axis)):
                 call.finish(op, call.value(0))
                 return
     value = call.value(0)
@@ -89,7 +89,7 @@ def _nearest(call: Call, old: int, new: int) -> npt.NDArray[np.int32]:
     return indices
 
 
-def _takes(op: NnResize, old: int, indices: npt.NDArray[np.int32]) -> bool:
+def _has_indices(op: NnResize, old: int, indices: npt.NDArray[np.int32]) -> bool:
     """Return whether ``op`` takes the wanted indices along an axis of ``old``."""
     one = NnResize(size=(len(indices), 1), coordinates=op.coordinates, floor=op.floor)
     (found,) = one.evaluate(np.arange(old, dtype=np.float64).reshape(1, old, 1, 1))

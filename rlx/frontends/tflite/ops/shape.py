@@ -29,7 +29,7 @@ def import_reshape(call: Call) -> None:
     # Old writers leave the single entry 0 for a scalar; without any entry the output decides.
     if new_shape not in ((), (0,)):
         if call.scope.model.leaves_open:
-            shape = call.shaped(_filled(call, new_shape)).shape
+            shape = call.shaped(_infer_dimension(call, new_shape)).shape
         if new_shape.count(-1) > 1 or not fits(new_shape, shape):
             raise MalformedError(
                 f"asks for the shape {list(new_shape)}, "
@@ -38,7 +38,7 @@ def import_reshape(call: Call) -> None:
     _reshape(call, shape)
 
 
-def _filled(call: Call, new_shape: tuple[int, ...]) -> tuple[int, ...]:
+def _infer_dimension(call: Call, new_shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return a shape with the input's elements that are left for its only -1."""
     rest = math.prod(d for d in new_shape if d != -1)
     size = math.prod(call.input(0).shape)

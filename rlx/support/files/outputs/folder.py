@@ -79,7 +79,7 @@ def write_folder(
         final.parent.mkdir(parents=True, exist_ok=True)
         with _temporary_folder(final) as temporary:
             _write_tree(temporary, {**contents, MANIFEST: manifest_text(manifest).encode()})
-            with _refused(user_path):
+            with _move_errors(user_path):
                 _move(temporary, final, user_path, contents, force=force)
         # The new folder is in place; do not fail because its name is not yet on the disk.
         with contextlib.suppress(OSError):
@@ -218,7 +218,7 @@ def _replace(new: Path, final: Path) -> Path:
 
 
 @contextlib.contextmanager
-def _refused(name: str) -> Iterator[None]:
+def _move_errors(name: str) -> Iterator[None]:
     """Raise the error for a path to which the folder cannot be moved."""
     try:
         yield

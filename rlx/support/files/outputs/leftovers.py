@@ -63,7 +63,7 @@ def _stem(name: str) -> str:
 def sweep(final: Path) -> None:
     """Restore and remove leftovers of dead writers of ``final``; errors are left for later."""
     restore(final)
-    for path in [*_found(final, "tmp"), *_found(final, "old")]:
+    for path in [*_temporary_paths(final, "tmp"), *_temporary_paths(final, "old")]:
         with contextlib.suppress(OSError), abandoned(path) as free:
             if free and (os.path.lexists(final) or ".tmp-" in path.name):
                 discard(path, final)
@@ -73,7 +73,7 @@ def restore(final: Path) -> None:
     """Put the old folder back if its writer died before the new one was in its place."""
     if os.path.lexists(final):
         return
-    for path in _found(final, "old"):
+    for path in _temporary_paths(final, "old"):
         with contextlib.suppress(OSError), abandoned(path) as free:
             if free and (path / MANIFEST).is_file():
                 os.rename(path, final)  # noqa: PTH104 (fails if the path exists by now)
@@ -130,7 +130,7 @@ def is_ours(path: Path, name: str, manifest: Manifest) -> bool:
     return entry is not None and not path.is_symlink() and holds(path, entry)
 
 
-def _found(final: Path, kind: str) -> list[Path]:
+def _temporary_paths(final: Path, kind: str) -> list[Path]:
     """Return the paths beside ``final`` with a temporary name, in order of names."""
     pattern = re.compile(re.escape(prefix(final, kind)) + rf"[0-9a-f]{{{DIGITS}}}")
     try:
