@@ -63,7 +63,7 @@ class CalibrationReplay:
     def values_with(
         self, value: Value, array: npt.NDArray[Any], results: Sequence[Value]
     ) -> list[npt.NDArray[Any]]:
-        """Return ``results`` values, all of them watched, if ``value`` were ``array``."""
+        """Return the values of ``results``, all of them watched, if ``value`` were ``array``."""
         slot = self._slot[value]
         changed: dict[int, Array] = {slot: array.reshape(self.values[value].shape)}
         with np.errstate(all="ignore"):

@@ -32,7 +32,7 @@ _MIN_SOFTMAX_DISTANCE: Final = 64.0
 """Distance below the largest number from which a share, exp(-64), is lost beside 1 in float32."""
 
 _PARTS_OF_ONE: Final = 512
-"""Parts of 1 of which one rounds to zero in int8, whose steps are 1/256: half a step."""
+"""Parts of 1: one of them is half a step of a softmax's int8 result, and rounds to zero."""
 
 _MIN_MASK_DISTANCE: Final = 1000.0
 """Minimum distance of a constant from the largest of its tensor to be a mask before a maximum."""
