@@ -76,12 +76,12 @@ def test_a_device_too_small_for_every_architecture_is_a_row_without_figures(digi
 
 
 def test_a_nearly_full_device_is_in_doubt():
-    assert SWEEP.doubt({"lut_percent": 80.0}) == ""
-    assert SWEEP.doubt({"lut_percent": 98.6}).startswith("98.6 % of the LUTs, predicted to within")
+    assert SWEEP.caveat({"lut_percent": 80.0}) == ""
+    assert SWEEP.caveat({"lut_percent": 98.6}).startswith("98.6 % of the LUTs, predicted to within")
     cells = {"lut_percent": 61.6, "logic_cells_percent": 92.0}
-    assert SWEEP.doubt(cells) == ""
+    assert SWEEP.caveat(cells) == ""
     cells["logic_cells_percent"] = 97.7
-    assert SWEEP.doubt(cells).startswith("97.7 % of the logic cells, predicted to within a tenth")
+    assert SWEEP.caveat(cells).startswith("97.7 % of the logic cells, predicted to within a tenth")
 
 
 def test_a_style_that_is_given_is_the_only_one_tried(digits_model):

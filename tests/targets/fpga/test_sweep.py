@@ -39,12 +39,12 @@ def test_other_options_are_kept_in_every_attempt():
 
 
 def test_budgets_are_limits_on_every_device():
-    found = SWEEP.chosen(FpgaOptions(device="ecp5-85k", dsp=30, bram=10), "ecp5-25k")
+    found = SWEEP.with_value(FpgaOptions(device="ecp5-85k", dsp=30, bram=10), "ecp5-25k")
     assert (found.device, found.dsp, found.bram, found.lut) == ("ecp5-25k", 28, 10, None)
 
 
 def test_networks_are_lowered_anew_only_for_another_architecture_or_other_ports():
-    keys = [SWEEP.lowered_by(FpgaOptions(**changes)) for changes in (
+    keys = [SWEEP.lowering_key(FpgaOptions(**changes)) for changes in (
         {}, {"device": "ice40-up5k", "dsp": 3}, {"architecture": "engine"}, {"io": "uint8"},
     )]  # fmt: skip
     assert keys[0] == keys[1]
@@ -88,4 +88,4 @@ def test_groups_are_all_devices_and_all_boards():
 )  # fmt: skip
 def test_doubt_begins_above_the_limits(lut, cells, doubt):
     figures = {"lut_percent": lut, **({} if cells is None else {"logic_cells_percent": cells})}
-    assert SWEEP.doubt(figures).partition(",")[0] == doubt
+    assert SWEEP.caveat(figures).partition(",")[0] == doubt
