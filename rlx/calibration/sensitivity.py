@@ -97,7 +97,9 @@ class Sensitivity:
         watched = [*graph.inputs, *(v for v in watched if v.type.dtype.is_float)]
         wide = Runner(graph, watched).batch > 1
         self.count = min(MAX_SAMPLES if wide else 1, samples.count)
-        self._replay = CalibrationReplay(graph, list(dict.fromkeys(watched)), take(samples, self.count))
+        self._replay = CalibrationReplay(
+            graph, list(dict.fromkeys(watched)), take(samples, self.count)
+        )
         self._judged = _judged_values(graph)
         self._judged = [v for v in self._judged if v in self._replay.values]
         arrays = [self._replay.values[v] for v in self._judged]

@@ -424,7 +424,9 @@ def _span(side: Side, index: int) -> float:
     return 0.0 if params is None else max(map(abs, range_of(params)))
 
 
-def _output_pair(a: tuple[OutputSide, Array], b: tuple[OutputSide, Array]) -> tuple[Numbers, Numbers]:
+def _output_pair(
+    a: tuple[OutputSide, Array], b: tuple[OutputSide, Array]
+) -> tuple[Numbers, Numbers]:
     """Return an output of both sides: as it is where the types are equal, else as real numbers."""
     (a_port, x), (other, y) = a, b
     if np.size(x) != np.size(y):
@@ -475,7 +477,9 @@ def _reconstructed(graph: Graph | None, inputs: Mapping[str, Array], count: int)
     return reals(array, graph.inputs[0].type.quant).reshape(count, -1)
 
 
-def _add_layer(closeness: Closeness, layer: LayerMatch, a: Array, b: Array, mask: Mask | None) -> None:
+def _add_layer(
+    closeness: Closeness, layer: LayerMatch, a: Array, b: Array, mask: Mask | None
+) -> None:
     """Compare a layer's results, without elements that only mask others."""
     first, second = (
         reals(array, value.type.quant) for array, value in zip((a, b), layer.values, strict=True)

@@ -115,7 +115,9 @@ class ArraySide:
     graph: Graph | None = None
     batch = 1 << 10
 
-    def __init__(self, arrays: Mapping[str, npt.ArrayLike], other: Sequence[OutputSide] | None) -> None:
+    def __init__(
+        self, arrays: Mapping[str, npt.ArrayLike], other: Sequence[OutputSide] | None
+    ) -> None:
         """Take arrays as outputs.
 
         Args:

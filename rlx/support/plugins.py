@@ -236,7 +236,9 @@ def _load(group: str, entry: EntryPoint, *, again: bool = False) -> LoadedPlugin
         lacking = _lacking(error, entry)
         hint = _hint(error, package, lacking)
         problem = Problem(label, _reason(error, entry), hint, lacking, built_in, error)
-        _failed[key] = failed = LoadedPlugin(entry.name, None, None if built_in else package, problem)
+        _failed[key] = failed = LoadedPlugin(
+            entry.name, None, None if built_in else package, problem
+        )
         return failed
     return LoadedPlugin(entry.name, plugin, None if built_in else package)
 

@@ -310,7 +310,9 @@ def _netlist_device(manifest: Manifest, tools: Sequence[str] | None) -> FpgaDevi
     return device
 
 
-def _restore_report(folder: Path, report: Mapping[str, Any], verified_at: str) -> VerificationReport:
+def _restore_report(
+    folder: Path, report: Mapping[str, Any], verified_at: str
+) -> VerificationReport:
     """Return the stored report of a verification of ``folder``."""
     network = _network(read_manifest(folder, check_files=False))
     return replace(VerificationReport.from_json(report, cached=verified_at), network=network)

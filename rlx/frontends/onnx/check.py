@@ -12,7 +12,7 @@ import numpy as np
 
 from rlx.frontends.onnx.file import DOMAIN, Subgraph, package
 from rlx.frontends.onnx.infos import check_shape
-from rlx.frontends.refusal import MalformedError, OverLimitError, FileRefusedError, UnsupportedError
+from rlx.frontends.refusal import FileRefusedError, MalformedError, OverLimitError, UnsupportedError
 from rlx.support.limits import raise_hint
 from rlx.support.text.names import printable, shorten
 

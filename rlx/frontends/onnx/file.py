@@ -12,9 +12,9 @@ from rlx.frontends.onnx.texts import name_of, text_of
 from rlx.frontends.onnx.wire import check_fields
 from rlx.frontends.refusal import (
     DamagedError,
+    FileRefusedError,
     MalformedError,
     OverLimitError,
-    FileRefusedError,
     UnsupportedError,
 )
 from rlx.ir import DType

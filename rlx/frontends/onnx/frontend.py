@@ -16,7 +16,7 @@ from rlx.frontends.onnx.ops.call import OPEN_SHAPE
 from rlx.frontends.onnx.options import OnnxOptions
 from rlx.frontends.open_shapes import shape_hint
 from rlx.frontends.reading import read_bytes
-from rlx.frontends.refusal import MalformedError, FileRefusedError, UnsupportedError
+from rlx.frontends.refusal import FileRefusedError, MalformedError, UnsupportedError
 from rlx.frontends.work import check_work
 from rlx.ir import Graph, TensorType
 from rlx.ir.module import GraphModule, Stage
@@ -80,7 +80,9 @@ def load(
     return GraphModule(graph, Stage.HIR)
 
 
-def _build(model: Model, options: OnnxOptions, limits: Limits, sizes: DimensionSizes | None) -> Graph:
+def _build(
+    model: Model, options: OnnxOptions, limits: Limits, sizes: DimensionSizes | None
+) -> Graph:
     """Make the graph of a checked model."""
     graph = Graph(printable(model.source).removesuffix(".onnx") or "model")
     scope = Scope(model, graph, model.versions, limits=limits)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from rlx.frontends.onnx.elements import DTYPES, ELEMENTS
 from rlx.frontends.onnx.texts import name_of, text_of
 from rlx.frontends.refusal import (
+    FileRefusedError,
     MalformedError,
     OverLimitError,
-    FileRefusedError,
     UnsupportedError,
 )
 from rlx.support.limits import raise_hint

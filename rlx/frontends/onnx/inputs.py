@@ -11,7 +11,7 @@ from rlx.frontends.onnx.infos import Info
 from rlx.frontends.onnx.ops import Real, Scope
 from rlx.frontends.onnx.order import needed
 from rlx.frontends.open_shapes import OpenInput, shape_hint
-from rlx.frontends.refusal import MalformedError, FileRefusedError, UnsupportedError
+from rlx.frontends.refusal import FileRefusedError, MalformedError, UnsupportedError
 from rlx.ir import Dim, DType, Origin, TensorType
 from rlx.ops.real.cast import integer_range
 from rlx.support.text.names import printable, shorten

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rlx.frontends.reading import read_bytes
-from rlx.frontends.refusal import MalformedError, OverLimitError, FileRefusedError, UnsupportedError
+from rlx.frontends.refusal import FileRefusedError, MalformedError, OverLimitError, UnsupportedError
 from rlx.frontends.tflite.file import Model, Operator, Tensor, parse
 from rlx.frontends.tflite.gathers import joined
 from rlx.frontends.tflite.open import bound

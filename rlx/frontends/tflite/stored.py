@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rlx.frontends.refusal import MalformedError, OverLimitError, FileRefusedError, UnsupportedError
+from rlx.frontends.refusal import FileRefusedError, MalformedError, OverLimitError, UnsupportedError
 from rlx.frontends.tflite.check import check_constants
 from rlx.frontends.tflite.schema import ELEMENT_BITS, TensorType
 from rlx.support.limits import raise_hint

@@ -13,7 +13,9 @@ from rlx.ir import RuleTable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from rlx.driver.exporters.onnx.call import ExportedNode
 
-Rule: TypeAlias = "Callable[[Call], None]"
+
+Rule: TypeAlias = "Callable[[ExportedNode], None]"
 RULES: Final[RuleTable[Rule]] = RuleTable("export to .onnx")
 """The rule of each op that can be exported."""

@@ -44,9 +44,9 @@ def pack(table: Table, values: Mapping[str, Any], identifier: bytes) -> bytes:
     Args:
         table: Definition of the root table.
         values: Its fields by name. A ``Scalar`` is a number, ``Numbers`` an array, ``Text`` a str,
-            ``Child`` such a mapping again, ``Children`` a sequence of mappings, ``UnionField`` a pair:
-            number of the table in the union, and its mapping. A field that is left out is absent
-            in the file.
+            ``Child`` such a mapping again, ``Children`` a sequence of mappings, ``UnionField`` a
+            pair: number of the table in the union, and its mapping. A field that is left out is
+            absent in the file.
         identifier: The four bytes that mark the format.
 
     Raises:

@@ -15,7 +15,9 @@ from rlx.ir import RuleTable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from rlx.driver.exporters.tflite.call import ExportedNode
 
-Rule: TypeAlias = "Callable[[Call], None]"
+
+Rule: TypeAlias = "Callable[[ExportedNode], None]"
 RULES: Final[RuleTable[Rule]] = RuleTable("export to .tflite")
 """The rule of each op that can be exported."""

@@ -177,7 +177,9 @@ def resized(x: Real, axes: dict[int, Axis], method: ResampleMethod) -> Real:
     return x.cast(dtype)
 
 
-def _joint_coordinates(x: Real, axes: dict[int, Axis], method: ResampleMethod) -> dict[int, Places] | None:
+def _joint_coordinates(
+    x: Real, axes: dict[int, Axis], method: ResampleMethod
+) -> dict[int, Places] | None:
     """Return places along the axes that ONNX Runtime interpolates together, linearly, in float32.
 
     They are those of an image or a volume: of two and three dimensions all.
