@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rlx.calibration.report import Report, weight_figures
+from rlx.calibration.report import QuantizationReport, weight_figures
 from rlx.calibration.useful import check_useful
 from rlx.ir import DType
 from rlx.ir.module import GraphModule
@@ -48,7 +48,7 @@ class OwnScales:
     """
 
     module: GraphModule
-    report: Report | None
+    report: QuantizationReport | None
     bounded: tuple[str, ...]
 
 
@@ -76,7 +76,7 @@ def convert_graph(
         return OwnScales(module, None, conversion.bounded)
     samples = read_samples(graph, data, what="random data" if test is None else "test data")
     comparison = compare_on(graph, conversion.graph, (samples, samples), progress=progress)
-    report = Report(
+    report = QuantizationReport(
         graph=graph.name,
         calibration_samples=0,
         tested=test is not None,

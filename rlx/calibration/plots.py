@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from rlx.calibration.report import Report
+    from rlx.calibration.report import QuantizationReport
     from rlx.metrics.compare import Comparison
 
 FORMATS: Final = (".png", ".svg")
@@ -24,7 +24,7 @@ _MAX_LABEL_CHARS: Final = 40
 """Characters of a layer's label."""
 
 
-def plot_report(report: Report, path: Path) -> None:
+def plot_report(report: QuantizationReport, path: Path) -> None:
     """Write a picture of the ranges and the signal-to-noise ratio of each layer.
 
     Raises:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from rlx.calibration.measured import MeasuredGraph
 from rlx.calibration.observation import channel_ranges, observe
 from rlx.calibration.ranges import clamped
-from rlx.calibration.report import LayerReport, Report
+from rlx.calibration.report import LayerReport, QuantizationReport
 from rlx.calibration.sensitivity import Sensitivity, error_table
 from rlx.calibration.settings import Settings
 from rlx.calibration.useful import check_useful, is_useful
@@ -66,7 +66,7 @@ class Quantized(HasModule):
         report: Report of the losses, layer by layer.
     """
 
-    report: Report
+    report: QuantizationReport
 
     def __repr__(self) -> str:
         return repr(self.report).replace("<Report on", "<Quantized", 1)
@@ -136,7 +136,7 @@ class _Work:
         self._check_drop(comparison)
         check_useful(comparison, self.original.name, self.settings)
         self.progress("quantizing single layers", 0, 1)
-        report = Report(
+        report = QuantizationReport(
             graph=self.original.name,
             calibration_samples=measured.observation.samples,
             tested=self.tested is not None,

@@ -68,7 +68,7 @@ class LayerReport:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Report:
+class QuantizationReport:
     """Outcome of the quantization of a network.
 
     Attributes:

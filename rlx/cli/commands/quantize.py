@@ -17,7 +17,7 @@ from rlx.support.errors import UsageError
 from rlx.support.text.tables import Column
 
 if TYPE_CHECKING:
-    from rlx.calibration.report import Report
+    from rlx.calibration.report import QuantizationReport
     from rlx.ir.module import GraphModule
     from rlx.metrics.classes import Classes
     from rlx.metrics.compare import Comparison
@@ -219,7 +219,7 @@ def _refuse_options_without_samples(ctx: click.Context) -> None:
         )
 
 
-def _print(report: Report, out: Path) -> None:
+def _print(report: QuantizationReport, out: Path) -> None:
     rows = [
         [
             layer.label,
