@@ -22,14 +22,17 @@ _MODELS: Final = {
 }
 
 _MIB: Final = 1 << 20
+# Private peripheral bus of Armv7-M and Armv6-M, with the system control space.
 _SYSTEM: Final = (0xE0000000, _MIB)
 # Code, RAM and timer of the boards: an385, an386, an500 on the left, an505 on the right.
 _MEMORIES: Final = ((0x00000000, 4 * _MIB), (0x20000000, 4 * _MIB),
                     (0x10000000, 4 * _MIB), (0x38000000, 4 * _MIB))  # fmt: skip
 _TIMERS: Final = {0x40000000: (8, 5), 0x50000000: (32, 25)}
 """Address of a board's timer to its ticks for each instruction of 64 ns, as a fraction."""
+# Offset of the register VALUE of a CMSDK APB timer.
 _TIMER_VALUE: Final = 4
 
+# BKPT 0xAB, Arm's semihosting call in Thumb state, in memory order.
 _SEMIHOSTING_BREAKPOINT: Final = b"\xab\xbe"
 _CRASHED: Final = 98
 

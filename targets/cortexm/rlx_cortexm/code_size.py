@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _COMMENT: Final = re.compile(r"/\*.*?\*/", re.DOTALL)
 _STRING: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 _TOKEN: Final = re.compile(r"\w+|[^\s\w]")
+# Upper bound: a Thumb-2 instruction has 2 or 4 bytes.
 _INSTRUCTION_BYTES: Final = 4
 _PREFIX: Final = "p"
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from rlx.ops.numerics.fixed_point import Int64, Rescale
 
+# Exclusive bounds. Below 2^30 a doubled accumulator fits int32 (docs/design/0004-one-shift.md).
 INT32_BOUND: Final = 1 << 31
 NARROW_BOUND: Final = 1 << 30
 

@@ -75,6 +75,7 @@ def _ecp5(source: Fraction, output: Fraction) -> Iterator[Pll]:
     """Yield settings that feed CLKOP back, as fast as the phase detector; CLKOS is the output."""
     for divider in range(1, 129):
         detector = source / divider
+        # Megahertz, FPGA-DS-02012: phase detector 10 to 400, VCO 400 to 800, output 3.125 to 400.
         if not 10 <= detector <= 400:
             continue
         for factor in range(1, 129):
@@ -92,6 +93,7 @@ def _ice40(source: Fraction, _wanted: Fraction) -> Iterator[Pll]:
     """Yield all settings with simple feedback."""
     for divider in range(16):
         detector = source / (divider + 1)
+        # Megahertz, FPGA-DS-02029: phase detector 10 to 133, VCO 533 to 1066, output 16 to 275.
         if not 10 <= detector <= 133:
             continue
         for power in range(1, 7):
@@ -111,6 +113,7 @@ def _mmcm(source: Fraction, output: Fraction) -> Iterator[Pll]:
     """Yield settings of the first output; whole factors first, and high frequencies inside."""
     factors = sorted(range(16, 513), key=lambda eighths: (eighths % 8 != 0, -eighths))
     for divider in range(1, 107):
+        # Megahertz, DS181, grade -1: phase detector 10 to 450, VCO 600 to 1200, output 4.69 to 800.
         if not 10 <= source / divider <= 450:
             continue
         for eighths in factors:
@@ -118,6 +121,7 @@ def _mmcm(source: Fraction, output: Fraction) -> Iterator[Pll]:
             if not 600 <= vco <= 1200:
                 continue
             near = min(max(Fraction(round(8 * vco / output), 8), Fraction(1)), Fraction(128))
+            # UG472: the output divider is 1 or a multiple of 1/8 from 2 on: none between 1 and 2.
             for post in (Fraction(1), Fraction(2)) if 1 < near < 2 else (near,):
                 if Fraction(469, 100) <= vco / post <= 800:
                     yield Pll("MMCME2_BASE", source, vco, vco / post, {

@@ -246,19 +246,23 @@ def _lagrangian_bounds(
         total = float(lowest.sum() - prices @ limit)
         if total > bound:
             bound, excess = total, over
+        # The dual bound exceeds every sum of values: nothing fits. The slack covers rounding errors.
         if bound > most * (1 + RELATIVE_SLACK) + 1:
             return None
         if (used <= limit).all() and values[selection].sum() < best:
             best, picked = float(values[selection].sum()), selection
         slope = (used - limit) / units
+        # Without a choice that fits there is no upper bound to aim at: some value above the bound.
         target = best if picked is not None else 2 * abs(bound) + 1
         norm = float(slope @ slope)
         if norm == 0 or target <= bound:
             break
+        # Polyak's step of a subgradient method, damped so that prices settle.
         pace = 1.5 * 0.97**step * (target - total) / norm
         prices = np.maximum(prices + pace * slope / units, 0)
     if picked is None:
         return None, list(layers)
+    # Reduced costs: a choice with an option costs at least the bound plus the option's excess.
     possible = bound + excess <= best + RELATIVE_SLACK * abs(best)
     possible[picked] = True
     remaining: list[dict[int, Option]] = []

@@ -282,6 +282,7 @@ WEIGHTS: Final = 126
 """Instructions to transform the weights of four channels."""
 
 CHANNEL: Final = 14
+# Maximum immediate offset of a 32-bit store in Thumb-2, 12 bits.
 REACH: Final = 4095
 
 

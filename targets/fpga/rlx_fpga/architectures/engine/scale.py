@@ -21,6 +21,7 @@ LATENCY = 8
 ROUNDINGS: Final = {Rounding.DOUBLE: 0, Rounding.SINGLE: 1, Rounding.EVEN: 2, Rounding.ODD: 3}
 """Codes of roundings in instructions."""
 
+# 17 unsigned bits fit the 18 signed ones of `multiply`; instances of blocks split at 16 bits.
 _PART: Final = 17
 _BLOCK_PART: Final = 16
 
