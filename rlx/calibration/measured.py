@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from rlx.calibration.ranges import MOVING, activation_params, clamped
 from rlx.calibration.sensitivity import Rounded, Sensitivity, rounded
 from rlx.calibration.sequence import rounded_in_sequence
 from rlx.ir import DType
 from rlx.ops.nn import NnConv, NnLinear
 from rlx.ops.real import RealConv, RealMatmul
+from rlx.passes.quantize.activations import MOVING, activation_params, clamped
 from rlx.passes.quantize.convert import convert
 from rlx.passes.quantize.known import stored
 from rlx.passes.quantize.stored_weights import with_stored_weights
@@ -52,9 +52,8 @@ class MeasuredGraph:
 
     def __post_init__(self) -> None:
         settings = self.settings
-        self.params = activation_params(
-            self.graph, self.observation.ranges, settings.observer, symmetric=settings.symmetric
-        )
+        ranges = {v: seen.by(settings.observer) for v, seen in self.observation.ranges.items()}
+        self.params = activation_params(self.graph, ranges, symmetric=settings.symmetric)
         found = weighted_layers(self.graph)
         self.layers = {v.node: v for v in found if v.node.operands[0] in self.params}
 

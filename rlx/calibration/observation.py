@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rlx.calibration.observers import Observer
-from rlx.calibration.ranges import clamped
 from rlx.ir.inspect import printable
-from rlx.metrics.masks import masks
 from rlx.metrics.runner import Runner, computed_values
+from rlx.passes.quantize.activations import clamped
 from rlx.passes.quantize.functions import argument
+from rlx.passes.quantize.masks import masks
 from rlx.passes.quantize.params import Needed
 from rlx.passes.quantize.weighted import Weighted, weighted_layers
 from rlx.support.errors import UsageError

@@ -94,6 +94,33 @@ class Observer:
         """Return the parameters of int8 values over the range that ``method`` chooses."""
         return params_of(*self.range(method), symmetric=symmetric)
 
+    def by(self, method: Method) -> Observed:
+        """Return the range that ``method`` chooses, as the quantization of activations takes it."""
+        return Observed(self, method)
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """Range that a method chooses of what was seen.
+
+    Attributes:
+        observer: What was seen.
+        method: The method.
+    """
+
+    observer: Observer
+    method: Method
+
+    @property
+    def ends(self) -> Range:
+        """Smallest and largest number."""
+        return self.observer.histogram.minimum, self.observer.histogram.maximum
+
+    def params(self, *, whole: bool, symmetric: bool) -> QuantParams:
+        """Return the parameters of int8 values, over all numbers if ``whole``."""
+        method = Method.MIN_MAX if whole else self.method
+        return self.observer.params(method, symmetric=symmetric)
+
 
 def _min_max(observer: Observer) -> Range:
     return observer.histogram.minimum, observer.histogram.maximum

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 from rlx.calibration.measured import MeasuredGraph
 from rlx.calibration.observation import channel_ranges, observe
-from rlx.calibration.ranges import clamped
 from rlx.calibration.report import LayerReport, QuantizationReport
 from rlx.calibration.sensitivity import Sensitivity, error_table
 from rlx.calibration.settings import Settings
@@ -24,6 +23,7 @@ from rlx.calibration.widths import (
 from rlx.ir.module import GraphModule, HasModule
 from rlx.metrics.compare import compare_on
 from rlx.passes.dead_code import DeadCode
+from rlx.passes.quantize.activations import clamped
 from rlx.passes.quantize.convert import prepare
 from rlx.passes.quantize.equalize import Equalize, before_depthwise, equalize_results
 from rlx.passes.quantize.readiness import simplified

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rlx.calibration.replay import CalibrationReplay
-from rlx.metrics.masks import masks
 from rlx.metrics.runner import Runner
 from rlx.ops.nn import NnLogSoftmax, NnSoftmax
 from rlx.passes.quantize.bias_correction import corrected_bias
-from rlx.passes.quantize.rounding import RoundedWeights, round_weights
+from rlx.passes.quantize.masks import masks
+from rlx.passes.quantize.rounding import RoundedWeights, round_weights, smallest_scales
 from rlx.passes.quantize.weighted import Weighted, weighted_layers
 from rlx.samples.batches import take
 
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 
 MAX_SAMPLES: Final = 16
 """Samples on which single layers are quantized."""
-
-_MAX_BIAS: Final = 2.0**29
-"""Biases in steps of the accumulator keep below this, so that the products have space."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +71,6 @@ def rounded(
         return Rounded(round_weights(layer.rows(), bits, known, smallest), layer.bias)
     weights = round_weights(layer.rows(), bits, moments.covariance, smallest)
     return Rounded(weights, corrected_bias(layer, weights.reals(), moments.means))
-
-
-def smallest_scales(layer: Weighted, x_scale: float) -> Numbers:
-    """Return the scale of each output's weights with which its bias still fits, [outputs]."""
-    return np.abs(layer.bias.astype(np.float64)) / (x_scale * _MAX_BIAS)
 
 
 class Sensitivity:

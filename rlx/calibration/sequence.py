@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from rlx.calibration.observation import MAX_TERMS
-from rlx.calibration.sensitivity import Rounded, smallest_scales, through
+from rlx.calibration.sensitivity import Rounded, through
 from rlx.ir import Graph, Input
 from rlx.passes.decompose import decompose
-from rlx.passes.quantize.rounding import round_weights
+from rlx.passes.quantize.rounding import round_weights, smallest_scales
 from rlx.passes.quantize.weighted import Weighted
 from rlx.passes.transforms.batch import with_batch
 from rlx.runtime import Session

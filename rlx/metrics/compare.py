@@ -11,11 +11,11 @@ from rlx.ir.inspect import printable
 from rlx.metrics.classes import ClassForm, classes_of
 from rlx.metrics.criteria import criteria_of
 from rlx.metrics.figures import Closeness, Scores
-from rlx.metrics.masks import masks
 from rlx.metrics.node_match import matched_layers
 from rlx.metrics.sides import GraphSide, match_outputs
 from rlx.ops.numbers import reals
 from rlx.passes.quantize.known_ranges import known_params
+from rlx.passes.quantize.masks import masks
 from rlx.passes.quantize.scheme import range_of
 from rlx.samples.batches import read_samples
 from rlx.support.errors import DifferenceError, UsageError
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from rlx.ir import Array, Graph
     from rlx.metrics.classes import Classes
     from rlx.metrics.criteria import Criteria
-    from rlx.metrics.masks import Mask
     from rlx.metrics.node_match import LayerMatch
     from rlx.metrics.sides import OutputSide, Side
+    from rlx.passes.quantize.masks import Mask
     from rlx.samples.batches import Data, Samples
 
     Numbers = npt.NDArray[Any]

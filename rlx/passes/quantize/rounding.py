@@ -15,11 +15,16 @@ import numpy as np
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from rlx.passes.quantize.weighted import Weighted
+
     Floats = npt.NDArray[np.floating[Any]]
     Doubles = npt.NDArray[np.float64]
 
 LIMITS: Final = {8: 127, 4: 7, 2: 1}
 """Largest quantized weight for each width in bits; ranges are symmetric, 2 bits are ternary."""
+
+_MAX_BIAS: Final = 2.0**29
+"""Biases in steps of the accumulator keep below this, so that the products have space."""
 
 _DAMPING: Final = 0.01
 """Share of the mean square of the inputs that is added to each: trust in calibration data ends."""
@@ -81,6 +86,17 @@ def round_weights(
         if not np.array_equal(raised, scales):
             steps, scales = _nearest(weights, raised, limit).astype(np.float64), raised
     return RoundedWeights(bits, steps.astype(np.int8), scales)
+
+
+def smallest_scales(layer: Weighted, x_scale: float) -> Doubles:
+    """Return the scale of each output's weights with which its bias still fits, [outputs].
+
+    Args:
+        layer: The layer.
+        x_scale: Scale of its input.
+    """
+    scales: Doubles = np.abs(layer.bias.astype(np.float64)) / (x_scale * _MAX_BIAS)
+    return scales
 
 
 def _raise_scales(scales: Doubles, smallest: Doubles | None) -> Doubles:

@@ -1,11 +1,10 @@
-"""Quantization of every value of a float network, from what was observed."""
+"""Quantization of every value of a float network, from ranges that were measured or assumed."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
-from rlx.calibration.observers import Method
 from rlx.ops.nn import (
     NnAveragePool,
     NnClamp,
@@ -34,8 +33,8 @@ from rlx.passes.quantize.scheme import params_of, range_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rlx.calibration.observers import Observer
     from rlx.ir import Graph, Node, Op, QuantParams, Value
+    from rlx.passes.quantize.intervals import Ends
 
 MOVING: Final[tuple[type[Op], ...]] = (
     NnDepthToSpace, NnFlatten, NnMaxPool, NnSpaceToDepth, NnSplit, RealMaxPool, RealReshape,
@@ -56,24 +55,39 @@ _MAX_RELATIVE_WIDTH: Final = 8
 """Width of a term, relative to the range that does not saturate a sum, from which it is limited."""
 
 
+class Range(Protocol):
+    """Range of a value's numbers."""
+
+    @property
+    def ends(self) -> Ends:
+        """Smallest and largest number."""
+
+    def params(self, *, whole: bool, symmetric: bool) -> QuantParams:
+        """Return the parameters of int8 values.
+
+        Args:
+            whole: Whether all numbers are covered, or those that count.
+            symmetric: Whether the zero point is 0.
+        """
+
+
 def activation_params(
-    graph: Graph, ranges: Mapping[Value, Observer], method: Method, *, symmetric: bool = False
+    graph: Graph, ranges: Mapping[Value, Range], *, symmetric: bool = False
 ) -> dict[Value, QuantParams]:
-    """Return the quantization of each observed value.
+    """Return the quantization of each value that has a range.
 
     Inputs keep their whole range: their numbers are known, not computed. A layer that only an
     activation such as ReLU reads has the range of the activation's result.
 
     Args:
         graph: The float network.
-        ranges: Observer of each value.
-        method: Method that chooses ranges.
+        ranges: Range of each value.
         symmetric: Whether zero points are 0.
     """
     users, outputs, inputs = graph.users(), set(graph.outputs), set(graph.inputs)
     params: dict[Value, QuantParams] = {}
     of_end: dict[Value, QuantParams] = {}
-    for value, observer in ranges.items():
+    for value, range_ in ranges.items():
         node = value.node
         if _keeps_quantization(node) and node.operands[0] in params:
             params[value] = params[node.operands[0]]
@@ -81,9 +95,9 @@ def activation_params(
             params[value] = stated
         else:
             end = value if value in inputs else clamped(value, users, outputs)
-            used = Method.MIN_MAX if value in inputs else method
             if end not in of_end:
-                of_end[end] = ranges.get(end, observer).params(used, symmetric=symmetric)
+                end_range = ranges.get(end, range_)
+                of_end[end] = end_range.params(whole=value in inputs, symmetric=symmetric)
             params[value] = of_end[end]
     _limit_terms(graph, params, users, outputs)
     _open_scores(graph, params, ranges, users)
@@ -93,7 +107,7 @@ def activation_params(
 def _open_scores(
     graph: Graph,
     params: dict[Value, QuantParams],
-    ranges: Mapping[Value, Observer],
+    ranges: Mapping[Value, Range],
     users: Mapping[Value, list[Node]],
 ) -> None:
     """Let what a score is computed from reach a hit, or a miss, where the samples hold none.
@@ -105,11 +119,8 @@ def _open_scores(
         reach = _REACH.get(type(score.node.op))
         if reach is None or score not in ranges:
             continue
-        histogram, (middle, end) = ranges[score].histogram, reach
-        if (
-            histogram.minimum <= middle <= histogram.maximum
-            and max(-histogram.minimum, histogram.maximum) >= 0.5
-        ):
+        (first, last), (middle, end) = ranges[score].ends, reach
+        if first <= middle <= last and max(-first, last) >= 0.5:
             continue
         value = score.node.operands[0]
         while value in params and len(users[value]) == 1:
