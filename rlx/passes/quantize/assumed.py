@@ -53,6 +53,9 @@ _MOST_MACS: Final = 2_000_000_000
 _LEAST_SPREAD: Final = 3.0
 """Standard deviations of the first layers' results, relative to their means, at least."""
 
+_SLOPE: Final = 1.5
+"""Power of the frequency to which an amplitude of a random input is inverse."""
+
 _LARGEST: Final = 4096.0
 """Largest standard deviation of a random input."""
 
@@ -257,9 +260,9 @@ def _random(type_: TensorType, deviation: float, random: np.random.Generator) ->
 
 
 def _smooth(shape: Sequence[int], random: np.random.Generator) -> npt.NDArray[np.float64]:
-    """Return random numbers of unit variance with amplitudes inverse to their frequency.
+    """Return random numbers of unit variance whose amplitudes fall with their frequency.
 
-    Natural images have such a spectrum. The first of several axes, that of the batch, has none.
+    Natural images have such a spectrum. The first of several axes is that of the batch.
     """
     noise = random.standard_normal(shape)
     axes = tuple(range(min(1, len(shape) - 1), len(shape)))
@@ -268,6 +271,6 @@ def _smooth(shape: Sequence[int], random: np.random.Generator) -> npt.NDArray[np
     frequencies = np.meshgrid(*(np.fft.fftfreq(shape[axis]) for axis in axes), indexing="ij")
     longest = max(shape[axis] for axis in axes)
     squares = sum(np.square(f) for f in frequencies) + (0.5 / longest) ** 2
-    amplitudes = 1 / np.sqrt(squares)
+    amplitudes = squares ** (-_SLOPE / 2)
     smooth = np.fft.ifftn(np.fft.fftn(noise, axes=axes) * amplitudes, axes=axes).real
     return np.asarray(smooth / math.sqrt(float(np.square(amplitudes).mean())), np.float64)
