@@ -18,6 +18,7 @@ from rlx.calibration.own_scales import convert_graph
 from rlx.calibration.quantize import quantize_graph
 from rlx.calibration.settings import MIN_AGREEMENT, MIN_SQNR_DB, settings_of
 from rlx.driver import driver, exporters
+from rlx.driver.assumption import assume
 from rlx.driver.sweep import estimate_values
 from rlx.driver.verification.repeat import Request, verify_once
 from rlx.metrics import comparison, inference
@@ -137,12 +138,27 @@ def estimate(
     model: Model,
     target: str,
     *,
+    weight_bits: int | None = None,
     policies: Policies | None = None,
     **options: Any,  # noqa: ANN401 - each target's own
 ) -> Estimate:
     """Return the estimate of a model's needs on a target, as ``rlx estimate`` shows it.
 
-    Arguments and errors as :func:`emit`.
+    A float network is estimated as if it were quantized, with int8 activations: ``assumed`` says
+    so. No samples are needed; what quantization loses, they alone tell.
+
+    Args:
+        model: As for :func:`emit`.
+        target: Name of an installed target.
+        weight_bits: 8, 4 or 2: width of the weights of a float network; None for 8.
+        policies: As for :func:`emit`.
+        options: Options of the target, as for :func:`emit`.
+
+    Raises:
+        UsageError: The target has no such option, or there is ``weight_bits`` for a network that
+            is not float.
+        UnsupportedOpError: The target, or the quantization of a float network, lacks ops.
+        RlxError: Error of a step.
 
     Returns:
         An object with ``layers``, ``totals`` and ``fits``; also a mapping, with the keys of
@@ -151,9 +167,13 @@ def estimate(
     module, _ = bound_module(model)
     plugin = targets.load(target)
     chosen_options = targets.options_of(plugin, options)
-    lowered = driver.lower(module, plugin, options=chosen_options, policies=policies)
+    assumed = assume(
+        module, plugin, options=chosen_options, policies=policies, weight_bits=weight_bits
+    )
+    lowered = driver.lower(assumed.module, plugin, options=chosen_options, policies=policies)
     ports = [str(change) for change in lowered.changes]
     figures = {
+        **({} if assumed.assumption is None else {"assumed": assumed.assumption.as_json()}),
         "dispatch": lowered.dispatch.to_dict(),
         **plugin.estimate(lowered.module, chosen_options),
         **({"ports": ports} if ports else {}),
@@ -166,6 +186,7 @@ def estimate_all(
     target: str,
     values: str = "all",
     *,
+    weight_bits: int | None = None,
     policies: Policies | None = None,
     progress: Callable[[str], None] | None = None,
     **options: Any,  # noqa: ANN401 - each target's own
@@ -180,6 +201,7 @@ def estimate_all(
         target: Name of an installed target that can be compared, such as ``"fpga"``.
         values: Devices or processors with commas between, or ``"all"``; for an FPGA also
             ``"boards"``.
+        weight_bits: As for :func:`estimate`.
         policies: As for :func:`emit`.
         progress: Called with a description of each step.
         options: Options of the target, as for :func:`emit`.
@@ -200,6 +222,7 @@ def estimate_all(
         targets.options_of(plugin, options),
         user_options=frozenset(options),
         policies=policies,
+        weight_bits=weight_bits,
         progress=progress,
     )
 

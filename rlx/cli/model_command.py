@@ -58,6 +58,17 @@ def target_option(function: Callable[..., Any]) -> Callable[..., Any]:
     return option(function)
 
 
+def weight_bits_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--weight-bits``, for float networks, to a command that gets ``weight_bits``."""
+    option = click.option(
+        "--weight-bits",
+        type=click.Choice(["8", "4", "2"]),
+        callback=lambda _ctx, _param, value: None if value is None else int(value),
+        help="Bits of a weight of a float network, whose scales are assumed [8].",
+    )
+    return option(function)
+
+
 class ModelCommand(click.Command):
     """A command that also takes the options of its target and of its model's format."""
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rlx.driver import driver
+from rlx.driver.assumption import assume
 from rlx.support.errors import DoesNotFitError, RlxError, UsageError
 from rlx.targets.estimation import Estimates
 
@@ -28,6 +29,7 @@ def estimate_values(
     *,
     user_options: frozenset[str] = frozenset(),
     policies: Policies | None = None,
+    weight_bits: int | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Estimates:
     """Return an estimate for each of some values of the option that the target is compared over.
@@ -39,6 +41,7 @@ def estimate_values(
         options: Instance of ``target.options`` with all other options.
         user_options: Names of the options that the user chose; others may be varied until it fits.
         policies: As for :func:`rlx.driver.driver.lower`.
+        weight_bits: Width of a float network's weights, as for :func:`rlx.driver.assumption.assume`.
         progress: Called with a description of each step.
 
     Raises:
@@ -52,7 +55,8 @@ def estimate_values(
             hint=f"estimate it alone: rlx estimate MODEL --target {target.name}",
         )
     names = _names(sweep, values)
-    lower = _lowering(module, target, sweep, policies)
+    assumed = assume(module, target, options=options, policies=policies, weight_bits=weight_bits)
+    lower = _lowering(assumed.module, target, sweep, policies)
     rows: list[Row] = []
     errors: list[RlxError] = []
     for position, name in enumerate(names, 1):
@@ -64,7 +68,8 @@ def estimate_values(
     if all(row["fits"] is None for row in rows):
         raise _combined_error(errors)
     ranked = sorted(rows, key=lambda row: _rank(sweep, row))
-    return Estimates(target.name, sweep.option, dict(sweep.columns), tuple(ranked))
+    note = None if assumed.assumption is None else assumed.assumption.as_json()
+    return Estimates(target.name, sweep.option, dict(sweep.columns), tuple(ranked), note)
 
 
 def _names(sweep: Sweep, values: str) -> list[str]:

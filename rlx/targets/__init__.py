@@ -21,6 +21,7 @@ from rlx.targets.target import (
     load,
     load_all,
     names,
+    needs_samples,
     options_of,
     quantize_hint,
 )
@@ -41,6 +42,7 @@ __all__ = [
     "load",
     "load_all",
     "names",
+    "needs_samples",
     "options_of",
     "quantize_hint",
 ]

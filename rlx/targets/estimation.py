@@ -40,6 +40,11 @@ class Estimate(Mapping[str, Any]):
         return {k: v for k, v in self.figures.items() if isinstance(v, int | float | str)}
 
     @property
+    def assumed(self) -> Mapping[str, Any] | None:
+        """What was assumed of a float network, its ``weight_bits`` among it; None for others."""
+        return self.figures.get("assumed")
+
+    @property
     def fits(self) -> bool:
         """Whether it keeps the limits of the device and of the options."""
         return bool(self.figures.get("fits", True))
@@ -79,12 +84,14 @@ class Estimates(Sequence[Mapping[str, Any]]):
         columns: The figures of a row by key, as tables show them.
         rows: Figures by key; ``fits``; and ``reason``, what stands against it, or may do so. Where
             there is no design at all, the row has no figures.
+        assumed: What was assumed of a float network, as JSON values; None for others.
     """
 
     target: str
     option: str
     columns: Mapping[str, Column]
     rows: tuple[Mapping[str, Any], ...]
+    assumed: Mapping[str, Any] | None = None
 
     @property
     def best(self) -> Mapping[str, Any] | None:
@@ -99,7 +106,8 @@ class Estimates(Sequence[Mapping[str, Any]]):
     def as_json(self) -> dict[str, Any]:
         """Return everything as JSON values."""
         rows = [dict(row) for row in self.rows]
-        return {"target": self.target, "option": self.option, "rows": rows}
+        assumed = {} if self.assumed is None else {"assumed": dict(self.assumed)}
+        return {"target": self.target, "option": self.option, **assumed, "rows": rows}
 
     def table(self) -> Table:
         """Return the rows as a table."""
@@ -137,4 +145,6 @@ class Estimates(Sequence[Mapping[str, Any]]):
 
     def _repr_html_(self) -> str:
         """Return the table that notebooks show."""
-        return table_html(self.table(), [f"{name}: {why}" for name, why in self.reasons.items()])
+        notes = [] if self.assumed is None else [str(self.assumed["note"])]
+        reasons = [f"{name}: {why}" for name, why in self.reasons.items()]
+        return table_html(self.table(), [*notes, *reasons])

@@ -234,7 +234,10 @@ def adopted(target: Any) -> Target:  # noqa: ANN401 - what a package offers
     return made
 
 
-QUANTIZE: Final = "quantize it first: rlx quantize MODEL --calib SAMPLES.npz -o MODEL.q.rlx"
+QUANTIZE: Final = (
+    "quantize it first: rlx quantize MODEL --calib SAMPLES.npz -o MODEL.q.rlx; what it will need, "
+    "without samples: rlx estimate MODEL --target NAME"
+)
 """Hint for a model that computes in float."""
 
 CONVERT: Final = "it holds its own scales: rlx quantize MODEL -o MODEL.q.rlx"
@@ -268,6 +271,17 @@ def quantize_hint(graph: Graph) -> str:
         return QUANTIZE
     first, *more = [line.strip() for line in error.message.splitlines()]
     return f"{error.hint}: {first} {'; '.join(more)}".rstrip()
+
+
+def needs_samples(graph: Graph) -> bool:
+    """Return whether a graph is a float network: one that becomes integers by samples alone.
+
+    Not one that holds its own scales, or whose layers are integers already, all or some.
+    """
+    ends = {"real.quantize", "real.dequantize"}
+    inner = (n for n in graph.op_nodes if n.op.name not in ends)
+    floats = any(v.type.dtype.is_float for n in inner for v in (*n.operands, *n.results))
+    return floats and _quantize_command(graph) == QUANTIZE
 
 
 def _quantize_command(graph: Graph) -> str:

@@ -8,9 +8,15 @@ import click
 
 from rlx.cli import failures
 from rlx.cli.common import json_option, policy_option, print_json
-from rlx.cli.model_command import load_bound, model_command, selected_target, with_name
+from rlx.cli.model_command import (
+    load_bound,
+    model_command,
+    selected_target,
+    weight_bits_option,
+    with_name,
+)
 from rlx.cli.streams import complain
-from rlx.cli.table import print_table, sentences, wide_option
+from rlx.cli.table import print_table, prose, sentences, wide_option
 from rlx.support import plugins
 from rlx.support.errors import RlxError, TargetNotFoundError, UsageError
 from rlx.support.text.suggest import did_you_mean
@@ -18,6 +24,7 @@ from rlx.support.text.suggest import did_you_mean
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from rlx.driver.assumption import Assumption
     from rlx.ir import GraphModule
     from rlx.passes import DispatchReport, Policies
 
@@ -25,6 +32,7 @@ if TYPE_CHECKING:
 @model_command("check")
 @click.option("--target", metavar="NAME", help="Target; see 'rlx targets'.")
 @click.option("--backend", metavar="NAME", help="Backend that runs graphs on the host: numpy.")
+@weight_bits_option
 @policy_option
 @wide_option
 @json_option
@@ -32,28 +40,38 @@ def command(
     model: Path,
     target: str | None,
     backend: str | None,
+    weight_bits: int | None,
     policies: Policies | None,
     as_json: bool,
 ) -> int:
     """Show what a target or backend does with each op of MODEL; nothing is planned or emitted.
 
     Each op is native, rewritten as another op, decomposed into simpler ones, or refused; for a
-    target, after the model is simplified. Exit status 5 if anything is refused.
+    target, after the model is simplified. A float network is taken by a target as if it were
+    quantized. Exit status 5 if anything is refused.
     """
     if (target is None) == (backend is None):
         raise UsageError(
             "a target or a backend is needed, but not both",
             hint="give --target NAME or --backend NAME",
         )
-    module = load_bound(model)
     if backend is not None:
-        report = _for_backend(module, backend, policies)
-    else:
-        from rlx.driver.driver import fit_to_target
+        if weight_bits is not None:
+            raise UsageError(
+                "a backend computes float networks in float",
+                where="--weight-bits",
+                hint="leave it out, or give --target NAME",
+            )
+        return _print(_for_backend(load_bound(model), backend, policies), model, as_json=as_json)
+    from rlx.driver.assumption import assume
+    from rlx.driver.driver import fit_to_target
 
-        plugin, options = selected_target()
-        report = fit_to_target(module, plugin, options=options, policies=policies).dispatch
-    return _print(report, model, as_json=as_json)
+    plugin, options = selected_target()
+    assumed = assume(
+        load_bound(model), plugin, options=options, policies=policies, weight_bits=weight_bits
+    )
+    fitted = fit_to_target(assumed.module, plugin, options=options, policies=policies)
+    return _print(fitted.dispatch, model, assumed.assumption, as_json=as_json)
 
 
 def _for_backend(module: GraphModule, name: str, policies: Policies | None) -> DispatchReport:
@@ -71,7 +89,9 @@ def _for_backend(module: GraphModule, name: str, policies: Policies | None) -> D
     )
 
 
-def _print(report: DispatchReport, model: Path, *, as_json: bool) -> int:
+def _print(
+    report: DispatchReport, model: Path, note: Assumption | None = None, *, as_json: bool
+) -> int:
     """Print a report, also that of a graph that is refused; return the exit status.
 
     Raises:
@@ -81,7 +101,9 @@ def _print(report: DispatchReport, model: Path, *, as_json: bool) -> int:
         refusal = _refusal(report)
         if refusal is not None:
             refusal.hint = with_name(refusal.hint, model)
-        print_json(report.to_dict() | ({} if refusal is None else failures.as_object(refusal)))
+        assumed = {} if note is None else {"assumed": note.as_json()}
+        error = {} if refusal is None else failures.as_object(refusal)
+        print_json(assumed | report.to_dict() | error)
         if refusal is not None:
             complain(failures.text(refusal))
         return 0 if refusal is None else refusal.exit_status
@@ -93,6 +115,8 @@ def _print(report: DispatchReport, model: Path, *, as_json: bool) -> int:
         sentences("why"),
     ]
     print_table(f"Ops of {report.graph} on {report.owner}", columns, rows)
+    if note is not None:
+        prose(str(note))
     report.require_ready()
     return 0
 

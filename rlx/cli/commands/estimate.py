@@ -14,6 +14,7 @@ from rlx.cli.model_command import (
     selected_options,
     selected_target,
     target_option,
+    weight_bits_option,
 )
 from rlx.cli.sweep_option import SweepCommand, swept_values
 from rlx.cli.table import prose, show_table, wide_option
@@ -28,33 +29,49 @@ if TYPE_CHECKING:
 
 @model_command("estimate", cls=SweepCommand)
 @target_option
+@weight_bits_option
 @policy_option
 @wide_option
 @json_option
-def command(model: Path, policies: Policies | None, as_json: bool) -> None:
+def command(model: Path, weight_bits: int | None, policies: Policies | None, as_json: bool) -> None:
     """Show what MODEL will need on a target, layer by layer, without emitting it.
+
+    A float network is taken as if it were quantized, which needs no samples: weights of
+    --weight-bits, int8 activations.
 
     With several values of one option, as --devices all or --cpu all, a table compares them, the
     best first.
     """
     from rlx.driver import driver
+    from rlx.driver.assumption import assume
 
     target, options = selected_target()
     values = swept_values()
     if values is not None:
-        _compare(model, target, options, values, policies, as_json=as_json)
+        _compare(model, target, options, values, policies, weight_bits, as_json=as_json)
         return
-    lowered = driver.lower(load_bound(model), target, options=options, policies=policies)
+    assumed = assume(
+        load_bound(model), target, options=options, policies=policies, weight_bits=weight_bits
+    )
+    lowered = driver.lower(assumed.module, target, options=options, policies=policies)
     estimate = dict(target.estimate(lowered.module, options))
     if lowered.changes:
         estimate["ports"] = [str(change) for change in lowered.changes]
     if as_json:
-        report = {"target": target.name, "dispatch": lowered.dispatch.to_dict(), **estimate}
+        note = assumed.assumption
+        report = {
+            "target": target.name,
+            **({} if note is None else {"assumed": note.as_json()}),
+            "dispatch": lowered.dispatch.to_dict(),
+            **estimate,
+        }
         print_json(report)
         return
     if not estimate.get("fits", True):
         print(f"does not fit: {estimate['short']}")
     print_report(target, options, estimate)
+    if assumed.assumption is not None:
+        prose(str(assumed.assumption))
 
 
 def _compare(
@@ -63,6 +80,7 @@ def _compare(
     options: Any,  # noqa: ANN401 - the target's own class
     values: str,
     policies: Policies | None,
+    weight_bits: int | None,
     *,
     as_json: bool,
 ) -> None:
@@ -72,7 +90,7 @@ def _compare(
     with progress() as tell:
         estimates = estimate_values(
             load_bound(model), target, values, options,
-            user_options=selected_options(), policies=policies, progress=tell,
+            user_options=selected_options(), policies=policies, weight_bits=weight_bits, progress=tell,
         )  # fmt: skip
     if as_json:
         print_json(estimates.as_json())
@@ -80,5 +98,7 @@ def _compare(
         show_table(estimates.table())
         for name, reason in estimates.reasons.items():
             prose(f"{name}: {reason}")
+        if estimates.assumed is not None:
+            prose(str(estimates.assumed["note"]))
     if estimates.best is None:
         raise click.exceptions.Exit(DoesNotFitError.exit_status)

@@ -11,6 +11,7 @@ from typing import Any, Final, NotRequired, TypedDict
 from rlx.cli.schemas import analysis, files, report
 from rlx.cli.schemas.common import (
     Accuracy,
+    Assumed,
     BudgetRow,
     Dispatch,
     ErrorParts,
@@ -100,6 +101,7 @@ class Export(TypedDict):
 class Check(Dispatch):
     """``rlx check``; with an error if an op is refused."""
 
+    assumed: NotRequired[Assumed]
     error: NotRequired[ErrorParts]
 
 

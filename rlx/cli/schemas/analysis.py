@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NotRequired, TypedDict
 
-from rlx.cli.schemas.common import Dispatch
+from rlx.cli.schemas.common import Assumed, Dispatch
 
 
 class Node(TypedDict):
@@ -295,6 +295,7 @@ class Estimate(TypedDict):
     target: str
     dispatch: Dispatch
     layers: list[dict[str, Any]]
+    assumed: NotRequired[Assumed]
     fits: NotRequired[bool]
     short: NotRequired[str]
     ports: NotRequired[list[str]]
@@ -313,6 +314,7 @@ class EstimateComparison(TypedDict):
     target: str
     option: str
     rows: list[EstimateRow]
+    assumed: NotRequired[Assumed]
 
 
 class Closeness(TypedDict):

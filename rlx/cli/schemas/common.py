@@ -50,6 +50,14 @@ class Dispatch(TypedDict):
     ops: list[CheckedOp]
 
 
+class Assumed(TypedDict):
+    """Quantization that was assumed of a float network, and the line that says so."""
+
+    weight_bits: int
+    activation_bits: int
+    note: str
+
+
 class Weights(TypedDict):
     """A layer's largest constant; ``counts`` is a histogram from ``low`` on, by ``step``."""
 

@@ -1,0 +1,131 @@
+"""Float networks at a target, with scales that are assumed: what they will need, without samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
+
+from rlx.driver.driver import fit_to_target
+from rlx.ir.module import GraphModule
+from rlx.passes.quantize.assumed import convert_assumed
+from rlx.passes.transforms.bind import check_bound
+from rlx.support.errors import RlxError, UsageError
+from rlx.targets import needs_samples
+
+if TYPE_CHECKING:
+    from rlx.passes import Policies
+    from rlx.targets import Target
+
+WEIGHT_BITS: Final = (8, 4, 2)
+"""Widths of weights that may be assumed."""
+
+_DEFAULT: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """What was assumed of a float network.
+
+    Attributes:
+        weight_bits: Width of the weights.
+        activation_bits: Width of the activations.
+    """
+
+    weight_bits: int
+    activation_bits: int = 8
+
+    def __str__(self) -> str:
+        other = "" if self.weight_bits == self.activation_bits else f"int{self.activation_bits} "
+        return (
+            f"assumed: int{self.weight_bits} weights and {other}activations; accuracy needs samples"
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return everything as JSON values."""
+        return {
+            "weight_bits": self.weight_bits,
+            "activation_bits": self.activation_bits,
+            "note": str(self),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Assumed:
+    """A network as a target can take it, if it can.
+
+    Attributes:
+        module: The network itself, or the integer network that stands for a float one.
+        assumption: What was assumed; None for a network that is not float.
+    """
+
+    module: GraphModule
+    assumption: Assumption | None
+
+
+def assume(
+    module: GraphModule,
+    target: Target,
+    *,
+    options: Any = None,  # noqa: ANN401 - the target's own class
+    policies: Policies | None = None,
+    weight_bits: int | None = None,
+) -> Assumed:
+    """Return the integer network that stands for a float network; any other as it is.
+
+    A float network that the target takes as it is stays so.
+
+    Args:
+        module: The imported model.
+        target: The target.
+        options: Instance of ``target.options``; None for the defaults.
+        policies: As for :func:`rlx.driver.driver.fit_to_target`.
+        weight_bits: Width of the weights of a float network; None for 8, or for any network.
+
+    Raises:
+        UsageError: A dimension is a symbol, a parameter has no value, or there is a width for a
+            network that is not float, or one that weights cannot have.
+        UnsupportedOpError: A float network has ops without an integer form, all of which it names.
+    """
+    check_bound(module.graph)
+    if weight_bits not in (None, *WEIGHT_BITS):
+        raise UsageError(
+            f"weights of {weight_bits!r} bits cannot be assumed", hint="use 8, 4 or 2 bits"
+        )
+    is_float = needs_samples(module.graph)
+    if not is_float or _taken(module, target, options, policies):
+        if weight_bits is not None:
+            raise _refusal(module, is_float=is_float)
+        return Assumed(module, None)
+    bits = cast("Literal[8, 4, 2]", weight_bits or _DEFAULT)
+    converted = convert_assumed(module.graph, bits)
+    return Assumed(GraphModule.mir(converted.graph), Assumption(bits))
+
+
+def _taken(
+    module: GraphModule,
+    target: Target,
+    options: Any,  # noqa: ANN401 - the target's own class
+    policies: Policies | None,
+) -> bool:
+    """Return whether a target takes a network as it is."""
+    try:
+        fitted = fit_to_target(module, target, options=options, policies=policies)
+    except RlxError:
+        return False
+    return fitted.dispatch.ready
+
+
+def _refusal(module: GraphModule, *, is_float: bool) -> UsageError:
+    """Return the error of a width for a network whose weights have one already."""
+    where = f"graph {module.graph.name!r}"
+    if is_float:
+        return UsageError(
+            "the target computes it in float: there is no width to assume",
+            where=where,
+            hint="leave the width of weights out",
+        )
+    return UsageError(
+        "it is not a float network: its weights have the width that the model gives them",
+        where=where,
+        hint="leave the width of weights out, or give the float network that this one was made of",
+    )
