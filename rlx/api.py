@@ -171,7 +171,7 @@ def estimate(
         module, plugin, options=chosen_options, policies=policies, weight_bits=weight_bits
     )
     lowered = driver.lower(assumed.module, plugin, options=chosen_options, policies=policies)
-    ports = [str(change) for change in lowered.changes]
+    ports = assumed.ports(lowered.changes)
     figures = {
         **({} if assumed.assumption is None else {"assumed": assumed.assumption.as_json()}),
         "dispatch": lowered.dispatch.to_dict(),

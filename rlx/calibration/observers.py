@@ -104,7 +104,7 @@ class Observed:
     """Range that a method chooses of what was seen.
 
     Attributes:
-        observer: What was seen.
+        observer: Numbers that were seen.
         method: The method.
     """
 

@@ -1,4 +1,4 @@
-"""Float networks at a target, with scales that are assumed: what they will need, without samples."""
+"""Float networks at a target with assumed scales: what they will need, without samples."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from rlx.support.errors import RlxError, UsageError
 from rlx.targets import needs_samples
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from rlx.passes import Policies
+    from rlx.passes.boundaries import PortChange
     from rlx.targets import Target
 
 WEIGHT_BITS: Final = (8, 4, 2)
@@ -24,7 +27,7 @@ _DEFAULT: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Assumption:
-    """What was assumed of a float network.
+    """Quantization that was assumed of a float network.
 
     Attributes:
         weight_bits: Width of the weights.
@@ -35,10 +38,10 @@ class Assumption:
     activation_bits: int = 8
 
     def __str__(self) -> str:
-        other = "" if self.weight_bits == self.activation_bits else f"int{self.activation_bits} "
-        return (
-            f"assumed: int{self.weight_bits} weights and {other}activations; accuracy needs samples"
-        )
+        alike = self.weight_bits == self.activation_bits
+        activations = "activations" if alike else f"int{self.activation_bits} activations"
+        both = f"int{self.weight_bits} weights and {activations}"
+        return f"assumed: {both}; accuracy needs samples"
 
     def as_json(self) -> dict[str, Any]:
         """Return everything as JSON values."""
@@ -55,11 +58,15 @@ class Assumed:
 
     Attributes:
         module: The network itself, or the integer network that stands for a float one.
-        assumption: What was assumed; None for a network that is not float.
+        assumption: The quantization that was assumed; None for a network that is not float.
     """
 
     module: GraphModule
     assumption: Assumption | None
+
+    def ports(self, changes: Iterable[PortChange]) -> list[str]:
+        """Return a line for each changed input and output; an assumed scale is left out."""
+        return [change.text(scale=self.assumption is None) for change in changes]
 
 
 def assume(

@@ -41,7 +41,7 @@ def estimate_values(
         options: Instance of ``target.options`` with all other options.
         user_options: Names of the options that the user chose; others may be varied until it fits.
         policies: As for :func:`rlx.driver.driver.lower`.
-        weight_bits: Width of a float network's weights, as for :func:`rlx.driver.assumption.assume`.
+        weight_bits: As for :func:`rlx.driver.assumption.assume`.
         progress: Called with a description of each step.
 
     Raises:

@@ -4,12 +4,13 @@ Passes keep every bit; ``transforms`` change the interface of a graph (batch, si
 and ``quantize`` turns floats into exact integers by scales that are known.
 
 Level 4. Public modules: ``boundaries``, ``channels_last``, ``channels_last_ports``, ``dead_code``,
-``decompose``, ``fit``, ``fusion``, ``precision``, ``quantize.bias_correction``,
-``quantize.convert``, ``quantize.equalize``, ``quantize.functions``, ``quantize.islands``,
-``quantize.known``, ``quantize.known_ranges``, ``quantize.params``, ``quantize.readiness``,
-``quantize.rounding``, ``quantize.rules.pool``, ``quantize.scheme``, ``quantize.single``,
-``quantize.stored_weights``, ``quantize.weighted``, ``split_params``, ``stripes``,
-``transforms.batch``, ``transforms.bind``, ``transforms.freeze``, ``transforms.rows``, ``unroll``.
+``decompose``, ``fit``, ``fusion``, ``precision``, ``quantize.activations``, ``quantize.assumed``,
+``quantize.bias_correction``, ``quantize.convert``, ``quantize.equalize``, ``quantize.functions``,
+``quantize.islands``, ``quantize.known``, ``quantize.known_ranges``, ``quantize.masks``,
+``quantize.params``, ``quantize.readiness``, ``quantize.rounding``, ``quantize.scheme``,
+``quantize.single``, ``quantize.stored_weights``, ``quantize.weighted``, ``split_params``,
+``stripes``, ``transforms.batch``, ``transforms.bind``, ``transforms.freeze``, ``transforms.rows``,
+``unroll``.
 """
 
 from rlx.passes.base import Observer, Pass, Pipeline, Step, UntilStable, unobserved, verifying

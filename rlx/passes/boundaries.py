@@ -80,12 +80,21 @@ class PortChange:
 
     def __str__(self) -> str:
         """Return a line for people."""
+        return self.text()
+
+    def text(self, *, scale: bool = True) -> str:
+        """Return a line for people.
+
+        Args:
+            scale: Whether it has the scale and zero point.
+        """
         name = f"{self.what} {printable(self.name)!r}"
         shapes = [", ".join(map(str, t.shape)) for t in (self.after, self.before)]
         layout = f"is channels last: [{shapes[0]}], in the model [{shapes[1]}]"
         if self.before.dtype is self.after.dtype:
             return f"{name} {layout}"
-        return self._element(name) + (f"; it {layout}" if self.turned else "")
+        element = self._element(name) + (self._meaning() if scale else "")
+        return element + (f"; it {layout}" if self.turned else "")
 
     def _element(self, name: str) -> str:
         """Return a line about element types."""
@@ -99,11 +108,14 @@ class PortChange:
         else:
             way = "more" if self.after.dtype is DType.U8 else "less"
             why = f"{UINT8_OFFSET} {way} than {old}"
+        return f"{name} {verb} {new}, {why}"
+
+    def _meaning(self) -> str:
+        """Return the scale and zero point as the end of a line; nothing where there is none."""
         quant = self.before.quant if self.after.quant is None else self.after.quant
-        meaning = ""
-        if quant is not None:
-            meaning = f": scale {quant.scale[0]!r}, zero point {quant.zero_point[0]}"
-        return f"{name} {verb} {new}, {why}{meaning}"
+        return (
+            "" if quant is None else f": scale {quant.scale[0]!r}, zero point {quant.zero_point[0]}"
+        )
 
 
 @dataclass(frozen=True, slots=True)

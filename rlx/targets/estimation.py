@@ -41,7 +41,7 @@ class Estimate(Mapping[str, Any]):
 
     @property
     def assumed(self) -> Mapping[str, Any] | None:
-        """What was assumed of a float network, its ``weight_bits`` among it; None for others."""
+        """Quantization that was assumed of a float network, with ``weight_bits``; None for others."""
         return self.figures.get("assumed")
 
     @property
@@ -84,7 +84,7 @@ class Estimates(Sequence[Mapping[str, Any]]):
         columns: The figures of a row by key, as tables show them.
         rows: Figures by key; ``fits``; and ``reason``, what stands against it, or may do so. Where
             there is no design at all, the row has no figures.
-        assumed: What was assumed of a float network, as JSON values; None for others.
+        assumed: Quantization that was assumed of a float network, as JSON values; None for others.
     """
 
     target: str

@@ -56,7 +56,7 @@ def command(model: Path, weight_bits: int | None, policies: Policies | None, as_
     lowered = driver.lower(assumed.module, target, options=options, policies=policies)
     estimate = dict(target.estimate(lowered.module, options))
     if lowered.changes:
-        estimate["ports"] = [str(change) for change in lowered.changes]
+        estimate["ports"] = assumed.ports(lowered.changes)
     if as_json:
         note = assumed.assumption
         report = {

@@ -50,7 +50,7 @@ MOST_RUNS: Final = 8
 _MOST_MACS: Final = 2_000_000_000
 """Multiply-accumulates of all runs, about: a larger network is run on fewer inputs, at least 1."""
 
-_LEAST_SPREAD: Final = 3.0
+_SMALLEST_SPREAD: Final = 3.0
 """Standard deviations of the first layers' results, relative to their means, at least."""
 
 _SLOPE: Final = 1.5
@@ -221,7 +221,7 @@ def _deviation(graph: Graph) -> float:
         means += float(np.square(numbers.mean(axis=0)).mean())
         spreads += float(numbers.var(axis=0).mean())
     ratio = math.sqrt(means / spreads) if spreads > 0 and math.isfinite(means) else 0.0
-    return min(max(1.0, _LEAST_SPREAD * ratio), _LARGEST)
+    return min(max(1.0, _SMALLEST_SPREAD * ratio), _LARGEST)
 
 
 def _first_layers(graph: Graph) -> tuple[dict[Value, Weighted], list[Node]]:
