@@ -41,7 +41,7 @@ class Estimate(Mapping[str, Any]):
 
     @property
     def assumed(self) -> Mapping[str, Any] | None:
-        """Quantization that was assumed of a float network, with ``weight_bits``; None for others."""
+        """Quantization that was assumed of a float network; None for others."""
         return self.figures.get("assumed")
 
     @property

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from rlx.passes.quantize.intervals import Ends
     from rlx.passes.quantize.scheme import Bits
 
+    Doubles = npt.NDArray[np.float64]
+
 MOST_RUNS: Final = 8
 """Random inputs that a network is run on at most."""
 
@@ -58,6 +60,9 @@ _SLOPE: Final = 1.5
 
 _LARGEST: Final = 4096.0
 """Largest standard deviation of a random input."""
+
+_MOST_TERMS: Final = 512
+"""Terms of a row up to which second moments are computed, for weights of few bits."""
 
 _UNKNOWN: Final = (-1.0, 1.0)
 """Range of a value that no run gives a finite number for."""
@@ -95,11 +100,14 @@ def convert_assumed(graph: Graph, bits: Bits = 8) -> Converted:
     plain = simplified(in_float32(graph), keep_stored=bits == 8)
     ready = DeadCode().apply(prepare(_with_filled_channels(DeadCode().apply(plain))).graph)
     params = activation_params(ready, assumed_ranges(ready))
-    layers = {v.node: v for v in weighted_layers(ready) if v.node.operands[0] in params}
+    layers = [v for v in weighted_layers(ready) if v.node.operands[0] in params]
+    # Eight bits are rounded to nearest, whatever the inputs are.
+    moments = {} if bits == 8 else _second_moments(ready, layers)
     new = {}
-    for node, layer in layers.items():
-        smallest = smallest_scales(layer, params[node.operands[0]].scale[0])
-        new[node] = round_weights(layer.rows(), bits, None, smallest), layer.bias
+    for layer in layers:
+        smallest = smallest_scales(layer, params[layer.node.operands[0]].scale[0])
+        rounded = round_weights(layer.rows(), bits, moments.get(layer.node), smallest)
+        new[layer.node] = rounded, layer.bias
     stored, places = with_stored_weights(ready, new, by="quantize")
     return convert(stored, {places[v]: p for v, p in params.items() if v in places})
 
@@ -136,6 +144,22 @@ def _with_filled_channels(graph: Graph) -> Graph:
             found = np.nan_to_num(np.abs(_by_channel(array, layer)).max(axis=0))
             np.maximum(largest[layer.node], found, out=largest[layer.node])
     return equalize_results(graph, largest)
+
+
+def _second_moments(graph: Graph, layers: Sequence[Weighted]) -> dict[Node, Doubles]:
+    """Return the second moments of what rows of weights are multiplied with, where they are few."""
+    readers: dict[Value, list[Weighted]] = {}
+    for layer in layers:
+        if layer.rows().shape[1] <= _MOST_TERMS:
+            readers.setdefault(layer.node.operands[0], []).append(layer)
+    found: dict[Node, Doubles] = {}
+    for value, array in _Runs.of(graph).values():
+        for layer in readers.get(value, ()):
+            patches = layer.patches(np.asarray(array, np.float64))
+            centred = patches - patches.mean(axis=1, keepdims=True)
+            squares = np.swapaxes(centred, 1, 2) @ centred / centred.shape[1]
+            found[layer.node] = squares + found.get(layer.node, 0.0)
+    return {node: sums for node, sums in found.items() if np.isfinite(sums).all()}
 
 
 def _by_channel(array: Array, layer: Weighted) -> Array:
