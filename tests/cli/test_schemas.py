@@ -22,6 +22,7 @@ from rlx.cli import main
 from rlx.cli.schemas import SCHEMAS
 from rlx.ir.file import save
 from rlx.ir.module import GraphModule
+from rlx.ops.real import RealReduceProd
 from rlx.support.files.outputs import Producer, write_folder
 from rlx.targets import builder
 from rlx_fpga.devices import device
@@ -41,7 +42,8 @@ QUANTIZE = "quantize float.rlx -o q.rlx --calib samples.npz"
 COMMANDS = {
     "bench": ["bench digits --seconds 0", "bench mlp.onnx --seconds 0 --against onnxruntime"],
     "build": ["build core", "build core --seeds 0"],
-    "check": ["check digits --target fpga", "check net --target cortexm"],
+    "check": ["check digits --target fpga", "check refused --target cortexm",
+              "check float.rlx --target cortexm"],
     "compare": ["compare float.rlx float.rlx --data samples.npz",
                 "compare float.rlx float.rlx --data samples.npz --exact --only-outputs"],
     "demo": ["demo"],
@@ -51,8 +53,10 @@ COMMANDS = {
              "emit digits --target cortexm --cpu cortex-m7 --force -o new"],
     "error": ["inspect nothing.tflite", "emit", "nothing"],
     "estimate": ["estimate digits --target cortexm", "estimate digits --target fpga",
-                 "estimate digits --target fpga --device ice40-up5k --architecture dataflow"],
-    "estimate-comparison": ["estimate digits --cpus all", "estimate digits --devices all"],
+                 "estimate digits --target fpga --device ice40-up5k --architecture dataflow",
+                 "estimate float.rlx --target cortexm --weight-bits 4"],
+    "estimate-comparison": ["estimate digits --cpus all", "estimate digits --devices all",
+                            "estimate float.rlx --cpus all"],
     "examples": ["examples"],
     "explain": ["explain", "explain E112"],
     "export": ["export digits -o new.tflite", "export digits -o new.onnx"],
@@ -126,6 +130,9 @@ def made(tmp_path_factory, digits_model):
     folder = tmp_path_factory.mktemp("schemas")
     graph = rlx.trace("net", lambda x: x.relu(), f32(1, 8)).graph
     save(GraphModule.hir(graph), folder / "net")
+    product = rlx.Graph("product")
+    product.output(product.apply(RealReduceProd(axes=(1,)), product.input("x", f32(1, 8))))
+    save(GraphModule.mir(product), folder / "refused")
     save(GraphModule.hir(float_network()), folder / "float.rlx")
     onnx.save(mlp(1, (6, 4, 3)).model, folder / "mlp.onnx")
     np.savez(folder / "samples.npz", x=samples(8, seed=1), y=np.arange(8) % 5)
@@ -201,7 +208,7 @@ def test_no_schema_is_left_over():
 )
 def test_what_is_printed_conforms(printed, name, command):
     values = printed(command)
-    assert ("error" in values) == (name == "error" or command.startswith("check net"))
+    assert ("error" in values) == (name == "error" or command.startswith("check refused"))
     conforms(name, values)
 
 

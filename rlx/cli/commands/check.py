@@ -18,7 +18,7 @@ from rlx.cli.model_command import (
 from rlx.cli.streams import complain
 from rlx.cli.table import print_table, prose, sentences, wide_option
 from rlx.support import plugins
-from rlx.support.errors import RlxError, TargetNotFoundError, UsageError
+from rlx.support.errors import RlxError, TargetNotFoundError, UnsupportedOpError, UsageError
 from rlx.support.text.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -67,9 +67,15 @@ def command(
     from rlx.driver.driver import fit_to_target
 
     plugin, options = selected_target()
-    assumed = assume(
-        load_bound(model), plugin, options=options, policies=policies, weight_bits=weight_bits
-    )
+    module = load_bound(model)
+    try:
+        assumed = assume(
+            module, plugin, options=options, policies=policies, weight_bits=weight_bits
+        )
+    except UnsupportedOpError as error:
+        if as_json:
+            return _print_refused(error, model)
+        raise
     fitted = fit_to_target(assumed.module, plugin, options=options, policies=policies)
     return _print(fitted.dispatch, model, assumed.assumption, as_json=as_json)
 
@@ -119,6 +125,14 @@ def _print(
         prose(str(note))
     report.require_ready()
     return 0
+
+
+def _print_refused(error: UnsupportedOpError, model: Path) -> int:
+    """Print that a float network cannot be quantized as JSON; return the exit status."""
+    error.hint = with_name(error.hint, model)
+    print_json({"owner": "quantization", "ready": False, "ops": []} | failures.as_object(error))
+    complain(failures.text(error))
+    return error.exit_status
 
 
 def _refusal(report: DispatchReport) -> RlxError | None:

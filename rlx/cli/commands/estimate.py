@@ -90,7 +90,8 @@ def _compare(
     with progress() as tell:
         estimates = estimate_values(
             load_bound(model), target, values, options,
-            user_options=selected_options(), policies=policies, weight_bits=weight_bits, progress=tell,
+            user_options=selected_options(), policies=policies, weight_bits=weight_bits,
+            progress=tell,
         )  # fmt: skip
     if as_json:
         print_json(estimates.as_json())

@@ -246,7 +246,7 @@ def _lagrangian_bounds(
         total = float(lowest.sum() - prices @ limit)
         if total > bound:
             bound, excess = total, over
-        # The dual bound exceeds every sum of values: nothing fits. The slack covers rounding errors.
+        # The dual bound exceeds every sum of values: nothing fits. The slack covers rounding.
         if bound > most * (1 + RELATIVE_SLACK) + 1:
             return None
         if (used <= limit).all() and values[selection].sum() < best:
