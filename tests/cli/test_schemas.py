@@ -20,6 +20,7 @@ from benchmarks.host.networks.mlp import mlp
 from rlx import f32
 from rlx.cli import main
 from rlx.cli.schemas import SCHEMAS
+from rlx.ir import Graph
 from rlx.ir.file import save
 from rlx.ir.module import GraphModule
 from rlx.ops.real import RealReduceProd
@@ -130,7 +131,7 @@ def made(tmp_path_factory, digits_model):
     folder = tmp_path_factory.mktemp("schemas")
     graph = rlx.trace("net", lambda x: x.relu(), f32(1, 8)).graph
     save(GraphModule.hir(graph), folder / "net")
-    product = rlx.Graph("product")
+    product = Graph("product")
     product.output(product.apply(RealReduceProd(axes=(1,)), product.input("x", f32(1, 8))))
     save(GraphModule.mir(product), folder / "refused")
     save(GraphModule.hir(float_network()), folder / "float.rlx")
