@@ -61,7 +61,7 @@ _SLOPE: Final = 1.5
 _LARGEST: Final = 4096.0
 """Largest standard deviation of a random input."""
 
-_MOST_TERMS: Final = 512
+_MAX_TERMS: Final = 512
 """Terms of a row up to which second moments are computed, for weights of few bits."""
 
 _UNKNOWN: Final = (-1.0, 1.0)
@@ -108,8 +108,8 @@ def convert_assumed(graph: Graph, bits: Bits = 8) -> Converted:
         smallest = smallest_scales(layer, params[layer.node.operands[0]].scale[0])
         rounded = round_weights(layer.rows(), bits, moments.get(layer.node), smallest)
         new[layer.node] = rounded, layer.bias
-    stored, places = with_stored_weights(ready, new, by="quantize")
-    return convert(stored, {places[v]: p for v, p in params.items() if v in places})
+    stored, moved_values = with_stored_weights(ready, new, by="quantize")
+    return convert(stored, {moved_values[v]: p for v, p in params.items() if v in moved_values})
 
 
 def assumed_ranges(graph: Graph) -> dict[Value, AssumedRange]:
@@ -141,8 +141,8 @@ def _with_filled_channels(graph: Graph) -> Graph:
     for value, array in _Runs.of(graph).values():
         if value in ends:
             layer = ends[value]
-            found = np.nan_to_num(np.abs(_by_channel(array, layer)).max(axis=0))
-            np.maximum(largest[layer.node], found, out=largest[layer.node])
+            peaks = np.nan_to_num(np.abs(_by_channel(array, layer)).max(axis=0))
+            np.maximum(largest[layer.node], peaks, out=largest[layer.node])
     return equalize_results(graph, largest)
 
 
@@ -150,7 +150,7 @@ def _second_moments(graph: Graph, layers: Sequence[Weighted]) -> dict[Node, Doub
     """Return the second moments of what rows of weights are multiplied with, where they are few."""
     readers: dict[Value, list[Weighted]] = {}
     for layer in layers:
-        if layer.rows().shape[1] <= _MOST_TERMS:
+        if layer.rows().shape[1] <= _MAX_TERMS:
             readers.setdefault(layer.node.operands[0], []).append(layer)
     found: dict[Node, Doubles] = {}
     for value, array in _Runs.of(graph).values():
