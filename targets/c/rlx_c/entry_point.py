@@ -26,15 +26,21 @@ class EntryPoint:
     in_arena: bool
 
     @staticmethod
-    def of(program: LoweredProgram, *, in_arena: bool) -> EntryPoint:
+    def of(program: LoweredProgram, *, in_arena: bool, prefix: str = "") -> EntryPoint:
         """Return the entry point of a program.
+
+        Args:
+            program: The program.
+            in_arena: Inputs and outputs lie in the arena.
+            prefix: First part of its C names.
 
         Raises:
             EmitError: An input or output has an element type that C code cannot take, or no place
                 in the arena.
         """
         graph = program.graph
-        inputs, outputs = ports("input", graph.inputs), ports("output", graph.outputs)
+        inputs = ports("input", graph.inputs, [value.name for value in graph.inputs], prefix)
+        outputs = ports("output", graph.outputs, graph.output_names, prefix)
         if in_arena:
             inputs = inside(inputs, graph.inputs, program.plan)
             outputs = inside(outputs, graph.outputs, program.plan)

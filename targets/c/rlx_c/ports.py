@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from rlx.ir import DType, Region
 from rlx.support.errors import EmitError
+from rlx.support.text.names import IDENTIFIER_LENGTH, comment_text, mangle
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +25,17 @@ C_TYPES: Final = {
     DType.U8: "uint8_t",
 }
 """C types of the elements that code of these targets reads and writes."""
+
+_SIGNATURE: Final = re.compile(r"serving_default_(.+):\d+", re.DOTALL)
+"""Name that TensorFlow's converter gives an input: the model's name inside."""
+
+_GENERIC: Final = re.compile(
+    r"[xyv]|in|out|inputs?|outputs?|args?|tensor|identity|statefulpartitionedcall"
+)
+"""Names that say nothing, digits and underscores behind them left out."""
+
+_LONGEST: Final = len("_dequantize_") + len("_999")
+"""Characters around a port's name in the longest identifier with it, a number included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +57,7 @@ class EntryPort:
         shape: Dimensions.
         bytes: Size.
         element_bytes: Size of an element.
+        name: The model's name of it.
         quant: Meaning of quantized values, if there is one scale.
         text: Type in the notation of the IR, for comments.
         offset: Bytes from the start of the arena, or None if it is an array of the caller.
@@ -58,6 +72,18 @@ class EntryPort:
     text: str
     offset: int | None = None
     element_bytes: int = 1
+    name: str = ""
+
+    @property
+    def elements(self) -> int:
+        """Number of elements."""
+        return self.bytes // self.element_bytes
+
+    @property
+    def comment(self) -> str:
+        """The model's name for a comment; empty where the C name says it, or it says nothing."""
+        word = _word(self.name)
+        return "" if _is_generic(word) or self.name in self.parameter else comment_text(self.name)
 
     @property
     def is_float(self) -> bool:
@@ -80,19 +106,56 @@ class EntryPort:
         return f"const {self.pointer}"
 
 
-def ports(kind: str, values: Sequence[Value]) -> tuple[EntryPort, ...]:
-    """Return the ports of the graph's inputs or outputs; numbered if there are several.
+def ports(
+    kind: str, values: Sequence[Value], names: Sequence[str], prefix: str = ""
+) -> tuple[EntryPort, ...]:
+    """Return the ports of the graph's inputs or outputs.
+
+    A single one is called like its kind, several ``<kind>_<name>``, or ``<kind><number>`` where
+    the model's name says nothing.
+
+    Args:
+        kind: ``input`` or ``output``.
+        values: The inputs or outputs.
+        names: The model's name of each.
+        prefix: First part of the network's C names: long ones leave less for names of ports.
 
     Raises:
         EmitError: One has an element type that C code of this target cannot take.
     """
-    numbers = [""] if len(values) == 1 else [str(i) for i in range(len(values))]
-    return tuple(_port(kind, number, value) for number, value in zip(numbers, values, strict=True))
+    parameters = [kind] if len(values) == 1 else _parameters(kind, names, prefix)
+    return tuple(
+        replace(_port(kind, index, parameter, value), name=name)
+        for index, (parameter, value, name) in enumerate(
+            zip(parameters, values, names, strict=True)
+        )
+    )
 
 
-def inside(
-    ports: Sequence[EntryPort], values: Sequence[Value], plan: MemoryPlan
-) -> tuple[EntryPort, ...]:
+def _parameters(kind: str, names: Sequence[str], prefix: str) -> list[str]:
+    """Return a C name for each of several ports; all differ in capitals too."""
+    longest = IDENTIFIER_LENGTH - len(prefix) - _LONGEST
+    parameters: list[str] = []
+    for index, name in enumerate(names):
+        word = _word(name)[: longest - len(kind) - 1]
+        parameters.append(
+            f"{kind}{index}" if _is_generic(word) else mangle(word, taken=parameters, prefix=kind)
+        )
+    return parameters
+
+
+def _is_generic(word: str) -> bool:
+    """Whether a port's name says nothing about it."""
+    return _GENERIC.fullmatch(word.rstrip("_0123456789") or "x") is not None
+
+
+def _word(name: str) -> str:
+    """Return the ASCII letters and digits of a port's name in lower case, joined by underscores."""
+    signature = _SIGNATURE.fullmatch(name)
+    return re.sub(r"[^A-Za-z0-9]+", "_", signature[1] if signature else name).strip("_").lower()
+
+
+def inside(ports: Sequence[EntryPort], values: Sequence[Value], plan: MemoryPlan) -> tuple[EntryPort, ...]:
     """Return ports that lie in the arena.
 
     Raises:
@@ -114,17 +177,16 @@ def _offset(port: EntryPort, value: Value, plan: MemoryPlan) -> int:
     return plan.of(value).offset
 
 
-def _port(kind: str, number: str, value: Value) -> EntryPort:
+def _port(kind: str, index: int, parameter: str, value: Value) -> EntryPort:
     type_ = value.type
     if type_.dtype not in C_TYPES:
         raise EmitError(
-            f"{kind} {number or 0} is {type_}, but inputs and outputs must be i8, u8, i16, i32 or"
-            " f32",
+            f"{kind} {index} is {type_}, but inputs and outputs must be i8, u8, i16, i32 or f32",
             hint="quantize the model's inputs and outputs too",
         )
     if type_.dtype is DType.F32 and value.constant is not None:
         raise EmitError(
-            f"{kind} {number or 0} is a constant of f32, but constants are stored as integers",
+            f"{kind} {index} is a constant of f32, but constants are stored as integers",
             hint="take it from the model's outputs: it is the same for every input",
         )
     quant = None
@@ -132,8 +194,8 @@ def _port(kind: str, number: str, value: Value) -> EntryPort:
         quant = PortQuant(float_text(type_.quant.scale[0]), type_.quant.zero_point[0])
     shape = type_.static_shape
     return EntryPort(
-        parameter=f"{kind}{number}",
-        macro=f"{kind.upper()}{number}",
+        parameter=parameter,
+        macro=parameter.upper(),
         type=C_TYPES[type_.dtype],
         shape=shape,
         bytes=type_.nbytes,
@@ -163,7 +225,7 @@ def float_text(value: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ValueLocation:
-    """Place of a value: a parameter of the entry point, or the arena (base ``memory``)."""
+    """ValueLocation of a value: a parameter of the entry point, or the arena (base ``memory``)."""
 
     base: str
     offset: int

@@ -42,7 +42,7 @@ class Emitter:
         self._program = program
         self._options = options
         self._symbols = Symbols(self.prefix, program)
-        self._entry_point = EntryPoint.of(program, in_arena=options.in_arena)
+        self._entry_point = EntryPoint.of(program, in_arena=options.in_arena, prefix=self.prefix)
         self._common = self._context()
 
     def _context(self) -> dict[str, Any]:
@@ -107,7 +107,9 @@ class Emitter:
             kernels=kernels,
             calls=calls,
             copies=copies,
-            uses_arena=any("memory" in s for s in (*(c.statement for c in calls), *copies)),
+            uses_arena=any(
+                re.search(r"\bmemory\b", s) for s in (*(c.statement for c in calls), *copies)
+            ),
             checked=self._entry_point.pointers,
             has_tables=bool(program.tables or program.constants),
         )

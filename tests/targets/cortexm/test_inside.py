@@ -99,7 +99,7 @@ def test_constants_have_no_place():
     builder.graph.output(builder.constant(3), names=["k"])
     with pytest.raises(
         EmitError,
-        match=r"^output1: is a constant and has no place in the arena\n  hint: use --io caller$",
+        match=r"^output_k: is a constant and has no place in the arena\n  hint: use --io caller$",
     ):
         emit_graph(builder.graph, io="arena")
     with pytest.raises(

@@ -4,8 +4,8 @@
  *
  * Tensors are dense row-major arrays of quantized values: real = scale * (quantized - zero point).
  *
- * input: i8[1, 6, 6, 3] q(0.05, -4)
- * output: i8[1, 3] q(0.00390625, -128)
+ * input: i8[1, 6, 6, 3] q(0.05, -4), image in the model
+ * output: i8[1, 3] q(0.00390625, -128), probabilities in the model
  */
 #ifndef TINY_H
 #define TINY_H
@@ -48,12 +48,14 @@
 
 #define TINY_INPUTS 1
 #define TINY_INPUT_BYTES 108
+#define TINY_INPUT_ELEMENTS 108
 #define TINY_INPUT_RANK 4
 #define TINY_INPUT_SHAPE {1, 6, 6, 3}
 #define TINY_INPUT_SCALE 0.05f
 #define TINY_INPUT_ZERO_POINT (-4)
 #define TINY_OUTPUTS 1
 #define TINY_OUTPUT_BYTES 3
+#define TINY_OUTPUT_ELEMENTS 3
 #define TINY_OUTPUT_RANK 2
 #define TINY_OUTPUT_SHAPE {1, 3}
 #define TINY_OUTPUT_SCALE 0.00390625f
