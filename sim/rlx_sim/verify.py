@@ -14,7 +14,7 @@ from rlx.support.files.outputs import read_manifest
 from rlx.support.files.scratch import work_folder
 from rlx.targets.verifier import LayerCounts
 from rlx_sim.budgets import FIRMWARE, HARDWARE, firmware_taken, hardware_taken
-from rlx_sim.firmware.firmware import CPUS, FirmwareBuild
+from rlx_sim.firmware.firmware import FirmwareBuild, cpu_named, known_cpus
 from rlx_sim.firmware.harness import arena_bytes
 from rlx_sim.firmware.host_c import HostC
 from rlx_sim.firmware.profile import layer_instructions
@@ -157,7 +157,7 @@ class CortexmVerifier:
         """
         manifest = _manifest(folder, self.target)
         cpu, prefix = _cpu(manifest), str(manifest.producer.facts["prefix"])
-        if CPUS[cpu].machine is None:
+        if cpu_named(cpu).machine is None:
             return None
         if progress is not None:
             progress("qemu: instructions of each layer")
@@ -326,9 +326,9 @@ def _network(manifest: Manifest) -> str:
 def _cpu(manifest: Manifest) -> str:
     """Return the processor that the folder was emitted for."""
     name = manifest.producer.facts.get("cpu", FirmwareBuild().cpu)
-    if name not in CPUS:
+    if name not in known_cpus():
         raise UsageError(
-            f"no emulated board has a {name}", hint=f"emit for one of {', '.join(CPUS)}"
+            f"no emulated board has a {name}", hint=f"emit for one of {', '.join(known_cpus())}"
         )
     return str(name)
 

@@ -32,6 +32,8 @@ class Cpu:
         script: Linker script in the emitted ``test`` folder.
         machine: QEMU's board with it, or None.
         unicorn: Whether unicorn emulates it.
+        like: Core that emulators run its code on, if they have none of its own.
+        gcc_name: Another name for GCC, if older releases lack the core.
     """
 
     name: str
@@ -40,6 +42,13 @@ class Cpu:
     script: str
     machine: str | None
     unicorn: bool = True
+    like: str = ""
+    gcc_name: str = ""
+
+    @property
+    def emulated(self) -> str:
+        """Name of the core that emulators have."""
+        return self.like or self.name
 
 
 def _hard(fpu: str) -> tuple[str, ...]:
@@ -90,6 +99,72 @@ CPUS: Final[Mapping[str, Cpu]] = {
 }
 """Processors by name."""
 
+_FPV5: Final = _hard("fpv5-sp-d16")
+_ZIG_SOFT: Final = "-fp_armv8d16sp-vfp4d16sp-vfp3d16sp-vfp2sp"
+
+
+def _small(name: str, like: str = "cortex-m0") -> Cpu:
+    """Return a core without DSP extension and floating-point unit, run on a Cortex-M3."""
+    zig = _zig(name.replace("-", "_"), "eabi")
+    return Cpu(name, (), zig, "mps2.ld", "mps2-an385", like=like)
+
+
+def _main(name: str, gcc: tuple[str, ...], core: str, abi: str = "eabihf") -> Cpu:
+    """Return a variant of a Cortex-M33, run on one."""
+    script, machine = "mps2_an505.ld", "mps2-an505"
+    return Cpu(name, gcc, _zig(core, abi), script, machine, like="cortex-m33")
+
+
+def _vectors(name: str) -> Cpu:
+    """Return a core with the instructions of a Cortex-M55, which GCC 12 and QEMU lack."""
+    return Cpu(
+        name, ("-mfloat-abi=hard",), _zig("cortex_m55+mve", "eabihf"), "mps3_an547.ld",
+        "mps3-an547", unicorn=False, like="cortex-m55", gcc_name="cortex-m55",
+    )  # fmt: skip
+
+
+ALIASES: Final[Mapping[str, Cpu]] = {
+    cpu.name: cpu
+    for cpu in (
+        _small("cortex-m0plus"),
+        _small("cortex-m1"),
+        _small("cortex-m23", like="cortex-m3"),
+        Cpu(
+            "cortex-m4+nofp", (), _zig("cortex_m4-vfp4d16sp-vfp3d16sp-vfp2sp", "eabi"),
+            "mps2.ld", "mps2-an386", like="cortex-m4",
+        ),
+        Cpu(
+            "cortex-m7+nofp", (), _zig(f"cortex_m7{_ZIG_SOFT}", "eabi"),
+            "mps2.ld", "mps2-an500", like="cortex-m7",
+        ),
+        _main("cortex-m33+nofp", (), f"cortex_m33+dsp{_ZIG_SOFT}", "eabi"),
+        _main("cortex-m33+nodsp", _FPV5, "cortex_m33"),
+        _main("cortex-m33+nodsp+nofp", (), f"cortex_m33{_ZIG_SOFT}", "eabi"),
+        _main("cortex-m35p", _FPV5, "cortex_m35p+dsp"),
+        _main("cortex-m35p+nofp", (), f"cortex_m35p+dsp{_ZIG_SOFT}", "eabi"),
+        _main("cortex-m35p+nodsp", _FPV5, "cortex_m35p"),
+        _main("cortex-m35p+nodsp+nofp", (), f"cortex_m35p{_ZIG_SOFT}", "eabi"),
+        _vectors("cortex-m52"),
+        _vectors("cortex-m85"),
+    )
+}  # fmt: skip
+"""More processors by name: GCC's names, whose code runs on a board with another core."""
+
+
+def known_cpus() -> Mapping[str, Cpu]:
+    """Return all processors by name."""
+    return {**CPUS, **ALIASES}
+
+
+def cpu_named(name: str) -> Cpu:
+    """Return a processor.
+
+    Raises:
+        KeyError: There is none of that name.
+    """
+    return CPUS[name] if name in CPUS else ALIASES[name]
+
+
 _GCC: Final = ("-mthumb", "-ffunction-sections", "-fdata-sections")
 _GCC_LINK: Final = ("-nostartfiles", "-specs=nano.specs", "-specs=nosys.specs", "-Wl,--gc-sections")
 
@@ -139,7 +214,7 @@ class FirmwareBuild:
     """Settings by which firmware is built.
 
     Attributes:
-        cpu: Name in :data:`CPUS`.
+        cpu: Name in :data:`CPUS` or :data:`ALIASES`.
         compiler: Name in :data:`COMPILERS`.
         optimization: Option of the compiler.
         offset: Elements by which inputs and outputs are moved from an aligned address.
@@ -153,8 +228,8 @@ class FirmwareBuild:
     flags: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.cpu not in CPUS:
-            msg = f"no processor is called {self.cpu!r}; known: {', '.join(CPUS)}"
+        if self.cpu not in known_cpus():
+            msg = f"no processor is called {self.cpu!r}; known: {', '.join(known_cpus())}"
             raise ValueError(msg)
         if self.compiler not in COMPILERS:
             msg = f"no compiler is called {self.compiler!r}; known: {', '.join(COMPILERS)}"
@@ -194,7 +269,7 @@ class FirmwareBuild:
         shipped = [path for path in model_objects if not path.stem.endswith(SELF_TEST)]
         graphs, test_graphs = _call_graphs(shipped), _call_graphs(test_objects)
         stack = stack_bound(graphs, disassemble(elf), test_graphs) if graphs else None
-        return Firmware(elf, CPUS[self.cpu], object_sizes(shipped), stack)
+        return Firmware(elf, cpu_named(self.cpu), object_sizes(shipped), stack)
 
     def _compile(self, source: Path, folder: Path, output: Path) -> Path:
         output.mkdir(parents=True, exist_ok=True)
@@ -211,13 +286,23 @@ class FirmwareBuild:
 
     def _link(self, objects: Sequence[Path], test: Path, elf: Path) -> None:
         options = _GCC_LINK if self.compiler == "gcc" else _ZIG_LINK
-        command = (*self.tool().command, *self._machine(), *options, "-T", CPUS[self.cpu].script)
+        command = (
+            *self.tool().command,
+            *self._machine(),
+            *options,
+            "-T",
+            cpu_named(self.cpu).script,
+        )
         # In the folder of the script: Zig passes no -L to its linker for the script's INCLUDE.
         run([*command, *objects, "-o", elf], cwd=test, timeout_s=BUILD_TIMEOUT_S)
 
     def _machine(self) -> tuple[str, ...]:
-        cpu = CPUS[self.cpu]
-        return (f"-mcpu={cpu.name}", *cpu.gcc, "-mthumb") if self.compiler == "gcc" else cpu.zig
+        cpu = cpu_named(self.cpu)
+        return (
+            (f"-mcpu={cpu.gcc_name or cpu.name}", *cpu.gcc, "-mthumb")
+            if self.compiler == "gcc"
+            else cpu.zig
+        )
 
     def _dialect(self, test: Path) -> tuple[str, ...]:
         if self.compiler == "gcc":

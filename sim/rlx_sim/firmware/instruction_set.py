@@ -42,6 +42,21 @@ CORES: Final[Mapping[str, frozenset[Needs]]] = {
     "cortex-m7": _M4 | {Needs.FPV5},
     "cortex-m33": _M4 | {Needs.FPV5, Needs.ARMV8M},
     "cortex-m55": frozenset(Needs),
+    "cortex-m0plus": frozenset({Needs.ARMV6M}),
+    "cortex-m1": frozenset({Needs.ARMV6M}),
+    # Armv8-M Baseline has some of Armv7-M: branches, division, constants of 16 bits.
+    "cortex-m23": _M3 | {Needs.ARMV8M},
+    "cortex-m4+nofp": _M3 | {Needs.DSP},
+    "cortex-m7+nofp": _M3 | {Needs.DSP},
+    "cortex-m33+nofp": _M3 | {Needs.DSP, Needs.ARMV8M},
+    "cortex-m33+nodsp": _M3 | {Needs.FPV4, Needs.FPV5, Needs.ARMV8M},
+    "cortex-m33+nodsp+nofp": _M3 | {Needs.ARMV8M},
+    "cortex-m35p": _M4 | {Needs.FPV5, Needs.ARMV8M},
+    "cortex-m35p+nofp": _M3 | {Needs.DSP, Needs.ARMV8M},
+    "cortex-m35p+nodsp": _M3 | {Needs.FPV4, Needs.FPV5, Needs.ARMV8M},
+    "cortex-m35p+nodsp+nofp": _M3 | {Needs.ARMV8M},
+    "cortex-m52": frozenset(Needs),
+    "cortex-m85": frozenset(Needs),
 }
 """Features of each core, with the floating-point unit that firmware is built for."""
 

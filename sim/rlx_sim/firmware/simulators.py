@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from rlx.support.errors import UsageError
 from rlx.support.text.suggest import did_you_mean
-from rlx_sim.firmware.firmware import COMPILERS, CPUS
+from rlx_sim.firmware.firmware import COMPILERS, cpu_named
 from rlx_sim.firmware.host_c import HostC
 from rlx_sim.firmware.qemu import Qemu
 from rlx_sim.firmware.unicorn_runner import Unicorn
@@ -31,7 +31,7 @@ def default_tools(cpu: str) -> tuple[Sequence[str], Sequence[str]]:
         compiler = "zig"
         notes.append("arm-none-eabi-gcc is not installed: firmware was built with zig")
     emulator = "unicorn"
-    if CPUS[cpu].machine is None:
+    if cpu_named(cpu).machine is None:
         notes.append(f"qemu-system-arm has no board with a {cpu}: firmware ran under unicorn")
     elif search("qemu-system-arm") is None:
         notes.append("qemu-system-arm is not installed: firmware ran under unicorn")
@@ -45,8 +45,8 @@ def _absent(cpu: str) -> str:
     emulators = [
         name
         for name, has_core in (
-            ("qemu-system-arm", CPUS[cpu].machine is not None),
-            ("unicorn", CPUS[cpu].unicorn),
+            ("qemu-system-arm", cpu_named(cpu).machine is not None),
+            ("unicorn", cpu_named(cpu).unicorn),
         )
         if has_core
     ]

@@ -69,7 +69,7 @@ class Unicorn:
             "-m",
             "rlx_sim.firmware.unicorn_core",
             str(firmware.elf),
-            firmware.cpu.name,
+            firmware.cpu.emulated,
         ]
         # The package may be importable only through this process's path (a checkout under test).
         environment = {"PYTHONPATH": ":".join(part for part in sys.path if part)}

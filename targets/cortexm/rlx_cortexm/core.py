@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 
@@ -33,6 +34,26 @@ CORES: Final = {
     )
 }
 """Cores that emitted C is tested on, by name."""
+
+ALIASES: Final = MappingProxyType({
+    "cortex-m0plus": "cortex-m0",
+    "cortex-m1": "cortex-m0",
+    # Armv8-M Baseline: neither long multiplications nor the DSP extension.
+    "cortex-m23": "cortex-m0",
+    "cortex-m4+nofp": "cortex-m4",
+    "cortex-m7+nofp": "cortex-m7",
+    "cortex-m33+nofp": "cortex-m33",
+    "cortex-m33+nodsp": "cortex-m3",
+    "cortex-m33+nodsp+nofp": "cortex-m3",
+    "cortex-m35p": "cortex-m33",
+    "cortex-m35p+nofp": "cortex-m33",
+    "cortex-m35p+nodsp": "cortex-m3",
+    "cortex-m35p+nodsp+nofp": "cortex-m3",
+    "cortex-m52": "cortex-m55",
+    "cortex-m85": "cortex-m55",
+})  # fmt: skip
+"""Other cores as GCC's option -mcpu calls them, each with the one whose kernels and costs are
+right: it has the instructions that these depend on, and no others of them."""
 
 DEFAULT_CORE: Final = CORES["cortex-m4"]
 """The core whose instructions the costs were fitted to."""

@@ -78,7 +78,12 @@ class Emitter:
             **weights_header,
             **sources,
             **documents(self._program, self._common, self._options),
-            **firmware_of(self.prefix, self._entry_point, self_test=bool(self._options.self_test)),
+            **firmware_of(
+                self.prefix,
+                self._entry_point,
+                self_test=bool(self._options.self_test),
+                cpu=self._options.cpu,
+            ),
             **self._package_files(list(sources)),
         }
 

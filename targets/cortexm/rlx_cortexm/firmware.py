@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rlx.support.files.paths import template_root
 from rlx.support.text.templates import environment
+from rlx_cortexm.core import DEFAULT_CORE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +29,7 @@ COPIED = (
     "semihosting.c",
     "start.c",
 )
-"""Files that are the same for every model."""
+"""Files that are the same for every model; in the makefile the default core differs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +47,16 @@ class FirmwareBuffer:
     address_function: str | None = None
 
 
-def firmware_of(prefix: str, entry_point: EntryPoint, *, self_test: bool = False) -> dict[str, str]:
+def firmware_of(
+    prefix: str, entry_point: EntryPoint, *, self_test: bool = False, cpu: str = DEFAULT_CORE.name
+) -> dict[str, str]:
     """Return the files of the test program of a network with an entry point of rlx's.
 
     Args:
         prefix: Prefix of the model's C identifiers.
         entry_point: Its inputs and outputs.
         self_test: There is a ``<prefix>_self_test(arena)`` to run too.
+        cpu: Core that make builds for by default.
     """
     macro = prefix.upper()
 
@@ -66,6 +70,7 @@ def firmware_of(prefix: str, entry_point: EntryPoint, *, self_test: bool = False
         [tested(port) for port in entry_point.outputs],
         arena_bytes=f"{macro}_ARENA_BYTES",
         self_test=self_test,
+        cpu=cpu,
     )
 
 
@@ -76,6 +81,7 @@ def firmware_files(
     *,
     arena_bytes: str,
     self_test: bool = False,
+    cpu: str = DEFAULT_CORE.name,
 ) -> dict[str, str]:
     """Return the files of the test program by relative path.
 
@@ -89,9 +95,12 @@ def firmware_files(
         outputs: Outputs in the order of the parameters.
         arena_bytes: C expression for the size of the arena.
         self_test: There is a ``<prefix>_self_test(arena)`` to run too.
+        cpu: Core that make builds for by default.
     """
     folder = template_root() / "cortexm" / "firmware"
     files = {f"{FOLDER}/{name}": (folder / name).read_text(encoding="utf-8") for name in COPIED}
+    makefile = f"{FOLDER}/Makefile"
+    files[makefile] = files[makefile].replace(f"CPU ?= {DEFAULT_CORE.name}\n", f"CPU ?= {cpu}\n")
     templates, ports = environment(folder), {"inputs": inputs, "outputs": outputs}
     files[f"{FOLDER}/host.c"] = templates.get_template("host.c.j2").render(ports)
     files[f"{FOLDER}/main.c"] = templates.get_template("main.c.j2").render(

@@ -8,15 +8,18 @@ from typing import Final
 
 from rlx.passes.boundaries import PortKind, Ports
 from rlx.support.errors import UsageError
-from rlx.support.text.names import check_prefix, mangle
+from rlx.support.text.names import check_prefix, network_prefix
 from rlx.support.text.suggest import did_you_mean
 from rlx.support.text.units import parse_bytes
 from rlx_c.choice import DEFAULT_OBJECTIVE, OBJECTIVES
-from rlx_cortexm.core import CORES, DEFAULT_CORE, CortexCore
+from rlx_cortexm.core import ALIASES, CORES, DEFAULT_CORE, CortexCore
 from rlx_cortexm.packages import PACKAGES, check_packages, parse_packages
 
 CPUS: Final = tuple(CORES)
-"""Cores that emitted C is tested on."""
+"""Cores that differ in what is emitted for them."""
+
+CPU_NAMES: Final = (*CPUS, *ALIASES)
+"""Names that ``--cpu`` takes."""
 
 _C99_HEADERS = """
 assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdarg
@@ -31,7 +34,6 @@ PLACES: Final = ("caller", "arena")
 KINDS: Final = tuple(kind.value for kind in PortKind)
 """Kinds of inputs and outputs."""
 
-_MAX_PREFIX_LENGTH = 32
 _VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")
 
 
@@ -47,8 +49,9 @@ class CortexMOptions:
     cpu: str = field(
         default=DEFAULT_CORE.name,
         metadata={
-            "help": "Core that the network is meant for: kernels are chosen for it.",
-            "choices": CPUS,
+            "help": "CortexCore that the network is meant for, by GCC's name of it: kernels are chosen"
+            f" for it [{DEFAULT_CORE.name}].",
+            "choices": CPU_NAMES,
         },
     )
     ram: int | None = field(
@@ -94,9 +97,10 @@ class CortexMOptions:
     )
 
     def __post_init__(self) -> None:
-        if self.cpu not in CPUS:
+        if self.cpu not in CPU_NAMES:
             raise UsageError(
-                f"no CPU is called {self.cpu!r}", hint=did_you_mean(self.cpu, CPUS, what="CPUs")
+                f"no CPU is called {self.cpu!r}",
+                hint=did_you_mean(self.cpu, CPU_NAMES, what="CPUs"),
             )
         if self.optimize not in OBJECTIVES:
             raise UsageError(
@@ -134,15 +138,14 @@ class CortexMOptions:
 
     @property
     def core(self) -> CortexCore:
-        """The core that the network is meant for."""
-        return CORES[self.cpu]
+        """The core whose kernels and costs are those of the one that the network is meant for."""
+        return CORES[ALIASES.get(self.cpu, self.cpu)]
 
     def prefix_for(self, name: str) -> str:
-        """Return the prefix given, or one made from a model's name."""
+        """Return the prefix group_words, or one made from a model's name."""
         if self.prefix is not None:
             return self.prefix
-        words = mangle(name)[:_MAX_PREFIX_LENGTH].rstrip("_")
-        return mangle(f"{words} net") if words.lower() in STANDARD_HEADERS else words
+        return network_prefix(name, STANDARD_HEADERS)
 
 
 def _check_io(io: str) -> None:

@@ -7,22 +7,71 @@ from targets.cortexm.kernel_graphs import write
 from rlx import frontends
 from rlx.driver import driver
 from rlx.driver.reference import given_inputs
+from rlx.support.process import run
 from rlx.targets import target
 from rlx_cortexm import TARGET, CortexMOptions
+from rlx_cortexm.core import ALIASES
 from rlx_cortexm.options import CPUS
+from rlx_sim.firmware.firmware import ALIASES as EMULATED_ALIASES
 from rlx_sim.firmware.firmware import CPUS as EMULATED
 from rlx_sim.firmware.firmware import FirmwareBuild
 from rlx_sim.firmware.qemu import Qemu
 from rlx_sim.firmware.unicorn_runner import Unicorn
 from rlx_sim.protocol import compare
 from rlx_sim.verify import CORTEXM
-from support import ROOT
+from support import ROOT, require_program
 
 FRAMES = 2
 
 
 def test_every_core_is_emulated():
     assert set(CPUS) == set(EMULATED)
+    assert set(ALIASES) == set(EMULATED_ALIASES)
+    assert set(ALIASES.values()) <= set(CPUS)
+
+
+def emit_digits(folder, cpu):
+    module = frontends.load(ROOT / "examples" / "digits" / "digits.rlx")
+    driver.emit(module, target.load("cortexm"), folder, options=CortexMOptions(cpu=cpu))
+    return folder
+
+
+@pytest.mark.parametrize("cpu", ["cortex-m0plus", "cortex-m33+nodsp", "cortex-m85"])
+def test_an_alias_has_the_kernels_of_its_core_under_its_own_name(tmp_path, cpu):
+    alias, core = (emit_digits(tmp_path / name, name) for name in (cpu, ALIASES[cpu]))
+    for path in sorted((core / "src").iterdir()):
+        assert (alias / "src" / path.name).read_bytes() == path.read_bytes()
+    assert f" for {cpu}. " in (alias / "README.md").read_text()
+    assert f"\nCPU ?= {cpu}\n" in (alias / "test" / "Makefile").read_text()
+
+
+@pytest.mark.qemu
+@pytest.mark.parametrize("cpu", ALIASES)
+def test_digits_are_equal_on_alias(tmp_path, cpu):
+    """Every instruction is one of the core's: the verifier checks it."""
+    result = CORTEXM.verify(emit_digits(tmp_path / "net", cpu), tools=["qemu:gcc"])
+    figures = result.as_json()
+    assert (figures["cpu"], figures["inputs"], figures["equal"]) == (cpu, 16, 16)
+
+
+@pytest.mark.qemu
+@pytest.mark.parametrize("cpu", ["cortex-m0", "cortex-m0plus", "cortex-m23", "cortex-m35p+nodsp"])
+def test_make_runs_the_core_that_the_network_is_for(tmp_path, cpu):
+    make = require_program("make")
+    require_program("arm-none-eabi-gcc"), require_program("qemu-system-arm")
+    folder = emit_digits(tmp_path / "net", cpu)
+    done = run([make, "-C", "test", "qemu"], cwd=folder, timeout_s=300)
+    printed = done.stdout + done.stderr
+    assert f" -mcpu={cpu} " in printed
+    assert "rlx done 16 of 16 frames equal\n" in printed
+
+
+@pytest.mark.qemu
+@pytest.mark.parametrize("cpu", ["cortex-m0plus", "cortex-m23", "cortex-m33+nodsp+nofp"])
+def test_zig_builds_for_alias(tmp_path, cpu):
+    require_program("zig")
+    result = CORTEXM.verify(emit_digits(tmp_path / "net", cpu), tools=["qemu:zig"])
+    assert result.as_json()["equal"] == 16
 
 
 @pytest.mark.qemu
