@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING, Final
 from rlx import frontends
 from rlx.support.errors import OutputError, UsageError
 from rlx.support.files.paths import example_root, template_root
-from rlx.support.text.names import mangle
+from rlx.support.text.names import network_prefix
 from rlx.support.text.suggest import did_you_mean
 from rlx.support.text.templates import environment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
-
-_MAX_NAME_CHARS: Final = 32
-"""Characters of a network's name that ``rlx emit --prefix`` takes."""
 
 _WORDS: Final = """
 app application firmware main board run all test help clean install package
@@ -167,7 +164,7 @@ def project_files(project: ProjectKind, model: Path | None) -> dict[str, bytes]:
             where=str(source),
             hint="emit it with 'rlx emit --target fpga', and connect its streams by hand",
         )
-    name = _network_name(source.stem)
+    name = network_prefix(graph.name, _TAKEN)  # as "rlx emit" calls it
     file = f"{name}{source.suffix.lower()}"
     parameters = {
         "name": name, "macro": name.upper(), "model": file, "picture": model is None,
@@ -180,9 +177,3 @@ def project_files(project: ProjectKind, model: Path | None) -> dict[str, bytes]:
     for path, origin in project.copied.items():
         files[path] = (example_root() / origin).read_bytes()
     return dict(sorted(files.items()))
-
-
-def _network_name(stem: str) -> str:
-    """Return the first part of a network's C names, made from the name of its file."""
-    name = mangle(stem)[:_MAX_NAME_CHARS].rstrip("_")
-    return mangle(f"{name} net") if name.lower() in _TAKEN else name

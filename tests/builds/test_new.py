@@ -5,13 +5,13 @@ from __future__ import annotations
 import importlib.util
 import re
 import shlex
-import shutil
 
 import pytest
 
+from rlx import frontends
 from rlx.cli import main
 from rlx.driver import projects
-from rlx.ir import DType, Graph, TensorType
+from rlx.ir import DType, Graph, Rewriter, TensorType
 from rlx.ir.file import save
 from rlx.ir.module import GraphModule, Stage
 from rlx.ops.q import QClamp
@@ -99,13 +99,30 @@ def test_litex_project_takes_networks_with_one_input_and_output(tmp_path):
         projects.create("litex", tmp_path / "new", tmp_path / "two.rlx")
 
 
+def renamed(name):
+    """Return the digits network with another name."""
+    module = frontends.load(MODEL)
+    rewriter = Rewriter(module.graph, name=name)
+    for _ in rewriter:
+        pass
+    return module.with_graph(rewriter.finish())
+
+
+def test_a_network_is_called_as_emit_calls_it(tmp_path):
+    save(renamed("motion"), tmp_path / "motion.q.rlx")
+    assert "motion.rlx" in projects.create("cmake", tmp_path / "new", tmp_path / "motion.q.rlx")
+    emit = ["emit", str(tmp_path / "motion.q.rlx"), "--target", "cortexm"]
+    assert main([*emit, "-o", str(tmp_path / "c")]) == 0
+    assert (tmp_path / "c" / "include" / "motion.h").is_file()
+
+
 @pytest.mark.slow
 def test_project_takes_any_model(tmp_path, environment):
     """Two inputs, a name that another target has: main.c still builds, and tests the network."""
     cmake = require_program("cmake")
-    shutil.copyfile(MODEL, tmp_path / "Application.rlx")
+    save(renamed("Application"), tmp_path / "model.rlx")
     folder = tmp_path / "new"
-    files = projects.create("cmake", folder, tmp_path / "Application.rlx")
+    files = projects.create("cmake", folder, tmp_path / "model.rlx")
     assert "Application_net.rlx" in files
     for command in ([cmake, "-B", "build"], [cmake, "--build", "build"]):
         run(command, cwd=folder, timeout_s=TIMEOUT_S, env=environment, inherit_env=True)

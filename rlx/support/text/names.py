@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 IDENTIFIER_LENGTH: Final = 63
 """Significant characters of an identifier in every C99 compiler (C99 5.2.4.1)."""
 
+PREFIX_LENGTH: Final = 32
+"""Longest first part of the C names of a network."""
+
 COMMENT_LENGTH: Final = 64
 """Characters of a model's name that a comment shows."""
 
@@ -113,6 +116,17 @@ def mangle(name: str, *, reserved: Container[str] = frozenset(), prefix: str = "
         suffix = f"_{count}"
         candidate = base[: IDENTIFIER_LENGTH - len(suffix)].rstrip("_") + suffix
     return candidate
+
+
+def network_prefix(name: str, reserved: Container[str]) -> str:
+    """Return the first part of a network's C names, made from the network's name.
+
+    Args:
+        name: The network's own name, not that of the file that it is stored in.
+        reserved: Words in lower case that files or targets of the output have already.
+    """
+    words = mangle(name)[:PREFIX_LENGTH].rstrip("_")
+    return mangle(f"{words} net") if words.lower() in reserved else words
 
 
 def check_prefix(text: str) -> str:
