@@ -11,6 +11,7 @@ from support import require_program
 MORE = (
     "-Wcast-qual", "-Wundef", "-Wdouble-promotion", "-Wstrict-prototypes", "-Wmissing-prototypes",
     "-Wwrite-strings", "-Wpointer-arith", "-Wformat=2", "-Wswitch-enum", "-Wvla",
+    "-Wfloat-equal",
 )  # fmt: skip
 COMPILERS = {
     "gcc": (*MORE, "-Wcast-align=strict", "-Wlogical-op", "-Wduplicated-cond"),
