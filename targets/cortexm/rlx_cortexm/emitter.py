@@ -19,6 +19,7 @@ from rlx_cortexm.documents import documents
 from rlx_cortexm.firmware import firmware_of
 from rlx_cortexm.packages import package_files
 from rlx_cortexm.render import render
+from rlx_cortexm.self_check import crc_of, nibbles
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,6 +50,11 @@ class Emitter:
         """Return the context of every template."""
         program, options, entry_point = self._program, self._options, self._entry_point
         hash_ = structural_hash(program.graph)
+        tables = tables_of(program, self._symbols) if options.self_check else []
+        if options.self_check and not tables:
+            raise UsageError(
+                "the network has no constants to check", where="--self-check", hint="leave it out"
+            )
         return {
             "prefix": self.prefix,
             "macro": self.prefix.upper(),
@@ -65,6 +71,7 @@ class Emitter:
             "static_arena": options.static_arena,
             "cpu": options.cpu,
             "self_test": bool(options.self_test),
+            "check": {"crc": f"{crc_of(tables):08x}", "tables": len(tables)} if tables else None,
             "stack_bytes": STACK_BYTES,
             "constant_bytes": program.constant_bytes,
         }
@@ -82,6 +89,7 @@ class Emitter:
                 self.prefix,
                 self._entry_point,
                 self_test=bool(self._options.self_test),
+                self_check=self._options.self_check,
                 cpu=self._options.cpu,
             ),
             **self._package_files(list(sources)),
@@ -154,6 +162,10 @@ class Emitter:
             channel = any(t["channel"] for t in tables)
             text = self._render("weights.h", tables=tables, channel=channel)
             header[f"src/{prefix}_weights.h"] = text
+        if self._options.self_check:
+            sources[f"src/{prefix}_self_check.c"] = self._render(
+                "self_check.c", tables=tables, nibbles=_hex_lines(nibbles())
+            )
         if self._options.static_arena:
             sources[f"src/{prefix}_arena.c"] = self._render("arena.c")
         return sources, header
@@ -187,6 +199,12 @@ def _tested(
         {"kind": kind, "port": port, "data": _integers(array).reshape(len(array), -1)}
         for port, array in zip(ports, arrays, strict=True)
     ]
+
+
+def _hex_lines(values: Sequence[int]) -> str:
+    """Return words of 32 bits as an initializer, four in a line."""
+    words = [f"0x{value:08x}u," for value in values]
+    return "\n".join("  " + " ".join(words[k : k + 4]) for k in range(0, len(words), 4))
 
 
 def _integers(array: Array) -> Array:

@@ -39,16 +39,21 @@ class FirmwareBuffer:
     Attributes:
         bytes: C expression for the bytes of one frame, for example ``KWS_INPUT_BYTES``.
         type: C element type of the pointer.
-        address_function: C function that returns its place in an arena; None if it is a parameter.
+        inside: C function that returns its place in an arena; None if it is a parameter.
     """
 
     bytes: str
     type: str = "int8_t"
-    address_function: str | None = None
+    inside: str | None = None
 
 
 def firmware_of(
-    prefix: str, entry_point: EntryPoint, *, self_test: bool = False, cpu: str = DEFAULT_CORE.name
+    prefix: str,
+    entry_point: EntryPoint,
+    *,
+    self_test: bool = False,
+    self_check: bool = False,
+    cpu: str = DEFAULT_CORE.name,
 ) -> dict[str, str]:
     """Return the files of the test program of a network with an entry point of rlx's.
 
@@ -56,13 +61,14 @@ def firmware_of(
         prefix: Prefix of the model's C identifiers.
         entry_point: Its inputs and outputs.
         self_test: There is a ``<prefix>_self_test(arena)`` to run too.
+        self_check: There is a ``<prefix>_self_check()`` to run too.
         cpu: Core that make builds for by default.
     """
     macro = prefix.upper()
 
     def tested(port: ports.EntryPort) -> FirmwareBuffer:
-        address_function = f"{prefix}_{port.parameter}" if entry_point.in_arena else None
-        return FirmwareBuffer(f"{macro}_{port.macro}_BYTES", port.type, address_function)
+        inside = f"{prefix}_{port.parameter}" if entry_point.in_arena else None
+        return FirmwareBuffer(f"{macro}_{port.macro}_BYTES", port.type, inside)
 
     return firmware_files(
         prefix,
@@ -70,6 +76,7 @@ def firmware_of(
         [tested(port) for port in entry_point.outputs],
         arena_bytes=f"{macro}_ARENA_BYTES",
         self_test=self_test,
+        self_check=self_check,
         cpu=cpu,
     )
 
@@ -81,6 +88,7 @@ def firmware_files(
     *,
     arena_bytes: str,
     self_test: bool = False,
+    self_check: bool = False,
     cpu: str = DEFAULT_CORE.name,
 ) -> dict[str, str]:
     """Return the files of the test program by relative path.
@@ -95,6 +103,7 @@ def firmware_files(
         outputs: Outputs in the order of the parameters.
         arena_bytes: C expression for the size of the arena.
         self_test: There is a ``<prefix>_self_test(arena)`` to run too.
+        self_check: There is a ``<prefix>_self_check()`` to run too.
         cpu: Core that make builds for by default.
     """
     folder = template_root() / "cortexm" / "firmware"
@@ -105,6 +114,6 @@ def firmware_files(
     files[f"{FOLDER}/host.c"] = templates.get_template("host.c.j2").render(ports)
     files[f"{FOLDER}/main.c"] = templates.get_template("main.c.j2").render(
         ports, prefix=prefix, arena_bytes=arena_bytes, self_test=self_test,
-        in_arena=any(port.address_function for port in (*inputs, *outputs)),
+        self_check=self_check, inside=any(port.inside for port in (*inputs, *outputs)),
     )  # fmt: skip
     return files

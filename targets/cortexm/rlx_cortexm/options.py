@@ -86,6 +86,11 @@ class CortexMOptions:
         metadata={"help": "Golden vectors to compile into a self-test, PREFIX_self_test() [0].",
                   "metavar": "FRAMES"},
     )  # fmt: skip
+    self_check: bool = field(
+        default=False,
+        metadata={"help": "Store the CRC-32 of the constants, and functions that check it at once"
+                  " or in slices: PREFIX_self_check(), PREFIX_self_check_step()."},
+    )  # fmt: skip
     package: tuple[str, ...] = field(
         default=tuple(PACKAGES),
         metadata={"help": f"Build systems to make files for, out of {','.join(PACKAGES)} [all].",

@@ -14,6 +14,7 @@ from rlx_cortexm.kernels.rules import RULES, Kernels, lowering
 from rlx_cortexm.options import CortexMOptions
 from rlx_cortexm.planning import plan, settings_of
 from rlx_cortexm.program import program
+from rlx_cortexm.self_check import check_bytes
 from rlx_cortexm.sweep import sweep_with
 from rlx_cortexm.view import view
 
@@ -111,6 +112,10 @@ class CortexM(Target):
 def _fitting_estimate(lowered: LoweredProgram, options: CortexMOptions) -> Mapping[str, Any]:
     """Return the estimate, or raise DoesNotFitError."""
     report = estimate(lowered)
+    if options.self_check:
+        check = check_bytes(len(lowered.tables) + len(lowered.constants))
+        code = report["code_bytes"] + check
+        report = {**report, "code_bytes": code, "self_check_bytes": check}
     check_budget(lowered.graph.name, report, ram=options.ram, flash=options.flash)
     return report
 

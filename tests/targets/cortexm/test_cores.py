@@ -69,7 +69,6 @@ def test_make_runs_the_core_that_the_network_is_for(tmp_path, cpu):
 @pytest.mark.qemu
 @pytest.mark.parametrize("cpu", ["cortex-m0plus", "cortex-m23", "cortex-m33+nodsp+nofp"])
 def test_zig_builds_for_alias(tmp_path, cpu):
-    require_program("zig")
     result = CORTEXM.verify(emit_digits(tmp_path / "net", cpu), tools=["qemu:zig"])
     assert result.as_json()["equal"] == 16
 
