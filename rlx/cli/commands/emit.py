@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -73,6 +74,7 @@ def command(
         module = load_bound(model, [vectors])
         arrays = None if vectors is None else _vectors(vectors, module.graph)
         show(f"computing golden vectors, emitting for {target.name}")
+        options = _labelled(options, model, module.graph)
         compiled = driver.compile(
             module,
             target,
@@ -122,10 +124,27 @@ def _unchanged_text(difference: FolderDiff) -> str:
         return "nothing"
     names = [*difference.files, *difference.contents]
     return f"only the contents of {', '.join(names[:_MAX_LISTED_FILES])}" + (
-        f" and {len(names) - _MAX_LISTED_FILES} more files"
-        if len(names) > _MAX_LISTED_FILES
-        else ""
+        f" and {len(names) - _MAX_LISTED_FILES} more files" if len(names) > _MAX_LISTED_FILES else ""
     )
+
+
+def _labelled(options: Any, model: Path, graph: Graph) -> Any:  # noqa: ANN401 - the target's own
+    """Return a target's options with the names of classes that a TFLite file has.
+
+    Names that are not as many as the classes, or for a network of several outputs, are left out.
+    """
+    from rlx.frontends.tflite.metadata import labels_of
+
+    if getattr(options, "labels", ()) is not None:  # the user gave some, or the target takes none
+        return options
+    labels = labels_of(model)
+    if labels is None or len(graph.outputs) != 1:
+        return options
+    classes = graph.outputs[0].type.static_shape[-1:]
+    if classes != (len(labels),):
+        say([f"the {len(labels)} labels of {model.name} are not used: its output is not as long"])
+        return options
+    return replace(options, labels=labels)
 
 
 def _vectors(path: Path, graph: Graph) -> Mapping[str, Array]:

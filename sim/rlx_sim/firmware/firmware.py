@@ -189,6 +189,9 @@ COMPILERS: Final = ("gcc", "zig")
 SELF_TEST: Final = "_self_test"
 """End of the name of the model's file that holds its self-test."""
 
+LABELS: Final = "_labels"
+"""The same for names of classes."""
+
 _TOOLS: Final = {"gcc": "arm-none-eabi-gcc", "zig": "zig"}
 
 
@@ -265,8 +268,13 @@ class FirmwareBuild:
         elf = output / "firmware.elf"
         self._link([*test_objects, *model_objects], folder / "test", elf)
         check_instructions(elf, self.cpu)
-        # The linker leaves the self-test out of a firmware that does not call it.
-        shipped = [path for path in model_objects if not path.stem.endswith(SELF_TEST)]
+        # The linker leaves the self-test and labels out of a firmware that does not use them.
+        shipped = [
+            path
+            for path in model_objects
+            if not path.stem.endswith((SELF_TEST, LABELS))
+            or (folder / "include" / f"{path.stem}.h").is_file()  # a network of such a name
+        ]
         graphs, test_graphs = _call_graphs(shipped), _call_graphs(test_objects)
         stack = stack_bound(graphs, disassemble(elf), test_graphs) if graphs else None
         return Firmware(elf, cpu_named(self.cpu), object_sizes(shipped), stack)

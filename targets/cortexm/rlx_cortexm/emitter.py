@@ -17,6 +17,7 @@ from rlx_c.symbols import Symbols, with_prefix
 from rlx_c.tables import tables_of, users_text
 from rlx_cortexm.documents import documents
 from rlx_cortexm.firmware import firmware_of
+from rlx_cortexm.labels import c_string, check_labels
 from rlx_cortexm.packages import package_files
 from rlx_cortexm.render import render
 from rlx_cortexm.self_check import crc_of, nibbles
@@ -55,6 +56,8 @@ class Emitter:
             raise UsageError(
                 "the network has no constants to check", where="--self-check", hint="leave it out"
             )
+        if options.labels is not None:
+            check_labels(options.labels, program.graph.outputs)
         return {
             "prefix": self.prefix,
             "macro": self.prefix.upper(),
@@ -72,6 +75,7 @@ class Emitter:
             "cpu": options.cpu,
             "self_test": bool(options.self_test),
             "check": {"crc": f"{crc_of(tables):08x}", "tables": len(tables)} if tables else None,
+            "labels": [c_string(label) for label in options.labels or ()],
             "stack_bytes": STACK_BYTES,
             "constant_bytes": program.constant_bytes,
         }
@@ -166,6 +170,8 @@ class Emitter:
             sources[f"src/{prefix}_self_check.c"] = self._render(
                 "self_check.c", tables=tables, nibbles=_hex_lines(nibbles())
             )
+        if self._options.labels:
+            sources[f"src/{prefix}_labels.c"] = self._render("labels.c")
         if self._options.static_arena:
             sources[f"src/{prefix}_arena.c"] = self._render("arena.c")
         return sources, header

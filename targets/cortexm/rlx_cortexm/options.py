@@ -13,6 +13,7 @@ from rlx.support.text.suggest import did_you_mean
 from rlx.support.text.units import parse_bytes
 from rlx_c.choice import DEFAULT_OBJECTIVE, OBJECTIVES
 from rlx_cortexm.core import ALIASES, CORES, DEFAULT_CORE, CortexCore
+from rlx_cortexm.labels import parse_labels
 from rlx_cortexm.packages import PACKAGES, check_packages, parse_packages
 
 CPUS: Final = tuple(CORES)
@@ -86,6 +87,12 @@ class CortexMOptions:
         metadata={"help": "Golden vectors to compile into a self-test, PREFIX_self_test() [0].",
                   "metavar": "FRAMES"},
     )  # fmt: skip
+    labels: tuple[str, ...] | None = field(
+        default=None,
+        metadata={"help": "File with the names of the classes, one a line, in PREFIX_labels [those"
+                  " in the metadata of a .tflite].",
+                  "metavar": "FILE", "parse": parse_labels},
+    )  # fmt: skip
     self_check: bool = field(
         default=False,
         metadata={"help": "Store the CRC-32 of the constants, and functions that check it at once"
@@ -123,6 +130,8 @@ class CortexMOptions:
                 f"self test needs a number of frames, not {self.self_test}",
                 hint="write for example --self-test 2, or leave it out",
             )
+        if self.labels is not None:
+            object.__setattr__(self, "labels", tuple(self.labels))
         check_packages(self.package)
         if not _VERSION.fullmatch(self.package_version):
             raise UsageError(

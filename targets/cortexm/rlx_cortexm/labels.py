@@ -1,0 +1,70 @@
+"""Names of the classes of a network's output, as a table of C strings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from rlx.samples import read_names
+from rlx.support.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rlx.ir import Value
+
+MAX_BYTES: Final = 1000
+"""Longest name in UTF-8; a C99 compiler must take strings of 4095 characters, escapes included."""
+
+
+def parse_labels(text: str) -> tuple[str, ...]:
+    """Return the names in a file, one a line.
+
+    Raises:
+        UsageError: There is no such file.
+        FrontendError: It is no text.
+    """
+    return tuple(read_names(Path(text)))
+
+
+def check_labels(labels: Sequence[str], outputs: Sequence[Value]) -> None:
+    """Check that there is a name for each class of the only output.
+
+    Raises:
+        UsageError: There is not.
+    """
+    if len(outputs) != 1:
+        raise _refused(
+            f"they name the classes of one output, but the network has {len(outputs)}",
+            "leave the option out",
+        )
+    shape = outputs[0].type.static_shape
+    classes = shape[-1] if shape else 1
+    if len(labels) != classes:
+        raise _refused(
+            f"expected {classes} names, one for each class of the output, got {len(labels)}",
+            "give one name a line, in the order of the classes",
+        )
+    for number, label in enumerate(labels, 1):
+        if len(label.encode()) > MAX_BYTES:
+            raise _refused(f"name {number} has more than {MAX_BYTES} bytes", "shorten it")
+
+
+def c_string(text: str) -> str:
+    """Return a C string literal of ``text`` in UTF-8: printable ASCII, the rest as octal escapes.
+
+    A question mark is escaped, so that no two of them begin a trigraph. Octal escapes end after
+    three digits, whatever follows.
+    """
+    return '"' + "".join(_escaped(byte) for byte in text.encode()) + '"'
+
+
+def _escaped(byte: int) -> str:
+    character = chr(byte)
+    if character in '"\\?':
+        return f"\\{character}"
+    return character if " " <= character <= "~" else f"\\{byte:03o}"
+
+
+def _refused(message: str, hint: str) -> UsageError:
+    return UsageError(message, where="--labels", hint=hint)
