@@ -23,7 +23,13 @@ from rlx.support.files.outputs.manifest import (
     load_manifest,
     manifest_text,
 )
-from rlx.support.files.outputs.old_folder import carry_over, check_place, exists, mounted
+from rlx.support.files.outputs.old_folder import (
+    carry_over,
+    check_place,
+    exists,
+    keep_times,
+    mounted,
+)
 from rlx.support.files.outputs.rename import exchange
 
 if TYPE_CHECKING:
@@ -50,7 +56,7 @@ def write_folder(
 
     With ``force`` a folder of ours is replaced. Files that match its manifest are removed; an
     edited one makes the call fail; files that the manifest does not list (a build, a user's own
-    files) are carried over into the new folder.
+    files) are carried over into the new folder. A file whose bytes stay keeps its time stamp.
 
     Args:
         path: The folder; the old one stays in place until the new one is complete.
@@ -171,6 +177,7 @@ def _move(
             return
         checked = final.lstat()
         carry_over(final, temporary, old)
+        keep_times(final, temporary, contents, old)
         aside = _replace(temporary, final)
         same = os.path.samestat(checked, aside.lstat())
         rest = aside if same else _replace(aside, final)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 from pathlib import Path, PurePosixPath
@@ -101,6 +102,26 @@ def carry_over(old: Path, new: Path, manifest: Manifest) -> None:
             os.rmdir(new / name)  # noqa: PTH106 (held files of ours only)
         else:
             shutil.copystat(old / name, new / name)
+
+
+def keep_times(old: Path, new: Path, contents: Mapping[str, bytes], manifest: Manifest) -> None:
+    """Give files of ``new`` whose bytes are those of ``old`` the times that they have there.
+
+    So a build that goes by time stamps does not repeat what has not changed.
+
+    Args:
+        old: The folder that is replaced.
+        new: The complete new one.
+        contents: The files of the new one, its manifest left out.
+        manifest: Manifest of the old one, whose files are as it lists them.
+    """
+    same = [name for name in contents if manifest.files.get(name) == file_entry(contents[name])]
+    if (old / MANIFEST).read_bytes() == (new / MANIFEST).read_bytes():
+        same.append(MANIFEST)
+    for name in same:
+        times = (old / name).stat()
+        with contextlib.suppress(OSError):  # file systems without times of their own
+            os.utime(new / name, ns=(times.st_atime_ns, times.st_mtime_ns))
 
 
 def _link(source: Path, target: Path) -> None:

@@ -12,6 +12,7 @@ import rlx.support.files.outputs.folder
 import rlx.support.files.outputs.manifest
 from rlx.support.errors import OutputError
 from rlx.support.files.outputs import (
+    MANIFEST,
     FileEntry,
     Manifest,
     Producer,
@@ -184,6 +185,40 @@ def test_files_are_carried_over_without_hard_links_too(tmp_path, monkeypatch):
     assert set(tree(out)) == {*FILES, "manifest.json", "mine"}
     assert (out / "link").is_symlink()
     assert names(tmp_path) == ["out"]
+
+
+def test_files_that_stay_the_same_keep_their_time(tmp_path):
+    out = tmp_path / "out"
+    files = {"src/same.c": "int x;", "src/other.c": "int y;", "gone.c": "int z;"}
+    write_folder(out, files, producer=PRODUCER)
+    stamp = 1_000_000_000_123_456_789
+    for path in [*out.rglob("*.c"), out / MANIFEST]:
+        os.utime(path, ns=(stamp, stamp))
+    files = {"src/same.c": "int x;", "src/other.c": "int z;", "new.c": "int y;"}
+    write_folder(out, files, producer=PRODUCER, force=True)
+    kept = {path.name for path in out.rglob("*") if path.is_file() and old(path, stamp)}
+    assert kept == {"same.c"}
+    for path in out.rglob("*.c"):
+        os.utime(path, ns=(stamp, stamp))
+    os.utime(out / MANIFEST, ns=(stamp, stamp))
+    write_folder(out, files, producer=PRODUCER, force=True)
+    assert all(old(path, stamp) for path in out.rglob("*") if path.is_file())
+    assert (out / "src/other.c").read_text() == "int z;"
+
+
+def old(path, stamp):
+    """Whether a file still has a time, as far as the file system tells times apart."""
+    return abs(path.stat().st_mtime_ns - stamp) < 2_000_000_000
+
+
+def test_a_file_in_use_elsewhere_is_not_the_new_one(tmp_path):
+    """A new file has a node of its own: links that a user made to the old one stay as they are."""
+    out = tmp_path / "out"
+    write_folder(out, FILES, producer=PRODUCER)
+    name = sorted(FILES)[0]
+    os.link(out / name, tmp_path / "mine")
+    write_folder(out, FILES, producer=PRODUCER, force=True)
+    assert not (out / name).samefile(tmp_path / "mine")
 
 
 def test_force_refuses_to_lose_an_edit(tmp_path):
