@@ -71,12 +71,17 @@ set(OUT [==[${folder}/${name}]==])
 set(NAME ${name})
 set(OPTIONS [==[${options}]==])
 ")
+  # A stamp, as files that stay the same keep their time: what only they are needed for is not built.
+  set(stamp "${folder}/${name}.stamp")
   add_custom_command(
-    OUTPUT ${sources} "${folder}/${name}/include/${name}.h"
+    OUTPUT "${stamp}" BYPRODUCTS ${sources} "${folder}/${name}/include/${name}.h"
     COMMAND "${CMAKE_COMMAND}" -D "SETTINGS=${settings}" -P "${emit}"
+    COMMAND "${CMAKE_COMMAND}" -E touch "${stamp}"
     DEPENDS "${model}" "${settings}" "${emit}" ${arg_DEPENDS}
     COMMENT "Emitting network ${name}" VERBATIM)
+  add_custom_target(rlx_emit_${name} DEPENDS "${stamp}")
   add_library(${name} STATIC ${sources})
+  add_dependencies(${name} rlx_emit_${name})
   target_include_directories(${name} PUBLIC "${folder}/${name}/include"
     PRIVATE "${folder}/${name}/src")
   _rlx_settings("${name}")
@@ -98,7 +103,8 @@ endfunction()
 
 # Set the variable <out> to the C files that an emission with these options has.
 function(_rlx_sources out folder name options)
-  # A network without constants has no file for them: rlxEmit.cmake writes one that includes it if so.
+  # Constants, their check, labels: files that not every network has. rlxEmit.cmake writes one that
+  # includes them.
   set(sources "${folder}/${name}/src/${name}.c" "${folder}/${name}_constants.c")
   if("--static-arena" IN_LIST options)
     list(APPEND sources "${folder}/${name}/src/${name}_arena.c")

@@ -45,9 +45,13 @@ $(RLX_BUILD)/$(1).options: rlx_force
 $(RLX_BUILD)/$(1).stamp: $(2) $(RLX_BUILD)/$(1).options $(RLX_VERSION_FILE)
 	$(RLX) -q emit --target cortexm --prefix $(1) --package none $(3) -o $(RLX_BUILD)/$(1) --force --json \
 	  -- $(2) > /dev/null
-	@if [ -f $(RLX_BUILD)/$(1)/src/$(1)_weights.c ]; \
-	  then echo '#include "$(1)/src/$(1)_weights.c"'; \
-	  else echo 'typedef int $(1)_has_no_constants;'; fi > $(RLX_BUILD)/$(1)_constants.c
+	@{ for part in weights self_check labels; do \
+	    if [ -f $(RLX_BUILD)/$(1)/src/$(1)_$$$$part.c ]; then echo "#include \"$(1)/src/$(1)_$$$$part.c\""; fi; \
+	  done; echo 'typedef int $(1)_constants_end;'; } > $(RLX_BUILD)/$(1)_constants.new
+	@if cmp -s $(RLX_BUILD)/$(1)_constants.new $(RLX_BUILD)/$(1)_constants.c && ! find \
+	  $(RLX_BUILD)/$(1)/src -newer $(RLX_BUILD)/$(1)_constants.c -name '*.c' | grep -q .; \
+	  then rm $(RLX_BUILD)/$(1)_constants.new; \
+	  else mv $(RLX_BUILD)/$(1)_constants.new $(RLX_BUILD)/$(1)_constants.c; fi
 	@touch $$@
 
 $$($(1)_SOURCES) $$($(1)_HEADER): $(RLX_BUILD)/$(1).stamp ;

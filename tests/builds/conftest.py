@@ -34,7 +34,10 @@ def project(tmp_path):
 def environment():
     """Return the environment of a shell in which rlx was installed and activated."""
     programs = Path(sys.executable).parent
-    return {"PATH": os.pathsep.join((str(programs), os.environ["PATH"]))}
+    path = os.pathsep.join((str(programs), os.environ["PATH"]))
+    # A checkout that is tested beside the installed one.
+    sources = {k: v for k, v in os.environ.items() if k == "PYTHONPATH"}
+    return {"PATH": path, **sources}
 
 
 @pytest.fixture(scope="session")

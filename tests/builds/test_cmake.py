@@ -8,6 +8,9 @@ import re
 import pytest
 
 import rlx
+from rlx import frontends
+from rlx.ir import Rewriter
+from rlx.ir.file import save
 from rlx.support.process import run
 from support import ROOT, require_program
 
@@ -66,6 +69,45 @@ def test_network_is_emitted_when_it_changes_and_only_then(project, environment, 
     assert "kws_self_test" in header.read_text()
     assert tree.printed("product") == printed
     assert EMITS not in tree.build()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("generator", GENERATORS)
+def test_what_stays_the_same_is_not_compiled_again(project, environment, printed, generator):
+    tree = Tree(project("cmake"), environment, generator)
+    tree.configure(f"rlx_DIR={PACKAGE}", "RAM=32K")
+    said = tree.build()
+    report = re.search(r"-- Network kws, predicted: (\d+) bytes of flash, (\d+) bytes of RAM", said)
+    readme = (tree.folder / "rlx" / "kws" / "README.md").read_text()
+    assert f"| arena | {int(report[2]):,} bytes" in readme
+    constants = re.search(r"^\| constants \| ([\d,]+) bytes", readme, re.MULTILINE)
+    assert int(constants[1].replace(",", "")) < int(report[1]) < 20_000
+    (tree.source / "kws.rlx").touch()
+    said = tree.build()
+    assert EMITS in said
+    assert "Building C object" not in said
+    assert EMITS not in tree.build()
+    module = frontends.load(tree.source / "kws.rlx")
+    save(other_weights(module), tree.source / "kws.rlx")
+    assert re.search(r"Building C object .*kws_constants\.c", tree.build())
+    changed = tree.printed("product")
+    assert changed != printed
+    assert EMITS not in tree.build()
+    tree.configure("OPTIONS=--self-check")
+    assert EMITS in tree.build()
+    assert "self_check" in (tree.folder / "rlx" / "kws_constants.c").read_text()
+    assert tree.printed("product") == changed
+
+
+def other_weights(module):
+    """Return a network whose constants of weights are reversed."""
+    rewriter = Rewriter(module.graph)
+    for node in rewriter:
+        value = node.result.constant
+        if value is not None and value.ndim > 1:
+            new = rewriter.new.constant(value[::-1].copy(), quant=node.result.type.quant)
+            rewriter.replace(node, new)
+    return module.with_graph(rewriter.finish())
 
 
 @pytest.mark.slow

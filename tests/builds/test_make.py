@@ -32,13 +32,16 @@ def test_network_is_emitted_when_it_changes_and_only_then(make, printed):
     assert run([folder / "product"], timeout_s=10).stdout == printed
     assert call() == ""
     (folder / "kws.rlx").touch()
-    assert "emit --target cortexm" in call()
+    said = call()
+    assert "emit --target cortexm" in said
+    assert " -o product" not in said  # nothing changed
     assert call() == ""
-    options = "OPTIONS=--self-test 1 --static-arena --package-version '1.2.3'"
+    options = "OPTIONS=--self-test 1 --self-check --static-arena --package-version '1.2.3'"
     said = call(options)
     assert "emit --target cortexm" in said
     assert "kws_self_test.c" in said
     assert "kws_arena.c" in said
+    assert "kws_self_check.c" in (folder / "rlx" / "kws_constants.c").read_text()
     assert run([folder / "product"], timeout_s=10).stdout == printed
     assert call(options) == ""
 
