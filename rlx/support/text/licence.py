@@ -18,11 +18,11 @@ _SAVE_FILE: Final = f"[*] {LICENCE}\n"
 
 COMMENTS: Final[Mapping[str, str]] = {
     **dict.fromkeys((".c", ".h", ".ld"), _BLOCK),
-    **dict.fromkeys((".cpp", ".sv", ".v", ".vlt"), _SLASHES),
+    **dict.fromkeys((".cpp", ".ino", ".sv", ".v", ".vlt"), _SLASHES),
     **dict.fromkeys((".core", ".lpf", ".pcf", ".py", ".sby", ".sdc", ".tcl", ".xdc"), _HASH),
     **dict.fromkeys((".sucl", ".yml", ".ys"), _HASH),
     ".gtkw": _SAVE_FILE,
-    **dict.fromkeys(("CMakeLists.txt", "Kconfig", "Makefile"), _HASH),
+    **dict.fromkeys(("CMakeLists.txt", "Kconfig", "Makefile", "meson.build"), _HASH),
 }
 """The line as a comment, by the name of a file or the end of it."""
 

@@ -179,7 +179,9 @@ class Emitter:
     def _package_files(self, sources: Sequence[str]) -> dict[str, str]:
         options = self._options
         every = [*sources, *([self._self_test] if options.self_test else [])]
-        return package_files(options.package, self._common, every, options.package_version)
+        return package_files(
+            options.package, self._common, every, options.package_version, options.package_url
+        )
 
     @property
     def _self_test(self) -> str:

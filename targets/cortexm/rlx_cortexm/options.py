@@ -35,6 +35,7 @@ PLACES: Final = ("caller", "arena")
 KINDS: Final = tuple(kind.value for kind in PortKind)
 """Kinds of inputs and outputs."""
 
+_URL = re.compile(r"https?://[A-Za-z0-9][A-Za-z0-9.:-]*(/[A-Za-z0-9._~:/?#@!&()*+,;=%-]*)?")
 _VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")
 
 
@@ -107,6 +108,10 @@ class CortexMOptions:
         default="1.0.0",
         metadata={"help": "Version that those files give the network.", "metavar": "X.Y.Z"},
     )
+    package_url: str = field(
+        default="https://pypi.org/project/rlx/",
+        metadata={"help": "Address of a page on the network, for those files.", "metavar": "URL"},
+    )
 
     def __post_init__(self) -> None:
         if self.cpu not in CPU_NAMES:
@@ -137,6 +142,11 @@ class CortexMOptions:
             raise UsageError(
                 f"package version {self.package_version!r} is not three numbers with dots between",
                 hint="write for example 1.0.0",
+            )
+        if not _URL.fullmatch(self.package_url):
+            raise UsageError(
+                f"package url {self.package_url!r} is no address of a page",
+                hint="write for example https://example.com/network",
             )
 
     @property

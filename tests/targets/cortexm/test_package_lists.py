@@ -93,6 +93,75 @@ def test_arduino_properties():
     assert properties["includes"] == "net.h"
 
 
+ARDUINO = """
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+struct Printer {
+  void begin(long) {}
+  void print(const char *text) { printf("%s", text); }
+  void print(long number) { printf("%ld", number); }
+  void print(int number) { printf("%d", number); }
+  void print(double number) { printf("%.2f", number); }
+  void print(unsigned long number) { printf("%lu", number); }
+  template <typename T> void println(T value) { print(value); printf("\\n"); }
+};
+static Printer Serial;
+static inline unsigned long micros() { return 0; }
+static inline void delay(long) {}
+"""
+"""Functions of Arduino that the example calls, with the overloads that decide which one it is."""
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {}, {"io": "arena"}, {"static_arena": True}, {"io": "arena", "static_arena": True},
+        {"labels": [f"class {k}" for k in range(8)]},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_arduino_example_runs(tmp_path, options):
+    gcc, cpp = require_program("gcc"), require_program("g++")
+    folder = folder_of(tmp_path / "net", **options)
+    sketch = folder / "examples" / "Run" / "Run.ino"
+    (tmp_path / "Arduino.h").write_text(ARDUINO)
+    program = tmp_path / "sketch.cpp"
+    called = "int main() { setup(); loop(); return 0; }\n"
+    program.write_text(f"#include <Arduino.h>\n{sketch.read_text()}{called}")
+    sources = sorted((folder / "src").glob("*.c"))
+    for index, path in enumerate(sources):
+        run([gcc, *C_FLAGS, path, "-o", tmp_path / f"{index}.o"], timeout_s=TIMEOUT_S)
+    command = [cpp, *CPP_FLAGS[1:], "-I", tmp_path, "-I", folder / "src", program]
+    objects = [tmp_path / f"{index}.o" for index in range(len(sources))]
+    run([*command, *objects, "-o", tmp_path / "program"], timeout_s=TIMEOUT_S)
+    first, *values = run([tmp_path / "program"], timeout_s=10).stdout.splitlines()
+    assert first == "status 0, microseconds 0"
+    labels = options.get("labels")
+    names = [f"{label}: " for label in labels] * 2 if labels else [""] * 16
+    assert values == [f"{name}0" for name in names]
+
+
+def test_arduino_library_keeps_the_rules_of_arduino_lint(tmp_path):
+    """Source: arduino-lint's rules for libraries, those that apply to such a folder."""
+    folder = folder_of(tmp_path / "net")
+    lines = (folder / "library.properties").read_text().splitlines()
+    values = dict(line.split("=", 1) for line in lines)
+    required = ("name", "version", "author", "maintainer", "sentence", "paragraph", "category",
+                "url", "architectures")  # fmt: skip
+    assert all(values[key].strip() for key in required)
+    assert re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9 _.-]{0,62}", values["name"])
+    assert re.fullmatch(r"https?://[^\s/]+/\S*", values["url"])
+    assert not values["paragraph"].startswith(values["sentence"])
+    assert (folder / "src" / values["includes"]).is_file()
+    assert values["name"] == values["includes"].removesuffix(".h")
+    assert (folder / "README.md").is_file()
+    sketches = [path for path in (folder / "examples").rglob("*") if path.is_file()]
+    assert [(path.parent.name, path.name) for path in sketches] == [("Run", "Run.ino")]
+    assert not [path for path in folder.rglob("*") if path.suffix == ".exe" or path.is_symlink()]
+
+
 SKETCH = f"""
 #include <net.h>
 static uint32_t arena[NET_ARENA_BYTES / 4 + 1];

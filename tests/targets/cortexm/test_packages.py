@@ -31,19 +31,25 @@ def test_every_package_has_its_files():
         "cmake": {"CMakeLists.txt"},
         "zephyr": {"zephyr/module.yml", "zephyr/CMakeLists.txt", "zephyr/Kconfig"},
         "platformio": {"library.json"},
-        "arduino": {"library.properties", "src/net.h"},
+        "arduino": {"library.properties", "src/net.h", "examples/Run/Run.ino"},
         "cmsis-pack": {"rlx.net.pdsc", "net.clayer.yml"},
+        "esp-idf": {"CMakeLists.txt", "idf_component.yml"},
+        "meson": {"meson.build"},
     }
     assert set(files_of()) == alone.union(*own.values())
 
 
 def test_readme_names_the_packages_that_are_there():
     both = files_of(package=("cmake", "zephyr"))["README.md"]
-    assert "- CMake: `add_subdirectory` this folder, link `net::net`.\n- Zephyr: " in both
+    assert (
+        "- CMake: `add_subdirectory` this folder, link `net::net`; or install it, `find_package"
+        in both
+    )
+    assert "(net)`.\n- Zephyr: " in both
     assert "Arduino" not in both
     assert "CMake" not in files_of(package=())["README.md"]
     assert [name for name, _ in usage(tuple(PACKAGES), "net")] == [
-        "CMake", "Zephyr", "PlatformIO", "Arduino", "csolution",
+        "CMake", "Zephyr", "PlatformIO", "Arduino", "csolution", "ESP-IDF", "Meson",
     ]  # fmt: skip
 
 
@@ -53,9 +59,18 @@ def test_names_of_packages_are_read_and_checked():
     with pytest.raises(
         UsageError,
         match=r"^no package is called 'conan'\n"
-        r"  hint: packages: cmake, zephyr, platformio, arduino, cmsis-pack, none$",
+        r"  hint: packages: cmake, zephyr, platformio, arduino, cmsis-pack, esp-idf, meson, none$",
     ):
         CortexMOptions(package=("cmake", "conan"))
+
+
+@pytest.mark.parametrize("url", ["", "net", "ftp://a.b/c", 'https://a.b/"', "https://a.b/c d\n"])
+def test_url_of_packages_is_checked(url):
+    with pytest.raises(UsageError, match=r"^package url .* is no address of a page\n  hint: write"):
+        CortexMOptions(package_url=url)
+    files = files_of(package_url="https://example.com/kws?a=1")
+    assert "\nurl=https://example.com/kws?a=1\n" in files["library.properties"]
+    assert yaml.safe_load(files["idf_component.yml"])["url"] == "https://example.com/kws?a=1"
 
 
 @pytest.mark.parametrize("version", ["1.0", "01.0.0", "1.0.0-beta", "v1.0.0", ""])
@@ -179,6 +194,133 @@ def test_cmake_target_leaves_configurations_of_one_build_tree_alone(tmp_path):
         done = run(command, timeout_s=TIMEOUT_S)
         (line,) = re.findall(r"^.*-c \S*/net\.c$", done.stdout, re.MULTILINE)
         assert re.findall(r" (-O\w)", line) == level
+
+
+INSTALLED = """
+cmake_minimum_required(VERSION 3.13)
+project(user LANGUAGES C)
+find_package(net 2.1 REQUIRED)
+add_executable(user main.c)
+target_link_libraries(user PRIVATE net::net)
+"""
+
+
+def test_cmake_installs_a_package_that_others_find(tmp_path):
+    cmake = require_program("cmake")
+    folder = folder_of(tmp_path / "net", package_version="2.3.4")
+    place = tmp_path / "a place"
+    build = tmp_path / "build"
+    command = [cmake, "-S", folder, "-B", build, f"-DCMAKE_INSTALL_PREFIX={place}"]
+    for arguments in (command, [cmake, "--build", build], [cmake, "--install", build]):
+        run(arguments, timeout_s=TIMEOUT_S)
+    installed = {p.relative_to(place).as_posix() for p in place.rglob("*") if p.is_file()}
+    assert {"include/net.h", "lib/libnet.a", "lib/cmake/net/netConfig.cmake"} <= installed
+    for path in (folder, build):
+        shutil.rmtree(path)
+    user = tmp_path / "user"
+    user.mkdir()
+    (user / "CMakeLists.txt").write_text(INSTALLED)
+    (user / "main.c").write_text(PROGRAM)
+    run([cmake, "-S", user, "-B", build, f"-DCMAKE_PREFIX_PATH={place}"], timeout_s=TIMEOUT_S)
+    run([cmake, "--build", build], timeout_s=TIMEOUT_S)
+    assert run([build / "user"], timeout_s=10).stdout == PRINTED
+    (user / "CMakeLists.txt").write_text(INSTALLED.replace("2.1", "3.0"))
+    done = run([cmake, "-S", user, "-B", tmp_path / "other", f"-DCMAKE_PREFIX_PATH={place}"],
+               timeout_s=TIMEOUT_S, check=False)  # fmt: skip
+    assert done.returncode != 0
+    assert "2.3.4" in done.stderr
+
+
+def test_a_project_that_adds_the_folder_installs_nothing_of_it(tmp_path):
+    cmake = require_program("cmake")
+    folder_of(tmp_path / "net")
+    (tmp_path / "CMakeLists.txt").write_text(LEVELS + "install(TARGETS user DESTINATION bin)\n")
+    (tmp_path / "main.c").write_text(PROGRAM)
+    build, place = tmp_path / "build", tmp_path / "place"
+    variables = ["-DNET_ALLOW_O0=ON", f"-DCMAKE_INSTALL_PREFIX={place}"]
+    run([cmake, "-S", tmp_path, "-B", build, *variables], timeout_s=TIMEOUT_S)
+    run([cmake, "--build", build, "--target", "install"], timeout_s=TIMEOUT_S)
+    assert [p.name for p in place.rglob("*") if p.is_file()] == ["user"]
+
+
+ESP_IDF = """
+cmake_minimum_required(VERSION 3.16)
+project(idf LANGUAGES C)
+set(ESP_PLATFORM 1)
+set(CMAKE_C_FLAGS "-Og -Wall -Wextra -Werror")
+macro(idf_component_register)
+  cmake_parse_arguments(_ "" "" "SRCS;INCLUDE_DIRS;REQUIRES" ${ARGN})
+  set(COMPONENT_LIB __idf_net)
+  add_library(${COMPONENT_LIB} STATIC ${__SRCS})
+  target_include_directories(${COMPONENT_LIB} PUBLIC ${__INCLUDE_DIRS})
+endmacro()
+add_subdirectory(components/net)
+add_executable(user main.c)
+target_link_libraries(user PRIVATE __idf_net)
+"""
+"""Functions of ESP-IDF, as its documentation of the build system describes them."""
+
+EARLY = """
+set(ESP_PLATFORM 1)
+set(CMAKE_BUILD_EARLY_EXPANSION 1)
+macro(idf_component_register)
+  set(registered ON)
+endmacro()
+function(run)
+  include(components/net/CMakeLists.txt)
+  message(STATUS "registered ${registered}")
+endfunction()
+run()
+"""
+"""ESP-IDF reads the files of all components as a script first."""
+
+
+@pytest.mark.parametrize("package", [("esp-idf",), ("cmake", "esp-idf")], ids="+".join)
+def test_component_of_esp_idf(tmp_path, package):
+    cmake = require_program("cmake")
+    folder = folder_of(tmp_path / "components" / "net", package=package, package_version="2.3.4")
+    (tmp_path / "CMakeLists.txt").write_text(ESP_IDF)
+    (tmp_path / "main.c").write_text(PROGRAM)
+    (tmp_path / "early.cmake").write_text(EARLY)
+    done = run([cmake, "-P", "early.cmake"], cwd=tmp_path, timeout_s=TIMEOUT_S)
+    assert "registered ON" in done.stdout
+    build = tmp_path / "build"
+    commands = "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"
+    run([cmake, "-S", tmp_path, "-B", build, commands], timeout_s=TIMEOUT_S)
+    run([cmake, "--build", build], timeout_s=TIMEOUT_S)
+    assert run([build / "user"], timeout_s=10).stdout == PRINTED
+    compiled = json.loads((build / "compile_commands.json").read_text())
+    (network_,) = [one["command"] for one in compiled if one["file"].endswith("/net.c")]
+    assert re.findall(r" (-O\w)", network_) == ["-Og", "-O2"]
+    component = yaml.safe_load((folder / "idf_component.yml").read_text())
+    assert component["version"] == "2.3.4"
+    assert component["dependencies"] == {"idf": ">=4.4"}
+
+
+MESON = """
+project('user', 'c')
+executable('user', 'main.c', dependencies: [dependency('net'), dependency('rlx_test')])
+"""
+
+
+@pytest.mark.parametrize(("options", "level"), [([], "-O2"), (["-Doptimization=s"], "-Os")])
+def test_meson_subproject(tmp_path, options, level):
+    """Two networks, one of a name that Meson keeps for itself."""
+    meson, _ = require_program("meson"), require_program("ninja")
+    folder_of(tmp_path / "subprojects" / "net", package=("meson",))
+    folder_of(tmp_path / "subprojects" / "rlx_test", "test", package=("meson",))
+    for name in ("net", "rlx_test"):
+        (tmp_path / "subprojects" / f"{name}.wrap").write_text(
+            f"[wrap-file]\ndirectory = {name}\n[provide]\ndependency_names = {name}\n"
+        )
+    (tmp_path / "meson.build").write_text(MESON)
+    (tmp_path / "main.c").write_text(PROGRAM)
+    run([meson, "setup", "build", *options], cwd=tmp_path, timeout_s=TIMEOUT_S)
+    run([meson, "compile", "-C", "build"], cwd=tmp_path, timeout_s=TIMEOUT_S)
+    assert run([tmp_path / "build" / "user"], timeout_s=10).stdout == PRINTED
+    compiled = json.loads((tmp_path / "build" / "compile_commands.json").read_text())
+    (network_,) = [one["command"] for one in compiled if one["file"].endswith("/src/net.c")]
+    assert re.findall(r" (-O\w)", network_)[-1] == level
 
 
 FETCH = """
@@ -308,10 +450,12 @@ def test_hostile_names_stay_in_their_place():
     ET.fromstring(files["rlx.net.pdsc"])
     assert set(yaml.safe_load(files["net.clayer.yml"])["layer"]) == {"description", "groups"}
     assert set(yaml.safe_load(files["zephyr/module.yml"])) == {"name", "build"}
+    component = yaml.safe_load(files["idf_component.yml"])
+    assert set(component) == {"version", "description", "url", "dependencies", "files"}
     json.loads(files["library.json"])
     assert len(files["library.properties"].splitlines()) == 10
     benign = files_of()
-    for file in ("CMakeLists.txt", "zephyr/CMakeLists.txt"):
+    for file in ("CMakeLists.txt", "zephyr/CMakeLists.txt", "meson.build"):
         assert without_comments(files[file]) == without_comments(benign[file])
     assert len(files["zephyr/Kconfig"].splitlines()) == len(benign["zephyr/Kconfig"].splitlines())
 
