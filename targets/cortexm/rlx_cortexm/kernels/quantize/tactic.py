@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from rlx.ir import Node
     from rlx.ops.real import RealQuantize
 
-ELEMENT: Final = 33
+ELEMENT: Final = 29
 """Instructions for each element, with hardware for floats."""
 
-PORTABLE: Final = 13.0
-"""Ratio of instructions without such hardware to those with it."""
+PORTABLE: Final = 14.0
+"""Ratio of instructions without it."""
 
 
 def candidates(node: Node) -> tuple[Candidate, ...]:
