@@ -3,7 +3,7 @@
 A folder for each format; ``weights`` are files of tensors without a network.
 
 Level 5. Public modules: ``onnx.frontend``, ``open_shapes``, ``registry``, ``tflite.flatbuffer``,
-``tflite.schema``, ``weights``, ``weights.loading``.
+``tflite.metadata``, ``tflite.schema``, ``weights``, ``weights.loading``.
 """
 
 from rlx.frontends.registry import Frontend, NoOptions, find, formats, frontends, load

@@ -60,8 +60,8 @@ def test_make_runs_the_core_that_the_network_is_for(tmp_path, cpu):
     make = require_program("make")
     require_program("arm-none-eabi-gcc"), require_program("qemu-system-arm")
     folder = emit_digits(tmp_path / "net", cpu)
-    done = run([make, "-C", "test", "qemu"], cwd=folder, timeout_s=300)
-    printed = done.stdout + done.stderr
+    ended = run([make, "-C", "test", "qemu"], cwd=folder, timeout_s=300)
+    printed = ended.stdout + ended.stderr
     assert f" -mcpu={cpu} " in printed
     assert "rlx done 16 of 16 frames equal\n" in printed
 

@@ -107,10 +107,11 @@ def test_names_that_nothing_uses_take_no_flash(tmp_path):
 
 
 class Flatbuffer:
-    """Writes tables back to front, as flatbuffers are written."""
+    """Writes tables back to front, as flatbuffers are written; places count from the end."""
 
-    def __init__(self):
-        self.tail = b""
+    def __init__(self, tail=b""):
+        self.tail = tail
+        self.behind = len(tail)
 
     def _push(self, content, align=4):
         """Put bytes in front; return their distance from the end."""
@@ -153,6 +154,8 @@ class Flatbuffer:
         return table
 
     def finish(self, root, identifier):
+        # Objects that were there before keep their alignment.
+        self.tail = b"\0" * (-(len(self.tail) - self.behind) % 16) + self.tail
         end = len(self.tail) + 8
         return struct.pack("<I", end - root) + identifier + self.tail
 
@@ -221,15 +224,47 @@ def test_emit_takes_names_from_a_file(tmp_path, capsys):
     assert not (tmp_path / "d").exists()
 
 
-def test_emit_takes_names_from_the_metadata(tmp_path, monkeypatch, capsys):
-    """Of which module reads them: the metadata of a whole model are tested above."""
-    model = str(DIGITS / "digits.tflite")
-    command = ["emit", model, "--target", "cortexm", "--prefix", "net", "-o"]
-    found = tuple(f"digit {k}" for k in range(10))
-    monkeypatch.setattr("rlx.frontends.tflite.metadata.labels_of", lambda path: found)
+def with_labels(content, lines):
+    """Return a TFLite file with the names of its classes: a new table of the model before it."""
+
+    def word(at):
+        return struct.unpack_from("<I", content, at)[0]
+
+    def place(at):
+        return len(content) - (at + word(at))
+
+    root = word(0)
+    vtable = root - struct.unpack_from("<i", content, root)[0]
+    fields = [struct.unpack_from("<H", content, vtable + 4 + 2 * k)[0] for k in range(5)]
+    kinds, graphs, buffers = (root + fields[k] for k in (1, 2, 4))
+    stored = buffers + word(buffers)
+    old = [place(stored + 4 + 4 * k) for k in range(word(stored))]
+    buffer = Flatbuffer(content[8:])
+    data = buffer.table({0: buffer.data(metadata("labels.txt"))})
+    number = len(old)
+    entry = buffer.table({0: buffer.string("TFLITE_METADATA"), 1: ("u", number)})
+    both = {4: buffer.vector([*old, data]), 6: buffer.vector([entry])}
+    model = buffer.table({0: ("u", 3), 1: place(kinds), 2: place(graphs), **both})
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("labels.txt", "\n".join(lines))
+    return buffer.finish(model, b"TFL3") + archive.getvalue()
+
+
+def test_emit_takes_names_from_the_metadata(tmp_path, capsys):
+    content = (DIGITS / "digits.tflite").read_bytes()
+    names = [f"digit {k}" for k in range(10)]
+    model = tmp_path / "digits.tflite"
+    command = ["emit", str(model), "--target", "cortexm", "--prefix", "net", "-o"]
+    model.write_bytes(with_labels(content, names))
     assert main([*command, str(tmp_path / "c")]) == 0
     assert '"digit 9",' in (tmp_path / "c/src/net_labels.c").read_text()
-    monkeypatch.setattr("rlx.frontends.tflite.metadata.labels_of", lambda path: found[:3])
+    model.write_bytes(with_labels(content, names[:3]))
     assert main([*command, str(tmp_path / "d")]) == 0
     assert not (tmp_path / "d/src/net_labels.c").exists()
     assert "note: the 3 labels of digits.tflite are not used" in capsys.readouterr().err
+    model.write_bytes(content)
+    assert main([*command, str(tmp_path / "e")]) == 0
+    for name in ("src/net.c", "src/net_weights.c"):
+        parts = [(tmp_path / f / name).read_text() for f in ("c", "d", "e")]
+        assert parts[0] == parts[1] == parts[2]

@@ -208,12 +208,12 @@ target_link_libraries(user PRIVATE net::net)
 def test_cmake_installs_a_package_that_others_find(tmp_path):
     cmake = require_program("cmake")
     folder = folder_of(tmp_path / "net", package_version="2.3.4")
-    place = tmp_path / "a place"
+    prefix = tmp_path / "a prefix"
     build = tmp_path / "build"
-    command = [cmake, "-S", folder, "-B", build, f"-DCMAKE_INSTALL_PREFIX={place}"]
+    command = [cmake, "-S", folder, "-B", build, f"-DCMAKE_INSTALL_PREFIX={prefix}"]
     for arguments in (command, [cmake, "--build", build], [cmake, "--install", build]):
         run(arguments, timeout_s=TIMEOUT_S)
-    installed = {p.relative_to(place).as_posix() for p in place.rglob("*") if p.is_file()}
+    installed = {p.relative_to(prefix).as_posix() for p in prefix.rglob("*") if p.is_file()}
     assert {"include/net.h", "lib/libnet.a", "lib/cmake/net/netConfig.cmake"} <= installed
     for path in (folder, build):
         shutil.rmtree(path)
@@ -221,14 +221,14 @@ def test_cmake_installs_a_package_that_others_find(tmp_path):
     user.mkdir()
     (user / "CMakeLists.txt").write_text(INSTALLED)
     (user / "main.c").write_text(PROGRAM)
-    run([cmake, "-S", user, "-B", build, f"-DCMAKE_PREFIX_PATH={place}"], timeout_s=TIMEOUT_S)
+    run([cmake, "-S", user, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}"], timeout_s=TIMEOUT_S)
     run([cmake, "--build", build], timeout_s=TIMEOUT_S)
     assert run([build / "user"], timeout_s=10).stdout == PRINTED
     (user / "CMakeLists.txt").write_text(INSTALLED.replace("2.1", "3.0"))
-    done = run([cmake, "-S", user, "-B", tmp_path / "other", f"-DCMAKE_PREFIX_PATH={place}"],
+    ended = run([cmake, "-S", user, "-B", tmp_path / "other", f"-DCMAKE_PREFIX_PATH={prefix}"],
                timeout_s=TIMEOUT_S, check=False)  # fmt: skip
-    assert done.returncode != 0
-    assert "2.3.4" in done.stderr
+    assert ended.returncode != 0
+    assert "2.3.4" in ended.stderr
 
 
 def test_a_project_that_adds_the_folder_installs_nothing_of_it(tmp_path):
@@ -236,11 +236,11 @@ def test_a_project_that_adds_the_folder_installs_nothing_of_it(tmp_path):
     folder_of(tmp_path / "net")
     (tmp_path / "CMakeLists.txt").write_text(LEVELS + "install(TARGETS user DESTINATION bin)\n")
     (tmp_path / "main.c").write_text(PROGRAM)
-    build, place = tmp_path / "build", tmp_path / "place"
-    variables = ["-DNET_ALLOW_O0=ON", f"-DCMAKE_INSTALL_PREFIX={place}"]
+    build, prefix = tmp_path / "build", tmp_path / "prefix"
+    variables = ["-DNET_ALLOW_O0=ON", f"-DCMAKE_INSTALL_PREFIX={prefix}"]
     run([cmake, "-S", tmp_path, "-B", build, *variables], timeout_s=TIMEOUT_S)
     run([cmake, "--build", build, "--target", "install"], timeout_s=TIMEOUT_S)
-    assert [p.name for p in place.rglob("*") if p.is_file()] == ["user"]
+    assert [p.name for p in prefix.rglob("*") if p.is_file()] == ["user"]
 
 
 ESP_IDF = """
@@ -282,8 +282,8 @@ def test_component_of_esp_idf(tmp_path, package):
     (tmp_path / "CMakeLists.txt").write_text(ESP_IDF)
     (tmp_path / "main.c").write_text(PROGRAM)
     (tmp_path / "early.cmake").write_text(EARLY)
-    done = run([cmake, "-P", "early.cmake"], cwd=tmp_path, timeout_s=TIMEOUT_S)
-    assert "registered ON" in done.stdout
+    ended = run([cmake, "-P", "early.cmake"], cwd=tmp_path, timeout_s=TIMEOUT_S)
+    assert "registered ON" in ended.stdout
     build = tmp_path / "build"
     commands = "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"
     run([cmake, "-S", tmp_path, "-B", build, commands], timeout_s=TIMEOUT_S)

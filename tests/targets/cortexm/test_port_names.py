@@ -61,12 +61,12 @@ def test_elements_are_counted_for_every_type():
     x = graph.input("x", f32(1, 3, 5))
     quant = QuantParams.per_tensor(0.5, 3)
     graph.output(graph.apply(RealQuantize(quant=quant), x), names=["y"])
-    found = macros(emit_graph(graph).files["include/net.h"])
-    assert (found["INPUT_BYTES"], found["INPUT_ELEMENTS"]) == ("60", "15")
-    assert (found["OUTPUT_BYTES"], found["OUTPUT_ELEMENTS"]) == ("15", "15")
+    values = macros(emit_graph(graph).files["include/net.h"])
+    assert (values["INPUT_BYTES"], values["INPUT_ELEMENTS"]) == ("60", "15")
+    assert (values["OUTPUT_BYTES"], values["OUTPUT_ELEMENTS"]) == ("15", "15")
 
 
-def test_a_single_port_keeps_its_name_and_tells_that_of_the_model():
+def test_a_single_port_keeps_its_name_and_shows_that_of_the_model():
     header = emit_graph(network(("accel",), ("scores",))).files["include/net.h"]
     assert "int32_t net_run(const int8_t *input, int8_t *output, void *arena);" in header
     assert " * input: i8[1, 2], accel in the model\n" in header
@@ -93,9 +93,9 @@ def test_names_are_mangled_and_differ(names, expected):
 @pytest.mark.parametrize("prefix", ["n", "n" * 32])
 def test_long_names_stay_within_what_c99_distinguishes(prefix):
     names = ["a" * 500 + str(k) for k in range(12)]
-    found = parameters("output", names, prefix)
-    assert len(set(found)) == 12
-    assert max(len(f"{prefix}_dequantize_{name}") for name in found) <= 63
+    c_names = parameters("output", names, prefix)
+    assert len(set(c_names)) == 12
+    assert max(len(f"{prefix}_dequantize_{name}") for name in c_names) <= 63
 
 
 HOSTILE = (

@@ -144,8 +144,8 @@ def test_every_flipped_bit_is_noticed_in_firmware(folder, emission, cpu):
     require_program("arm-none-eabi-gcc"), require_program("qemu-system-arm")
     (folder / "test/main.c").write_text(BARE_MAIN % flips(emission))
     command = [require_program("make"), "-C", "test", "qemu", f"CPU={cpu}", "OPTIMIZE=-O2 -I../src"]
-    done = run(command, cwd=folder, timeout_s=300)
-    assert "all noticed\n" in done.stdout + done.stderr
+    ended = run(command, cwd=folder, timeout_s=300)
+    assert "all noticed\n" in ended.stdout + ended.stderr
 
 
 def test_the_crc_is_that_of_the_bytes_in_the_object(folder, emission):
@@ -157,9 +157,9 @@ def test_the_crc_is_that_of_the_bytes_in_the_object(folder, emission):
     content = b""
     with built.open("rb") as file:
         elf = ELFFile(file)
-        found = {s.name: s for s in elf.get_section_by_name(".symtab").iter_symbols()}
+        symbols = {s.name: s for s in elf.get_section_by_name(".symtab").iter_symbols()}
         for name in tables(emission):
-            symbol = found[name]
+            symbol = symbols[name]
             data = elf.get_section(symbol["st_shndx"]).data()
             content += data[symbol["st_value"] : symbol["st_value"] + symbol["st_size"]]
     assert macros(emission)["CONSTANTS_CRC"] == f"UINT32_C(0x{zlib.crc32(content):08x})"
@@ -192,10 +192,10 @@ def test_the_test_program_runs_the_check(tmp_path):
     assert compare("", HostC(sanitize=True).simulate(folder, golden, timeout_s=120), golden) == []
     path = folder / "include/tiny.h"
     path.write_text(re.sub(r"(CONSTANTS_CRC UINT32_C)\(\w+\)", r"\1(0x1)", path.read_text()))
-    done = run([require_program("make"), "-C", "test", "host"], cwd=folder, timeout_s=120,
+    ended = run([require_program("make"), "-C", "test", "host"], cwd=folder, timeout_s=120,
                check=False)  # fmt: skip
-    assert "the constants differ from" in done.stdout + done.stderr
-    assert done.returncode != 0
+    assert "the constants differ from" in ended.stdout + ended.stderr
+    assert ended.returncode != 0
 
 
 @pytest.mark.qemu
@@ -232,8 +232,8 @@ def test_the_check_compiles_without_a_word_and_as_cplusplus(folder):
     for compiler in ("gcc", "clang"):
         command = [require_program(compiler), *WARNINGS, *more, "-fsyntax-only", "-I",
                    folder / "include", folder / "src/tiny_self_check.c"]  # fmt: skip
-        done = run(command, timeout_s=TIMEOUT_S)
-        assert done.stdout + done.stderr == ""
+        ended = run(command, timeout_s=TIMEOUT_S)
+        assert ended.stdout + ended.stderr == ""
     (folder / "use.cpp").write_text('#include "tiny.h"\nint main() { return tiny_self_check(); }\n')
     command = [require_program("g++"), "-std=c++11", "-Wall", "-Wextra", "-pedantic", "-Werror"]
     run([*command, "-fsyntax-only", "-I", folder / "include", folder / "use.cpp"], timeout_s=60)
