@@ -49,7 +49,8 @@ def test_an_alias_has_the_kernels_of_its_core_under_its_own_name(tmp_path, cpu):
 @pytest.mark.parametrize("cpu", ALIASES)
 def test_digits_are_equal_on_alias(tmp_path, cpu):
     """Every instruction is one of the core's: the verifier checks it."""
-    result = CORTEXM.verify(emit_digits(tmp_path / "net", cpu), tools=["qemu:gcc"])
+    tools = ["qemu:gcc", *(["unicorn:gcc"] if EMULATED_ALIASES[cpu].unicorn else [])]
+    result = CORTEXM.verify(emit_digits(tmp_path / "net", cpu), tools=tools)
     figures = result.as_json()
     assert (figures["cpu"], figures["inputs"], figures["equal"]) == (cpu, 16, 16)
 
