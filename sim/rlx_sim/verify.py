@@ -1,6 +1,6 @@
 """Runs what a target emitted and compares every output with the golden vectors (``rlx verify``).
 
-:data:`CORTEXM` and :data:`FPGA` are results through the entry-point group ``rlx.verifiers``.
+:data:`CORTEXM` and :data:`FPGA` are found through the entry-point group ``rlx.verifiers``.
 """
 
 from __future__ import annotations

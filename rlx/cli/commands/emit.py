@@ -124,7 +124,9 @@ def _unchanged_text(difference: FolderDiff) -> str:
         return "nothing"
     names = [*difference.files, *difference.contents]
     return f"only the contents of {', '.join(names[:_MAX_LISTED_FILES])}" + (
-        f" and {len(names) - _MAX_LISTED_FILES} more files" if len(names) > _MAX_LISTED_FILES else ""
+        f" and {len(names) - _MAX_LISTED_FILES} more files"
+        if len(names) > _MAX_LISTED_FILES
+        else ""
     )
 
 

@@ -155,7 +155,9 @@ def _word(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "_", signature[1] if signature else name).strip("_").lower()
 
 
-def inside(ports: Sequence[EntryPort], values: Sequence[Value], plan: MemoryPlan) -> tuple[EntryPort, ...]:
+def inside(
+    ports: Sequence[EntryPort], values: Sequence[Value], plan: MemoryPlan
+) -> tuple[EntryPort, ...]:
     """Return ports that lie in the arena.
 
     Raises:
@@ -225,7 +227,7 @@ def float_text(value: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ValueLocation:
-    """ValueLocation of a value: a parameter of the entry point, or the arena (base ``memory``)."""
+    """Place of a value: a parameter of the entry point, or the arena (base ``memory``)."""
 
     base: str
     offset: int

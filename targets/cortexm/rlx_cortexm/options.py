@@ -51,7 +51,7 @@ class CortexMOptions:
     cpu: str = field(
         default=DEFAULT_CORE.name,
         metadata={
-            "help": "CortexCore that the network is meant for, by GCC's name of it: kernels are chosen"
+            "help": "Core that the network is meant for, by GCC's name of it: kernels are chosen"
             f" for it [{DEFAULT_CORE.name}].",
             "choices": CPU_NAMES,
         },
@@ -166,7 +166,7 @@ class CortexMOptions:
         return CORES[ALIASES.get(self.cpu, self.cpu)]
 
     def prefix_for(self, name: str) -> str:
-        """Return the prefix group_words, or one made from a model's name."""
+        """Return the prefix given, or one made from a model's name."""
         if self.prefix is not None:
             return self.prefix
         return network_prefix(name, STANDARD_HEADERS)

@@ -21,7 +21,7 @@ ELEMENT: Final = 29
 """Instructions for each element, with hardware for floats."""
 
 PORTABLE: Final = 14.0
-"""Ratio of instructions without it."""
+"""Ratio of instructions without such hardware to those with it."""
 
 
 def candidates(node: Node) -> tuple[Candidate, ...]:
