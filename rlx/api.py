@@ -21,6 +21,7 @@ from rlx.driver import driver, exporters
 from rlx.driver.assumption import assume
 from rlx.driver.sweep import estimate_values
 from rlx.driver.verification.repeat import Request, verify_once
+from rlx.driver.verification.requirement import required
 from rlx.metrics import comparison, inference
 from rlx.networks import Model, Network, bound_module, module_of
 from rlx.passes import unobserved
@@ -232,6 +233,7 @@ def verify(
     *,
     inputs: int | None = None,
     tools: Sequence[str] | None = None,
+    require: Sequence[str] = (),
     timeout_s: float = verifier.DEFAULT_TIMEOUT_S,
     waves: Path | None = None,
     cache: bool = True,
@@ -242,7 +244,10 @@ def verify(
     Args:
         folder: Folder that ``rlx.emit`` wrote.
         inputs: Golden vectors to run; None for all.
-        tools: Simulators by name; None for what is installed.
+        tools: Simulators by name, each of which must be there; None for what is installed:
+            ``not_run`` of the result says what could not run, and why.
+        require: Simulators that must run, by name, or ``all`` for every one of the default. In
+            tests and in CI give ``["all"]``: a missing tool is an error then.
         timeout_s: Wall-clock limit of each step, in seconds.
         waves: File for a waveform, if the simulators support it; None for none.
         cache: Take the result of an earlier run if nothing that it depends on has changed: folder,
@@ -250,29 +255,31 @@ def verify(
         progress: Called with a description of each step.
 
     Returns:
-        An object with ``passed``, ``inputs``, ``equal``, ``mismatches`` and ``figures``;
-        ``as_json()`` returns them all.
+        An object with ``passed``, ``inputs``, ``equal``, ``mismatches``, ``figures`` and
+        ``not_run``; ``as_json()`` returns them all. ``passed`` is about what ran.
 
     Raises:
-        RlxError: The folder was not made by rlx or was changed, or a tool is missing or failed.
+        RlxError: The folder was not made by rlx or was changed; a tool that was named or is
+            required is missing, or failed; or nothing can run.
     """
     folder = Path(folder)
     plugin = verifier.load(read_manifest(folder).producer.target)
+    choice = required(plugin, folder, tools, require)
 
     def run() -> Verification:
         return plugin.verify(
             folder,
             inputs_limit=inputs,
-            tools=tools,
+            tools=choice.tools,
             timeout_s=timeout_s,
             waves=waves,
             progress=progress,
         )
 
     if waves is not None:
-        return run()
-    request = Request(folder, inputs, None if tools is None else tuple(tools))
-    return verify_once(plugin, request, run, look=cache)
+        return choice.completed(run())
+    request = Request(folder, inputs, choice.tools)
+    return choice.completed(verify_once(plugin, request, run, look=cache))
 
 
 def report(

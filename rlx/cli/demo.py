@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rlx import api, frontends
+from rlx.driver.verification.requirement import not_run_here
 from rlx.ir.inspect import node_macs
 from rlx.support.errors import OutputError, SimulationError, TargetNotFoundError, ToolMissingError
 from rlx.support.files.arrays import read_arrays
 from rlx.support.files.golden import read_golden
 from rlx.support.files.shipped import example
+from rlx.targets import verifier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     from rlx.ir import Array
     from rlx.support.errors import RlxError
+    from rlx.targets.verifier import NotRun
 
     Progress = Callable[[str], None]
 
@@ -81,6 +84,11 @@ class MissingPlatform:
     reason: str
     command: str
     failed: bool = False
+
+    @classmethod
+    def simulation(cls, absent: NotRun) -> MissingPlatform:
+        """Return the entry of a simulation whose tools are missing."""
+        return cls(absent.platform, absent.reason, absent.install)
 
     @classmethod
     def of(cls, platform: str, error: RlxError) -> MissingPlatform:
@@ -155,13 +163,17 @@ class _Demo:
         answers = golden.outputs[0].reshape(FRAMES, -1).argmax(axis=1)
         self.hits = (answers == self.labels).tolist()
         rows = [PlatformRow("reference, NumPy", FRAMES, sum(self.hits))]
-        missing = []
+        missing: list[MissingPlatform] = []
         for tools, platform in ((None, _FIRMWARE), (("host",), _HOST)):
             try:
-                report = api.verify(folder, tools=tools, progress=self.progress).as_json()
-            except (ToolMissingError, SimulationError) as e:
+                result = api.verify(folder, tools=tools, progress=self.progress)
+            except SimulationError as e:
                 missing.append(MissingPlatform.of(platform, e))
                 continue
+            except ToolMissingError:
+                return rows, [*missing, *_missing(folder, "cortexm")]
+            missing += map(MissingPlatform.simulation, getattr(result, "not_run", ()))
+            report = result.as_json()
             return rows + [self._ran(report, run) for run in report["runs"]], missing
         return rows, missing
 
@@ -187,12 +199,19 @@ class _Demo:
         except TargetNotFoundError as e:
             # The extra that simulates brings also the one that emits.
             return [], [MissingPlatform(_HARDWARE, e.message, "pip install 'rlx[sim]'")]
-        except (ToolMissingError, SimulationError) as e:
+        except ToolMissingError:
+            return [], _missing(folder, "fpga")
+        except SimulationError as e:
             return [], [MissingPlatform.of(_HARDWARE, e)]
         equal = report["equal"]
         figures = {name: report[name] for name in ("interval", "latency")}
         correct = self.correct(FPGA_FRAMES, equal)
         return [PlatformRow(_HARDWARE, FPGA_FRAMES, correct, equal, figures)], []
+
+
+def _missing(folder: Path, target: str) -> list[MissingPlatform]:
+    """Return the simulations that cannot run, for their tools are missing."""
+    return [MissingPlatform.simulation(one) for one in not_run_here(verifier.load(target), folder)]
 
 
 def demonstrate(

@@ -2,6 +2,7 @@
 
 Start reading at ``driver``. ``exporters`` write networks in formats of other programs.
 
-Level 6. Public modules: ``assumption``, ``description``, ``driver``, ``exporters``, ``projects``,
-``reference``, ``sweep``, ``verification.budget``, ``verification.junit``, ``verification.repeat``.
+Level 6. Public modules: ``assumption``, ``description``, ``driver``, ``exporters``, ``projects``, ``reference``,
+``sweep``, ``verification.budget``, ``verification.junit``, ``verification.repeat``,
+``verification.requirement``.
 """

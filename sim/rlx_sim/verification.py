@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from rlx.support.text.notebook import report_html
+from rlx.targets.verifier import NotRun
 from rlx_sim.view import firmware_view, hardware_view
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ class VerificationReport:
         figures: Measured figures, as JSON values.
         tools: Name and version of each tool used.
         notes: Deviations from what was asked for or from the default, and why.
+        not_run: Simulations of the default whose tools are missing.
         cached: When this was run, if it comes from the cache.
         network: Prefix of the identifiers in what was emitted.
     """
@@ -37,6 +39,7 @@ class VerificationReport:
     figures: Mapping[str, Any] = field(default_factory=dict)
     tools: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    not_run: tuple[NotRun, ...] = ()
     cached: str | None = None
     network: str = ""
 
@@ -49,7 +52,8 @@ class VerificationReport:
         tools = f" in {', '.join(sorted(self.tools))}" if self.tools else ""
         state = "passed" if self.passed else "FAILED"
         equal = f"{self.equal} of {self.inputs} frames equal"
-        return f"<VerificationReport for {self.target}: {state}, {equal}{tools}>"
+        missing = "".join(f"; not run: {one.platform}" for one in self.not_run)
+        return f"<VerificationReport for {self.target}: {state}, {equal}{tools}{missing}>"
 
     def _repr_html_(self) -> str:
         """Return result and figures as notebooks show them."""
@@ -66,6 +70,7 @@ class VerificationReport:
             "mismatches": [dict(one) for one in self.mismatches],
             "tools": dict(sorted(self.tools.items())),
             "notes": list(self.notes),
+            "not_run": [one.as_json() for one in self.not_run],
             **({"cached": self.cached} if self.cached else {}),
         }
 
@@ -77,6 +82,7 @@ class VerificationReport:
             **{name: report[name] for name in ("target", "inputs", "equal", "tools")},
             mismatches=tuple(report["mismatches"]),
             notes=tuple(report["notes"]),
+            not_run=tuple(NotRun(**one) for one in report["not_run"]),
             figures={name: value for name, value in report.items() if name not in field_names},
             cached=cached,
         )

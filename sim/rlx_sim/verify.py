@@ -12,18 +12,19 @@ from rlx.support.errors import DoesNotFitError, OutputError, UsageError
 from rlx.support.files.golden import read_golden
 from rlx.support.files.outputs import read_manifest
 from rlx.support.files.scratch import work_folder
-from rlx.targets.verifier import LayerCounts
+from rlx.targets.verifier import LayerCounts, Plan
 from rlx_sim.budgets import FIRMWARE, HARDWARE, firmware_taken, hardware_taken
 from rlx_sim.firmware.firmware import FirmwareBuild, cpu_named, known_cpus
 from rlx_sim.firmware.harness import arena_bytes
 from rlx_sim.firmware.host_c import HostC
 from rlx_sim.firmware.profile import layer_instructions
 from rlx_sim.firmware.qemu import Qemu
-from rlx_sim.firmware.simulators import default_tools, simulator_of, unknown_tool
+from rlx_sim.firmware.simulators import kinds, plan_of, simulator_of, unknown_tool
 from rlx_sim.firmware.unicorn_runner import Unicorn
 from rlx_sim.hardware.plain import plain_folder
+from rlx_sim.hardware.plan import hardware_plan
 from rlx_sim.protocol import Mismatch, compare
-from rlx_sim.toolchain import find, search
+from rlx_sim.toolchain import find, nothing_runs, search
 from rlx_sim.verification import VerificationReport
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class CortexmVerifier:
             tools: Some of ``host``, ``sanitize``, ``qemu``, ``unicorn``; the last two may name a
                 compiler: ``qemu:gcc`` (as by default), ``unicorn:zig`` (as by default). None for
                 ``host`` and ``qemu``, or ``unicorn`` in place of the latter where it is missing;
-                ``host`` alone, and a note, where no firmware can be built or run.
+                what cannot run here is in ``not_run`` of the result.
             timeout_s: Wall-clock limit of each run.
             waves: Must be None: programs have no waveforms.
             progress: Called with a description of each step.
@@ -95,7 +96,7 @@ class CortexmVerifier:
         Raises:
             OutputError: The folder is not complete or of another target.
             UsageError: A tool's name is unknown.
-            ToolMissingError: A tool that was asked for is not installed.
+            ToolMissingError: A tool that was asked for is not installed, or nothing can run.
             SimulationError: The C does not build, crashed, or violated its interface.
             TimeLimitError: A run took too long.
             DoesNotFitError: Measured bytes exceed the limits that the folder was emitted for.
@@ -105,9 +106,11 @@ class CortexmVerifier:
         manifest = _manifest(folder, self.target)
         vectors = read_golden(folder).first(inputs_limit)
         cpu = _cpu(manifest)
-        names, notes = (tools, ()) if tools is not None else default_tools(cpu)
+        plan = self.plan(folder, tools)
+        if not plan.tools:
+            raise nothing_runs("C", plan.not_run)
         # Two names may mean the same: "unicorn" is "unicorn:zig".
-        simulators = list(dict.fromkeys(simulator_of(name, cpu) for name in names))
+        simulators = list(dict.fromkeys(simulator_of(name, cpu) for name in plan.tools))
         runs = []
         # GCC cannot write debugging information for a path with a line break.
         with plain_folder(folder) as plain:
@@ -116,12 +119,18 @@ class CortexmVerifier:
                     progress(f"{simulator.name}: {vectors.frames} inputs")
                 runs.append(_run(simulator, plain, vectors, timeout_s))
                 _check_fit(runs[-1], manifest, folder)
-        return _summary(runs, vectors.frames, tuple(notes), _network(manifest))
+        return _summary(runs, vectors.frames, plan, _network(manifest))
+
+    def plan(self, folder: Path, tools: Sequence[str] | None) -> Plan:
+        """Return the simulations of :meth:`verify`; see ``rlx.targets.verifier.Verifier``."""
+        if tools is not None:
+            return Plan(tuple(tools), names=kinds(tools))
+        return plan_of(_cpu(_manifest(folder, self.target, check_files=False)))
 
     def tools_used(self, folder: Path, tools: Sequence[str] | None) -> Mapping[str, str]:
         """Return the tools of a verification; see ``rlx.driver.verification.repeat.Repeatable``."""
         cpu = _cpu(_manifest(folder, self.target, check_files=False))
-        names = default_tools(cpu)[0] if tools is None else tools
+        names = self.plan(folder, tools).tools
         return {k: v for name in names for k, v in simulator_of(name, cpu).tools().items()}
 
     def restored(
@@ -200,7 +209,7 @@ class FpgaVerifier:
             tools: ``verilator``, and ``cocotb``, ``testbench`` (the SystemVerilog testbench under
                 Verilator), ``testbench:icarus`` (in Icarus Verilog) or ``netlist`` (the design
                 mapped to its device by Yosys, under Verilator) to run these too; None for the first
-                two.
+                two, as far as they can run here, or ``testbench:icarus`` in place of both.
             timeout_s: Wall-clock limit of each step.
             waves: File for a waveform, ``.vcd`` or ``.fst``; None for none.
             progress: Called with a description of each step.
@@ -212,7 +221,7 @@ class FpgaVerifier:
         Raises:
             OutputError: The folder is not complete or of another target.
             UsageError: A tool's name is unknown.
-            ToolMissingError: A tool is not installed.
+            ToolMissingError: A tool that was asked for is not installed, or nothing can run.
             SimulationError: A step failed for another reason than wrong outputs.
             TimeLimitError: A step took too long.
         """
@@ -223,11 +232,15 @@ class FpgaVerifier:
         for name in tools or ():
             if name not in FPGA_TOOLS:
                 raise unknown_tool(name, FPGA_TOOLS)
-        cocotb = tools is None or "cocotb" in tools
+        plan = self.plan(folder, tools)
+        if tools is None and not plan.tools:
+            raise nothing_runs("SystemVerilog", plan.not_run)
+        self.tools_used(folder, tools)  # one that is missing is known before anything is built
         benches = {"testbench": "verilator", "testbench:icarus": "icarus"}
         testbenches = [benches[name] for name in tools or () if name in benches]
         results = verify_fpga(
-            folder, vectors, timeout_s=timeout_s, cocotb=cocotb,
+            folder, vectors, timeout_s=timeout_s, cocotb="cocotb" in plan.tools,
+            verilator=tools is not None or "verilator" in plan.tools,
             testbenches=testbenches, netlist=_netlist_device(manifest, tools), waves=waves,
             progress=progress,
         )  # fmt: skip
@@ -238,18 +251,27 @@ class FpgaVerifier:
             mismatches=tuple(results.pop("mismatches")),
             tools=results.pop("tools"),
             figures=results,
+            notes=plan.notes,
+            not_run=plan.not_run,
             network=_network(manifest),
         )
 
+    def plan(self, folder: Path, tools: Sequence[str] | None) -> Plan:
+        """Return the simulations of :meth:`verify`; see ``rlx.targets.verifier.Verifier``."""
+        del folder
+        return hardware_plan() if tools is None else Plan(tuple(tools))
+
     def tools_used(self, folder: Path, tools: Sequence[str] | None) -> Mapping[str, str]:
         """Return the tools of a verification; see ``rlx.driver.verification.repeat.Repeatable``."""
-        del folder
-        used = {"verilator", "c++", "make"}
-        if tools is None or "cocotb" in tools:
+        names = self.plan(folder, tools).tools
+        used = set()
+        if tools is not None or "verilator" in names:
+            used |= {"verilator", "c++", "make"}
+        if "cocotb" in names:
             used.add("cocotb")
-        if tools is not None and "testbench:icarus" in tools:
+        if "testbench:icarus" in names:
             used.add("icarus")
-        if tools is not None and "netlist" in tools:
+        if "netlist" in names:
             used.add("yosys")
         return {name: find(name).version for name in sorted(used)}
 
@@ -367,9 +389,7 @@ def _check_fit(run: _Run, manifest: Manifest, folder: Path) -> None:
         )
 
 
-def _summary(
-    runs: Sequence[_Run], frames: int, notes: tuple[str, ...], network: str
-) -> VerificationReport:
+def _summary(runs: Sequence[_Run], frames: int, plan: Plan, network: str) -> VerificationReport:
     wrong = [one for run in runs for one in run.wrong]
     firmware = next((run for run in runs if run.firmware is not None), None)
     figures = {} if firmware is None else _firmware_figures(firmware)
@@ -381,7 +401,8 @@ def _summary(
         mismatches=tuple(asdict(one) for one in wrong),
         figures=figures,
         tools={name: version for run in runs for name, version in run.simulator.tools().items()},
-        notes=notes,
+        notes=plan.notes,
+        not_run=plan.not_run,
         network=network,
     )
 

@@ -2,6 +2,7 @@
 
 import json
 from importlib.metadata import entry_points
+from unittest.mock import ANY
 
 import numpy as np
 import pytest
@@ -9,7 +10,10 @@ import pytest
 from rlx.support.errors import DoesNotFitError, OutputError, ToolMissingError, UsageError
 from rlx.support.files.golden import Golden
 from rlx.support.files.outputs import Producer, write_folder
+from rlx.targets.verifier import NotRun
 from rlx_sim import toolchain, verify
+from rlx_sim.firmware import simulators
+from rlx_sim.hardware.plan import hardware_plan
 from rlx_sim.verify import CORTEXM, FPGA, VerificationReport
 from support.networks.tiny_model import golden, tiny_files, write_tiny
 
@@ -67,16 +71,17 @@ def test_unicorn_and_zig_stand_in_with_a_note(tmp_path, monkeypatch):
     ]
 
 
-def test_without_tools_for_arm_the_host_runs_and_a_note_says_what_did_not(tmp_path, monkeypatch):
+def test_without_tools_for_arm_the_host_runs_and_the_result_says_what_did_not(
+    tmp_path, monkeypatch
+):
     folder = write_tiny(tmp_path / "tiny")
-    qemu, unicorn, emulators = "qemu-system-arm", "unicorn", "qemu-system-arm or unicorn"
-    compilers = ("arm-none-eabi-gcc", "zig")
-    for hidden, absent in (
-        (compilers, "no compiler: arm-none-eabi-gcc or zig"),
-        ((qemu, unicorn), f"no emulator: {emulators}"),
-        ((*compilers, qemu, unicorn),
-         f"no compiler: arm-none-eabi-gcc or zig, no emulator: {emulators}"),
-    ):  # fmt: skip
+    gcc, qemu = "gcc-arm-none-eabi libnewlib-arm-none-eabi", "qemu-system-arm"
+    compilers, emulators = ("arm-none-eabi-gcc", "zig"), ("qemu-system-arm", "unicorn")
+    for hidden, reason, packages in (
+        (compilers, "no compiler", gcc),
+        (emulators, "no emulator", qemu),
+        ((*compilers, *emulators), "no compiler, no emulator", f"{gcc} {qemu}"),
+    ):
         with monkeypatch.context() as patch:
             hide(patch, *hidden)
             done = CORTEXM.verify(folder)
@@ -84,10 +89,75 @@ def test_without_tools_for_arm_the_host_runs_and_a_note_says_what_did_not(tmp_pa
             result = done.as_json()
             assert CORTEXM.tools_used(folder, None) == result["tools"]
         assert [run["simulator"] for run in result["runs"]] == ["host"]
-        assert result["notes"] == [
-            f"not run: cortex-m4 ({absent}; 'rlx doctor' shows what to install)"
-        ]
+        install = f"pip install 'rlx[zig]', or on Debian: apt-get install {packages}"
+        missing = NotRun("qemu", "C on a cortex-m4", reason, install)
+        assert done.not_run == (missing,)
+        assert result["not_run"] == [missing.as_json()]
+        assert str(missing) == f"C on a cortex-m4: {reason}; {install}"
         assert "instructions" not in result
+        assert VerificationReport.from_json(result, cached="then").not_run == done.not_run
+        assert "not run: C on a cortex-m4" in repr(done)
+
+
+@pytest.mark.qemu
+def test_without_a_host_compiler_the_emulator_runs(tmp_path, monkeypatch):
+    hide(monkeypatch, "cc")
+    done = CORTEXM.verify(write_tiny(tmp_path / "tiny"))
+    assert [run["simulator"] for run in done.as_json()["runs"]] == ["qemu"]
+    assert [(one.name, one.reason) for one in done.not_run] == [("host", "no compiler")]
+    assert done.not_run[0].install == (
+        "pip install 'rlx[zig]', or on Debian: apt-get install gcc libc6-dev"
+    )
+
+
+def test_a_core_that_only_one_emulator_has_names_that_one(monkeypatch):
+    hide(monkeypatch, "arm-none-eabi-gcc", "zig", "qemu-system-arm", "unicorn")
+    small, large = (simulators.plan_of(cpu).not_run[-1] for cpu in ("cortex-m0", "cortex-m55"))
+    assert small.install == "pip install 'rlx[zig]'"
+    assert large.install == (
+        "on Debian: apt-get install gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm"
+    )
+
+
+@pytest.mark.parametrize(
+    ("verifier", "message"),
+    [
+        (CORTEXM, r"C on this machine: no compiler; .* cannot check emitted C\n"),
+        (FPGA, r"SystemVerilog in Verilator: no simulator, no C\+\+ compiler, no make; "),
+    ],
+)
+def test_a_machine_without_any_tool_cannot_verify(tmp_path, monkeypatch, verifier, message):
+    monkeypatch.setattr(toolchain, "_search", lambda name: None)
+    producer = Producer(rlx_version="0", target=verifier.target)
+    write_folder(tmp_path / "tiny", tiny_files(), producer=producer)
+    with pytest.raises(ToolMissingError, match=r"^nothing can run here \(" + message) as caught:
+        verifier.verify(tmp_path / "tiny")
+    assert caught.value.exit_status == 6
+    assert "apt-get install" in caught.value.hint
+    assert "pip install 'rlx[" in caught.value.hint
+
+
+def test_hardware_without_cocotb_runs_in_verilator(monkeypatch):
+    monkeypatch.setattr(toolchain, "_search", lambda name: None if name == "cocotb" else ANY)
+    plan = hardware_plan()
+    assert plan.tools == ("verilator",)
+    assert [str(one) for one in plan.not_run] == [
+        "cocotb bench: no test bench; pip install 'rlx[sim]'"
+    ]
+
+
+def test_icarus_stands_in_for_verilator(monkeypatch):
+    icarus = toolchain.Tool("icarus", ("iverilog",), "12.0")
+    there = {"icarus": icarus, "verilator": ANY}
+    monkeypatch.setattr(toolchain, "_search", there.get)
+    plan = hardware_plan()
+    assert plan.tools == ("testbench:icarus",)
+    assert [one.name for one in plan.not_run] == ["verilator", "cocotb"]
+    assert plan.not_run[0].reason == "no C++ compiler, no make"
+    assert plan.not_run[1].install == (
+        "pip install 'rlx[sim]', and on Debian: apt-get install g++ make"
+    )
+    assert plan.notes == ("Verilator cannot run: the emitted testbench ran in Icarus Verilog",)
 
 
 @pytest.mark.qemu

@@ -101,9 +101,11 @@ def _print(demo: Demonstration, folder: Path | None) -> None:
     print("that it was not trained on. The first one:\n")
     print("\n".join(_side_by_side(_digit_lines(demo), _answer_lines(demo))), end="\n\n")
     _print_table(demo.rows)
-    for missing_run in demo.missing:
-        print(f"not run: {missing_run.platform}: {missing_run.reason}")
-        print(f"  {'try' if missing_run.failed else 'to add it'}: {missing_run.command}")
+    for run in demo.missing:
+        if run.failed:
+            print(f"not run: {run.platform}: {run.reason}\n  try: {run.command}")
+        else:
+            prose(f"not run: {run.platform}: {run.reason}; {run.command}", fg="yellow")
     if folder:
         print(f"emitted: {folder}, each target's folder with a README.md")
     print(f"\n{NEXT}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rlx.cli.common import json_option, print_json, progress
+from rlx.cli.not_run import print_not_run
 from rlx.cli.table import prose, show, wide_option
 from rlx.support.errors import UsageError
 from rlx.support.files.outputs import read_manifest
@@ -27,6 +28,13 @@ if TYPE_CHECKING:
     help="Simulators, separated by commas. C: host, sanitize, qemu, unicorn (qemu:zig and so on"
     " names a compiler). FPGA: verilator, cocotb, testbench, testbench:icarus, netlist. Default:"
     " what is installed.",
+)
+@click.option(
+    "--require",
+    metavar="NAME",
+    multiple=True,
+    help="Simulator that must run, or 'all' for every one of the default: a missing tool is an"
+    " error. For CI; repeatable.",
 )
 @click.option(
     "--netlist",
@@ -71,6 +79,7 @@ def command(
     folder: Path,
     inputs: int | None,
     tools: str | None,
+    require: tuple[str, ...],
     netlist: bool,
     timeout: float,
     waves: Path | None,
@@ -82,7 +91,10 @@ def command(
 ) -> int:
     """Run the output FOLDER of 'rlx emit' and compare every output with the reference.
 
-    Exit status 1 if any output differs, 3 if a limit of the budget is not kept.
+    What is not installed does not run, and the output says so; --require makes it an error.
+
+    Exit status 1 if any output differs, 3 if a limit of the budget is not kept, 6 if a tool that
+    was named or is required is missing, or if nothing can run.
     """
     from rlx import api
     from rlx.cli.check_results import Checks
@@ -94,6 +106,7 @@ def command(
             folder,
             inputs=inputs,
             tools=_simulators(folder, tools, netlist=netlist),
+            require=require,
             timeout_s=timeout,
             waves=waves,
             cache=not no_cache,
@@ -129,6 +142,7 @@ def _print(result: Verification) -> None:
     prose("tools: " + ", ".join(f"{name} {version}" for name, version in report["tools"].items()))
     for note in report.get("notes", []):
         prose(f"note: {note}")
+    print_not_run(result)
     verdict = "all equal" if result.passed else "NOT EQUAL"
     prose(
         f"{verdict}: {report['equal']} of {report['inputs']} inputs give the reference's bits",

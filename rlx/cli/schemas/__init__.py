@@ -17,6 +17,7 @@ from rlx.cli.schemas.common import (
     ErrorParts,
     FolderChanges,
     Missing,
+    NotRun,
     Number,
     Port,
 )
@@ -46,6 +47,7 @@ class Verify(TypedDict):
     mismatches: list[dict[str, Any]]
     tools: dict[str, str]
     notes: NotRequired[list[str]]
+    not_run: NotRequired[list[NotRun]]
     runs: NotRequired[list[dict[str, Any]]]
     budget: NotRequired[list[BudgetRow]]
     cached: NotRequired[str]

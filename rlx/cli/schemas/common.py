@@ -133,6 +133,15 @@ class BudgetRow(TypedDict):
     kept: bool
 
 
+class NotRun(TypedDict):
+    """A simulation whose tools are missing, why, and the commands that install them."""
+
+    name: str
+    platform: str
+    reason: str
+    install: str
+
+
 class Missing(TypedDict):
     """A platform that did not run, why, and what to do."""
 

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from rlx.support.errors import UsageError
 from rlx.support.text.suggest import did_you_mean
+from rlx.targets.verifier import NotRun, Plan
 from rlx_sim.firmware.firmware import COMPILERS, cpu_named
 from rlx_sim.firmware.host_c import HostC
 from rlx_sim.firmware.qemu import Qemu
 from rlx_sim.firmware.unicorn_runner import Unicorn
-from rlx_sim.toolchain import search
+from rlx_sim.toolchain import absent, search, ways
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,11 +21,32 @@ CORTEXM_TOOLS: Final = ("host", "sanitize", "qemu", "unicorn")
 _COMPILERS: Final = ("arm-none-eabi-gcc", "zig")
 
 
-def default_tools(cpu: str) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the default simulators, and notes about missing ones."""
-    absent = _absent(cpu)
-    if absent:
-        return ("host",), (f"not run: {cpu} ({absent}; 'rlx doctor' shows what to install)",)
+def plan_of(cpu: str) -> Plan:
+    """Return the default simulations: on this machine, and on an emulated core."""
+    host, core = {"compiler": ("cc",)}, _needs(cpu)
+    tools: list[str] = []
+    not_run: list[NotRun] = []
+    notes: list[str] = []
+    if absent(host):
+        not_run.append(NotRun("host", "C on this machine", "no compiler", ways(host)))
+    else:
+        tools.append("host")
+    if missing := absent(core):
+        reason = ", ".join(f"no {part}" for part in missing)
+        not_run.append(NotRun("qemu", f"C on a {cpu}", reason, ways(missing)))
+    else:
+        name, notes = _emulation(cpu)
+        tools.append(name)
+    return Plan(tuple(tools), tuple(not_run), tuple(notes), kinds(tools))
+
+
+def kinds(tools: Sequence[str]) -> tuple[str, ...]:
+    """Return simulators without their compilers: ``qemu`` for ``qemu:zig``."""
+    return tuple(tool.partition(":")[0] for tool in tools)
+
+
+def _emulation(cpu: str) -> tuple[str, list[str]]:
+    """Return the default emulation of a core, and notes about what it stands in for."""
     notes = []
     compiler = "gcc"
     if search("arm-none-eabi-gcc") is None:
@@ -37,25 +59,16 @@ def default_tools(cpu: str) -> tuple[Sequence[str], Sequence[str]]:
         notes.append("qemu-system-arm is not installed: firmware ran under unicorn")
     else:
         emulator = "qemu"
-    return ("host", f"{emulator}:{compiler}"), notes
+    return f"{emulator}:{compiler}", notes
 
 
-def _absent(cpu: str) -> str:
-    """Return the missing tools that firmware cannot be built or run without; empty for none."""
-    emulators = [
-        name
-        for name, has_core in (
-            ("qemu-system-arm", cpu_named(cpu).machine is not None),
-            ("unicorn", cpu_named(cpu).unicorn),
-        )
-        if has_core
-    ]
-    needed = {"compiler": list(_COMPILERS), "emulator": emulators}
-    return ", ".join(
-        f"no {part}: {' or '.join(tools)}"
-        for part, tools in needed.items()
-        if not any(search(tool) for tool in tools)
-    )
+def _needs(cpu: str) -> dict[str, list[str]]:
+    """Return the tools for each part of an emulation; one of them is enough."""
+    emulators = {"qemu-system-arm": cpu_named(cpu).machine is not None, "unicorn": cpu_named(cpu).unicorn}
+    return {
+        "compiler": list(_COMPILERS),
+        "emulator": [name for name, has_core in emulators.items() if has_core],
+    }
 
 
 def simulator_of(name: str, cpu: str) -> HostC | Qemu | Unicorn:
