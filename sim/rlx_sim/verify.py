@@ -24,6 +24,7 @@ from rlx_sim.firmware.unicorn_runner import Unicorn
 from rlx_sim.hardware.plain import plain_folder
 from rlx_sim.hardware.plan import hardware_plan
 from rlx_sim.protocol import Mismatch, compare
+from rlx_sim.seconds import Seconds
 from rlx_sim.toolchain import find, nothing_runs, search
 from rlx_sim.verification import VerificationReport
 
@@ -54,6 +55,7 @@ class _Run:
     simulation: Simulation
     wrong: tuple[Mismatch, ...]
     firmware: Firmware | None
+    seconds: Seconds
 
 
 class CortexmVerifier:
@@ -91,7 +93,8 @@ class CortexmVerifier:
         Returns:
             The figures hold ``instructions`` (the maximum of a frame), ``text_bytes``,
             ``const_bytes``, ``ram_bytes`` (arena and variables), ``stack_bytes``, of the first
-            firmware that was run, and ``runs`` with the results of each simulation.
+            firmware that was run, ``runs`` with the results of each simulation, and ``seconds``
+            with the time of its parts.
 
         Raises:
             OutputError: The folder is not complete or of another target.
@@ -358,15 +361,21 @@ def _cpu(manifest: Manifest) -> str:
 def _run(
     simulator: HostC | Qemu | Unicorn, folder: Path, vectors: Golden, timeout_s: float
 ) -> _Run:
-    firmware = None
-    if isinstance(simulator, HostC):
-        simulation = simulator.simulate(folder, vectors, timeout_s=timeout_s)
-    else:
-        with work_folder("verify") as work:
-            firmware = simulator.build.build(folder, work / "build")
-            simulation = simulator.run(firmware, vectors, work, timeout_s=timeout_s)
-    wrong = compare(simulator.name, simulation, vectors)
-    return _Run(simulator, simulation, tuple(wrong), firmware)
+    firmware, seconds = None, Seconds(simulator.name)
+    with work_folder("verify") as work:
+        if isinstance(simulator, HostC):
+            with seconds.part("compile"):
+                program = simulator.build(folder, work / "build" / "host")
+            with seconds.part("simulate"):
+                simulation = simulator.run(program, vectors, work, timeout_s=timeout_s)
+        else:
+            with seconds.part("compile"):
+                firmware = simulator.build.build(folder, work / "build")
+            with seconds.part("simulate"):
+                simulation = simulator.run(firmware, vectors, work, timeout_s=timeout_s)
+        with seconds.part("compare"):
+            wrong = tuple(compare(simulator.name, simulation, vectors))
+    return _Run(simulator, simulation, wrong, firmware, seconds)
 
 
 def _check_fit(run: _Run, manifest: Manifest, folder: Path) -> None:
@@ -394,6 +403,7 @@ def _summary(runs: Sequence[_Run], frames: int, plan: Plan, network: str) -> Ver
     firmware = next((run for run in runs if run.firmware is not None), None)
     figures = {} if firmware is None else _firmware_figures(firmware)
     figures["runs"] = [_run_figures(run, frames) for run in runs]
+    figures["seconds"] = [run.seconds.as_json() for run in runs]
     return VerificationReport(
         target=CORTEXM.target,
         inputs=frames,

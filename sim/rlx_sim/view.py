@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rlx.support.text.tables import Column, Figures, ReportFigure, Table, share_text, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from rlx.support.text.tables import View
 
@@ -48,7 +48,30 @@ def firmware_view(network: str, report: Mapping[str, Any]) -> View:
         built = f"built by {report['compiler']}, under {emulator}"
         title = f"Measured: {network} on a {report['cpu']}, {built}"
         view.append(Figures(title, _firmware_figures(report)))
-    return view
+    return [*view, *_time(report)]
+
+
+_PARTS: Final = ("lint", "synthesize", "compile", "simulate", "compare")
+"""Parts of a simulation whose time is measured, in the order of a table."""
+
+
+def _time(report: Mapping[str, Any]) -> list[Table]:
+    """Return the seconds of the parts of each simulation; nothing without measurements."""
+    seconds = report.get("seconds", ())
+    parts = [part for part in _PARTS if any(part in row for row in seconds)]
+    if not parts:
+        return []
+    columns = [Column("time of", shortest=12)]
+    columns += [Column(part, "s", right=True) for part in parts]
+    rows = [
+        (_SIMULATORS.get(row["simulation"], row["simulation"]), *map(_seconds_of(row), parts))
+        for row in seconds
+    ]
+    return [Table("Where the time went", tuple(columns), tuple(rows))]
+
+
+def _seconds_of(row: Mapping[str, Any]) -> Callable[[str], str]:
+    return lambda part: f"{row[part]:.1f}" if part in row else "-"
 
 
 def _firmware_figures(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:
@@ -102,6 +125,7 @@ def hardware_view(network: str, report: Mapping[str, Any]) -> View:
     return [
         Table(f"Simulations of {network}", columns, rows),
         Figures(f"Measured: {network} in {simulator}", tuple(figures)),
+        *_time(report),
     ]
 
 

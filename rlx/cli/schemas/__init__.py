@@ -20,6 +20,7 @@ from rlx.cli.schemas.common import (
     NotRun,
     Number,
     Port,
+    Seconds,
 )
 
 
@@ -48,6 +49,7 @@ class Verify(TypedDict):
     tools: dict[str, str]
     notes: NotRequired[list[str]]
     not_run: NotRequired[list[NotRun]]
+    seconds: NotRequired[list[Seconds]]
     runs: NotRequired[list[dict[str, Any]]]
     budget: NotRequired[list[BudgetRow]]
     cached: NotRequired[str]

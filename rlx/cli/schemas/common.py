@@ -142,6 +142,17 @@ class NotRun(TypedDict):
     install: str
 
 
+class Seconds(TypedDict):
+    """Wall-clock seconds of the parts of a simulation."""
+
+    simulation: str
+    lint: NotRequired[float]
+    synthesize: NotRequired[float]
+    compile: NotRequired[float]
+    simulate: NotRequired[float]
+    compare: NotRequired[float]
+
+
 class Missing(TypedDict):
     """A platform that did not run, why, and what to do."""
 

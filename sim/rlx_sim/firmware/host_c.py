@@ -70,15 +70,25 @@ class HostC:
     def simulate(self, folder: Path, vectors: Golden, *, timeout_s: float) -> Simulation:
         """Build and run the test program of ``folder``; see :class:`rlx_sim.protocol.Simulator`."""
         with work_folder("host") as work:
-            prepare(work, vectors)
             program = self.build(folder, work / "build" / "host")
-            environment = {"ASAN_OPTIONS": _SANITIZER_STATUS, "UBSAN_OPTIONS": _SANITIZER_STATUS}
-            done = run([program], cwd=work, timeout_s=timeout_s, env=environment, check=False)
-            return result(done, work, vectors, name=self.name)
+            return self.run(program, vectors, work, timeout_s=timeout_s)
+
+    def run(self, program: Path, vectors: Golden, work: Path, *, timeout_s: float) -> Simulation:
+        """Run what :meth:`build` returned over ``vectors`` in the folder ``work``.
+
+        Raises:
+            SimulationError: The program crashed, or a sanitizer stopped it.
+            TimeLimitError: It took longer than ``timeout_s``.
+        """
+        prepare(work, vectors)
+        environment = {"ASAN_OPTIONS": _SANITIZER_STATUS, "UBSAN_OPTIONS": _SANITIZER_STATUS}
+        done = run([program], cwd=work, timeout_s=timeout_s, env=environment, check=False)
+        return result(done, work, vectors, name=self.name)
 
     def build(self, folder: Path, program: Path) -> Path:
         """Compile the test program of ``folder`` into ``program`` and return it."""
         folder = folder.resolve()  # so that no path looks like an option
+        program.parent.mkdir(parents=True, exist_ok=True)
         model, test = sources(folder, "host.c")
         command = [*self._compiler().command, *self._options(), *_includes(folder)]
         run([*command, *test, *model, "-o", program], timeout_s=BUILD_TIMEOUT_S)

@@ -7,7 +7,8 @@ import json
 import os
 import re
 import sys
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from rlx.support.errors import OutputError, SimulationError, ToolMissingError
@@ -15,6 +16,7 @@ from rlx.support.files.scratch import work_folder
 from rlx.support.process import last_lines, run
 from rlx_sim.hardware.plain import plain_folder
 from rlx_sim.hardware.verilator import HINT, compilation_reader, find_verilator
+from rlx_sim.seconds import Seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,12 +37,14 @@ class CocotbRun:
         passed: Tests that passed.
         figures: Recorded by the tests: ``inputs``, ``equal``, ``latency``, ``interval`` ...
         log: Output of the bench.
+        seconds: Time of its parts; the tests begin at the first one's line in the log.
     """
 
     tests: int
     passed: int
     figures: dict[str, Any]
     log: str
+    seconds: Seconds = field(default_factory=lambda: Seconds("cocotb"), compare=False)
 
 
 def run_bench(
@@ -84,16 +88,39 @@ def run_bench(
         argv += ["--frames", str(frames)] if frames else []
         # The simulator embeds Python and must find the interpreter's packages again.
         extra = {"PYTHONPATH": os.environ["PYTHONPATH"]} if "PYTHONPATH" in os.environ else {}
+        started, tests = time.monotonic(), _FirstTest(bench_reader(show))
         completed = run(
-            argv, cwd=work, timeout_s=timeout_s, env=extra, check=False, hint=HINT,
-            on_line=bench_reader(show),
+            argv, cwd=work, timeout_s=timeout_s, env=extra, check=False, hint=HINT, on_line=tests,
         )  # fmt: skip
+        ended = time.monotonic()
         figures = json.loads(result.read_text(encoding="utf-8")) if result.is_file() else {}
     text = completed.stdout + completed.stderr
     verdict = re.search(r"^(\d+) of (\d+) tests passed$", completed.stdout, re.MULTILINE)
     if verdict is None:
         raise SimulationError("did not come to its end" + last_lines(text), where="cocotb bench")
-    return CocotbRun(int(verdict[2]), int(verdict[1]), figures, text)
+    first = ended if tests.at is None else tests.at
+    seconds = Seconds("cocotb")
+    seconds.add("compile", first - started)
+    seconds.add("simulate", ended - first)
+    return CocotbRun(int(verdict[2]), int(verdict[1]), figures, text, seconds)
+
+
+class _FirstTest:
+    """Reads the lines of the bench, and notes when its first test begins.
+
+    Args:
+        read: Called with each line; None for nothing.
+    """
+
+    def __init__(self, read: Callable[[str], None] | None) -> None:
+        self.at: float | None = None
+        self._read = read
+
+    def __call__(self, line: str) -> None:
+        if self.at is None and _TEST.match(line):
+            self.at = time.monotonic()
+        if self._read is not None:
+            self._read(line)
 
 
 def bench_reader(show: Callable[[str], None] | None) -> Callable[[str], None] | None:

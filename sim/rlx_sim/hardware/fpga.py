@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,6 +19,7 @@ from rlx_sim.hardware.stream import Stalls, StreamBench
 from rlx_sim.hardware.testbench import run_testbench
 from rlx_sim.hardware.verilator import find_verilator, lint
 from rlx_sim.protocol import Simulation, compare
+from rlx_sim.seconds import Seconds
 from rlx_sim.toolchain import find
 
 if TYPE_CHECKING:
@@ -97,7 +98,8 @@ def verify_fpga(
         of each wrong frame; one more if a test of the cocotb bench failed), ``latency`` and
         ``interval`` in cycles, the ``predicted_interval`` of the report, ``stalled``, ``cocotb``,
         ``testbench``, ``testbench_icarus``, ``netlist``, ``lint``, ``waves`` and its ``layouts``,
-        ``tools``, and ``runs``: the results of each simulation, as rows of a table.
+        ``tools``, ``runs``: the results of each simulation, as rows of a table, and ``seconds``:
+        the time of the parts of each.
 
     Raises:
         OutputError: The folder holds no hardware design.
@@ -119,9 +121,13 @@ def verify_fpga(
         )
         notify.expect(*expected_steps)
     notify("lint")
-    _lint(folder, design, timeout_s)
-    plain, stalled = _harness_runs(folder, vectors, waves, timeout_s, notify)
-    result = _result(report, vectors, plain, stalled)
+    seconds = [Seconds("lint"), Seconds("verilator")]
+    with seconds[0].part("lint"):
+        _lint(folder, design, timeout_s)
+    plain, stalled = _harness_runs(folder, vectors, waves, timeout_s, notify, seconds[1])
+    with seconds[1].part("compare"):
+        result = _result(report, vectors, plain, stalled)
+    result["seconds"] = [one.as_json() for one in seconds]
     if waves is not None:
         result |= {"waves": str(waves), "layouts": layouts(folder, design["top"])}
     _add_benches(result, folder, timeout_s, notify, cocotb=cocotb, testbenches=testbenches)
@@ -136,7 +142,7 @@ def _icarus_alone(
 ) -> dict[str, Any]:
     """Return the results of the testbench in Icarus Verilog, which runs all golden vectors."""
     notify("icarus: the emitted testbench")
-    result: dict[str, Any] = {"target": "fpga", "mismatches": [], "tools": {}}
+    result: dict[str, Any] = {"target": "fpga", "mismatches": [], "tools": {}, "seconds": []}
     _add_testbench(result, folder, "icarus", timeout_s, notify.detail)
     bench = result["testbench_icarus"]
     result |= {
@@ -163,7 +169,9 @@ def _add_benches(
     """Run the emitted benches that were asked for, and add their results."""
     if cocotb:
         notify("cocotb: the emitted bench")
-        _add_bench(result, run_bench(folder, timeout_s=timeout_s, show=notify.detail))
+        found = run_bench(folder, timeout_s=timeout_s, show=notify.detail)
+        result["seconds"].append(found.seconds.as_json())
+        _add_bench(result, found)
     for simulator in testbenches:
         notify(f"{simulator}: the emitted testbench")
         _add_testbench(result, folder, simulator, timeout_s, notify.detail)
@@ -206,11 +214,17 @@ def _harness_runs(
     waves: Path | None,
     timeout_s: float,
     notify: Steps,
+    seconds: Seconds,
 ) -> tuple[Simulation, Simulation]:
     """Return the runs over all frames without stalls, and over a few with stalls and a reset."""
     few = vectors.first(STALLED_FRAMES)
     notify("verilator: build")
-    with _built(folder, timeout_s, trace=trace_format(waves), show=notify.detail) as bench:
+    with ExitStack() as stack:
+        with seconds.part("compile"):
+            bench = stack.enter_context(
+                _built(folder, timeout_s, trace=trace_format(waves), show=notify.detail)
+            )
+        stack.enter_context(seconds.part("simulate"))
         notify(f"verilator: {vectors.frames} inputs")
         with nullcontext() if waves is None else new_file(waves) as path:
             plain = bench.run(vectors.inputs, waves=path, timeout_s=timeout_s)
@@ -259,6 +273,7 @@ def _add_testbench(
     found = run_testbench(folder, simulator=simulator, timeout_s=timeout_s, show=show)
     name = "testbench" if simulator == "verilator" else f"testbench_{simulator}"
     result[name] = found.to_json()
+    result["seconds"].append(found.seconds.as_json())
     result["tools"] |= {simulator: find(simulator).version}
     if not found.passed:
         result["mismatches"].append({"simulator": name, "verdict": found.verdict})
@@ -279,15 +294,18 @@ def _add_netlist(
 
     design = report["interface"]
     notify(f"yosys: {device.name}")
+    seconds = Seconds("netlist")
     with work_folder("synthesis") as work:
-        synthesis = synthesize(
-            design_sources(folder), design["sources"], design["top"], device, netlist=True,
-            keep=work, timeout_s=timeout_s, show=notify.detail,
-        )  # fmt: skip
+        with seconds.part("synthesize"):
+            synthesis = synthesize(
+                design_sources(folder), design["sources"], design["top"], device, netlist=True,
+                keep=work, timeout_s=timeout_s, show=notify.detail,
+            )  # fmt: skip
         run = run_netlist(
             folder, work / f"{device.name}_netlist.json", design, device, vectors,
-            stalls=STALLED, timeout_s=timeout_s, notify=notify,
+            stalls=STALLED, timeout_s=timeout_s, notify=notify, seconds=seconds,
         )  # fmt: skip
+    result["seconds"].append({**seconds.as_json(), "simulation": run.name})
     tool, _, version = str(synthesis["tool"]).partition(" ")
     result["tools"] |= {tool: version}
     result["netlist"] = run.as_json()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from rlx.support.errors import OutputError, SimulationError
@@ -12,6 +12,7 @@ from rlx.support.process import last_lines, run
 from rlx_sim.hardware import icarus, verilator
 from rlx_sim.hardware.emitted_report import read_report
 from rlx_sim.hardware.plain import plain_folder
+from rlx_sim.seconds import Seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,6 +38,7 @@ class TestbenchRun:
         interval: Cycles between the ends of the last two frames.
         verdict: The line with PASS or FAIL.
         log: Output of the simulator.
+        seconds: Time of its parts.
     """
 
     __test__ = False  # not a test class
@@ -47,6 +49,7 @@ class TestbenchRun:
     interval: int
     verdict: str
     log: str
+    seconds: Seconds = field(default_factory=lambda: Seconds("testbench"), compare=False)
 
     def to_json(self) -> dict[str, Any]:
         """Return the figures."""
@@ -83,10 +86,13 @@ def run_testbench(
     """
     top, files = _sources(folder)
     build = SIMULATORS[simulator]
+    seconds = Seconds("testbench" if simulator == "verilator" else "testbench, Icarus")
     with plain_folder(folder) as plain, work_folder("testbench") as work:
-        argv = build(files, top, cwd=plain, output=work, timeout_s=timeout_s, show=show)
-        done = run(argv, cwd=plain, timeout_s=timeout_s, check=False)
-    return verdict_of(done.stdout + done.stderr)
+        with seconds.part("compile"):
+            argv = build(files, top, cwd=plain, output=work, timeout_s=timeout_s, show=show)
+        with seconds.part("simulate"):
+            done = run(argv, cwd=plain, timeout_s=timeout_s, check=False)
+    return replace(verdict_of(done.stdout + done.stderr), seconds=seconds)
 
 
 def verdict_of(text: str) -> TestbenchRun:

@@ -17,6 +17,7 @@ from rlx_sim.hardware.gates.verilog import netlist_verilog
 from rlx_sim.hardware.plain import plain_folder
 from rlx_sim.hardware.stream import StreamBench
 from rlx_sim.protocol import Simulation, compare
+from rlx_sim.seconds import Seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -149,6 +150,7 @@ def run_netlist(
     stalls: Stalls,
     timeout_s: float,
     notify: Steps,
+    seconds: Seconds | None = None,
 ) -> NetlistRun:
     """Simulate a netlist in the harness of its design.
 
@@ -161,6 +163,7 @@ def run_netlist(
         stalls: Disturbance of the second run.
         timeout_s: Wall-clock limit of each step.
         notify: Called with a description of each step.
+        seconds: Gets the time of each part.
 
     Raises:
         SimulationError: There is no model of a cell, the netlist does not compile, got stuck, or
@@ -168,6 +171,7 @@ def run_netlist(
         ToolMissingError: Verilator or Yosys' libraries are not there.
         TimeLimitError: It took too long.
     """
+    seconds = seconds or Seconds("netlist")
     module = read_netlist(netlist, interface["top"])
     name = platform(device)
     few = vectors.first(STALLED_FRAMES)
@@ -176,13 +180,15 @@ def run_netlist(
         source = work.absolute() / "netlist.v"
         source.write_text(netlist_verilog(module, device.family), encoding="utf-8")
         notify(f"{name}: build, {len(module.cells):,} cells")
-        bench = _bench(
-            ports, [str(source), "tb/harness.cpp"], plain, work, timeout_s, notify.detail
-        )
-        notify(f"{name}: {vectors.frames} inputs")
-        first = _simulation(bench.run(vectors.inputs, timeout_s=timeout_s))
-        notify(f"{name}: {few.frames} inputs, pauses and a reset")
-        second = _simulation(bench.run(few.inputs, stalls=stalls, timeout_s=timeout_s))
+        with seconds.part("compile"):
+            bench = _bench(
+                ports, [str(source), "tb/harness.cpp"], plain, work, timeout_s, notify.detail
+            )
+        with seconds.part("simulate"):
+            notify(f"{name}: {vectors.frames} inputs")
+            first = _simulation(bench.run(vectors.inputs, timeout_s=timeout_s))
+            notify(f"{name}: {few.frames} inputs, pauses and a reset")
+            second = _simulation(bench.run(few.inputs, stalls=stalls, timeout_s=timeout_s))
     wrong = (*compare(name, first, vectors), *compare(_stalled(name), second, few))
     return NetlistRun(
         device, len(module.cells), vectors.frames, wrong, first.latency, first.interval, few.frames
