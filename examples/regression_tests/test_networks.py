@@ -1,9 +1,12 @@
 """Regression tests of a product's network: same bits on every target, and within budget."""
 
+from pathlib import Path
+
 import numpy as np
 
 from rlx.testing import assert_same_bits
 
+HERE = Path(__file__).parent
 ONE = np.full((1, 8, 8, 1), -128, np.int8)
 ONE[0, 1:7, 4] = 127  # a vertical bar
 
@@ -12,10 +15,13 @@ def test_every_network_computes_the_same_bits_on_the_microcontroller(rlx_network
     assert rlx_network.cortexm.passed
 
 
+def test_no_result_has_changed(rlx):
+    rlx["digits"].require_golden(HERE / "digits.golden.npz")  # pytest --rlx-record writes it
+
+
 def test_firmware_budget(rlx):
     net = rlx["digits"].on("cortexm", cpu="cortex-m4", frames=4)
-    assert net.instructions <= 70_000
-    assert net.const_bytes + net.text_bytes <= 8 * 1024
+    net.require(instructions=70_000, flash_bytes=8 * 1024)
     assert net.ram_bytes + net.stack_bytes <= 1024
 
 

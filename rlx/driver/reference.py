@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rlx.driver.differences import difference_of
 from rlx.ir.evaluate import evaluate
 from rlx.ir.inspect import printable
 from rlx.ir.types import DType
@@ -14,7 +15,7 @@ from rlx.ops.real.cast import integer_range
 from rlx.passes.boundaries import only_quantizer
 from rlx.passes.transforms.bind import check_bound
 from rlx.samples.layout import channels_last, fits_as_in_file, order_hint
-from rlx.support.errors import QuantizationError, UsageError
+from rlx.support.errors import DifferenceError, QuantizationError, UsageError
 from rlx.support.files.golden import Golden
 from rlx.targets import quantize_hint
 
@@ -115,7 +116,8 @@ def given_inputs(graph: Graph, vectors: Mapping[str, Array], count: int | None) 
         count: Frames to use, None for all.
 
     Raises:
-        UsageError: A name is missing, a shape does not fit, or the reference differs from ``y``.
+        UsageError: A name is missing, or a shape does not fit.
+        DifferenceError: The reference differs from ``y``; the message has the first values.
     """
     golden = reference_outputs(graph, input_frames(graph, vectors, count))
     check_expected(graph, vectors, golden)
@@ -146,7 +148,8 @@ def check_expected(graph: Graph, vectors: Mapping[str, Array], golden: Golden) -
     """Check the outputs ``y`` that the user expects of a graph with one output, if given.
 
     Raises:
-        UsageError: The reference gives others.
+        UsageError: They have another shape.
+        DifferenceError: The reference gives others.
     """
     if "y" in vectors and len(graph.outputs) == 1:
         _compare(vectors["y"], golden)
@@ -177,15 +180,13 @@ def _compare(expected: Array, golden: Golden) -> None:
             where="expected outputs y",
             hint="give y as [frames, elements of an output], or leave it out",
         )
-    wrong = np.flatnonzero(
-        (frames[: golden.frames] != stored.reshape(golden.frames, size)).any(axis=1)
-    )
-    if wrong.size:
-        raise UsageError(
-            f"the reference differs from them in {wrong.size} of {golden.frames} frames, first in"
-            f" frame {wrong[0]}",
+    text = difference_of(frames[: golden.frames].reshape(stored.shape), stored)
+    if text is not None:
+        raise DifferenceError(
+            text,
             where="expected outputs y",
-            hint="check that the vectors belong to this model and its rounding",
+            hint="check that the vectors belong to this model and its rounding;\n"
+            "'rlx diff OLD NEW' of two models or two output folders lists the layers that changed",
         )
 
 

@@ -177,7 +177,7 @@ class TimeLimitError(SimulationError):
 
 
 class DifferenceError(RlxError):
-    """Two networks are further apart than the criteria allow."""
+    """Two networks are further apart than allowed, or results are not the expected ones."""
 
     code = "RLX-E090"
     exit_status = 1

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from rlx import api, frontends, targets
+from rlx.driver.verification.requirement import ALL
 from rlx.ir.evaluate import evaluate
+from rlx.support.errors import DifferenceError, RlxError, ToolMissingError, UsageError
+from rlx.testing.golden import Golden
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -22,17 +26,48 @@ if TYPE_CHECKING:
     from rlx.targets.verifier import Verification
 
 
+_SHOWN: Final = 3
+"""Differences that a message lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Settings of a test session; see :class:`Networks`."""
+
+    missing: str = "fail"
+    record: bool = False
+
+
+class _WithoutFrames:
+    """Lets errors of rlx leave a block without rlx's own frames, which tell a test nothing."""
+
+    def __enter__(self) -> None:
+        """Do nothing."""
+
+    def __exit__(self, kind: object, error: BaseException | None, frames: object) -> None:
+        """Raise an error of rlx anew."""
+        __tracebackhide__ = True
+        if isinstance(error, RlxError):
+            raise error.with_traceback(None) from None
+
+
 class Networks:
     """The networks of a test session, by name.
 
     Args:
         models: Path of each model file.
         work: Existing folder for what is emitted.
+        missing: Action where a simulator of the default is missing: ``fail``, ``skip`` (the test)
+            or ``allow`` (run what is there).
+        record: Whether :meth:`Network.require_golden` writes its file instead of comparing.
     """
 
-    def __init__(self, models: Mapping[str, Path], work: Path) -> None:
+    def __init__(
+        self, models: Mapping[str, Path], work: Path, *, missing: str = "fail", record: bool = False
+    ) -> None:
         self._models = models
         self._work = work
+        self._settings = Settings(missing, record)
         self._networks: dict[Path, Network] = {}
 
     def __iter__(self) -> Iterator[str]:
@@ -56,7 +91,7 @@ class Networks:
         path = Path(path).resolve()
         if path not in self._networks:
             folder = self._work / f"{len(self._networks)}-{path.stem}"
-            self._networks[path] = Network(path, folder)
+            self._networks[path] = Network(path, folder, self._settings)
         return self._networks[path]
 
 
@@ -69,11 +104,13 @@ class Network:
     Args:
         path: Its model file.
         folder: Folder for what is emitted; made when it is needed.
+        settings: Settings of the test session.
     """
 
-    def __init__(self, path: Path, folder: Path) -> None:
+    def __init__(self, path: Path, folder: Path, settings: Settings | None = None) -> None:
         self.path = path
         self._folder = folder
+        self._settings = settings or Settings()
         self._builds: dict[str, Build] = {}
 
     def __repr__(self) -> str:
@@ -89,6 +126,31 @@ class Network:
         graph = self.module.graph
         named = {v.name: np.asarray(a) for v, a in zip(graph.inputs, inputs, strict=True)}
         return tuple(evaluate(graph, named))
+
+    def require_golden(self, path: str | Path, vectors: Mapping[str, Array] | None = None) -> None:
+        """Fail unless the network gives the results in a golden file, to the last bit.
+
+        The file holds inputs, outputs and a hash of the results of each layer, so that the message
+        can name the first layer that differs. ``pytest --rlx-record`` writes it.
+
+        Args:
+            path: The file, a NumPy archive ``.npz``.
+            vectors: Inputs ``[frames, *shape]`` by name, or ``x``, to write into it; None for
+                random ones. Not used where the file is compared.
+
+        Raises:
+            DifferenceError: An output differs: where, the values, the first layer that differs.
+            UsageError: There is no such file, or the vectors do not fit.
+        """
+        __tracebackhide__ = True
+        path = Path(path)
+        with _WithoutFrames():
+            if self._settings.record:
+                Golden.of(self.module.graph, vectors).write(path)
+                return
+            golden = Golden.read(path)
+            actual = Golden.of(self.module.graph, golden.inputs)
+            golden.require(actual, model=self.path, path=path)
 
     def __getattr__(self, name: str) -> Build:
         if name.startswith("_") or name not in targets.names():
@@ -113,14 +175,15 @@ class Network:
             vectors: Inputs ``[frames, *shape]`` by name, or ``x``; with ``y``, the outputs that
                 they must give. None for random inputs.
             frames: Number of vectors to run; None for all given.
-            tools: Simulators by name; None for what is installed.
+            tools: Simulators by name, each of which must be there; None for the default ones. If
+                one of those is missing the test fails; ``pytest --rlx-missing`` chooses otherwise.
             options: Options of the target, as ``rlx.emit`` takes them.
         """
         key = _key(target, vectors, vectors is None, frames, tools, options)
         if key not in self._builds:
             folder = self._folder / f"{len(self._builds)}-{target}"
             emit = {"vectors": vectors, "frames": frames, **options}
-            self._builds[key] = Build(self, target, folder, emit, tools)
+            self._builds[key] = Build(self, target, folder, emit, tools, self._settings)
         return self._builds[key]
 
 
@@ -138,50 +201,132 @@ class Build:
         folder: Path,
         emit: Mapping[str, Any],
         tools: tuple[str, ...] | None,
+        settings: Settings | None = None,
     ) -> None:
         self.network = network
         self.target = target
         self.folder = folder
         self._emit = emit
         self._tools = tools
+        self._settings = settings or Settings()
 
     def __repr__(self) -> str:
         return f"Build({self.target!r}, {str(self.network.path)!r})"
 
-    @cached_property
+    @property
     def emission(self) -> Emission:
         """The emitted files and the target's report; ``folder`` holds them."""
+        __tracebackhide__ = True
+        with _WithoutFrames():
+            return self._emission
+
+    @cached_property
+    def _emission(self) -> Emission:
         self.folder.parent.mkdir(parents=True, exist_ok=True)
         return api.emit(self.network.module, self.target, self.folder, **self._emit)
 
-    @cached_property
+    @property
     def verification(self) -> Verification:
-        """The outcome of running it, whether or not the outputs are the reference's."""
-        _ = self.emission
-        return api.verify(self.folder, tools=self._tools)
+        """The outcome of running it, whether or not the outputs are the reference's.
+
+        Raises:
+            ToolMissingError: A simulator that was named is missing, or one of the default ones and
+                ``missing`` is ``fail``.
+        """
+        __tracebackhide__ = True
+        with _WithoutFrames():
+            return self._verification
+
+    @cached_property
+    def _verification(self) -> Verification:
+        _ = self._emission
+        allowed = self._tools is not None or self._settings.missing == "allow"
+        try:
+            return api.verify(self.folder, tools=self._tools, require=() if allowed else [ALL])
+        except ToolMissingError as error:
+            if self._settings.missing == "skip":
+                import pytest  # not needed by those who use this without a pytest session
+
+                pytest.skip(str(error))
+            raise
 
     @property
     def passed(self) -> bool:
-        """Whether every vector that was run gave the reference's bits."""
+        """Whether every vector that was run gave the reference's bits; see :meth:`require`."""
+        __tracebackhide__ = True
         return self.verification.passed
 
-    @cached_property
+    def require(self, **limits: float) -> Build:
+        """Fail unless every vector gives the reference's bits, and limits are kept.
+
+        Args:
+            limits: The most that a figure may be, by its name: ``instructions=70_000``.
+
+        Raises:
+            DifferenceError: An output differs, or a limit is passed; all of them are listed, with
+                the command that shows more.
+        """
+        __tracebackhide__ = True
+        with _WithoutFrames():
+            if not self.passed:
+                raise self._difference()
+            unknown = [name for name in limits if name not in self.figures]
+            if unknown:
+                raise self._no_figure(unknown[0])
+            texts = [
+                f"{name}: expected at most {limit:,}, got {self.figures[name]:,}"
+                f" ({self.figures[name] - limit:+,})"
+                for name, limit in limits.items()
+                if self.figures[name] > limit
+            ]
+            if texts:
+                raise DifferenceError(
+                    "\n".join(texts),
+                    where=repr(self),
+                    hint=f"rlx report {self.folder} --html report.html shows each layer",
+                )
+        return self
+
+    def _difference(self) -> DifferenceError:
+        """Return the error of wrong outputs."""
+        report = self.verification.as_json()
+        lines = [
+            f"{one['simulator']}: output {one['output']}, frame {one['frame']}, element"
+            f" {one['element']}: expected {one['expected']}, got {one['actual']}"
+            if "element" in one
+            else ", ".join(f"{key} {value}" for key, value in one.items())
+            for one in report["mismatches"][:_SHOWN]
+        ]
+        count = f"{report['equal']} of {report['inputs']} vectors give the reference's bits"
+        return DifferenceError(
+            "\n".join([count, *lines]), where=repr(self), hint=f"rlx verify {self.folder}"
+        )
+
+    def _no_figure(self, name: str) -> UsageError:
+        known = ", ".join(sorted(self.figures))
+        return UsageError(f"no figure {name!r}", where=repr(self), hint=f"figures: {known}")
+
+    @property
     def figures(self) -> Mapping[str, float]:
         """Every figure by name: measured where it was measured, else predicted.
 
         Raises:
-            AssertionError: An output differs from the reference: the figures of a wrong program
+            DifferenceError: An output differs from the reference: the figures of a wrong program
                 mean nothing.
         """
-        report = self.verification.as_json()
-        if not self.passed:
-            raise AssertionError(
-                f"{self!r}: {report['equal']} of {report['inputs']} vectors give the reference's"
-                f" bits; first differences: {report['mismatches'][:3]}"
-            )
-        return {**_numbers(self.emission.report), **_numbers(report)}
+        __tracebackhide__ = True
+        with _WithoutFrames():
+            return self._figures
+
+    @cached_property
+    def _figures(self) -> Mapping[str, float]:
+        report = self._verification.as_json()
+        if not self._verification.passed:
+            raise self._difference()
+        return {**_numbers(self._emission.report), **_numbers(report)}
 
     def __getattr__(self, name: str) -> float:
+        __tracebackhide__ = True
         if name.startswith("_"):
             raise AttributeError(name)
         if name not in self.figures:

@@ -7,7 +7,7 @@ asks for a fixture.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -30,6 +30,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="DIR",
         type=Path,
         help="New folder to emit to, and to keep. Default: pytest's temporary folder.",
+    )
+    parser.getgroup("rlx").addoption(
+        "--rlx-missing",
+        choices=("fail", "skip", "allow"),
+        default="fail",
+        help="Where a simulator is missing that no test named: fail the test (default), skip it,"
+        " or run what is there.",
+    )
+    parser.getgroup("rlx").addoption(
+        "--rlx-record",
+        action="store_true",
+        help="Write the files of require_golden instead of comparing with them.",
     )
 
 
@@ -65,15 +77,19 @@ def rlx(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     from rlx.testing.networks import Networks
 
     keep: Path | None = request.config.getoption("--rlx-keep")
+    settings: dict[str, Any] = {
+        "missing": request.config.getoption("--rlx-missing"),
+        "record": request.config.getoption("--rlx-record"),
+    }
     if keep is None:
-        return Networks(models(request.config), tmp_path_factory.mktemp("rlx"))
+        return Networks(models(request.config), tmp_path_factory.mktemp("rlx"), **settings)
     try:
         keep.mkdir(parents=True)
     except FileExistsError:
         raise pytest.UsageError(f"--rlx-keep: {str(keep)!r} exists already") from None
     except OSError as error:
         raise pytest.UsageError(f"--rlx-keep: {str(keep)!r}: {error.strerror}") from None
-    return Networks(models(request.config), keep)
+    return Networks(models(request.config), keep, **settings)
 
 
 @pytest.fixture

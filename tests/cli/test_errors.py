@@ -150,12 +150,16 @@ def test_expected_outputs_that_the_reference_does_not_give(capsys, tmp_path, dig
     path = tmp_path / "v.npz"
     np.savez(path, x=np.zeros((2, 8, 8, 1), np.int8), y=np.full((2, 10), 5, np.int8))
     status, _, err = run_cli(capsys, "run", digits_model, "--input", path)
-    assert status == 2
-    assert err == (
-        "error[RLX-E001]: expected outputs y: the reference differs from them in 2 of 2 frames,"
-        " first in frame 0\n"
-        "  try: check that the vectors belong to this model and its rounding\n"
+    assert status == 1
+    start = (
+        "error[RLX-E090]: expected outputs y: 2 of 2 frames differ, first in frame 0 at [0, 0]:"
+        " expected 5, got -"
     )
+    assert err.startswith(start)
+    assert "- expected    5    5" in err
+    assert "+ got      -" in err
+    assert "check that the vectors belong to this model and its rounding" in err
+    assert "rlx diff OLD NEW" in err
 
 
 def test_a_limit_is_named_and_raised_by_an_option(capsys, digits_model):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from installed.pages import Reader
 from support import ROOT, missing
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 LOCK = ROOT / "requirements" / "dev.lock"
 UNREACHABLE = "Could not find a version|Failed to establish a new connection|NewConnectionError"
@@ -44,6 +45,24 @@ class Machine:
         work.mkdir(parents=True)
         subprocess.run([sys.executable, "-m", "venv", place / "venv"], check=True)
         return Reader(work, self.environment(place), skipped)
+
+    def plain(self, name: str, programs: Path, names: Sequence[str]) -> Reader:
+        """Return the shell of a machine on which nothing but some programs is installed.
+
+        Args:
+            name: Name of its folder.
+            programs: New folder for links to the programs.
+            names: Names of the programs.
+        """
+        reader = self.reader(name, {})
+        programs.mkdir()
+        for program in names:
+            path = shutil.which(program)
+            assert path, f"no {program}"
+            (programs / program).symlink_to(path)
+        own = self.folder / name / "venv" / "bin"
+        path = os.pathsep.join(map(str, (own, programs)))
+        return Reader(reader.folder, {**reader.environment, "PATH": path})
 
     def environment(self, place: Path) -> dict[str, str]:
         """Return variables of a shell in which the environment in ``place`` is active."""

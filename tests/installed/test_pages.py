@@ -13,7 +13,7 @@ import zipfile
 
 import pytest
 
-from installed.pages import commands
+from installed.pages import FENCE, commands
 from support import ROOT
 
 PAGES = (
@@ -59,6 +59,9 @@ NOT_RUN = {
 }
 """Commands of these pages that are not run, and why."""
 
+COMPILER = ("sh", "gcc", "cc", "as", "ld")
+"""Programs of a machine that can compile C for itself, and no more."""
+
 TIMEOUT_S = 600
 
 pytestmark = pytest.mark.wheel
@@ -75,6 +78,23 @@ def test_a_page_runs_as_it_stands(page, machine):
     for command, output in reader.printed.items():
         if command.startswith("rlx verify"):
             assert "all equal: " in output, command
+
+
+def test_the_first_screen_of_the_readme_runs_on_a_plain_machine(machine, tmp_path):
+    """``pip install rlx`` and a C compiler: no tools for ARM, no Verilator, no zig."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    first = text[: next(FENCE.finditer(text)).end()]
+    typed = [command.text for command in commands(first)]
+    assert len(typed) == 5
+    reader = machine.plain("plain", tmp_path / "bin", COMPILER)
+    page = "\n".join(["```console", *(f"$ {text}" for text in typed), "```", ""])
+    reader.follow("README.md", page, timeout_s=TIMEOUT_S)
+    shown = {command: " ".join(output.split()) for command, output in reader.printed.items()}
+    demo, verify = (next(out for c, out in shown.items() if w in c) for w in ("demo", "verify"))
+    for output in (demo, verify):
+        assert "not run: C on a cortex-m4: no compiler, no emulator; pip install" in output
+    assert "C on this machine 98 of 100 100 of 100" in demo
+    assert "all equal: 16 of 16 inputs give the reference's bits" in verify
 
 
 def test_every_command_that_is_not_run_is_on_a_page():
