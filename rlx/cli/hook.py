@@ -31,6 +31,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--target", default="cortexm", help="default: %(default)s")
     parser.add_argument("--budget", type=Path, help="limits, as rlx.toml")
     parser.add_argument("--with", dest="tools", metavar="NAMES", help="simulators of rlx verify")
+    parser.add_argument(
+        "--require", action="append", default=[], metavar="NAME", help="as of rlx verify"
+    )
     parser.add_argument("--emit", default="", metavar="OPTIONS", help="more options of rlx emit")
     return parser
 
@@ -46,6 +49,8 @@ def _check(model: Path, options: argparse.Namespace) -> int:
         verify = ["verify", str(folder)]
         if options.tools:
             verify += ["--with", options.tools]
+        for name in options.require:
+            verify += ["--require", name]
         if options.budget is not None and _has_limits(options.budget, folder):
             verify += ["--budget", str(options.budget)]
         return _run(model, verify)

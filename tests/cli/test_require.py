@@ -1,6 +1,7 @@
 """``rlx verify`` on a machine without some tools, and ``--require``."""
 
 import json
+from xml.etree import ElementTree
 
 import pytest
 
@@ -46,6 +47,26 @@ def test_a_plain_machine_runs_what_it_can_and_says_what_it_did_not(folder, plain
     assert (missing["name"], missing["platform"], missing["reason"]) == (
         "qemu", "C on a cortex-m4", "no compiler, no emulator",
     )  # fmt: skip
+
+
+def test_junit_has_a_skipped_case(folder, plain):
+    path = folder.parent / "results.xml"
+    assert main(["verify", str(folder), "--junit", str(path)]) == 0
+    (suite,) = ElementTree.parse(path).getroot()
+    assert (suite.get("tests"), suite.get("skipped"), suite.get("failures")) == ("2", "1", "0")
+    host, core = suite.findall("testcase")
+    assert (host.get("name"), core.get("name")) == ("host", "qemu")
+    assert MISSING in core.find("skipped").get("message")
+
+
+def test_the_hook_passes_requirements_on(folder, plain, digits_model, capsys):
+    from rlx.cli import hook
+
+    assert hook.main([str(digits_model), "--emit=--frames 1"]) == 0
+    assert hook.main([str(digits_model), "--emit=--frames 1", "--require", "all"]) == 6
+    captured = capsys.readouterr()
+    assert "rlx verify ended with status 6" in captured.out
+    assert "required, but cannot run here" in captured.err
 
 
 def test_in_ci_the_output_leads_to_require(folder, plain, capsys, monkeypatch):

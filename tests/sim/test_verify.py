@@ -57,6 +57,11 @@ def test_default_is_host_and_qemu(tmp_path):
     result = CORTEXM.verify(write_tiny(tmp_path / "tiny"), inputs_limit=2).as_json()
     assert (result["inputs"], result["equal"], result["notes"]) == (2, 2, [])
     assert [run["simulator"] for run in result["runs"]] == ["host", "qemu"]
+    assert [row["simulation"] for row in result["seconds"]] == ["host", "qemu"]
+    for row in result["seconds"]:
+        assert list(row) == ["simulation", "compile", "simulate", "compare"]
+        assert row["compile"] > 0
+        assert row["simulate"] > 0
 
 
 @pytest.mark.qemu

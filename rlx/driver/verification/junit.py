@@ -29,12 +29,14 @@ class _Case:
         name: Name of the case.
         failure: One line, or None if it passed.
         detail: More about a failure, or what was measured.
+        skipped: Reason that it did not run, or None if it did.
     """
 
     kind: str
     name: str
     failure: str | None
     detail: str
+    skipped: str | None = None
 
 
 def results_xml(
@@ -42,13 +44,15 @@ def results_xml(
 ) -> bytes:
     """Return a test suite with a case for each simulation and for each limit of a budget.
 
+    A simulation whose tools are missing is a skipped case.
+
     Args:
         suite: Name of the suite, such as ``kws.cortexm``.
         report: ``as_json()`` of a verification.
         rows: Limits beside what is taken.
         seconds: Wall-clock time of all.
     """
-    cases = [*_simulations(report), *map(_limit, rows)]
+    cases = [*_simulations(report), *map(_not_run, report.get("not_run", ())), *map(_limit, rows)]
     root, tests = _suite(suite, seconds, cases)
     about = ET.SubElement(tests, "properties")
     for name, version in sorted(report["tools"].items()):
@@ -98,6 +102,12 @@ def _simulations(report: Mapping[str, Any]) -> Iterator[_Case]:
         yield _Case("simulation", "all", None if passed else failure, detail)
 
 
+def _not_run(absent: Mapping[str, str]) -> _Case:
+    """Return the case of a simulation that did not run."""
+    reason = f"{absent['platform']}: {absent['reason']}; {absent['install']}"
+    return _Case("simulation", absent["name"], None, "", skipped=reason)
+
+
 def _differences(mismatches: Iterable[Mapping[str, Any]]) -> str:
     lines = ["differs: " + ", ".join(f"{k} {v}" for k, v in one.items()) for one in mismatches]
     return "\n".join(lines[:_MAX_LISTED_DIFFERENCES])
@@ -114,6 +124,7 @@ def _suite(
 ) -> tuple[ET.Element, ET.Element]:
     """Return the root and its only suite, without the cases."""
     failures = sum(case.failure is not None for case in cases)
+    skipped = sum(case.skipped is not None for case in cases)
     counts = {
         "tests": str(len(cases)),
         "failures": str(failures),
@@ -121,7 +132,7 @@ def _suite(
         "time": f"{seconds:.3f}",
     }
     root = ET.Element("testsuites", {"name": "rlx verify", **counts})
-    attributes = {"name": _text(name), **counts, "skipped": "0"}
+    attributes = {"name": _text(name), **counts, "skipped": str(skipped)}
     return root, ET.SubElement(root, "testsuite", attributes)
 
 
@@ -129,7 +140,9 @@ def _add(tests: ET.Element, suite: str, case: _Case) -> ET.Element:
     element = ET.SubElement(
         tests, "testcase", classname=_text(f"{suite}.{case.kind}"), name=_text(case.name)
     )
-    if case.failure is not None:
+    if case.skipped is not None:
+        ET.SubElement(element, "skipped", message=_text(case.skipped))
+    elif case.failure is not None:
         failure = ET.SubElement(
             element, "failure", message=_text(case.failure), type=f"{case.kind} failed"
         )
