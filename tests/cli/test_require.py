@@ -9,6 +9,7 @@ import rlx
 from rlx.cli import main
 from rlx.driver.verification.requirement import required
 from rlx.support.errors import ToolMissingError, UsageError
+from support import missing
 
 ARM = ("arm-none-eabi-gcc", "zig", "qemu-system-arm", "unicorn")
 MISSING = "C on a cortex-m4: no compiler, no emulator"
@@ -128,3 +129,29 @@ def test_a_verifier_that_does_not_say_what_it_runs_cannot_be_required(tmp_path):
     assert required(Silent(), tmp_path, None, []).tools is None
     with pytest.raises(UsageError, match=r"^--require: Silent does not say what it would run"):
         required(Silent(), tmp_path, None, ["all"])
+
+
+@pytest.mark.sim
+def test_hardware_runs_in_icarus_where_verilator_is_missing(tmp_path, digits_model, monkeypatch):
+    import rlx_sim.toolchain
+
+    real = rlx_sim.toolchain._search
+    if real("icarus") is None:
+        missing("Icarus Verilog is not installed")
+    hidden = ("verilator", "c++", "make")
+    monkeypatch.setattr(
+        rlx_sim.toolchain, "_search", lambda name: None if name in hidden else real(name)
+    )
+    rlx.emit(digits_model, "fpga", tmp_path / "hw", frames=3)
+    result = rlx.verify(tmp_path / "hw", cache=False)
+    report = result.as_json()
+    assert result.passed
+    assert report["lint"] == "not run"
+    assert report["inputs"] == report["equal"] >= 3  # the testbench sends them again
+    assert [run["simulation"] for run in report["runs"]] == ["testbench, Icarus"]
+    assert list(report["tools"]) == ["icarus"]
+    assert report["interval"] == report["predicted_interval"]
+    assert [one.name for one in result.not_run] == ["verilator", "cocotb"]
+    assert "in Icarus Verilog" in result.view()[1].title
+    with pytest.raises(ToolMissingError, match="verilator is not installed"):
+        rlx.verify(tmp_path / "hw", waves=tmp_path / "waves.vcd", cache=False)
