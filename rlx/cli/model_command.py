@@ -28,19 +28,24 @@ _LIMITS = "rlx.support.limits"
 
 
 def model_command(
-    name: str, *, cls: type[ModelCommand] | None = None
+    name: str, *, cls: type[ModelCommand] | None = None, metavar: str = "MODEL"
 ) -> Callable[[Callable[..., Any]], click.Command]:
     """Turn a function into a command that reads ``model``.
 
     It gets the argument MODEL, ``--format``, ``--limit``, and the options that the model's format
     declares (``load_model`` uses them all); with an option ``--target``, those of the target too
     (``selected_target``).
+
+    Args:
+        name: Name of the command.
+        cls: Its class.
+        metavar: Name of the argument in its help.
     """
 
     def decorate(function: Callable[..., Any]) -> click.Command:
-        for option in (_LIMIT, _FORMAT):
+        for option in (_LIMIT, _format_option(metavar)):
             function = option(function)
-        argument = click.argument("model", type=click.Path(path_type=Path))
+        argument = click.argument("model", metavar=metavar, type=click.Path(path_type=Path))
         return click.command(cls=cls or ModelCommand, name=name)(argument(function))
 
     return decorate
@@ -192,12 +197,16 @@ _LIMIT = click.option(
     callback=_keep_limits,
     help="Accept a larger model than by default, such as operations=4e12. May be repeated.",
 )
-_FORMAT = click.option(
-    "--format",
-    metavar="NAME",
-    expose_value=False,
-    help="Format of MODEL [by its first bytes, then by its name].",
-)
+
+
+def _format_option(model: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return ``--format``; ``model`` is the argument that it is for."""
+    return click.option(
+        "--format",
+        metavar="NAME",
+        expose_value=False,
+        help=f"Format of {model} [by its first bytes, then by its name].",
+    )
 
 
 def selected_target() -> tuple[Target, Any]:
@@ -212,9 +221,14 @@ def selected_options() -> frozenset[str]:
     return frozenset(name for name, value in group.values.items() if value not in (None, ()))
 
 
-def load_model(
-    path: Path, *, other: bool = False, sizes: DimensionSizes | None = None
-) -> GraphModule:
+def model_options() -> list[str]:
+    """Return those of ``--format`` and ``--limit`` that the user typed."""
+    ctx = click.get_current_context()
+    typed = click.core.ParameterSource.COMMANDLINE
+    return [f"--{n}" for n in ("format", "limit") if ctx.get_parameter_source(n) is typed]
+
+
+def load_model(path: Path, *, other: bool = False, sizes: DimensionSizes | None = None) -> GraphModule:
     """Return the model in ``path``, within the limits of ``--limit``.
 
     Args:

@@ -3,56 +3,71 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import click
 
-from rlx.cli.common import json_option, print_json
-from rlx.cli.table import prose, sentences, show_table, wide_option
+from rlx.cli.bindings import manifest
+from rlx.cli.common import json_option, missing_file, print_json
+from rlx.cli.model_command import load_bound, load_model, model_command, model_options
+from rlx.cli.table import prose, sentences, show, show_table, wide_option
 from rlx.support.errors import UsageError
 from rlx.support.text.tables import Column, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from rlx.ir.diff import GraphDiff
+    from rlx.ir.manifest_diff import ManifestDiff
     from rlx.reports.folder_diff import Change, FolderDiff, LayerDiff
+
+    _Difference: TypeAlias = FolderDiff | GraphDiff | ManifestDiff
 
 _SIGNS: Final = {"added": "+", "removed": "-", "changed": "~"}
 _SHARES: Final = (Column("unit", priority=1), Column("change", right=True, priority=1))
 
 
-@click.command(name="diff")
-@click.argument("old", type=click.Path(path_type=Path))
+@model_command("diff", metavar="OLD")
 @click.argument("new", type=click.Path(path_type=Path))
+@click.option(
+    "--bindings",
+    is_flag=True,
+    help="Of models: compare what a run on this machine binds, not the graphs.",
+)
 @click.option("--exit-code", is_flag=True, help="Exit with status 1 if anything differs.")
 @wide_option
 @json_option
-def command(old: Path, new: Path, exit_code: bool, as_json: bool) -> int:
+def command(model: Path, new: Path, bindings: bool, exit_code: bool, as_json: bool) -> int:
     """Show what differs between OLD and NEW: two output folders, or two model files.
 
     Of folders: what a program that uses the network must follow (names, inputs, outputs), what it
-    takes (memory, time), and layers that were added, removed or changed. Of models: their graphs,
-    as 'rlx inspect --diff' shows them.
-    """
-    difference = _difference(old, new)
+    takes (memory, time), and layers that were added, removed or changed. Of models: the nodes of
+    their graphs.
+
+    \b
+    rlx diff old.tflite new.tflite
+    rlx diff out.before out --exit-code
+    """  # noqa: D301 - click reads \b
+    compare: Callable[[Path, Path], tuple[_Difference, Callable[[], None]]]
+    if _are_folders(model, new):
+        _refuse(["--bindings"] * bindings + model_options())
+        compare = _folders
+    else:
+        compare = _manifests if bindings else _graphs
+    difference, view = compare(model, new)
     if as_json:
         print_json(difference.to_dict())
-    elif isinstance(difference, _folder_class()):
-        _show(difference)
     else:
-        print(difference)
+        view()
     return 1 if exit_code and difference else 0
 
 
-def _difference(old: Path, new: Path) -> FolderDiff | GraphDiff:
-    """Return the differences.
+def _are_folders(old: Path, new: Path) -> bool:
+    """Whether both paths are folders; else they are files.
 
     Raises:
         UsageError: One is a folder, the other a file, or one is missing.
     """
-    from rlx.cli.common import missing_file
-
     for path in (old, new):
         if not path.exists():
             raise missing_file(path, "give two output folders, or two model files")
@@ -62,20 +77,43 @@ def _difference(old: Path, new: Path) -> FolderDiff | GraphDiff:
             f"{folders[0]} is a folder, the other is none",
             hint="compare two output folders, or two model files",
         )
-    if folders:
-        from rlx.reports.folder_diff import folder_diff, read_emitted
+    return bool(folders)
 
-        return folder_diff(read_emitted(old), read_emitted(new))
-    from rlx import frontends
+
+def _refuse(options: Sequence[str]) -> None:
+    """Refuse options of models where folders are compared.
+
+    Raises:
+        UsageError: There is one.
+    """
+    for option in options:
+        raise UsageError(
+            f"{option} has no effect on output folders", hint=f"leave out {option}, or name models"
+        )
+
+
+def _folders(old: Path, new: Path) -> tuple[FolderDiff, Callable[[], None]]:
+    """Return the differences between two output folders, and a function that prints them."""
+    from rlx.reports.folder_diff import folder_diff, read_emitted
+
+    difference = folder_diff(read_emitted(old), read_emitted(new))
+    return difference, lambda: _show(difference)
+
+
+def _graphs(old: Path, new: Path) -> tuple[GraphDiff, Callable[[], None]]:
+    """Return the same for the graphs of two models."""
     from rlx.ir.diff import inspect_graph_diff
 
-    return inspect_graph_diff(frontends.load(old).graph, frontends.load(new).graph)
+    difference = inspect_graph_diff(load_model(old).graph, load_model(new, other=True).graph)
+    return difference, lambda: print(difference)
 
 
-def _folder_class() -> type[FolderDiff]:
-    from rlx.reports.folder_diff import FolderDiff
+def _manifests(old: Path, new: Path) -> tuple[ManifestDiff, Callable[[], None]]:
+    """Return the same for what runs of two models on this machine bind."""
+    from rlx.ir.manifest_diff import ManifestDiff
 
-    return FolderDiff
+    difference = ManifestDiff.of(manifest(load_bound(old)), manifest(load_bound(new, other=True)))
+    return difference, lambda: show(difference.tables()) if difference else print(difference)
 
 
 def _show(difference: FolderDiff) -> None:
