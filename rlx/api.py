@@ -572,7 +572,7 @@ def memory_estimate(
     options: CompileOptions | None = None,
     workspace: bool = True,
 ) -> MemoryEstimate:
-    """Return the memory that a model will need on the host, as ``rlx inspect --memory`` shows it.
+    """Return the memory that a model will need on the host, as ``rlx host --memory`` shows it.
 
     It is planned as ``rlx.Session.compile`` plans it, but not run.
 
@@ -596,7 +596,7 @@ def memory_estimate(
 def roofline(
     model: Model, machine: Machine | None = None, *, options: CompileOptions | None = None
 ) -> Roofline:
-    """Return the minimum time that a model takes on a machine, as ``rlx inspect --roofline`` does.
+    """Return the minimum time that a model takes on a machine, as ``rlx host --roofline`` does.
 
     Args:
         model: As for :func:`rlx.run`; its sizes are numbers.

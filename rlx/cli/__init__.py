@@ -33,7 +33,10 @@ GROUPS = {
         "completion": "Print the script that completes commands in bash, zsh or fish.",
     },
     "A model": {
-        "inspect": "Show a model's graph, layer by layer, or compare two.",
+        "inspect": "Show a model's graph, layer by layer.",
+        "draw": "Draw it as .svg, or as a page with layers and weights.",
+        "passes": "Show what each step of compilation changes in it.",
+        "host": "Show what it needs on this machine, and what is fused there.",
         "run": "Run a model on the host.",
         "bench": "Show how long a model takes on this machine.",
         "profile": "Show how long each of its nodes takes there.",
@@ -74,12 +77,18 @@ MEANT = {
     "generate": "rlx emit",
     "help": "rlx --help",
     "info": "rlx inspect",
+    "lower": "rlx passes",
+    "memory": "rlx host --memory",
+    "optimize": "rlx passes",
+    "plot": "rlx draw",
+    "roofline": "rlx host --roofline measured",
     "show": "rlx inspect",
     "simulate": "rlx verify",
     "summary": "rlx inspect",
     "synth": "rlx build",
     "test": "rlx verify",
     "version": "rlx --version",
+    "visualize": "rlx draw",
 }
 """Names of commands that other programs have, and what does the same here."""
 

@@ -39,20 +39,6 @@ def test_inspect_counts_ops_and_macs(capsys, digits_model):
     assert str(8 * 8 * 8 * 9 + 4 * 4 * 16 * 72 + 256 * 10) in text.replace(",", "")
 
 
-def test_inspect_of_a_model_with_itself_has_no_difference(capsys, digits_model):
-    report = run_json(capsys, "inspect", digits_model, "--diff", digits_model)
-    assert not report.get("added")
-    assert not report.get("removed")
-
-
-def test_inspect_text_parses_back(capsys, digits_model):
-    from rlx.ir.parser import parse_graph
-
-    assert main(["inspect", str(digits_model), "--text"]) == 0
-    assert "q.conv2d" in capsys.readouterr().out
-    assert parse_graph is not None
-
-
 def test_targets_lists_what_is_installed(capsys):
     assert set(run_json(capsys, "targets")["targets"]) == {"cortexm", "fpga"}
 

@@ -24,7 +24,7 @@ ESTIMATE = ("estimate", "{model}", "--target")
         ([*ESTIMATE, "fpga", "--policy", "q.requantise=common"], "q.requantize"),
         ([*ESTIMATE, "fpga", "--limit", "operatons=3"], "operations"),
         (["inspect", "{model}", "--format", "rxl"], "rlx"),
-        (["inspect", "{model}", "--passes", "--pipeline", "defualt"], "default"),
+        (["passes", "{model}", "--pipeline", "defualt"], "default"),
         (["check", "{model}", "--backend", "nunpy"], "numpy"),
     ],
 )

@@ -123,12 +123,38 @@ def test_other_targets(diff):
     assert {"name": "target", "before": "cortexm", "after": "fpga", "unit": ""} in found["caller"]
 
 
-def test_models_are_compared_as_inspect_does(digits_model, capsys):
-    assert main(["inspect", str(digits_model), "--diff", str(MNIST)]) == 0
-    inspected = capsys.readouterr().out
+def test_graphs_of_models(digits_model, capsys):
     assert main(["diff", str(digits_model), str(MNIST), "--exit-code"]) == 1
-    assert capsys.readouterr().out == inspected
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == ['--- "digits"', '+++ "tinyconv"']
+    assert "  q.softmax: 1 -> 0" in lines
+    assert any(line.startswith("- %") and "q.softmax" in line for line in lines)
     assert main(["diff", str(digits_model), str(digits_model), "--exit-code"]) == 0
+    assert capsys.readouterr().out.splitlines()[2:] == ["13 nodes unchanged"]
+
+
+def test_bindings_of_models(digits_model, capsys):
+    command = ["diff", str(digits_model), str(MNIST), "--bindings", "--exit-code"]
+    assert main(command) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "digits -> tinyconv"
+    assert any(line.split()[:4] == ["input", "image", "changed", "shape"] for line in lines)
+    assert main(["diff", str(digits_model), str(digits_model), "--bindings", "--exit-code"]) == 0
+    assert capsys.readouterr().out == "no differences\n"
+
+
+@pytest.mark.parametrize("option", ["--bindings", "--limit operations=1e12", "--format tflite"])
+def test_options_of_models_are_refused_with_folders(folders, capsys, option):
+    folder = str(folders / "digits")
+    assert main(["diff", folder, folder, *option.split()]) == 2
+    err = capsys.readouterr().err
+    assert f"{option.split()[0]} has no effect on output folders" in err
+
+
+def test_a_limit_holds_for_both_models(digits_model, capsys):
+    limits = ["--limit", "operations=1000"]
+    assert main(["diff", str(digits_model), str(digits_model), *limits]) == 4
+    assert "the limit is 1000" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

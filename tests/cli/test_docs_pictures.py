@@ -11,7 +11,7 @@ ADVICE = "run the command again and look at the picture: docs/how-to/look-at-a-n
 
 def test_drawing(digits_model, tmp_path):
     path = tmp_path / "digits.svg"
-    assert main(["inspect", str(digits_model), "--svg", str(path)]) == 0
+    assert main(["draw", str(digits_model), "-o", str(path)]) == 0
     assert path.read_bytes() == (IMAGES / "digits.svg").read_bytes(), ADVICE
 
 

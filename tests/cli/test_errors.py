@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from rlx.cli import main
+from rlx.cli import COMMANDS, main
 from rlx.support.limits import parse_limits
 
 KWS = "mlperf-tiny/kws_ref_model.tflite"
@@ -132,8 +132,7 @@ def test_pickled_vectors_are_refused(capsys, tmp_path, digits_model):
     assert "holds Python objects, not numbers" in err
 
 
-@pytest.mark.parametrize("command", ["emit", "verify", "run", "inspect", "estimate", "targets",
-                                     "doctor"])  # fmt: skip
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help(capsys, command):
     status, out, _ = run_cli(capsys, command, "--help")
     assert status == 0

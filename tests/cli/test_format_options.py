@@ -161,8 +161,8 @@ def test_a_format_is_taken_by_name(capsys, tmp_path, plug):
 def test_the_other_model_of_a_comparison_has_a_format_of_its_own(plug, model, digits_model):
     other = model.rename(model.with_name("other.plug"))
     model.write_bytes(b"PLUG")
-    assert main(["inspect", str(model), "--width", "3", "--diff", str(other)]) == 0
-    assert main(["inspect", str(digits_model), "--diff", str(other)]) == 0
+    assert main(["diff", str(model), str(other), "--width", "3"]) == 0
+    assert main(["diff", str(digits_model), str(other)]) == 0
     assert [options for _, options, _ in plug.loaded] == [
         PlugOptions(3), PlugOptions(3), PlugOptions(),
     ]  # fmt: skip

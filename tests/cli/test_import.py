@@ -146,8 +146,7 @@ def test_weights_that_do_not_fit_are_refused(dense, tmp_path, capsys):
         ("quantize", "model.tflite", "--calib", "{model}", "-o", "q.rlx", "--plot", "{model}"),
         ("run", "{model}", "-o", "{model}"),
         ("run", "model.tflite", "--input", "{model}", "-o", "link"),
-        ("inspect", "{model}", "--svg", "{model}"),
-        ("inspect", "{model}", "--html", "./{model}"),
+        ("draw", "{model}", "-o", "{model}"),
         ("profile", "{model}", "--trace", "{model}"),
     ],
 )

@@ -186,7 +186,7 @@ def test_the_host_observes_the_steps_that_have_names():
 
 def test_the_host_prints_its_steps(tmp_path, capsys):
     save(network(), tmp_path / "net.rlx")
-    status = main(["inspect", str(tmp_path / "net.rlx"), "--print-ir-after", "fit"])
+    status = main(["passes", str(tmp_path / "net.rlx"), "--print-ir-after", "fit"])
     out, err = capsys.readouterr()
     assert (status, err) == (0, "")
     assert out.startswith('# after fit\ngraph "net" {\n')

@@ -56,6 +56,7 @@ MISTAKES = [
     Mistake("E001", "emit digits.tflite -o out"),
     Mistake("E001", "export digits.tflite -o net.tflite --opset 17", follows=False),
     Mistake("E001", "inspect nothing.tflite", follows=False),
+    Mistake("E001", "inspect digits.tflite --memory"),
     Mistake("E001", "emit digits.tflite --target cortexm --cpu cortex-m5 -o out", follows=False),
     Mistake("E007", "inspect cut.tflite", follows=False),
     Mistake("E008", "inspect net.h5", follows=False),

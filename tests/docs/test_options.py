@@ -106,7 +106,11 @@ def options(command: str, target: str | None = None) -> dict[str, list[click.Par
     """Return the options of a command, those of ``target`` (or of every one) and formats too."""
     click_command = root.get_command(click.Context(root), command)
     assert click_command is not None
-    found = [*click_command.get_params(click.Context(click_command))]
+    found = [
+        param
+        for param in click_command.get_params(click.Context(click_command))
+        if not getattr(param, "hidden", False)
+    ]
     if isinstance(click_command, click.Group):
         found += [p for c in click_command.commands.values() for p in c.params]
     if isinstance(click_command, SweepCommand):

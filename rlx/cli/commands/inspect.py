@@ -1,229 +1,104 @@
-"""``rlx inspect``: show a model's graph."""
+"""``rlx inspect``: a model's graph, layer by layer."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
+import shlex
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from rlx.cli.common import json_option, keep_inputs, print_json
-from rlx.cli.host_needs import show_needs
-from rlx.cli.host_way import show_fusion, show_stages
+from rlx.cli.common import json_option, print_json
 from rlx.cli.model_command import load_model, model_command
-from rlx.cli.stages import dump_dir, prints, stage_options
-from rlx.cli.table import is_wide, prose, show, show_table, wide_option
+from rlx.cli.table import is_wide, prose, show_table, wide_option
 from rlx.support.errors import UsageError
-from rlx.support.files.outputs import write_file
 from rlx.support.text.tables import Column, Table, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable
+    from pathlib import Path
 
-    from rlx.ir import GraphModule
-    from rlx.ir.diff import GraphDiff
-    from rlx.ir.inspect import GraphInspection, NodeInspection, PipelineInspection
-    from rlx.ir.manifest import BindingManifest
+    from rlx.ir.inspect import GraphInspection, NodeInspection
+
+_OTHER_COMMANDS: Final = {
+    "--bindings": "host MODEL --bindings",
+    "--diff": "diff MODEL {}",
+    "--dump-dir": "passes MODEL --dump-dir {}",
+    "--fusion": "host MODEL --fusion",
+    "--fusion-policy": "host MODEL --fusion --fusion-policy {}",
+    "--html": "draw MODEL -o {}",
+    "--machine": "host MODEL --roofline {}",
+    "--manifest": "host MODEL --bindings",
+    "--memory": "host MODEL --memory",
+    "--passes": "passes MODEL --pipeline default",
+    "--pipeline": "passes MODEL --pipeline {}",
+    "--print-ir-after": "passes MODEL --print-ir-after {}",
+    "--print-ir-before": "passes MODEL --print-ir-before {}",
+    "--roofline": "host MODEL --roofline measured",
+    "--svg": "draw MODEL -o {}",
+    "--verify-each": "passes MODEL --verify-each",
+}
+"""Options that other commands have in place of this one, and these commands."""
+
+
+def _refused_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of ``_OTHER_COMMANDS``, hidden, to a command."""
+    for flag, advice in _OTHER_COMMANDS.items():
+        option = click.option(
+            flag,
+            is_flag="{}" not in advice,
+            hidden=True,
+            expose_value=False,
+            callback=_keep_refused,
+        )
+        function = option(function)
+    return function
+
+
+def _keep_refused(ctx: click.Context, param: click.Parameter, value: object) -> None:
+    if value:
+        flag = param.opts[0]
+        advice = _OTHER_COMMANDS[flag].format(shlex.quote(str(value)))
+        ctx.meta.setdefault(__name__, {})[flag] = advice
+
+
+def _refuse_options() -> None:
+    """Refuse the options of other commands.
+
+    Raises:
+        UsageError: There is one.
+    """
+    for flag, advice in click.get_current_context().meta.get(__name__, {}).items():
+        raise UsageError(f"rlx inspect has no option {flag}", hint=f"use rlx {advice}")
 
 
 @model_command("inspect")
 @click.option("--text", is_flag=True, help="Print the graph in its text form.")
-@click.option("--passes", is_flag=True, help="Show each pass that changes something.")
-@click.option("--pipeline", default="default", show_default=True, help="Pipeline for --passes.")
-@click.option(
-    "--manifest",
-    is_flag=True,
-    help="Show what a run on this machine binds: names, types, bytes, places in memory.",
-)
-@click.option(
-    "--diff",
-    "other",
-    type=click.Path(path_type=Path),
-    help="Compare with another model; with --manifest, what both bind.",
-)
-@click.option(
-    "--svg", type=click.Path(path_type=Path), help="Write a drawing of the graph to this file."
-)
-@click.option(
-    "--html",
-    type=click.Path(path_type=Path),
-    help="Write a page with drawing, layers and weights to this file; it needs nothing else.",
-)
-@click.option("--memory", is_flag=True, help="Show the bytes that the host needs to run it.")
-@click.option(
-    "--roofline", is_flag=True, help="Show the minimum time of each layer on the host; takes 1 s."
-)
-@click.option(
-    "--machine",
-    type=click.Path(path_type=Path),
-    help="Limits for --roofline, as its --json prints them [measured].",
-)
-@click.option("--fusion", is_flag=True, help="Show what is fused on the host, what not, and why.")
-@click.option(
-    "--fusion-policy",
-    "policies",
-    multiple=True,
-    metavar="[PATTERN=]POLICY",
-    help="For --fusion: fuse or keep a pattern, or all; may be repeated.",
-)
-@stage_options
+@_refused_options
 @wide_option
 @json_option
-def command(
-    model: Path,
-    *,
-    text: bool,
-    passes: bool,
-    pipeline: str,
-    manifest: bool,
-    other: Path | None,
-    svg: Path | None,
-    html: Path | None,
-    memory: bool,
-    roofline: bool,
-    machine: Path | None,
-    fusion: bool,
-    policies: tuple[str, ...],
-    as_json: bool,
-) -> None:
+def command(model: Path, *, text: bool, as_json: bool) -> None:
     """Show MODEL layer by layer: ops, shapes, MACs, bytes.
 
-    --dump-dir and --print-ir-* show the graph between MODEL and a program for the host; 'rlx emit'
-    has them for targets.
-    """
-    from rlx.ir.inspect import GraphInspection
+    \b
+    rlx inspect digits.tflite
+    rlx inspect digits.tflite --text
+    """  # noqa: D301 - click reads \b
+    from rlx.ir.inspect import inspect_graph
 
-    ways = {
-        "--text": text, "--passes": passes, "--manifest": manifest,
-        "--diff": other is not None and not manifest, "--svg and --html": bool(svg or html),
-        "--memory": memory, "--roofline": roofline, "--fusion": fusion,
-        "--dump-dir": dump_dir() is not None, "--print-ir": prints() and dump_dir() is None,
-    }  # fmt: skip
-    _check_ways([name for name, asked in ways.items() if asked], machine, policies, as_json)
-    module = load_model(model)
-    if svg or html or dump_dir() or prints():
-        _wrote(_files(model, svg, html, module, as_json), as_json)
-        return
-    if text:
-        print(module.graph)
-        return
-    if manifest:
-        _show_manifest(module, None if other is None else load_model(other, other=True), as_json)
-        return
-    if memory or roofline:
-        show_needs(module, machine, memory=memory, as_json=as_json)
-        return
-    if fusion:
-        show_fusion(module, policies, as_json=as_json)
-        return
-    report = _report(module, other, passes, pipeline)
-    if as_json:
-        print_json(report.to_dict())
-    elif isinstance(report, GraphInspection):
-        prose(report.stats())
-        print()
-        show_table(_table(report))
-    else:
-        print(report)
-
-
-def _report(
-    module: GraphModule, other: Path | None, passes: bool, pipeline: str
-) -> GraphInspection | PipelineInspection | GraphDiff:
-    """Return the graph, what passes change, or how another model differs."""
-    from rlx.ir.diff import inspect_graph_diff
-    from rlx.ir.inspect import inspect_graph, inspect_pipeline
-    from rlx.passes import pipeline as named
-
-    if other is not None:
-        return inspect_graph_diff(module.graph, load_model(other, other=True).graph)
-    if not passes:
-        return inspect_graph(module.graph)
-    stages = [("import", module.graph)]
-    named(pipeline).run(module, observe=lambda step, m: stages.append((str(step), m.graph)))
-    return inspect_pipeline(stages)
-
-
-def _show_manifest(module: GraphModule, other: GraphModule | None, as_json: bool) -> None:
-    """Print the bindings of a model on this machine, or their differences from another model's."""
-    from rlx.ir.manifest_diff import ManifestDiff
-
-    found = _manifest(module)
-    report = found if other is None else ManifestDiff.of(found, _manifest(other))
-    if as_json:
-        print_json(report.to_dict())
-    elif report:
-        show(report.tables())
-    else:
-        print(report)
-
-
-def _manifest(module: GraphModule) -> BindingManifest:
-    """Return the bindings of a model on this machine.
-
-    Raises:
-        UsageError: A dimension is a symbol.
-    """
-    from rlx.passes.transforms.bind import sizes_hint, symbols
-    from rlx.runtime import Session
-
-    graph = module.graph
-    if unbound := symbols(graph):
-        raise UsageError(
-            f"has dimensions that are no numbers: {', '.join(map(printable, unbound))}",
-            where=f"graph {printable(graph.name)!r}",
-            hint=sizes_hint(unbound),
-        )
-    return Session().compile(graph).manifest()
-
-
-def _check_ways(
-    ways: Sequence[str], machine: Path | None, policies: Sequence[str], as_json: bool
-) -> None:
-    """Refuse several things to show at once, and options of what is not shown.
-
-    Raises:
-        UsageError: An option would have no effect.
-    """
-    if len(ways) > 1:
-        raise UsageError(
-            f"{ways[0]} and {ways[1]} cannot be shown at once", hint="give a command for each"
-        )
-    for option, given, of in [
-        ("--machine", machine is not None, "--roofline"),
-        ("--fusion-policy", bool(policies), "--fusion"),
-    ]:
-        if given and of not in ways:
-            raise UsageError(f"{option} has no effect without {of}", hint=f"add {of}")
-    if as_json and "--text" in ways:
+    _refuse_options()
+    if as_json and text:
         raise UsageError("the text form is no JSON", hint="leave out --text or --json")
-
-
-def _wrote(paths: Sequence[Path], as_json: bool) -> None:
-    """Print the names of the files that were written."""
-    if as_json:
-        print_json({"files": [str(path) for path in paths]})
+    graph = load_model(model).graph
+    if text:
+        print(graph)
         return
-    for path in paths:
-        print(f"wrote {path}")
-
-
-def _files(
-    model: Path, svg: Path | None, html: Path | None, module: GraphModule, as_json: bool
-) -> list[Path]:
-    """Write the files that were asked for, each at once, and return them."""
-    for path in (svg, html):
-        keep_inputs(path, model)
-    if dump_dir() or prints():
-        return show_stages(module, as_json=as_json)
-    from rlx.reports.drawing import layout, to_svg
-    from rlx.reports.drawing.page import graph_page
-
-    if svg is not None:
-        write_file(svg, to_svg(layout(module.graph)).encode())
-    if html is not None:
-        write_file(html, graph_page(module.graph).encode())
-    return [path for path in (svg, html) if path is not None]
+    report = inspect_graph(graph)
+    if as_json:
+        print_json(report.to_dict())
+        return
+    prose(report.stats())
+    print()
+    show_table(_table(report))
 
 
 def _table(report: GraphInspection) -> Table:
@@ -251,5 +126,4 @@ def _row(node: NodeInspection) -> tuple[object, ...]:
     macs = "" if node.op.startswith("core.") else "?" if node.macs is None else node.macs
     constants = node.constant_bytes or ""
     name = node.name if is_wide() else printable(node.name)
-    place = f"%{node.index}"
-    return (place, node.op, name, shapes, macs, constants, quantization, node.origin)
+    return (f"%{node.index}", node.op, name, shapes, macs, constants, quantization, node.origin)

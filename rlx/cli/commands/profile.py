@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING
 import click
 
 from rlx.cli.common import json_option, keep_inputs, print_json, progress
-from rlx.cli.host_needs import read_machine
+from rlx.cli.machine_option import METAVAR, machine_limits
 from rlx.cli.model_command import load_bound, model_command
 from rlx.cli.table import prose, show_table, wide_option
 
 if TYPE_CHECKING:
-    from rlx.runtime.observation.machine import Machine
     from rlx.runtime.observation.profile import Profile
-
-_MEASURED = "measured"
 
 
 @model_command("profile")
@@ -25,8 +22,9 @@ _MEASURED = "measured"
 @click.option("--by-layer", is_flag=True, help="Show a row for each layer, not for each node.")
 @click.option(
     "--machine",
-    metavar="FILE",
-    help="Compare with the limits in a file of 'rlx inspect --roofline --json', or 'measured'.",
+    metavar=METAVAR,
+    help="Compare with the limits in a file of 'rlx host --roofline --json', or with those of this"
+    " machine.",
 )
 @click.option(
     "--trace",
@@ -53,7 +51,7 @@ def command(
 
     keep_inputs(trace, model)
     graph = load_bound(model).graph
-    limits = None if machine is None else _machine(machine)
+    limits = None if machine is None else machine_limits(machine)
     with progress(enabled=not as_json) as show:
         show(f"running {model.name}")
         net, inputs = compiled_for(graph, batch=batch)
@@ -66,13 +64,6 @@ def command(
     _print(profile, by_layer=by_layer)
     if trace is not None:
         print(f"wrote {trace}")
-
-
-def _machine(text: str) -> Machine:
-    """Return the limits in a file, or those of this machine."""
-    from rlx.runtime.observation.machine import measure_machine
-
-    return measure_machine() if text == _MEASURED else read_machine(Path(text))
 
 
 def _print(profile: Profile, *, by_layer: bool) -> None:

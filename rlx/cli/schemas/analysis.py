@@ -1,4 +1,4 @@
-"""Output of ``inspect``, ``estimate``, ``compare`` and ``quantize``."""
+"""Output of commands that read a model."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class NodeChange(TypedDict):
     details: list[str]
 
 
-class InspectDiff(TypedDict):
-    """``rlx inspect --diff``; ``op_counts`` are those of both graphs where they differ."""
+class ModelDiff(TypedDict):
+    """``rlx diff`` of two models; ``op_counts`` are those of both graphs where they differ."""
 
     before: str
     after: str
@@ -66,13 +66,14 @@ class Pass(TypedDict):
 
     name: str
     stats: str
-    diff: InspectDiff | None
+    diff: ModelDiff | None
 
 
-class InspectPasses(TypedDict):
-    """``rlx inspect --passes``: the model, and each pass that changed it."""
+class Passes(TypedDict):
+    """``rlx passes``: the model, and each pass that changed it; files are those of --dump-dir."""
 
     steps: list[Pass]
+    files: NotRequired[list[str]]
 
 
 class BoundEntry(TypedDict):
@@ -96,8 +97,8 @@ class ParameterBlock(TypedDict):
     nbytes: int
 
 
-class InspectManifest(TypedDict):
-    """``rlx inspect --manifest``: what a run on this machine binds."""
+class Bindings(TypedDict):
+    """Bindings of a run on this machine."""
 
     graph: str
     arena_bytes: int
@@ -132,8 +133,8 @@ class EntryChange(TypedDict):
     changes: list[EntryFieldChange]
 
 
-class InspectManifestDiff(TypedDict):
-    """``rlx inspect --manifest --diff``; sizes of the arena are those of both models."""
+class BindingsDiff(TypedDict):
+    """``rlx diff --bindings``; sizes of the arena are those of both models."""
 
     before: str
     after: str
@@ -145,7 +146,7 @@ class InspectManifestDiff(TypedDict):
 
 
 class Memory(TypedDict):
-    """``rlx inspect --memory``, in bytes; the workspace is None if it is not known."""
+    """Memory of a model, in bytes; the workspace is None if it is not known."""
 
     name: str
     arena: int
@@ -185,14 +186,15 @@ class MissedFusion(TypedDict):
     text: str
 
 
-class InspectFiles(TypedDict):
-    """``rlx inspect`` with ``--svg``, ``--html`` or ``--dump-dir``: the files that were written."""
+class Draw(TypedDict):
+    """``rlx draw``: the file, and its size."""
 
-    files: list[str]
+    out: str
+    bytes: int
 
 
-class InspectFusion(TypedDict):
-    """``rlx inspect --fusion``; ``counts`` says how often each pattern was fused."""
+class Fusion(TypedDict):
+    """Fusion of a model; ``counts`` says how often each pattern was fused."""
 
     graph: str
     before: int
@@ -234,7 +236,7 @@ class NodeBound(TypedDict):
 
 
 class Roofline(TypedDict):
-    """``rlx inspect --roofline``; ``shares`` of the time are by what nodes are bound by."""
+    """Minimum time of a model; ``shares`` of the time are by what nodes are bound by."""
 
     graph: str
     machine: Machine
@@ -243,6 +245,15 @@ class Roofline(TypedDict):
     flops: int
     shares: dict[str, float]
     nodes: list[NodeBound]
+
+
+class Host(TypedDict):
+    """``rlx host``: the parts that were asked for; memory and fusion without an option."""
+
+    memory: NotRequired[Memory]
+    fusion: NotRequired[Fusion]
+    bindings: NotRequired[Bindings]
+    roofline: NotRequired[Roofline]
 
 
 class NodeTime(TypedDict):

@@ -27,7 +27,7 @@ def graph_html(graph: Graph, title: str = "") -> str:
     labels = layer_labels(graph)
     head = f"{title}{': ' if title else ''}{inspect_graph(graph).stats()}"
     if len(labels) > MAX_LAYERS:
-        more = f"{len(labels):,} layers are too many for a notebook: rlx inspect MODEL --html FILE"
+        more = f"{len(labels):,} layers are too many for a notebook: rlx draw MODEL -o FILE.html"
         return block(head, f"<p>{more}</p>")
     return block(head, scroll(to_svg(layout(graph, labels=labels), theme="inherit")),
                  folded("layers", layer_table(graph, labels)))  # fmt: skip

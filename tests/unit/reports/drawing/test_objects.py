@@ -92,7 +92,7 @@ def test_a_large_graph_names_the_page_instead():
         value = graph.apply(RealAdd(), value, value)
     graph.output(value)
     _, html = _check(graph)
-    assert "rlx inspect MODEL --html FILE" in html
+    assert "rlx draw MODEL -o FILE.html" in html
 
 
 def test_results_show_figures_and_layers(tmp_path):
