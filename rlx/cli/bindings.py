@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def manifest(module: GraphModule, options: CompileOptions | None = None) -> BindingManifest:
-    """Return what a run of a model on this machine binds.
+    """Return the bindings of a run of a model on this machine.
 
     Args:
         module: The model.
