@@ -14,7 +14,7 @@ Level 4. Public modules: ``boundaries``, ``channels_last``, ``channels_last_port
 """
 
 from rlx.passes.base import Observer, Pass, Pipeline, Step, UntilStable, unobserved, verifying
-from rlx.passes.dispatch import DispatchReport, Outcome, Policies, Policy
+from rlx.passes.dispatch import DispatchReport, OpDispatch, Outcome, Policies, Policy
 from rlx.passes.fit import Fitted, fit
 from rlx.passes.pipelines import PIPELINES, SIMPLIFY, pipeline
 from rlx.passes.precision import PrecisionPolicy, apply_precision
@@ -25,6 +25,7 @@ __all__ = [
     "DispatchReport",
     "Fitted",
     "Observer",
+    "OpDispatch",
     "Outcome",
     "Pass",
     "Pipeline",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -141,11 +141,6 @@ class OpDispatch:
         more = f" and {rest} more" if rest > 0 else ""
         return f"{self.op} ({named}{more}): {self.reason}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the row ready for JSON."""
-        row = {"op": self.op, "count": self.count, "path": str(self.path), "reason": self.reason}
-        return {**row, "nodes": list(self.nodes), "hint": self.hint}
-
 
 @dataclass(frozen=True, slots=True)
 class DispatchReport:
@@ -170,7 +165,7 @@ class DispatchReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report ready for JSON."""
-        rows = [entry.to_dict() for entry in self.entries]
+        rows = [asdict(entry) for entry in self.entries]
         return {"owner": self.owner, "ready": self.ready, "ops": rows}
 
     @property

@@ -99,9 +99,14 @@ class FolderDiff:
     def __bool__(self) -> bool:
         return bool(self.caller or self.figures or self.layers or self.files or self.contents)
 
+    @property
+    def equal(self) -> bool:
+        """Whether there are no differences."""
+        return not self
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as data that JSON can hold."""
-        return asdict(self) | {"equal": not self}
+        return asdict(self) | {"equal": self.equal}
 
     @property
     def summary(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -46,10 +46,6 @@ class NodeNote:
     label: str
     origin: str
 
-    def to_dict(self) -> dict[str, str]:
-        """Return the note ready for JSON."""
-        return {"op": self.op, "label": self.label, "origin": self.origin}
-
     def __str__(self) -> str:
         return f"{self.op} ({self.label})"
 
@@ -73,16 +69,6 @@ class FusedPattern:
     detail: str = ""
     exact: bool = True
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the pattern ready for JSON."""
-        return {
-            "pattern": str(self.pattern),
-            "nodes": [note.to_dict() for note in self.nodes],
-            "result": self.result,
-            "detail": self.detail,
-            "exact": self.exact,
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class MissedFusion:
@@ -99,15 +85,6 @@ class MissedFusion:
     node: NodeNote
     reason: MissReason
     text: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the entry ready for JSON."""
-        return {
-            "pattern": str(self.pattern),
-            "node": self.node.to_dict(),
-            "reason": str(self.reason),
-            "text": self.text,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,15 +117,7 @@ class FusionReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report ready for JSON."""
-        return {
-            "graph": self.graph,
-            "before": self.before,
-            "after": self.after,
-            "exact": self.exact,
-            "counts": self.counts,
-            "fused": [f.to_dict() for f in self.fused],
-            "missed": [m.to_dict() for m in self.missed],
-        }
+        return asdict(self) | {"exact": self.exact, "counts": self.counts}
 
     def tables(self) -> tuple[Table, Table]:
         """Return the fused and the missed patterns as tables."""
