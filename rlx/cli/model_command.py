@@ -228,7 +228,9 @@ def model_options() -> list[str]:
     return [f"--{n}" for n in ("format", "limit") if ctx.get_parameter_source(n) is typed]
 
 
-def load_model(path: Path, *, other: bool = False, sizes: DimensionSizes | None = None) -> GraphModule:
+def load_model(
+    path: Path, *, other: bool = False, sizes: DimensionSizes | None = None
+) -> GraphModule:
     """Return the model in ``path``, within the limits of ``--limit``.
 
     Args:

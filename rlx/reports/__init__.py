@@ -3,5 +3,5 @@
 ``drawing`` lays out graphs and draws them as SVG.
 
 Level 7. Public modules: ``drawing``, ``drawing.graph``, ``drawing.notebook``, ``drawing.page``,
-``drawing.svg``, ``folder_diff``, ``gather``, ``report``, ``tables``.
+``drawing.svg``, ``folder_diff``, ``gather``, ``model``, ``report``, ``tables``.
 """

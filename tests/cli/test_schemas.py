@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from functools import partial
 from importlib import util
 from pathlib import Path
 
@@ -165,9 +166,14 @@ def printed(made, capsys, monkeypatch):
     return run
 
 
-def conforms(name, values):
-    """Check values against a schema; keys that it does not know are errors."""
-    found = msgspec.convert(values, SCHEMAS[name], strict=True)
+@pytest.fixture
+def conforms(tool):
+    """Return a function that checks values against a schema; unknown keys are errors."""
+    return partial(_conforms, tool)
+
+
+def _conforms(tool, name, values):
+    found = msgspec.convert(values, tool.json_type(SCHEMAS[name]), strict=True)
     if name not in OPEN:
         known = json.loads(msgspec.json.encode(found))
         assert known == values, "add the keys to rlx/cli/schemas and run tools/schemas.py"
@@ -203,19 +209,19 @@ def test_no_schema_is_left_over():
         for command in commands
     ],
 )
-def test_what_is_printed_conforms(printed, name, command):
+def test_what_is_printed_conforms(conforms, printed, name, command):
     values = printed(command)
     assert ("error" in values) == (name == "error" or command.startswith("check refused"))
     conforms(name, values)
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_files_conform(made, name):
+def test_files_conform(conforms, made, name):
     conforms(name, json.loads((made / "out" / FILES[name]).read_text(encoding="utf-8")))
 
 
 @pytest.mark.slow
-def test_hardware_conforms(made, printed):
+def test_hardware_conforms(conforms, made, printed):
     conforms("emit", printed("emit digits --target fpga --frames 2 -o hardware"))
     for name, file in FILES.items():
         conforms(name, json.loads((made / "hardware" / file).read_text(encoding="utf-8")))
@@ -223,7 +229,7 @@ def test_hardware_conforms(made, printed):
 
 
 @pytest.mark.slow
-def test_what_is_missing_conforms(tmp_path):
+def test_what_is_missing_conforms(conforms, tmp_path):
     command = [sys.executable, "-m", "rlx", "doctor", "--json"]
     environment = {**os.environ, "PATH": str(tmp_path)}
     found = subprocess.run(command, env=environment, capture_output=True, check=True, text=True)
@@ -239,7 +245,7 @@ def test_the_folder_is_named(capsys):
     assert schema["title"] == "rlx verify"
 
 
-def test_what_does_not_conform_is_found():
+def test_what_does_not_conform_is_found(conforms):
     with pytest.raises(msgspec.ValidationError):
         msgspec.convert({"error": {"code": 7}}, SCHEMAS["error"])
     with pytest.raises(AssertionError, match="add the keys"):

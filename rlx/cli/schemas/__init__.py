@@ -1,6 +1,7 @@
 """Output of commands with ``--json``, and JSON files, as types; JSON Schemas lie beside.
 
-To add a key, add a line to a type here and run ``tools/schemas.py``. Keys may be added in any
+Where a command prints the fields of a dataclass, the dataclass is the type. To add a key, add a
+field there or a line to a type here, and run ``tools/schemas.py``. Keys may be added in any
 release, so a reader must accept more than it knows; keys that are not ``NotRequired`` stay.
 """
 
@@ -8,20 +9,16 @@ from __future__ import annotations
 
 from typing import Any, Final, NotRequired, TypedDict
 
-from rlx.cli.schemas import analysis, files, report
-from rlx.cli.schemas.common import (
-    Accuracy,
-    Assumed,
-    BudgetRow,
-    Dispatch,
-    ErrorParts,
-    FolderChanges,
-    Missing,
-    NotRun,
-    Number,
-    Port,
-    Seconds,
-)
+from rlx.cli.demo import MissingPlatform, PlatformRow
+from rlx.cli.schemas import analysis, files
+from rlx.cli.schemas.common import Accuracy, Assumed, Dispatch, ErrorParts, Number, Port, Seconds
+from rlx.driver.verification import budget
+from rlx.ir.diff import GraphDiff
+from rlx.ir.inspect import GraphInspection
+from rlx.ir.manifest_diff import ManifestDiff
+from rlx.reports.folder_diff import FolderDiff
+from rlx.reports.report import Report
+from rlx.targets.verifier import NotRun
 
 
 class Error(TypedDict):
@@ -36,7 +33,7 @@ class Emit(TypedDict):
     target: str
     out: str
     report: dict[str, Any]
-    changes: NotRequired[FolderChanges]
+    changes: NotRequired[FolderDiff]
 
 
 class Verify(TypedDict):
@@ -51,7 +48,7 @@ class Verify(TypedDict):
     not_run: NotRequired[list[NotRun]]
     seconds: NotRequired[list[Seconds]]
     runs: NotRequired[list[dict[str, Any]]]
-    budget: NotRequired[list[BudgetRow]]
+    budget: NotRequired[list[budget.BudgetRow]]
     cached: NotRequired[str]
 
 
@@ -175,10 +172,6 @@ class Doctor(TypedDict):
     tools: list[Tool]
 
 
-class Diff(FolderChanges):
-    """``rlx diff`` of two output folders."""
-
-
 class BuildResource(TypedDict):
     """Cells of one kind: as estimated, synthesized, placed, and how many the device has."""
 
@@ -280,16 +273,6 @@ class Paths(TypedDict):
     schemas: NotRequired[str]
 
 
-class Platform(TypedDict):
-    """Frames that a platform ran: with the right answer, and with the reference's bits."""
-
-    platform: str
-    frames: int
-    correct: int | None
-    equal: int | None
-    figures: dict[str, int] | None
-
-
 class Demo(TypedDict):
     """``rlx demo``; scores are those of the digits 0 to 9 for one that is the label."""
 
@@ -297,8 +280,8 @@ class Demo(TypedDict):
     label: int
     scores: list[float]
     passed: bool
-    platforms: list[Platform]
-    missing: list[Missing]
+    platforms: list[PlatformRow]
+    missing: list[MissingPlatform]
 
 
 SCHEMAS: Final[dict[str, Any]] = {
@@ -307,9 +290,9 @@ SCHEMAS: Final[dict[str, Any]] = {
     "check": Check,
     "compare": analysis.Compare,
     "demo": Demo,
-    "diff": Diff,
-    "diff-bindings": analysis.BindingsDiff,
-    "diff-models": analysis.ModelDiff,
+    "diff": FolderDiff,
+    "diff-bindings": ManifestDiff,
+    "diff-models": GraphDiff,
     "doctor": Doctor,
     "draw": analysis.Draw,
     "emit": Emit,
@@ -321,7 +304,7 @@ SCHEMAS: Final[dict[str, Any]] = {
     "export": Export,
     "host": analysis.Host,
     "import": Import,
-    "inspect": analysis.Inspect,
+    "inspect": GraphInspection,
     "manifest": files.Manifest,
     "network": files.Network,
     "new": New,
@@ -329,7 +312,7 @@ SCHEMAS: Final[dict[str, Any]] = {
     "paths": Paths,
     "profile": analysis.Profile,
     "quantize": analysis.Quantize,
-    "report": report.Report,
+    "report": Report,
     "run": Run,
     "targets": Targets,
     "verify": Verify,

@@ -5,185 +5,19 @@ from __future__ import annotations
 from typing import Any, NotRequired, TypedDict
 
 from rlx.cli.schemas.common import Assumed, Dispatch
-
-
-class Node(TypedDict):
-    """A node of a graph; ``macs`` is None where shapes are symbols."""
-
-    index: int
-    op: str
-    name: str
-    operands: list[str]
-    types: list[str]
-    macs: int | None
-    constants: int
-    constant_bytes: int
-    users: int
-    origin: str
-
-
-class Inspect(TypedDict):
-    """``rlx inspect``; inputs and parameters are types by name, outputs pairs of name and type."""
-
-    name: str
-    hash: str
-    inputs: dict[str, str]
-    params: dict[str, str]
-    outputs: list[tuple[str, str]]
-    nodes: list[Node]
-    op_counts: dict[str, int]
-    macs: int | None
-    constants: int
-    constant_bytes: int
-
-
-class NodeChange(TypedDict):
-    """A node as a line of text in two graphs, and what differs."""
-
-    before: str
-    after: str
-    details: list[str]
-
-
-class ModelDiff(TypedDict):
-    """``rlx diff`` of two models; ``op_counts`` are those of both graphs where they differ."""
-
-    before: str
-    after: str
-    removed: list[str]
-    added: list[str]
-    changed: list[NodeChange]
-    outputs: list[str]
-    unchanged: int
-    op_counts: dict[str, tuple[int, int]]
-
-
-class Pass(TypedDict):
-    """The graph after a pass, and how it differs from the one before.
-
-    The name has the round of a pass that is repeated: ``fuse-pads, round 2``.
-    """
-
-    name: str
-    stats: str
-    diff: ModelDiff | None
+from rlx.ir.inspect import StepInspection
+from rlx.ir.manifest import BindingManifest
+from rlx.passes.fusion import FusionReport
+from rlx.runtime.latency import Latency
+from rlx.runtime.observation.machine import Machine
+from rlx.runtime.observation.memory import MemoryEstimate
 
 
 class Passes(TypedDict):
     """``rlx passes``: the model, and each pass that changed it; files are those of --dump-dir."""
 
-    steps: list[Pass]
+    steps: list[StepInspection]
     files: NotRequired[list[str]]
-
-
-class BoundEntry(TypedDict):
-    """An input, parameter, output or state; ``offset`` is None where it is not in the arena."""
-
-    name: str
-    node: int | None
-    dtype: str
-    shape: list[int]
-    elements: int
-    nbytes: int
-    offset: int | None
-    is_view: bool
-
-
-class ParameterBlock(TypedDict):
-    """Parameters whose names begin alike."""
-
-    prefix: str
-    names: list[str]
-    nbytes: int
-
-
-class Bindings(TypedDict):
-    """Bindings of a run on this machine."""
-
-    graph: str
-    arena_bytes: int
-    alignment: int
-    inputs: list[BoundEntry]
-    parameters: list[BoundEntry]
-    outputs: list[BoundEntry]
-    states: list[BoundEntry]
-    blocks: list[ParameterBlock]
-
-
-class NamedEntry(TypedDict):
-    """An entry that only one of two models has; ``kind`` is ``input``, ``parameter`` and so on."""
-
-    kind: str
-    entry: BoundEntry
-
-
-class EntryFieldChange(TypedDict):
-    """A field of an entry in two models."""
-
-    field: str
-    before: Any
-    after: Any
-
-
-class EntryChange(TypedDict):
-    """An entry of both models that is not alike."""
-
-    kind: str
-    name: str
-    changes: list[EntryFieldChange]
-
-
-class BindingsDiff(TypedDict):
-    """``rlx diff --bindings``; sizes of the arena are those of both models."""
-
-    before: str
-    after: str
-    arena_bytes: tuple[int, int]
-    alignment: tuple[int, int]
-    added: list[NamedEntry]
-    removed: list[NamedEntry]
-    changed: list[EntryChange]
-
-
-class Memory(TypedDict):
-    """Memory of a model, in bytes; the workspace is None if it is not known."""
-
-    name: str
-    arena: int
-    inputs: int
-    outputs: int
-    states: int
-    weights: int
-    params: int
-    workspace: int | None
-    total: int
-
-
-class FusionNode(TypedDict):
-    """A node: its op, identifier and name, and where it comes from."""
-
-    op: str
-    label: str
-    origin: str
-
-
-class FusedPattern(TypedDict):
-    """Nodes that became ``result``; ``exact`` if that gives the same to the last bit."""
-
-    pattern: str
-    nodes: list[FusionNode]
-    result: str
-    detail: str
-    exact: bool
-
-
-class MissedFusion(TypedDict):
-    """Fusion that was missed; the reason in a few words, and in a sentence."""
-
-    pattern: str
-    node: FusionNode
-    reason: str
-    text: str
 
 
 class Draw(TypedDict):
@@ -191,31 +25,6 @@ class Draw(TypedDict):
 
     out: str
     bytes: int
-
-
-class Fusion(TypedDict):
-    """Fusion of a model; ``counts`` says how often each pattern was fused."""
-
-    graph: str
-    before: int
-    after: int
-    exact: bool
-    counts: dict[str, int]
-    fused: list[FusedPattern]
-    missed: list[MissedFusion]
-
-
-class Machine(TypedDict):
-    """Limits of a machine, in operations and bytes a second.
-
-    ``bandwidth`` holds pairs: the bytes of data up to which it is reached, and the bandwidth.
-    """
-
-    name: str
-    device: str
-    flops: dict[str, float]
-    bandwidth: list[tuple[int, float]]
-    overhead_s: float
 
 
 class NodeBound(TypedDict):
@@ -250,9 +59,9 @@ class Roofline(TypedDict):
 class Host(TypedDict):
     """``rlx host``: the parts that were asked for; memory and fusion without an option."""
 
-    memory: NotRequired[Memory]
-    fusion: NotRequired[Fusion]
-    bindings: NotRequired[Bindings]
+    memory: NotRequired[MemoryEstimate]
+    fusion: NotRequired[FusionReport]
+    bindings: NotRequired[BindingManifest]
     roofline: NotRequired[Roofline]
 
 
@@ -451,15 +260,6 @@ class Quantize(TypedDict):
     comparison: Comparison
     layers: list[QuantizedLayer]
     worst: list[str]
-
-
-class Latency(TypedDict):
-    """Times of single calls, in seconds."""
-
-    calls: int
-    minimum: float
-    median: float
-    p90: float
 
 
 class Bench(TypedDict):

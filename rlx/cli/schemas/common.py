@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
+
+from rlx.passes import OpDispatch
 
 Number = int | float
 
@@ -25,91 +27,12 @@ class Port(TypedDict):
     shape: list[Size]
 
 
-class QuantizedPort(Port):
-    """The same with scale and zero point; None without, or with one for each channel."""
-
-    quant: Quant | None
-
-
-class CheckedOp(TypedDict):
-    """Treatment of an op: native, rewritten, decomposed or refused."""
-
-    op: str
-    count: int
-    path: str
-    reason: str
-    hint: str | None
-    nodes: list[str]
-
-
 class Dispatch(TypedDict):
     """Treatment of each op of a network on its way to a target, the owner."""
 
     owner: str
     ready: bool
-    ops: list[CheckedOp]
-
-
-class Assumed(TypedDict):
-    """Quantization that was assumed of a float network, and the line that says so."""
-
-    weight_bits: int
-    activation_bits: int
-    note: str
-
-
-class Weights(TypedDict):
-    """A layer's largest constant; ``counts`` is a histogram from ``low`` on, by ``step``."""
-
-    elements: int
-    zeros: int
-    low: Number
-    high: Number
-    step: Number
-    counts: list[int]
-
-
-class MemoryBox(TypedDict):
-    """Bytes of the arena from one step to another; -1 is the layer of an input."""
-
-    layer: int
-    first: int
-    last: int
-    offset: int
-    bytes: int
-    scratch: bool
-
-
-class Change(TypedDict):
-    """A value in an older and a newer folder."""
-
-    name: str
-    before: Any
-    after: Any
-    unit: str
-
-
-class LayerChange(TypedDict):
-    """A layer that was added, removed or changed."""
-
-    name: str
-    op: str
-    kind: str
-    changes: list[Change]
-
-
-class FolderChanges(TypedDict):
-    """Differences between two output folders."""
-
-    before: str
-    after: str
-    equal: bool
-    unchanged: int
-    caller: list[Change]
-    contents: list[str]
-    figures: list[Change]
-    files: list[str]
-    layers: list[LayerChange]
+    ops: list[OpDispatch]
 
 
 class Accuracy(TypedDict):
@@ -121,25 +44,12 @@ class Accuracy(TypedDict):
     confusion: list[list[int]]
 
 
-class BudgetRow(TypedDict):
-    """A limit beside what is taken; the value is None where it is not known."""
+class Assumed(TypedDict):
+    """Quantization that was assumed of a float network, and the line that says so."""
 
-    name: str
-    quantity: str
-    limit: Number
-    value: Number | None
-    margin: Number | None
-    source: str
-    kept: bool
-
-
-class NotRun(TypedDict):
-    """A simulation whose tools are missing, why, and the commands that install them."""
-
-    name: str
-    platform: str
-    reason: str
-    install: str
+    weight_bits: int
+    activation_bits: int
+    note: str
 
 
 class Seconds(TypedDict):
@@ -151,12 +61,3 @@ class Seconds(TypedDict):
     compile: NotRequired[float]
     simulate: NotRequired[float]
     compare: NotRequired[float]
-
-
-class Missing(TypedDict):
-    """A platform that did not run, why, and what to do."""
-
-    platform: str
-    reason: str
-    command: str
-    failed: NotRequired[bool]

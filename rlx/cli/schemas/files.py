@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NotRequired, TypedDict
 
-from rlx.cli.schemas.common import MemoryBox, Quant, QuantizedPort, Size, Weights
+from rlx.cli.schemas.common import Quant, Size
+from rlx.reports.model import MemoryBox, Port, Weights
 
 Plain = bool | int | float | str | None
 """A value that is no list or object."""
@@ -79,8 +80,8 @@ class Network(TypedDict):
 
     schema: int
     name: str
-    inputs: list[QuantizedPort]
-    outputs: list[QuantizedPort]
+    inputs: list[Port]
+    outputs: list[Port]
     layers: list[NetworkLayer]
     memory: Memory | None
     totals: dict[str, Plain]
