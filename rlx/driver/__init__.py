@@ -2,7 +2,7 @@
 
 Start reading at ``driver``. ``exporters`` write networks in formats of other programs.
 
-Level 6. Public modules: ``assumption``, ``description``, ``differences``, ``driver``, ``exporters``,
-``projects``, ``reference``, ``sweep``, ``verification.budget``, ``verification.junit``,
-``verification.repeat``, ``verification.requirement``.
+Level 6. Public modules: ``assumption``, ``description``, ``differences``, ``driver``,
+``exporters``, ``projects``, ``reference``, ``sweep``, ``verification.budget``,
+``verification.junit``, ``verification.repeat``, ``verification.requirement``.
 """

@@ -56,17 +56,17 @@ def _exchanged(before: Array, after: Array) -> str:
     columns: dict[bytes, list[int]] = {}
     for index, column in enumerate(after.T):
         columns.setdefault(column.tobytes(), []).append(index)
-    moved = {}
+    new_index = {}
     for index, column in enumerate(before.T):
         matches = columns.get(column.tobytes(), [])
         if not matches:
             return ""
         if index not in matches:
-            moved[index] = matches[0]
-    if not moved:
+            new_index[index] = matches[0]
+    if not new_index:
         return ""
-    if len(moved) == 2:
-        first, second = moved
+    if len(new_index) == 2:
+        first, second = new_index
         return f"elements {first} and {second} are exchanged in every frame: another order of them?"
-    places = ", ".join(f"{old} is at {new}" for old, new in moved.items())
-    return f"the elements have another order in every frame: {places}"
+    orders = ", ".join(f"{old} is at {new}" for old, new in new_index.items())
+    return f"the elements have another order in every frame: {orders}"

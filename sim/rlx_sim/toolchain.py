@@ -152,10 +152,10 @@ def nothing_runs(language: str, not_run: Sequence[NotRun]) -> ToolMissingError:
         language: Language of what was emitted.
         not_run: Simulations of the default.
     """
-    each = "; ".join(f"{one.platform}: {one.reason}" for one in not_run)
+    each = "; ".join(f"{absent_run.platform}: {absent_run.reason}" for absent_run in not_run)
     platforms: dict[str, list[str]] = {}
-    for one in not_run:
-        platforms.setdefault(one.install, []).append(one.platform)
+    for absent_run in not_run:
+        platforms.setdefault(absent_run.install, []).append(absent_run.platform)
     return ToolMissingError(
         f"nothing can run here ({each}), and the reference alone cannot check emitted {language}",
         hint="\n".join(f"{', '.join(names)}: {way}" for way, names in platforms.items()),

@@ -62,9 +62,9 @@ def required(
         ToolMissingError: One of them cannot run here.
         UsageError: The verifier does not say what it runs, or knows no simulator of that name.
     """
-    asked = None if tools is None else tuple(tools)
+    named_tools = None if tools is None else tuple(tools)
     if not names:
-        return Choice(asked)
+        return Choice(named_tools)
     if not isinstance(verifier, Planning):
         raise UsageError(
             f"{type(verifier).__name__} does not say what it would run",
@@ -82,7 +82,7 @@ def required(
     planned = {*plan.tools, *plan.names, ALL}
     more = [name for name in dict.fromkeys(names) if name not in planned]
     if not more:
-        return Choice(asked)
+        return Choice(named_tools)
     chain = (*plan.tools, *more)
     if isinstance(verifier, Repeatable):
         verifier.tools_used(folder, chain)

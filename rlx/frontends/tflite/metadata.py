@@ -14,7 +14,7 @@ import zipfile
 import zlib
 from typing import TYPE_CHECKING, Final
 
-from rlx.frontends.refusal import RefusedError
+from rlx.frontends.refusal import FileRefusedError
 from rlx.frontends.tflite.flatbuffer import (
     Children,
     Field,
@@ -43,7 +43,7 @@ MAX_BYTES: Final = 1 << 20
 """Longest list of names that is read."""
 
 _DAMAGED: Final = (
-    RefusedError, zipfile.BadZipFile, zlib.error, struct.error, EOFError, KeyError, OSError,
+    FileRefusedError, zipfile.BadZipFile, zlib.error, struct.error, EOFError, KeyError, OSError,
     NotImplementedError, RuntimeError, ValueError,
 )  # fmt: skip
 """Errors of a file that is not as it should be; zipfile has no common one."""

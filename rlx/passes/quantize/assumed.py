@@ -152,14 +152,14 @@ def _second_moments(graph: Graph, layers: Sequence[Weighted]) -> dict[Node, Doub
     for layer in layers:
         if layer.rows().shape[1] <= _MAX_TERMS:
             readers.setdefault(layer.node.operands[0], []).append(layer)
-    found: dict[Node, Doubles] = {}
+    sums_by_layer: dict[Node, Doubles] = {}
     for value, array in _Runs.of(graph).values():
         for layer in readers.get(value, ()):
             patches = layer.patches(np.asarray(array, np.float64))
             centred = patches - patches.mean(axis=1, keepdims=True)
             squares = np.swapaxes(centred, 1, 2) @ centred / centred.shape[1]
-            found[layer.node] = squares + found.get(layer.node, 0.0)
-    return {node: sums for node, sums in found.items() if np.isfinite(sums).all()}
+            sums_by_layer[layer.node] = squares + sums_by_layer.get(layer.node, 0.0)
+    return {node: sums for node, sums in sums_by_layer.items() if np.isfinite(sums).all()}
 
 
 def _by_channel(array: Array, layer: Weighted) -> Array:

@@ -64,7 +64,10 @@ def _emulation(cpu: str) -> tuple[str, list[str]]:
 
 def _needs(cpu: str) -> dict[str, list[str]]:
     """Return the tools for each part of an emulation; one of them is enough."""
-    emulators = {"qemu-system-arm": cpu_named(cpu).machine is not None, "unicorn": cpu_named(cpu).unicorn}
+    emulators = {
+        "qemu-system-arm": cpu_named(cpu).machine is not None,
+        "unicorn": cpu_named(cpu).unicorn,
+    }
     return {
         "compiler": list(_COMPILERS),
         "emulator": [name for name, has_core in emulators.items() if has_core],

@@ -169,9 +169,9 @@ def _add_benches(
     """Run the emitted benches that were asked for, and add their results."""
     if cocotb:
         notify("cocotb: the emitted bench")
-        found = run_bench(folder, timeout_s=timeout_s, show=notify.detail)
-        result["seconds"].append(found.seconds.as_json())
-        _add_bench(result, found)
+        bench_run = run_bench(folder, timeout_s=timeout_s, show=notify.detail)
+        result["seconds"].append(bench_run.seconds.as_json())
+        _add_bench(result, bench_run)
     for simulator in testbenches:
         notify(f"{simulator}: the emitted testbench")
         _add_testbench(result, folder, simulator, timeout_s, notify.detail)

@@ -91,8 +91,8 @@ def run_testbench(
         with seconds.part("compile"):
             argv = build(files, top, cwd=plain, output=work, timeout_s=timeout_s, show=show)
         with seconds.part("simulate"):
-            done = run(argv, cwd=plain, timeout_s=timeout_s, check=False)
-    return replace(verdict_of(done.stdout + done.stderr), seconds=seconds)
+            completed = run(argv, cwd=plain, timeout_s=timeout_s, check=False)
+    return replace(verdict_of(completed.stdout + completed.stderr), seconds=seconds)
 
 
 def verdict_of(text: str) -> TestbenchRun:

@@ -134,12 +134,14 @@ def ports(
 
 def _parameters(kind: str, names: Sequence[str], prefix: str) -> list[str]:
     """Return a C name for each of several ports; all differ in capitals too."""
-    longest = IDENTIFIER_LENGTH - len(prefix) - _LONGEST
+    max_chars = IDENTIFIER_LENGTH - len(prefix) - _LONGEST
     parameters: list[str] = []
     for index, name in enumerate(names):
-        word = _word(name)[: longest - len(kind) - 1]
+        word = _word(name)[: max_chars - len(kind) - 1]
         parameters.append(
-            f"{kind}{index}" if _is_generic(word) else mangle(word, taken=parameters, prefix=kind)
+            f"{kind}{index}"
+            if _is_generic(word)
+            else mangle(word, reserved=parameters, prefix=kind)
         )
     return parameters
 

@@ -39,12 +39,12 @@ class FirmwareBuffer:
     Attributes:
         bytes: C expression for the bytes of one frame, for example ``KWS_INPUT_BYTES``.
         type: C element type of the pointer.
-        inside: C function that returns its place in an arena; None if it is a parameter.
+        address_function: C function that returns its place in an arena; None if it is a parameter.
     """
 
     bytes: str
     type: str = "int8_t"
-    inside: str | None = None
+    address_function: str | None = None
 
 
 def firmware_of(
@@ -67,8 +67,8 @@ def firmware_of(
     macro = prefix.upper()
 
     def tested(port: ports.EntryPort) -> FirmwareBuffer:
-        inside = f"{prefix}_{port.parameter}" if entry_point.in_arena else None
-        return FirmwareBuffer(f"{macro}_{port.macro}_BYTES", port.type, inside)
+        address_function = f"{prefix}_{port.parameter}" if entry_point.in_arena else None
+        return FirmwareBuffer(f"{macro}_{port.macro}_BYTES", port.type, address_function)
 
     return firmware_files(
         prefix,
@@ -114,6 +114,6 @@ def firmware_files(
     files[f"{FOLDER}/host.c"] = templates.get_template("host.c.j2").render(ports)
     files[f"{FOLDER}/main.c"] = templates.get_template("main.c.j2").render(
         ports, prefix=prefix, arena_bytes=arena_bytes, self_test=self_test,
-        self_check=self_check, inside=any(port.inside for port in (*inputs, *outputs)),
+        self_check=self_check, in_arena=any(port.address_function for port in (*inputs, *outputs)),
     )  # fmt: skip
     return files

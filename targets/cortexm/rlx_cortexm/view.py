@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rlx.support.text.tables import Column, Figure, ReportFigure, Table, share_text, text_of
+from rlx.support.text.tables import Column, Figures, ReportFigure, Table, share_text, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +19,7 @@ def view(report: Mapping[str, Any], cpu: str) -> View:
         report: Result of ``estimate``.
         cpu: Processor that it was made for.
     """
-    return [_layers(report, cpu), ReportFigure("", _figures(report))]
+    return [_layers(report, cpu), Figures("", _figures(report))]
 
 
 def _layers(report: Mapping[str, Any], cpu: str) -> Table:
@@ -66,7 +66,7 @@ def _shape(result: str) -> str:
     return "x".join(sizes[1:] if sizes[0] == "1" and len(sizes) > 1 else sizes)
 
 
-def _figures(report: Mapping[str, Any]) -> tuple[Figure, ...]:
+def _figures(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:
     constants, code, macs = report["constant_bytes"], report["code_bytes"], report["macs"]
     packed, layers = report["packed_bytes"], report["layers"]
     each = f"{report['instructions'] / macs:.2f} for each MAC" if macs else ""
@@ -74,13 +74,13 @@ def _figures(report: Mapping[str, Any]) -> tuple[Figure, ...]:
     check = report.get("self_check_bytes", 0)
     savings = f"; several weights in a byte save {text_of(packed)}" if packed else ""
     return (
-        Figure("instructions", report["instructions"], note=each),
-        Figure(
+        ReportFigure("instructions", report["instructions"], note=each),
+        ReportFigure(
             "flash", constants + code, "B",
             f"constants {text_of(constants)}, code {text_of(code)} (layers share code"
             f"{f'; self-check {text_of(check)}' if check else ''}){savings}",
         ),
-        Figure(
+        ReportFigure(
             "RAM", report["arena_bytes"], "B", f"arena, without the stack; most is used in {peak}"
         ),
     )  # fmt: skip
