@@ -17,7 +17,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from rlx.support import plugins
-from support import GoldenFolder, excused, missing, shared_folder
+from support import GoldenFolder, excused, ids, missing, shared_folder
+from support.messages import Recorder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
@@ -45,7 +46,14 @@ settings.load_profile("ci")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--update-golden", action="store_true", help="rewrite tests/golden")
+    parser.addoption(
+        "--update-golden", action="store_true", help="rewrite tests/golden and messages.txt"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Recorder(config))
+    config.pluginmanager.register(ids)
 
 
 @pytest.hookimpl(wrapper=True)

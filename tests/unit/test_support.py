@@ -2,13 +2,16 @@
 
 import os
 import re
+import subprocess
+import sys
 
 import pytest
 from _pytest.outcomes import Failed, Skipped
 from hypothesis import settings
 
 from rlx.support.errors import ToolMissingError
-from support import GoldenFolder, excused, in_ci, missing, require_program, shared_folder
+from support import ROOT, GoldenFolder, excused, in_ci, missing, require_program, shared_folder
+from support.messages import FILE, read
 
 
 @pytest.mark.parametrize(
@@ -71,6 +74,83 @@ def test_golden_folder_finds_changed_missing_and_stale_files(tmp_path):
         folder.check({"a.c": "int a;\n"})
     folder.write({"a.c": "int a;\n"})
     folder.check({"a.c": "int a;\n"})
+
+
+TEST = """\
+import pytest
+from support.messages import raises
+
+@pytest.mark.parametrize("name", ["a", "b"])
+def test_texts(name, tmp_path):
+    for text in (f"{name}\\n\\n  hint: b", tmp_path / "x"):
+        with raises(ValueError):
+            raise ValueError(text)
+"""
+PLUGIN = """\
+from support.messages import Recorder
+
+def pytest_addoption(parser):
+    parser.addoption("--update-golden", action="store_true")
+
+def pytest_configure(config):
+    config.pluginmanager.register(Recorder(config))
+"""
+STORED = """\
+test_it.py::test_texts[a]
+  - a
+
+      hint: b
+  - <tmp>/x
+test_it.py::test_texts[b]
+  - b
+
+      hint: b
+  - <tmp>/x
+"""
+
+
+@pytest.fixture
+def run(tmp_path):
+    (tmp_path / "conftest.py").write_text(PLUGIN)
+
+    def run(test, *options):
+        (tmp_path / "test_it.py").write_text(test)
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, "."]
+        env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        return subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True).stdout
+
+    return run
+
+
+def test_messages_are_stored_and_compared(run, tmp_path):
+    missing = run(TEST)
+    assert "not in messages.txt: pytest --update-golden, then read the difference" in missing
+    assert "2 failed" in missing
+    assert "2 passed" in run(TEST, "--update-golden")
+    assert (tmp_path / "messages.txt").read_text() == STORED
+    changed = run(TEST.replace("hint: b", "hint: c"))
+    assert "-   hint: b" in changed
+    assert "+   hint: c" in changed
+    fewer = run(TEST.replace(', tmp_path / "x"', ","))
+    assert fewer.count("2 texts in messages.txt, 1 here: pytest --update-golden") >= 2
+
+
+def test_messages_of_tests_that_are_gone_are_dropped(run, tmp_path):
+    file = tmp_path / "messages.txt"
+    file.write_text(STORED)
+    failing = TEST.replace('["a", "b"]', '["b"]').replace("raise ValueError", "raise KeyError")
+    assert "1 failed" in run(failing, "--update-golden")
+    assert list(read(file)) == ["test_it.py::test_texts[b]"]
+    assert "compared, not written" in run(TEST, "--update-golden", "-n2")
+    assert list(read(file)) == ["test_it.py::test_texts[b]"]
+
+
+def test_every_stored_message_has_its_test():
+    for file in (ROOT / "tests").rglob(FILE):
+        for key in read(file):
+            name, _, test = key.partition("::")
+            function = test.partition("[")[0].rpartition("::")[2]
+            assert f"def {function}(" in (file.parent / name).read_text(), f"{file}: {key}"
 
 
 def test_hypothesis_is_deterministic():
