@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import pickle
-import re
 import struct
 import zipfile
 import zlib
@@ -18,6 +17,7 @@ from rlx import frontends
 from rlx.frontends.foreign.foreign import KINDS
 from rlx.support.errors import FormatError, FrontendError, UsageError
 from support import ROOT
+from support.messages import raises
 
 HDF5 = b"\x89HDF\r\n\x1a\n" + bytes(88)
 READS = "rlx reads TFLite, ONNX and its own .rlx files"
@@ -219,7 +219,7 @@ def test_an_archive_of_a_million_names_is_read_in_no_time(tmp_path):
 @pytest.mark.parametrize("name", ["m.tflite", "m.onnx", "m.rlx", "m"])
 def test_an_empty_file(tmp_path, name):
     (tmp_path / name).write_bytes(b"")
-    with pytest.raises(FrontendError, match=f"^{re.escape(name)}: the file is empty\n  hint: copy"):
+    with raises(FrontendError):
         frontends.load(tmp_path / name)
 
 
@@ -254,9 +254,8 @@ def test_a_folder_is_named(tmp_path, files, what, hint):
 def test_any_other_folder_names_its_models(tmp_path):
     for name in ("b.onnx", "a.tflite", "c.rlx", "d.tflite", "notes.txt"):
         (tmp_path / name).write_bytes(b"")
-    with pytest.raises(UsageError, match=r"is a folder, not a model file\n") as caught:
+    with raises(UsageError):
         frontends.load(tmp_path)
-    assert caught.value.hint == "give a file of it: a.tflite, b.onnx, c.rlx, ..."
 
 
 def test_hints_of_several_lines_are_indented(tmp_path):

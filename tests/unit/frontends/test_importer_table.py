@@ -3,15 +3,14 @@
 import pytest
 
 from rlx.frontends.importer_table import entering
+from support.messages import raises
 
 
-@pytest.mark.parametrize(
-    ("key", "name"), [("ADD", "ADD"), (("ai.onnx.ml", "Scaler"), "ai.onnx.ml.Scaler")]
-)
-def test_a_key_has_one_function(key, name):
+@pytest.mark.parametrize("key", ["ADD", ("ai.onnx.ml", "Scaler")])
+def test_a_key_has_one_function(key):
     table = {}
     assert entering(table, [key])(len) is len
     assert table == {key: len}
-    with pytest.raises(ValueError, match=f"^{name} has two importers$"):
+    with raises(ValueError):
         entering(table, [key])(max)
     assert table == {key: len}

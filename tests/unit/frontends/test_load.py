@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING
@@ -21,6 +20,7 @@ from rlx.support import plugins
 from rlx.support.errors import FormatError, FrontendError, UsageError, VerifyError
 from rlx.support.limits import Limits
 from support.files.mutation import mutate
+from support.messages import raises
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,8 +43,7 @@ def test_load_tells_tflite_by_its_bytes(model: Path) -> None:
 
 def test_load_tells_tflite_by_its_name(model: Path) -> None:
     model.write_bytes(b"\0nothing of the kind")
-    message = "some model.tflite: root table Model: the file identifier is b'hing', want b'TFL3'"
-    with pytest.raises(FrontendError, match=f"^{re.escape(message)}(\n  hint: .*)?$"):
+    with raises(FrontendError):
         frontends.load(model)
 
 
@@ -69,19 +68,14 @@ def test_load_reads_own_files(model: Path, own: Path) -> None:
 def test_load_refuses_weights_without_a_graph(tmp_path: Path) -> None:
     path = tmp_path / "weights.safetensors"
     path.write_bytes(save({"w": np.zeros(3, np.float32)}))
-    message = (
-        "weights.safetensors: header: "
-        "a safetensors file without 'rlx' in its metadata holds no graph"
-    )
-    with pytest.raises(FrontendError, match=f"^{re.escape(message)}(\n  hint: .*)?$"):
+    with raises(FrontendError):
         frontends.load(path, "rlx")
 
 
 def test_load_keeps_the_limit_of_own_files(own: Path) -> None:
-    message = "own.bin: the file has more than 1000 bytes, the limit"
-    with pytest.raises(FrontendError, match=f"^{re.escape(message)}(\n  hint: .*)?$"):
+    with raises(FrontendError):
         frontends.load(own, limits=Limits(file_bytes=1000))
-    with pytest.raises(UsageError, match=r"^gone\.rlx: cannot be read: No such file"):
+    with raises(UsageError):
         frontends.load(own.with_name("gone.rlx"), "rlx")
 
 
@@ -100,37 +94,30 @@ def test_damaged_own_files_are_refused_or_read(own: Path) -> None:
 
 
 def test_load_refuses_an_unknown_format(model: Path) -> None:
-    message = f"no format is called 'pickle'\n  hint: formats: {', '.join(frontends.formats())}"
-    with pytest.raises(UsageError, match=f"^{re.escape(message)}(\n  hint: .*)?$"):
+    with raises(UsageError):
         frontends.load(model, "pickle")
 
 
 def test_load_refuses_an_unknown_file(model: Path) -> None:
     model = model.with_name("weights.pkl")
     model.write_bytes(b"\x81\x04")
-    message = (
-        "weights.pkl: neither the first bytes nor the name show what it is; rlx reads TFLite, ONNX"
-        " and its own .rlx files\n  hint: if it is of a format that rlx reads, name that:"
-        f" --format tflite; formats: {', '.join(frontends.formats())}"
-    )
-    with pytest.raises(FormatError, match=f"^{re.escape(message)}$"):
+    with raises(FormatError):
         frontends.load(model)
 
 
 def test_load_refuses_a_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"^gone\.tflite: cannot be read: No such file or dir"):
+    with raises(UsageError):
         frontends.load(tmp_path / "gone.tflite")
 
 
 def test_load_refuses_a_folder(tmp_path: Path) -> None:
     (tmp_path / "m.tflite").mkdir()
-    with pytest.raises(UsageError, match=r"^m\.tflite: is a folder, not a model file\n"):
+    with raises(UsageError):
         frontends.load(tmp_path / "m.tflite")
 
 
 def test_load_reads_no_more_than_the_limit(model: Path) -> None:
-    message = "some model.tflite: the file has more than 1000 bytes, the limit"
-    with pytest.raises(FrontendError, match=f"^{re.escape(message)}(\n  hint: .*)?$"):
+    with raises(FrontendError):
         frontends.load(model, limits=Limits(file_bytes=1000))
 
 
@@ -174,10 +161,5 @@ def test_load_asks_plugins(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("plugin")
 def test_load_refuses_the_options_of_another_format(model: Path) -> None:
-    message = (
-        "some model.tflite: the options are PluginOptions, but the format 'tflite' takes "
-        "TfliteOptions"
-        "\n  hint: leave the options out, or name the format that they belong to"
-    )
-    with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
+    with raises(UsageError):
         frontends.load(model, options=PluginOptions())

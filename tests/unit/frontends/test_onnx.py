@@ -6,6 +6,7 @@ from rlx import frontends
 from rlx.ir import Dim
 from rlx.support.errors import FrontendError, ToolMissingError, UnsupportedOpError
 from support.files.onnx_builder import by_runtime, helper, load, model, node, run
+from support.messages import raises
 
 RANDOM = np.random.default_rng(0)
 
@@ -62,9 +63,9 @@ def test_what_the_file_names_stays_symbolic():
 
 def test_a_shape_that_does_not_fit_the_input():
     data = model([node("Relu", "x")], {"x": ["n", 2]}, {"y": ["n", 2]})
-    with pytest.raises(UnsupportedOpError, match="the shape 4x3 does not fit the input 'x'"):
+    with raises(UnsupportedOpError):
         load(data, input_shape=(("x", (4, 3)),))
-    with pytest.raises(UnsupportedOpError, match="there is no input 'z' to give a shape"):
+    with raises(UnsupportedOpError):
         load(data, input_shape=(("z", (4, 3)),))
 
 
@@ -103,11 +104,11 @@ def test_a_function_that_calls_itself():
                                 [helper.make_opsetid("own", 1)])  # fmt: skip
     call = helper.make_node("Loop2", ["x"], ["y"], domain="own")
     data = model([call], {"x": [4]}, {"y": [4]}, functions=[body], domains=["own"])
-    with pytest.raises(FrontendError, match="function Loop2: calls itself"):
+    with raises(FrontendError):
         load(data)
 
 
 def test_without_the_package(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "onnx", None)
-    with pytest.raises(ToolMissingError, match=r'pip install "rlx\[import\]"'):
+    with raises(ToolMissingError):
         load(b"\x08\x08")

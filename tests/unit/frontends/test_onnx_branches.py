@@ -6,6 +6,7 @@ import pytest
 from rlx.ir.evaluate import evaluate
 from rlx.support.errors import UnsupportedOpError
 from support.files.onnx_builder import by_runtime, helper, load, model, node, value
+from support.messages import raises
 
 RANDOM = np.random.default_rng(7)
 
@@ -96,10 +97,8 @@ def test_branches_of_other_shapes_are_refused():
     data = model(
         [choice(then, other)], {"x": [3], "c": ([], np.bool_)}, {"y": None}, {"one": np.array([0])}
     )
-    with pytest.raises(UnsupportedOpError) as caught:
+    with raises(UnsupportedOpError):
         load(data)
-    assert "its branches give f32[3] and f32[1, 3]" in caught.value.message
-    assert "--input-value NAME=1" in caught.value.hint
     assert load(data, input_value={"c": 1}).outputs[0].type.shape == (3,)
 
 
@@ -110,26 +109,21 @@ def test_a_branch_that_reads_what_nothing_writes():
         [choice(graph([node("Relu", "q", "r")]), graph([node("Relu", "x", "r")]))],
         {"x": [3], "c": ([], np.bool_)}, {"y": None},
     )  # fmt: skip
-    with pytest.raises(FrontendError, match="input 0 is 'q', which nothing writes"):
+    with raises(FrontendError):
         load(data)
 
 
 @pytest.mark.parametrize(
-    ("name", "number", "message"),
-    [
-        ("q", 1, "there is no input 'q' to give a shape or a value"),
-        ("c", 2, "'c' is bool, which has no number 2"),
-        ("i", 0.5, "'i' is i64, which has no number 0.5"),
-        ("o", 1, "the value of 'o' has dimensions without a size"),
-    ],
+    ("name", "number"),
+    [("q", 1), ("c", 2), ("i", 0.5), ("o", 1)],
 )
-def test_values_that_an_input_cannot_have(name, number, message):
+def test_values_that_an_input_cannot_have(name, number):
     data = model(
         [node("Identity", "c", "y"), node("Identity", "i", "z"), node("Identity", "o", "p")],
         {"c": ([], np.bool_), "i": ([2], np.int64), "o": ["n", 2]},
         {"y": ([], np.bool_), "z": ([2], np.int64), "p": None},
     )
-    with pytest.raises(UnsupportedOpError, match=message):
+    with raises(UnsupportedOpError):
         load(data, input_value={name: number})
 
 
@@ -144,6 +138,5 @@ def test_outputs_cut_a_network():
     assert list(found.output_names) == ["a"]
     both = load(data, outputs=("c", "a", "x"))
     assert list(both.output_names) == ["c", "a", "x"]
-    with pytest.raises(UnsupportedOpError) as caught:
+    with raises(UnsupportedOpError):
         load(data, outputs=["aa"])
-    assert caught.value.hint == "did you mean 'a'?"

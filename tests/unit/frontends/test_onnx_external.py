@@ -11,6 +11,7 @@ from rlx.frontends.onnx.options import OnnxOptions
 from rlx.frontends.weights import WeightStore
 from rlx.ir.evaluate import evaluate
 from rlx.support.errors import FrontendError, UnsupportedOpError
+from support.messages import raises
 
 ALLOWED = OnnxOptions(allow_external=True)
 
@@ -59,15 +60,14 @@ def test_allowed_data_are_read(folder, location, more, tmp_path):
 
 
 def test_nothing_is_read_by_default(folder):
-    with pytest.raises(UnsupportedOpError, match="which is not read by default") as caught:
+    with raises(UnsupportedOpError):
         load(folder, "w.bin", options=OnnxOptions())
-    assert "--allow-external" in caught.value.hint
 
 
 def test_nothing_is_read_for_a_model_without_a_folder():
     from rlx.frontends.onnx.frontend import load as load_bytes
 
-    with pytest.raises(UnsupportedOpError, match="and the model is given as bytes"):
+    with raises(UnsupportedOpError):
         load_bytes(external("w.bin"), options=ALLOWED)
 
 
@@ -89,17 +89,17 @@ def same(a, b):
 @pytest.mark.parametrize("name", ["n.onnx.data", "m.onnx", "secret.bin", "parts/m.onnx.data"])
 def test_other_files_beside_a_model_are_not(folder, name):
     (folder / "parts" / "m.onnx.data").write_bytes(WEIGHTS.tobytes())
-    with pytest.raises(UnsupportedOpError, match="which is not read by default"):
+    with raises(UnsupportedOpError):
         load(folder, name, options=OnnxOptions())
 
 
 def test_a_link_beside_a_model_is_not_followed(folder):
     (folder / "m.onnx.data").symlink_to(folder.parent / "secret.bin")
-    with pytest.raises(UnsupportedOpError, match="without following links"):
+    with raises(UnsupportedOpError):
         load(folder, "m.onnx.data", options=OnnxOptions())
     (folder / "m.onnx.data").unlink()
     os.link(folder.parent / "secret.bin", folder / "m.onnx.data")
-    with pytest.raises(UnsupportedOpError, match="several names"):
+    with raises(UnsupportedOpError):
         load(folder, "m.onnx.data", options=OnnxOptions())
 
 
@@ -139,18 +139,16 @@ def test_what_is_no_plain_file(folder):
 
 
 @pytest.mark.parametrize(
-    ("more", "message"),
+    "more",
     [
-        ({"offset": "600"}, "keeps bytes 600 to "),
-        ({"offset": "64", "length": "999999"}, "keeps bytes 64 to 1000063 of 'w.bin'"),
-        ({"offset": "-1"}, "states the offset '-1' of its data, want bytes"),
-        ({"length": "1e3"}, "states the length '1e3' of its data, want bytes"),
-        ({"length": "9" * 400}, "states the length '999"),
-        ({"length": "8"}, "is f32[4, 3, 3, 3], which takes 432 bytes, but there are 8"),
+        {"offset": "600"},
+        {"offset": "64", "length": "999999"},
+        {"offset": "-1"},
+        {"length": "1e3"},
+        {"length": "9" * 400},
+        {"length": "8"},
     ],
 )
-def test_ranges_that_make_no_sense(folder, more, message):
-    with pytest.raises(FrontendError) as caught:
+def test_ranges_that_make_no_sense(folder, more):
+    with raises(FrontendError):
         load(folder, "w.bin", **more)
-    assert caught.value.message.startswith(message)
-    assert caught.value.where == "m.onnx: tensor 0, 'w'"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 
 import numpy as np
 import pytest
@@ -21,6 +20,7 @@ from rlx.frontends.refusal import MalformedError, UnsupportedError
 from rlx.ir import DType
 from rlx.ops.numerics.fixed_point import Rescale
 from support import ROOT
+from support.messages import raises
 
 # A scale that float32 holds, and the same number in double.
 TENTH = float(np.float32(0.1))
@@ -38,8 +38,7 @@ def test_factors_become_multipliers_of_31_bits() -> None:
 
 
 def test_a_factor_beyond_the_fixed_point_is_refused() -> None:
-    message = "the scales give a factor of 1.07e+09, want less than"
-    with pytest.raises(UnsupportedError, match=f"^{re.escape(message)} 2"):
+    with raises(UnsupportedError):
         rescale_of(1.0, 2.0**30)
 
 
@@ -62,8 +61,7 @@ def test_a_sum_goes_to_twice_the_larger_scale() -> None:
 def test_softmax_scales_to_26_fraction_bits() -> None:
     found = softmax_scaling(0.5, 1.0)
     assert (found.multiplier, found.left_shift, found.diff_min) == (2**30, 26, -31)
-    message = "has the input scale 1e-09, outside of the fixed point"
-    with pytest.raises(UnsupportedError, match=f"^{re.escape(message)}$"):
+    with raises(UnsupportedError):
         softmax_scaling(1e-9, 1.0)
 
 
@@ -78,8 +76,7 @@ def test_quotients_are_taken_in_float32_and_halves_go_away_from_zero() -> None:
 
 
 def test_a_quotient_beyond_int32_is_refused() -> None:
-    message = "the scale 1e-30 is too small for the activation's range"
-    with pytest.raises(MalformedError, match=f"^{re.escape(message)}$"):
+    with raises(MalformedError):
         quantized(6.0, 1e-30, 0)
 
 
@@ -101,6 +98,5 @@ def test_bounds_are_clamped_to_the_element_type(dtype: DType, whole: tuple[int, 
 def test_accumulators_beyond_int32_are_refused() -> None:
     sums, bias = np.array([1000, 10]), np.array([0, 2**31 - 1 - 1281], np.int32)
     check_accumulator(sums, bias, 0)
-    message = "the accumulator may reach 2147483656, which does not fit 32 bits"
-    with pytest.raises(UnsupportedError, match=f"^{re.escape(message)}$"):
+    with raises(UnsupportedError):
         check_accumulator(sums, bias, -1)

@@ -17,6 +17,7 @@ from rlx.ir.module import Stage
 from rlx.support.errors import FrontendError, UnsupportedOpError
 from rlx.support.limits import Limits
 from support.files.tflite_builder import TfliteBuilder
+from support.messages import raises
 
 # Names that would be code, markup, a path or a terminal command if they were let through.
 HOSTILE = (
@@ -35,31 +36,25 @@ HOSTILE = (
 
 
 @pytest.mark.parametrize(
-    ("limits", "message"),
+    "limits",
     [
-        ({"file_bytes": 1000}, "m.tflite: file: the file has 1856 bytes; the limit is 1000"),
-        ({"nodes": 4}, "m.tflite: root table Model: there are 5 operator codes; the limit is 4"),
-        ({"tensors": 10}, "m.tflite: subgraph 0: there are 11 tensors; the limit is 10"),
-        ({"rank": 3}, "m.tflite: tensor 0 'x': has 4 dimensions; the limit is 3"),
-        ({"dimension": 11}, "m.tflite: tensor 6 'flat': has the shape [1, 12]; "
-                            "the limit is 11 a dimension"),
-        ({"elements": 47}, "m.tflite: tensor 3 'conv': has the shape [1, 4, 4, 3], 48 elements; "
-                           "the limit is 47"),
-        ({"constant_bytes": 100}, "m.tflite: buffers: the constants take 154 bytes together; "
-                                  "the limit is 100"),
-        ({"total_elements": 150}, "m.tflite: operator 4 SOFTMAX: the computed tensors have 154 "
-                                  "elements together; the limit is 150"),
-        ({"operations": 900}, "m.tflite: operator 1 MAX_POOL_2D: one frame takes 989 operations; "
-                              "the limit is 900"),
-        ({"operands": 2}, "m.tflite: operator 0 CONV_2D: has 3 inputs or outputs; the limit is 2"),
-        ({"taps": 3}, "m.tflite: operator 0 CONV_2D: a window has 9 positions; the limit is 3"),
-        ({"nesting": 3}, "m.tflite: subgraph 0, tensor 0, quantization: "
-                         "tables are nested more than 3 deep"),
+        {"file_bytes": 1000},
+        {"nodes": 4},
+        {"tensors": 10},
+        {"rank": 3},
+        {"dimension": 11},
+        {"elements": 47},
+        {"constant_bytes": 100},
+        {"total_elements": 150},
+        {"operations": 900},
+        {"operands": 2},
+        {"taps": 3},
+        {"nesting": 3},
     ],
-)  # fmt: skip
-def test_limit_is_kept(limits: dict[str, int], message: str) -> None:
+)
+def test_limit_is_kept(limits: dict[str, int]) -> None:
     data = sound_model()
-    with pytest.raises(FrontendError, match=f"^{re.escape(message)}(\n  hint: .*)?$"):
+    with raises(FrontendError):
         tflite.load(data, name="m.tflite", limits=Limits(**limits))
     raised = {name: value + 1000 for name, value in limits.items()}
     assert tflite.load(data, limits=Limits(**raised)).stage is Stage.MIR
@@ -71,8 +66,7 @@ def test_limit_of_operators_is_kept() -> None:
     for x, y in itertools.pairwise(tensors):
         model.operator("RELU", [x], [y])
     data = model.build(tensors[:1], tensors[-1:])
-    message = "model.tflite: subgraph 0: there are 3 operators; the limit is 2"
-    with pytest.raises(FrontendError, match=f"^{message}(\n  hint: .*)?$"):
+    with raises(FrontendError):
         tflite.load(data, limits=Limits(nodes=2))
     assert len(list(tflite.load(data, limits=Limits(nodes=3)).graph.op_nodes)) == 3
 
@@ -92,26 +86,21 @@ def test_no_more_than_forty_operators_are_listed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "message", "hint"),
-    [
-        ("SQUARED_DIFFERENCE", "is imported on float32, but not on int8", "rlx quantize MODEL"),
-        ("BATCH_MATMUL", "a product of two activations has no integer form yet", "(attention)"),
-    ],
+    "code",
+    ["SQUARED_DIFFERENCE", "BATCH_MATMUL"],
 )
 def test_what_is_imported_on_float32_alone_names_the_way(
-    code: str, message: str, hint: str
+    code: str,
 ) -> None:
     model = TfliteBuilder()
     x, y, z = (model.tensor((1, 2, 2), scale=0.5, zero_point=1) for _ in range(3))
     model.operator(code, [x, y], [z])
-    with pytest.raises(UnsupportedOpError) as raised:
+    with raises(UnsupportedOpError):
         tflite.load(model.build([x, y], [z]))
-    assert message in str(raised.value)
-    assert hint in raised.value.hint
 
 
 def test_an_operator_has_one_importer() -> None:
-    with pytest.raises(ValueError, match=r"^ADD has two importers$"):
+    with raises(ValueError):
         importer("ADD")(lambda call: None)
 
 
@@ -142,11 +131,7 @@ def test_hostile_names_are_printable_in_messages() -> None:
     x = model.tensor((1, 3), name="\x1b[31m\n*/", **CODES)
     y = model.tensor((1, 4), name="y" * 1000, **CODES)
     model.operator("RELU", [x], [y])
-    message = (
-        "a?b.tflite: operator 0 RELU: computes i8[1, 3], "
-        f"but tensor 1 '{'y' * 61}...' is int8[1, 4]"
-    )
-    with pytest.raises(FrontendError, match=f"^{re.escape(message)}(\n  hint: .*)?$"):
+    with raises(FrontendError):
         tflite.load(model.build([x], [y]), name="a\nb.tflite")
 
 
@@ -209,9 +194,5 @@ def test_unused_tensors_do_not_enter_the_graph() -> None:
 def test_dequantized_weights_count_as_float32() -> None:
     data = hybrid()
     assert tflite.load(data, limits=Limits(constant_bytes=24)).graph.outputs
-    with pytest.raises(FrontendError) as caught:
+    with raises(FrontendError):
         tflite.load(data, limits=Limits(constant_bytes=23))
-    assert caught.value.message == (
-        "the narrow weights take 24 bytes together as float32; the limit is 23"
-    )
-    assert caught.value.where == "model.tflite: buffers"

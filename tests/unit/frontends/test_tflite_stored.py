@@ -14,6 +14,7 @@ from rlx.ir import DType
 from rlx.ir.evaluate import evaluate
 from rlx.support.errors import FrontendError, UnsupportedOpError
 from support.files.tflite_builder import TfliteBuilder, pack, schema, unpack
+from support.messages import raises
 from support.references.litert import run_litert
 from support.references.tflite_compare import compare
 
@@ -155,7 +156,7 @@ def test_a_scale_for_each_block_is_applied(kind: str) -> None:
 def test_blocks_that_do_not_fit_are_refused() -> None:
     codes, scales = narrow("int4", 5, 12), np.ones((5, 3))
     for data in (in_blocks(codes, scales, 6), in_blocks(codes, np.ones((5, 5)), 4)):
-        with pytest.raises(FrontendError, match="in blocks of"):
+        with raises(FrontendError):
             tflite.load(data)
 
 
@@ -264,18 +265,16 @@ def test_sparse_constants_need_no_operator() -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "message"),
+    ("field", "value"),
     [
-        ("indices", [9, 0, 0], "has a sparse index that is not in 0 to 7"),
-        ("segments", [0, 1], "has sparse indices that do not fit the 6 parts in front"),
-        ("order", [0, 0], "which its 2 sparse dimensions do not fit"),
-        ("size", 5, "has a dense dimension of 5, want 6"),
-        ("data", np.ones(3, np.float32), "elements that are not 0, but buffer 1 has 12 bytes"),
+        ("indices", [9, 0, 0]),
+        ("segments", [0, 1]),
+        ("order", [0, 0]),
+        ("size", 5),
+        ("data", np.ones(3, np.float32)),
     ],
 )
-def test_sparse_constants_that_contradict_themselves_are_refused(
-    field: str, value: Any, message: str
-) -> None:
+def test_sparse_constants_that_contradict_themselves_are_refused(field: str, value: Any) -> None:
     model = unpack(sparse(holes(), LAYOUTS["rows of indices"]))
     tensor = next(t for t in model.subgraphs[0].tensors if t.name == b"w")
     first, second = tensor.sparsity.dimMetadata
@@ -289,7 +288,7 @@ def test_sparse_constants_that_contradict_themselves_are_refused(
         first.denseSize = value
     else:
         model.buffers[tensor.buffer].data = np.frombuffer(value.tobytes(), np.uint8)
-    with pytest.raises(FrontendError, match=message):
+    with raises(FrontendError):
         tflite.load(pack(model))
 
 
@@ -323,7 +322,7 @@ def test_constants_behind_the_flatbuffer_equal_those_inside(align: int) -> None:
 
 def test_constants_behind_the_end_of_the_file_are_refused() -> None:
     data = behind(dense(RANDOM.normal(size=(5, 7)), "float32"), 16, offset=160)
-    with pytest.raises(FrontendError, match=r"buffer 1 takes bytes \d+ to \d+, but the file has"):
+    with raises(FrontendError):
         tflite.load(data)
 
 
@@ -331,6 +330,5 @@ def test_computed_values_of_4_bits_are_refused_with_what_to_do() -> None:
     model = TfliteBuilder()
     x, y = (model.tensor((1, 4), "int4", scale=0.5) for _ in range(2))
     model.operator("RELU", [x], [y])
-    with pytest.raises(UnsupportedOpError) as refused:
+    with raises(UnsupportedOpError):
         tflite.load(model.build([x], [y]))
-    assert "rlx quantize --weights 4" in str(refused.value.hint)

@@ -6,6 +6,7 @@ import pytest
 from rlx.ir.evaluate import evaluate
 from rlx.support.errors import FrontendError, UnsupportedOpError
 from support.files.onnx_builder import by_runtime, helper, load, onnx
+from support.messages import raises
 
 RANDOM = np.random.default_rng(8)
 
@@ -142,25 +143,23 @@ def test_maps_from_labels_stay_a_matrix():
 def test_texts_that_are_no_labels_are_refused():
     texts = helper.make_tensor("t", 8, [3], [b"a", b"b", b"c"])
     made = helper.make_node("Identity", ["t"], ["y"])
-    with pytest.raises(UnsupportedOpError, match="'t' holds strings, which rlx does not model"):
+    with raises(UnsupportedOpError):
         load(model([made], {"y": "string"}, [texts]))
 
 
 @pytest.mark.parametrize(
-    ("made", "error", "message"),
+    ("made", "error"),
     [
-        (ml("Scaler", "x", "y", offset=[1.0, 2.0], scale=[1.0]), FrontendError,
-         "has 2 numbers 'offset' for 4 features"),
-        (ml("Normalizer", "x", "y", norm="L3"), FrontendError, "norm is 'L3', want MAX, L1 or L2"),
-        (ml("LinearRegressor", "x", "y", coefficients=[1.0]), FrontendError,
-         "has 1 coefficients and 1 intercepts for 1 results"),
+        (ml("Scaler", "x", "y", offset=[1.0, 2.0], scale=[1.0]), FrontendError),
+        (ml("Normalizer", "x", "y", norm="L3"), FrontendError),
+        (ml("LinearRegressor", "x", "y", coefficients=[1.0]), FrontendError),
         (ml("LinearRegressor", "x", "y", coefficients=[1.0] * 4, post_transform="PROBIT"),
-         UnsupportedOpError, "post_transform is PROBIT"),
+         UnsupportedOpError),
         (ml("LinearClassifier", "x", "l y", coefficients=[1.0] * 4, intercepts=[1.0],
-            classlabels_ints=[0, 1]), UnsupportedOpError, "computes 1 numbers for 2 classes"),
-        (ml("TreeEnsembleRegressor", "x", "y"), UnsupportedOpError, "classical machine learning"),
+            classlabels_ints=[0, 1]), UnsupportedOpError),
+        (ml("TreeEnsembleRegressor", "x", "y"), UnsupportedOpError)
     ],
 )  # fmt: skip
-def test_what_does_not_fit(made, error, message):
-    with pytest.raises(error, match=message):
+def test_what_does_not_fit(made, error):
+    with raises(error):
         load(model([made], {"y": "float"}))

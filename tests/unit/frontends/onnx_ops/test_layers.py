@@ -5,6 +5,7 @@ import pytest
 
 from rlx.support.errors import FrontendError, UnsupportedOpError
 from support.files.onnx_builder import by_runtime, load, model, node, run
+from support.messages import raises
 
 RANDOM = np.random.default_rng(3)
 
@@ -166,13 +167,13 @@ def test_qlinear_conv():
 def test_integers_times_a_fraction_are_refused():
     data = model([node("Gemm", "a b", alpha=0.5)], {"a": ([2, 2], np.int32)},
                  {"y": (None, np.int32)}, {"b": np.ones((2, 2), np.int32)})  # fmt: skip
-    with pytest.raises(UnsupportedOpError, match=r"alpha 0\.5 and beta 1\.0 are no whole numbers"):
+    with raises(UnsupportedOpError):
         load(data)
 
 
 def test_dropout_that_drops_is_refused():
     constants = {"r": np.float32(0.5), "t": np.array(True)}
-    with pytest.raises(UnsupportedOpError, match="drops elements at random"):
+    with raises(UnsupportedOpError):
         load(one("Dropout", "x r t", {"x": [4]}, constants))
     x = numbers(4)
     (found,) = run(one("Dropout", "x r", {"x": [4]}, {"r": np.float32(0.5)}), x)
@@ -183,12 +184,12 @@ def test_an_attribute_that_nobody_reads_refuses_the_node(monkeypatch):
     from rlx.frontends.onnx.ops import IMPORTERS
 
     monkeypatch.setitem(IMPORTERS, ("", "Elu"), lambda call: call.value(0).relu())
-    with pytest.raises(UnsupportedOpError, match="attribute 'alpha' is not supported in version"):
+    with raises(UnsupportedOpError):
         load(one("Elu", "x", {"x": [4]}, alpha=0.5))
     assert load(one("Elu", "x", {"x": [4]}, alpha=1.0)).outputs
 
 
 def test_as_many_zero_points_as_scales():
     constants = {"s": np.float32([0.1, 0.2]), "z": np.int8([0, 0, 0])}
-    with pytest.raises(FrontendError, match="there are 2 scales, but 3 zero points"):
+    with raises(FrontendError):
         load(one("QuantizeLinear", "x s z", {"x": [2, 2]}, constants))

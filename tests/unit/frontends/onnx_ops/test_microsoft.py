@@ -5,6 +5,7 @@ import pytest
 
 from rlx.support.errors import UnsupportedOpError
 from support.files.onnx_builder import by_runtime, load, run
+from support.messages import raises
 from support.networks.quantized_operators import Random, file_of
 
 X = np.random.default_rng(8).standard_normal((3, 40)).astype(np.float32)
@@ -85,5 +86,5 @@ def test_weights_in_another_order_are_refused():
                  "g": np.zeros(16, np.int32)}  # fmt: skip
     x = np.zeros((1, 16), np.float32)
     data = file_of("MatMulNBits", "x w s _ g", given, constants, {"x": x}, out=np.float32)
-    with pytest.raises(UnsupportedOpError, match="has weights in another order"):
+    with raises(UnsupportedOpError):
         load(data)

@@ -5,6 +5,7 @@ import pytest
 
 from rlx.support.errors import FrontendError, UnsupportedOpError
 from support.files.onnx_builder import by_runtime, load, model, node, run
+from support.messages import raises
 
 RANDOM = np.random.default_rng(1)
 
@@ -47,7 +48,7 @@ def test_regions_that_choose_their_samples_are_refused():
         [node("RoiAlign", "x r b")],
         {"x": [2, 3, 7, 9], "r": [4, 4], "b": ([4], np.int64)}, {"y": None}, opset=16,
     )  # fmt: skip
-    with pytest.raises(UnsupportedOpError, match="as many samples as the size of a region needs"):
+    with raises(UnsupportedOpError):
         load(data)
 
 
@@ -77,7 +78,7 @@ def test_offsets_that_do_not_fit():
         [node("DeformConv", "x w o")], {"x": [1, 1, 3, 3], "w": [1, 1, 2, 2], "o": [1, 7, 2, 2]},
         {"y": None}, opset=19,
     )  # fmt: skip
-    with pytest.raises(FrontendError, match=r"offsets f32\[1, 7, 2, 2\] do not fit"):
+    with raises(FrontendError):
         load(data)
 
 
@@ -102,5 +103,5 @@ def test_determinants(size):
 
 
 def test_large_determinants_are_refused():
-    with pytest.raises(UnsupportedOpError, match="of a matrix of 5 rows; rlx does up to 4"):
+    with raises(UnsupportedOpError):
         load(model([node("Det", "x")], {"x": [5, 5]}, {"y": None}))

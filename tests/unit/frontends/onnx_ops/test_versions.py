@@ -6,6 +6,7 @@ import pytest
 from rlx.ir import Dim
 from rlx.support.errors import FrontendError, UnsupportedOpError
 from support.files.onnx_builder import by_runtime, load, model, node, onnx, run
+from support.messages import raises
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.standard_normal((2, 3, 4, 6)).astype(np.float32)
@@ -155,7 +156,7 @@ def test_dimensions_stay_symbols(made, constants, shape):
     arrays = {k: np.asarray(v) for k, v in constants.items()}
     data = model([made], {"x": ["n", 4, 4]}, {"y": None}, arrays)
     if shape is None:
-        with pytest.raises(UnsupportedOpError, match="are not all numbers"):
+        with raises(UnsupportedOpError):
             load(data)
         return
     assert load(data).outputs[0].type.shape == shape
@@ -164,54 +165,51 @@ def test_dimensions_stay_symbols(made, constants, shape):
 
 
 @pytest.mark.parametrize(
-    ("made", "constants", "message"),
+    ("made", "constants"),
     [
-        (node("Slice", "x a b c d"), {"a": [0], "b": [1], "c": [0], "d": [0]}, "a step is 0"),
-        (node("Slice", "x a b c"), {"a": [0, 0], "b": [1, 1], "c": [0, -3]}, "name an axis twice"),
-        (node("Slice", "x a b"), {"a": [0, 1], "b": [1]}, "are not of one length"),
-        (node("Split", "x a", "y z"), {"a": [1, 2]}, r"sizes \[1, 2\] do not add up to axis 0"),
-        (node("Split", "x", "y z", num_outputs=3), {}, "has 2 outputs for 3 parts"),
-        (node("Expand", "x a"), {"a": [3, 4, 4]}, r"does not broadcast with \['3', '4', '4'\]"),
-        (node("Pad", "x a"), {"a": [1, 2]}, "has 2 pads for 3 axes"),
-        (node("Pad", "x a"), {"a": [0, 0, 0, 2**40, 0, 0]}, "the limit is 8388608"),
-        (node("Pad", "x a", mode="round"), {"a": [0] * 6}, "mode is 'round'"),
-        (node("Tile", "x a"), {"a": [2**40, 1, 1]}, "elements|limit"),
-        (node("TopK", "x a", "y z"), {"a": [9]}, r"count must lie in \[1, dimension of axis 2\]"),
-        (node("CumSum", "x a"), {"a": 5}, "the axis is 5, but there are 3 dimensions"),
-        (node("Einsum", "x", equation="ij->ij"), {}, "'ij' does not fit 3 dimensions"),
-        (node("Einsum", "x x", equation="ijk->i"), {}, "names 1 of 2 operands"),
-        (node("Einsum", "x", equation="ijk->z"), {}, "names an axis that no operand has"),
-        (node("BitShift", "x x", direction="UP"), {}, "direction is 'UP', want LEFT or RIGHT"),
-        (node("OneHot", "x a b"), {"a": [0], "b": [0.0, 1.0]}, "depth is 0"),
-        (node("GatherND", "x a"), {"a": np.zeros((1, 4), int)}, "do not fit 3 dimensions"),
-        (node("ScatterND", "x a x"), {"a": [[0]]}, "updates must be"),
-        (node("Resize", "x _ a"), {"a": np.float32([1, 1])}, "do not fit 3 axes"),
-        (node("Resize", "x _ a"), {"a": np.float32([1, 1, -2])}, "a scale is -2.0"),
-        (node("Resize", "x _ a"), {"a": np.float32([1, 1, np.nan])}, "a scale is nan"),
+        (node("Slice", "x a b c d"), {"a": [0], "b": [1], "c": [0], "d": [0]}),
+        (node("Slice", "x a b c"), {"a": [0, 0], "b": [1, 1], "c": [0, -3]}),
+        (node("Slice", "x a b"), {"a": [0, 1], "b": [1]}),
+        (node("Split", "x a", "y z"), {"a": [1, 2]}),
+        (node("Split", "x", "y z", num_outputs=3), {}),
+        (node("Expand", "x a"), {"a": [3, 4, 4]}),
+        (node("Pad", "x a"), {"a": [1, 2]}),
+        (node("Pad", "x a"), {"a": [0, 0, 0, 2**40, 0, 0]}),
+        (node("Pad", "x a", mode="round"), {"a": [0] * 6}),
+        (node("Tile", "x a"), {"a": [2**40, 1, 1]}),
+        (node("TopK", "x a", "y z"), {"a": [9]}),
+        (node("CumSum", "x a"), {"a": 5}),
+        (node("Einsum", "x", equation="ij->ij"), {}),
+        (node("Einsum", "x x", equation="ijk->i"), {}),
+        (node("Einsum", "x", equation="ijk->z"), {}),
+        (node("BitShift", "x x", direction="UP"), {}),
+        (node("OneHot", "x a b"), {"a": [0], "b": [0.0, 1.0]}),
+        (node("GatherND", "x a"), {"a": np.zeros((1, 4), int)}),
+        (node("ScatterND", "x a x"), {"a": [[0]]}),
+        (node("Resize", "x _ a"), {"a": np.float32([1, 1])}),
+        (node("Resize", "x _ a"), {"a": np.float32([1, 1, -2])}),
+        (node("Resize", "x _ a"), {"a": np.float32([1, 1, np.nan])}),
         (
             node("Resize", "x _ a", keep_aspect_ratio_policy="not_larger"),
             {"a": np.float32([1, 1, 2])},
-            "do not fit 3 axes, ratio 'not_larger'",
         ),
-        (node("Resize", "x _ _ a"), {"a": [2, 4, 0]}, r"sizes \[2, 4, 0\] do not fit"),
-        (node("Resize", "x _ _ a"), {"a": [2, 4, 2**40]}, "the limit is"),
-        (node("Range", "a b c"), {"a": 0.0, "b": 1e30, "c": 1e-9}, "the limit is 8388608"),
-        (node("Range", "a b c"), {"a": 0, "b": 9, "c": 0}, "delta is 0"),
-        (node("ConstantOfShape", "a"), {"a": [2**20, 2**20]}, "the limit is"),
-        (node("ConstantOfShape", "a"), {"a": [-4]}, r"the shape is \[-4\]"),
-        (node("Cast", "x", to=99), {}, "99 is no element type"),
-        (node("Compress", "x a", axis=5), {"a": [True]}, "the axis is 5"),
+        (node("Resize", "x _ _ a"), {"a": [2, 4, 0]}),
+        (node("Resize", "x _ _ a"), {"a": [2, 4, 2**40]}),
+        (node("Range", "a b c"), {"a": 0.0, "b": 1e30, "c": 1e-9}),
+        (node("Range", "a b c"), {"a": 0, "b": 9, "c": 0}),
+        (node("ConstantOfShape", "a"), {"a": [2**20, 2**20]}),
+        (node("ConstantOfShape", "a"), {"a": [-4]}),
+        (node("Cast", "x", to=99), {}),
+        (node("Compress", "x a", axis=5), {"a": [True]}),
     ],
     ids=lambda p: getattr(p, "op_type", None),
 )
-def test_nodes_that_contradict_themselves(made, constants, message):
+def test_nodes_that_contradict_themselves(made, constants):
     arrays = {k: np.asarray(v) for k, v in constants.items()}
     outputs = dict.fromkeys(made.output)
     data = model([made], {"x": [2, 4, 4]}, outputs, arrays)
-    with pytest.raises(FrontendError, match=message) as caught:
+    with raises(FrontendError):
         load(data)
-    assert made.op_type in str(caught.value.where) or "limit" in str(caught.value)
-    assert caught.value.hint
 
 
 def test_what_depends_on_values_is_refused():
@@ -225,16 +223,14 @@ def test_what_depends_on_values_is_refused():
             {"y": None},
             opset=17,
         )
-        with pytest.raises(UnsupportedOpError) as caught:
+        with raises(UnsupportedOpError):
             load(data)
-        assert caught.value.hint
-        assert made.op_type in str(caught.value.where)
 
 
 def test_weights_of_an_image_that_shrinks_are_limited():
     made = node("Resize", "x _ _ a", mode="linear", antialias=1)
     data = model([made], {"x": [1, 2**22]}, {"y": None}, {"a": np.array([1, 2**20])})
-    with pytest.raises(FrontendError, match="needs 18874368 weights for an axis of 4194304"):
+    with raises(FrontendError):
         load(data)
 
 
@@ -292,12 +288,12 @@ def test_a_shape_with_minus_ones_that_an_exporter_replaces():
 def test_comparisons_that_depend_on_a_size():
     nodes = [node("Shape", "x", "s"), node("Equal", "s c", "y")]
     data = model(nodes, {"x": ["n", 4]}, {"y": (None, np.bool_)}, {"c": np.array([2, 4])})
-    with pytest.raises(UnsupportedOpError, match="computed from a dimension that has no size"):
+    with raises(UnsupportedOpError):
         load(data)
 
 
 @pytest.mark.parametrize("made", [node("Range", "c c c"), node("CumSum", "x c")])
 def test_numbers_that_must_be_one(made):
     data = model([made], {"x": [4]}, {"y": None}, {"c": np.array([1, 1])})
-    with pytest.raises(FrontendError, match=r"input \d holds 2 numbers, want one"):
+    with raises(FrontendError):
         load(data)

@@ -5,6 +5,7 @@ import pytest
 
 from rlx.support.errors import RlxError
 from support.files.onnx_builder import by_runtime, model, node, run
+from support.messages import raises
 
 
 def numbers(random, *shape):
@@ -136,6 +137,5 @@ def test_an_open_batch_and_open_sides():
     x = numbers(np.random.default_rng(0), 3, 2, 4, 4)
     pool = node("MaxPool", "x", "y", kernel_shape=[2, 2])
     same(model([pool], {"x": ["n", 2, 4, 4]}, {"y": None}), x)
-    with pytest.raises(RlxError, match="only the batch may have no size") as caught:
+    with raises(RlxError):
         run(model([pool], {"x": [1, 2, "h", "w"]}, {"y": None}), x)
-    assert "--input-shape" in caught.value.hint

@@ -15,6 +15,7 @@ from rlx.ir.module import Stage
 from rlx.ir.verify import verify
 from rlx.support.errors import UnsupportedOpError
 from support.files.tflite_builder import TfliteBuilder, run_tflm
+from support.messages import raises
 from support.references.litert import run_litert
 
 SCALES = [(0.5, 3), (0.1, -5), (1 / 255, -128), (3e-5, 7), (1e20, 1), (0.0235, 0)]
@@ -163,7 +164,7 @@ def test_cast_takes_quantized_values_for_numbers_where_they_stand_for_themselves
     (found,) = run(data, x)
     np.testing.assert_array_equal(found, x.astype(np.float32))
     scaled = one("CAST", x.shape, ("int8", 0.5, 0), ("float32", None, 0))
-    with pytest.raises(UnsupportedOpError, match="stands for others, by scale and zero point"):
+    with raises(UnsupportedOpError):
         tflite.load(scaled)
 
 

@@ -11,6 +11,7 @@ from rlx.frontends.tflite import frontend as tflite
 from rlx.ir.evaluate import evaluate
 from rlx.support.errors import FrontendError, UnsupportedOpError
 from support.files.tflite_builder import TfliteBuilder
+from support.messages import raises
 from support.references.litert import run_litert
 
 RANDOM = np.random.default_rng(4)
@@ -67,17 +68,17 @@ def test_the_layer_of_media_pipe_is_a_transposed_convolution(
 def test_options_that_do_not_fit_are_refused() -> None:
     data, _ = both((4, 5), (2, 2), (2, 2), SAME)
     options = struct.pack("<iii", SAME, 2, 2)
-    for other, message in (
-        (struct.pack("<iii", 9, 2, 2), "has the padding 9"),
-        (struct.pack("<iii", SAME, 2, 0), "the strides 0 and 2"),
-        (struct.pack("<iii", SAME, 2, 3), "makes the shape|computes"),
+    for other in (
+        struct.pack("<iii", 9, 2, 2),
+        struct.pack("<iii", SAME, 2, 0),
+        struct.pack("<iii", SAME, 2, 3),
     ):
-        with pytest.raises(FrontendError, match=message):
+        with raises(FrontendError):
             tflite.load(data.replace(options, other))
 
 
 def test_custom_operators_of_others_are_refused() -> None:
     data, _ = both((4, 5), (2, 2), (2, 2), SAME)
     other = data.replace(b"Convolution2DTransposeBias", b"Convolution2DTransposeBiaz")
-    with pytest.raises(UnsupportedOpError, match="is a custom operator"):
+    with raises(UnsupportedOpError):
         tflite.load(other)

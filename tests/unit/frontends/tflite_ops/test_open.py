@@ -12,6 +12,7 @@ from rlx.frontends.tflite.options import TfliteOptions
 from rlx.ir.evaluate import evaluate
 from rlx.support.errors import FrontendError, UnsupportedOpError
 from support.files.tflite_builder import TfliteBuilder
+from support.messages import raises
 from support.references.litert import run_litert
 from support.references.tflite_compare import compare
 
@@ -227,9 +228,8 @@ def test_other_open_dimensions_are_asked_for() -> None:
     model = Open(1, 4, open_axes=(0, 1))
     y = model.step("RELU", [model.x], 3)
     data = model.build([model.x], [y])
-    with pytest.raises(UnsupportedOpError, match=r"has the shape \[\?, \?, 4\]") as refused:
+    with raises(UnsupportedOpError):
         tflite.load(data)
-    assert "--input-shape x=1x16x4" in str(refused.value.hint)
     options = TfliteOptions((("x", (2, 9, 4)),))
     assert TfliteOptions({"x": [2, 9, 4]}) == options  # type: ignore[arg-type]
     graph = tflite.load(data, options=options).graph
@@ -237,19 +237,13 @@ def test_other_open_dimensions_are_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "shape", "message"),
-    [
-        ("x", (1, 9, 5), r"the shape 1x9x5 does not fit tensor 0 'x', whose shape is \[\?, 9, 4\]"),
-        ("x", (1, 9), "the shape 1x9 does not fit"),
-        ("y", (1, 9, 4), "there is no input 'y' to give a shape"),
-    ],
+    ("name", "shape"),
+    [("x", (1, 9, 5)), ("x", (1, 9)), ("y", (1, 9, 4))],
 )
-def test_shapes_that_do_not_fit_are_refused(
-    name: str, shape: tuple[int, ...], message: str
-) -> None:
+def test_shapes_that_do_not_fit_are_refused(name: str, shape: tuple[int, ...]) -> None:
     model = Open(9, 4)
     data = model.build([model.x], [model.step("RELU", [model.x], 3)])
-    with pytest.raises(UnsupportedOpError, match=message):
+    with raises(UnsupportedOpError):
         tflite.load(data, options=TfliteOptions(((name, shape),)))
 
 
@@ -257,7 +251,7 @@ def test_dimensions_that_the_file_does_not_leave_open_are_compared() -> None:
     model = Open(9, 4)
     y = model.value([1, 9, 5], [-1, 9, 5])
     model.operator("RELU", [model.x], [y])
-    with pytest.raises(FrontendError, match=r"computes the shape \[1, 9, 4\]"):
+    with raises(FrontendError):
         tflite.load(model.build([model.x], [y]))
 
 
@@ -266,7 +260,7 @@ def test_what_stands_behind_a_refused_operator_is_not_blamed() -> None:
     wanted = model.tensor([3], "int32")
     model.operator("UNIQUE", [model.x], [wanted])
     y = model.step("RESHAPE", [model.step("RELU", [model.x], 3), wanted], 3)
-    with pytest.raises(UnsupportedOpError, match=r"[12] of 3 operators"):
+    with raises(UnsupportedOpError):
         tflite.load(model.build([model.x], [y]))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from rlx.frontends.tflite import frontend as tflite
 from rlx.ops.q import QReshape
 from rlx.support.errors import FrontendError, UnsupportedOpError
 from support.files.tflite_builder import TfliteBuilder
+from support.messages import raises
 from support.references.tflite_compare import compare, random_codes
 
 CODES = {"scale": 0.5, "zero_point": -7}
@@ -66,24 +66,16 @@ def test_shapes_computed_at_run_time_equal_tflm() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "message"),
+    "data",
     [
-        (
-            reshape_of_its_own_shape(3),
-            "operator 1 STRIDED_SLICE: takes index 3 of axis 0, which has 3",
-        ),
-        (
-            reshape_of_its_own_shape(out=(4, 6)),
-            "operator 3 RESHAPE: asks for the shape [2, -1], but tensor 4 'tensor_4' is int8[4, 6]",
-        ),
-        (
-            reshape_of_its_own_shape(shrink=0, code="CONCATENATION", begin=7),
-            "operator 1 STRIDED_SLICE: computes i32[0], but tensor 2 'tensor_2' is int32[1]",
-        ),
+        reshape_of_its_own_shape(3),
+        reshape_of_its_own_shape(out=(4, 6)),
+        reshape_of_its_own_shape(shrink=0, code="CONCATENATION", begin=7),
     ],
+    ids=["index", "shape", "empty"],
 )
-def test_contradictions_of_computed_shapes_are_refused(data: bytes, message: str) -> None:
-    with pytest.raises(FrontendError, match=f"^model.tflite: {re.escape(message)}(\n  hint: .*)?$"):
+def test_contradictions_of_computed_shapes_are_refused(data: bytes) -> None:
+    with raises(FrontendError):
         tflite.load(data)
 
 
@@ -98,42 +90,22 @@ def _known(code: str, *inputs: int | list[int], out: tuple[int, ...], **options:
     return model.build([x], [y])
 
 
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (
-            _known("STRIDED_SLICE", -1, [2], [0], [-1], out=(2,)),
-            "has the strides [-1], want none below 1",
-        ),
-    ],
-)
-def test_other_whole_numbers_are_not_supported(data: bytes, message: str) -> None:
-    with pytest.raises(
-        UnsupportedOpError, match=f"\n    why  {re.escape(message)}(\n  hint: .*)?$"
-    ):
-        tflite.load(data)
+def test_other_whole_numbers_are_not_supported() -> None:
+    with raises(UnsupportedOpError):
+        tflite.load(_known("STRIDED_SLICE", -1, [2], [0], [-1], out=(2,)))
 
 
 @pytest.mark.parametrize(
-    ("data", "message"),
+    "data",
     [
-        (
-            _known("STRIDED_SLICE", -1, [0, 0], [1], [1], out=(1,)),
-            "operator 1 STRIDED_SLICE: inputs 1 to 3 have 2, 1 and 1 numbers for 1 dimensions",
-        ),
-        (
-            _known("CONCATENATION", 1, -1, out=(4,)),
-            "operator 1 CONCATENATION: the axis is 0, but the input has 0 dimensions",
-        ),
-        (
-            _known("PACK", 1, 2, out=(2,), valuesCount=2),
-            "subgraph 0: graph output 0 is tensor 2 'tensor_2', which is known without a run",
-        ),
+        _known("STRIDED_SLICE", -1, [0, 0], [1], [1], out=(1,)),
+        _known("CONCATENATION", 1, -1, out=(4,)),
+        _known("PACK", 1, 2, out=(2,), valuesCount=2),
     ],
+    ids=["STRIDED_SLICE", "CONCATENATION", "PACK"],
 )
-def test_whole_numbers_are_checked(data: bytes, message: str) -> None:
-    errors = (FrontendError, UnsupportedOpError)
-    with pytest.raises(errors, match=f"^model.tflite: {re.escape(message)}(\n  hint: .*)?$"):
+def test_whole_numbers_are_checked(data: bytes) -> None:
+    with raises((FrontendError, UnsupportedOpError)):
         tflite.load(data)
 
 

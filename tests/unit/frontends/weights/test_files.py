@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import struct
 import zipfile
 
@@ -21,6 +20,7 @@ from rlx.ops.real import RealCast, RealMatmul
 from rlx.support.errors import FrontendError, RlxError, UsageError
 from rlx.support.limits import Limits
 from support.files.mutation import mutate
+from support.messages import raises
 
 W = np.arange(6, dtype=np.float32).reshape(2, 3)
 B = np.array([0.5, -1.5], np.float32)
@@ -170,11 +170,10 @@ def test_files_that_change_are_refused(tmp_path, name):
     store.release()
     times = path.stat()
     os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns + 10**9))
-    message = f"{name}: has changed since it was opened\n  hint: open the weights again with"
-    with pytest.raises(FrontendError, match=f"^{re.escape(message)}"):
+    with raises(FrontendError):
         store["w"]
     path.unlink()
-    with pytest.raises(FrontendError, match="cannot be read any more: No such file"):
+    with raises(FrontendError):
         store["w"]
 
 

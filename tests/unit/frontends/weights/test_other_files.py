@@ -10,6 +10,7 @@ from safetensors.numpy import save_file
 
 from rlx.frontends.weights import WeightStore
 from rlx.support.errors import FormatError, FrontendError, UsageError
+from support.messages import raises
 
 READS = "; weights are read from .safetensors, .npz, .gguf and .onnx files"
 
@@ -61,7 +62,7 @@ def test_archives_without_arrays(tmp_path):
 
 def test_an_empty_file(tmp_path):
     (tmp_path / "w.npz").touch()
-    with pytest.raises(FrontendError, match=r"^w.npz: the file is empty\n  hint: copy or download"):
+    with raises(FrontendError):
         WeightStore.open(tmp_path / "w.npz")
 
 
@@ -71,5 +72,5 @@ def test_the_content_counts_not_the_name(tmp_path):
     np.savez(tmp_path / "arrays.npz", w=np.ones(2))
     (tmp_path / "arrays.npz").rename(tmp_path / "arrays.dat")
     assert list(WeightStore.open(tmp_path / "arrays.dat")) == ["w"]
-    with pytest.raises(UsageError, match=r"^gone.npz: cannot be read: No such file or directory\n"):
+    with raises(UsageError):
         WeightStore.open(tmp_path / "gone.npz")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 import tracemalloc
 
@@ -17,6 +16,7 @@ from rlx.ir import DType, TensorType
 from rlx.ir.evaluate import evaluate
 from rlx.passes.transforms.freeze import freeze
 from rlx.support.errors import UsageError
+from support.messages import raises
 
 W = np.arange(6, dtype=np.float32).reshape(2, 3)
 B = np.array([0.5, -1.5], np.float32)
@@ -45,9 +45,9 @@ def test_a_store_is_a_mapping(path):
     assert store["fc.w"] is store["fc.w"]
     assert store.get("w") is None
     assert repr(store) == "<WeightStore: 3 weights, 40 bytes>"
-    with pytest.raises(KeyError, match=r"no weight is called 'fc.wl'; did you mean 'fc.w'\?"):
+    with raises(KeyError):
         store["fc.wl"]
-    with pytest.raises(KeyError, match=r"no weight is called 'zzz'\"$"):
+    with raises(KeyError):
         store["zzz"]
 
 
@@ -175,7 +175,7 @@ def test_arrays_that_are_given():
     assert store.total_bytes == 24 + 24 + 16
     assert [e.alias_of for e in store.entries] == [None, "a", None, None]
     assert (store.release(), store.loaded_bytes) == (0, 64)
-    with pytest.raises(ValueError, match="no element type for numpy"):
+    with raises(ValueError):
         WeightStore.of({"a": np.array(["x"])})
 
 
@@ -183,11 +183,9 @@ def test_aliases_are_one_weight(path):
     store = WeightStore.open(path).with_aliases({"head.w": "fc.w"})
     assert store["head.w"] is store["fc.w"]
     assert store.total_bytes == 40
-    message = "no weight is called 'fc.v'\n  hint: did you mean 'fc.w'?"
-    with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
+    with raises(UsageError):
         store.with_aliases({"x": "fc.v"})
-    message = "a weight is called 'fc.b' already\n  hint: leave it out with renamed(), or take"
-    with pytest.raises(UsageError, match=f"^{re.escape(message)}"):
+    with raises(UsageError):
         store.with_aliases({"fc.b": "fc.w"})
 
 
@@ -199,13 +197,11 @@ def test_names_are_changed(path):
     by_rule = store.renamed(lambda name: "net." + name if name.startswith("fc") else None)
     assert sorted(by_rule) == ["net.fc.b", "net.fc.w"]
     assert by_rule["net.fc.w"] is store["fc.w"]
-    message = "no weight's name begins with 'fd.'\n  hint: did you mean 'fc.'?"
-    with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
+    with raises(UsageError):
         store.under("fd.")
-    message = "two weights would be called 'w'\n  hint: give each its own name"
-    with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
+    with raises(UsageError):
         store.renamed({"fc.w": "w", "fc.b": "w"})
-    with pytest.raises(UsageError, match=r"^no weight is called 'fc\.x'"):
+    with raises(UsageError):
         store.renamed({"fc.x": "w"})
 
 
@@ -226,11 +222,10 @@ def test_pins_keep_arrays_in_memory(path):
     assert store.loaded_bytes == 0
     assert store["fc.w"] is not array
     np.testing.assert_array_equal(array, W)
-    message = "weight 'fc.w' is not pinned\n  hint: call unpin() once for each pin()"
-    with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
+    with raises(UsageError):
         store.unpin("fc.w")
     for method in (store.pin, store.unpin):
-        with pytest.raises(UsageError, match=r"^no weight is called 'zzz'\n  hint: 'entries' has"):
+        with raises(UsageError):
             method("zzz")
 
 
@@ -267,7 +262,7 @@ def test_compiled_graphs_take_stores_without_copying(path):
     x = np.array([[1, 2]], np.float32)
     compiled = rlx.Session().compile(linear())
     store = WeightStore.open(path)
-    with pytest.raises(ValueError, match=r"^no parameter is called 'fc\.b'; there are: fc\.w"):
+    with raises(ValueError):
         compiled.set_params(store)
     store.release()
     compiled.set_params(store, strict=False)
@@ -282,5 +277,5 @@ def test_graphs_are_frozen_with_stores(path):
     frozen = freeze(linear().graph, store, strict=False)
     assert store.loaded_bytes == 24
     np.testing.assert_array_equal(evaluate(frozen, {"x": x})[0], x @ W)
-    with pytest.raises(ValueError, match=r"^graph 'g' has no parameter 'fc\.b', only"):
+    with raises(ValueError):
         freeze(linear().graph, store)
