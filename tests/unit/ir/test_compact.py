@@ -17,6 +17,7 @@ from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QClamp, QConv2d, Window
 from rlx.support.errors import TextFormError
 from strategies import random_graphs
+from support.messages import raises
 
 
 def conv():
@@ -89,20 +90,20 @@ def test_seeds_make_the_same_on_every_machine():
 
 
 @pytest.mark.parametrize(
-    ("dense", "type_", "message"),
+    ("dense", "type_"),
     [
-        ("seed -1", "i8[2]", "a seed must lie in [0, 2147483648), not -1"),
-        ("seed 1", f"i8[{MAX_SEEDED + 1}]", f"a seed makes {MAX_SEEDED} elements at most"),
-        ("seed 1", "bool[2]", "expected integers or floats for a seed, got bool"),
-        ("all 1", "i8[99999, 99999]", f"at most {MAX_SEEDED} elements can be written as one"),
-        ("all 300", "i8[2]", "300 is no i8"),
-        ("all 1, 2", "i8[2]", "expected '>', not ','"),
-        ("seed 1", "i8[n]", f"a seed makes {MAX_SEEDED} elements at most, not i8[n]"),
+        ("seed -1", "i8[2]"),
+        ("seed 1", f"i8[{MAX_SEEDED + 1}]"),
+        ("seed 1", "bool[2]"),
+        ("all 1", "i8[99999, 99999]"),
+        ("all 300", "i8[2]"),
+        ("all 1, 2", "i8[2]"),
+        ("seed 1", "i8[n]"),
     ],
 )
-def test_what_makes_no_constant_is_refused(dense, type_, message):
+def test_what_makes_no_constant_is_refused(dense, type_):
     text = (
         f'graph "g" {{\n %0 = core.constant() {{value=dense<{dense}>}} : {type_}\n return %0 "y" }}'
     )
-    with pytest.raises(TextFormError, match=re.escape(message)):
+    with raises(TextFormError):
         parse_graph(text)

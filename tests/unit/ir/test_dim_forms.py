@@ -16,6 +16,7 @@ from rlx.ir.plain import PlainError, codec, from_json, to_json
 from rlx.ir.printer import format_graph, format_op, format_type
 from rlx.ops.real import RealReshape
 from rlx.support.errors import TextFormError
+from support.messages import raises
 from support.networks.ir_dims import dims
 
 PAST, BATCH, LENGTH = Dim("past"), Dim("batch"), Dim("length")
@@ -102,48 +103,37 @@ LONG = " + ".join(f"n{i}" for i in range(MAX_TERMS + 1))
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    "text",
     [
-        ("f32[n +]", "column 8: expected a number or a symbol, not ']'"),
-        ("f32[* n]", "column 5: expected a number or a symbol, not '*'"),
-        ("f32[n --- 1]", "column 9: expected a number or a symbol, not '-'"),
-        ("f32[n 1]", "column 7: expected ',', not '1'"),
-        ("f32[n + 1.5]", "column 9: expected an integer, not '1.5'"),
-        ("f32[1 - 2]", "column 5: a dimension must lie in [0, 2147483647], not -1"),
-        ("f32[-n]", "column 5: a dimension must not be negative, not -n"),
-        ("f32[-n * m - 3]", "column 5: a dimension must not be negative, not -m * n - 3"),
-        ("f32[n * 2147483648]",
-         "column 9: a dimension must lie in [0, 2147483647], not 2147483648"),
-        ("f32[65536 * 65536 * n]", "column 11: a number in a dimension is beyond 2147483647"),
-        (f"f32[n{' * n' * MAX_DEGREE}]",
-         "column 5: a dimension multiplies 9 symbols; at most 8 are allowed"),
-        (f"f32[{LONG}]",
-         "column 5: a dimension has 17 terms; at most 16 are allowed"),
-        (f"f32[{'9' * 401} * n]", "column 5: a number has more than 400 characters"),
-        ("f32[n / 2]", "column 7: '/' begins nothing that is known here"),
-        ("f32[(n + 1)]", "column 5: expected a number or a symbol, not '('"),
+        "f32[n +]",
+        "f32[* n]",
+        "f32[n --- 1]",
+        "f32[n 1]",
+        "f32[n + 1.5]",
+        "f32[1 - 2]",
+        "f32[-n]",
+        "f32[-n * m - 3]",
+        "f32[n * 2147483648]",
+        "f32[65536 * 65536 * n]",
+        f"f32[n{' * n' * MAX_DEGREE}]",
+        f"f32[{LONG}]",
+        f"f32[{'9' * 401} * n]",
+        "f32[n / 2]",
+        "f32[(n + 1)]"
     ],
 )  # fmt: skip
-def test_text_that_is_refused(text, message):
-    with pytest.raises(TextFormError) as e:
+def test_text_that_is_refused(text):
+    with raises(TextFormError):
         parse_type(text)
-    assert str(e.value).partition("\n")[0] == f"line 1, {message}"
-    assert e.value.hint
 
 
 @pytest.mark.parametrize(
-    ("value", "message"),
-    [
-        ("[true + 1]", "column 22: only whole numbers and symbols make a dimension, not 'true'"),
-        ("[1.5 * n]", "column 22: only whole numbers and symbols make a dimension, not '1.5'"),
-        ("[[1] + 1]", "column 22: only whole numbers and symbols make a dimension, not '['"),
-        ("[D(n=1) + 1]", "column 22: only whole numbers and symbols make a dimension, not 'D'"),
-    ],
+    "value",
+    ["[true + 1]", "[1.5 * n]", "[[1] + 1]", "[D(n=1) + 1]"],
 )
-def test_attributes_that_are_refused(value, message):
-    with pytest.raises(TextFormError) as e:
+def test_attributes_that_are_refused(value):
+    with raises(TextFormError):
         parse_op(f"real.reshape {{shape={value}}}")
-    assert str(e.value).partition("\n")[0] == f"line 1, {message}"
 
 
 def test_long_texts_are_refused_at_once_or_stay_small():
@@ -154,35 +144,30 @@ def test_long_texts_are_refused_at_once_or_stay_small():
             parse_type(f"f32[{text}]")
 
 
-NEEDS = 'it needs a name alone, or terms alone such as [[4, "batch"], [1]] for 4 * batch + 1'
-
-
 @pytest.mark.parametrize(
-    ("fields", "message"),
+    "fields",
     [
-        ({}, NEEDS),
-        ({"name": 3}, NEEDS),
-        ({"name": "n", "terms": []}, NEEDS),
-        ({"name": "n", "colour": 1}, NEEDS),
-        ({"terms": "n + 1"}, NEEDS),
-        ({"terms": [[]]}, NEEDS),
-        ({"terms": [["n"]]}, NEEDS),
-        ({"terms": [[True, "n"]]}, NEEDS),
-        ({"terms": [[1.0, "n"]]}, NEEDS),
-        ({"terms": [[1, 2]]}, NEEDS),
-        ({"terms": [[1, *"abcdefghi"]]}, NEEDS),
-        ({"terms": [[1, "n"]]}, 'n must be written as {"name": "n"}'),
-        ({"terms": [[1], [1, "n"]]}, 'n + 1 must be written as {"terms": [[1, "n"], [1]]}'),
-        ({"terms": [[1, "n", "m"]]}, 'm * n must be written as {"terms": [[1, "m", "n"]]}'),
-        ({"terms": [[2, "n"], [0]]}, '2 * n must be written as {"terms": [[2, "n"]]}'),
-        ({"terms": [[2]]}, "2 must be written as 2"),
-        ({"terms": []}, "0 must be written as 0"),
-        ({"terms": [[1, f"n{i:02}"] for i in range(17)]},
-         "it has 17 terms; at most 16 are allowed"),
+        {},
+        {"name": 3},
+        {"name": "n", "terms": []},
+        {"name": "n", "colour": 1},
+        {"terms": "n + 1"},
+        {"terms": [[]]},
+        {"terms": [["n"]]},
+        {"terms": [[True, "n"]]},
+        {"terms": [[1.0, "n"]]},
+        {"terms": [[1, 2]]},
+        {"terms": [[1, *"abcdefghi"]]},
+        {"terms": [[1, "n"]]},
+        {"terms": [[1], [1, "n"]]},
+        {"terms": [[1, "n", "m"]]},
+        {"terms": [[2, "n"], [0]]},
+        {"terms": [[2]]},
+        {"terms": []},
+        {"terms": [[1, f"n{i:02}"] for i in range(17)]}
     ],
     ids=str,
 )  # fmt: skip
-def test_records_that_are_refused(fields, message):
-    with pytest.raises(PlainError) as e:
+def test_records_that_are_refused(fields):
+    with raises(PlainError):
         codec(Dim).decode(from_json({"@": "Dim", **fields}))
-    assert str(e.value) == f"is no Dim: {message}"

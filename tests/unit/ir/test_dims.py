@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from rlx.ir import Dim
 from rlx.ir.dims import MAX_DEGREE, MAX_TERMS, is_negative, minimum, product, quotient
 from rlx.support.errors import ShapeError
+from support.messages import raises
 from support.networks.ir_dims import NAMES, computed, dims, expression, expressions, recipes, sizes
 
 PAST, BATCH, LENGTH = Dim("past"), Dim("batch"), Dim("length")
@@ -77,17 +78,12 @@ def test_repr_is_python(dim):
 
 def test_growth_is_bounded():
     wide = sum((Dim(f"n{i}") for i in range(MAX_TERMS)), start=0)
-    message = (
-        r"^dimension: has 17 terms; at most 16 are allowed\n"
-        r"  hint: bind some of its symbols to numbers first \(rlx.bind\), or name it by a new"
-        r" symbol$"
-    )
-    with pytest.raises(ShapeError, match=message):
+    with raises(ShapeError):
         wide + 1
-    with pytest.raises(ShapeError, match=r"has 136 terms; at most 16 are allowed"):
+    with raises(ShapeError):
         wide * wide
     assert product([PAST] * MAX_DEGREE) == math.prod([PAST] * MAX_DEGREE)
-    with pytest.raises(ShapeError, match=r"multiplies 9 symbols; at most 8 are allowed"):
+    with raises(ShapeError):
         product([PAST] * (MAX_DEGREE + 1))
 
 
@@ -98,19 +94,15 @@ def test_division_is_exact_or_refused():
     assert (4 * BATCH) // BATCH == 4
     assert 0 // BATCH == 0
     for total, divisor in ((BATCH, 2), (BATCH + 1, BATCH), (6, BATCH), (BATCH, LENGTH), (BATCH, 0)):
-        with pytest.raises(ShapeError) as e:
+        with raises(ShapeError):
             total // divisor
-        assert str(e.value) == (
-            f"dimension: {total} is no multiple of {divisor}\n  hint: divide by a factor of every"
-            " term, or name the quotient by a symbol of its own"
-        )
 
 
 @pytest.mark.parametrize("other", [1.5, "n", None])
 def test_only_numbers_and_dimensions_combine(other):
-    with pytest.raises(TypeError, match=r"^a dimension is made of whole numbers and Dim\(name\)"):
+    with raises(TypeError):
         PAST + other
-    with pytest.raises(TypeError, match=r"^a dimension is made of whole numbers and Dim\(name\)"):
+    with raises(TypeError):
         other * PAST
 
 

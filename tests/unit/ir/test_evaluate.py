@@ -1,7 +1,5 @@
 """Evaluation of graphs."""
 
-import re
-
 import numpy as np
 import pytest
 
@@ -9,6 +7,7 @@ from rlx.ir import Dim, Graph, f32, i8
 from rlx.ir.evaluate import evaluate, evaluate_all
 from rlx.ops.q import QClamp
 from rlx.ops.real import RealAdd, RealTopK
+from support.messages import raises
 
 
 def add_graph(*shape):
@@ -46,17 +45,17 @@ def test_symbols_take_any_size():
 
 
 @pytest.mark.parametrize(
-    ("inputs", "params", "message"),
+    ("inputs", "params"),
     [
-        ({}, {"w": W}, "input 'x' has no value; given: []"),
-        ({"y": X}, {"w": W}, "input 'x' has no value; given: ['y']"),
-        ({"x": X}, None, "parameter 'w' has no value; given: []"),
-        ({"x": X[:1]}, {"w": W}, "input 'x' must be f32[2], not [1]"),
-        ({"x": X.astype(np.float64)}, {"w": W}, "input 'x' must be f32[2], not float64[2]"),
+        ({}, {"w": W}),
+        ({"y": X}, {"w": W}),
+        ({"x": X}, None),
+        ({"x": X[:1]}, {"w": W}),
+        ({"x": X.astype(np.float64)}, {"w": W}),
     ],
 )
-def test_wrong_values_are_refused(inputs, params, message):
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+def test_wrong_values_are_refused(inputs, params):
+    with raises(ValueError):
         evaluate(add_graph(), inputs, params)
 
 
@@ -66,18 +65,14 @@ def test_symbols_stand_for_one_size():
     y = graph.input("y", f32(Dim("N"), Dim("N")))
     graph.output(x, y)
     evaluate(graph, {"x": np.ones((3, 2), np.float32), "y": np.ones((3, 3), np.float32)})
-    for x_shape, y_shape, message in [
-        ((3, 4), (3, 3), "input 'x' must be f32[N, 2], not [3, 4]"),
-        ((3,), (3, 3), "input 'x' must be f32[N, 2], not [3]"),
-        ((3, 2), (3, 4), "input 'y' must be f32[N, N] with N = 3, not [3, 4]"),
-    ]:
+    for x_shape, y_shape in [((3, 4), (3, 3)), ((3,), (3, 3)), ((3, 2), (3, 4))]:
         arrays = {"x": np.ones(x_shape, np.float32), "y": np.ones(y_shape, np.float32)}
-        with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        with raises(ValueError):
             evaluate(graph, arrays)
 
 
 def test_lists_are_taken_as_arrays_only_with_the_right_type():
     graph = Graph("g")
     graph.output(graph.apply(QClamp(low=0), graph.input("x", i8(2))))
-    with pytest.raises(ValueError, match=r"^input 'x' must be i8\[2\], not int64\[2\]$"):
+    with raises(ValueError):
         evaluate(graph, {"x": [1, 2]})

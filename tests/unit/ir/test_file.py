@@ -24,6 +24,7 @@ from rlx.support.errors import FrontendError, OutputError, VerifyError
 from rlx.support.limits import Limits
 from strategies import random_graphs
 from support.files.mutation import mutate
+from support.messages import raises
 from support.networks.ir_samples import (
     SAMPLES,
     clamp_graph,
@@ -38,8 +39,7 @@ def test_a_graph_is_saved_as_its_module(tmp_path):
     save(network(), tmp_path / "graph.rlx")
     save(GraphModule.hir(network()), tmp_path / "module.rlx")
     assert (tmp_path / "graph.rlx").read_bytes() == (tmp_path / "module.rlx").read_bytes()
-    message = r"^expected a graph or a module, got str; of a traced graph give \.module$"
-    with pytest.raises(TypeError, match=message):
+    with raises(TypeError):
         save("graph", tmp_path / "other.rlx")
     assert not (tmp_path / "other.rlx").exists()
 
@@ -121,15 +121,14 @@ def test_saving_replaces_a_file_and_leaves_nothing_else(tmp_path):
 
 def test_saving_where_nothing_can_be_written(tmp_path):
     path = tmp_path / "none" / "model.rlx"
-    message = re.escape(f"{path}: cannot write the file: no such file or directory\n")
-    with pytest.raises(OutputError, match=f"^{message}  hint: "):
+    with raises(OutputError):
         save(GraphModule.mir(clamp_graph()), path)
 
 
 def test_saving_a_broken_module_is_refused(tmp_path):
     graph = Graph("g")
     graph.input("x", i8(2))
-    with pytest.raises(VerifyError, match=r"^graph 'g': the graph has no output$"):
+    with raises(VerifyError):
         save(GraphModule.mir(graph), tmp_path / "model.rlx")
     assert not list(tmp_path.iterdir())
 
@@ -162,9 +161,9 @@ def refused(tmp_path, data, message, place):
 
 
 def test_missing_file(tmp_path):
-    with pytest.raises(FrontendError, match=r"^no\.rlx: header: not a readable \.rlx file: "):
+    with raises(FrontendError):
         load(tmp_path / "no.rlx")
-    with pytest.raises(FrontendError, match=r": not a readable \.rlx file: "):
+    with raises(FrontendError):
         load(tmp_path)
 
 
@@ -341,8 +340,7 @@ def test_nodes_of_regions_count_against_the_limits(tmp_path):
     path = tmp_path / "model.rlx"
     save(GraphModule.mir(regions()), path)
     load(path, limits=Limits(nodes=6, tensors=18))
-    message = r"^model\.rlx: document: the graph has 6 nodes; the limit is 5\n  hint: if the file"
-    with pytest.raises(FrontendError, match=message):
+    with raises(FrontendError):
         load(path, limits=Limits(nodes=5))
 
 
@@ -366,20 +364,19 @@ PLACES = {
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    "change",
     [
-        (edit(("plan",), None), "stage lir needs a memory plan"),
-        (edit(("stage",), {"@": "mir"}), "a plan belongs to stage lir, not to mir"),
-        (edit(("outputs",), []), "the graph has no output"),
-        (edit(("nodes", 0, "name"), ""), "%0 needs a name, since its value is given by name"),
-        (edit((*CONV, "op", "x_zero_point"), 5),
-         "%3 'conv': x_zero_point is 5, but operand 0 is i8[1, 6, 5, 2] q(0.25, 4)"),
-        (edit(("plan", "alignment"), 0), "the plan's alignment must be at least 1, not 0"),
-        (edit(("plan", "placements", 1, "offset"), 10**30),
-         "%3 'conv' lies at 1" + "0" * 30 + " with 27 bytes, outside an arena of 32"),
+        edit(("plan",), None),
+        edit(("stage",), {"@": "mir"}),
+        edit(("outputs",), []),
+        edit(("nodes", 0, "name"), ""),
+        edit((*CONV, "op", "x_zero_point"), 5),
+        edit(("plan", "alignment"), 0),
+        edit(("plan", "placements", 1, "offset"), 10**30),
     ],
-)  # fmt: skip
-def test_unsound_modules(tmp_path, planned, change, message):
+    ids=["no plan", "stage", "no output", "no name", "zero point", "alignment", "offset"],
+)
+def test_unsound_modules(tmp_path, planned, change):
     tensors, content = parts(planned)
     change(tensors, content)
     if content["document"]["outputs"] == []:
@@ -388,7 +385,7 @@ def test_unsound_modules(tmp_path, planned, change, message):
         content["document"]["stage"] = {"@": "mir"}
     path = tmp_path / "bad.rlx"
     path.write_bytes(sealed(tensors, content))
-    with pytest.raises(VerifyError, match=f"^bad\\.rlx: graph: (.*\n)*.*{re.escape(message)}"):
+    with raises(VerifyError):
         load(path)
 
 
@@ -415,9 +412,8 @@ def test_huge_file_is_not_read(tmp_path):
     path = tmp_path / "bad.rlx"
     with path.open("wb") as file:
         file.truncate((1 << 32) + 1)
-    with pytest.raises(FrontendError) as caught:
+    with raises(FrontendError):
         load(path)
-    assert caught.value.message == "the file has 4294967297 bytes; the limit is 536870912"
 
 
 def test_300_damaged_files_are_read_or_refused(tmp_path, planned):

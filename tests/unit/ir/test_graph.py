@@ -1,7 +1,5 @@
 """Building, copying and reading graphs."""
 
-import re
-
 import numpy as np
 import pytest
 
@@ -9,6 +7,7 @@ from rlx.ir import Constant, Graph, Origin, QuantParams, Value, f32, i8, i32
 from rlx.ops.q import QClamp, QReshape
 from rlx.ops.real import RealAdd, RealNeg, RealTopK
 from rlx.support.errors import ShapeError
+from support.messages import raises
 
 
 def test_nodes_are_appended_in_order():
@@ -62,19 +61,19 @@ def test_operand_of_another_graph_is_refused():
     other = Graph("other")
     stranger = other.input("x", i8(2))
     graph = Graph("g")
-    with pytest.raises(ValueError, match=r"^operand %0 'x' belongs to another graph$"):
+    with raises(ValueError):
         graph.apply(QClamp(), stranger)
     graph.input("y", i8(2))
-    with pytest.raises(ValueError, match=r"^operand %0 'x' belongs to another graph$"):
+    with raises(ValueError):
         graph.apply(QClamp(), stranger)
-    with pytest.raises(ValueError, match=r"^operand %0 'x' belongs to another graph$"):
+    with raises(ValueError):
         graph.restore(QClamp(), (stranger,), (i8(2),))
 
 
 def test_operand_that_does_not_fit_leaves_the_graph_as_it_was():
     graph = Graph("g")
     x = graph.input("x", i32(2))
-    with pytest.raises(ShapeError, match=r"^q\.clamp: input must be i8, not i32\[2\]$"):
+    with raises(ShapeError):
         graph.apply(QClamp(), x)
     assert len(graph.nodes) == 1
 
@@ -82,7 +81,7 @@ def test_operand_that_does_not_fit_leaves_the_graph_as_it_was():
 def test_apply_wants_one_result():
     graph = Graph("g")
     x = graph.input("x", f32(3))
-    with pytest.raises(ValueError, match=r"^too many values to unpack"):
+    with raises(ValueError):
         graph.apply(RealTopK(count=1), x)
     node = graph.append(RealTopK(count=1), x)
     assert [v.index for v in node.results] == [0, 1]
@@ -96,18 +95,16 @@ def test_restored_node_must_have_the_inferred_types():
     quant = QuantParams.per_tensor(0.25)
     node = graph.restore(QClamp(), (x,), (i8(2, quant=quant),), name="n", origin=Origin("f"))
     assert (node.types, node.name, node.origin) == ((i8(2, quant=quant),), "n", Origin("f"))
-    message = re.escape("q.clamp: gives i8[2] q(0.5, 0), not i8[2]")
-    with pytest.raises(ShapeError, match=f"^{message}$"):
+    with raises(ShapeError):
         graph.restore(QClamp(), (x,), (i8(2),))
-    message = re.escape("q.clamp: gives i8[2] q(0.5, 0), not i8[2], i8[2]")
-    with pytest.raises(ShapeError, match=f"^{message}$"):
+    with raises(ShapeError):
         graph.restore(QClamp(), (x,), (i8(2), i8(2)))
 
 
 def test_restoring_what_infer_cannot_bear_is_a_shape_error():
     graph = Graph("g")
     x = graph.input("x", i8(2))
-    with pytest.raises(ShapeError, match=r"^q\.reshape: cannot infer its types: "):
+    with raises(ShapeError):
         graph.restore(QReshape(shape=("a",)), (x,), (i8(2),))
 
 
@@ -121,7 +118,7 @@ def test_origin_prints_and_grows():
 @pytest.mark.parametrize("make", [lambda g: g.input("x", i8(2)), lambda g: g.param("x", i8(2))])
 def test_inputs_and_parameters_cannot_be_evaluated(make):
     node = make(Graph("g")).node
-    with pytest.raises(AssertionError, match=r"is bound by the runtime, not evaluated$"):
+    with raises(AssertionError):
         node.op.evaluate()
 
 

@@ -1,9 +1,8 @@
 """Modules, stages, memory plans."""
 
-import pytest
-
 from rlx.ir import GraphModule, Stage
 from rlx.memory import plan_memory
+from support.messages import raises
 from support.networks.ir_samples import clamp_graph, network
 
 
@@ -20,8 +19,7 @@ def test_graph_can_be_replaced_before_planning():
     graph = network()
     assert module.with_graph(graph) == GraphModule(graph, Stage.HIR)
     planned = GraphModule.lir(graph, plan_memory(graph))
-    message = r"^a planned graph cannot be replaced; rewrite it before planning$"
-    with pytest.raises(ValueError, match=message):
+    with raises(ValueError):
         planned.with_graph(graph)
 
 
@@ -34,11 +32,11 @@ def test_module_advances_and_never_goes_back():
     planned = module.advance(Stage.LIR, plan)
     assert planned == GraphModule.lir(graph, plan)
     assert planned.advance(Stage.LIR) == planned
-    with pytest.raises(ValueError, match=r"^stage lir cannot go back to mir$"):
+    with raises(ValueError):
         planned.advance(Stage.MIR)
-    with pytest.raises(ValueError, match=r"^stage lir needs a plan$"):
+    with raises(ValueError):
         module.advance(Stage.LIR)
-    with pytest.raises(ValueError, match=r"^stage mir has no plan$"):
+    with raises(ValueError):
         module.advance(Stage.MIR, plan)
 
 
@@ -47,5 +45,5 @@ def test_plan_knows_the_place_of_each_value():
     plan = plan_memory(graph)
     for placement in plan.placements:
         assert plan.of(placement.value) is placement
-    with pytest.raises(KeyError, match=r"%1 'kernel' has no placement"):
+    with raises(KeyError):
         plan.of(graph.nodes[1].result)

@@ -1,7 +1,5 @@
 """The base class of ops."""
 
-import re
-
 import numpy as np
 import pytest
 
@@ -9,6 +7,7 @@ from rlx.ir import Op, TensorType, f32, i8
 from rlx.ops.q import QAdd, QClamp, QConcat, QDense, QTranspose
 from rlx.ops.real import RealAdd
 from rlx.support.errors import ShapeError
+from support.messages import raises
 
 
 def test_registry_has_ops_by_name():
@@ -29,16 +28,11 @@ def test_dialect_and_attributes():
 
 
 @pytest.mark.parametrize(
-    ("op", "operands", "message"),
-    [
-        (QClamp(), (), "q.clamp: takes 1 operands, not 0"),
-        (QClamp(), (i8(1), i8(1)), "q.clamp: takes 1 operands, not 2"),
-        (QConcat(axis=0), (), "q.concat: takes 1 to any number of operands, not 0"),
-        (RealAdd(), (f32(1),), "real.add: takes 2 operands, not 1"),
-    ],
+    ("op", "operands"),
+    [(QClamp(), ()), (QClamp(), (i8(1), i8(1))), (QConcat(axis=0), ()), (RealAdd(), (f32(1),))],
 )
-def test_number_of_operands_is_checked(op, operands, message):
-    with pytest.raises(ShapeError, match=f"^{re.escape(message)}$"):
+def test_number_of_operands_is_checked(op, operands):
+    with raises(ShapeError):
         op.infer_checked(*operands)
 
 
@@ -67,10 +61,6 @@ def test_prepared_op_evaluates():
 
 def test_two_op_classes_of_one_name_are_refused() -> None:
     attributes = {"name": "q.dense", "__module__": "elsewhere", "__slots__": ()}
-    message = (
-        r"^two op classes are called 'q\.dense': rlx\.ops\.q\.linear\.QDense and elsewhere\.Mine; "
-        r"give the second one another name$"
-    )
-    with pytest.raises(TypeError, match=message):
+    with raises(TypeError):
         type("Mine", (Op,), attributes)
     assert Op.registry["q.dense"] is QDense

@@ -6,6 +6,7 @@ import pytest
 
 from rlx.ir import DType, TensorType, i8, i32
 from rlx.ir.payload import from_bytes, from_numbers, to_bytes, to_numbers
+from support.messages import raises
 from support.networks.ir_samples import every_element_type
 
 ARRAYS = [(v.type, v.constant) for v in every_element_type().outputs]
@@ -44,37 +45,37 @@ def test_numbers_of_floats_are_the_shortest():
 
 
 @pytest.mark.parametrize(
-    ("data", "type_", "message"),
+    ("data", "type_"),
     [
-        (b"ab", i8(3), "i8[3] needs 3 bytes, not 2"),
-        (b"abc", i32(1), "i32[1] needs 4 bytes, not 3"),
-        (b"\x00\x08", TensorType((2,), DType.I4), "i4 holds integers from -8 to 7 only"),
-        (b"\x02", TensorType((1,), DType.I2), "i2 holds integers from -2 to 1 only"),
-        (b"\x00\x02", TensorType((2,), DType.BOOL), "bool holds 0 and 1 only"),
+        (b"ab", i8(3)),
+        (b"abc", i32(1)),
+        (b"\x00\x08", TensorType((2,), DType.I4)),
+        (b"\x02", TensorType((1,), DType.I2)),
+        (b"\x00\x02", TensorType((2,), DType.BOOL)),
     ],
 )
-def test_wrong_bytes_are_refused(data, type_, message):
-    with pytest.raises(ValueError, match=r"^" + message.replace("[", r"\[") + "$"):
+def test_wrong_bytes_are_refused(data, type_):
+    with raises(ValueError):
         from_bytes(data, type_)
 
 
 @pytest.mark.parametrize(
-    ("numbers", "dtype", "message"),
+    ("numbers", "dtype"),
     [
-        ([1, 2], DType.I8, "i8[1] needs 1 numbers, not 2"),
-        ([128], DType.I8, "128 is no i8"),
-        ([-1], DType.U8, "-1 is no u8"),
-        ([8], DType.I4, "8 is no i4"),
-        ([1.0], DType.I32, "1.0 is no i32"),
-        ([True], DType.F32, "True is no f32"),
-        ([1], DType.BOOL, "1 is no bool"),
-        ([1], DType.C64, "1 is no c64"),
-        ([1e39], DType.F32, "a number is too large for f32"),
-        ([1e6], DType.F8E4M3, "a number is too large for f8e4m3"),
+        ([1, 2], DType.I8),
+        ([128], DType.I8),
+        ([-1], DType.U8),
+        ([8], DType.I4),
+        ([1.0], DType.I32),
+        ([True], DType.F32),
+        ([1], DType.BOOL),
+        ([1], DType.C64),
+        ([1e39], DType.F32),
+        ([1e6], DType.F8E4M3),
     ],
 )
-def test_wrong_numbers_are_refused(numbers, dtype, message):
-    with pytest.raises(ValueError, match=r"^" + message.replace("[", r"\[") + "$"):
+def test_wrong_numbers_are_refused(numbers, dtype):
+    with raises(ValueError):
         from_numbers(numbers, TensorType((1,), dtype))
 
 

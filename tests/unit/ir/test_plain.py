@@ -3,7 +3,6 @@
 import enum
 import json
 import math
-import re
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -22,6 +21,7 @@ from rlx.ir.plain import (
     symbol_of,
     to_json,
 )
+from support.messages import raises
 
 
 class Color(enum.Enum):
@@ -110,55 +110,49 @@ GOOD = {"points": (), "size": (1, 2.0)}
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    "change",
     [
-        ({"points": 1}, "points must be a list, each item Point(...), not 1"),
-        ({"points": (1,)}, "points[0] must be Point(...), not 1"),
-        ({"points": (PlainRecord("Path"),)}, "points[0] must be Point(...), not Path"),
-        ({"points": (PlainRecord("Point"),)}, "points[0].x is missing"),
-        ({"points": (PlainRecord("Point", {"x": 1, "z": 1}),)},
-         "points[0].z is unknown; Point has x, y, label"),
-        ({"points": (PlainRecord("Point", {"x": True}),)},
-         "points[0].x must be an integer, not True"),
-        ({"points": (PlainRecord("Point", {"x": 1, "y": "1"}),)},
-         "points[0].y must be a number, not '1'"),
-        ({"points": (PlainRecord("Point", {"x": 1, "y": 10**400}),)},
-         "points[0].y must be a number, not 1" + "0" * 56 + "..."),
-        ({"points": (PlainRecord("Point", {"x": 1, "label": 7}),)},
-         "points[0].label must be a string or none, not 7"),
-        ({"points": (PlainRecord("Point", {"x": 1}),) * 13}, "is no Path: 13 points"),
-        ({"size": (1,)}, "size must be a list of 2 (an integer, a number), not (1,)"),
-        ({"size": (1, None)}, "size[1] must be a number, not None"),
-        ({"color": PlainRecord("green")},
-         "color must be one of red, DARK_BLUE, TRUE, NUMBER or Point(...), not green"),
-        ({"color": PlainRecord("Point", {"x": "y"})}, "color.x must be an integer, not 'y'"),
-        ({"mode": "b"}, "mode must be one of 'a', 1, True, not 'b'"),
-        ({"mode": 1.0}, "mode must be one of 'a', 1, True, not 1.0"),
-        ({"closed": 1}, "closed must be true or false, not 1"),
+        {"points": 1},
+        {"points": (1,)},
+        {"points": (PlainRecord("Path"),)},
+        {"points": (PlainRecord("Point"),)},
+        {"points": (PlainRecord("Point", {"x": 1, "z": 1}),)},
+        {"points": (PlainRecord("Point", {"x": True}),)},
+        {"points": (PlainRecord("Point", {"x": 1, "y": "1"}),)},
+        {"points": (PlainRecord("Point", {"x": 1, "y": 10**400}),)},
+        {"points": (PlainRecord("Point", {"x": 1, "label": 7}),)},
+        {"points": (PlainRecord("Point", {"x": 1}),) * 13},
+        {"size": (1,)},
+        {"size": (1, None)},
+        {"color": PlainRecord("green")},
+        {"color": PlainRecord("Point", {"x": "y"})},
+        {"mode": "b"},
+        {"mode": 1.0},
+        {"closed": 1},
     ],
-)  # fmt: skip
-def test_other_values_are_refused(change, message):
-    with pytest.raises(PlainError, match=f"^{re.escape(message)}$"):
+)
+def test_other_values_are_refused(change):
+    with raises(PlainError):
         decode_record(Path, {**GOOD, **change})
 
 
 def test_instance_with_wrong_fields_is_refused():
-    with pytest.raises(PlainError, match=r"^x must be an integer, not list \[\]$"):
+    with raises(PlainError):
         encode_fields(Point(x=[]))
-    with pytest.raises(PlainError, match=r"^points\[0\]\.x must be an integer, not 1\.5$"):
+    with raises(PlainError):
         encode_fields(Path((Point(x=1.5),), (1, 2.0)))
-    with pytest.raises(PlainError, match=r"^color must be one of "):
+    with raises(PlainError):
         encode_fields(Path((), (1, 2.0), "red"))
 
 
 @pytest.mark.parametrize("annotation", [list[int], dict[str, int], Any, object, bytes])
 def test_other_annotations_are_refused(annotation):
-    with pytest.raises(TypeError, match=r"^attributes cannot have the type "):
+    with raises(TypeError):
         codec(annotation)
 
 
 def test_json_object_without_a_class_is_refused():
-    with pytest.raises(PlainError, match=r"^must name its class under '@'$"):
+    with raises(PlainError):
         from_json({"x": 1})
 
 

@@ -24,6 +24,7 @@ from rlx.passes.base import same_nodes
 from rlx.passes.common_subexpressions import CommonSubexpressions
 from rlx.passes.transforms.bind import bind, symbols
 from rlx.support.errors import FrontendError, TextFormError, VerifyError
+from support.messages import raises
 from support.networks.ir_samples import Choose, regions, scaled
 
 
@@ -70,7 +71,7 @@ def test_one_line_leaves_out_what_is_inside():
     line = '%1 = test.choose(%0) {body=graph "scaled" {...1 ops}, cases=[]} : f32[3] name "call"'
     assert format_node(node) == line
     assert repr(node) == '<Node %1 = test.choose(%0) : f32[3] "call">'
-    with pytest.raises(TextFormError, match=r"^line 1, column \d+: the text is abbreviated"):
+    with raises(TextFormError):
         parse_op(format_op(node.op, full=False))
 
 
@@ -81,7 +82,7 @@ def test_op_reads_back():
 
 def test_values_around_a_region_are_not_known_in_it():
     text = TEXT.replace("real.add(%0, %1)", "real.add(%0, %7)")
-    with pytest.raises(TextFormError, match=r"^line 6, column 23: %7 is not defined above\n"):
+    with raises(TextFormError):
         parse_graph(text)
     # Outside the outer identifiers hold again.
     assert parse_graph(TEXT).outputs[0].node.op.name == "test.choose"
@@ -293,36 +294,35 @@ def test_nesting_has_a_bound(tmp_path):
     assert load(path).graph == nested(MAX_DEPTH)
     assert parse_graph(format_graph(nested(MAX_DEPTH))) == nested(MAX_DEPTH)
     deep = nested(MAX_DEPTH + 1)
-    with pytest.raises(VerifyError, match=r": regions are nested deeper than 16$"):
+    with raises(VerifyError):
         verify(GraphModule.mir(deep))
-    with pytest.raises(TextFormError, match=r": regions are nested deeper than 16\n"):
+    with raises(TextFormError):
         parse_graph(format_graph(deep))
     path.write_bytes(to_file_bytes(GraphModule.mir(deep)))
-    message = r"^deep\.rlx: (node 1: body: )*node 1: regions are nested deeper than 16\n"
-    with pytest.raises(FrontendError, match=message):
+    with raises(FrontendError):
         load(path)
 
 
 def test_very_deep_nesting_is_refused_too(tmp_path):
     deep = nested(60)
-    with pytest.raises(TextFormError, match=r": regions are nested deeper than 16\n"):
+    with raises(TextFormError):
         parse_graph(format_graph(deep))
     path = tmp_path / "deep.rlx"
     path.write_bytes(to_file_bytes(GraphModule.mir(deep)))
-    with pytest.raises(FrontendError, match=r": (regions are )?nested (deeper than|too deeply)"):
+    with raises(FrontendError):
         load(path)
 
 
 def test_lists_and_regions_count_together():
     text = 'graph "g" { %0 = test.choose() {cases=' + "[" * 20
-    with pytest.raises(TextFormError, match=r"values are nested deeper than 32"):
+    with raises(TextFormError):
         parse_graph(text + text)
 
 
 def test_attribute_that_is_no_graph():
-    with pytest.raises(TextFormError, match=r"body must be a graph or none, not 3"):
+    with raises(TextFormError):
         parse_op("test.choose {body=3}")
-    with pytest.raises(TextFormError, match=r"low must be an integer, not graph 'g'"):
+    with raises(TextFormError):
         parse_op('q.clamp {low=graph "g" { return }}')
 
 

@@ -1,7 +1,5 @@
 """New graphs that are made from old ones, node by node."""
 
-import re
-
 import numpy as np
 import pytest
 
@@ -10,6 +8,7 @@ from rlx.ir.evaluate import evaluate
 from rlx.ir.printer import format_graph
 from rlx.ops.q import QClamp
 from rlx.ops.real import RealAdd, RealMul, RealNeg, RealTopK
+from support.messages import raises
 from support.networks.ir_samples import clamp_graph, network
 
 
@@ -193,8 +192,7 @@ def test_every_result_of_a_node_is_replaced():
     rewriter = Rewriter(graph)
     for visited in rewriter:
         if visited is node:
-            message = re.escape("real.top_k (%1): expected 2 value(s), got 1")
-            with pytest.raises(ValueError, match=f"^{message}$"):
+            with raises(ValueError):
                 rewriter.replace(node, *rewriter.operands(node))
 
 
@@ -203,8 +201,7 @@ def test_values_of_the_old_graph_stand_for_nothing():
     rewriter = Rewriter(graph)
     for node in rewriter:
         if isinstance(node.op, QClamp):
-            message = re.escape("%0 'x', for %1 'relu', belongs to another graph")
-            with pytest.raises(ValueError, match=f"^{message}$"):
+            with raises(ValueError):
                 rewriter.replace(node, *node.operands)
 
 
@@ -234,8 +231,7 @@ def test_rebuild_asks_a_function_for_each_node():
 
     new = rebuild(graph, visit, by="drop")
     assert new.outputs == new.inputs
-    message = re.escape("core.input (%0 'x'): expected 1 value(s), got 0")
-    with pytest.raises(ValueError, match=f"^{message}$"):
+    with raises(ValueError):
         rebuild(graph, lambda new, node, operands: ())
 
 

@@ -1,7 +1,6 @@
 """States: inputs whose next value is the output of their name."""
 
 import numpy as np
-import pytest
 
 import rlx
 from rlx.ir import Graph, GraphModule, State, f32
@@ -12,6 +11,7 @@ from rlx.ir.verify import verify
 from rlx.passes.transforms.batch import with_batch
 from rlx.support.errors import ShapeError, VerifyError
 from rlx.tracing import Graph as Builder
+from support.messages import raises
 
 
 def running_sum() -> Graph:
@@ -62,7 +62,7 @@ def test_a_state_without_a_next_value_is_refused() -> None:
     graph = Graph("open")
     state = graph.state("s", f32(2))
     graph.output(state, names=["y"])
-    with pytest.raises(VerifyError, match=r"a state needs one output of its name.*there are 0$"):
+    with raises(VerifyError):
         verify(GraphModule.hir(graph))
 
 
@@ -71,7 +71,7 @@ def test_a_next_value_of_another_type_is_refused() -> None:
     state = graph.state("s", f32(2))
     x = graph.input("x", f32(3))
     graph.output(x, state, names=["s", "y"])
-    with pytest.raises(VerifyError, match=r"is f32\[2\], but its next value is f32\[3\]$"):
+    with raises(VerifyError):
         verify(GraphModule.hir(graph))
 
 
@@ -79,18 +79,18 @@ class TestSetState:
     def test_refuses_what_is_no_state(self) -> None:
         graph = Builder("g")
         x = graph.input("x", (3,))
-        with pytest.raises(ValueError, match=r"is no state; declare one with state\(\)$"):
+        with raises(ValueError):
             graph.set_state(x, x)
 
     def test_refuses_a_second_value(self) -> None:
         graph = Builder("g")
         state = graph.state("s", (3,))
         graph.set_state(state, state + 1.0)
-        with pytest.raises(ValueError, match=r"^state 's' has a next value already$"):
+        with raises(ValueError):
             graph.set_state(state, state)
 
     def test_refuses_another_type(self) -> None:
         graph = Builder("g")
         state, x = graph.state("s", (3,)), graph.input("x", (4,))
-        with pytest.raises(ShapeError, match=r"must be f32\[3\], not f32\[4\]$"):
+        with raises(ShapeError):
             graph.set_state(state, x)

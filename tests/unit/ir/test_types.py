@@ -1,12 +1,11 @@
 """Element types, quantization parameters, tensor types."""
 
-import re
-
 import ml_dtypes
 import numpy as np
 import pytest
 
 from rlx.ir import Dim, DType, QuantParams, TensorType, f32, i8, i32
+from support.messages import raises
 
 
 @pytest.mark.parametrize("dtype", DType)
@@ -34,30 +33,26 @@ def test_kinds_of_element_types():
 
 
 def test_unknown_numpy_type_is_refused():
-    message = (
-        "no element type for numpy complex128; known: f64, f32, f16, bf16, f8e4m3, f8e5m2, i64,"
-        " i32, i16, i8, i4, i2, u64, u32, u16, u8, bool, c64"
-    )
-    with pytest.raises(ValueError, match=f"^{message}$"):
+    with raises(ValueError):
         DType.of(np.zeros(1, np.complex128))
-    with pytest.raises(ValueError, match=r"^no element type for numpy uint4;"):
+    with raises(ValueError):
         DType.of(np.zeros(1, ml_dtypes.uint4))
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    "arguments",
     [
-        (((0.5, 0.5), (0,), 0), "2 scales but 1 zero points"),
-        (((0.5, 0.5), (0, 0)), "2 scales need an axis"),
-        (((), ()), "0 scales need an axis"),
-        (((0.0,),), "every scale must be positive and finite"),
-        (((-1.0,),), "every scale must be positive and finite"),
-        (((float("inf"),),), "every scale must be positive and finite"),
-        (((float("nan"),),), "every scale must be positive and finite"),
+        ((0.5, 0.5), (0,), 0),
+        ((0.5, 0.5), (0, 0)),
+        ((), ()),
+        ((0.0,),),
+        ((-1.0,),),
+        ((float("inf"),),),
+        ((float("nan"),),),
     ],
 )
-def test_bad_quantization_is_refused(arguments, message):
-    with pytest.raises(ValueError, match=f"^{message}$"):
+def test_bad_quantization_is_refused(arguments):
+    with raises(ValueError):
         QuantParams(*arguments)
 
 
@@ -76,8 +71,7 @@ def test_type_knows_size_and_bytes():
 def test_symbolic_type_has_no_size():
     type_ = f32(Dim("N"), 3)
     assert not type_.is_static
-    message = re.escape("f32[N, 3] still has symbolic dimensions; bind them first")
-    with pytest.raises(ValueError, match=f"^{message}$"):
+    with raises(ValueError):
         _ = type_.size
 
 
@@ -90,13 +84,12 @@ def test_type_with_other_parts():
 @pytest.mark.parametrize("make", [f32, i8, i32])
 @pytest.mark.parametrize("dimension", ["n", 1.5, True, None])
 def test_dimensions_are_numbers_or_symbols(make, dimension) -> None:
-    message = rf"^a shape needs whole numbers and Dim\(name\), not \(2, {dimension!r}\); write Dim"
-    with pytest.raises(TypeError, match=message):
+    with raises(TypeError):
         make(2, dimension)
 
 
 def test_a_bare_string_is_no_shape() -> None:
-    with pytest.raises(TypeError, match=r"^a shape needs whole numbers and Dim\(name\), not 'nm';"):
+    with raises(TypeError):
         TensorType("nm", DType.F32)
 
 

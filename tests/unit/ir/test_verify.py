@@ -1,6 +1,5 @@
 """The verifier: sound graphs pass, and each kind of damage is named."""
 
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -28,6 +27,7 @@ from rlx.ops.q import QClamp, QDense, QReshape, QSoftmax
 from rlx.ops.real import RealBroadcastTo, RealNeg
 from rlx.support.errors import VerifyError
 from strategies import random_graphs
+from support.messages import raises
 from support.networks.ir_samples import SAMPLES, clamp_graph, network
 
 PER_TENSOR = QuantParams.per_tensor
@@ -54,7 +54,7 @@ def damage(graph, place, /, **changes):
 
 def check(graph, message, stage=Stage.MIR):
     assert problems(GraphModule(graph, stage)) == [message]
-    with pytest.raises(VerifyError, match=f"^graph 'tiny': {re.escape(message)}$"):
+    with raises(VerifyError):
         verify(GraphModule(graph, stage))
 
 
