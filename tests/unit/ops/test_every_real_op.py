@@ -15,6 +15,7 @@ from rlx.passes.decompose import decompose
 from rlx.runtime import Session
 from rlx.support.errors import ShapeError
 from strategies import STRATEGIES
+from support.messages import raises
 from support.references.closeness import assert_close
 
 OPS = [*REAL_OPS, *NN_OPS]
@@ -67,5 +68,5 @@ def test_wrong_number_of_operands_is_refused(op):
     count = op.operand_count
     most = count if isinstance(count, int) else count[1]
     # Attributes do not matter: the number is checked before anything else.
-    with pytest.raises(ShapeError, match=rf"^{op.name}: takes .* operands, not {most + 1}$"):
+    with raises(ShapeError):
         op.infer_checked(object.__new__(op), *[None] * (most + 1))

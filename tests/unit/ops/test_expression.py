@@ -6,6 +6,7 @@ import pytest
 from rlx.ir import Graph, f32, i8
 from rlx.ir.evaluate import evaluate
 from rlx.ops.expression import Expression, scalar
+from support.messages import raises
 
 
 def expression() -> Expression:
@@ -41,14 +42,10 @@ def test_numbers_take_the_element_type():
 
 @pytest.mark.parametrize("number", [128, -129, 1.0, np.float32(1.0)])
 def test_numbers_that_do_not_fit(number):
-    with pytest.raises(
-        TypeError, match=r"^.* does not fit a tensor i8\[1\]; cast the tensor first$"
-    ):
+    with raises(TypeError):
         scalar(number, i8(1))
 
 
 def test_arrays_are_for_users_graphs_only():
-    with pytest.raises(
-        TypeError, match=r"^an operand must be a tensor or a number, not array\(.*\)$"
-    ):
+    with raises(TypeError):
         expression() + np.ones(3)

@@ -13,6 +13,7 @@ from rlx.passes.decompose import decompose
 from rlx.passes.fusion import FusionOptions, FusionPolicy, fuse
 from rlx.support.errors import ShapeError
 from strategies import STRATEGIES
+from support.messages import raises
 
 every_op = pytest.mark.parametrize("op", FUSED_OPS, ids=lambda op: op.name)
 
@@ -69,16 +70,16 @@ def relu_body():
 def test_operands_must_be_those_of_the_body():
     op = fused.FusedElementwise(body=relu_body())
     assert op.infer(f32(3)) == (f32(3),)
-    with pytest.raises(ShapeError, match=r"the body takes f32\[3\], not f32\[4\]"):
+    with raises(ShapeError):
         op.infer(f32(4))
-    with pytest.raises(ShapeError, match=r"the body takes f32\[3\], not f32\[3\], f32\[3\]"):
+    with raises(ShapeError):
         op.infer(f32(3), f32(3))
 
 
 def test_body_without_outputs_is_refused():
     body = Graph("body")
     body.input("x", f32(3))
-    with pytest.raises(ShapeError, match="the body has no outputs"):
+    with raises(ShapeError):
         fused.FusedElementwise(body=body).infer(f32(3))
 
 

@@ -1,7 +1,5 @@
 """Control flow against loops in NumPy, evaluated and prepared."""
 
-import re
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -24,6 +22,7 @@ from rlx.ops.real import (
 from rlx.passes.transforms.bind import bind
 from rlx.support.errors import ShapeError
 from strategies import STRATEGIES
+from support.messages import raises
 
 I64 = DType.I64
 
@@ -231,7 +230,7 @@ def test_quantization_goes_through_a_loop():
     op = Scan(body=body, carries=1, scanned=1, length=4)
     assert op.infer(type_, i8(4, 2, quant=quant)) == (type_, i8(4, 2, quant=quant))
     along = QuantParams((0.5,) * 4, (0,) * 4, 0)
-    with pytest.raises(ShapeError, match=r"^core.scan: tensor 0 to take apart has scales along"):
+    with raises(ShapeError):
         op.infer(type_, i8(4, 2, quant=along))
 
 
@@ -244,54 +243,39 @@ B = TensorType((), DType.BOOL)
 
 
 @pytest.mark.parametrize(
-    ("op", "operands", "message"),
+    ("op", "operands"),
     [
-        (If(then_body=KEEP, else_body=KEEP), [], "takes 1 to any number of operands, not 0"),
-        (If(then_body=KEEP, else_body=KEEP), [f32(), f32()],
-         "the condition must be bool[], not f32[]"),
-        (If(then_body=KEEP, else_body=KEEP), [B, f32(2)],
-         "input 0 of then_body is f32[], but is given f32[2]"),
-        (If(then_body=KEEP, else_body=KEEP), [B], "then_body takes 1 values, not 0"),
-        (If(then_body=KEEP, else_body=TWO), [B, f32()],
-         "then_body gives 1 values, but else_body gives 2"),
-        (If(then_body=KEEP, else_body=WIDE), [B, f32()],
-         "output 0 of else_body is f32[2], but must be f32[]"),
-        (While(condition=YES, body=KEEP, max_iterations=-1), [f32()],
-         "max_iterations must not be negative, not -1"),
-        (While(condition=TWO, body=KEEP), [f32()], "condition must give one value, not 2"),
-        (While(condition=KEEP, body=KEEP), [f32()],
-         "what condition gives must be bool[], not f32[]"),
-        (While(condition=YES, body=TWO), [f32()], "body gives 2 carries for 1 operands"),
-        (While(condition=YES, body=NONE), [f32()], "body gives 0 carries for 1 operands"),
-        (While(condition=YES, body=WIDE), [f32()],
-         "carry 0 after an iteration is f32[2], but must be f32[]"),
-        (Scan(body=KEEP, carries=1, scanned=1, length=2), [f32()],
-         "1 carries and 1 tensors to take apart are not to be had from 1 operands"),
-        (Scan(body=KEEP, carries=-1, scanned=1, length=2), [f32()],
-         "-1 carries and 1 tensors to take apart are not to be had from 1 operands"),
-        (Scan(body=NONE, carries=1, scanned=0, length=2), [f32()],
-         "body gives 0 values, fewer than the 1 carries"),
-        (Scan(body=KEEP, carries=1, scanned=0, length=-2), [f32()],
-         "length must not be negative, not -2"),
-        (Scan(body=KEEP, carries=0, scanned=1, length=2), [f32(3)],
-         "tensor 0 to take apart must begin with a dimension of 2, not f32[3]"),
-        (Scan(body=KEEP, carries=0, scanned=1, length=2), [f32()],
-         "tensor 0 to take apart must begin with a dimension of 2, not f32[]"),
-        (Scan(body=KEEP, carries=0, scanned=1, length=2), [f32(2, 4)],
-         "input 0 of body is f32[], but is given f32[4]"),
-        (Scan(body=WIDE, carries=1, scanned=0, length=2), [f32()],
-         "carry 0 after an iteration is f32[2], but must be f32[]"),
+        (If(then_body=KEEP, else_body=KEEP), []),
+        (If(then_body=KEEP, else_body=KEEP), [f32(), f32()]),
+        (If(then_body=KEEP, else_body=KEEP), [B, f32(2)]),
+        (If(then_body=KEEP, else_body=KEEP), [B]),
+        (If(then_body=KEEP, else_body=TWO), [B, f32()]),
+        (If(then_body=KEEP, else_body=WIDE), [B, f32()]),
+        (While(condition=YES, body=KEEP, max_iterations=-1), [f32()]),
+        (While(condition=TWO, body=KEEP), [f32()]),
+        (While(condition=KEEP, body=KEEP), [f32()]),
+        (While(condition=YES, body=TWO), [f32()]),
+        (While(condition=YES, body=NONE), [f32()]),
+        (While(condition=YES, body=WIDE), [f32()]),
+        (Scan(body=KEEP, carries=1, scanned=1, length=2), [f32()]),
+        (Scan(body=KEEP, carries=-1, scanned=1, length=2), [f32()]),
+        (Scan(body=NONE, carries=1, scanned=0, length=2), [f32()]),
+        (Scan(body=KEEP, carries=1, scanned=0, length=-2), [f32()]),
+        (Scan(body=KEEP, carries=0, scanned=1, length=2), [f32(3)]),
+        (Scan(body=KEEP, carries=0, scanned=1, length=2), [f32()]),
+        (Scan(body=KEEP, carries=0, scanned=1, length=2), [f32(2, 4)]),
+        (Scan(body=WIDE, carries=1, scanned=0, length=2), [f32()]),
     ],
-)  # fmt: skip
-def test_types_that_do_not_fit(op, operands, message):
-    with pytest.raises(ShapeError, match=rf"^{op.name}: {re.escape(message)}$"):
+)
+def test_types_that_do_not_fit(op, operands):
+    with raises(ShapeError):
         op.infer_checked(*operands)
 
 
 def test_values_of_another_scale_do_not_mix():
     one, other = (i8(2, quant=QuantParams.per_tensor(s)) for s in (0.5, 0.25))
     first, second = (region([one, other], lambda g, *v, i=i: [v[i]]) for i in (0, 1))
-    with pytest.raises(ShapeError, match=r"output 0 of else_body is i8\[2\] q\(0.25, 0\), but"):
+    with raises(ShapeError):
         If(then_body=first, else_body=second).infer(B, one, other)
     plain = region([one, other], lambda g, *v: [g.constant(np.zeros(2, np.int8))])
     assert If(then_body=plain, else_body=second).infer(B, one, other) == (other,)

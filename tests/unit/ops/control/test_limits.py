@@ -10,6 +10,7 @@ from rlx.ops.control import Scan, While
 from rlx.support.errors import FrontendError
 from rlx.support.limits import Limits
 from rlx.tracing import Graph
+from support.messages import raises
 
 
 @pytest.fixture
@@ -49,14 +50,12 @@ def test_a_short_file_can_not_stand_for_endless_work(loaded):
 
 
 def test_a_length_is_a_dimension(loaded):
-    message = r"node 1: core.scan: length is 9000000; the limit is 8388608\n"
-    with pytest.raises(FrontendError, match=message):
+    with raises(FrontendError):
         loaded(looped(9_000_000))
     graph = Graph("bounded")
     x = graph.input("x", ())
     graph.output(rlx.while_loop(lambda v: v < 1.0, lambda v: v, x, max_iterations=1 << 30))
-    message = r"node 1: core.while: max_iterations is 1073741824; the limit is 8388608\n"
-    with pytest.raises(FrontendError, match=message):
+    with raises(FrontendError):
         loaded(graph)
 
 

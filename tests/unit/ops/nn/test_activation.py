@@ -10,6 +10,7 @@ import pytest
 from rlx.ir import Dim, f32, i8
 from rlx.ops import nn
 from rlx.support.errors import ShapeError
+from support.messages import raises
 
 
 def selu(v: float) -> float:
@@ -86,16 +87,13 @@ def test_prelu_has_a_slope_for_each_channel():
 
 
 @pytest.mark.parametrize(
-    ("op", "operands", "message"),
+    ("op", "operands"),
     [
-        (nn.NnRelu(), (i8(2),),
-         r"nn.relu: needs floating-point tensors of one element type, not i8\[2\]"),
-        (nn.NnClamp(low=2, high=1), (f32(2),),
-         r"nn.clamp: low must not exceed high, not 2 and 1"),
-        (nn.NnPrelu(), (f32(2), i8(2)),
-         r"nn.prelu: needs floating-point tensors of one element type, not f32\[2\], i8\[2\]"),
+        (nn.NnRelu(), (i8(2),)),
+        (nn.NnClamp(low=2, high=1), (f32(2),)),
+        (nn.NnPrelu(), (f32(2), i8(2))),
     ],
-)  # fmt: skip
-def test_refusals(op, operands, message):
-    with pytest.raises(ShapeError, match=f"^{message}$"):
+)
+def test_refusals(op, operands):
+    with raises(ShapeError):
         op.infer(*operands)

@@ -12,6 +12,7 @@ from rlx.ops.nn import NnAttention
 from rlx.passes.transforms.bind import bind
 from rlx.runtime import Session
 from rlx.support.errors import ShapeError
+from support.messages import raises
 
 GENERATOR = np.random.default_rng(0)
 Q, K, V = (GENERATOR.standard_normal((2, 3, *s)) for s in ((4, 5), (6, 5), (6, 2)))
@@ -105,26 +106,19 @@ def test_types_with_symbols():
 
 
 @pytest.mark.parametrize(
-    ("op", "operands", "message"),
+    ("op", "operands"),
     [
-        (NnAttention(), (f32(4), f32(6, 4), f32(6, 4)),
-         r"needs at least 2 dimensions, not f32\[4\], f32\[6, 4\], f32\[6, 4\]"),
-        (NnAttention(), (f32(2, 4), f32(6, 5), f32(6, 4)),
-         r"queries f32\[2, 4\], keys f32\[6, 5\] and values f32\[6, 4\] do not fit"),
-        (NnAttention(), (f32(2, 4), f32(6, 4), f32(6, 4), i8(2, 6)),
-         r"the mask must be bool or f32, not i8\[2, 6\]"),
-        (NnAttention(), (f32(2, Dim("d")), f32(6, Dim("d")), f32(6, 4)),
-         r"the last dimension of f32\[2, d\] must be a number from 1, or scale given"),
-        (NnAttention(), (f32(2, 0), f32(6, 0), f32(6, 4)),
-         r"the last dimension of f32\[2, 0\] must be a number from 1, or scale given"),
-        (NnAttention(window=2), (f32(2, 4), f32(6, 4), f32(6, 4)),
-         r"window 2 needs causal, and must not be negative"),
-        (NnAttention(), (f32(2, 2, 4), f32(3, 6, 4), f32(3, 6, 4)),
-         r"shapes do not broadcast: f32\[2\], f32\[3\], f32\[3\]"),
+        (NnAttention(), (f32(4), f32(6, 4), f32(6, 4))),
+        (NnAttention(), (f32(2, 4), f32(6, 5), f32(6, 4))),
+        (NnAttention(), (f32(2, 4), f32(6, 4), f32(6, 4), i8(2, 6))),
+        (NnAttention(), (f32(2, Dim("d")), f32(6, Dim("d")), f32(6, 4))),
+        (NnAttention(), (f32(2, 0), f32(6, 0), f32(6, 4))),
+        (NnAttention(window=2), (f32(2, 4), f32(6, 4), f32(6, 4))),
+        (NnAttention(), (f32(2, 2, 4), f32(3, 6, 4), f32(3, 6, 4))),
     ],
-)  # fmt: skip
-def test_refusals(op, operands, message):
-    with pytest.raises(ShapeError, match=f"^nn.attention: {message}$"):
+)
+def test_refusals(op, operands):
+    with raises(ShapeError):
         op.infer(*operands)
 
 

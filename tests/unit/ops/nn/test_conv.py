@@ -12,6 +12,7 @@ from rlx.ops.nn import Layout, NnConv, NnConvTranspose
 from rlx.ops.real import RealConv, SpatialWindow
 from rlx.support.errors import ShapeError
 from strategies import STRATEGIES
+from support.messages import raises
 
 GENERATOR = np.random.default_rng(0)
 FIRST, LAST = Layout.CHANNELS_FIRST, Layout.CHANNELS_LAST
@@ -101,26 +102,18 @@ W3 = SpatialWindow((3,))
 
 
 @pytest.mark.parametrize(
-    ("op", "operands", "message"),
+    ("op", "operands"),
     [
-        (NnConv(window=W3), (f32(1, 2, 4), f32(5, 3, 4)),
-         r"nn.conv: window \(3,\) does not fit the padded input f32\[1, 2, 4\]"),
-        (NnConv(window=W3), (f32(1, 8, 4), f32(5, 3, 4), f32(4)),
-         r"nn.conv: bias must be f32\[5\], not f32\[4\]"),
-        (NnConvTranspose(window=W3), (f32(1, 8, 4), f32(4, 2, 5)),
-         r"nn.conv_transpose: kernel \(3,\) differs from that of weights f32\[4, 2, 5\]"),
-        (NnConvTranspose(window=W3), (f32(1, 8, 4), f32(5, 3, 4)),
-         r"nn.conv_transpose: weights f32\[5, 3, 4\] with 1 groups do not fit input"
-         r" f32\[1, 8, 4\]"),
-        (NnConvTranspose(window=W3), (f32(1, 8, 4), f32(4, 3, 5), f32(4)),
-         r"nn.conv_transpose: bias must be f32\[5\], not f32\[4\]"),
-        (NnConvTranspose(window=W3, output_padding=(1, 1)), (f32(1, 8, 4), f32(4, 3, 5)),
-         r"nn.conv_transpose: output padding needs 1 entries, not \(1, 1\)"),
+        (NnConv(window=W3), (f32(1, 2, 4), f32(5, 3, 4))),
+        (NnConv(window=W3), (f32(1, 8, 4), f32(5, 3, 4), f32(4))),
+        (NnConvTranspose(window=W3), (f32(1, 8, 4), f32(4, 2, 5))),
+        (NnConvTranspose(window=W3), (f32(1, 8, 4), f32(5, 3, 4))),
+        (NnConvTranspose(window=W3), (f32(1, 8, 4), f32(4, 3, 5), f32(4))),
+        (NnConvTranspose(window=W3, output_padding=(1, 1)), (f32(1, 8, 4), f32(4, 3, 5))),
         (NnConvTranspose(window=SpatialWindow((3,), padding=((2, 1),))),
-         (f32(1, 1, 4), f32(4, 3, 5)),
-         r"nn.conv_transpose: padding \(\(2, 1\),\) leaves nothing of the output"),
+         (f32(1, 1, 4), f32(4, 3, 5)))
     ],
 )  # fmt: skip
-def test_refusals(op, operands, message):
-    with pytest.raises(ShapeError, match=f"^{message}$"):
+def test_refusals(op, operands):
+    with raises(ShapeError):
         op.infer(*operands)

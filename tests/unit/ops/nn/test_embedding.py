@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from rlx.ir import Dim, f32, i32
 from rlx.ops.nn import NnEmbedding
 from rlx.support.errors import ShapeError
+from support.messages import raises
 
 
 def test_rows_by_number():
@@ -17,9 +17,7 @@ def test_rows_by_number():
 
 
 def test_refusals():
-    with pytest.raises(
-        ShapeError, match=r"^nn.embedding: the table must have 2 dimensions, not f32\[9\]$"
-    ):
+    with raises(ShapeError):
         NnEmbedding().infer(f32(9), i32(3))
-    with pytest.raises(ShapeError, match=r"^nn.embedding: indices must be integers, not f32\[3\]$"):
+    with raises(ShapeError):
         NnEmbedding().infer(f32(9, 4), f32(3))

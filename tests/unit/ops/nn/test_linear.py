@@ -6,6 +6,7 @@ import pytest
 from rlx.ir import Dim, f32
 from rlx.ops.nn import NnDot, NnLinear
 from rlx.support.errors import ShapeError
+from support.messages import raises
 
 GENERATOR = np.random.default_rng(0)
 
@@ -58,23 +59,17 @@ def test_types_with_symbols():
 
 
 @pytest.mark.parametrize(
-    ("op", "operands", "message"),
+    ("op", "operands"),
     [
-        (NnLinear(), (f32(2, 3), f32(3, 5)),
-         r"nn.linear: weights must be \[N, 3\], not f32\[3, 5\]"),
-        (NnLinear(), (f32(), f32(3, 5)), r"nn.linear: weights must be \[N, K\], not f32\[3, 5\]"),
-        (NnLinear(), (f32(2, 3), f32(5, 3), f32(3)),
-         r"nn.linear: bias must be f32\[5\], not f32\[3\]"),
-        (NnDot(x_contract=(0, 0), y_contract=(0, 1)), (f32(2), f32(2, 2)),
-         r"nn.dot: axes \(0, 0\) do not fit f32\[2\]"),
-        (NnDot(x_contract=(0,), y_contract=(2,)), (f32(2), f32(2, 2)),
-         r"nn.dot: axes \(2,\) do not fit f32\[2, 2\]"),
-        (NnDot(x_contract=(0,), y_contract=(0,)), (f32(2), f32(3)),
-         r"nn.dot: contracted axes \(0,\) of f32\[2\] and \(0,\) of f32\[3\] differ"),
-        (NnDot(x_contract=(), y_contract=(), x_batch=(0,), y_batch=()), (f32(2), f32(3)),
-         r"nn.dot: batch axes \(0,\) of f32\[2\] and \(\) of f32\[3\] differ"),
+        (NnLinear(), (f32(2, 3), f32(3, 5))),
+        (NnLinear(), (f32(), f32(3, 5))),
+        (NnLinear(), (f32(2, 3), f32(5, 3), f32(3))),
+        (NnDot(x_contract=(0, 0), y_contract=(0, 1)), (f32(2), f32(2, 2))),
+        (NnDot(x_contract=(0,), y_contract=(2,)), (f32(2), f32(2, 2))),
+        (NnDot(x_contract=(0,), y_contract=(0,)), (f32(2), f32(3))),
+        (NnDot(x_contract=(), y_contract=(), x_batch=(0,), y_batch=()), (f32(2), f32(3))),
     ],
-)  # fmt: skip
-def test_refusals(op, operands, message):
-    with pytest.raises(ShapeError, match=f"^{message}$"):
+)
+def test_refusals(op, operands):
+    with raises(ShapeError):
         op.infer(*operands)

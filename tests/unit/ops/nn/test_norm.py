@@ -8,6 +8,7 @@ import pytest
 from rlx.ir import Dim, f32
 from rlx.ops import nn
 from rlx.support.errors import ShapeError
+from support.messages import raises
 
 GENERATOR = np.random.default_rng(0)
 X = GENERATOR.standard_normal((2, 4, 6)) * 3 + 1
@@ -93,27 +94,18 @@ def test_types_with_symbols():
 
 
 @pytest.mark.parametrize(
-    ("op", "operands", "message"),
+    ("op", "operands"),
     [
-        (nn.NnLayerNorm(), (f32(2, 3), f32(2)),
-         r"nn.layer_norm: f32\[2\] must have the shape of the last axes of f32\[2, 3\]"),
-        (nn.NnLayerNorm(), (f32(2, 3), f32(3), f32(2, 3)),
-         r"nn.layer_norm: f32\[3\], f32\[2, 3\] must have the shape of the last axes of"
-         r" f32\[2, 3\]"),
-        (nn.NnRmsNorm(), (f32(2, 3), f32()),
-         r"nn.rms_norm: f32\[\] must have the shape of the last axes of f32\[2, 3\]"),
-        (nn.NnBatchNorm(), (f32(2, 3), f32(3), f32(3), f32(2), f32(3)),
-         r"nn.batch_norm: needs f32\[3\] for each channel, not f32\[2\]"),
-        (nn.NnBatchNorm(axis=4), (f32(2, 3), f32(3), f32(3), f32(2), f32(3)),
-         r"nn.batch_norm: axis 4 is outside a tensor of 2 dimensions"),
-        (nn.NnGroupNorm(groups=4), (f32(2, 6), f32(6), f32(6)),
-         r"nn.group_norm: groups must divide 6 channels, not 4"),
-        (nn.NnGroupNorm(groups=1, axis=0), (f32(2, 6), f32(2), f32(2)),
-         r"nn.group_norm: axis 0 of f32\[2, 6\] cannot hold channels"),
-        (nn.NnL2Norm(axes=(1,)), (f32(2),),
-         r"nn.l2_norm: axis 1 is outside a tensor of 1 dimensions"),
+        (nn.NnLayerNorm(), (f32(2, 3), f32(2))),
+        (nn.NnLayerNorm(), (f32(2, 3), f32(3), f32(2, 3))),
+        (nn.NnRmsNorm(), (f32(2, 3), f32())),
+        (nn.NnBatchNorm(), (f32(2, 3), f32(3), f32(3), f32(2), f32(3))),
+        (nn.NnBatchNorm(axis=4), (f32(2, 3), f32(3), f32(3), f32(2), f32(3))),
+        (nn.NnGroupNorm(groups=4), (f32(2, 6), f32(6), f32(6))),
+        (nn.NnGroupNorm(groups=1, axis=0), (f32(2, 6), f32(2), f32(2))),
+        (nn.NnL2Norm(axes=(1,)), (f32(2),)),
     ],
-)  # fmt: skip
-def test_refusals(op, operands, message):
-    with pytest.raises(ShapeError, match=f"^{message}$"):
+)
+def test_refusals(op, operands):
+    with raises(ShapeError):
         op.infer(*operands)

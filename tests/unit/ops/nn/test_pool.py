@@ -7,6 +7,7 @@ from rlx.ir import Dim, f32
 from rlx.ops.nn import Layout, NnAveragePool, NnMaxPool
 from rlx.ops.real import RealAveragePool, RealMaxPool, SpatialWindow
 from rlx.support.errors import ShapeError
+from support.messages import raises
 
 WINDOW = SpatialWindow((2, 3), (2, 1), padding=((1, 0), (0, 2)))
 X = np.random.default_rng(0).standard_normal((2, 5, 6, 3))
@@ -38,6 +39,5 @@ def test_types():
 
 @pytest.mark.parametrize("kind", [NnMaxPool, NnAveragePool])
 def test_refusals(kind):
-    message = rf"^{kind.name}: window \(2, 3\) does not fit the padded input f32\[1, 0, 4, 1\]$"
-    with pytest.raises(ShapeError, match=message):
+    with raises(ShapeError):
         kind(window=WINDOW).infer(f32(1, 0, 4, 1))

@@ -7,6 +7,7 @@ from rlx.ir import DType, QuantParams, TensorType
 from rlx.ops import nn
 from rlx.ops.real import RealBitcast, SpatialWindow, Ties
 from rlx.support.errors import ShapeError
+from support.messages import raises
 
 ONE = QuantParams.per_tensor(0.5, 3)
 ROWS = QuantParams((0.5, 0.25), (0, 0), 0)
@@ -16,19 +17,18 @@ def u8(*shape, quant=None):
     return TensorType(shape, DType.U8, quant)
 
 
-@pytest.mark.parametrize(("op", "operands", "message"), [
-    (nn.NnQuantizedAdd(quant=ONE, x_quant=ONE, y_quant=ONE), (TensorType((2,), DType.F32),) * 2,
-     "needs int8 or uint8 values"),
-    (nn.NnQuantizedAdd(quant=ONE, x_quant=ONE, y_quant=ONE), (u8(2), u8(3)), "do not broadcast"),
-    (nn.NnQuantizedMul(quant=ONE, x_quant=ONE, y_quant=ROWS), (u8(2), u8(2)), "one scale for each"),
+@pytest.mark.parametrize(("op", "operands"), [
+    (nn.NnQuantizedAdd(quant=ONE, x_quant=ONE, y_quant=ONE), (TensorType((2,), DType.F32),) * 2),
+    (nn.NnQuantizedAdd(quant=ONE, x_quant=ONE, y_quant=ONE), (u8(2), u8(3))),
+    (nn.NnQuantizedMul(quant=ONE, x_quant=ONE, y_quant=ROWS), (u8(2), u8(2))),
     (nn.NnQuantizedMul(quant=ONE, x_quant=ONE, y_quant=ONE),
-     (u8(2, quant=QuantParams.per_tensor(1.0)), u8(2)), "needs int8 or uint8 values of"),
+     (u8(2, quant=QuantParams.per_tensor(1.0)), u8(2))),
     (nn.NnQuantizedLinear(quant=ONE, x_quant=ONE, w_quant=ROWS),
-     (u8(1, 4), u8(2, 4), TensorType((2,), DType.F32)), "bias must be i32"),
-    (nn.NnQuantizedSoftmax(quant=ONE, x_quant=ONE), (u8(2, 0),), "an axis of known size"),
+     (u8(1, 4), u8(2, 4), TensorType((2,), DType.F32))),
+    (nn.NnQuantizedSoftmax(quant=ONE, x_quant=ONE), (u8(2, 0),))
 ])  # fmt: skip
-def test_refusals(op, operands, message):
-    with pytest.raises(ShapeError, match=message):
+def test_refusals(op, operands):
+    with raises(ShapeError):
         op.infer(*operands)
 
 

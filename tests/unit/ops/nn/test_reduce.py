@@ -8,6 +8,7 @@ import pytest
 from rlx.ir import Dim, f32
 from rlx.ops.nn import NnVariance
 from rlx.support.errors import ShapeError
+from support.messages import raises
 
 
 def test_variance_is_that_of_a_population():
@@ -22,7 +23,5 @@ def test_variance_is_that_of_a_population():
 def test_types_and_refusals():
     batch = Dim("batch")
     assert NnVariance(axes=(-1,)).infer(f32(batch, 3)) == (f32(batch),)
-    with pytest.raises(
-        ShapeError, match=r"^nn.variance: axis 2 is outside a tensor of 1 dimensions$"
-    ):
+    with raises(ShapeError):
         NnVariance(axes=(2,)).infer(f32(3))

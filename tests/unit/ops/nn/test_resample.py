@@ -9,6 +9,7 @@ import pytest
 from rlx.ir import Dim, f32
 from rlx.ops.nn import Border, Coordinates, Interpolation, Layout, NnPad, NnResize
 from rlx.support.errors import ShapeError
+from support.messages import raises
 
 BORDERS = {
     Border.EDGE: [1, 1, 1, 2, 3, 4, 4, 4],
@@ -84,21 +85,16 @@ def test_types():
 
 
 @pytest.mark.parametrize(
-    ("op", "x", "message"),
+    ("op", "x"),
     [
-        (NnPad(before=(1,), after=(1, 1)), f32(3), r"nn.pad: before and after need 1 entries each"),
-        (NnPad(before=(-1,), after=(1,)), f32(3),
-         r"nn.pad: padding must not be negative, not \(-1,\) and \(1,\)"),
-        (NnPad(before=(1,), after=(0,)), f32(Dim("n")),
-         r"nn.pad: axis 0 of f32\[n\] cannot be continued"),
-        (NnResize(size=(4,)), f32(1, 2, 2, 3),
-         r"nn.resize: size \(4,\) does not fit the image f32\[1, 2, 2, 3\]"),
-        (NnResize(size=(0,)), f32(1, 2, 3),
-         r"nn.resize: size \(0,\) does not fit the image f32\[1, 2, 3\]"),
-        (NnResize(size=(4,)), f32(1, Dim("w"), 3),
-         r"nn.resize: spatial axes of f32\[1, w, 3\] must be numbers"),
+        (NnPad(before=(1,), after=(1, 1)), f32(3)),
+        (NnPad(before=(-1,), after=(1,)), f32(3)),
+        (NnPad(before=(1,), after=(0,)), f32(Dim("n"))),
+        (NnResize(size=(4,)), f32(1, 2, 2, 3)),
+        (NnResize(size=(0,)), f32(1, 2, 3)),
+        (NnResize(size=(4,)), f32(1, Dim("w"), 3)),
     ],
-)  # fmt: skip
-def test_refusals(op, x, message):
-    with pytest.raises(ShapeError, match=f"^{message}$"):
+)
+def test_refusals(op, x):
+    with raises(ShapeError):
         op.infer(x)

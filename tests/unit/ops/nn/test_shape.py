@@ -9,6 +9,7 @@ from rlx.ops import nn
 from rlx.ops.nn import Layout
 from rlx.passes.decompose import Decompose
 from rlx.support.errors import ShapeError
+from support.messages import raises
 
 X = np.arange(24.0).reshape(2, 3, 4)
 BATCH = Dim("batch")
@@ -87,24 +88,17 @@ def test_images_keep_a_symbolic_batch():
 
 
 @pytest.mark.parametrize(
-    ("op", "x", "message"),
+    ("op", "x"),
     [
-        (nn.NnFlatten(axis=3), f32(2, 3),
-         r"nn.flatten: axis 3 is outside a tensor of 2 dimensions"),
-        (nn.NnSplit(sizes=(1, 1)), f32(3),
-         r"nn.split: sizes \[1, 1\] do not add up to axis 0 of f32\[3\]"),
-        (nn.NnTile(repeats=(2,)), f32(2, 3),
-         r"nn.tile: needs 2 repeats of at least 1, not \(2,\)"),
-        (nn.NnSplit(sizes=(BATCH, 1)), f32(BATCH),
-         r"nn.split: sizes \[batch, 1\] do not add up to axis 0 of f32\[batch\]"),
-        (nn.NnDepthToSpace(block=2), f32(1, 2, 2, 6),
-         r"nn.depth_to_space: 6 channels do not make squares of side 2"),
-        (nn.NnDepthToSpace(block=2), f32(1, 2, 8),
-         r"nn.depth_to_space: input must be an image of two spatial axes, not f32\[1, 2, 8\]"),
-        (nn.NnSpaceToDepth(block=2), f32(1, 3, 2, 6),
-         r"nn.space_to_depth: squares of side 2 do not cover f32\[1, 3, 2, 6\]"),
+        (nn.NnFlatten(axis=3), f32(2, 3)),
+        (nn.NnSplit(sizes=(1, 1)), f32(3)),
+        (nn.NnTile(repeats=(2,)), f32(2, 3)),
+        (nn.NnSplit(sizes=(BATCH, 1)), f32(BATCH)),
+        (nn.NnDepthToSpace(block=2), f32(1, 2, 2, 6)),
+        (nn.NnDepthToSpace(block=2), f32(1, 2, 8)),
+        (nn.NnSpaceToDepth(block=2), f32(1, 3, 2, 6)),
     ],
-)  # fmt: skip
-def test_refusals(op, x, message):
-    with pytest.raises(ShapeError, match=f"^{message}$"):
+)
+def test_refusals(op, x):
+    with raises(ShapeError):
         op.infer(x)

@@ -8,6 +8,7 @@ import pytest
 from rlx.ir import Dim, f32, i8
 from rlx.ops.nn import NnLogSoftmax, NnLogSumExp, NnSoftmax
 from rlx.support.errors import ShapeError
+from support.messages import raises
 
 X = np.random.default_rng(0).standard_normal((2, 3, 4)) * 3
 
@@ -51,10 +52,7 @@ def test_types():
 
 @pytest.mark.parametrize("op", [NnSoftmax, NnLogSoftmax, NnLogSumExp])
 def test_refusals(op):
-    with pytest.raises(
-        ShapeError, match=rf"^{op.name}: axis 2 is outside a tensor of 2 dimensions$"
-    ):
+    with raises(ShapeError):
         op(axis=2).infer(f32(2, 3))
-    message = rf"^{op.name}: needs floating-point tensors of one element type, not i8\[2\]$"
-    with pytest.raises(ShapeError, match=message):
+    with raises(ShapeError):
         op().infer(i8(2))

@@ -18,6 +18,7 @@ from rlx.ops.numerics.exponential import (
     softmax_table,
 )
 from rlx.ops.numerics.fixed_point import INT32_MAX
+from support.messages import raises
 from support.references.oracle import Quant, codes, float32, run_operator
 
 ONE = 2.0**31
@@ -73,8 +74,7 @@ def test_softmax_scaling(scale: float, expected: tuple[int, int, int]) -> None:
 
 @pytest.mark.parametrize("scale", [2.0**-27, 0.0, -1.0, math.nan])
 def test_softmax_scaling_refuses(scale: float) -> None:
-    message = rf"^softmax needs beta \* scale of at least 2\^-26, not {scale!r}$"
-    with pytest.raises(ValueError, match=message):
+    with raises(ValueError):
         softmax_scaling(scale)
 
 

@@ -21,6 +21,7 @@ from rlx.ops.numerics.fixed_point import (
     saturating_rounding_doubling_high_multiply,
     wrap_int32,
 )
+from support.messages import raises
 
 EDGES = sorted(
     {
@@ -222,9 +223,7 @@ def test_quantize_multiplier_is_within_half_a_step(real: float) -> None:
 
 @pytest.mark.parametrize("real", [-1.0, math.inf, math.nan])
 def test_quantize_multiplier_refuses(real: float) -> None:
-    with pytest.raises(
-        ValueError, match=rf"^a multiplier must be finite and not negative, not {real!r}$"
-    ):
+    with raises(ValueError):
         quantize_multiplier(real)
 
 
@@ -248,25 +247,18 @@ def test_rescale_tells_channels_and_reals() -> None:
 
 
 @pytest.mark.parametrize(
-    ("multiplier", "shift", "message"),
-    [
-        ((), (), r"0 multipliers but 0 shifts"),
-        ((1, 2), (3,), r"2 multipliers but 1 shifts"),
-        ((-1,), (0,), r"every multiplier must lie in \[0, 2\^31 - 1\]"),
-        ((2**31,), (0,), r"every multiplier must lie in \[0, 2\^31 - 1\]"),
-        ((1,), (31,), r"every shift must lie in \[-31, 30\]"),
-        ((1,), (-32,), r"every shift must lie in \[-31, 30\]"),
-    ],
+    ("multiplier", "shift"),
+    [((), ()), ((1, 2), (3,)), ((-1,), (0,)), ((2**31,), (0,)), ((1,), (31,)), ((1,), (-32,))],
 )
-def test_rescale_refuses(multiplier, shift, message: str) -> None:
-    with pytest.raises(ValueError, match=f"^{message}$"):
+def test_rescale_refuses(multiplier, shift) -> None:
+    with raises(ValueError):
         Rescale(multiplier, shift)
 
 
 def test_factors_in_float32_are_float32_numbers() -> None:
     third = np.float32(1) / np.float32(3)
     assert Rescale.of(1 / 3, rounding=Rounding.FLOAT32).real == (float(third),)
-    with pytest.raises(ValueError, match=r"^every multiplier must be a float32 number$"):
+    with raises(ValueError):
         Rescale((2**30 + 64,), (0,), Rounding.FLOAT32)
 
 
@@ -293,5 +285,5 @@ def test_divided_keeps_rounding() -> None:
 
 
 def test_divided_refuses_no_elements() -> None:
-    with pytest.raises(ValueError, match=r"^a count must be at least 1, not 0$"):
+    with raises(ValueError):
         Rescale.of(1.0).divided(0)

@@ -11,6 +11,7 @@ from rlx.ir import Dim, i8, i32
 from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QAdd, QClamp, QMul, QRequantize, QSub
 from rlx.support.errors import ShapeError
+from support.messages import raises
 from support.references.oracle import ACTIVATIONS, Quant, clamp_of, codes, quants, run_operator
 
 HALF = Rescale.of(0.5)
@@ -126,60 +127,27 @@ def test_binary_broadcasts_shapes_with_symbols(op) -> None:
 
 
 @pytest.mark.parametrize(
-    ("op", "types", "message"),
+    ("op", "types"),
     [
-        (ADD, (i32(2), i8(2)), r"q\.add: first operand must be i8, not i32\[2\]"),
-        (ADD, (i8(2), i32(2)), r"q\.add: second operand must be i8, not i32\[2\]"),
-        (ADD, (i8(2), i8(3)), r"q\.add: shapes do not broadcast: i8\[2\], i8\[3\]"),
-        (ADD, (i8(2),), r"q\.add: takes 2 operands, not 1"),
-        (
-            replace(ADD, x_rescale=Rescale.of(0.5, 0.5)),
-            (i8(2), i8(2)),
-            r"q\.add: rescale must have 1 or 1 factors, not 2",
-        ),
-        (
-            replace(ADD, y_rescale=Rescale.of(1.5)),
-            (i8(2), i8(2)),
-            r"q\.add: operands must be scaled by at most 1, not by 0\.5 and 1\.5",
-        ),
-        (
-            replace(ADD, left_shift=21),
-            (i8(2), i8(2)),
-            r"q\.add: left shift must lie in \[0, 20\], not 21",
-        ),
-        (
-            replace(MUL, y_zero_point=128),
-            (i8(2), i8(2)),
-            r"q\.mul: zero point must lie in \[-128, 127\], not 128",
-        ),
-        (
-            replace(MUL, low=3, high=2),
-            (i8(2), i8(2)),
-            r"q\.mul: bounds must satisfy -128 <= low <= high <= 127, not low 3 and high 2",
-        ),
-        (MUL, (i8(2), i32(2)), r"q\.mul: second operand must be i8, not i32\[2\]"),
-        (REQUANTIZE, (i32(2),), r"q\.requantize: input must be i8, not i32\[2\]"),
-        (
-            replace(REQUANTIZE, rescale=Rescale.of(1.0, 1.0)),
-            (i8(2),),
-            r"q\.requantize: rescale must have 1 or 1 factors, not 2",
-        ),
-        (
-            replace(REQUANTIZE, zero_point=-129),
-            (i8(2),),
-            r"q\.requantize: zero point must lie in \[-128, 127\], not -129",
-        ),
-        (QClamp(), (i32(2),), r"q\.clamp: input must be i8, not i32\[2\]"),
-        (
-            QClamp(low=-129),
-            (i8(2),),
-            r"q\.clamp: bounds must satisfy -128 <= low <= high <= 127,"
-            r" not low -129 and high 127",
-        ),
+        (ADD, (i32(2), i8(2))),
+        (ADD, (i8(2), i32(2))),
+        (ADD, (i8(2), i8(3))),
+        (ADD, (i8(2),)),
+        (replace(ADD, x_rescale=Rescale.of(0.5, 0.5)), (i8(2), i8(2))),
+        (replace(ADD, y_rescale=Rescale.of(1.5)), (i8(2), i8(2))),
+        (replace(ADD, left_shift=21), (i8(2), i8(2))),
+        (replace(MUL, y_zero_point=128), (i8(2), i8(2))),
+        (replace(MUL, low=3, high=2), (i8(2), i8(2))),
+        (MUL, (i8(2), i32(2))),
+        (REQUANTIZE, (i32(2),)),
+        (replace(REQUANTIZE, rescale=Rescale.of(1.0, 1.0)), (i8(2),)),
+        (replace(REQUANTIZE, zero_point=-129), (i8(2),)),
+        (QClamp(), (i32(2),)),
+        (QClamp(low=-129), (i8(2),)),
     ],
 )
-def test_refusals(op, types, message: str) -> None:
-    with pytest.raises(ShapeError, match=f"^{message}$"):
+def test_refusals(op, types) -> None:
+    with raises(ShapeError):
         op.infer_checked(*types)
 
 

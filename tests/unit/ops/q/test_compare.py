@@ -9,6 +9,7 @@ from rlx.ir import QuantParams, TensorType, i8, i32
 from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QMaximum, QMinimum, QPrelu
 from rlx.support.errors import ShapeError
+from support.messages import raises
 
 X = np.array([[-128, 5, 127], [0, -1, 3]], np.int8)
 HALF, TWO = QuantParams.per_tensor(0.5, 3), QuantParams.per_tensor(2.0, 3)
@@ -32,9 +33,9 @@ def test_extremes_keep_the_quantization():
 
 @pytest.mark.parametrize("op", [QMaximum(), QMinimum()], ids=lambda op: op.name)
 def test_extremes_refuse_what_cannot_be_compared(op):
-    with pytest.raises(ShapeError, match="operands must share one quantization, not"):
+    with raises(ShapeError):
         op.infer(i8(3, quant=HALF), i8(3, quant=TWO))
-    with pytest.raises(ShapeError, match="second operand must be i8, not"):
+    with raises(ShapeError):
         op.infer(i8(3), i32(3))
 
 
@@ -48,16 +49,12 @@ def test_prelu_multiplies_by_the_slope_below_zero_only():
 
 
 @pytest.mark.parametrize(
-    ("slopes", "message"),
-    [
-        (i8(2), "slopes must be one for each channel of"),
-        (i8(1, 3), "slopes must have 1 dimensions, not"),
-        (i32(3), "slopes must be i8, not"),
-    ],
+    "slopes",
+    [i8(2), i8(1, 3), i32(3)],
     ids=str,
 )
-def test_prelu_refuses_other_slopes(slopes, message):
-    with pytest.raises(ShapeError, match=message):
+def test_prelu_refuses_other_slopes(slopes):
+    with raises(ShapeError):
         PRELU.infer(i8(2, 3), slopes)
 
 
@@ -66,5 +63,5 @@ def test_prelu_refuses_factors_by_channel():
         x_zero_point=0, y_zero_point=0, rescale=Rescale.of(0.5, 0.5, 0.5),
         slope_rescale=Rescale.of(0.5), zero_point=0,
     )  # fmt: skip
-    with pytest.raises(ShapeError, match="rescale must have 1 or 1 factors, not 3"):
+    with raises(ShapeError):
         op.infer(i8(2, 3), i8(3))

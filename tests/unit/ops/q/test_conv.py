@@ -12,6 +12,7 @@ from rlx.ir import DType, TensorType, i8, i32
 from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QConv2d, QPad, Window
 from rlx.support.errors import ShapeError
+from support.messages import raises
 from support.references.oracle import (
     ACTIVATIONS,
     Quant,
@@ -163,57 +164,25 @@ def test_sums_beyond_float32_are_exact(groups: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("op", "types", "message"),
+    ("op", "types"),
     [
-        (CONV, (i32(1, 4, 4, 6), *TYPES[1:]), r"input must be i8, not i32\[1, 4, 4, 6\]"),
-        (CONV, (i8(4, 4, 6), *TYPES[1:]), r"input must be \[N, H, W, C\], not i8\[4, 4, 6\]"),
-        (
-            CONV,
-            (TYPES[0], i32(8, 2, 2, 6), TYPES[2]),
-            r"weights must be i8, i4 or i2 with 4 dimensions, not i32\[8, 2, 2, 6\]",
-        ),
-        (
-            CONV,
-            (TYPES[0], i8(8, 3, 2, 6), TYPES[2]),
-            r"kernel \(2, 2\) differs from that of weights i8\[8, 3, 2, 6\]",
-        ),
-        (
-            replace(CONV, groups=4),
-            TYPES,
-            r"groups must divide 6 input and 8 output channels, not 4",
-        ),
-        (
-            replace(CONV, groups=0),
-            TYPES,
-            r"groups must divide 6 input and 8 output channels, not 0",
-        ),
-        (
-            replace(CONV, groups=2),
-            TYPES,
-            r"weights i8\[8, 2, 2, 6\] with 2 groups do not fit input i8\[1, 4, 4, 6\]",
-        ),
-        (CONV, (*TYPES[:2], i32(7)), r"bias must be i32\[8\], not i32\[7\]"),
-        (CONV, (*TYPES[:2], i8(8)), r"bias must be i32\[8\], not i8\[8\]"),
-        (
-            replace(CONV, rescale=Rescale.of(1.0, 2.0)),
-            TYPES,
-            r"rescale must have 1 or 8 factors, not 2",
-        ),
-        (
-            replace(CONV, x_zero_point=200),
-            TYPES,
-            r"zero point must lie in \[-128, 127\], not 200",
-        ),
-        (
-            replace(CONV, high=128),
-            TYPES,
-            r"bounds must satisfy -128 <= low <= high <= 127, not low -128 and high 128",
-        ),
-        (CONV, TYPES[:2], r"takes 3 operands, not 2"),
+        (CONV, (i32(1, 4, 4, 6), *TYPES[1:])),
+        (CONV, (i8(4, 4, 6), *TYPES[1:])),
+        (CONV, (TYPES[0], i32(8, 2, 2, 6), TYPES[2])),
+        (CONV, (TYPES[0], i8(8, 3, 2, 6), TYPES[2])),
+        (replace(CONV, groups=4), TYPES),
+        (replace(CONV, groups=0), TYPES),
+        (replace(CONV, groups=2), TYPES),
+        (CONV, (*TYPES[:2], i32(7))),
+        (CONV, (*TYPES[:2], i8(8))),
+        (replace(CONV, rescale=Rescale.of(1.0, 2.0)), TYPES),
+        (replace(CONV, x_zero_point=200), TYPES),
+        (replace(CONV, high=128), TYPES),
+        (CONV, TYPES[:2]),
     ],
 )
-def test_refusals(op, types, message: str) -> None:
-    with pytest.raises(ShapeError, match=rf"^q\.conv2d: {message}$"):
+def test_refusals(op, types) -> None:
+    with raises(ShapeError):
         op.infer_checked(*types)
 
 

@@ -9,6 +9,7 @@ from rlx.ir import DType, TensorType, i8, i32
 from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import CODE_RANGE, QConvert
 from rlx.support.errors import ShapeError
+from support.messages import raises
 from support.references.oracle import Quant, float32, run_operator
 
 NAMES = {DType.I8: "int8", DType.U8: "uint8", DType.I16: "int16"}
@@ -72,24 +73,15 @@ def test_results_saturate():
 
 
 @pytest.mark.parametrize(
-    ("op", "operand", "message"),
+    ("op", "operand"),
     [
-        (convert(DType.I8), i8(2), "input and result are i8\n  hint: use q.requantize"),
-        (convert(DType.U8), i32(2), "converts among i8, u8 and i16, not i32[2] to u8"),
-        (convert(DType.F32), i8(2), "converts among i8, u8 and i16, not i8[2] to f32"),
-        (
-            convert(DType.U8, zero_point=-1),
-            i8(2),
-            "zero point of u8 must lie in [0, 255], not -1",
-        ),
-        (
-            convert(DType.I8, x_zero_point=256),
-            TensorType((2,), DType.U8),
-            "zero point of u8 must lie in [0, 255], not 256",
-        ),
+        (convert(DType.I8), i8(2)),
+        (convert(DType.U8), i32(2)),
+        (convert(DType.F32), i8(2)),
+        (convert(DType.U8, zero_point=-1), i8(2)),
+        (convert(DType.I8, x_zero_point=256), TensorType((2,), DType.U8)),
     ],
 )
-def test_what_does_not_fit_is_refused(op, operand, message):
-    with pytest.raises(ShapeError) as caught:
+def test_what_does_not_fit_is_refused(op, operand):
+    with raises(ShapeError):
         op.infer(operand)
-    assert str(caught.value) == f"q.convert: {message}"

@@ -11,6 +11,7 @@ from rlx.ir import Dim, Graph, i8, i32
 from rlx.ops.numerics.fixed_point import Rescale, Rounding
 from rlx.ops.q import QDense, QRequantize
 from rlx.support.errors import ShapeError
+from support.messages import raises
 from support.references.oracle import (
     ACTIVATIONS,
     Quant,
@@ -83,49 +84,25 @@ def test_dense_keeps_leading_dimensions() -> None:
 
 
 @pytest.mark.parametrize(
-    ("op", "types", "message"),
+    ("op", "types"),
     [
-        (DENSE, (i32(1, 4), i8(3, 4), i32(3)), r"input must be i8, not i32\[1, 4\]"),
-        (
-            DENSE,
-            (i8(1, 4), i8(3, 4, 1), i32(3)),
-            r"weights must be i8, i4 or i2 with 2 dimensions, not i8\[3, 4, 1\]",
-        ),
-        (
-            DENSE,
-            (i8(1, 5), i8(3, 4), i32(3)),
-            r"weights i8\[3, 4\] need an input with 4 channels last, not i8\[1, 5\]",
-        ),
-        (
-            DENSE,
-            (i8(), i8(3, 4), i32(3)),
-            r"weights i8\[3, 4\] need an input with 4 channels last, not i8\[\]",
-        ),
-        (DENSE, (i8(1, 4), i8(3, 4), i32(4)), r"bias must be i32\[3\], not i32\[4\]"),
-        (
-            replace(DENSE, rescale=Rescale.of(1.0, 1.0)),
-            (i8(1, 4), i8(3, 4), i32(3)),
-            r"rescale must have 1 or 3 factors, not 2",
-        ),
-        (
-            replace(DENSE, zero_point=128),
-            (i8(1, 4), i8(3, 4), i32(3)),
-            r"zero point must lie in \[-128, 127\], not 128",
-        ),
-        (
-            replace(DENSE, low=1, high=0),
-            (i8(1, 4), i8(3, 4), i32(3)),
-            r"bounds must satisfy -128 <= low <= high <= 127, not low 1 and high 0",
-        ),
+        (DENSE, (i32(1, 4), i8(3, 4), i32(3))),
+        (DENSE, (i8(1, 4), i8(3, 4, 1), i32(3))),
+        (DENSE, (i8(1, 5), i8(3, 4), i32(3))),
+        (DENSE, (i8(), i8(3, 4), i32(3))),
+        (DENSE, (i8(1, 4), i8(3, 4), i32(4))),
+        (replace(DENSE, rescale=Rescale.of(1.0, 1.0)), (i8(1, 4), i8(3, 4), i32(3))),
+        (replace(DENSE, zero_point=128), (i8(1, 4), i8(3, 4), i32(3))),
+        (replace(DENSE, low=1, high=0), (i8(1, 4), i8(3, 4), i32(3))),
     ],
 )
-def test_refusals(op, types, message: str) -> None:
-    with pytest.raises(ShapeError, match=rf"^q\.dense: {message}$"):
+def test_refusals(op, types) -> None:
+    with raises(ShapeError):
         op.infer_checked(*types)
 
 
 def test_only_layers_have_factors_in_float32() -> None:
     graph, factor = Graph("g"), Rescale.of(0.5, rounding=Rounding.FLOAT32)
     x = graph.input("x", i8(1, 4))
-    with pytest.raises(ShapeError, match="only convolutions and dense layers have factors in"):
+    with raises(ShapeError):
         graph.apply(QRequantize(x_zero_point=0, rescale=factor, zero_point=0), x)

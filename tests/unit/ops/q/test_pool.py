@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 from rlx.ir import i8, i32
 from rlx.ops.q import QAveragePool2d, QMaxPool2d, Window
 from rlx.support.errors import ShapeError
+from support.messages import raises
 from support.references.oracle import ACTIVATIONS, Quant, clamp_of, codes, quants, run_operator
 
 AVERAGE = QAveragePool2d(window=Window((2, 2)))
@@ -66,27 +66,18 @@ def test_dilated_windows_skip_elements() -> None:
 
 
 @pytest.mark.parametrize(
-    ("op", "type_", "message"),
+    ("op", "type_"),
     [
-        (AVERAGE, i32(1, 4, 4, 1), "input must be i8, not i32[1, 4, 4, 1]"),
-        (AVERAGE, i8(4, 4, 1), "input must be [N, H, W, C], not i8[4, 4, 1]"),
-        (
-            replace(AVERAGE, low=9, high=2),
-            i8(1, 4, 4, 1),
-            "bounds must satisfy -128 <= low <= high <= 127, not low 9 and high 2",
-        ),
-        (
-            replace(AVERAGE, window=Window((2, 2), padding=((0, 0), (2, 0)))),
-            i8(1, 4, 4, 1),
-            "a window of 2x2 taps with padding ((0, 0), (2, 0)) sees nothing of i8[1, 4, 4, 1]",
-        ),
+        (AVERAGE, i32(1, 4, 4, 1)),
+        (AVERAGE, i8(4, 4, 1)),
+        (replace(AVERAGE, low=9, high=2), i8(1, 4, 4, 1)),
+        (replace(AVERAGE, window=Window((2, 2), padding=((0, 0), (2, 0)))), i8(1, 4, 4, 1)),
         (
             replace(AVERAGE, window=Window((2, 1), dilation=(2, 1), padding=((1, 1), (0, 0)))),
             i8(1, 1, 1, 1),
-            "a window of 2x1 taps with padding ((1, 1), (0, 0)) sees nothing of i8[1, 1, 1, 1]",
         ),
     ],
 )
-def test_refusals(op, type_, message: str) -> None:
-    with pytest.raises(ShapeError, match=rf"^q\.avg_pool2d: {re.escape(message)}$"):
+def test_refusals(op, type_) -> None:
+    with raises(ShapeError):
         op.infer_checked(type_)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +12,7 @@ from rlx.ir import i8, i32
 from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QArgmax, QMean
 from rlx.support.errors import ShapeError
+from support.messages import raises
 from support.references.oracle import Quant, codes, quants, run_operator
 
 MEAN = QMean(axes=(1,), x_zero_point=0, rescale=Rescale.of(1.0), zero_point=0)
@@ -75,31 +75,19 @@ def test_shapes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("op", "type_", "message"),
+    ("op", "type_"),
     [
-        (MEAN, i32(2, 2), "q.mean: input must be i8, not i32[2, 2]"),
-        (
-            replace(MEAN, rescale=Rescale.of(1.0, 1.0)),
-            i8(2, 2),
-            "q.mean: rescale must have 1 or 1 factors, not 2",
-        ),
-        (
-            replace(MEAN, x_zero_point=-129),
-            i8(2, 2),
-            "q.mean: zero point must lie in [-128, 127], not -129",
-        ),
-        (
-            replace(MEAN, low=1, high=0),
-            i8(2, 2),
-            "q.mean: bounds must satisfy -128 <= low <= high <= 127, not low 1 and high 0",
-        ),
-        (replace(MEAN, axes=(2,)), i8(2, 2), "q.mean: axis 2 is outside a tensor of 2 dimensions"),
-        (replace(MEAN, axes=(1, -1)), i8(2, 2), "q.mean: axes (1, -1) repeat an axis"),
-        (replace(MEAN, axes=()), i8(2, 2), "q.mean: needs at least one axis"),
-        (QArgmax(), i32(2), "q.argmax: input must be i8, not i32[2]"),
-        (QArgmax(axis=-2), i8(2), "q.argmax: axis -2 is outside a tensor of 1 dimensions"),
+        (MEAN, i32(2, 2)),
+        (replace(MEAN, rescale=Rescale.of(1.0, 1.0)), i8(2, 2)),
+        (replace(MEAN, x_zero_point=-129), i8(2, 2)),
+        (replace(MEAN, low=1, high=0), i8(2, 2)),
+        (replace(MEAN, axes=(2,)), i8(2, 2)),
+        (replace(MEAN, axes=(1, -1)), i8(2, 2)),
+        (replace(MEAN, axes=()), i8(2, 2)),
+        (QArgmax(), i32(2)),
+        (QArgmax(axis=-2), i8(2)),
     ],
 )
-def test_refusals(op, type_, message: str) -> None:
-    with pytest.raises(ShapeError, match=f"^{re.escape(message)}$"):
+def test_refusals(op, type_) -> None:
+    with raises(ShapeError):
         op.infer_checked(type_)

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,6 +8,7 @@ from hypothesis import strategies as st
 from rlx.ir import QuantParams, i8, i32
 from rlx.ops.q import QConcat, QPad, QReshape, QSlice, QTranspose
 from rlx.support.errors import ShapeError
+from support.messages import raises
 from support.references.oracle import Quant, codes, run_operator
 
 QUANT = Quant(0.5, -7)
@@ -86,95 +85,30 @@ OTHER = i8(2, 2, quant=QuantParams.per_tensor(0.25, -7))
 
 
 @pytest.mark.parametrize(
-    ("op", "types", "message"),
+    ("op", "types"),
     [
-        (QReshape(shape=(4,)), (i32(4),), "q.reshape: input must be i8, not i32[4]"),
-        (
-            QReshape(shape=(5,)),
-            (i8(4),),
-            "q.reshape: i8[4] does not have the elements of shape [5]",
-        ),
-        (
-            QReshape(shape=(-2, -2)),
-            (i8(4),),
-            "q.reshape: i8[4] does not have the elements of shape [-2, -2]",
-        ),
-        (QConcat(axis=0), (), "q.concat: takes 1 to any number of operands, not 0"),
-        (
-            QConcat(axis=0),
-            (i8(2), i32(2)),
-            "q.concat: every operand must be i8, not i32[2]",
-        ),
-        (
-            QConcat(axis=0),
-            (i8(2), i8(2, 1)),
-            "q.concat: every operand must have 1 dimensions, not i8[2, 1]",
-        ),
-        (
-            QConcat(axis=0),
-            (i8(2, 3), i8(2, 4)),
-            "q.concat: i8[2, 4] does not join i8[2, 3] along axis 0",
-        ),
-        (QConcat(axis=2), (i8(2, 3),), "q.concat: axis 2 is outside a tensor of 2 dimensions"),
-        (
-            QConcat(axis=0),
-            (i8(2, 2, quant=PARAMS), OTHER),
-            "q.concat: operands must share one quantization,"
-            " not i8[2, 2] q(0.5, -7) and i8[2, 2] q(0.25, -7)",
-        ),
-        (QTranspose(axes=(0,)), (i32(4),), "q.transpose: input must be i8, not i32[4]"),
-        (
-            QTranspose(axes=(0, 0)),
-            (i8(4, 4),),
-            "q.transpose: axes (0, 0) are not a permutation of 2 axes",
-        ),
-        (
-            QSlice(start=(0,), stop=(1,), step=(1,)),
-            (i32(4),),
-            "q.slice: input must be i8, not i32[4]",
-        ),
-        (
-            QSlice(start=(0,), stop=(1, 2), step=(1,)),
-            (i8(4),),
-            "q.slice: start, stop and step need 1 entries each",
-        ),
-        (
-            QSlice(start=(2,), stop=(2,), step=(1,)),
-            (i8(4),),
-            "q.slice: [2:2:1] does not fit axis 0 of i8[4]",
-        ),
-        (
-            QSlice(start=(0,), stop=(5,), step=(1,)),
-            (i8(4),),
-            "q.slice: [0:5:1] does not fit axis 0 of i8[4]",
-        ),
-        (
-            QSlice(start=(0,), stop=(4,), step=(0,)),
-            (i8(4),),
-            "q.slice: [0:4:0] does not fit axis 0 of i8[4]",
-        ),
-        (
-            QPad(before=(0,), after=(0,), value=0),
-            (i32(4),),
-            "q.pad: input must be i8, not i32[4]",
-        ),
-        (
-            QPad(before=(0,), after=(0,), value=128),
-            (i8(4),),
-            "q.pad: zero point must lie in [-128, 127], not 128",
-        ),
-        (
-            QPad(before=(0, 0), after=(0,), value=0),
-            (i8(4),),
-            "q.pad: before and after need 1 entries each",
-        ),
-        (
-            QPad(before=(0,), after=(-1,), value=0),
-            (i8(4),),
-            "q.pad: padding must not be negative, not (0,) and (-1,)",
-        ),
+        (QReshape(shape=(4,)), (i32(4),)),
+        (QReshape(shape=(5,)), (i8(4),)),
+        (QReshape(shape=(-2, -2)), (i8(4),)),
+        (QConcat(axis=0), ()),
+        (QConcat(axis=0), (i8(2), i32(2))),
+        (QConcat(axis=0), (i8(2), i8(2, 1))),
+        (QConcat(axis=0), (i8(2, 3), i8(2, 4))),
+        (QConcat(axis=2), (i8(2, 3),)),
+        (QConcat(axis=0), (i8(2, 2, quant=PARAMS), OTHER)),
+        (QTranspose(axes=(0,)), (i32(4),)),
+        (QTranspose(axes=(0, 0)), (i8(4, 4),)),
+        (QSlice(start=(0,), stop=(1,), step=(1,)), (i32(4),)),
+        (QSlice(start=(0,), stop=(1, 2), step=(1,)), (i8(4),)),
+        (QSlice(start=(2,), stop=(2,), step=(1,)), (i8(4),)),
+        (QSlice(start=(0,), stop=(5,), step=(1,)), (i8(4),)),
+        (QSlice(start=(0,), stop=(4,), step=(0,)), (i8(4),)),
+        (QPad(before=(0,), after=(0,), value=0), (i32(4),)),
+        (QPad(before=(0,), after=(0,), value=128), (i8(4),)),
+        (QPad(before=(0, 0), after=(0,), value=0), (i8(4),)),
+        (QPad(before=(0,), after=(-1,), value=0), (i8(4),)),
     ],
 )
-def test_refusals(op, types, message: str) -> None:
-    with pytest.raises(ShapeError, match=f"^{re.escape(message)}$"):
+def test_refusals(op, types) -> None:
+    with raises(ShapeError):
         op.infer_checked(*types)

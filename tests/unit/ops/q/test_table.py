@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 
 from rlx.ir import i8, i32
 from rlx.ops.q import QTable
 from rlx.support.errors import ShapeError
+from support.messages import raises
 
 
 def test_table_maps_every_code() -> None:
@@ -19,13 +18,9 @@ def test_table_maps_every_code() -> None:
 
 
 @pytest.mark.parametrize(
-    ("table", "type_", "message"),
-    [
-        ((0,) * 256, i32(4), "input must be i8, not i32[4]"),
-        ((0,) * 255, i8(4), "a table must have 256 entries, not 255"),
-        ((128,) * 256, i8(4), "table entries must lie in [-128, 127]"),
-    ],
+    ("table", "type_"),
+    [((0,) * 256, i32(4)), ((0,) * 255, i8(4)), ((128,) * 256, i8(4))],
 )
-def test_refusals(table, type_, message: str) -> None:
-    with pytest.raises(ShapeError, match=rf"^q\.table: {re.escape(message)}$"):
+def test_refusals(table, type_) -> None:
+    with raises(ShapeError):
         QTable(table=table).infer_checked(type_)

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,6 +8,7 @@ from hypothesis import strategies as st
 from rlx.ir import Dim, i8
 from rlx.ops.q import QMaxPool2d, Window
 from rlx.support.errors import ShapeError
+from support.messages import raises
 
 SMALL = st.integers(1, 4)
 PAIRS = st.tuples(SMALL, SMALL)
@@ -75,33 +74,17 @@ def test_properties() -> None:
 
 
 @pytest.mark.parametrize(
-    ("window", "image", "message"),
+    ("window", "image"),
     [
-        (Window((1, 1)), i8(2, 2), "input must be [N, H, W, C], not i8[2, 2]"),
-        (
-            Window((1, 1)),
-            i8(1, Dim("height"), 2, 2),
-            "height, width and channels must be numbers, not i8[1, height, 2, 2]",
-        ),
-        (Window((0, 1)), i8(1, 2, 2, 2), "kernel must be at least 1, not (0, 1)"),
-        (Window((1, 1), (1, 0)), i8(1, 2, 2, 2), "stride must be at least 1, not (1, 0)"),
-        (
-            Window((1, 1), dilation=(0, 1)),
-            i8(1, 2, 2, 2),
-            "dilation must be at least 1, not (0, 1)",
-        ),
-        (
-            Window((1, 1), padding=((0, -1), (0, 0))),
-            i8(1, 2, 2, 2),
-            "padding must not be negative, not ((0, -1), (0, 0))",
-        ),
-        (
-            Window((3, 1)),
-            i8(1, 2, 2, 2),
-            "window (3, 1) does not fit the padded input i8[1, 2, 2, 2]",
-        ),
+        (Window((1, 1)), i8(2, 2)),
+        (Window((1, 1)), i8(1, Dim("height"), 2, 2)),
+        (Window((0, 1)), i8(1, 2, 2, 2)),
+        (Window((1, 1), (1, 0)), i8(1, 2, 2, 2)),
+        (Window((1, 1), dilation=(0, 1)), i8(1, 2, 2, 2)),
+        (Window((1, 1), padding=((0, -1), (0, 0))), i8(1, 2, 2, 2)),
+        (Window((3, 1)), i8(1, 2, 2, 2)),
     ],
 )
-def test_refusals(window: Window, image, message: str) -> None:
-    with pytest.raises(ShapeError, match=rf"^q\.max_pool2d: {re.escape(message)}$"):
+def test_refusals(window: Window, image) -> None:
+    with raises(ShapeError):
         QMaxPool2d(window=window).infer(image)

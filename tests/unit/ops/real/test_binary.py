@@ -12,6 +12,7 @@ from rlx.ir import Dim, DType, QuantParams, TensorType, f32, i8, i32
 from rlx.ops import real
 from rlx.ops.real import Comparison
 from rlx.support.errors import ShapeError
+from support.messages import raises
 
 bytes_ = st.integers(-128, 127)
 
@@ -139,29 +140,18 @@ def test_shapes_broadcast_symbols_included():
 
 
 @pytest.mark.parametrize(
-    ("op", "operands", "message"),
+    ("op", "operands"),
     [
-        (real.RealAdd(), (f32(2), f32(3)),
-         r"real.add: shapes do not broadcast: f32\[2\], f32\[3\]"),
-        (real.RealAdd(), (f32(2), i32(2)),
-         r"real.add: operands need one element type, not f32\[2\], i32\[2\]\n"
-         r"  hint: convert one of them with real.cast"),
-        (real.RealAdd(), (i8(2, quant=QuantParams.per_tensor(1.0)), i8(2)),
-         r"real.add: i8\[2\] q\(1.0, 0\) holds quantized values\n"
-         r"  hint: dequantize it first \(real.dequantize\)"),
-        (real.RealAdd(), (TensorType((2,), DType.BOOL),) * 2,
-         r"real.add: needs a tensor of numbers, not bool\[2\]"),
-        (real.RealBitOr(), (f32(2), f32(2)),
-         r"real.bit_or: needs a tensor of integers, not f32\[2\]"),
-        (real.RealMaximum(), (TensorType((2,), DType.C64),) * 2,
-         r"real.maximum: needs a tensor of numbers, not c64\[2\]"),
-        (real.RealWhere(), (i32(2), f32(2), f32(2)),
-         r"real.where: the condition must be bool, not i32\[2\]"),
-        (real.RealWhere(), (TensorType((2,), DType.BOOL), f32(2), i32(2)),
-         r"real.where: operands need one element type, not f32\[2\], i32\[2\]\n"
-         r"  hint: convert one of them with real.cast"),
+        (real.RealAdd(), (f32(2), f32(3))),
+        (real.RealAdd(), (f32(2), i32(2))),
+        (real.RealAdd(), (i8(2, quant=QuantParams.per_tensor(1.0)), i8(2))),
+        (real.RealAdd(), (TensorType((2,), DType.BOOL),) * 2),
+        (real.RealBitOr(), (f32(2), f32(2))),
+        (real.RealMaximum(), (TensorType((2,), DType.C64),) * 2),
+        (real.RealWhere(), (i32(2), f32(2), f32(2))),
+        (real.RealWhere(), (TensorType((2,), DType.BOOL), f32(2), i32(2))),
     ],
-)  # fmt: skip
-def test_refusals(op, operands, message):
-    with pytest.raises(ShapeError, match=f"^{message}$"):
+)
+def test_refusals(op, operands):
+    with raises(ShapeError):
         op.infer(*operands)

@@ -12,6 +12,7 @@ from rlx.ir import Dim, DType, QuantParams, TensorType, f32, i8
 from rlx.ops.real import RealBitcast, RealCast
 from rlx.ops.real.cast import integer_range
 from rlx.support.errors import ShapeError
+from support.messages import raises
 
 INTEGERS = [DType.I64, DType.I32, DType.I16, DType.I8, DType.I4, DType.I2, DType.U64, DType.U32,
             DType.U16, DType.U8]  # fmt: skip
@@ -72,11 +73,9 @@ def test_type_keeps_the_shape():
 
 
 def test_complex_numbers_and_codes_are_refused():
-    with pytest.raises(ShapeError, match=r"^real.cast: cannot convert c64\[2\] to f32$"):
+    with raises(ShapeError):
         RealCast(dtype=DType.F32).infer(TensorType((2,), DType.C64))
-    with pytest.raises(
-        ShapeError, match=r"^real.cast: i8\[2\] q\(1.0, 0\) holds quantized values\n.*$"
-    ):
+    with raises(ShapeError):
         RealCast(dtype=DType.F32).infer(i8(2, quant=QuantParams.per_tensor(1.0)))
 
 
@@ -92,6 +91,5 @@ def test_bits_are_read_as_another_type():
     ("x", "dtype"), [(f32(2), DType.I16), (i8(2), DType.BOOL), (i8(2), DType.I4)]
 )
 def test_bits_of_another_width_are_refused(x, dtype):
-    message = rf"^real.bitcast: cannot read the bits of {x.dtype.value}\[2\] as {dtype.value}$"
-    with pytest.raises(ShapeError, match=message):
+    with raises(ShapeError):
         RealBitcast(dtype=dtype).infer(x)

@@ -11,6 +11,7 @@ from rlx.ir import Dim, f32, i32
 from rlx.ops.real import RealConv, SpatialWindow
 from rlx.support.errors import ShapeError
 from strategies import STRATEGIES
+from support.messages import raises
 
 
 def naive(x, w, window, groups):
@@ -72,24 +73,17 @@ def test_types_for_any_number_of_axes():
 
 
 @pytest.mark.parametrize(
-    ("groups", "x", "w", "message"),
+    ("groups", "x", "w"),
     [
-        (1, f32(1, 8, 4), i32(4, 3, 4),
-         r"operands need one element type, not f32\[1, 8, 4\], i32\[4, 3, 4\]\n"
-         r"  hint: convert one of them with real.cast"),
-        (1, f32(1, 8, 4), f32(4, 3), r"weights f32\[4, 3\] do not fit input f32\[1, 8, 4\]"),
-        (1, f32(1, 8, 4), f32(Dim("o"), 3, 4),
-         r"weights f32\[o, 3, 4\] do not fit input f32\[1, 8, 4\]"),
-        (1, f32(1, 8, 4), f32(4, 2, 4),
-         r"kernel \(3,\) differs from that of weights f32\[4, 2, 4\]"),
-        (3, f32(1, 8, 4), f32(4, 3, 4),
-         r"groups must divide 4 input and 4 output channels, not 3"),
-        (0, f32(1, 8, 4), f32(4, 3, 4),
-         r"groups must divide 4 input and 4 output channels, not 0"),
-        (2, f32(1, 8, 4), f32(4, 3, 4),
-         r"weights f32\[4, 3, 4\] with 2 groups do not fit input f32\[1, 8, 4\]"),
+        (1, f32(1, 8, 4), i32(4, 3, 4)),
+        (1, f32(1, 8, 4), f32(4, 3)),
+        (1, f32(1, 8, 4), f32(Dim("o"), 3, 4)),
+        (1, f32(1, 8, 4), f32(4, 2, 4)),
+        (3, f32(1, 8, 4), f32(4, 3, 4)),
+        (0, f32(1, 8, 4), f32(4, 3, 4)),
+        (2, f32(1, 8, 4), f32(4, 3, 4)),
     ],
-)  # fmt: skip
-def test_refusals(groups, x, w, message):
-    with pytest.raises(ShapeError, match=f"^real.conv: {message}$"):
+)
+def test_refusals(groups, x, w):
+    with raises(ShapeError):
         RealConv(window=SpatialWindow((3,)), groups=groups).infer(x, w)

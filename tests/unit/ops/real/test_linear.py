@@ -6,6 +6,7 @@ import pytest
 from rlx.ir import Dim, f32, i32
 from rlx.ops.real import RealMatmul
 from rlx.support.errors import ShapeError
+from support.messages import raises
 
 
 def naive(x, y):
@@ -36,21 +37,15 @@ def test_symbols_pass_through():
 
 
 @pytest.mark.parametrize(
-    ("operands", "message"),
+    "operands",
     [
-        ((f32(3), f32(3, 2)),
-         r"needs operands of at least 2 dimensions, not f32\[3\] and f32\[3, 2\]"),
-        ((f32(2, 3), f32(2, 3)),
-         r"inner dimensions differ: 3 of f32\[2, 3\] and 2 of f32\[2, 3\]"),
-        ((f32(2, Dim("k")), f32(3, 2)),
-         r"inner dimensions differ: k of f32\[2, k\] and 3 of f32\[3, 2\]"),
-        ((f32(2, 1, 3), f32(4, 3, 2)),
-         r"shapes do not broadcast: f32\[2\], f32\[4\]"),
-        ((f32(2, 2), i32(2, 2)),
-         r"operands need one element type, not f32\[2, 2\], i32\[2, 2\]\n"
-         r"  hint: convert one of them with real.cast"),
+        (f32(3), f32(3, 2)),
+        (f32(2, 3), f32(2, 3)),
+        (f32(2, Dim("k")), f32(3, 2)),
+        (f32(2, 1, 3), f32(4, 3, 2)),
+        (f32(2, 2), i32(2, 2)),
     ],
-)  # fmt: skip
-def test_refusals(operands, message):
-    with pytest.raises(ShapeError, match=f"^real.matmul: {message}$"):
+)
+def test_refusals(operands):
+    with raises(ShapeError):
         RealMatmul().infer(*operands)

@@ -4,7 +4,6 @@ from fractions import Fraction
 from itertools import product
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ from rlx.ir import Dim, f32, i8, i32
 from rlx.ops.real import RealAveragePool, RealMaxPool, SpatialWindow
 from rlx.support.errors import ShapeError
 from strategies import STRATEGIES
+from support.messages import raises
 
 
 def seen(x, window, n, place, channel):
@@ -73,11 +73,9 @@ def test_types():
 
 def test_refusals():
     wide = SpatialWindow((2, 2), padding=((0, 2), (0, 0)))
-    message = r"padding \(\(0, 2\), \(0, 0\)\) must be less than the window's 2"
-    with pytest.raises(ShapeError, match=f"^real.max_pool: {message}$"):
+    with raises(ShapeError):
         RealMaxPool(window=wide).infer(f32(1, 4, 4, 1))
-    with pytest.raises(ShapeError, match=f"^real.average_pool: {message}$"):
+    with raises(ShapeError):
         RealAveragePool(window=wide).infer(f32(1, 4, 4, 1))
-    message = r"^real.average_pool: needs a floating-point tensor, not i8\[1, 4, 4, 1\]$"
-    with pytest.raises(ShapeError, match=message):
+    with raises(ShapeError):
         RealAveragePool(window=SpatialWindow((2, 2))).infer(i8(1, 4, 4, 1))

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from rlx.ir import Dim, DType, QuantParams, TensorType, f32, i8
 from rlx.ops.real import RealDequantize, RealQuantize, Ties
 from rlx.support.errors import ShapeError
+from support.messages import raises
 
 floats = st.floats(width=32)
 scales = st.floats(2.0**-20, 2.0**10, width=32)
@@ -110,25 +111,18 @@ def test_types_carry_the_parameters():
 
 
 @pytest.mark.parametrize(
-    ("op", "operand", "message"),
+    ("op", "operand"),
     [
-        (RealQuantize(quant=QuantParams.per_tensor(1.0)), i8(2),
-         r"real.quantize: needs a floating-point tensor, not i8\[2\]"),
-        (RealQuantize(quant=QuantParams.per_tensor(1.0), dtype=DType.F16), f32(2),
-         r"real.quantize: quantized values must be integers, not f16"),
-        (RealQuantize(quant=QuantParams.per_tensor(1.0, 200)), f32(2),
-         r"real.quantize: zero points of i8 must lie in \[-128, 127\], not q\(1.0, 200\)"),
-        (RealQuantize(quant=QuantParams((1.0, 1.0), (0, 0), 0)), f32(3),
-         r"real.quantize: axis 0 of f32\[3\] needs 3 scales, not 2"),
-        (RealQuantize(quant=QuantParams((1.0,), (0,), 1)), f32(3),
-         r"real.quantize: axis 1 is outside a tensor of 1 dimensions"),
-        (RealDequantize(quant=QuantParams.per_tensor(1.0)), TensorType((2,), DType.BOOL),
-         r"real.dequantize: quantized values must be integers, not bool"),
+        (RealQuantize(quant=QuantParams.per_tensor(1.0)), i8(2)),
+        (RealQuantize(quant=QuantParams.per_tensor(1.0), dtype=DType.F16), f32(2)),
+        (RealQuantize(quant=QuantParams.per_tensor(1.0, 200)), f32(2)),
+        (RealQuantize(quant=QuantParams((1.0, 1.0), (0, 0), 0)), f32(3)),
+        (RealQuantize(quant=QuantParams((1.0,), (0,), 1)), f32(3)),
+        (RealDequantize(quant=QuantParams.per_tensor(1.0)), TensorType((2,), DType.BOOL)),
         (RealDequantize(quant=QuantParams.per_tensor(1.0)),
-         i8(2, quant=QuantParams.per_tensor(0.5)),
-         r"real.dequantize: i8\[2\] q\(0.5, 0\) does not carry the parameters q\(1.0, 0\)"),
+         i8(2, quant=QuantParams.per_tensor(0.5)))
     ],
 )  # fmt: skip
-def test_refusals(op, operand, message):
-    with pytest.raises(ShapeError, match=f"^{message}$"):
+def test_refusals(op, operand):
+    with raises(ShapeError):
         op.infer(operand)

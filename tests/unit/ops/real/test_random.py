@@ -1,7 +1,5 @@
 """Random numbers: their layout, and the counter behind them."""
 
-import re
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,6 +12,7 @@ from rlx.ops.numerics.philox import normal, philox, uniform
 from rlx.ops.real import RealRandomBits, RealRandomNormal, RealRandomUniform
 from rlx.support.errors import ShapeError
 from rlx.tracing import Graph
+from support.messages import raises
 
 U32 = DType.U32
 KEY, COUNTER = TensorType((2,), U32), TensorType((4,), U32)
@@ -60,13 +59,10 @@ def test_types(op):
     dtype = U32 if op is RealRandomBits else DType.F32
     assert op(shape=(2, 3)).infer(KEY, COUNTER) == (TensorType((2, 3), dtype), COUNTER)
     assert op(shape=(Dim("n"),)).infer(KEY, COUNTER)[0].shape == (Dim("n"),)
-    for operands, message in (
-        ((f32(2), COUNTER), "the key must be u32[2], not f32[2]"),
-        ((KEY, KEY), "the counter must be u32[4], not u32[2]"),
-    ):
-        with pytest.raises(ShapeError, match=f"^{op.name}: {re.escape(message)}$"):
+    for operands in ((f32(2), COUNTER), (KEY, KEY)):
+        with raises(ShapeError):
             op(shape=()).infer(*operands)
-    with pytest.raises(ShapeError, match=r"dimensions must not be negative, not \[-1\]$"):
+    with raises(ShapeError):
         op(shape=(-1,)).infer(KEY, COUNTER)
 
 
@@ -100,7 +96,7 @@ def test_a_key_is_a_number_or_a_tensor():
     one, two = evaluate(graph.graph, {"counter": ZERO, "key": words(3, 0)})
     np.testing.assert_array_equal(one, two)
     for wrong in (-1, 2**64):
-        with pytest.raises(ValueError, match=rf"^a key must lie in \[0, 2\^64\), not {wrong}$"):
+        with raises(ValueError):
             rlx.random_bits(wrong, counter, ())
 
 

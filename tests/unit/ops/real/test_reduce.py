@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from rlx.ir import Dim, DType, TensorType, f32, i32
 from rlx.ops import real
 from rlx.support.errors import ShapeError
+from support.messages import raises
 
 X = np.arange(24).reshape(2, 3, 4) - 7
 
@@ -147,27 +148,19 @@ def test_top_k_has_two_results():
 
 
 @pytest.mark.parametrize(
-    ("op", "x", "message"),
+    ("op", "x"),
     [
-        (real.RealReduceSum(axes=(2,)), f32(2, 3),
-         r"real.reduce_sum: axis 2 is outside a tensor of 2 dimensions"),
-        (real.RealReduceSum(axes=(1, -1)), f32(2, 3),
-         r"real.reduce_sum: axes \(1, -1\) repeat an axis"),
-        (real.RealReduceMean(axes=(0,)), i32(2),
-         r"real.reduce_mean: needs a floating-point tensor, not i32\[2\]"),
-        (real.RealReduceSum(axes=(0,)), TensorType((2,), DType.BOOL),
-         r"real.reduce_sum: needs a tensor of numbers, not bool\[2\]"),
-        (real.RealArgmax(axis=0), f32(0, 2), r"real.argmax: axis 0 of f32\[0, 2\] is empty"),
-        (real.RealArgmin(axis=3), f32(2),
-         r"real.argmin: axis 3 is outside a tensor of 1 dimensions"),
-        (real.RealCumsum(axis=1), f32(2),
-         r"real.cumsum: axis 1 is outside a tensor of 1 dimensions"),
-        (real.RealTopK(count=3), f32(2),
-         r"real.top_k: count must lie in \[1, dimension of axis 0\], not 3 of f32\[2\]"),
-        (real.RealTopK(count=1), f32(Dim("n")),
-         r"real.top_k: count must lie in \[1, dimension of axis 0\], not 1 of f32\[n\]"),
+        (real.RealReduceSum(axes=(2,)), f32(2, 3)),
+        (real.RealReduceSum(axes=(1, -1)), f32(2, 3)),
+        (real.RealReduceMean(axes=(0,)), i32(2)),
+        (real.RealReduceSum(axes=(0,)), TensorType((2,), DType.BOOL)),
+        (real.RealArgmax(axis=0), f32(0, 2)),
+        (real.RealArgmin(axis=3), f32(2)),
+        (real.RealCumsum(axis=1), f32(2)),
+        (real.RealTopK(count=3), f32(2)),
+        (real.RealTopK(count=1), f32(Dim("n"))),
     ],
-)  # fmt: skip
-def test_refusals(op, x, message):
-    with pytest.raises(ShapeError, match=f"^{message}$"):
+)
+def test_refusals(op, x):
+    with raises(ShapeError):
         op.infer(x)

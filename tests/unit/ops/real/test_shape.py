@@ -6,6 +6,7 @@ import pytest
 from rlx.ir import Dim, QuantParams, f32, i8
 from rlx.ops import real
 from rlx.support.errors import ShapeError
+from support.messages import raises
 
 BATCH, LENGTH = Dim("batch"), Dim("length")
 X = np.arange(24).reshape(2, 3, 4)
@@ -45,7 +46,7 @@ def test_broadcast_repeats():
     (y,) = real.RealBroadcastTo(shape=(3, 2, 4)).evaluate(np.array([[1], [2]]))
     assert y.tolist() == [[[1] * 4, [2] * 4]] * 3
     assert real.RealBroadcastTo(shape=(BATCH, 3)).infer(f32(1, 3)) == (f32(BATCH, 3),)
-    with pytest.raises(ValueError, match=r"still has symbolic dimensions; bind them first$"):
+    with raises(ValueError):
         real.RealBroadcastTo(shape=(BATCH, 3)).evaluate(np.zeros((1, 3)))
 
 
@@ -74,9 +75,7 @@ def test_slice_takes_symbols_as_bounds(start, stop, step, size):
 
 def test_slice_needs_numbers_to_be_evaluated():
     op = real.RealSlice(start=(0,), stop=(LENGTH,), step=(1,))
-    with pytest.raises(
-        ValueError, match=r"^real.slice still has symbolic bounds; bind them first$"
-    ):
+    with raises(ValueError):
         op.evaluate(np.zeros(4))
 
 
@@ -136,11 +135,7 @@ def test_reverse_turns_around():
 def test_codes_keep_one_scale_but_not_several(op):
     (moved,) = op.infer(CODES)
     assert moved.quant == CODES.quant
-    message = (
-        rf"^{op.name}: i8\[2, 3\] q\(axis=0, 0.5:0, 0.25:1\) holds quantized values with a"
-        r" scale for each index of axis 0\n  hint: dequantize it first \(real.dequantize\)$"
-    )
-    with pytest.raises(ShapeError, match=message):
+    with raises(ShapeError):
         op.infer(BY_AXIS)
 
 
@@ -151,55 +146,32 @@ def test_transpose_moves_the_axis_of_scales():
 
 
 @pytest.mark.parametrize(
-    ("op", "operands", "message"),
+    ("op", "operands"),
     [
-        (real.RealReshape(shape=(5,)), (f32(2, 3),),
-         r"real.reshape: f32\[2, 3\] does not have the elements of shape \[5\]"),
-        (real.RealReshape(shape=(BATCH, BATCH, 3)), (f32(BATCH, 3),),
-         r"real.reshape: f32\[batch, 3\] does not have the elements of shape \[batch, batch, 3\]"),
-        (real.RealReshape(shape=(-2, -3)), (f32(6),),
-         r"real.reshape: dimensions must not be negative, not \[-2, -3\]"),
-        (real.RealReshape(shape=(-BATCH, -3)), (f32(3, BATCH),),
-         r"real.reshape: dimensions must not be negative, not \[-batch, -3\]"),
-        (real.RealTranspose(axes=(0, 0)), (f32(2, 3),),
-         r"real.transpose: axes \(0, 0\) are not a permutation of 2 axes"),
-        (real.RealBroadcastTo(shape=(4, 3)), (f32(2, 3),),
-         r"real.broadcast_to: f32\[2, 3\] does not broadcast to \[4, 3\]"),
-        (real.RealBroadcastTo(shape=(3,)), (f32(2, 3),),
-         r"real.broadcast_to: f32\[2, 3\] does not broadcast to \[3\]"),
-        (real.RealSlice(start=(0,), stop=(1,), step=(1,)), (f32(2, 3),),
-         r"real.slice: start, stop and step need 2 entries each"),
-        (real.RealSlice(start=(0,), stop=(4,), step=(1,)), (f32(3),),
-         r"real.slice: \[0:4:1\] does not fit axis 0 of f32\[3\]"),
-        (real.RealSlice(start=(0,), stop=(BATCH + 1,), step=(1,)), (f32(BATCH),),
-         r"real.slice: \[0:batch \+ 1:1\] does not fit axis 0 of f32\[batch\]"),
-        (real.RealSlice(start=(BATCH,), stop=(0,), step=(1,)), (f32(BATCH),),
-         r"real.slice: \[batch:0:1\] does not fit axis 0 of f32\[batch\]"),
-        (real.RealSlice(start=(-BATCH,), stop=(None,), step=(1,)), (f32(BATCH),),
-         r"real.slice: \[-batch:None:1\] does not fit axis 0 of f32\[batch\]"),
-        (real.RealSlice(start=(1,), stop=(None,), step=(2,)), (f32(BATCH),),
-         r"real.slice: step 2 does not divide the batch - 1 indices from 1 to batch"),
-        (real.RealConcat(axis=0), (f32(2, 3), f32(2, 4)),
-         r"real.concat: f32\[2, 4\] does not join f32\[2, 3\] along axis 0"),
-        (real.RealConcat(axis=0), (f32(2), i8(2)),
-         r"real.concat: i8\[2\] does not join f32\[2\] along axis 0"),
-        (real.RealConcat(axis=0), (f32(BATCH, 2), f32(2, 3)),
-         r"real.concat: f32\[2, 3\] does not join f32\[batch, 2\] along axis 0"),
-        (real.RealPad(before=(1,), after=(1, 2)), (f32(2),),
-         r"real.pad: before, after and interior need 1 entries each"),
-        (real.RealPad(before=(-1,), after=(0,)), (f32(2),),
-         r"real.pad: padding must not be negative, not \(-1,\), \(0,\) and \(0,\)"),
-        (real.RealPad(before=(1,), after=(0,), interior=(1,)), (f32(BATCH - 1),),
-         r"real.pad: dimension batch - 1 of f32\[batch - 1\] may be 0, which has no gaps to fill"),
-        (real.RealPad(before=(1,), after=(0,), value=0.5), (i8(2),),
-         r"real.pad: value must be whole for i8\[2\], not 0.5"),
-        (real.RealPad(before=(0, 0), after=(0, 0)), (CODES,),
-         r"real.pad: i8\[2, 3\] q\(0.5, 1\) holds quantized values\n"
-         r"  hint: dequantize it first \(real.dequantize\)"),
-        (real.RealReverse(axes=(2,)), (f32(2, 3),),
-         r"real.reverse: axis 2 is outside a tensor of 2 dimensions"),
+        (real.RealReshape(shape=(5,)), (f32(2, 3),)),
+        (real.RealReshape(shape=(BATCH, BATCH, 3)), (f32(BATCH, 3),)),
+        (real.RealReshape(shape=(-2, -3)), (f32(6),)),
+        (real.RealReshape(shape=(-BATCH, -3)), (f32(3, BATCH),)),
+        (real.RealTranspose(axes=(0, 0)), (f32(2, 3),)),
+        (real.RealBroadcastTo(shape=(4, 3)), (f32(2, 3),)),
+        (real.RealBroadcastTo(shape=(3,)), (f32(2, 3),)),
+        (real.RealSlice(start=(0,), stop=(1,), step=(1,)), (f32(2, 3),)),
+        (real.RealSlice(start=(0,), stop=(4,), step=(1,)), (f32(3),)),
+        (real.RealSlice(start=(0,), stop=(BATCH + 1,), step=(1,)), (f32(BATCH),)),
+        (real.RealSlice(start=(BATCH,), stop=(0,), step=(1,)), (f32(BATCH),)),
+        (real.RealSlice(start=(-BATCH,), stop=(None,), step=(1,)), (f32(BATCH),)),
+        (real.RealSlice(start=(1,), stop=(None,), step=(2,)), (f32(BATCH),)),
+        (real.RealConcat(axis=0), (f32(2, 3), f32(2, 4))),
+        (real.RealConcat(axis=0), (f32(2), i8(2))),
+        (real.RealConcat(axis=0), (f32(BATCH, 2), f32(2, 3))),
+        (real.RealPad(before=(1,), after=(1, 2)), (f32(2),)),
+        (real.RealPad(before=(-1,), after=(0,)), (f32(2),)),
+        (real.RealPad(before=(1,), after=(0,), interior=(1,)), (f32(BATCH - 1),)),
+        (real.RealPad(before=(1,), after=(0,), value=0.5), (i8(2),)),
+        (real.RealPad(before=(0, 0), after=(0, 0)), (CODES,)),
+        (real.RealReverse(axes=(2,)), (f32(2, 3),)),
     ],
-)  # fmt: skip
-def test_refusals(op, operands, message):
-    with pytest.raises(ShapeError, match=f"^{message}$"):
+)
+def test_refusals(op, operands):
+    with raises(ShapeError):
         op.infer(*operands)

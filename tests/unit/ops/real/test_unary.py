@@ -11,6 +11,7 @@ import pytest
 from rlx.ir import Dim, DType, QuantParams, TensorType, f32, i8
 from rlx.ops import real
 from rlx.support.errors import ShapeError
+from support.messages import raises
 
 # Name, domain, and the definition.
 FUNCTIONS = [
@@ -116,23 +117,16 @@ def test_rank_0_stays_an_array():
 
 @pytest.mark.parametrize("op", [real.RealExp, real.RealFloor], ids=lambda op: op.name)
 def test_integers_are_refused_where_they_make_no_sense(op):
-    with pytest.raises(
-        ShapeError, match=rf"^{op.name}: needs a floating-point tensor, not i8\[3\]$"
-    ):
+    with raises(ShapeError):
         op().infer(i8(3))
 
 
 def test_codes_are_refused():
-    message = (
-        r"^real.neg: i8\[3\] q\(0.5, 1\) holds quantized values\n"
-        r"  hint: dequantize it first \(real.dequantize\)$"
-    )
-    with pytest.raises(ShapeError, match=message):
+    with raises(ShapeError):
         real.RealNeg().infer(i8(3, quant=QuantParams.per_tensor(0.5, 1)))
 
 
 @pytest.mark.parametrize("dtype", [DType.BOOL, DType.I4, DType.C64])
 def test_what_is_no_number_is_refused(dtype):
-    message = rf"^real.neg: needs a tensor of numbers, not {dtype.value}\[2\]$"
-    with pytest.raises(ShapeError, match=message):
+    with raises(ShapeError):
         real.RealNeg().infer(TensorType((2,), dtype))

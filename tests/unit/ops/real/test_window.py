@@ -8,6 +8,7 @@ import pytest
 from rlx.ir import Dim, f32
 from rlx.ops.real import RealMaxPool, SpatialWindow
 from rlx.support.errors import ShapeError
+from support.messages import raises
 
 
 def check(window, image):
@@ -65,24 +66,18 @@ def test_padding_is_around_the_spatial_axes():
 
 
 @pytest.mark.parametrize(
-    ("window", "image", "message"),
+    ("window", "image"),
     [
-        (SpatialWindow((3, 3)), f32(1, 8, 8),
-         r"input must have 2 axes between batch and channels, not f32\[1, 8, 8\]"),
-        (SpatialWindow((3, 3)), f32(1, Dim("h"), 8, 1),
-         r"spatial axes and channels must be numbers, not f32\[1, h, 8, 1\]"),
-        (SpatialWindow((0, 3)), f32(1, 8, 8, 1), r"kernel must be at least 1, not \(0, 3\)"),
-        (SpatialWindow((3, 3), (0, 1)), f32(1, 8, 8, 1),
-         r"stride must be at least 1, not \(0, 1\)"),
-        (SpatialWindow((3, 3), (1,)), f32(1, 8, 8, 1), r"stride needs 2 entries, not \(1,\)"),
-        (SpatialWindow((3, 3), dilation=(1, 0)), f32(1, 8, 8, 1),
-         r"dilation must be at least 1, not \(1, 0\)"),
-        (SpatialWindow((3, 3), padding=((0, -1), (0, 0))), f32(1, 8, 8, 1),
-         r"padding needs 2 pairs of numbers that are not negative, not \(\(0, -1\), \(0, 0\)\)"),
-        (SpatialWindow((3, 3)), f32(1, 2, 8, 1),
-         r"window \(3, 3\) does not fit the padded input f32\[1, 2, 8, 1\]"),
+        (SpatialWindow((3, 3)), f32(1, 8, 8)),
+        (SpatialWindow((3, 3)), f32(1, Dim("h"), 8, 1)),
+        (SpatialWindow((0, 3)), f32(1, 8, 8, 1)),
+        (SpatialWindow((3, 3), (0, 1)), f32(1, 8, 8, 1)),
+        (SpatialWindow((3, 3), (1,)), f32(1, 8, 8, 1)),
+        (SpatialWindow((3, 3), dilation=(1, 0)), f32(1, 8, 8, 1)),
+        (SpatialWindow((3, 3), padding=((0, -1), (0, 0))), f32(1, 8, 8, 1)),
+        (SpatialWindow((3, 3)), f32(1, 2, 8, 1)),
     ],
-)  # fmt: skip
-def test_refusals(window, image, message):
-    with pytest.raises(ShapeError, match=f"^real.max_pool: {message}$"):
+)
+def test_refusals(window, image):
+    with raises(ShapeError):
         check(window, image)
