@@ -11,6 +11,7 @@ from rlx.ops.q import CODE_RANGE, QArgmax, QClamp, QConvert, QRequantize
 from rlx.ops.real import RealDequantize, RealQuantize, RealTanh, Ties
 from rlx.passes.boundaries import PortKind, only_quantizer, with_ports
 from rlx.support.errors import QuantizationError, UnsupportedOpError
+from support.messages import raises
 
 KINDS = list(PortKind)
 INNER = QuantParams.per_tensor(0.5, 3)
@@ -208,28 +209,20 @@ def by_channel():
 
 
 @pytest.mark.parametrize(
-    ("make", "reason"),
-    [(two_ways, "is quantized in 2 ways"), (by_channel, "has a scale for each channel")],
+    "make",
+    [two_ways, by_channel],
 )
-def test_a_conversion_that_no_scale_can_stand_for_is_refused(make, reason):
+def test_a_conversion_that_no_scale_can_stand_for_is_refused(make):
     for kind in (PortKind.INT8, PortKind.UINT8):
-        with pytest.raises(UnsupportedOpError) as caught:
+        with raises(UnsupportedOpError):
             with_ports(make(), kind)
-        assert str(caught.value) == (
-            f"input 'x': {reason}, so that its conversion cannot be taken off\n"
-            "  hint: quantize it with one scale for all its uses"
-        )
 
 
 def test_values_without_a_scale_cannot_become_real_numbers():
     g = Graph("net")
     g.output(g.apply(QClamp(), g.input("x", i8(4))))
-    with pytest.raises(QuantizationError) as caught:
+    with raises(QuantizationError):
         with_ports(g, PortKind.FLOAT)
-    assert str(caught.value) == (
-        "input 'x': i8[4] has no scale and zero point, so that it cannot become real numbers\n"
-        "  hint: exchange its quantized values, as by default"
-    )
 
 
 def test_a_network_of_real_numbers_is_left_alone():

@@ -3,12 +3,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import pytest
-
 import rlx
 from rlx.ir import Op, f32
 from rlx.ops.nn import NnOp
 from rlx.passes.decompose import Decompose, decompose
+from support.messages import raises
 
 
 def test_layers_inside_layers_come_down_to_algebra():
@@ -43,7 +42,7 @@ def test_an_op_that_decomposes_to_itself_is_our_bug():
     try:
         graph = rlx.Graph("g")
         graph.output(graph.input("x", 2).apply(Endless()))
-        with pytest.raises(AssertionError, match=r"^decompose does not settle: test.endless$"):
+        with raises(AssertionError):
             Decompose(rounds=3).apply(graph.graph)
     finally:
         del Op.registry["test.endless"]

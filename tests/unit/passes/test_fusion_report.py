@@ -10,6 +10,7 @@ from rlx.ops.expression import Expression
 from rlx.passes.decompose import decompose
 from rlx.passes.fusion import FusionOptions, FusionPolicy, Pattern, fuse
 from rlx.support.errors import UsageError
+from support.messages import raises
 
 
 def report():
@@ -83,19 +84,14 @@ def test_options_from_texts():
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("softmx=keep", "no pattern of fusion is called 'softmx'"),
-        ("softmax=kep", "no policy of fusion is called 'kep'"),
-        ("fse", "no policy of fusion is called 'fse'"),
-    ],
+    "text",
+    ["softmx=keep", "softmax=kep", "fse"],
 )
-def test_unknown_names_are_refused(text, message):
-    with pytest.raises(UsageError, match=message) as caught:
+def test_unknown_names_are_refused(text):
+    with raises(UsageError):
         FusionOptions.parse([text])
-    assert "did you mean" in (caught.value.hint or "")
 
 
 def test_limits_that_no_region_can_keep():
-    with pytest.raises(ValueError, match="at least 2 steps and 1 operand, but the limits are 1"):
+    with raises(ValueError):
         FusionOptions(max_steps=1)

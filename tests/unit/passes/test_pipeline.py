@@ -16,6 +16,7 @@ from rlx.passes.pipelines import PIPELINES, SIMPLIFY, pipeline
 from rlx.support import config
 from rlx.support.errors import VerifyError
 from rlx.tracing import Graph as TracedGraph
+from support.messages import raises
 
 
 def clamps():
@@ -123,10 +124,7 @@ def test_names_of_a_pipeline():
 
 def test_the_pass_that_does_not_settle_is_named():
     passes = repeated(Canonicalize(), CopyInputs(), DeadCode(), rounds=3)
-    message = (
-        r"^the graph does not settle: copy-inputs, round 3, still changes %0 'x' \(core.input\)$"
-    )
-    with pytest.raises(AssertionError, match=message):
+    with raises(AssertionError):
         passes.run(clamps())
 
 
@@ -140,25 +138,19 @@ def test_a_pass_that_adds_nodes_without_end_is_named():
             new.constant([0])
             return new
 
-    message = r"settle: grow, round 3, still changes the number of nodes \(5 to 6\)$"
-    with pytest.raises(AssertionError, match=message):
+    with raises(AssertionError):
         repeated(Growing(), rounds=3).run(clamps())
 
 
 def test_the_pass_that_broke_the_graph_is_named_with_its_round(verify_each):
     broken = repeated(NoOutput(), OneLess())
-    with pytest.raises(VerifyError, match=r"^after pass lose-output, round 2: the graph has"):
+    with raises(VerifyError):
         broken.run(clamps())
 
 
 def test_what_a_later_pass_repairs_is_found_where_each_pass_is_verified(verify_each):
     repaired = repeated(NoOutput(), Output(), OneLess(), rounds=2)
-    error, message = (
-        (VerifyError, "after pass lose-output, round 2: the graph has no output")
-        if verify_each
-        else (AssertionError, "the graph does not settle: lose-output, round 2, still changes the")
-    )
-    with pytest.raises(error, match=f"^{message}"):
+    with raises(VerifyError if verify_each else AssertionError):
         repaired.run(clamps())
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 
 import numpy as np
@@ -24,6 +23,7 @@ from rlx.passes.op_classes import CLASSES, OpClass, class_of
 from rlx.passes.precision import POLICIES, PrecisionPolicy, apply_precision
 from rlx.support.errors import UsageError
 from strategies import STRATEGIES, float_graphs, random_graphs
+from support.messages import raises
 from support.networks.ir_samples import Choose, scaled
 
 NARROW = {"f16": DType.F16, "bf16": DType.BF16, "mixed-f16": DType.F16, "mixed-bf16": DType.BF16}
@@ -238,13 +238,9 @@ def check_kept(graph, *keep):
 
 def test_what_stays_has_to_exist():
     graph, _, _ = mlp()
-    message = (
-        "precision: what stays: no op and no node is called 'real.matmull'\n"
-        "  hint: did you mean 'real.matmul'?"
-    )
-    with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
+    with raises(UsageError):
         apply_precision(graph, policy("f16", "fc0", "real.matmull"))
-    with pytest.raises(UsageError, match=r"hint: 'rlx inspect' shows the names$"):
+    with raises(UsageError):
         apply_precision(graph, policy("f16", "zzzzzz"))
 
 
@@ -394,21 +390,12 @@ def test_classes_have_types_of_their_own():
 
 @pytest.mark.parametrize("dtype", [DType.F64, DType.I8, None, "f16"])
 def test_types_that_ops_are_not_computed_in_are_refused(dtype):
-    shown = dtype.value if isinstance(dtype, DType) else repr(dtype)
-    message = (
-        f"precision of compute: ops cannot be computed in {shown}\n"
-        "  hint: take one of f32, f16, bf16"
-    )
-    with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
+    with raises(UsageError):
         PrecisionPolicy(compute=dtype)
 
 
 def test_unknown_policies_are_refused():
-    message = (
-        "no precision is called 'mixed'\n"
-        "  hint: did you mean 'mixed-f16'? precisions: f32, f16, bf16, mixed-f16, mixed-bf16"
-    )
-    with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
+    with raises(UsageError):
         PrecisionPolicy.named("mixed")
     assert PrecisionPolicy.named("f32") == PrecisionPolicy()
     assert list(POLICIES) == ["f32", *NARROW]

@@ -16,6 +16,7 @@ from rlx.passes.fuse_pads import FusePads
 from rlx.passes.pipelines import pipeline
 from rlx.passes.transforms.bind import bind
 from rlx.support.errors import UsageError
+from support.messages import raises
 
 
 def names(graph):
@@ -175,8 +176,5 @@ def test_dead_code_keeps_inputs():
 
 
 def test_pipeline_of_unknown_name():
-    with pytest.raises(
-        UsageError,
-        match=r"^no pipeline is called 'fast'\n  hint: pipelines: decompose, default, host, none$",
-    ):
+    with raises(UsageError):
         pipeline("fast")

@@ -1,7 +1,6 @@
 """Images in stripes of rows: the same codes, in less memory."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,6 +20,7 @@ from rlx.ops.q import (
     Window,
 )
 from rlx.passes.stripes import RowChain, Rows, chains, with_stripes
+from support.messages import raises
 
 NEGATE = QTable(table=tuple(-c if c > -128 else 127 for c in range(-128, 128)))
 
@@ -131,5 +131,5 @@ def test_a_stripe_of_padding_alone_is_refused():
     window = Window((1, 1), padding=((2, 0), (0, 0)))
     graph.output(conv(graph, x, 1, window, np.random.default_rng(0)))
     (chain,) = chains(graph)
-    with pytest.raises(ValueError, match=r"^a stripe reads nothing but padding$"):
+    with raises(ValueError):
         with_stripes(graph, chain, 1)

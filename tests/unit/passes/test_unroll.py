@@ -19,6 +19,7 @@ from rlx.support.errors import UnsupportedOpError
 from rlx.targets import load
 from rlx.tracing import Graph
 from strategies import STRATEGIES
+from support.messages import raises
 
 
 def left(graph):
@@ -215,20 +216,17 @@ def test_a_scan_of_integer_ops_is_emitted(target):
 
 @pytest.mark.parametrize("target", ["cortexm", "fpga"])
 @pytest.mark.parametrize(
-    ("build", "message"),
+    "build",
     [
-        (lambda x: rlx.if_(x.cast("i32").sum() > 0, lambda: x, lambda: x),
-         r"core.if \(%\d+\): it has no branches, and this condition is no constant"),
-        (lambda x: rlx.while_loop(lambda v: v.cast("i32").sum() > 0, lambda v: v, x),
-         r"core.while \(%\d+\): it has no loops, and how often this one runs depends on the data"),
-        (lambda x: rlx.scan(lambda c, v: (c.apply(QClamp(high=9)), v), x, length=5000)[0],
-         r"core.scan \(%\d+\): it has no loops, and unrolled .* more than 4,096 nodes"),
+        lambda x: rlx.if_(x.cast("i32").sum() > 0, lambda: x, lambda: x),
+        lambda x: rlx.while_loop(lambda v: v.cast("i32").sum() > 0, lambda v: v, x),
+        lambda x: rlx.scan(lambda c, v: (c.apply(QClamp(high=9)), v), x, length=5000)[0],
     ],
-)  # fmt: skip
-def test_targets_refuse_control_flow_by_name(target, build, message):
+)
+def test_targets_refuse_control_flow_by_name(target, build):
     graph = Graph("g")
     graph.output(build(graph.input("x", i8(1, 4))))
-    with pytest.raises(UnsupportedOpError, match=message):
+    with raises(UnsupportedOpError):
         fit_to_target(graph.module, load(target)).dispatch.require_ready()
 
 

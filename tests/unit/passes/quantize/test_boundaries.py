@@ -12,6 +12,7 @@ from rlx.ops.real import RealConcat, RealDequantize, RealQuantize, RealTranspose
 from rlx.passes.quantize import convert
 from rlx.support.errors import QuantizationError, UnsupportedOpError
 from rlx.tracing import Graph
+from support.messages import raises
 
 X, Y = QuantParams.per_tensor(0.05, 128), QuantParams.per_tensor(0.03125, 100)
 
@@ -91,15 +92,13 @@ def test_a_zero_point_of_weights_that_fits_is_taken_off():
 
 def test_a_zero_point_of_weights_that_does_not_fit_is_refused():
     graph = network(WEIGHTS, QuantParams.per_tensor(0.5, 3))
-    with pytest.raises(UnsupportedOpError) as caught:
+    with raises(UnsupportedOpError):
         convert(graph, {})
-    assert "its weights have a zero point" in str(caught.value)
-    assert "quantize the weights symmetrically, with the zero point 0" in str(caught.value)
 
 
 def test_a_scale_for_each_input_channel_is_refused():
     graph = network(WEIGHTS, QuantParams((1.0, 2.0, 3.0, 4.0), (0, 0, 0, 0), 1))
-    with pytest.raises(QuantizationError, match="want one for each output channel"):
+    with raises(QuantizationError):
         convert(graph, {})
 
 
@@ -162,16 +161,13 @@ def test_integer_inputs_and_outputs_stay(dtype):
 
 
 @pytest.mark.parametrize(
-    ("quant", "dtype", "reason"),
-    [
-        (QuantParams((1.0,) * 4, (0,) * 4, 1), DType.I8, "a scale for each channel"),
-        (QuantParams.per_tensor(1.0, 0), DType.I32, "its values are i32"),
-    ],
+    ("quant", "dtype"),
+    [(QuantParams((1.0,) * 4, (0,) * 4, 1), DType.I8), (QuantParams.per_tensor(1.0, 0), DType.I32)],
 )
-def test_activations_that_are_no_int8_values_are_refused(quant, dtype, reason):
+def test_activations_that_are_no_int8_values_are_refused(quant, dtype):
     graph = Graph("net")
     graph.output(through(graph.input("x", (2, 4)), quant, dtype))
-    with pytest.raises(UnsupportedOpError, match=reason):
+    with raises(UnsupportedOpError):
         convert(graph.graph, {})
 
 

@@ -16,6 +16,7 @@ from rlx.ops.real import RealDequantize, RealQuantize
 from rlx.passes.quantize import WeightScheme, convert, prepare
 from rlx.support.errors import QuantizationError, UnsupportedOpError
 from rlx.tracing import Graph
+from support.messages import raises
 from support.quant_support import calibrated, convert_with, random_samples
 
 
@@ -315,7 +316,7 @@ def test_more_parts_than_a_program_has_are_refused():
     def body(x):
         return x.apply(nn.NnResize(size=(140, 140), interpolation=nn.Interpolation.LINEAR))
 
-    with pytest.raises(UnsupportedOpError, match=r"it comes down to \d+ slices, want at most 64"):
+    with raises(UnsupportedOpError):
         convert(built(body, (1, 70, 70, 2)), {})
 
 
@@ -334,12 +335,8 @@ def test_a_refused_part_is_named_with_its_layer():
     def body(x):
         return x.attention(x, x)
 
-    with pytest.raises(UnsupportedOpError) as caught:
+    with raises(UnsupportedOpError):
         convert(built(body, (3, 4)), {})
-    assert re.search(
-        r"nn.attention \(%1\): it comes down to real.matmul: its weights are computed",
-        str(caught.value),
-    )
 
 
 @pytest.mark.parametrize("smallest", [False, True])
@@ -359,26 +356,21 @@ def test_indices_go_on_as_whole_numbers(smallest):
 
 def test_a_truth_value_is_refused():
     graph = built(lambda x: x > 0.0, (3, 4))
-    with pytest.raises(UnsupportedOpError, match=r"its result is bool.3, 4., which no table holds"):
+    with raises(UnsupportedOpError):
         convert(graph, {})
 
 
 def test_values_without_a_scale_are_all_named():
     graph = built(lambda x, y: x.linear(normal(3, 4)) + y.linear(normal(3, 4)), (2, 4), (2, 4))
-    with pytest.raises(QuantizationError) as caught:
+    with raises(QuantizationError):
         convert(graph, {})
-    assert "2 value(s) have no scale:\n    core.input %0 'x0'" in str(caught.value)
-    assert "core.input %1 'x1'" in str(caught.value)
-    assert "hint: give calibration data: rlx quantize MODEL --calib SAMPLES.npz" in str(
-        caught.value
-    )
 
 
 def test_parameters_without_a_value_are_refused():
     graph = Graph("net")
     w = graph.param("w", (3, 4))
     graph.output(graph.input("x", (2, 4)).linear(w))
-    with pytest.raises(QuantizationError, match="parameters without a value: w"):
+    with raises(QuantizationError):
         convert(graph.graph, {})
 
 
@@ -387,14 +379,14 @@ def test_weights_that_are_no_numbers_are_refused(bad):
     weights = normal(3, 4)
     weights[1, 2] = bad
     graph = built(lambda x: x.linear(weights), (2, 4))
-    with pytest.raises(QuantizationError, match=r"nn.linear %2 .*: its weights hold NaN or infin"):
+    with raises(QuantizationError):
         convert(graph, dict.fromkeys([*graph.inputs, *graph.outputs], QuantParams((1.0,))))
 
 
 def test_activations_of_several_scales_are_refused():
     graph = built(lambda x: x.softmax(), (2, 2))
     params = QuantParams((1.0, 2.0), (0, 0), 1)
-    with pytest.raises(QuantizationError, match="has a scale for each index of an axis"):
+    with raises(QuantizationError):
         convert(graph, {graph.inputs[0]: params})
 
 
@@ -408,10 +400,8 @@ def test_a_quantized_network_is_told_to_be_one():
     graph = Graph("done")
     x = graph.input("x", i8(1, 4, quant=QuantParams((0.5,))))
     graph.output(x.apply(QClamp(low=0)))
-    with pytest.raises(UnsupportedOpError) as caught:
+    with raises(UnsupportedOpError):
         prepare(graph.graph)
-    assert "it computes with integers already" in caught.value.message
-    assert caught.value.hint.startswith("a network of such ops needs no")
 
 
 def test_a_function_of_each_element_is_refused_with_its_reason():
@@ -421,8 +411,5 @@ def test_a_function_of_each_element_is_refused_with_its_reason():
     def body(x):
         return (x.floor() + x).where(x.wrap(x.graph.constant(kept)), 0.0)
 
-    with pytest.raises(UnsupportedOpError) as caught:
+    with raises(UnsupportedOpError):
         prepare(built(body, (2, 3)))
-    reason = "its constants differ from element to element, and no integer op has a function for"
-    assert reason in str(caught.value)
-    assert caught.value.hint.startswith("run it in float on the host")

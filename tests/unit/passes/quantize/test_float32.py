@@ -16,6 +16,7 @@ from rlx.passes.quantize import convert
 from rlx.passes.quantize.convert import refusal
 from rlx.support.errors import UnsupportedOpError
 from support.files.onnx_builder import by_runtime, load
+from support.messages import raises
 from support.networks.quantized_operators import OPERATORS, Random, file_of
 
 PAIRS = np.indices((256, 256)).reshape(2, -1).astype(np.uint8)
@@ -90,7 +91,7 @@ def test_layers_of_any_kind(operator):
             continue
         (expected,) = by_runtime(data, *arrays.values())
         if refusal(layers[0]) is not None:
-            with pytest.raises(UnsupportedOpError, match="its weights have a zero point"):
+            with raises(UnsupportedOpError):
                 convert(graph, {})
             continue
         made, converted = convert(graph, {}).graph, converted + 1

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from rlx.ir.evaluate import evaluate
 from rlx.passes.quantize import convert
 from support.files.onnx_builder import by_runtime, load, model, node
+from support.messages import raises
 
 OUTPUTS, INPUTS = 5, 3
 
@@ -96,7 +97,7 @@ def test_minus_128_that_is_turned_around_is_refused():
     constants = arrays(0)
     constants["w"][1] = -128
     constants["gamma"][1] = -1
-    with pytest.raises(QuantizationError, match="turns weights of -128 around"):
+    with raises(QuantizationError):
         convert(load(layer(NORM, constants)), {})
 
 

@@ -8,6 +8,7 @@ import pytest
 from rlx.calibration.observers import Method, Observer, divergence, squared_error
 from rlx.metrics.histogram import BINS, Histogram
 from rlx.passes.quantize.scheme import params_of
+from support.messages import raises
 
 NUMBERS = np.random.default_rng(0).normal(0.3, 2.0, (64, 37)).astype(np.float32)
 
@@ -59,7 +60,7 @@ def test_a_range_that_grows_by_many_orders_of_magnitude_keeps_all_counts():
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 def test_numbers_that_are_not_finite_are_refused(bad):
-    with pytest.raises(ValueError, match="finite"):
+    with raises(ValueError):
         Histogram().add(np.array([1.0, bad]))
 
 

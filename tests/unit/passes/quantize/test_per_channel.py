@@ -7,6 +7,7 @@ from rlx.ir.evaluate import evaluate
 from rlx.passes.quantize import convert
 from rlx.support.errors import UnsupportedOpError
 from support.files.onnx_builder import by_runtime, load, model, node
+from support.messages import raises
 
 INPUTS, CHANNELS = 3, 6
 
@@ -76,5 +77,5 @@ def test_scales_of_channels_are_part_of_the_weights(activation, multiplier, seed
 
 def test_several_zero_points_are_refused():
     data, _ = network("", 0, points=np.arange(120, 120 + CHANNELS).astype(np.uint8))
-    with pytest.raises(UnsupportedOpError, match="a scale for each channel"):
+    with raises(UnsupportedOpError):
         convert(load(data), {})

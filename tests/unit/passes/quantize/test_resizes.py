@@ -7,6 +7,7 @@ from rlx.ir import QuantParams
 from rlx.passes.quantize import convert
 from rlx.support.errors import UnsupportedOpError
 from support.files.onnx_builder import load, model, node
+from support.messages import raises
 
 WANTED = {"n": np.int64([1, 2, 8, 10])}
 QUANT = {"s": np.float32(0.1), "z": np.uint8(3)}
@@ -34,18 +35,14 @@ def between(*nodes):
 @pytest.mark.parametrize("mode", ["linear", "cubic"])
 def test_between_quantize_nodes(mode, coordinates):
     data = between(resize("d", "r", mode, coordinates))
-    with pytest.raises(UnsupportedOpError) as caught:
+    with raises(UnsupportedOpError):
         convert(load(data), {})
-    assert caught.value.message == (
-        "Resize 'up' interpolates between two quantize nodes in float32, where the order of a sum"
-        " decides ties: no integer op does"
-    )
 
 
 def test_what_is_done_behind_it_does_not_hide_it():
     turned = node("Transpose", "a", "b", perm=[0, 2, 3, 1])
     nodes = [resize("d", "i"), node("Relu", "i", "a"), turned, node("Concat", "b b", "r", axis=3)]
-    with pytest.raises(UnsupportedOpError, match="Resize 'up' interpolates"):
+    with raises(UnsupportedOpError):
         convert(load(between(*nodes)), {})
 
 
@@ -53,11 +50,8 @@ def test_what_is_done_behind_it_does_not_hide_it():
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8])
 def test_of_plain_integers(dtype, coordinates):
     data = file([resize("x", "y", "linear", coordinates)], dtype, dtype)
-    with pytest.raises(UnsupportedOpError) as caught:
+    with raises(UnsupportedOpError):
         convert(load(data), {})
-    assert caught.value.message == (
-        "Resize 'up' interpolates integers in float32 and truncates: no integer op does"
-    )
 
 
 def test_of_quantized_values():
@@ -65,7 +59,7 @@ def test_of_quantized_values():
     nodes = [node("QuantizeLinear", "f s z", "q"), resize("q", "r"),
              node("DequantizeLinear", "r s z", "y")]  # fmt: skip
     data = model(nodes, {"f": [1, 2, 4, 5]}, {"y": None}, {**WANTED, **QUANT})
-    with pytest.raises(UnsupportedOpError, match="Resize 'up' interpolates integers in float32"):
+    with raises(UnsupportedOpError):
         convert(load(data), {})
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -31,6 +29,7 @@ from rlx.ops.q import (
 from rlx.passes.transforms.batch import RULES, with_batch
 from rlx.support.errors import ShapeError, UnsupportedOpError
 from strategies import STRATEGIES, Case, random_graphs
+from support.messages import raises
 
 SIZE = 3
 HALF = Rescale.of(0.5)
@@ -219,63 +218,42 @@ def joined_to_computed_constant() -> Graph:
 
 
 @pytest.mark.parametrize(
-    ("graph", "message"),
+    "graph",
     [
-        (one(QConcat(axis=-2), i8(1, 4)), "q.concat: cannot take a batch: it works along the"
-         " leading dimension of i8[1, 4]"),
-        (joined_to_computed_constant(), "q.concat: cannot take a batch: it joins constants to the"
-         " batch"),
-        (one(QArgmax(axis=0), i8(1, 4)), "q.argmax: cannot take a batch: it works along the"
-         " leading dimension of i8[1, 4]"),
-        (one(MEAN, i8(1, 4)), "q.mean: cannot take a batch: it works along the leading dimension"
-         " of i8[1, 4]"),
-        (one(QReshape(shape=(4,)), i8(1, 4)), "q.reshape: cannot take a batch: its shape [4] has"
-         " no leading dimension of 1"),
-        (one(QTranspose(axes=(1, 0)), i8(1, 4)), "q.transpose: cannot take a batch: it moves the"
-         " leading dimension"),
-        (one(QPad(before=(1, 0), after=(0, 0), value=0), i8(1, 4)), "q.pad: cannot take a batch:"
-         " it pads the leading dimension"),
-        (one(real.RealPad(before=(0, 0), after=(0, 0), interior=(1, 0), value=0.0), f32(1, 4)),
-         "real.pad: cannot take a batch: it pads the leading dimension"),
-        (one(real.RealSlice(start=(1, 0), stop=(1, 4), step=(1, 1)), f32(1, 4)), "real.slice:"
-         " cannot take a batch: it takes nothing of the leading dimension"),
-        (one(QSoftmax(multiplier=2**30, left_shift=20, diff_min=-9), i8(1)), "q.softmax: cannot"
-         " take a batch: it works along the leading dimension of i8[1]"),
-        (one(MUL, i8(1), i8(1, 4)), "q.mul: cannot take a batch: its leading dimension is not that"
-         " of i8[1]"),
-        (moving_weights(), "q.dense: cannot take a batch: its weights would differ from input to"
-         " input"),
-        (one(real.RealBroadcastTo(shape=(1, 3, 4)), f32(1, 4)), "real.broadcast_to: cannot take a"
-         " batch: it adds dimensions before those of f32[1, 4]"),
-        (one(real.RealMatmul(), f32(1, 4), f32(1, 4, 4)), "real.matmul: cannot take a batch: the"
-         " product of f32[1, 4] and f32[1, 4, 4] has no leading dimension for it"),
-        (one(real.RealGather(axis=1), f32(1, 4), i32(1, 2)), "real.gather: cannot take a batch: it"
-         " reads f32[1, 4] at i32[1, 2] along axis 1"),
-        (one(real.RealTakeAlong(axis=0), f32(1, 4), i32(1, 4)), "real.take_along: cannot take a"
-         " batch: it works along the leading dimension of f32[1, 4]"),
-        (with_constant(TAKE, i32(1, 4)), "real.take_along: cannot take a batch: its operands must"
-         " all depend on the inputs"),
-        (one(QUANTIZE, f32(1, 4)), "real.quantize: cannot take a batch: each element of the"
-         " leading dimension has a scale of its own"),
-        (one(QClamp(), i8(2, 4)), "batch: input 'x0' needs a leading dimension of 1, not i8[2, 4]"
-         "\n  hint: a batch of another size needs the model for single inputs"),
-        (one(QClamp(), i8()), "batch: input 'x0' needs a leading dimension of 1, not i8[]"
-         "\n  hint: a batch of another size needs the model for single inputs"),
+        one(QConcat(axis=-2), i8(1, 4)),
+        joined_to_computed_constant(),
+        one(QArgmax(axis=0), i8(1, 4)),
+        one(MEAN, i8(1, 4)),
+        one(QReshape(shape=(4,)), i8(1, 4)),
+        one(QTranspose(axes=(1, 0)), i8(1, 4)),
+        one(QPad(before=(1, 0), after=(0, 0), value=0), i8(1, 4)),
+        one(real.RealPad(before=(0, 0), after=(0, 0), interior=(1, 0), value=0.0), f32(1, 4)),
+        one(real.RealSlice(start=(1, 0), stop=(1, 4), step=(1, 1)), f32(1, 4)),
+        one(QSoftmax(multiplier=2**30, left_shift=20, diff_min=-9), i8(1)),
+        one(MUL, i8(1), i8(1, 4)),
+        moving_weights(),
+        one(real.RealBroadcastTo(shape=(1, 3, 4)), f32(1, 4)),
+        one(real.RealMatmul(), f32(1, 4), f32(1, 4, 4)),
+        one(real.RealGather(axis=1), f32(1, 4), i32(1, 2)),
+        one(real.RealTakeAlong(axis=0), f32(1, 4), i32(1, 4)),
+        with_constant(TAKE, i32(1, 4)),
+        one(QUANTIZE, f32(1, 4)),
+        one(QClamp(), i8(2, 4)),
+        one(QClamp(), i8()),
     ],
-)  # fmt: skip
-def test_refusals(graph: Graph, message: str) -> None:
-    with pytest.raises(ShapeError, match=f"^{re.escape(message)}$"):
+)
+def test_refusals(graph: Graph) -> None:
+    with raises(ShapeError):
         with_batch(graph, 2)
 
 
 def test_model_level_ops_are_refused() -> None:
-    message = "batching cannot handle nn.relu: it is a model-level op; decompose it first"
-    with pytest.raises(UnsupportedOpError, match=f"^{re.escape(message)}\n"):
+    with raises(UnsupportedOpError):
         with_batch(one(NnRelu(), f32(1, 4)), 2)
 
 
 def test_size_must_be_positive() -> None:
-    with pytest.raises(ValueError, match=r"^a batch must hold at least one input, not 0$"):
+    with raises(ValueError):
         with_batch(one(QClamp(), i8(1, 4)), 0)
 
 
@@ -299,10 +277,8 @@ def test_a_symbolic_batch_needs_ops_that_take_symbols():
     graph = Graph("g")
     x = graph.input("x", i8(1, 4))
     graph.output(graph.apply(QReshape(shape=(1, 2, 2)), x))
-    message = r"^q.reshape: cannot take a batch: its shape takes numbers only, not batch$"
-    with pytest.raises(ShapeError, match=message):
+    with raises(ShapeError):
         with_batch(graph, Dim("batch"))
     graph = rlx.trace("g", lambda x: x[Dim("n") - 1 : Dim("n")], f32(1, 4)).graph
-    message = r"what it takes of the leading dimension is not known yet$"
-    with pytest.raises(ShapeError, match=message):
+    with raises(ShapeError):
         with_batch(graph, 3)

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 
@@ -11,6 +9,7 @@ from rlx.ir.binding import match_shapes
 from rlx.ir.evaluate import evaluate
 from rlx.ops.real import RealBroadcastTo, RealQuantize
 from rlx.passes.transforms.bind import bind, symbols
+from support.messages import raises
 
 BATCH, LENGTH = Dim("batch"), Dim("length")
 
@@ -88,35 +87,28 @@ def test_expressions_are_bound():
     assert bind(graph, {"batch": 2}).outputs[0].type == f32(2, past)
     graph = rlx.trace("g", lambda x: x + 1.0, f32(past - 2)).graph
     assert bind(graph, {"past": 2}).outputs[0].type == f32(0)
-    message = r"^dimension past - 2 must not be negative, but is -1 with past = 1$"
-    with pytest.raises(ValueError, match=message):
+    with raises(ValueError):
         bind(graph, {"past": 1})
 
 
 @pytest.mark.parametrize(
-    ("sizes", "message"),
-    [
-        ({"width": 1}, r"graph 'model' has no symbol 'width', only \['batch', 'length'\]"),
-        ({"batch": 0}, r"symbol 'batch' must be bound to a positive number, not 0"),
-        ({"batch": True}, r"symbol 'batch' must be bound to a positive number, not True"),
-        ({"batch": 1.5}, r"symbol 'batch' must be bound to a positive number, not 1.5"),
-    ],
+    "sizes",
+    [{"width": 1}, {"batch": 0}, {"batch": True}, {"batch": 1.5}],
 )
-def test_refusals(sizes, message):
-    with pytest.raises(ValueError, match=f"^{message}$"):
+def test_refusals(sizes):
+    with raises(ValueError):
         bind(attention(), sizes)
 
 
 def test_shapes_tell_the_sizes():
     types = [("x", f32(BATCH, 3)), ("y", f32(LENGTH, BATCH))]
     assert match_shapes(types, [np.zeros((2, 3)), np.zeros((5, 2))]) == {"batch": 2, "length": 5}
-    for arrays, message in (
-        ([np.zeros((2, 4)), np.zeros((5, 2))], r"x must be f32\[batch, 3\], not \[2, 4\]"),
-        ([np.zeros((2, 3)), np.zeros((5, 4))],
-         r"y must be f32\[length, batch\] with batch = 2, not \[5, 4\]"),
-        ([np.zeros(3), np.zeros((5, 4))], r"x must be f32\[batch, 3\], not \[3\]"),
-    ):  # fmt: skip
-        with pytest.raises(ValueError, match=f"^{message}$"):
+    for arrays in (
+        [np.zeros((2, 4)), np.zeros((5, 2))],
+        [np.zeros((2, 3)), np.zeros((5, 4))],
+        [np.zeros(3), np.zeros((5, 4))],
+    ):
+        with raises(ValueError):
             match_shapes(types, arrays)
 
 
@@ -124,22 +116,14 @@ def test_expressions_give_the_sizes_too():
     past = Dim("past")
     types = [("mask", f32(past + BATCH)), ("x", f32(2 * past + 1)), ("y", f32(BATCH, past))]
     assert match_shapes(types[:2], [np.zeros(7), np.zeros(9)]) == {"past": 4, "batch": 3}
-    for arrays, message in (
-        ([np.zeros(7), np.zeros(8), np.zeros((3, 4))],
-         r"x must be f32\[2 \* past \+ 1\], not \[8\]"),
-        ([np.zeros(7), np.zeros(9), np.zeros((4, 4))],
-         r"mask must be f32\[batch \+ past\] with batch = 4, past = 4, not \[7\]"),
-        ([np.zeros(7), np.zeros(0), np.zeros((3, 4))],
-         r"x must be f32\[2 \* past \+ 1\], not \[0\]"),
-        ([np.zeros(2), np.zeros(9), np.zeros((3, 4))],
-         r"mask must be f32\[batch \+ past\] with batch = 3, past = 4, not \[2\]"),
-    ):  # fmt: skip
-        with pytest.raises(ValueError, match=f"^{message}$"):
+    for arrays in (
+        [np.zeros(7), np.zeros(8), np.zeros((3, 4))],
+        [np.zeros(7), np.zeros(9), np.zeros((4, 4))],
+        [np.zeros(7), np.zeros(0), np.zeros((3, 4))],
+        [np.zeros(2), np.zeros(9), np.zeros((3, 4))],
+    ):
+        with raises(ValueError):
             match_shapes(types, arrays)
-    for dim, names in ((past * BATCH, "batch, past"), (past * past, "past")):
-        message = (
-            rf"^x is f32\[{re.escape(str(dim))}\], which does not say how large {names} is;"
-            r" give an input that has the symbol as a dimension of its own$"
-        )
-        with pytest.raises(ValueError, match=message):
+    for dim in (past * BATCH, past * past):
+        with raises(ValueError):
             match_shapes([("x", f32(dim))], [np.zeros(9)])

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 import rlx
 from rlx.ir.evaluate import evaluate
 from rlx.passes.transforms.freeze import freeze
+from support.messages import raises
 
 W = np.arange(6, dtype=np.float32).reshape(2, 3)
 
@@ -33,16 +33,11 @@ def test_others_stay():
 
 
 def test_refusals():
-    message = r"^graph 'g' has no parameter 'v', only \['w', 'b'\]$"
-    with pytest.raises(ValueError, match=message):
+    with raises(ValueError):
         freeze(graph(), {"v": W})
-    with pytest.raises(
-        ValueError, match=r"^parameter 'w' must be f32\[2, 3\], not float64\[2, 3\]$"
-    ):
+    with raises(ValueError):
         freeze(graph(), {"w": W.astype(np.float64)})
-    with pytest.raises(
-        ValueError, match=r"^parameter 'w' must be f32\[2, 3\], not float32\[3, 2\]$"
-    ):
+    with raises(ValueError):
         freeze(graph(), {"w": W.T})
 
 
@@ -50,7 +45,6 @@ def test_modules_stay_modules():
     module = rlx.GraphModule.hir(graph())
     frozen = freeze(module, {"w": W})
     assert (frozen.stage, frozen.graph) == (module.stage, freeze(graph(), {"w": W}))
-    message = r"^expected a graph or a module, got Graph; of a traced graph give \.module$"
     for call in (lambda g: freeze(g, {}), lambda g: rlx.bind(g, {}), lambda g: rlx.load_weights(g)):
-        with pytest.raises(TypeError, match=message):
+        with raises(TypeError):
             call(rlx.Graph("by hand"))
