@@ -15,6 +15,7 @@ from rlx.passes import Policies, Policy
 from rlx.runtime import CompileOptions, Device, Session, backend
 from rlx.runtime.numpy_backend import BACKEND, NumpyProgram
 from rlx.support.errors import PluginWarning, TargetNotFoundError, UnsupportedOpError
+from support.messages import raises
 
 RULES: RuleTable[None] = RuleTable("backend toy")
 RULES.rule(NnRelu, RealAdd, RealMaximum)(None)
@@ -76,8 +77,7 @@ def test_a_backend_without_its_device_is_passed_over_but_not_silently(toy):
     toy.trouble = "no driver"
     assert backend.find_backend(Device.CPU) is BACKEND
     assert backend.devices() == (Device.CPU,)
-    message = r"^backend toy cannot use gpu: no driver\n  hint: devices here: cpu$"
-    with pytest.raises(TargetNotFoundError, match=message):
+    with raises(TargetNotFoundError):
         Session("gpu")
 
 
@@ -103,14 +103,7 @@ def test_model_level_ops_are_handed_over_or_decomposed(toy):
 
 def test_one_error_lists_everything_that_cannot_run(toy):
     graph = rlx.trace("g", lambda x: (x.softmax() - 1.0, x.max()), f32(2))
-    message = (
-        r"^graph 'g': backend toy cannot lower 3 kind\(s\) of op:\n"
-        r"    nn.softmax \(%1\): it comes down to real.reduce_max: it has no reductions\n"
-        r"    real.reduce_max \(%4\): it has no reductions\n"
-        r"    real.sub \(%3\): it has no rule\n"
-        r"  hint: change the model, or run it by another backend$"
-    )
-    with pytest.raises(UnsupportedOpError, match=message):
+    with raises(UnsupportedOpError):
         Session("gpu").compile(graph)
     assert not toy.given
 
@@ -129,13 +122,9 @@ def test_a_backend_without_its_library_is_named():
     reason = "backend 'xla' of third-party 1.0: needs the package 'no_jax', which is not installed"
     with pytest.warns(PluginWarning, match=f"^skipped {reason}$"):
         assert [b.name for b in backend.backends()] == ["numpy"]
-    message = (
-        r"^no installed backend runs on cuda\n"
-        rf"  hint: backends: numpy; not loaded: {reason}; devices: cpu$"
-    )
-    with pytest.raises(TargetNotFoundError, match=message):
+    with raises(TargetNotFoundError):
         Session("cuda")
-    with pytest.raises(TargetNotFoundError, match=rf"^{reason}\n  hint: pip install no_jax$"):
+    with raises(TargetNotFoundError):
         backend.find_backend(Device.CPU, "xla")
 
 

@@ -10,6 +10,7 @@ from rlx.ir import QuantParams, TensorType, f32, i8
 from rlx.ops.numbers import sample_reals
 from rlx.runtime import CompiledGraph, Session, batching
 from support import ROOT
+from support.messages import raises
 
 RANDOM = np.random.default_rng(5)
 
@@ -71,8 +72,7 @@ class TestTogether:
     def test_parameters_may_change(self) -> None:
         compiled = Session().compile(dense())
         x = RANDOM.standard_normal((5, 4)).astype(np.float32)
-        message = r"^parameter 'w' has no value; set it with set_param\(\)$"
-        with pytest.raises(ValueError, match=message):
+        with raises(ValueError):
             compiled.run({"x": x})
         for factor in (1, -2):
             w = factor * np.ones((4, 3), np.float32)
@@ -136,14 +136,14 @@ class TestOneSampleOnly:
         compiled = Session().compile(graph)
         reason = "it has states: runs follow one another"
         assert str(compiled.batching) == f"one sample only: {reason}"
-        with pytest.raises(ValueError, match=r"^input 'x' must be f32\[1, 2\], not \[3, 2\]$"):
+        with raises(ValueError):
             compiled.run({"x": np.zeros((3, 2))})
 
     def test_where_an_input_is_bound(self) -> None:
         graph = rlx.trace("g", lambda x, y: x + y, f32(1, 2), f32(1, 2))
         compiled = Session().compile(graph)
         compiled.bind_state("y", np.ones((1, 2)))
-        with pytest.raises(ValueError, match=r"^input 'x' must be f32\[1, 2\], not \[3, 2\]$"):
+        with raises(ValueError):
             compiled.run({"x": np.zeros((3, 2))})
 
 
@@ -154,11 +154,10 @@ def two_inputs() -> CompiledGraph:
 
 def test_what_is_no_batch_is_refused():
     compiled = two_inputs()
-    message = r"^inputs hold different numbers of samples: 'x' has 3, 'y' has 1$"
-    with pytest.raises(ValueError, match=message):
+    with raises(ValueError):
         compiled.run({"x": np.zeros((3, 2)), "y": np.zeros((1, 2))})
     for shape in ((3, 4), (2,), (0, 2), (3, 1, 2)):
-        with pytest.raises(ValueError, match=r"^input 'x' must be f32\[1, 2\], not \["):
+        with raises(ValueError):
             compiled.run({"x": np.zeros(shape), "y": np.zeros(shape)})
 
 
@@ -166,7 +165,7 @@ def test_exact_calls_take_one_sample():
     compiled = two_inputs()
     given = {"x": np.zeros((3, 2), np.float32), "y": np.zeros((3, 2), np.float32)}
     for call in (compiled.run_typed, compiled.run_raw, lambda g: compiled.run_slots(*g.values())):
-        with pytest.raises(ValueError, match=r"^input 'x' must be f32\[1, 2\], not \[3, 2\]$"):
+        with raises(ValueError):
             call(given)
 
 
@@ -211,11 +210,10 @@ class TestQuantized:
         assert sample_reals(codes, type_).tolist() == [[4.0, 8.0], [6.0, 12.0], [8.0, 16.0]]
 
     def test_nan_has_no_code(self) -> None:
-        message = r"^input 'x' holds NaN or infinity, which cannot be quantized$"
         for bad in (np.nan, np.inf):
-            with pytest.raises(ValueError, match=message):
+            with raises(ValueError):
                 self.compiled().run({"x": [[0.0, 1.0, bad, 2.0]]})
 
     def test_exact_calls_take_codes_only(self) -> None:
-        with pytest.raises(TypeError, match=r"^input 'x' must be i8\[1, 4\] q\(0.5, -3\), not fl"):
+        with raises(TypeError):
             self.compiled().run_typed({"x": np.zeros((1, 4), np.float32)})

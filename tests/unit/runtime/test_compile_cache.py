@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-import pytest
 
 import rlx
 from rlx.runtime import CompileCache, CompileOptions, Session
 from rlx.support.errors import UsageError
+from support.messages import raises
 
 X = np.ones((1, 2), np.float32)
 
@@ -74,15 +73,14 @@ def test_the_oldest_is_dropped():
     assert cache.compile(scaled(1.0)) is one
     assert cache.compile(scaled(2.0)) is not two
     assert len(cache) == 2
-    message = "a cache keeps one graph at least, not 0\n  hint: give most=1"
-    with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
+    with raises(UsageError):
         CompileCache(Session(), most=0)
 
 
 def test_what_cannot_be_compiled_is_not_kept():
     cache = CompileCache(Session())
     for _ in range(2):
-        with pytest.raises(ValueError, match=r"^graph 'empty' has no outputs"):
+        with raises(ValueError):
             cache.compile(rlx.Graph("empty"))
     assert (len(cache), cache.misses) == (0, 0)
 

@@ -17,6 +17,7 @@ from rlx.ir.printer import format_graph
 from rlx.passes.pipelines import pipeline
 from rlx.passes.transforms.bind import bind, symbols
 from rlx.runtime import Session
+from support.messages import raises
 from support.references.closeness import assert_close
 
 BATCH, PAST = Dim("batch"), Dim("past")
@@ -116,14 +117,11 @@ def test_every_length_gives_what_numpy_gives(lower, tmp_path):
 
 def test_a_cache_longer_than_its_table_is_refused():
     given = arrays(1, 32)
-    with pytest.raises(
-        rlx.support.errors.ShapeError, match=r"does not fit axis 0 of f32\[32, 6\]$"
-    ):
+    with raises(rlx.support.errors.ShapeError):
         Session().compile(traced()).run(given)
 
 
 def test_caches_of_two_lengths_are_refused():
     given = arrays(2, 4) | {"values": arrays(2, 3)["values"]}
-    message = r"^input 'values' must be f32\[batch, 2, past, 3\] with past = 4, not \[2, 2, 3, 3\]$"
-    with pytest.raises(ValueError, match=message):
+    with raises(ValueError):
         Session().compile(traced()).run(given)

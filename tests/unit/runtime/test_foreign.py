@@ -13,6 +13,7 @@ from rlx.ir import Op
 from rlx.ir.evaluate import evaluate
 from rlx.runtime import CompileOptions, Session
 from rlx.support.errors import ShapeError
+from support.messages import raises
 
 W = np.random.default_rng(5).standard_normal((4, 4)).astype(np.float32)
 
@@ -106,19 +107,18 @@ def test_what_it_raises_is_kept_and_names_the_node(acme):
 
 
 @pytest.mark.parametrize(
-    ("kind", "gives"),
+    "kind",
     [
-        ("shape", r"float32\[1, 3\]"),
-        ("type", r"float64\[2, 3\]"),
-        ("list", "list"),
-        ("count", r"float32\[2, 3\], float32\[2, 3\]"),
-        ("none", "nothing"),
+        "shape",
+        "type",
+        "list",
+        "count",
+        "none",
     ],
 )
-def test_results_of_other_types_are_refused(acme, kind, gives):
+def test_results_of_other_types_are_refused(acme, kind):
     graph = rlx.trace("g", lambda x: {"y": x.apply(acme["wrong"](kind=kind))}, rlx.f32(2, 3))
-    message = rf"^acme.wrong %1: evaluate gives {gives}, but infer says f32\[2, 3\]\n"
-    with pytest.raises(ShapeError, match=message):
+    with raises(ShapeError):
         Session().compile(graph).run({"x": np.ones((2, 3))})
 
 

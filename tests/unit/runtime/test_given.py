@@ -8,6 +8,7 @@ import pytest
 import rlx
 from rlx.ir import f32
 from rlx.runtime import CompileOptions, Session
+from support.messages import raises
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
@@ -18,13 +19,9 @@ def double():
 
 @pytest.mark.parametrize("given", [[X], X, "x"], ids=lambda g: type(g).__name__)
 def test_inputs_have_names(given):
-    compiled, kind = double(), type(given).__name__
-    message = (
-        rf"^inputs must be a mapping from names to arrays, not {kind};"
-        r" the graph takes: x: f32\[2, 3\]$"
-    )
+    compiled, _kind = double(), type(given).__name__
     for call in (compiled.run, compiled.run_named, compiled.run_typed, compiled.submit):
-        with pytest.raises(TypeError, match=message):
+        with raises(TypeError):
             call(given)
 
 
@@ -35,13 +32,12 @@ def test_lists_of_several_lengths_are_no_array():
     compiled = Session().compile(graph)
     compiled.set_param("w", [1, 1])
     ragged = [[1], [1, 2]]
-    for what, call in [
-        ("input 'x'", lambda: compiled.run({"x": ragged})),
-        ("parameter 'w'", lambda: compiled.set_param("w", ragged)),
-        ("state 's'", lambda: compiled.bind_state("s", ragged)),
-    ]:
-        message = rf"^{what} must be f32\[2\], not lists of several lengths$"
-        with pytest.raises(ValueError, match=message):
+    for call in (
+        lambda: compiled.run({"x": ragged}),
+        lambda: compiled.set_param("w", ragged),
+        lambda: compiled.bind_state("s", ragged),
+    ):
+        with raises(ValueError):
             call()
 
 
@@ -50,11 +46,10 @@ def test_outputs_are_chosen_by_a_list():
     assert compiled.run({"x": X}, outputs=[]) == []
     assert len(compiled.run({"x": X}, outputs=[np.int64(0)])) == 1
     for wanted in ("y", 0):
-        message = rf"^outputs are chosen by a list of names or places, not {wanted!r}$"
-        with pytest.raises(TypeError, match=message):
+        with raises(TypeError):
             compiled.run({"x": X}, outputs=wanted)
     for key in (0.0, -1, [0]):
-        with pytest.raises(ValueError, match=r"^no output is called .*; there are: y$"):
+        with raises(ValueError):
             compiled.run({"x": X}, outputs=[key])
 
 
@@ -80,7 +75,7 @@ def test_arrays_of_every_layout_are_read_as_they_are(given):
 
 def test_options_are_options():
     for call in (lambda o: Session("cpu", o), lambda o: Session().compile(rlx.Graph("g"), o)):
-        with pytest.raises(TypeError, match=r"^options must be rlx.CompileOptions, not dict$"):
+        with raises(TypeError):
             call({"fusion": None})
 
 
@@ -88,11 +83,7 @@ def test_sizes_of_a_state_come_with_each_run():
     graph = rlx.Graph("g")
     state = graph.state("s", ("n", 2))
     graph.set_state(state, state + 1.0)
-    message = (
-        r"^state 's' is f32\[n, 2\], but no input and no parameter has the size n;"
-        r" bind it with rlx.bind\(\) first$"
-    )
-    with pytest.raises(ValueError, match=message):
+    with raises(ValueError):
         Session().compile(graph)
     bound = Session().compile(rlx.bind(graph.graph, {"n": 3}))
     assert bound.run()[0].tolist() == [[1.0, 1.0]] * 3

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 import rlx
 from rlx.ir import Dim, f32
 from rlx.runtime import CompiledGraph, Session
+from support.messages import raises
 
 
 def adder() -> CompiledGraph:
@@ -31,10 +31,9 @@ def test_a_bound_input_is_not_given_any_more():
         assert compiled.run({"x": ONES})[0].tolist() == [6.0, 7.0, 8.0]
         assert compiled.run_slots(ONES)[0].tolist() == [6.0, 7.0, 8.0]
         assert compiled(ONES)[0].tolist() == [6.0, 7.0, 8.0]
-    message = r"^input 'total' is unknown; the graph takes: x: f32\[3\]$"
-    with pytest.raises(ValueError, match=message):
+    with raises(ValueError):
         compiled.run({"x": ONES, "total": ONES})
-    with pytest.raises(ValueError, match=r"^takes 1 inputs, not 2$"):
+    with raises(ValueError):
         compiled.run_slots(ONES, ONES)
 
 
@@ -125,39 +124,34 @@ def test_a_run_that_was_submitted_before_keeps_its_inputs():
     with compiled._lock:
         pending = compiled.submit({"x": ONES})
         compiled.unbind_state("total")
-    message = r"^input 'total' is missing; the graph takes: x: f32\[3\], total: f32\[3\]$"
-    with pytest.raises(ValueError, match=message):
+    with raises(ValueError):
         pending.wait()
 
 
 def test_misuse_is_refused():
     compiled = adder()
-    known = r"there are: x: f32\[3\], total: f32\[3\]$"
-    with pytest.raises(ValueError, match=rf"^no state or input is called 'sum'; {known}"):
+    with raises(ValueError):
         compiled.bind_state("sum", ONES)
-    with pytest.raises(ValueError, match=r"^no state is called 'total'; there are: none$"):
+    with raises(ValueError):
         compiled.read_state("total")
-    with pytest.raises(ValueError, match=r"^no state is called 'total'; there are: none$"):
+    with raises(ValueError):
         compiled.reset_state("total")
-    with pytest.raises(ValueError, match=r"^state 'total' must be f32\[3\], not \[2\]$"):
+    with raises(ValueError):
         compiled.bind_state("total", [1, 2])
-    with pytest.raises(TypeError, match=r"^state 'total' must be f32\[3\], not <U1\[1\]$"):
+    with raises(TypeError):
         compiled.bind_state("total", ["a"])
-    message = r"^input 'total' is not bound; bind it with bind_state\(\)$"
-    with pytest.raises(ValueError, match=message):
+    with raises(ValueError):
         compiled.feed("next", "total")
-    with pytest.raises(ValueError, match=message):
+    with raises(ValueError):
         compiled.unbind_state("total")
     compiled.bind_state("total", ONES)
-    with pytest.raises(
-        ValueError, match=r"^output 'other' is f32\[\], but input 'total' f32\[3\]$"
-    ):
+    with raises(ValueError):
         compiled.feed("other", "total")
-    with pytest.raises(ValueError, match=r"^no output is called 'z'; there are: next, twice, oth"):
+    with raises(ValueError):
         compiled.feed("z", "total")
-    with pytest.raises(ValueError, match=rf"^no input is called 'z'; {known}"):
+    with raises(ValueError):
         compiled.feed("next", "z")
-    with pytest.raises(ValueError, match=r"^no state is called 'z'; there are: total: f32\[3\]$"):
+    with raises(ValueError):
         compiled.read_state("z")
 
 
@@ -167,6 +161,5 @@ def test_a_declared_state_is_not_fed():
     graph.set_state(total, total + graph.input("x", (1,)))
     compiled = Session().compile(graph)
     for call in (lambda: compiled.feed(0, "total"), lambda: compiled.unbind_state("total")):
-        message = r"^'total' is a state of the graph, not an input$"
-        with pytest.raises(ValueError, match=message):
+        with raises(ValueError):
             call()

@@ -13,13 +13,10 @@ from rlx.ir import DType, TensorType
 from rlx.ir.evaluate import IndexRangeError, evaluate
 from rlx.runtime import CompileOptions, Session
 from rlx.support.errors import UsageError
+from support.messages import raises
 
 TABLE = np.arange(8, dtype=np.float32)
 RIGHT, WRONG = np.array([0, 7], np.int32), np.array([0, 8], np.int32)
-MESSAGE = (
-    r"^real.gather %\d+ from test_indices.py line \d+:"
-    r" index 8 is out of bounds for axis 0 with size 8$"
-)
 
 
 def looked_up():
@@ -34,15 +31,15 @@ def test_a_run_names_the_node_and_goes_on(fusion):
     options = CompileOptions() if fusion else CompileOptions(fusion=None)
     compiled = Session().compile(looked_up(), options)
     for call in (compiled.run, compiled.run_raw, compiled.profile):
-        with pytest.raises(IndexRangeError, match=MESSAGE):
+        with raises(IndexRangeError):
             call({"places": WRONG})
         assert compiled.run({"places": RIGHT})[0].tolist() == [0.0, 14.0]
-    with pytest.raises(IndexError, match=MESSAGE):
+    with raises(IndexError):
         compiled.submit({"places": WRONG}).wait()
 
 
 def test_the_reference_says_the_same():
-    with pytest.raises(UsageError, match=MESSAGE):
+    with raises(UsageError):
         evaluate(looked_up().graph, {"places": WRONG})
 
 
@@ -52,7 +49,7 @@ def test_a_node_in_a_region_is_named():
     _, found = rlx.scan(lambda carry, i: (carry, table.gather(i)), table[0], places)
     graph.output(found)
     for call in (Session().compile(graph).run, lambda given: evaluate(graph.graph, given)):
-        with pytest.raises(IndexRangeError, match=r"index 8 is out of bounds for axis 0") as error:
+        with raises(IndexRangeError) as error:
             call({"places": WRONG})
         assert re.match(r"(core.scan|real.gather) ", str(error.value))
 

@@ -13,6 +13,7 @@ from benchmarks.host.networks.mlp import mlp
 from rlx.passes.transforms.freeze import freeze
 from rlx.runtime.latency import MIN_CALLS, WARM_UP_CALLS, Latency, measure, random_inputs
 from rlx.support.errors import ToolMissingError, UsageError
+from support.messages import raises
 
 
 @pytest.fixture
@@ -104,18 +105,18 @@ def test_inputs_of_each_type():
 
 
 def test_what_cannot_be_measured(file, case, monkeypatch):
-    with pytest.raises(UsageError, match="no engine is called 'tvm'"):
+    with raises(UsageError):
         rlx.bench(file, against="tvm")
-    with pytest.raises(UsageError, match="onnxruntime runs ONNX files only"):
+    with raises(UsageError):
         rlx.bench(case.graph.graph, against="onnxruntime")
-    with pytest.raises(UsageError, match="runs the file as it is, not batches of 4"):
+    with raises(UsageError):
         rlx.bench(file, against="onnxruntime", batch=4)
     for seconds in (float("nan"), float("inf"), -1.0):
-        with pytest.raises(UsageError, match=rf"^cannot measure for {seconds} s"):
+        with raises(UsageError):
             rlx.bench(case.graph.graph, seconds=seconds)
     symbolic = rlx.trace("net", lambda x: x.relu(), rlx.f32(rlx.Dim("n")))
-    with pytest.raises(UsageError, match="has dimensions that are no numbers"):
+    with raises(UsageError):
         rlx.bench(symbolic.graph)
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(ToolMissingError, match="the package onnxruntime is not installed"):
+    with raises(ToolMissingError):
         rlx.bench(file, against="onnxruntime")

@@ -3,10 +3,10 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-import pytest
 
 import rlx
 from rlx.support.errors import TargetNotFoundError
+from support.messages import raises
 
 
 def test_a_model_is_traced_and_compiled_once():
@@ -33,7 +33,7 @@ def test_a_model_may_declare_its_parameters():
 
     scaled.compiled().set_param("w", [2, 3])
     assert scaled(np.ones(2))[0].tolist() == [2.0, 3.0]
-    with pytest.raises(TargetNotFoundError, match=r"^no installed backend runs on tpu\n"):
+    with raises(TargetNotFoundError):
         scaled.compiled("tpu")
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 
@@ -12,6 +10,7 @@ from rlx.passes import Policies, Policy
 from rlx.passes.fusion import FusionOptions, FusionPolicy, Pattern
 from rlx.runtime import CompileOptions, Session
 from rlx.support.errors import UsageError
+from support.messages import raises
 
 
 def test_a_precision_has_a_name():
@@ -21,7 +20,7 @@ def test_a_precision_has_a_name():
     report = Session(options=options).compile(graph).precision
     assert report is not None
     assert ("real.matmul", rlx.DType.BF16) in [(e.op, e.dtype) for e in report.entries]
-    with pytest.raises(UsageError, match=r"^no precision is called 'f8'\n  hint: .*mixed-bf16$"):
+    with raises(UsageError):
         CompileOptions(precision="f8")
 
 
@@ -37,10 +36,7 @@ def test_what_grows_beyond_f16_is_found(fusion):
     assert run("f32") == 360_000
     assert run("bf16") == pytest.approx(360_000, rel=2**-7)
     for precision in ("f16", "mixed-f16"):
-        message = (
-            r"real.matmul %\d+ .*made inf at index \[0, 0\], 2 of 2 elements.*f16\[1, 2\] from 600"
-        )
-        with pytest.raises(FloatingPointError, match=re.compile(message, re.DOTALL)):
+        with raises(FloatingPointError):
             run(precision)
 
 
@@ -57,36 +53,30 @@ def test_a_dump_is_any_path(tmp_path):
 
 def test_names_of_policies_are_known():
     assert Policies("common", {"nn.relu": "native"}) == Policies.parse(["common", "nn.relu=native"])
-    with pytest.raises(
-        UsageError, match=r"no op is called 'nn.rleu'\n  hint: did you mean 'nn.relu'"
-    ):
+    with raises(UsageError):
         Policies(ops={"nn.rleu": Policy.COMMON})
-    with pytest.raises(
-        UsageError, match=r"no policy is called 'nativ'\n  hint: did you mean 'nativ"
-    ):
+    with raises(UsageError):
         Policies("nativ")
     options = FusionOptions(default="keep", patterns={"norm": "fuse"})
     assert options == FusionOptions.parse(["keep", "norm=fuse"])
     assert (options.wants(Pattern.NORM), options.wants(Pattern.CONV)) == (True, False)
     assert FusionOptions(default="fuse").wants(Pattern.CONV)
-    message = r"^fusion: no pattern of fusion is called 'matmull'\n  hint: did you mean 'matmul'\?"
-    with pytest.raises(UsageError, match=message):
+    with raises(UsageError):
         FusionOptions(patterns={"matmull": FusionPolicy.KEEP})
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "hint"),
+    ("option", "value"),
     [
-        ("backend", 1, "give its name, as 'rlx check --help' lists them"),
-        ("simplify", "no", "give True or False"),
-        ("check_finite", 1, "give True or False"),
-        ("policies", Policy.COMMON, "give Policies.parse(['common']) or Policies.parse(["),
-        ("fusion", False, "give FusionOptions(), or None to fuse nothing"),
-        ("precision", rlx.DType.F16, "give a PrecisionPolicy, its name, or None"),
-        ("dump", True, "give the path of a folder, or None"),
+        ("backend", 1),
+        ("simplify", "no"),
+        ("check_finite", 1),
+        ("policies", Policy.COMMON),
+        ("fusion", False),
+        ("precision", rlx.DType.F16),
+        ("dump", True),
     ],
 )
-def test_values_of_another_type(option, value, hint):
-    shown = f"options of compilation: {option} cannot be {value!r}\n  hint: {hint}"
-    with pytest.raises(UsageError, match=f"^{re.escape(shown)}"):
+def test_values_of_another_type(option, value):
+    with raises(UsageError):
         CompileOptions(**{option: value})

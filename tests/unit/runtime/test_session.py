@@ -14,6 +14,7 @@ from rlx.ir import Dim, TensorType, f32, i8
 from rlx.ir.module import GraphModule
 from rlx.runtime import CompiledGraph, CompileOptions, Device, Session
 from rlx.support.errors import TargetNotFoundError, UsageError
+from support.messages import raises
 
 X = np.arange(8, dtype=np.float32).reshape(2, 4)
 W = np.ones((4, 3), np.float32)
@@ -68,9 +69,9 @@ def test_outputs_by_name_and_by_choice():
     (total, y) = result.run({"x": X}, outputs=["total", 0])
     np.testing.assert_array_equal(total, named["total"])
     np.testing.assert_array_equal(y, named["y"])
-    with pytest.raises(ValueError, match=r"^no output is called 'z'; there are: y, total$"):
+    with raises(ValueError):
         result.run({"x": X}, outputs=["z"])
-    with pytest.raises(ValueError, match=r"^no output is called 2; there are: y, total$"):
+    with raises(ValueError):
         result.run({"x": X}, outputs=[2])
 
 
@@ -79,7 +80,7 @@ def test_inputs_by_place():
     np.testing.assert_array_equal(result(X.tolist())[0], X @ W)
     np.testing.assert_array_equal(result.run_slots(X)[0], X @ W)
     for call in (result, result.run_slots):
-        with pytest.raises(ValueError, match=r"^takes 1 inputs, not 2$"):
+        with raises(ValueError):
             call(X, X)
 
 
@@ -98,62 +99,49 @@ def test_run_converts_numbers_and_keeps_element_types():
 
 
 @pytest.mark.parametrize(
-    ("value", "error", "message"),
+    ("value", "error"),
     [
-        ([1.5], TypeError, r"input 'x' must be i8\[1\], not float64\[1\]"),
-        ([300], TypeError, r"input 'x' must be i8\[1\], not int64\[1\]"),
-        (["a"], TypeError, r"input 'x' must be i8\[1\], not <U1\[1\]"),
-        ([1, 2], ValueError, r"input 'x' must be i8\[1\], not \[2\]"),
-        (1, ValueError, r"input 'x' must be i8\[1\], not \[\]"),
+        ([1.5], TypeError),
+        ([300], TypeError),
+        (["a"], TypeError),
+        ([1, 2], ValueError),
+        (1, ValueError),
     ],
 )
-def test_run_refuses_what_does_not_fit(value, error, message):
+def test_run_refuses_what_does_not_fit(value, error):
     session = Session().compile(rlx.trace("g", lambda x: x, i8(1)))
-    with pytest.raises(error, match=f"^{message}$"):
+    with raises(error):
         session.run({"x": value})
 
 
 def test_run_typed_takes_exact_arrays_only():
     result = compiled()
     for call in (result.run_typed, result.run_raw):
-        message = r"^input 'x' must be f32\[batch, 4\], not float64\[2, 4\]$"
-        with pytest.raises(TypeError, match=message):
+        with raises(TypeError):
             call({"x": X.astype(np.float64)})
-        message = r"^input 'x' must be an array of f32\[batch, 4\], not list$"
-        with pytest.raises(TypeError, match=message):
+        with raises(TypeError):
             call({"x": X.tolist()})
 
 
 def test_names_are_checked():
     result = compiled()
-    with pytest.raises(
-        ValueError, match=r"^input 'x' is missing; the graph takes: x: f32\[batch, 4\]$"
-    ):
+    with raises(ValueError):
         result.run({})
-    with pytest.raises(
-        ValueError, match=r"^input 'z' is unknown; the graph takes: x: f32\[batch, 4\]$"
-    ):
+    with raises(ValueError):
         result.run({"x": X, "z": X})
-    with pytest.raises(
-        ValueError, match=r"^no parameter is called 'v'; there are: w: f32\[4, 3\]$"
-    ):
+    with raises(ValueError):
         result.set_param("v", 0)
 
 
 def test_parameters_are_checked():
     result = Session().compile(dense())
-    message = r"^parameter 'w' has no value; set it with set_param\(\)$"
-    with pytest.raises(ValueError, match=message):
+    with raises(ValueError):
         result.run({"x": X})
-    with pytest.raises(ValueError, match=r"^parameter 'w' must be f32\[4, 3\], not \[3, 4\]$"):
+    with raises(ValueError):
         result.set_param("w", W.T)
-    with pytest.raises(
-        TypeError, match=r"^parameter 'w' must be f32\[4, 3\], not complex64\[4, 3\]$"
-    ):
+    with raises(TypeError):
         result.set_param("w", W * 1j)
-    with pytest.raises(
-        ValueError, match=r"^graph 'e' has no outputs; declare them with output\(\)$"
-    ):
+    with raises(ValueError):
         Session().compile(rlx.Graph("e"))
 
 
@@ -231,8 +219,7 @@ def test_symbols_are_bound_by_what_comes():
         x = np.ones((size, 4), np.float32)
         assert result.run({"x": x})[0].shape == (size, 3)
     two = Session().compile(rlx.trace("g", lambda x, y: x + y, f32(Dim("n")), f32(Dim("n"))))
-    message = r"^input 'y' must be f32\[n\] with n = 3, not \[2\]$"
-    with pytest.raises(ValueError, match=message):
+    with raises(ValueError):
         two.run({"x": np.zeros(3), "y": np.zeros(2)})
 
 
@@ -257,11 +244,7 @@ def test_check_finite_names_the_node():
     graph = rlx.trace("g", lambda x: (x - 1.0).log() + 1.0, f32(2))
     session = Session().compile(graph, CompileOptions(check_finite=True, fusion=None))
     session.run({"x": [2, 3]})
-    message = (
-        r"^real.log %\d+ from test_session.py line \d+ made -inf at index \[1\], 1 of 2 elements\n"
-        r"  operands: %\d+ f32\[2\] from 0 to 1$"
-    )
-    with pytest.raises(FloatingPointError, match=message):
+    with raises(FloatingPointError):
         session.run({"x": [2, 1]})
     # What comes in is nobody's fault.
     assert np.isnan(session.run({"x": [2, np.nan]})[0][1])
@@ -270,28 +253,21 @@ def test_check_finite_names_the_node():
 
 def test_devices_that_are_not_there():
     assert rlx.devices() == (Device.CPU,)
-    message = r"^no installed backend runs on cuda\n  hint: backends: numpy; devices: cpu$"
-    with pytest.raises(TargetNotFoundError, match=message):
+    with raises(TargetNotFoundError):
         Session(Device.CUDA)
-    message = r"^no installed backend called 'fast' runs on cpu\n  hint: .*$"
-    with pytest.raises(TargetNotFoundError, match=message):
+    with raises(TargetNotFoundError):
         Session(options=CompileOptions(backend="fast"))
-    message = r"^no device is called 'cuba'\n  hint: did you mean 'cuda'\? devices: cpu, cuda, "
-    with pytest.raises(UsageError, match=message):
+    with raises(UsageError):
         Session("cuba")
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ("net.tflite", r"^takes a graph, not the path 'net.tflite': read it with rlx.load$"),
-        (Path("a.rlx"), r"^takes a graph, not the path 'a.rlx': read it with rlx.load$"),
-        (len, r"^takes a graph, not builtin_function_or_method; rlx.trace makes one of a function"),
-    ],
+    "given",
+    ["net.tflite", Path("a.rlx"), len],
 )
-def test_what_is_no_graph(given, message):
+def test_what_is_no_graph(given):
     for take in (Session().compile, Session().check):
-        with pytest.raises(TypeError, match=message):
+        with raises(TypeError):
             take(given)
 
 
@@ -301,8 +277,7 @@ def test_copies_are_clones():
         copied.set_param("w", 2 * W)
         np.testing.assert_array_equal(copied.run({"x": X})[0], X @ (2 * W))
     np.testing.assert_array_equal(net.run({"x": X})[0], X @ W)
-    message = r"^a compiled graph cannot be pickled; keep its graph \(rlx.save\), compile it$"
-    with pytest.raises(TypeError, match=message):
+    with raises(TypeError):
         pickle.dumps(net)
 
 

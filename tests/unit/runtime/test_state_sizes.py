@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
-import pytest
 
 import rlx
 from rlx.runtime import CompiledGraph, Session
+from support.messages import raises
 
 
 def totals() -> CompiledGraph:
@@ -36,31 +34,26 @@ def test_zeros_have_the_size_of_the_run():
 
 def test_a_size_that_is_not_known_yet():
     compiled = totals()
-    message = r"^state 'total': f32\[n, 2\] has no size before the next run$"
-    with pytest.raises(ValueError, match=message):
+    with raises(ValueError):
         compiled.read_state("total")
     assert run(compiled.clone(), 2) == [1, 1]
     run(compiled, 2)
     assert compiled.read_state("total").shape == (2, 2)
     compiled.reset_state()
-    with pytest.raises(ValueError, match=message):
+    with raises(ValueError):
         compiled.read_state("total")
 
 
 def test_a_value_of_another_size_is_not_cut():
     compiled = totals()
     run(compiled, 3)
-    message = (
-        "state 'total' is float32[3, 2], but the inputs of this run need f32[1, 2]; set it with"
-        " bind_state() or reset_state()"
-    )
     for _ in range(2):
-        with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        with raises(ValueError):
             run(compiled, 1)
     assert run(compiled, 3) == [2, 2, 2]
     compiled.bind_state("total", [[4, 4]])
     assert run(compiled, 1) == [5]
     assert compiled.read_state("calls") == 3
     compiled.reset_state("total")
-    with pytest.raises(ValueError, match=r"is float32\[1, 2\], but"):
+    with raises(ValueError):
         run(compiled, 2)

@@ -9,11 +9,11 @@ import threading
 import time
 
 import numpy as np
-import pytest
 
 import rlx
 from rlx.ir import f32
 from rlx.runtime import CompiledGraph, CompileOptions, Session
+from support.messages import raises
 
 
 def logarithm(**options: bool) -> CompiledGraph:
@@ -59,16 +59,15 @@ class TestSubmit:
             x[:] = 1
             assert not pending.done
             assert repr(pending) == "<Pending: not done>"
-            message = r"^the run has not ended in 0.01 s$"
-            with pytest.raises(TimeoutError, match=message):
+            with raises(TimeoutError):
                 pending.wait(0.01)
         np.testing.assert_array_equal(pending.wait()[0], np.log(np.array([1, 2], np.float32)))
 
     def test_refuses_at_once_what_does_not_fit(self) -> None:
         compiled = logarithm()
-        with pytest.raises(ValueError, match=r"^input 'y' is unknown; the graph takes: x: f32"):
+        with raises(ValueError):
             compiled.submit({"x": [1, 2], "y": [1]})
-        with pytest.raises(TypeError, match=r"^input 'x' must be f32\[2\], not <U1\[1\]$"):
+        with raises(TypeError):
             compiled.submit({"x": ["a"]})
         assert compiled._submissions._last is None
 
@@ -76,7 +75,7 @@ class TestSubmit:
         compiled = logarithm(check_finite=True, fusion=None)
         good, bad = compiled.submit({"x": [2, 3]}), compiled.submit({"x": [2, 1]})
         for _ in range(2):
-            with pytest.raises(FloatingPointError, match=r"^real.log .* made -inf at index"):
+            with raises(FloatingPointError):
                 bad.wait()
         assert good.wait()[0].shape == (2,)
         compiled.sync()
@@ -85,14 +84,14 @@ class TestSubmit:
         compiled = logarithm(check_finite=True, fusion=None)
         compiled.submit({"x": [2, 1]})
         last = compiled.submit({"x": [2, 3]})
-        with pytest.raises(FloatingPointError, match=r"^real.log .* made -inf at index"):
+        with raises(FloatingPointError):
             compiled.sync()
         assert last.done
         compiled.sync()
 
     def test_a_wrong_shape_is_an_error_of_the_run(self) -> None:
         pending = logarithm().submit({"x": [1, 2, 3]})
-        with pytest.raises(ValueError, match=r"^input 'x' must be f32\[2\], not \[3\]$"):
+        with raises(ValueError):
             pending.wait()
 
     def test_leaves_no_thread_behind(self) -> None:
@@ -141,7 +140,7 @@ class TestPipelined:
 
     def test_stops_at_the_first_error(self) -> None:
         compiled = counter()
-        with pytest.raises(ValueError, match=r"^input 'x' must be f32\[1\], not \[2\]$"):
+        with raises(ValueError):
             compiled.run_pipelined([{"x": [1]}, {"x": [1, 2]}, {"x": [4]}])
         assert compiled.read_state("total").tolist() == [1.0]
 

@@ -1,7 +1,5 @@
 """Sources of NaN and infinity."""
 
-import re
-
 import numpy as np
 import pytest
 
@@ -12,6 +10,7 @@ from rlx.ops.fused import FusedElementwise
 from rlx.ops.nn import NnSoftmax
 from rlx.runtime import CompileOptions, Session
 from rlx.runtime.observation.finite import check_results, is_finite
+from support.messages import raises
 
 
 def body():
@@ -41,21 +40,14 @@ Y = np.array([[-1, -1, -1], [-1, 4, -1]], np.float32)
 def test_a_fused_op_says_which_step_inside_it_did_it():
     compiled = Session().compile(fused(), CompileOptions(check_finite=True))
     compiled.run({"x": X, "y": np.full_like(Y, -1)})
-    message = (
-        "fused.elementwise %2 'chain' from net.onnx node 2 Log made -inf at index [1, 1],"
-        " 1 of 6 elements\n"
-        "  operands: %0 'x' f32[2, 3] from 0 to 5, %1 'y' f32[2, 3] from -1 to 4\n"
-        "  inside it: real.log %3 from net.onnx node 2 Log made -inf at index [1, 1],"
-        " 1 of 6 elements; operands: %2 'difference' f32[2, 3] from 0 to 6"
-    )
-    with pytest.raises(FloatingPointError, match=f"^{re.escape(message)}$"):
+    with raises(FloatingPointError):
         compiled.run({"x": X, "y": Y})
 
 
 def test_a_kernel_that_is_wrong_is_named():
     node = next(n for n in fused().op_nodes)
     operands = [X, np.full_like(Y, -1)]
-    with pytest.raises(FloatingPointError, match=r"no op of its body makes it: the kernel does$"):
+    with raises(FloatingPointError):
         check_results(node, operands, [np.full((2, 3), np.nan, np.float32)])
 
 
@@ -68,7 +60,7 @@ def test_operands_are_those_before_a_step_in_place():
     log = next(n for n in program.module.graph.op_nodes if n.op.name == "real.log")
     operand, result = (program.module.plan.of(v) for v in (log.operands[0], log.result))
     assert operand.offset == result.offset  # else this test shows nothing
-    with pytest.raises(FloatingPointError, match=r"from -2 to 3$"):
+    with raises(FloatingPointError):
         compiled.run({"x": [-3.0, 0.0, 1.0, 2.0]})
 
 
@@ -78,11 +70,9 @@ def test_each_operand_is_shown_once_and_integers_too():
     squared = graph.append(real.RealMul(), x, x)
     gathered = graph.append(real.RealGather(axis=0), x, n)
     big = np.array([1e30, 2.0], np.float32)
-    with pytest.raises(
-        FloatingPointError, match=r"made inf .*\n  operands: %0 'x' f32\[2\] from 2 to 1e\+30$"
-    ):
+    with raises(FloatingPointError):
         check_results(squared, [big, big], [np.array([np.inf, 4], np.float32)])
-    with pytest.raises(FloatingPointError, match=r"'n' i32\[2\] from 0 to 1$"):
+    with raises(FloatingPointError):
         check_results(gathered, [big, np.array([0, 1], np.int32)], [big * np.float32(np.nan)])
 
 
@@ -105,7 +95,7 @@ def test_several_results_are_all_looked_at():
     x = graph.input("x", 2)
     graph.output(x.exp(), (x - 1.0).log(), names=["a", "b"])
     compiled = Session().compile(graph, CompileOptions(check_finite=True, fusion=None))
-    with pytest.raises(FloatingPointError, match=r"^real.log .* made nan at index \[1\]"):
+    with raises(FloatingPointError):
         compiled.run({"x": [2.0, 0.0]})
 
 
@@ -116,7 +106,7 @@ def test_a_mask_may_hold_infinity_but_nan_is_found():
     compiled = Session().compile(graph, CompileOptions(check_finite=True))
     (y,) = compiled.run({"x": [[1, 1, 1]], "mask": [[0, 0, -np.inf]]})
     assert y.tolist() == [[0.5, 0.5, 0.0]]
-    with pytest.raises(FloatingPointError, match=r"made nan at index \[0, 0\], 3 of 3 elements\n"):
+    with raises(FloatingPointError):
         compiled.run({"x": [[1, 1, 1]], "mask": [[-np.inf] * 3]})
     compiled.run({"x": [[1, np.nan, 1]], "mask": [[0, 0, -np.inf]]})
 
@@ -127,10 +117,7 @@ def test_what_is_computed_of_parameters_is_looked_at_too():
     graph.output(graph.apply(real.RealMul(), graph.input("x", f32(2)), w))
     compiled = Session().compile(graph, CompileOptions(check_finite=True))
     compiled.set_param("w", [1.0, -1.0])
-    message = (
-        r"^real.log %1 'logarithm' made nan at index \[1\], 1 of 2 elements\n  operands: %0 'w' f32"
-    )
-    with pytest.raises(FloatingPointError, match=message):
+    with raises(FloatingPointError):
         compiled.run({"x": [1.0, 1.0]})
     compiled.set_param("w", [1.0, np.e])
     np.testing.assert_allclose(compiled.run({"x": [1.0, 2.0]})[0], [0.0, 2.0], rtol=1e-6)

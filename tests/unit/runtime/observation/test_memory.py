@@ -1,7 +1,6 @@
 """Memory before loading: every byte once."""
 
 import numpy as np
-import pytest
 
 import rlx
 from rlx.ir import Constant, DType, Graph, GraphModule, TensorType, f32
@@ -9,6 +8,7 @@ from rlx.memory import to_lir
 from rlx.ops import real
 from rlx.runtime.observation.memory import MemoryEstimate, constant_bytes, estimate_memory
 from rlx.support.errors import DoesNotFitError, UsageError
+from support.messages import raises
 
 W = np.arange(12, dtype=np.float32).reshape(3, 4)
 
@@ -105,9 +105,7 @@ def test_a_limit():
     assert found.fits(found.total)
     assert not found.fits(found.total - 1)
     assert found.require(found.total) is found
-    with pytest.raises(
-        DoesNotFitError, match=rf"^graph 'layer': it needs {found.total} bytes, 10 are"
-    ):
+    with raises(DoesNotFitError):
         found.require(10)
 
 
@@ -128,7 +126,7 @@ def test_what_has_no_size_yet():
     graph = Graph("open")
     x = graph.input("x", f32(rlx.Dim("n"), 3))
     graph.output(graph.apply(real.RealExp(), x))
-    with pytest.raises(UsageError, match=r"^graph 'open': sizes must be numbers, but there is n\n"):
+    with raises(UsageError):
         rlx.memory_estimate(graph)
-    with pytest.raises(ValueError, match=r"^graph 'layer' has no memory plan; it is at mir$"):
+    with raises(ValueError):
         estimate_memory(GraphModule.mir(layer(W)))

@@ -13,6 +13,7 @@ from rlx.runtime.observation.machine import Machine
 from rlx.runtime.observation.profile import Timed, TimedRun, profile_of
 from rlx.runtime.observation.roofline import roofline
 from rlx.runtime.observation.trace import trace_of, write_trace
+from support.messages import raises
 
 FLAT = Machine(name="flat", flops={"f32": 1e9}, bandwidth=((1 << 40, 1e9),))
 X = np.ones((8, 16), np.float32)
@@ -165,11 +166,9 @@ def test_parameters_and_symbols():
     x = graph.input("x", f32(rlx.Dim("n"), 2))
     graph.output(graph.apply(real.RealMul(), x, graph.param("w", f32(2))))
     compiled = rlx.Session().compile(graph)
-    with pytest.raises(
-        ValueError, match=r"^parameter 'w' has no value; set it with set_param\(\)$"
-    ):
+    with raises(ValueError):
         compiled.profile({"x": X[:, :2]})
-    with pytest.raises(ValueError, match=r"^sizes are not known; run the graph first$"):
+    with raises(ValueError):
         compiled.memory()
     compiled.set_param("w", [1.0, 2.0])
     assert compiled.profile({"x": X[:, :2]}, runs=1).nodes[0].work.operations == 16
@@ -178,13 +177,9 @@ def test_parameters_and_symbols():
 
 def test_what_cannot_be_measured():
     compiled = rlx.Session().compile(network())
-    with pytest.raises(
-        ValueError, match=r"^cannot measure 0 runs after 3; one at least is needed$"
-    ):
+    with raises(ValueError):
         compiled.profile({"x": X}, runs=0)
-    with pytest.raises(
-        ValueError, match=r"^input 'x' is missing; the graph takes: x: f32\[8, 16\]$"
-    ):
+    with raises(ValueError):
         compiled.profile()
 
 

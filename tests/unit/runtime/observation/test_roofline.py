@@ -14,6 +14,7 @@ from rlx.runtime import needs
 from rlx.runtime.observation.machine import Machine, measure_machine
 from rlx.runtime.observation.roofline import Bound, roofline
 from rlx.support.errors import TargetNotFoundError, UsageError
+from support.messages import raises
 
 FLAT = Machine(name="flat", flops={"f32": 1e9}, bandwidth=((1 << 40, 1e9),))
 """A nanosecond for each operation, and for each byte."""
@@ -114,17 +115,17 @@ def test_a_machine_is_measured():
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    "changes",
     [
-        ({"flops": {"f64": 1e9}}, "needs flops of f32 and a bandwidth"),
-        ({"bandwidth": ()}, "needs flops of f32 and a bandwidth"),
-        ({"flops": {"f32": 0.0}}, "rates must be positive, and sizes of bandwidths ascending"),
-        ({"bandwidth": ((9, 1e9), (3, 1e9))}, "rates must be positive, and sizes"),
-        ({"overhead_s": -1.0}, "an overhead of -1.0 s makes no sense"),
+        {"flops": {"f64": 1e9}},
+        {"bandwidth": ()},
+        {"flops": {"f32": 0.0}},
+        {"bandwidth": ((9, 1e9), (3, 1e9))},
+        {"overhead_s": -1.0},
     ],
 )
-def test_machines_that_cannot_be(changes, message):
-    with pytest.raises(UsageError, match=rf"^machine 'm': {message}"):
+def test_machines_that_cannot_be(changes):
+    with raises(UsageError):
         machine(**changes)
 
 
@@ -137,9 +138,9 @@ def test_a_description_that_is_none(data):
 def test_sizes_must_be_known():
     graph = Graph("open")
     graph.output(graph.apply(real.RealExp(), graph.input("x", f32(rlx.Dim("n"), 3))))
-    with pytest.raises(UsageError, match=r"^graph 'open': sizes must be numbers, but there is f32"):
+    with raises(UsageError):
         roofline(graph, FLAT)
-    with pytest.raises(UsageError, match=r"^graph 'open': sizes must be numbers, but there is n\n"):
+    with raises(UsageError):
         rlx.pick_device(graph, [FLAT])
 
 
@@ -159,14 +160,12 @@ def test_of_equal_devices_the_first_is_picked():
 
 def test_no_device_is_picked_where_none_can_run_it(monkeypatch):
     gpu = machine(name="gpu", device="cuda")
-    with pytest.raises(
-        TargetNotFoundError, match=r"^no device can run the graph: gpu: no cuda here\n"
-    ):
+    with raises(TargetNotFoundError):
         rlx.pick_device(product(), [gpu])
-    with pytest.raises(UsageError, match=r"^pick_device: a machine is a device .*, not 'cpu'\n"):
+    with raises(UsageError):
         rlx.pick_device(product(), ["cpu"])
-    with pytest.raises(UsageError, match=r"^pick_device: there are no machines to choose from\n"):
+    with raises(UsageError):
         rlx.pick_device(product(), [])
     monkeypatch.setattr(needs, "devices", lambda: ())
-    with pytest.raises(TargetNotFoundError, match="flat: no cpu here"):
+    with raises(TargetNotFoundError):
         rlx.pick_device(product(), [FLAT])
