@@ -1,7 +1,5 @@
 """Control flow of traced functions."""
 
-import re
-
 import numpy as np
 import pytest
 
@@ -15,6 +13,7 @@ from rlx.ops.control import If, Scan, While
 from rlx.passes.transforms.batch import with_batch
 from rlx.support.errors import ShapeError, UnsupportedOpError
 from rlx.tracing import Graph
+from support.messages import raises
 
 F32 = np.float32
 
@@ -184,11 +183,11 @@ def test_tensors_do_not_leave_their_region():
     graph, x = graph_with()
     kept = []
     rlx.if_(x.max() > 0.0, lambda: kept.append(x + 1.0) or x, lambda: x)
-    with pytest.raises(ValueError, match=r"^<%2: f32\[2\]> belongs to graph 'then', not to 'g'$"):
+    with raises(ValueError):
         graph.output(kept[0])
-    with pytest.raises(ValueError, match=r"belongs to graph 'then', not to 'g'$"):
+    with raises(ValueError):
         x + kept[0]
-    with pytest.raises(ValueError, match=r"^graph 'then' takes no more ops: the function was"):
+    with raises(ValueError):
         kept[0] + 1.0
 
 
@@ -200,79 +199,52 @@ def test_a_function_that_fails_leaves_the_graph_as_it_was():
     graph.output(x + 1.0)
 
 
-X = "test_control.py line \\d+"
-
-
-def refused(kind, message, call):
-    with pytest.raises(kind, match=message):
-        call()
+@pytest.mark.parametrize(
+    "what",
+    [
+        lambda x: rlx.if_(x > 0.0, lambda: x, lambda: x),
+        lambda x: rlx.if_(x.sum(), lambda: x, lambda: x),
+        lambda x: rlx.if_(x.sum() > 0.0, lambda: x, lambda: x[:1]),
+        lambda x: rlx.if_(x.sum() > 0.0, lambda: x, lambda: (x, x)),
+        lambda x: rlx.if_(x.sum() > 0.0, lambda: None, lambda: None),
+        lambda x: rlx.while_loop(lambda v: v > 0.0, lambda v: v, x),
+        lambda x: rlx.while_loop(lambda v: None, lambda v: v, x),
+        lambda x: rlx.while_loop(lambda v: v.max() > 0.0, lambda v: v[:1], x),
+        lambda x: rlx.while_loop(lambda v: v.max() > 0.0, lambda v: (v, v), x),
+        lambda x: rlx.scan(lambda c, v: (c.cast("i32"), None), x, x),
+        lambda x: rlx.scan(lambda c, v: (c, None), None, (x, x[:1])),
+        lambda x: rlx.scan(lambda c, v: (c, None), None, x.sum()),
+        lambda x: rlx.scan(lambda c, v: (c, None), None, x, length=3),
+    ],
+)
+def test_types_that_do_not_fit(what):
+    _, x = graph_with()
+    with raises(ShapeError):
+        what(x)
 
 
 @pytest.mark.parametrize(
-    ("what", "kind", "message"),
+    "what",
     [
-        (lambda x: rlx.if_(x > 0.0, lambda: x, lambda: x), ShapeError,
-         r"if_: the condition must be bool\[\], not bool\[2\]\n  hint: compare, and reduce"),
-        (lambda x: rlx.if_(x.sum(), lambda: x, lambda: x), ShapeError,
-         r"if_: the condition must be bool\[\], not f32\[\]\n  hint: compare, and reduce"),
-        (lambda x: rlx.if_(x.sum() > 0.0, lambda: x, lambda: x[:1]), ShapeError,
-         r"if_: tensor 0 is f32\[2\] in one branch and f32\[1\] in the other\n  hint: both"),
-        (lambda x: rlx.if_(x.sum() > 0.0, lambda: x, lambda: (x, x)), ShapeError,
-         r"if_: then gives 1 tensors, 2 otherwise\n  hint: both"),
-        (lambda x: rlx.if_(x.sum() > 0.0, lambda: None, lambda: None), ShapeError,
-         r"if_: then gives 0 tensors, 0 otherwise\n  hint: both"),
-        (lambda x: rlx.while_loop(lambda v: v > 0.0, lambda v: v, x), ShapeError,
-         r"while_loop: the condition must give bool\[\], not bool\[2\]\n  hint: compare"),
-        (lambda x: rlx.while_loop(lambda v: None, lambda v: v, x), ShapeError,
-         r"while_loop: the condition must give bool\[\], not nothing\n"),
-        (lambda x: rlx.while_loop(lambda v: v.max() > 0.0, lambda v: v[:1], x), ShapeError,
-         r"while_loop: carry 0 is f32\[2\], but f32\[1\] after a step\n  hint: a carry keeps"),
-        (lambda x: rlx.while_loop(lambda v: v.max() > 0.0, lambda v: (v, v), x), ShapeError,
-         r"while_loop: the next carry has 2 tensors, the first one 1\n  hint: give the carry"),
-        (lambda x: rlx.scan(lambda c, v: (c.cast("i32"), None), x, x), ShapeError,
-         r"scan: carry 0 is f32\[2\], but i32\[2\] after a step\n"),
-        (lambda x: rlx.scan(lambda c, v: (c, None), None, (x, x[:1])), ShapeError,
-         r"scan: tensor 1 of xs begins with a dimension of 1, not 2\n  hint: all of xs"),
-        (lambda x: rlx.scan(lambda c, v: (c, None), None, x.sum()), ShapeError,
-         r"scan: tensor 0 of xs has no axis to take apart: f32\[\]\n  hint: use it"),
-        (lambda x: rlx.scan(lambda c, v: (c, None), None, x, length=3), ShapeError,
-         r"scan: tensor 0 of xs begins with a dimension of 2, not 3\n"),
+        lambda x: rlx.if_(x.sum() > 0.0, lambda: 3, lambda: x),
+        lambda x: rlx.if_(x.sum() > 0.0, lambda: x, lambda: (x, "y")),
+        lambda x: rlx.scan(lambda c, v: c, x, x),
+        lambda x: rlx.scan(lambda c, v: (c, None), x),
+        lambda x: rlx.scan(lambda c, v: (c, None), None, None, length=2),
+        lambda x: rlx.while_loop(lambda: x, lambda: x, ()),
+        lambda x: rlx.while_loop(lambda v: v, lambda v: v, 3),
     ],
-)  # fmt: skip
-def test_types_that_do_not_fit(what, kind, message):
+)
+def test_what_is_no_tensor(what):
     _, x = graph_with()
-    refused(kind, f"^{X}: {message}", lambda: what(x))
-
-
-@pytest.mark.parametrize(
-    ("what", "message"),
-    [
-        (lambda x: rlx.if_(x.sum() > 0.0, lambda: 3, lambda: x),
-         "what then gives must be a tensor, a tuple of tensors or None, not int"),
-        (lambda x: rlx.if_(x.sum() > 0.0, lambda: x, lambda: (x, "y")),
-         "what otherwise gives must be a tensor, a tuple of tensors or None, not tuple of"
-         " Tensor, str"),
-        (lambda x: rlx.scan(lambda c, v: c, x, x),
-         "the step must give a pair: the next carry, and what is collected (None for nothing), not"
-         " Tensor"),
-        (lambda x: rlx.scan(lambda c, v: (c, None), x), "scan without xs needs a length"),
-        (lambda x: rlx.scan(lambda c, v: (c, None), None, None, length=2),
-         "scan needs a tensor to carry or to take apart"),
-        (lambda x: rlx.while_loop(lambda: x, lambda: x, ()),
-         "while_loop needs a tensor to carry"),
-        (lambda x: rlx.while_loop(lambda v: v, lambda v: v, 3),
-         "the carry must be a tensor, a tuple of tensors or None, not int"),
-    ],
-)  # fmt: skip
-def test_what_is_no_tensor(what, message):
-    _, x = graph_with()
-    refused(TypeError, f"^{re.escape(message)}$", lambda: what(x))
+    with raises(TypeError):
+        what(x)
 
 
 def test_python_control_flow_on_tensors_points_here():
     _, x = graph_with()
-    message = r"has no value while the graph is built; use where\(\) or rlx.if_\(\) instead of if$"
-    refused(TypeError, message, lambda: bool(x.max() > 0.0))
+    with raises(TypeError):
+        bool(x.max() > 0.0)
 
 
 def test_model_level_ops_in_a_body_are_decomposed_for_a_backend():
@@ -287,6 +259,5 @@ def test_model_level_ops_in_a_body_are_decomposed_for_a_backend():
 def test_batches_of_control_flow_are_refused():
     graph, x = graph_with(shape=(1, 2))
     graph.output(rlx.if_(graph.constant(True), lambda: x, lambda: -x))
-    message = r"^batching cannot handle core.if: its regions are made for single inputs; unroll"
-    with pytest.raises(UnsupportedOpError, match=message):
+    with raises(UnsupportedOpError):
         with_batch(graph.graph, 4)

@@ -10,6 +10,7 @@ from rlx.ir.module import Stage
 from rlx.ops import real
 from rlx.support.errors import ShapeError
 from rlx.tracing import Graph, Tensor
+from support.messages import raises
 
 
 def test_inputs_parameters_and_outputs():
@@ -41,31 +42,26 @@ def test_shapes_and_element_types_may_be_written_in_many_ways(shape, dtype, expe
 
 
 @pytest.mark.parametrize(
-    ("shape", "dtype", "error", "message"),
+    ("shape", "dtype", "error"),
     [
-        ((-1,), "f32", ValueError, "a dimension must not be negative, not -1"),
-        ((1.5,), "f32", TypeError, "a dimension must be a number or a name, not 1.5"),
-        ((True,), "f32", TypeError, "a dimension must be a number or a name, not True"),
-        ((1,), "f12", ValueError, "no element type is called 'f12'; known: f64, f32, .*"),
-        (
-            (1,),
-            np.complex128,
-            ValueError,
-            "no element type for numpy complex128; known: f64, f32, .*",
-        ),
+        ((-1,), "f32", ValueError),
+        ((1.5,), "f32", TypeError),
+        ((True,), "f32", TypeError),
+        ((1,), "f12", ValueError),
+        ((1,), np.complex128, ValueError),
     ],
 )
-def test_bad_types_are_refused(shape, dtype, error, message):
-    with pytest.raises(error, match=f"^{message}$"):
+def test_bad_types_are_refused(shape, dtype, error):
+    with raises(error):
         Graph("g").input("x", shape, dtype)
 
 
 def test_names_are_taken_once():
     graph = Graph("g")
     graph.input("x", 1)
-    with pytest.raises(ValueError, match=r"^graph 'g' has an input or parameter 'x' already$"):
+    with raises(ValueError):
         graph.param("x", 1)
-    with pytest.raises(ValueError, match=r"^an input or parameter needs a name$"):
+    with raises(ValueError):
         graph.input("", 1)
 
 
@@ -74,9 +70,9 @@ def test_parameters_may_bring_their_value():
     w = graph.param("w", value=np.arange(3, dtype=np.int8))
     assert w.type == i8(3)
     assert graph.parameters["w"].tolist() == [0, 1, 2]
-    with pytest.raises(ValueError, match=r"^parameter 'b' needs a shape or a value$"):
+    with raises(ValueError):
         graph.param("b")
-    with pytest.raises(ValueError, match=r"^parameter 'b' must be f32\[2\], not float64\[3\]$"):
+    with raises(ValueError):
         graph.param("b", (2,), value=np.zeros(3))
 
 
@@ -111,11 +107,7 @@ def test_every_node_knows_the_line_that_made_it():
 def test_shape_errors_name_the_line():
     graph = Graph("g")
     x = graph.input("x", (2, 3))
-    message = (
-        r"^test_graph.py line \d+: real.matmul: inner dimensions differ:"
-        r" 3 of f32\[2, 3\] and 2 of f32\[2, 3\]\n"
-    )
-    with pytest.raises(ShapeError, match=message):
+    with raises(ShapeError):
         x @ x
 
 
@@ -123,35 +115,33 @@ def test_shape_errors_name_the_line():
 def test_where_only_tensors_are_taken_others_are_refused(mask):
     graph = Graph("one")
     x = graph.input("x", (2, 3, 4))
-    message = r"^a tensor is needed, not \w+; x\.builder\.constant\(\) makes one$"
-    with pytest.raises(TypeError, match=message):
+    with raises(TypeError):
         x.attention(x, x, mask)
-    with pytest.raises(TypeError, match=message):
+    with raises(TypeError):
         graph.output(mask)
     masked = x.attention(x, x, x.builder.constant(np.zeros((3, 3), np.float32)))
     assert masked.shape == (2, 3, 4)
-    with pytest.raises(TypeError, match=message):
+    with raises(TypeError):
         rlx.if_(x.max() > 0.0, lambda: x.attention(x, x, mask), lambda: x)
 
 
 def test_graphs_do_not_mix():
     one, two = Graph("one"), Graph("two")
     x, y = one.input("x", 2), two.input("y", 2)
-    message = r"^<%0 'y': f32\[2\]> belongs to graph 'two', not to 'one'$"
-    with pytest.raises(ValueError, match=message):
+    with raises(ValueError):
         x + y
-    with pytest.raises(ValueError, match=message):
+    with raises(ValueError):
         one.output(y)
-    with pytest.raises(ValueError, match=message):
+    with raises(ValueError):
         one.apply(real.RealNeg(), y)
-    with pytest.raises(ValueError, match=message):
+    with raises(ValueError):
         one.concat([x, y])
 
 
 def test_outputs_and_names_are_as_many():
     graph = Graph("g")
     x = graph.input("x", 2)
-    with pytest.raises(ValueError, match=r"^1 outputs but 2 names$"):
+    with raises(ValueError):
         graph.output(x, names=["a", "b"])
 
 
@@ -193,7 +183,7 @@ def test_functions_of_the_graph():
 def test_where_needs_a_tensor():
     graph = Graph("g")
     flags = graph.input("flags", 2, "bool")
-    with pytest.raises(TypeError, match=r"^one choice must be a tensor, not 1 and 2$"):
+    with raises(TypeError):
         graph.where(flags, 1, 2)
 
 
@@ -203,8 +193,7 @@ def test_codes_and_back():
     assert codes.type == i8(2, quant=quant)
     assert graph.dequantize(codes).type == f32(2)
     assert graph.dequantize(graph.input("raw", 2, "i8"), quant).type == f32(2)
-    message = r"^<%\d+ 'bare': i8\[2\]> carries no quantization parameters; give them$"
-    with pytest.raises(ValueError, match=message):
+    with raises(ValueError):
         graph.dequantize(graph.input("bare", 2, "i8"))
 
 

@@ -14,6 +14,7 @@ from rlx.ops.nn import Layout
 from rlx.runtime import Session
 from rlx.support.errors import ShapeError
 from rlx.tracing import Graph
+from support.messages import raises
 
 X = np.array([[1.5, -2.0, 3.0], [-4.0, 5.0, 0.5]], np.float32)
 Y = np.array([[2.0, 2.0, -1.0], [0.5, 4.0, 8.0]], np.float32)
@@ -84,9 +85,7 @@ def test_logic():
     same(lambda x: True & (x > 0), X)
     graph = Graph("g")
     x = graph.input("x", 2)
-    with pytest.raises(
-        TypeError, match=r"^&, \|, \^ and ~ need tensors of booleans or integers, not f32\[2\]$"
-    ):
+    with raises(TypeError):
         x & x
 
 
@@ -116,24 +115,21 @@ def test_indices(index):
 
 
 @pytest.mark.parametrize(
-    ("index", "error", "message"),
+    ("index", "error"),
     [
-        ((0, 5), IndexError, r"index 5 is outside axis 1 of f32\[batch, 3\]"),
-        (Dim("batch"), IndexError, r"index batch is outside axis 0 of f32\[batch, 3\]"),
-        ((slice(None), -4), IndexError, r"index -4 is outside axis 1 of f32\[batch, 3\]"),
-        ((0, 0, 0), IndexError, r"too many indices for f32\[batch, 3\]: \(0, 0, 0\)"),
-        ((..., ...), IndexError, r"too many indices for f32\[batch, 3\]: .*"),
-        ((slice(None), 1.5), TypeError,
-         r"an index must be a number, a slice, None or ..., not 1.5"),
-        ((slice(None), True), TypeError,
-         r"an index must be a number, a slice, None or ..., not True"),
-        (slice(None, None, -1), IndexError,
-         r"axis 0 of f32\[batch, 3\] is symbolic and takes no step of -1"),
+        ((0, 5), IndexError),
+        (Dim("batch"), IndexError),
+        ((slice(None), -4), IndexError),
+        ((0, 0, 0), IndexError),
+        ((..., ...), IndexError),
+        ((slice(None), 1.5), TypeError),
+        ((slice(None), True), TypeError),
+        (slice(None, None, -1), IndexError),
     ],
-)  # fmt: skip
-def test_bad_indices(index, error, message):
+)
+def test_bad_indices(index, error):
     x = Graph("g").input("x", ("batch", 3))
-    with pytest.raises(error, match=f"^{message}$"):
+    with raises(error):
         x[index]
 
 
@@ -161,14 +157,12 @@ def test_indices_of_symbolic_axes(index):
 
 def test_indices_beyond_a_symbolic_axis_are_found_when_it_is_bound():
     graph = rlx.trace("g", lambda x: x[1:4], f32(Dim("n"), 4))
-    message = r"^real.slice: \[1:4:1\] does not fit axis 0 of f32\[3, 4\]$"
-    with pytest.raises(ShapeError, match=message):
+    with raises(ShapeError):
         Session().compile(graph).run({"x": np.zeros((3, 4))})
-    with pytest.raises(ValueError, match=r"must be f32\[3, 4\] where n = 3, but real.slice gives"):
+    with raises(ValueError):
         evaluate(graph.graph, {"x": np.zeros((3, 4), np.float32)})
     graph = rlx.trace("g", lambda x: x[-3], f32(Dim("n"), 4))
-    message = r"^dimension n - 3 must not be negative, but is -1 with n = 2$"
-    with pytest.raises(ValueError, match=message):
+    with raises(ValueError):
         Session().compile(graph).run({"x": np.zeros((2, 4))})
 
 
@@ -220,16 +214,13 @@ def test_shape_errors():
     assert y.reshape(-1, 6).type == f32(Dim("batch") * Dim("past") + Dim("batch"), 6)
     assert y.reshape(Dim("batch"), -1).type == f32(Dim("batch"), 6 * Dim("past") + 6)
     assert y.reshape(-1, 3, Dim("past") + 1).type == f32(2 * Dim("batch"), 3, Dim("past") + 1)
-    with pytest.raises(
-        ShapeError, match=r"^reshape: only one dimension may be -1, not \[-1, -1\]$"
-    ):
+    with raises(ShapeError):
         x.reshape(-1, -1)
-    message = r"^reshape: no dimension completes \[-1, 4\] to the elements of \[batch, 2, 3\]$"
-    with pytest.raises(ShapeError, match=message):
+    with raises(ShapeError):
         x.reshape(-1, 4)
-    with pytest.raises(ValueError, match=r"^axis 1 of f32\[batch, 2, 3\] is not of dimension 1$"):
+    with raises(ValueError):
         x.squeeze(1)
-    with pytest.raises(ValueError, match=r"^f32\[batch, 2, 3\] has no 2 equal parts along axis 2$"):
+    with raises(ValueError):
         x.split(2, axis=2)
 
 
@@ -299,46 +290,40 @@ def test_images():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error", "message"),
+    ("arguments", "error"),
     [
-        ({"stride": (1, 2, 3)}, ValueError, r"stride needs 2 numbers, not \(1, 2, 3\)"),
-        (
-            {"padding": "full"},
-            ValueError,
-            r"padding must be 'same', 'valid' or numbers, not 'full'",
-        ),
-        ({"padding": [1]}, ValueError, r"padding needs 2 numbers or pairs, not \[1\]"),
+        ({"stride": (1, 2, 3)}, ValueError),
+        ({"padding": "full"}, ValueError),
+        ({"padding": [1]}, ValueError),
     ],
 )
-def test_bad_windows(arguments, error, message):
+def test_bad_windows(arguments, error):
     image = Graph("g").input("image", (1, 9, 8, 3))
-    with pytest.raises(error, match=f"^{message}$"):
+    with raises(error):
         image.max_pool(2, **arguments)
 
 
 def test_same_needs_known_axes():
     image = Graph("g").input("image", (1, "h", 8, 3))
-    message = r"^padding: 'same' needs numbers as spatial axes, not f32\[1, h, 8, 3\]$"
-    with pytest.raises(ShapeError, match=message):
+    with raises(ShapeError):
         image.max_pool(2, padding="same")
 
 
 @pytest.mark.parametrize(
-    ("dtype", "other", "message"),
+    ("dtype", "other"),
     [
-        ("i8", 1.5, r"1.5 does not fit a tensor i8\[2\]; cast the tensor first"),
-        ("i8", 300, r"300 does not fit a tensor i8\[2\]; cast the tensor first"),
-        ("i8", np.array([1.0, 2.0]),
-         r"an array of float64 does not fit a tensor i8\[2\]; cast the tensor first"),
-        ("bool", 1, r"1 does not fit a tensor bool\[2\]; cast the tensor first"),
-        ("f32", "a", r"an operand must be a tensor, a number or an array, not 'a'"),
-        ("f32", 1j, r"an operand must be a tensor, a number or an array, not 1j"),
-        ("f32", None, r"an operand must be a tensor, a number or an array, not None"),
+        ("i8", 1.5),
+        ("i8", 300),
+        ("i8", np.array([1.0, 2.0])),
+        ("bool", 1),
+        ("f32", "a"),
+        ("f32", 1j),
+        ("f32", None),
     ],
-)  # fmt: skip
-def test_operands_that_do_not_fit(dtype, other, message):
+)
+def test_operands_that_do_not_fit(dtype, other):
     x = Graph("g").input("x", 2, dtype)
-    with pytest.raises(TypeError, match=f"^{message}$"):
+    with raises(TypeError):
         x.maximum(other)
 
 
@@ -354,21 +339,17 @@ def test_constants_take_the_element_type_of_the_tensor():
 
 def test_a_tensor_has_no_value():
     x = Graph("g").input("x", (2, 3))
-    message = (
-        r"^<%0 'x': f32\[2, 3\]> has no value while the graph is built;"
-        r" use where\(\) or rlx.if_\(\) instead of if$"
-    )
-    with pytest.raises(TypeError, match=message):
+    with raises(TypeError):
         bool(x)
     with pytest.raises(TypeError, match="not iterable"):
         list(x)
     assert len(x) == 2
-    with pytest.raises(TypeError, match=r"^<%1 'y': f32\[n\]> has no length$"):
+    with raises(TypeError):
         len(x.builder.input("y", ("n",)))
     assert {x: 1}[x] == 1
 
 
 def test_two_axes_are_swapped_or_none():
     for swap in (lambda x: x.t(), lambda x: x.mT):
-        with pytest.raises(ValueError, match=r"^two axes are swapped, but f32\[3\] has 1$"):
+        with raises(ValueError):
             rlx.trace("g", swap, f32(3))
