@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import re
 import subprocess
 import sys
 import threading
@@ -24,6 +23,7 @@ from rlx.support import config
 from rlx.support.config import Config, SettingChanges, from_environment
 from rlx.support.errors import UsageError
 from support import ROOT
+from support.messages import raises
 
 NAMES = [f.name for f in fields(Config)]
 
@@ -64,58 +64,34 @@ def test_the_cache_is_a_folder_or_a_flag(text, value):
 
 
 @pytest.mark.parametrize(
-    ("key", "text", "message"),
+    ("key", "text"),
     [
-        ("RLX_CHECK_FINITE", "maybe",
-         "environment: RLX_CHECK_FINITE takes on or off, not 'maybe'\n"
-         "  hint: write it as RLX_CHECK_FINITE=on, or unset it"),
-        ("RLX_PROGRAMS", "0",
-         "environment: RLX_PROGRAMS takes a whole number from 1, not '0'\n"
-         "  hint: write it as RLX_PROGRAMS=8, or unset it"),
-        ("RLX_PROGRAMS", "1e3",
-         "environment: RLX_PROGRAMS takes a whole number from 1, not '1e3'\n"
-         "  hint: write it as RLX_PROGRAMS=8, or unset it"),
-        ("RLX_DISPATCH", "nativ",
-         "environment: RLX_DISPATCH takes one of prefer-native, common, native, not 'nativ'\n"
-         "  hint: write it as RLX_DISPATCH=common, or unset it"),
-        ("RLX_DEBUG", "kernel",
-         "environment: RLX_DEBUG takes kernels, not 'kernel'\n"
-         "  hint: write it as RLX_DEBUG=kernels, or unset it"),
-        ("RLX_CHEK_FINITE", "on",
-         "environment: no setting is called 'RLX_CHEK_FINITE'\n"
-         "  hint: did you mean 'RLX_CHECK_FINITE'? settings: RLX_BACKEND, RLX_CACHE, "
-         "RLX_CHECK_FINITE, RLX_DEBUG, RLX_DISPATCH, RLX_DUMP, RLX_PROGRAMS, RLX_QUIET, "
-         "RLX_VERIFY_EACH"),
+        ("RLX_CHECK_FINITE", "maybe"),
+        ("RLX_PROGRAMS", "0"),
+        ("RLX_PROGRAMS", "1e3"),
+        ("RLX_DISPATCH", "nativ"),
+        ("RLX_DEBUG", "kernel"),
+        ("RLX_CHEK_FINITE", "on"),
     ],
-)  # fmt: skip
-def test_unknown_and_malformed_variables_are_errors(key, text, message):
-    with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
+)
+def test_unknown_and_malformed_variables_are_errors(key, text):
+    with raises(UsageError):
         from_environment({key: text})
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    "changes",
     [
-        ({"check_finit": True},
-         "no setting is called 'check_finit'\n  hint: did you mean 'check_finite'? settings: "
-         "backend, cache, check_finite, debug, dispatch, dump, programs, quiet, verify_each"),
-        ({"check_finite": 1},
-         "the setting 'check_finite' takes on or off, not 1\n"
-         "  hint: as a variable of the environment: RLX_CHECK_FINITE=on"),
-        ({"programs": True},
-         "the setting 'programs' takes a whole number from 1, not True\n"
-         "  hint: as a variable of the environment: RLX_PROGRAMS=8"),
-        ({"dispatch": "fast"},
-         "the setting 'dispatch' takes one of prefer-native, common, native, not 'fast'\n"
-         "  hint: as a variable of the environment: RLX_DISPATCH=common"),
-        ({"cache": "folder"},
-         "the setting 'cache' takes a folder, on or off, not 'folder'\n"
-         "  hint: as a variable of the environment: RLX_CACHE=off"),
+        {"check_finit": True},
+        {"check_finite": 1},
+        {"programs": True},
+        {"dispatch": "fast"},
+        {"cache": "folder"},
     ],
-)  # fmt: skip
-def test_unknown_and_malformed_overrides_are_errors(changes, message):
+)
+def test_unknown_and_malformed_overrides_are_errors(changes):
     before = config.current()
-    with pytest.raises(UsageError, match=f"^{re.escape(message)}$"), config.override(**changes):
+    with raises(UsageError), config.override(**changes):
         pass
     assert config.current() is before
 
@@ -207,7 +183,7 @@ def test_the_command_line_refuses_the_environment_in_one_line(unknown, capsys):
 
 def test_each_use_of_a_bad_environment_is_an_error(unknown):
     for _ in range(2):
-        with pytest.raises(UsageError, match="'RLX_QIET'"):
+        with raises(UsageError):
             rlx.CompileOptions()
 
 

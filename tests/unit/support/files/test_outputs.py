@@ -20,6 +20,7 @@ from rlx.support.files.outputs import (
     read_manifest,
     write_folder,
 )
+from support.messages import raises
 
 FILES = {"README.md": "hello\n", "src/net.c": b"int x;\n", "include/net.h": "é\n", "empty": b""}
 PRODUCER = Producer(rlx_version="1.2.3", target="cortexm", options={"prefix": "net"})
@@ -68,9 +69,7 @@ def test_facts_stand_beside_the_own_entries(tmp_path):
     write_folder(tmp_path / "out", {}, producer=producer)
     assert json.loads((tmp_path / "out/manifest.json").read_text())["golden"] == [1, "x"]
     assert read_manifest(tmp_path / "out") == Manifest(producer, {})
-    with pytest.raises(
-        ValueError, match=r"^facts must not name the manifest's own entries: files, target$"
-    ):
+    with raises(ValueError):
         Producer(rlx_version="1", target="t", facts={"target": 1, "files": 2})
 
 
@@ -104,11 +103,7 @@ def test_empty_folder_and_link_to_a_place_are_used(tmp_path):
 def test_force_replaces_our_folder_whole(tmp_path):
     out = tmp_path / "out"
     write_folder(out, FILES, producer=PRODUCER)
-    with pytest.raises(
-        OutputError,
-        match=rf"^{out}: the folder exists\n  hint: use --force to replace it, "
-        r"or name a new folder$",
-    ):
+    with raises(OutputError):
         write_folder(out, {"new": "x"}, producer=PRODUCER)
     assert "README.md" in tree(out)
     write_folder(out, {"new": "x"}, producer=PRODUCER, force=True)
@@ -117,30 +112,24 @@ def test_force_replaces_our_folder_whole(tmp_path):
 
 
 STRANGE = {
-    "none": (None, "the folder is not empty and holds no manifest.json of rlx"),
-    "empty": ("", "the folder holds a manifest.json that is not a manifest of rlx"),
-    "list": ("[]", "the folder holds a manifest.json that is not a manifest of rlx"),
-    "other": ("{}", "the folder holds a manifest.json that is not a manifest of rlx"),
-    "deep": ("[" * 9999, "the folder holds a manifest.json that is not a manifest of rlx"),
-    "two keys": (
-        '{"generator": "rlx", "schema": 1}', "the folder holds a manifest.json that is malformed",
-    ),
-}  # fmt: skip
+    "none": None,
+    "empty": "",
+    "list": "[]",
+    "other": "{}",
+    "deep": "[" * 9999,
+    "two keys": '{"generator": "rlx", "schema": 1}',
+}
 
 
-@pytest.mark.parametrize(("manifest", "message"), STRANGE.values(), ids=STRANGE)
-def test_force_leaves_a_strange_folder_alone(tmp_path, manifest, message):
+@pytest.mark.parametrize("manifest", STRANGE.values(), ids=STRANGE)
+def test_force_leaves_a_strange_folder_alone(tmp_path, manifest):
     out = tmp_path / "out"
     out.mkdir()
     (out / "thesis.tex").write_text("years of work")
     if manifest is not None:
         (out / "manifest.json").write_text(manifest)
     before = tree(out)
-    with pytest.raises(
-        OutputError,
-        match=rf"^{out}: {message}\n"
-        r"  hint: name a new folder; rlx replaces only what it wrote itself$",
-    ):
+    with raises(OutputError):
         write_folder(out, FILES, producer=PRODUCER, force=True)
     assert tree(out) == before
     assert names(tmp_path) == ["out"]
@@ -229,12 +218,7 @@ def test_force_refuses_to_lose_an_edit(tmp_path):
     (out / "empty").unlink()
     (out / "empty").symlink_to(os.devnull)
     before = tree(out)
-    with pytest.raises(
-        OutputError,
-        match=rf"^{out}: the folder holds files that were edited after rlx wrote them: README.md, "
-        r"empty, include/net.h \.\.\. \(4 in all\)\n"
-        r"  hint: name a new folder, or move these files out of this one first$",
-    ):
+    with raises(OutputError):
         write_folder(out, FILES, producer=PRODUCER, force=True)
     assert tree(out) == before
 
@@ -245,9 +229,7 @@ def test_force_refuses_to_lose_a_file_where_a_new_one_comes(tmp_path, name):
     write_folder(out, {"old": "x"}, producer=PRODUCER)
     (out / name).parent.mkdir(parents=True, exist_ok=True)
     (out / name).write_text("mine")
-    with pytest.raises(
-        OutputError, match=r"the folder holds files that rlx did not write where new ones come: src"
-    ):
+    with raises(OutputError):
         write_folder(out, {"src/new.c": "int y;"}, producer=PRODUCER, force=True)
     assert (out / name).read_text() == "mine"
 
@@ -270,7 +252,7 @@ def test_long_names_work(tmp_path, length, letter):
 
 
 def test_name_that_is_too_long_is_refused(tmp_path):
-    with pytest.raises(OutputError, match=r": cannot write the output folder: file name too long"):
+    with raises(OutputError):
         write_folder(tmp_path / ("n" * 256), FILES, producer=PRODUCER)
 
 
@@ -278,20 +260,14 @@ def busy(*_):
     raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
 
 
-MOUNTED = (
-    r"out: is a mount point, which cannot be replaced in one step\n"
-    r"  hint: name a folder inside it, for example .*out/model$"
-)
-
-
 def test_mount_point_is_refused(tmp_path, monkeypatch):
     (tmp_path / "out").mkdir()
     with monkeypatch.context() as patched:
         patched.setattr(os.path, "ismount", lambda path: path == tmp_path / "out")
-        with pytest.raises(OutputError, match=MOUNTED):
+        with raises(OutputError):
             write_folder(tmp_path / "out", FILES, producer=PRODUCER)
     monkeypatch.setattr(os, "rename", busy)  # a bind mount of the same file system
-    with pytest.raises(OutputError, match=MOUNTED):
+    with raises(OutputError):
         write_folder(tmp_path / "out", FILES, producer=PRODUCER)
     assert names(tmp_path) == ["out"]
 
@@ -316,7 +292,7 @@ def test_folder_that_appears_while_we_write_is_left_alone(tmp_path, monkeypatch,
         (out / "thesis.tex").write_text("years of work")
 
     appearing(monkeypatch, appear)
-    with pytest.raises(OutputError, match=r"the folder is not empty and holds no manifest.json"):
+    with raises(OutputError):
         write_folder(out, FILES, producer=PRODUCER, force=force)
     assert tree(out) == {"thesis.tex": b"years of work"}
     assert names(tmp_path) == ["out"]
@@ -326,7 +302,7 @@ def test_second_writer_without_force_is_refused(tmp_path, monkeypatch):
     out = tmp_path / "out"
     with monkeypatch.context() as patched:
         appearing(patched, lambda: write_first(patched, out))
-        with pytest.raises(OutputError, match=r"out: the folder exists\n"):
+        with raises(OutputError):
             write_folder(out, FILES, producer=PRODUCER)
     assert set(tree(out)) == {"first", "manifest.json"}
     assert names(tmp_path) == ["out"]
@@ -355,10 +331,7 @@ def test_folder_exchanged_behind_our_back_is_put_back(tmp_path, monkeypatch, can
     if not can_exchange:
         monkeypatch.setattr(rlx.support.files.outputs.folder, "exchange", lambda *_: False)
     monkeypatch.setattr(rlx.support.files.outputs.folder, "_replace", swap_first)
-    with pytest.raises(
-        OutputError,
-        match=r"out: the folder was replaced while it was written\n  hint: try it again$",
-    ):
+    with raises(OutputError):
         write_folder(out, FILES, producer=PRODUCER, force=True)
     assert tree(out) == {"thesis.tex": b"years of work"}
     assert sorted(names(tmp_path)) == ["aside", "out"]
@@ -382,27 +355,18 @@ def test_file_that_appears_too_late_to_be_carried_over_is_kept(tmp_path, monkeyp
 
 def test_file_and_working_folder_are_refused(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("x")
-    with pytest.raises(
-        OutputError, match=r"file: there is a file, not a folder\n  hint: name a new folder$"
-    ):
+    with raises(OutputError):
         write_folder(tmp_path / "file", FILES, producer=PRODUCER, force=True)
     (tmp_path / "a/b").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "a/b")
     for place in (".", "..", tmp_path / "a"):
-        with pytest.raises(
-            OutputError,
-            match=r": the working folder cannot be replaced\n  hint: name a new folder$",
-        ):
+        with raises(OutputError):
             write_folder(place, FILES, producer=PRODUCER, force=True)
 
 
 def test_system_error_is_reported_with_the_place(tmp_path):
     (tmp_path / "file").write_text("x")
-    with pytest.raises(
-        OutputError,
-        match=rf"^{tmp_path}/file/out: cannot write the output folder: file exists\n"
-        r"  hint: check free space, permissions and the path; nothing was changed$",
-    ):
+    with raises(OutputError):
         write_folder(tmp_path / "file/out", FILES, producer=PRODUCER)
 
 
@@ -425,21 +389,17 @@ def test_system_error_is_reported_with_the_place(tmp_path):
     ],
 )
 def test_name_that_leaves_the_folder_is_refused(tmp_path, name):
-    with pytest.raises(ValueError, match=r"^file name '.*' is not a plain relative path$"):
+    with raises(ValueError):
         write_folder(tmp_path / "out", {name: "x"}, producer=PRODUCER)
     assert names(tmp_path) == []
 
 
 @pytest.mark.parametrize(
-    ("names", "message"),
-    [
-        (["manifest.json"], r"^file name 'manifest.json' collides with 'the manifest'$"),
-        (["a/B", "A/b"], r"^file name 'a/B' collides with 'A/b'$"),
-        (["a", "a/b"], r"^file name 'a/b' needs a folder where there is a file$"),
-    ],
+    "names",
+    [["manifest.json"], ["a/B", "A/b"], ["a", "a/b"]],
 )
-def test_colliding_names_are_refused(names, message):
-    with pytest.raises(ValueError, match=message):
+def test_colliding_names_are_refused(names):
+    with raises(ValueError):
         check_paths(dict.fromkeys(names))
 
 
@@ -450,55 +410,42 @@ def corrupt(out, change):
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    "change",
     [
-        (
-            lambda v: v.pop("files"),
-            r"is malformed\n  hint: emit the model again, into a new folder$",
-        ),
-        (lambda v: v.update(files=[]), r"is malformed\n"),
-        (lambda v: v.update(options=None), r"is malformed\n"),
-        (lambda v: v.update(target=3), r"is malformed\n"),
-        (lambda v: v.update(input_sha256=3), r"is malformed\n"),
-        (lambda v: v["files"].update(a=3), r"is malformed\n"),
-        (lambda v: v["files"].update(a={"bytes": 1}), r"is malformed\n"),
-        (lambda v: v["files"]["empty"].update(sha256=1.5), r"is malformed\n"),
-        (lambda v: v["files"]["empty"].update(sha256="00"), r"is malformed\n"),
-        (lambda v: v["files"]["empty"].update(bytes=-1), r"is malformed\n"),
-        (lambda v: v["files"]["empty"].update(bytes=True), r"is malformed\n"),
-        (lambda v: v["files"]["empty"].update(more=1), r"is malformed\n"),
-        (lambda v: v["files"].update({"../a": v["files"]["empty"]}), r"is malformed\n"),
-        (
-            lambda v: v.update(generator="x"),
-            r"is not a manifest of rlx\n  hint: name a folder that rlx emit wrote$",
-        ),
-        (
-            lambda v: v.update(schema=2),
-            r"has schema 2, this rlx reads 1\n  hint: emit the model again, into a new folder$",
-        ),
+        lambda v: v.pop("files"),
+        lambda v: v.update(files=[]),
+        lambda v: v.update(options=None),
+        lambda v: v.update(target=3),
+        lambda v: v.update(input_sha256=3),
+        lambda v: v["files"].update(a=3),
+        lambda v: v["files"].update(a={"bytes": 1}),
+        lambda v: v["files"]["empty"].update(sha256=1.5),
+        lambda v: v["files"]["empty"].update(sha256="00"),
+        lambda v: v["files"]["empty"].update(bytes=-1),
+        lambda v: v["files"]["empty"].update(bytes=True),
+        lambda v: v["files"]["empty"].update(more=1),
+        lambda v: v["files"].update({"../a": v["files"]["empty"]}),
+        lambda v: v.update(generator="x"),
+        lambda v: v.update(schema=2),
     ],
 )
-def test_malformed_manifest_is_refused(tmp_path, change, message):
+def test_malformed_manifest_is_refused(tmp_path, change):
     out = tmp_path / "out"
     write_folder(out, FILES, producer=PRODUCER)
     corrupt(out, change)
-    with pytest.raises(OutputError, match=rf"^{out}/manifest.json: {message}"):
+    with raises(OutputError):
         read_manifest(out)
 
 
 def test_missing_manifest_is_refused(tmp_path):
-    with pytest.raises(
-        OutputError,
-        match=rf"^{tmp_path}/manifest.json: cannot be read: no such file or directory\n"
-        r"  hint: name a folder that rlx emit wrote$",
-    ):
+    with raises(OutputError):
         read_manifest(tmp_path)
 
 
 def test_oversized_manifest_is_refused(tmp_path, monkeypatch):
     write_folder(tmp_path / "out", FILES, producer=PRODUCER)
     monkeypatch.setattr(rlx.support.files.outputs.manifest, "MAX_MANIFEST_BYTES", 100)
-    with pytest.raises(OutputError, match=r"manifest.json: is larger than 100 bytes\n  hint: "):
+    with raises(OutputError):
         read_manifest(tmp_path / "out")
 
 
@@ -507,13 +454,7 @@ def test_changed_file_is_found(tmp_path, content):
     out = tmp_path / "out"
     write_folder(out, FILES, producer=PRODUCER)
     (out / "src/net.c").write_text(content)
-    wanted = hashlib.sha256(b"int x;\n").hexdigest()[:16]
-    with pytest.raises(
-        OutputError,
-        match=rf"^{out}/src/net.c: the file differs from the manifest, which lists 7 bytes with "
-        rf"SHA-256 {wanted}...\n  hint: put the file back, "
-        r"or emit the model again into a new folder$",
-    ):
+    with raises(OutputError):
         read_manifest(out)
     found = read_manifest(out, check_files=False).files["empty"]
     assert found == FileEntry(hashlib.sha256().hexdigest(), 0)
@@ -525,8 +466,5 @@ def test_missing_file_is_found_and_strange_file_left_alone(tmp_path):
     (out / "build.log").write_text("mine")
     read_manifest(out)
     (out / "empty").unlink()
-    with pytest.raises(
-        OutputError,
-        match=rf"^{out}/empty: a file of the manifest cannot be read: no such file or directory\n",
-    ):
+    with raises(OutputError):
         read_manifest(out)

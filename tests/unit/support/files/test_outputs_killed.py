@@ -12,6 +12,7 @@ import rlx.support.files.outputs.folder
 from rlx.cli.signals import Ended, raised
 from rlx.support.errors import OutputError
 from rlx.support.files.outputs import Producer, read_manifest, write_file, write_folder
+from support.messages import raises
 
 PRODUCER = Producer(rlx_version="1", target="t")
 OLD = {"old": "x", "src/a": "a"}
@@ -285,9 +286,5 @@ def test_device_is_written_to_and_not_replaced(tmp_path):
     os.close(write)
     write_file(os.devnull, b"bytes")
     assert not Path(os.devnull).is_file()
-    with pytest.raises(
-        OutputError,
-        match=rf"^{tmp_path}: cannot write the file: is a directory\n"
-        r"  hint: check free space, permissions and the path; nothing was changed$",
-    ):
+    with raises(OutputError):
         write_file(tmp_path, b"")

@@ -18,6 +18,8 @@ from support.files.tflite_builder import run_tflm
 sys.path.insert(0, str(ROOT / "tests" / "examples"))
 from make_tflite import DIGITS, digits_tflite
 
+from support.messages import raises
+
 sys.path.pop(0)
 
 
@@ -56,17 +58,17 @@ def test_a_copy_has_every_file_that_is_of_use(name, tmp_path):
 def test_a_copy_leaves_what_is_there(tmp_path):
     (tmp_path / "digits").mkdir()
     assert copy("regression_tests", tmp_path) == [tmp_path / "regression_tests"]
-    with pytest.raises(OutputError, match=r"digits: exists already"):
+    with raises(OutputError):
         copy("digits", tmp_path)
     (tmp_path / "file").touch()
-    with pytest.raises(OutputError, match=r"file: cannot be written: not a directory"):
+    with raises(OutputError):
         copy("digits", tmp_path / "file")
 
 
 def test_unknown_names_get_a_suggestion():
-    with pytest.raises(UsageError, match=r"did you mean 'firmware_qemu'\?"):
+    with raises(UsageError):
         example("firmware")
-    with pytest.raises(UsageError, match=r"examples: digits, "):
+    with raises(UsageError):
         example("xyz")
 
 

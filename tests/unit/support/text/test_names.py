@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from rlx.support.errors import UsageError
 from rlx.support.text.names import IDENTIFIER_LENGTH, KEYWORDS, check_prefix, comment_text, mangle
+from support.messages import raises
 
 HOSTILE = [
     "",
@@ -108,32 +109,19 @@ def test_check_prefix_returns_a_good_one(text):
     "text", ["", "9a", "_a", "a-b", "a b", "a\n", "é", "x" * 33, 'x";', "a/b", "\u0430"]
 )
 def test_check_prefix_refuses_what_is_no_identifier(text):
-    shown = re.escape(ascii(text[:64]))
-    with pytest.raises(
-        UsageError,
-        match=rf"^prefix {shown} is no C identifier\n"
-        r"  hint: use 1 to 32 ASCII letters, digits and underscores, a letter first$",
-    ):
+    with raises(UsageError):
         check_prefix(text)
 
 
 @pytest.mark.parametrize("text", ["int", "module", "class", "main"])
 def test_check_prefix_refuses_reserved_words(text):
-    with pytest.raises(
-        UsageError,
-        match=rf"^prefix '{text}' is a reserved word of C, C\+\+ or SystemVerilog\n"
-        rf"  hint: use another one, for example {text}_net$",
-    ):
+    with raises(UsageError):
         check_prefix(text)
 
 
 @pytest.mark.parametrize("text", ["con", "AUX", "Nul", "com1", "lpt9"])
 def test_check_prefix_refuses_devices(text):
-    with pytest.raises(
-        UsageError,
-        match=rf"^prefix '{text}' is a device of Windows, where no file can have that name\n"
-        rf"  hint: use another one, for example {text}_net$",
-    ):
+    with raises(UsageError):
         check_prefix(text)
 
 

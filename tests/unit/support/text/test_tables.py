@@ -15,6 +15,7 @@ from rlx.support.text.tables import (
     text_of,
     width_of,
 )
+from support.messages import raises
 
 LAYERS = Table(
     "Layers",
@@ -97,7 +98,7 @@ def test_sentences_continue_between_words():
 
 
 def test_rows_have_a_cell_for_each_column():
-    with pytest.raises(ValueError, match="a row of 2 cells under 1 headings"):
+    with raises(ValueError):
         Table("", (Column("a"),), ((1, 2),))
 
 
