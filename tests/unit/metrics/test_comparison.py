@@ -16,6 +16,7 @@ from rlx.metrics.node_match import matched_nodes
 from rlx.ops import real
 from rlx.ops.q import QClamp
 from rlx.support.errors import DifferenceError, UsageError
+from support.messages import raises
 from support.networks.quantized_net import float_network, samples
 
 NET = float_network()
@@ -104,7 +105,7 @@ def test_anything_that_runs_can_be_compared(tmp_path):
 
 def test_arrays_alone_need_no_data():
     assert rlx.compare({"y": [1, 2]}, {"y": [1, 2]}).output.exact
-    with pytest.raises(UsageError, match=r"^compare: there are no data to run the network on\n"):
+    with raises(UsageError):
         rlx.compare(NET, {"y": [1, 2]})
 
 
@@ -153,10 +154,7 @@ def test_nan_and_infinity_are_counted_and_in_no_average():
     assert (close.maximum, close.mean, close.unequal) == (0.5, 0.5 / 3, 3)
     assert not found.passed
     assert "outputs with NaN or infinity 1" in repr(found)
-    where = "2 and 2 numbers are NaN or infinite, the first: nan and 2 at [0, 1]"
-    with pytest.raises(
-        DifferenceError, match=rf"^comparison: output 'y': {where}$".replace("[", r"\[")
-    ):
+    with raises(DifferenceError):
         found.require()
     details = json.loads(json.dumps(found.as_json(), allow_nan=False))["outputs"][0]
     assert details["first_nonfinite"] == {"index": [0, 1], "first": "nan", "second": 2.0}
@@ -196,37 +194,36 @@ def test_every_output_is_compared_by_name():
 
 
 @pytest.mark.parametrize(
-    ("other", "message"),
+    "other",
     [
-        (line(names=("y", "z")), r"^compared models: the outputs are 'y', but those of the other"
-         r" are 'y', 'z'\n"),
-        ({"q": np.ones((2, 4)), "r": np.ones((2, 4))}, r"^compared models: the outputs are 'y',"),
-        ({"y": np.ones((2, 5))}, r"^output 'y': the arrays are \[2, 4\] and \[2, 5\]\n"),
-        ({"y": np.ones((3, 4))}, r"^compared models: there are 2 and 3 samples\n"),
-        ({"y": np.float32(1)}, r"^compared arrays: arrays by name need the same number of samples"),
-        ({}, r"^compared arrays: arrays by name need"),
+        line(names=("y", "z")),
+        {"q": np.ones((2, 4)), "r": np.ones((2, 4))},
+        {"y": np.ones((2, 5))},
+        {"y": np.ones((3, 4))},
+        {"y": np.float32(1)},
+        {},
     ],
-)  # fmt: skip
-def test_what_cannot_be_compared(other, message):
-    with pytest.raises(UsageError, match=message):
+)
+def test_what_cannot_be_compared(other):
+    with raises(UsageError):
         rlx.compare(line(), other, np.ones((2, 4), np.float32))
 
 
 @pytest.mark.parametrize(
-    ("criteria", "reason"),
+    "criteria",
     [
-        (Criteria(max_abs=0.4), r"largest difference 0\.5 > 0\.4: 1 and 1\.5 at \[0, 0\]$"),
-        (Criteria(max_rel=0.4), r"largest relative difference 0\.5 > 0\.4$"),
-        (Criteria(cosine=0.99), r"cosine 0\.98386991 < 0\.99$"),
-        (Criteria(sqnr=20.0), r"SQNR 13\.01 dB < 20 dB$"),
-        (Criteria(exact=True), r"1 of 2 numbers differ, the largest difference: 1 and 1\.5 at"),
+        Criteria(max_abs=0.4),
+        Criteria(max_rel=0.4),
+        Criteria(cosine=0.99),
+        Criteria(sqnr=20.0),
+        Criteria(exact=True),
     ],
 )
-def test_each_criterion_is_judged_with_its_figure(criteria, reason):
+def test_each_criterion_is_judged_with_its_figure(criteria):
     a, b = {"y": [[1.0, 2.0]]}, {"y": [[1.5, 2.0]]}
     found = rlx.compare(a, b, criteria=criteria)
     assert found.passed is False
-    with pytest.raises(DifferenceError, match=rf"^comparison: output 'y': {reason}"):
+    with raises(DifferenceError):
         found.require()
     loose = Criteria(max_abs=0.5, max_rel=0.5, cosine=0.98, sqnr=13.0)
     assert found.require(loose).criteria == loose
@@ -242,17 +239,15 @@ def test_presets():
 
 
 def test_criteria_that_make_no_sense():
-    with pytest.raises(UsageError, match=r"^criteria: nothing is asked for\n"):
+    with raises(UsageError):
         Criteria()
-    with pytest.raises(UsageError, match=r"^criteria: max_abs is -1\n"):
+    with raises(UsageError):
         Criteria(max_abs=-1)
-    with pytest.raises(UsageError, match=r"^criteria: cosine is nan\n"):
+    with raises(UsageError):
         Criteria(cosine=math.nan)
-    with pytest.raises(
-        UsageError, match=r"no criteria are called 'strikt'\n.*did you mean 'strict'"
-    ):
+    with raises(UsageError):
         rlx.compare({"y": [1]}, {"y": [1]}, criteria="strikt")
-    with pytest.raises(UsageError, match=r"^comparison: there are no criteria\n"):
+    with raises(UsageError):
         rlx.compare({"y": [1]}, {"y": [1]}).require()
 
 
@@ -299,7 +294,7 @@ def test_half_precision_keeps_its_criteria():
     )
     found = rlx.compare(NET, half, DATA).require(Criteria(max_abs=5e-2, cosine=0.999))
     assert not found.output.exact
-    with pytest.raises(DifferenceError, match=r"numbers differ, the largest difference: "):
+    with raises(DifferenceError):
         found.require("exact")
 
 
@@ -332,5 +327,5 @@ def test_integers_under_another_name_are_those_of_the_output():
 
 
 def test_what_is_no_network_is_refused():
-    with pytest.raises(UsageError, match=r"^model: a function is no network\n.*@rlx\.model"):
+    with raises(UsageError):
         rlx.compare(lambda x: x, {"y": np.zeros((1, 2))})

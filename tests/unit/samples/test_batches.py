@@ -1,13 +1,12 @@
 """Data that do not fit get a message of their own."""
 
-import re
-
 import numpy as np
 import pytest
 
 import rlx
 from rlx.samples.batches import read_samples
 from rlx.support.errors import RlxError, UsageError
+from support.messages import raises
 from support.networks.quantized_net import CLASSES, float_network, samples
 
 GRAPH = float_network()
@@ -21,86 +20,44 @@ def bad(value, place=(4, 1, 2, 0)):
 
 
 CASES = {
-    "empty": (GOOD[:0], "calibration data: holds no samples"),
-    "nothing for it": (
-        {"picture": GOOD},
-        "calibration data: holds nothing for input 'image', only 'picture'",
-    ),
-    "nan": (bad(np.nan), "calibration data, input 'image': sample 4 holds NaN"),
-    "infinite": (
-        bad(-np.inf), "calibration data, input 'image': sample 4 holds an infinite number",
-    ),
-    "float64 beyond float32": (
-        bad(0).astype(np.float64) + 1e300 * (np.arange(6) == 2)[:, None, None, None],
-        "calibration data, input 'image': sample 2 holds an infinite number",
-    ),
-    "integers": (
-        (GOOD * 255).astype(np.uint8),
-        "calibration data, input 'image': holds uint8 numbers, but the input is f32[1, 8, 8, 3]",
-    ),
-    "shape": (
-        GOOD[:, :7],
-        "calibration data, input 'image': its shape is [6, 7, 8, 3], but f32[1, 8, 8, 3] needs"
-        " [samples, 8, 8, 3]",
-    ),
-    "no axis of samples": (
-        GOOD[0, 0, 0, 0],
-        "calibration data, input 'image': its shape is [], but f32[1, 8, 8, 3] needs"
-        " [samples, 8, 8, 3]",
-    ),
-    "constant": (
-        np.full_like(GOOD, 0.5),
-        "calibration data, input 'image': every number is 0.5: no ranges can be measured",
-    ),
-    "label too large": (
-        {"x": GOOD, "y": np.array([0, 1, 2, 3, 4, 5])},
-        "labels of the calibration data: sample 5 has the label 5, but there are the classes 0 to"
-        " 4",
-    ),
-    "label negative": (
-        {"x": GOOD, "labels": np.array([0, -1, 2, 3, 4, 0])},
-        "labels of the calibration data: sample 1 has the label -1, but there are the classes"
-        " 0 to 4",
-    ),
-    "labels too few": (
-        {"x": GOOD, "y": np.zeros(5, np.int64)},
-        "labels of the calibration data: their shape is [5], but there are 6 samples",
-    ),
-    "labels one-hot": (
-        {"x": GOOD, "y": np.eye(6, CLASSES)},
-        "labels of the calibration data: their shape is [6, 5], but there are 6 samples",
-    ),
-    "labels float": (
-        {"x": GOOD, "y": np.zeros(6)},
-        "labels of the calibration data: they are float64 numbers, but a class has a whole number",
-    ),
+    "empty": GOOD[:0],
+    "nothing for it": {"picture": GOOD},
+    "nan": bad(np.nan),
+    "infinite": bad(-np.inf),
+    "float64 beyond float32": bad(0).astype(np.float64)
+    + 1e300 * (np.arange(6) == 2)[:, None, None, None],
+    "integers": (GOOD * 255).astype(np.uint8),
+    "shape": GOOD[:, :7],
+    "no axis of samples": GOOD[0, 0, 0, 0],
+    "constant": np.full_like(GOOD, 0.5),
+    "label too large": {"x": GOOD, "y": np.array([0, 1, 2, 3, 4, 5])},
+    "label negative": {"x": GOOD, "labels": np.array([0, -1, 2, 3, 4, 0])},
+    "labels too few": {"x": GOOD, "y": np.zeros(5, np.int64)},
+    "labels one-hot": {"x": GOOD, "y": np.eye(6, CLASSES)},
+    "labels float": {"x": GOOD, "y": np.zeros(6)},
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("stored", [False, True])
 def test_bad_data_are_refused(case, stored, tmp_path):
-    data, message = CASES[case]
+    data = CASES[case]
     if stored:
         path = tmp_path / "data.npz"
         np.savez(path, **(data if isinstance(data, dict) else {"x": data}))
         data = path
-    with pytest.raises(UsageError) as caught:
+    with raises(UsageError):
         rlx.quantize(GRAPH, data)
-    assert f"{caught.value.where}: {caught.value.message}" == message
-    assert caught.value.hint
 
 
 def test_overflow_within_the_network_names_the_layer():
-    with pytest.raises(UsageError, match="gives NaN or infinite numbers") as caught:
+    with raises(UsageError):
         rlx.quantize(GRAPH, GOOD * np.float32(3e38))
-    assert caught.value.where.startswith("nn.")
 
 
 def test_no_file(tmp_path):
-    with pytest.raises(UsageError, match="no file") as caught:
+    with raises(UsageError):
         rlx.quantize(GRAPH, tmp_path / "none.npz")
-    assert caught.value.where == "calibration data"
 
 
 def test_samples_of_two_inputs_must_be_as_many():
@@ -109,8 +66,7 @@ def test_samples_of_two_inputs_must_be_as_many():
 
     graph = rlx.trace("add", add, rlx.f32(1, 4), rlx.f32(1, 4)).graph
     data = {"x": np.ones((3, 4), np.float32), "y": np.ones((2, 4), np.float32)}
-    message = "holds different numbers of samples: 3 for 'x', 2 for 'y'"
-    with pytest.raises(RlxError, match=re.escape(message)):
+    with raises(RlxError):
         read_samples(graph, data, what="data")
 
 

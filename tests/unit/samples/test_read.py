@@ -12,6 +12,7 @@ from PIL import Image
 from rlx.ir import DType, Graph, QuantParams, TensorType, f32, i8
 from rlx.samples import Scaling, labels_in, read, read_classes, read_names, vectors_for
 from rlx.support.errors import FrontendError, RlxError, ToolMissingError, UsageError
+from support.messages import raises
 
 PIXELS = QuantParams.per_tensor(1 / 255, -128)
 
@@ -80,7 +81,7 @@ def test_scaling_is_that_of_training(tmp_path):
     scaling = Scaling(mean=(0.5, 0.2, 0.0), std=(0.5, 0.1, 2.0))
     (array,) = read([path], inputs(f32(1, 2, 5, 3)), scaling).arrays.values()
     np.testing.assert_allclose(array[0, 0, 0], [-1, 0, 0.5], atol=1e-6)
-    with pytest.raises(UsageError, match="mean: there are 2 numbers for 3 channels"):
+    with raises(UsageError):
         read([path], COLOUR, Scaling(mean=(1.0, 2.0)))
 
 
@@ -142,7 +143,7 @@ def test_real_numbers_become_golden_vectors_without_classes():
     assert notes == [
         "input 'x': real numbers were quantized by its scale 0.00392157 and zero point -128"
     ]
-    with pytest.raises(UsageError, match="hold NaN"):
+    with raises(UsageError):
         vectors_for(graph, {"x": np.array([[0, np.nan, 1]])})
 
 
@@ -163,83 +164,75 @@ def test_names_and_classes_are_read(tmp_path):
     np.save(tmp_path / "y.npy", np.array([1, 2]))
     assert read_classes(tmp_path / "y.npy").tolist() == [1, 2]
     np.savez(tmp_path / "two.npz", a=np.zeros(2), b=np.zeros(2))
-    with pytest.raises(UsageError, match="holds 2 arrays"):
+    with raises(UsageError):
         read_classes(tmp_path / "two.npz")
 
 
 MISTAKES = {
-    "size": (lambda p: picture(p / "a.png", np.zeros((4, 4), np.uint8)), GREY,
-             r"a.png: is 4 x 4 pixels, but the input takes 4 x 3\n  hint: resize it"),
-    "16 bits": (lambda p: picture(p / "a.png", np.zeros((3, 4), np.uint16)), GREY,
-                "more than 8 bits"),
-    "no picture": (lambda p: picture(p / "a.png", np.zeros((3, 4), np.uint8)), inputs(f32(1, 9)),
-                   "is a picture, but input 'in0' is f32"),
+    "size": (lambda p: picture(p / "a.png", np.zeros((4, 4), np.uint8)), GREY),
+    "16 bits": (lambda p: picture(p / "a.png", np.zeros((3, 4), np.uint16)), GREY),
+    "no picture": (lambda p: picture(p / "a.png", np.zeros((3, 4), np.uint8)), inputs(f32(1, 9))),
     "not quantized": (lambda p: picture(p / "a.png", np.zeros((3, 4), np.uint8)),
-                      inputs(TensorType((1, 3, 4), DType.I32)), "its pixels have 8 bits"),
+                      inputs(TensorType((1, 3, 4), DType.I32))),
     "two inputs": (lambda p: picture(p / "a.png", np.zeros((3, 4), np.uint8)),
-                   inputs(f32(1, 3, 4), f32(1, 2)), "has the inputs 'in0', 'in1'"),
-    "length": (lambda p: sound(p / "a.wav", np.zeros(7, "<i2")), SOUND,
-               r"holds 7 samples of 1 channel, but input 'in0' is f32\[1, 6, 1\]"),
-    "channels": (lambda p: sound(p / "a.wav", np.zeros(6, "<i2"), channels=2), SOUND,
-                 "holds 3 samples of 2 channels"),
-    "24 bits": (lambda p: sound(p / "a.wav", np.zeros(18, np.uint8), width=3), SOUND,
-                "has 24 bits a sample"),
-    "no file": (lambda p: p / "none.npz", GREY, "no file '.*none.npz'"),
-    "empty folder": (lambda p: p, GREY, "holds no .png and no .wav files"),
+                   inputs(f32(1, 3, 4), f32(1, 2))),
+    "length": (lambda p: sound(p / "a.wav", np.zeros(7, "<i2")), SOUND),
+    "channels": (lambda p: sound(p / "a.wav", np.zeros(6, "<i2"), channels=2), SOUND),
+    "24 bits": (lambda p: sound(p / "a.wav", np.zeros(18, np.uint8), width=3), SOUND),
+    "no file": (lambda p: p / "none.npz", GREY),
+    "empty folder": (lambda p: p, GREY),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("make", "values", "message"), MISTAKES.values(), ids=MISTAKES)
-def test_files_that_do_not_fit_are_refused(tmp_path, make, values, message):
-    with pytest.raises(UsageError, match=message) as caught:
+@pytest.mark.parametrize(("make", "values"), MISTAKES.values(), ids=MISTAKES)
+def test_files_that_do_not_fit_are_refused(tmp_path, make, values):
+    with raises(UsageError):
         read([make(tmp_path)], values)
-    assert caught.value.hint
 
 
 TABLES = {
-    "rows": ("1,2,3,4\n1,2,3\n", "t.csv: row 2: has 3 numbers, the first row has 4"),
-    "word": ("1,2,3,4\n1,2,x,4\n", "t.csv: row 2, column 3: 'x' is no number"),
-    "nothing": ("a,b\n", "t.csv: holds no rows of numbers"),
-    "empty": ("", "t.csv: holds no rows of numbers"),
-    "columns": ("1,2,3\n", "t.csv: has 3 columns of numbers, but input 'in0' is i8"),
-    "range": ("1,2,3,200\n", "reach from 1 to 200"),
-    "class": ("a,b,c,d,y\n1,2,3,4,0.5\n", "holds numbers that are not whole"),
-    "field": ("1," + "1" * 200_000 + ",1,1\n", "t.csv: is no table: field larger"),
-    "bytes": (b"\xff\xfe1,2", "cannot be read as text"),
-}  # fmt: skip
+    "rows": "1,2,3,4\n1,2,3\n",
+    "word": "1,2,3,4\n1,2,x,4\n",
+    "nothing": "a,b\n",
+    "empty": "",
+    "columns": "1,2,3\n",
+    "range": "1,2,3,200\n",
+    "class": "a,b,c,d,y\n1,2,3,4,0.5\n",
+    "field": "1," + "1" * 200_000 + ",1,1\n",
+    "bytes": b"\xff\xfe1,2",
+}
 
 
-@pytest.mark.parametrize(("text", "message"), TABLES.values(), ids=TABLES)
-def test_tables_that_are_none_are_refused(tmp_path, text, message):
+@pytest.mark.parametrize("text", TABLES.values(), ids=TABLES)
+def test_tables_that_are_none_are_refused(tmp_path, text):
     path = tmp_path / "t.csv"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(RlxError, match=message) as caught:
+    with raises(RlxError):
         read([path], NUMBERS)
-    assert caught.value.hint
 
 
 def test_arrays_are_not_scaled(tmp_path):
     np.save(tmp_path / "x.npy", np.zeros((1, 12), np.int8))
-    with pytest.raises(UsageError, match=r"is no picture and no sound, so it is not"):
+    with raises(UsageError):
         read([tmp_path / "x.npy"], GREY, Scaling(scale=2.0))
 
 
-@pytest.mark.parametrize(("name", "hint"), [("a.JPG", ".png"), ("a.mp3", ".wav of 8 or 16 bits")])
-def test_other_pictures_and_sounds_are_to_be_converted(tmp_path, name, hint):
+@pytest.mark.parametrize("name", ["a.JPG", "a.mp3"])
+def test_other_pictures_and_sounds_are_to_be_converted(tmp_path, name):
     (tmp_path / name).write_bytes(b"\xff\xd8\xff\xe0")
-    with pytest.raises(UsageError, match=f"hint: save it as {hint}"):
+    with raises(UsageError):
         read([tmp_path / name], GREY)
 
 
 def test_a_picture_of_another_kind_is_no_png(tmp_path):
     Image.fromarray(np.zeros((3, 4), np.uint8)).save(tmp_path / "a.png", format="BMP")
-    with pytest.raises(FrontendError, match=r"^a\.png: is no PNG file"):
+    with raises(FrontendError):
         read([tmp_path / "a.png"], GREY)
 
 
 def test_kinds_are_not_mixed(tmp_path, grey):
     sound(tmp_path / "a.wav", np.zeros(6, "<i2"))
-    with pytest.raises(UsageError, match="there are 2 files, and not all of them pictures"):
+    with raises(UsageError):
         read([tmp_path], GREY)
 
 
@@ -259,11 +252,11 @@ def test_damaged_files_are_refused_and_never_crash(tmp_path, grey):
 def test_a_cut_sound_is_refused(tmp_path):
     path = sound(tmp_path / "a.wav", np.zeros(6, "<i2"))
     path.write_bytes(path.read_bytes()[:-4])
-    with pytest.raises(FrontendError, match="ends after 8 of 12 bytes"):
+    with raises(FrontendError):
         read([path], SOUND)
 
 
 def test_pictures_need_pillow(grey, monkeypatch):
     monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(ToolMissingError, match=r"pip install 'rlx\[images\]'"):
+    with raises(ToolMissingError):
         read([grey], GREY)

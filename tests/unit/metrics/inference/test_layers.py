@@ -11,6 +11,7 @@ from rlx.ir.evaluate import evaluate_all
 from rlx.ops.real import RealAdd, RealLog
 from rlx.support.errors import UsageError
 from support import ROOT
+from support.messages import raises
 
 DIGITS = ROOT / "examples/digits/digits.rlx"
 FLOAT = ROOT / "examples/mnist/tinyconv_float.rlx"
@@ -63,7 +64,7 @@ def test_real_numbers_and_wide_integers_are_counted_in_bins():
         wanted, _ = np.histogram(layer.values, edges)
         np.testing.assert_array_equal(counts[:-1], wanted[:-1])  # NumPy's last bin is closed
         assert layer.saturated is None
-    with pytest.raises(UsageError, match="real numbers, not quantized ones"):
+    with raises(UsageError):
         _ = layers["dense"].codes
 
 
@@ -117,6 +118,6 @@ def test_infinite_numbers_are_refused():
     graph.output(graph.apply(RealLog(), graph.input("x", f32(1, 2)), name="log"))
     with (
         np.errstate(divide="ignore"),
-        pytest.raises(UsageError, match=r"real.log %1 'log': gives NaN or infinite numbers"),
+        raises(UsageError),
     ):
         rlx.layers(graph, [0.0, 1.0])

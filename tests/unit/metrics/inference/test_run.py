@@ -12,6 +12,7 @@ from rlx.ops.q import QReshape
 from rlx.ops.real import RealAdd, RealDequantize
 from rlx.support.errors import UsageError
 from support import ROOT
+from support.messages import raises
 
 DIGITS = ROOT / "examples/digits/digits.rlx"
 FLOAT = ROOT / "examples/mnist/tinyconv_float.rlx"
@@ -89,7 +90,7 @@ def test_several_inputs_are_given_by_name_and_outputs_are_read_by_name():
     assert list(result.outputs) == ["total", "same"]
     assert result.outputs["total"].values.tolist() == [[1.5, 2, 2]]
     assert result.outputs["same"].values.tolist() == [[1, 2, 3]]
-    with pytest.raises(UsageError, match="has the outputs 'total', 'same'"):
+    with raises(UsageError):
         _ = result.values
 
 
@@ -123,7 +124,7 @@ def test_the_best_classes_come_first_and_of_equal_ones_the_first():
     best = result.top(3, labels=["a", "b", "c", "d"])
     assert [tuple(one) for one in best[0]] == [(1, 2.0, "b"), (2, 2.0, "c"), (0, 0.0, "a")]
     assert [one.label for one in result.top(9)[0]] == ["1", "2", "0", "3"]
-    with pytest.raises(UsageError, match="2 names for 4 classes"):
+    with raises(UsageError):
         result.top(labels=["a", "b"])
 
 
@@ -132,7 +133,7 @@ def test_a_network_of_real_outputs_has_values_only():
     graph.output(graph.apply(RealDequantize(quant=HALF), graph.input("x", i8(1, 2))))
     result = rlx.run(graph, np.array([3, 5], np.int8))
     assert result.values.tolist() == [[0, 1]]
-    with pytest.raises(UsageError, match="real numbers, not quantized"):
+    with raises(UsageError):
         _ = result.codes
 
 
@@ -144,30 +145,30 @@ def test_a_reconstruction_has_no_classes(shape, data):
     result = rlx.run(graph, np.full((4, *shape), data))
     assert not result.has_classes
     assert (result.values == 2 * data).all()
-    with pytest.raises(UsageError, match="not one score for each class"):
+    with raises(UsageError):
         result.top()
 
 
 @pytest.mark.parametrize(
-    ("data", "message"),
+    "data",
     [
-        (np.zeros((2, 8, 8), np.uint8), r"holds uint8 numbers.*\n  hint: give int8 numbers, or"),
-        (np.zeros((2, 9, 8)), r"its shape is \[2, 9, 8\]"),
-        (np.zeros((0, 8, 8, 1)), "holds no samples"),
-        ([[1] * 64, [2]], "rows have different lengths"),
-        ([[200] * 64], "they reach from 200 to 200"),
-        (np.full((1, 8, 8, 1), np.nan), "sample 0 holds NaN"),
-        ({"picture": np.zeros((8, 8))}, "holds nothing for input 'image', only 'picture'"),
-        ("nothing.npz", "no file 'nothing.npz'"),
+        np.zeros((2, 8, 8), np.uint8),
+        np.zeros((2, 9, 8)),
+        np.zeros((0, 8, 8, 1)),
+        [[1] * 64, [2]],
+        [[200] * 64],
+        np.full((1, 8, 8, 1), np.nan),
+        {"picture": np.zeros((8, 8))},
+        "nothing.npz",
     ],
 )
-def test_data_that_do_not_fit_are_refused(digits, data, message):
-    with pytest.raises(UsageError, match=message):
+def test_data_that_do_not_fit_are_refused(digits, data):
+    with raises(UsageError):
         digits.run(data)
 
 
 def test_one_array_is_not_enough_for_two_inputs():
-    with pytest.raises(UsageError, match="has the inputs 'a', 'b', but there is one array"):
+    with raises(UsageError):
         rlx.run(two_inputs(), [1, 2, 3])
 
 
