@@ -7,6 +7,7 @@ import pytest
 
 import rlx
 from support import ROOT
+from support.messages import raises
 
 DIGITS = ROOT / "examples/digits/digits.rlx"
 IMAGES = np.load(ROOT / "examples/digits/samples.npz")["image"][:3]
@@ -51,7 +52,7 @@ def test_results_are_arrays(digits):
     assert np.array_equal(np.asarray(result), result.values)
     assert np.asarray(result, np.float64).dtype == np.float64
     assert np.array_equal(result["probabilities"], result.values)
-    with pytest.raises(KeyError, match="no output 'scores'; the network has 'probabilities'"):
+    with raises(KeyError):
         result["scores"]
 
 

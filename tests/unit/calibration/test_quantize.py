@@ -19,6 +19,7 @@ from rlx.ops.real import RealDequantize, RealQuantize
 from rlx.passes.quantize.weighted import weighted_layers
 from rlx.samples.batches import read_samples
 from rlx.support.errors import DoesNotFitError, UsageError
+from support.messages import raises
 from support.networks.quantized_net import (
     CLASSES,
     float_network,
@@ -175,7 +176,7 @@ def test_a_function_of_one_number_may_overflow_within():
     report = rlx.quantize(graph, x).report
     assert report.comparison.output.sqnr_db > 20
     layers = rlx.trace("net", lambda x: (x * 100).exp().linear(np.ones((4, 4))), rlx.f32(1, 4))
-    with pytest.raises(UsageError, match=r"^real\.exp .*: gives NaN or infinite numbers"):
+    with raises(UsageError):
         rlx.quantize(layers.graph, x)
 
 
@@ -216,18 +217,18 @@ def test_a_network_of_no_use_is_written_with_the_limits_that_the_error_names(opt
 
 
 def test_limits_that_cannot_be_kept_are_refused():
-    with pytest.raises(DoesNotFitError, match="fewest bits everywhere"):
+    with raises(DoesNotFitError):
         rlx.quantize(GRAPH, CALIB, weights="auto", flash=10)
-    with pytest.raises(DoesNotFitError, match=r"loses \d"):
+    with raises(DoesNotFitError):
         rlx.quantize(GRAPH, CALIB, weights=2, max_drop=0.0)
 
 
 def test_options_that_do_not_fit_are_refused():
-    with pytest.raises(UsageError, match="are not known"):
+    with raises(UsageError):
         rlx.quantize(GRAPH, CALIB, weights="3")
-    with pytest.raises(UsageError, match="no observer"):
+    with raises(UsageError):
         rlx.quantize(GRAPH, CALIB, observer="guess")
-    with pytest.raises(UsageError, match="choose widths"):
+    with raises(UsageError):
         Settings(bits=5.0)
 
 
@@ -332,9 +333,7 @@ def test_comparing_networks_of_different_outputs_is_refused():
         return x.mean(1, 2, 3).reshape(1, 1)
 
     graph = rlx.trace("other", other, rlx.f32(1, 8, 8, 3)).graph
-    with pytest.raises(
-        UsageError, match=r"^compared models: the outputs are f32\[1, 5\] and f32\[1, 1\]\n"
-    ):
+    with raises(UsageError):
         rlx.compare(GRAPH, graph, {"x": TEST, "image": TEST})
 
 
@@ -390,7 +389,7 @@ def test_the_loss_is_that_of_the_output_that_loses_most():
     assert found.outputs[0].closeness.sqnr_db > 30
     assert found.outputs[1].closeness.sqnr_db < 3
     assert found.drop > 0.7
-    with pytest.raises(DoesNotFitError, match=r"loses \d+\.\d+ %, more than 5 %"):
+    with raises(DoesNotFitError):
         rlx.quantize(graph, x, max_drop=0.05, **ANY)
 
 

@@ -18,6 +18,7 @@ from rlx.calibration.widths import (
     within,
 )
 from rlx.support.errors import DoesNotFitError
+from support.messages import raises
 
 LOSSES = st.floats(0, 9, width=16)
 
@@ -61,7 +62,7 @@ def test_bytes_are_kept_to_the_last():
     sizes = {"a": 10, "b": 10}
     assert within(front(errors, sizes), ["a", "b"], sizes, bits=None, flash=11) == {"a": 4, "b": 4}
     assert weight_bytes({"a": 4, "b": 2}, {"a": 10, "b": 11}) == 5 + 3
-    with pytest.raises(DoesNotFitError, match=r"have 2\.00 bits on average and 6 bytes"):
+    with raises(DoesNotFitError):
         within(front(errors, sizes), ["a", "b"], sizes, bits=None, flash=5)
 
 

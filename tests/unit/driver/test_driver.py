@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,19 +13,11 @@ from rlx.ir.module import GraphModule
 from rlx.ops.q import QClamp
 from rlx.support.errors import QuantizationError, UsageError
 from rlx.targets import target
+from support.messages import raises
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SYMBOLIC = (
-    "node %0 'x': i8[N, 4] has dimensions that are no numbers\n"
-    "  hint: give sizes: rlx.bind(model, {'N': 1}) in Python; for an ONNX file"
-    " 'rlx import MODEL --input-shape NAME=1x8 -o NET.rlx'"
-)
-PARAMETER = (
-    "parameter 'w': is a parameter without a value\n"
-    "  hint: give every parameter a value with rlx.freeze, and save the graph again"
-)
 USES: dict[str, Callable[[Graph], object]] = {
     "random": random_inputs,
     "given": lambda graph: given_inputs(graph, {}, None),
@@ -49,17 +40,14 @@ def with_parameter() -> Graph:
 
 
 @pytest.mark.parametrize("use", USES)
-@pytest.mark.parametrize(("make", "message"), [(symbolic, SYMBOLIC), (with_parameter, PARAMETER)])
-def test_graphs_that_are_not_bound_are_refused(
-    use: str, make: Callable[[], Graph], message: str
-) -> None:
-    with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
+@pytest.mark.parametrize("make", [symbolic, with_parameter])
+def test_graphs_that_are_not_bound_are_refused(use: str, make: Callable[[], Graph]) -> None:
+    with raises(UsageError):
         USES[use](make())
 
 
 def test_input_that_is_no_integer_is_named() -> None:
     graph = Graph("g")
     graph.output(graph.input("x", f32(1, 4)))
-    message = f"input 'x': f32[1, 4] is not quantized\n  hint: {target.QUANTIZE}"
-    with pytest.raises(QuantizationError, match=f"^{re.escape(message)}$"):
+    with raises(QuantizationError):
         random_inputs(graph)

@@ -18,6 +18,7 @@ from rlx.ops.real import (
     RealTanh,
     RealTranspose,
 )
+from support.messages import raises
 
 
 def planned(graph):
@@ -78,7 +79,7 @@ def test_parameters_are_neither_placed_nor_overwritten():
     graph.output(graph.apply(RealAdd(), w, graph.apply(RealReshape(shape=(2, 3)), total)))
     plan = planned(graph)
     assert plan.of(turned).alias_of is None
-    with pytest.raises(KeyError, match="has no placement"):
+    with raises(KeyError):
         plan.of(w)
 
 

@@ -12,6 +12,7 @@ from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QAdd, QClamp, QConcat, QMaxPool2d, QReshape, QSlice, QTable, Window
 from rlx.support.errors import DoesNotFitError
 from strategies import random_graphs
+from support.messages import raises
 
 ADD = QAdd(
     x_zero_point=0, y_zero_point=0, x_rescale=Rescale.of(0.5), y_rescale=Rescale.of(0.5),
@@ -198,10 +199,7 @@ def test_plan_keeps_two_outputs_apart():
 
 
 def test_plan_refuses_an_arena_over_the_limit():
-    with pytest.raises(
-        DoesNotFitError,
-        match=r"^graph 'diamond': the arena needs 20 bytes, 19 are given\n",
-    ):
+    with raises(DoesNotFitError):
         plan_memory(diamond(), limit_bytes=19)
 
 

@@ -16,6 +16,7 @@ from rlx.reports.difference import changes_of
 from rlx.reports.model import error_of
 from rlx.reports.tables import VELA_COLUMNS
 from rlx.support.errors import OutputError, UsageError
+from support.messages import raises
 
 DIGITS = Path(__file__).parents[3] / "examples" / "digits" / "digits.rlx"
 COUNTS = (21395, 2331, 35568, 2, 5807, 614)
@@ -192,16 +193,12 @@ def test_times_of_a_board(folder, tmp_path, name, text):
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        ("b.json", '{"x": 1}', "no layer is called 'x'"),
-        ("b.json", "[1]", "is no list of layers and numbers"),
-        ("b.csv", "conv2d_2", "is no list of layers and numbers"),
-    ],
+    ("name", "text"),
+    [("b.json", '{"x": 1}'), ("b.json", "[1]"), ("b.csv", "conv2d_2")],
 )
-def test_times_that_do_not_fit_are_refused(folder, tmp_path, name, text, message):
+def test_times_that_do_not_fit_are_refused(folder, tmp_path, name, text):
     (tmp_path / name).write_text(text)
-    with pytest.raises(UsageError, match=message):
+    with raises(UsageError):
         rlx.report(folder, run=False, board=tmp_path / name)
 
 
@@ -211,7 +208,7 @@ def test_a_kept_verification_and_build_are_read(hardware, tmp_path):
     report = rlx.report(hardware, verified=tmp_path / "v.json", build=tmp_path)
     assert report.verification.passed
     assert report.clock.median == 91.5
-    with pytest.raises(UsageError, match="is not what 'rlx verify --json' prints"):
+    with raises(UsageError):
         rlx.report(hardware, verified=tmp_path / "build.json")
 
 
@@ -220,12 +217,12 @@ def test_a_folder_of_an_older_version_is_named(tmp_path, folder):
 
     producer = Producer(rlx_version="0", target="cortexm")
     write_folder(tmp_path / "old", {"a.c": ""}, producer=producer)
-    with pytest.raises(OutputError, match="emitted by an older rlx"):
+    with raises(OutputError):
         rlx.report(tmp_path / "old", run=False)
 
 
 def test_labels_that_are_missing_are_named(folder):
-    with pytest.raises(UsageError, match="holds no labels"):
+    with raises(UsageError):
         rlx.report(folder, run=False, data=np.zeros((2, 8, 8, 1), np.int8))
 
 

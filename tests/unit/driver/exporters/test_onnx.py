@@ -15,6 +15,7 @@ from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import Q_OPS
 from rlx.ops.real import RealQuantize, Ties
 from rlx.support.errors import UnsupportedOpError, UsageError
+from support.messages import raises
 from support.networks.exported_ops import GRAPHS, dense, random_inputs, requantized
 from support.networks.quantized_networks import quantized_networks
 
@@ -85,14 +86,12 @@ def test_narrow_weights_take_four_bits_where_the_version_has_them():
 
 @pytest.mark.parametrize("opset", [12, 26])
 def test_a_version_out_of_range_is_refused(opset):
-    with pytest.raises(UsageError, match=f"opset {opset} is out of range"):
+    with raises(UsageError):
         to_onnx(GRAPHS["add"](), opset)
 
 
 def test_a_layer_whose_factors_are_not_those_of_its_scales_is_refused():
-    with pytest.raises(
-        UnsupportedOpError, match=r"scales by 0.7.*, but the scales around it give 1"
-    ):
+    with raises(UnsupportedOpError):
         to_onnx(requantized(Rescale.of(0.7)))
 
 
@@ -104,5 +103,5 @@ def test_an_input_whose_numbers_are_all_rounded_down_is_refused(ties, exported):
     if exported:
         assert to_onnx(graph)
         return
-    with pytest.raises(UnsupportedOpError, match="rounds every number of its input by floor"):
+    with raises(UnsupportedOpError):
         to_onnx(graph)

@@ -18,6 +18,7 @@ from rlx.ops.q import Q_OPS, QAdd, QAveragePool2d, QConcat, QConv2d, QRequantize
 from rlx.support.errors import UnsupportedOpError
 from support import ROOT
 from support.files.tflite_builder import run_tflm, unpack
+from support.messages import raises
 from support.networks.exported_ops import (
     GRAPHS,
     X,
@@ -120,7 +121,7 @@ def test_an_average_of_another_scale_is_refused():
     )
     bias = graph.constant(np.zeros(3, np.int32))
     graph.output(graph.apply(op, x, ones, bias, quant=QuantParams.per_tensor(0.25)))
-    with pytest.raises(UnsupportedOpError, match="averages windows to another scale, and pools of"):
+    with raises(UnsupportedOpError):
         to_tflite(graph)
 
 
@@ -142,19 +143,18 @@ def averaged(**window):
 
 
 @pytest.mark.parametrize(
-    ("graph", "reason"),
+    "graph",
     [
-        (lambda: requantized(Rescale.of(1.0, rounding=Rounding.SINGLE)), "rounds single"),
-        (lambda: requantized(Rescale.of(0.7)), "scales by 0.7, but TFLite derives 1"),
-        (lambda: single(QConcat(axis=1), (1, 4), result=Y), "another scale or zero point"),
-        (lambda: requantized(Rescale.of(1.0), 3),
-         "has the zero point -7, but the op computes with 3"),
-        (lambda: averaged(padding=((1, 1), (0, 0))), "neither SAME nor VALID"),
-        (lambda: averaged(dilation=(2, 1)), "its window is dilated"),
+        lambda: requantized(Rescale.of(1.0, rounding=Rounding.SINGLE)),
+        lambda: requantized(Rescale.of(0.7)),
+        lambda: single(QConcat(axis=1), (1, 4), result=Y),
+        lambda: requantized(Rescale.of(1.0), 3),
+        lambda: averaged(padding=((1, 1), (0, 0))),
+        lambda: averaged(dilation=(2, 1)),
     ],
-)  # fmt: skip
-def test_what_tflite_cannot_give_exactly_is_refused(graph, reason):
-    with pytest.raises(UnsupportedOpError, match=reason):
+)
+def test_what_tflite_cannot_give_exactly_is_refused(graph):
+    with raises(UnsupportedOpError):
         to_tflite(graph())
 
 
@@ -165,9 +165,7 @@ def test_all_ops_that_are_refused_are_listed():
         op = QRequantize(x_zero_point=-7, rescale=Rescale.of(0.7), zero_point=-7)
         x = graph.apply(op, x, name=name, quant=X)
     graph.output(x)
-    with pytest.raises(
-        UnsupportedOpError, match=r"2 ops have no form in TFLite\n.*first.*\n.*second"
-    ):
+    with raises(UnsupportedOpError):
         to_tflite(graph)
 
 
@@ -177,7 +175,5 @@ def test_a_shift_of_operands_that_is_not_the_interpreters_is_refused():
     other = single(
         dataclasses.replace(node.op, left_shift=15), (1, 4), (1, 4), result=node.types[0].quant
     )
-    with pytest.raises(
-        UnsupportedOpError, match="shifts its operands by 15 bits, and TFLite by 20"
-    ):
+    with raises(UnsupportedOpError):
         to_tflite(other)

@@ -10,6 +10,7 @@ from rlx.ops.q import QClamp
 from rlx.ops.real import RealAdd
 from rlx.reports.drawing import layer_labels, layout, to_svg
 from rlx.reports.drawing.svg import THEMES
+from support.messages import raises
 from support.networks.ir_samples import HOSTILE, SAMPLES, network
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -102,7 +103,7 @@ def test_names_of_the_model_are_text_only(name):
 
 
 def test_an_unknown_theme_is_refused():
-    with pytest.raises(ValueError, match=r"^no theme is called 'pink'; there are: auto, light,"):
+    with raises(ValueError):
         to_svg(layout(network()), theme="pink")
 
 
