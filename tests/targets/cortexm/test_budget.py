@@ -9,6 +9,7 @@ from rlx_cortexm import TARGET, CortexMOptions
 from rlx_cortexm.budget import check_budget
 from rlx_sim.firmware.firmware import FirmwareBuild
 from support import ROOT
+from support.messages import raises
 
 DIGITS = ROOT / "examples" / "digits" / "digits.rlx"
 REPORT = {
@@ -25,15 +26,7 @@ def test_what_fits_is_not_refused():
 
 
 def test_refusal_names_both_limits():
-    with pytest.raises(
-        DoesNotFitError,
-        match=r"^net: it does not fit the memory given\n"
-        r"  RAM: 68\.4 KiB needed for the arena, 62\.5 KiB given \(--ram\);"
-        r" most of it at layer 3, q\.conv2d\n"
-        r"  flash: about 70\.3 KiB needed, of it 58\.6 KiB for constants, 1000 bytes given"
-        r" \(--flash\)\n"
-        r"  hint: what fits is --ram 70000 --flash 72000$",
-    ):
+    with raises(DoesNotFitError):
         check_budget("net", REPORT, ram=64_000, flash=1_000)
 
 

@@ -23,6 +23,7 @@ from rlx_sim.firmware.host_c import WARNINGS, HostC
 from rlx_sim.firmware.qemu import Qemu
 from rlx_sim.protocol import compare
 from support import ROOT, require_program
+from support.messages import raises
 
 TIMEOUT_S = 120
 SIMULATORS = [HostC("gcc", "-O1", sanitize=True), pytest.param(Qemu(), marks=pytest.mark.qemu)]
@@ -97,12 +98,7 @@ def test_constants_have_no_place():
     builder = GraphBuilder("net")
     builder.node(QClamp(), builder.input(4))
     builder.graph.output(builder.constant(3), names=["k"])
-    with pytest.raises(
-        EmitError,
-        match=r"^output_k: is a constant and has no place in the arena\n  hint: use --io caller$",
-    ):
+    with raises(EmitError):
         emit_graph(builder.graph, io="arena")
-    with pytest.raises(
-        UsageError, match=r"^io cannot be 'stack'\n  hint: io: int8, uint8, float, caller, arena$"
-    ):
+    with raises(UsageError):
         CortexMOptions(io="stack")

@@ -20,6 +20,7 @@ from rlx_sim.firmware.host_c import WARNINGS, HostC
 from rlx_sim.firmware.qemu import Qemu
 from rlx_sim.protocol import compare
 from support import require_program
+from support.messages import raises
 
 FRAMES = 4
 TIMEOUT_S = 120
@@ -217,5 +218,5 @@ def test_self_test_is_left_out_unless_it_is_wanted(tmp_path):
     folder = emitted(tmp_path / "net", network())
     assert not list(folder.rglob("*self_test*"))
     assert "self_test" not in (folder / "include" / "net.h").read_text()
-    with pytest.raises(UsageError, match=r"^self test needs a number of frames, not -1\n"):
+    with raises(UsageError):
         CortexMOptions(self_test=-1)

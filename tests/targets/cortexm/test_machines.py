@@ -31,6 +31,7 @@ from rlx_sim.firmware.qemu import Qemu
 from rlx_sim.protocol import compare
 from rlx_sim.toolchain import search
 from support import missing, require_program
+from support.messages import raises
 from support.networks.tiny_model import golden as tiny_golden
 from support.networks.tiny_model import write_tiny
 from targets.cortexm import test_forced as forced
@@ -165,7 +166,7 @@ def test_a_word_at_an_odd_address_traps(tmp_path):
     folder = write_tiny(tmp_path / "tiny", two_outputs=True, fault=fault)
     assert Qemu().simulate(folder, tiny_golden(1, two_outputs=True), timeout_s=TIMEOUT_S).outputs
     build = FirmwareBuild(flags=("-DRLX_TEST_TRAP_UNALIGNED",))
-    with pytest.raises(SimulationError, match=r"^qemu: the test program stopped: fault\n"):
+    with raises(SimulationError):
         Qemu(build).simulate(folder, tiny_golden(1, two_outputs=True), timeout_s=TIMEOUT_S)
 
 

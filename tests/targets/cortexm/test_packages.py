@@ -16,6 +16,7 @@ from rlx.support.process import run
 from rlx_cortexm import CortexMOptions
 from rlx_cortexm.packages import PACKAGES, parse_packages, usage
 from support import ROOT, require_program
+from support.messages import raises
 
 TIMEOUT_S = 120
 
@@ -56,11 +57,7 @@ def test_readme_names_the_packages_that_are_there():
 def test_names_of_packages_are_read_and_checked():
     assert parse_packages("cmake, arduino") == ("cmake", "arduino")
     assert parse_packages("none") == ()
-    with pytest.raises(
-        UsageError,
-        match=r"^no package is called 'conan'\n"
-        r"  hint: packages: cmake, zephyr, platformio, arduino, cmsis-pack, esp-idf, meson, none$",
-    ):
+    with raises(UsageError):
         CortexMOptions(package=("cmake", "conan"))
 
 
@@ -75,11 +72,7 @@ def test_url_of_packages_is_checked(url):
 
 @pytest.mark.parametrize("version", ["1.0", "01.0.0", "1.0.0-beta", "v1.0.0", ""])
 def test_version_of_packages_is_checked(version):
-    with pytest.raises(
-        UsageError,
-        match=rf"^package version '{re.escape(version)}' is not three numbers with dots between\n"
-        r"  hint: write for example 1\.0\.0$",
-    ):
+    with raises(UsageError):
         CortexMOptions(package_version=version)
 
 

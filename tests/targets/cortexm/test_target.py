@@ -27,10 +27,10 @@ from rlx.ops.q import (
 from rlx.support.errors import EmitError, UsageError
 from rlx.targets import target
 from rlx_cortexm import TARGET, CortexMOptions
-from rlx_cortexm.options import CPUS
 from rlx_cortexm.planning import in_place
 from rlx_sim.firmware.host_c import HostC
 from rlx_sim.protocol import compare
+from support.messages import raises
 
 
 def test_the_target_is_installed():
@@ -97,11 +97,7 @@ def test_ports_of_other_types_are_refused():
     graph = Graph("g")
     graph.input("x", TensorType((3,), DType.F64))
     graph.output(graph.apply(QClamp(), graph.input("y", i8(2))))
-    message = (
-        "input 0 is f64[3], but inputs and outputs must be i8, u8, i16, i32 or f32\n"
-        "  hint: quantize the model's inputs and outputs too"
-    )
-    with pytest.raises(EmitError, match=f"^{re.escape(message)}$"):
+    with raises(EmitError):
         emit_graph(graph)
 
 
@@ -119,18 +115,15 @@ def test_elementwise_ops_and_softmax_may_run_in_place():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options",
     [
-        ({"cpu": "cortex-a53"}, "no CPU is called 'cortex-a53'\n"
-         f"  hint: did you mean 'cortex-m3'? CPUs: {', '.join(CPUS)}"),
-        ({"prefix": "String"}, "prefix 'String' would hide the C library's header String.h\n"
-         "  hint: use another one, for example String_net"),
-        ({"prefix": "int"}, "prefix 'int' is a reserved word of C, C++ or SystemVerilog\n"
-         "  hint: use another one, for example int_net"),
+        {"cpu": "cortex-a53"},
+        {"prefix": "String"},
+        {"prefix": "int"}
     ],
 )  # fmt: skip
-def test_options_that_make_no_sense_are_refused(options, message):
-    with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
+def test_options_that_make_no_sense_are_refused(options):
+    with raises(UsageError):
         CortexMOptions(**options)
 
 

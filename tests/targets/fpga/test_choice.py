@@ -13,6 +13,7 @@ from rlx.ops.q import QClamp, QConvert, QMinimum
 from rlx.support.errors import DoesNotFitError, EmitError
 from rlx_fpga import FpgaOptions
 from rlx_fpga.architectures import ARCHITECTURES, choice
+from support.messages import raises
 
 SMALL = {"dsp": 1, "bram": 1, "lut": 1, "ff": 1}
 UNSIGNED = {
@@ -159,22 +160,18 @@ def test_each_other_architecture_is_tried_with_its_defaults_until_it_fits(fakes)
 
 @pytest.mark.parametrize("name", ARCHITECTURES)
 @pytest.mark.parametrize(
-    ("kind", "text"),
+    "kind",
     [
-        (TensorType((1, 4), DType.I32), r"i32\[1, 4\]"),
-        (TensorType((Dim("n"), 4), DType.I8), r"i8\[n, 4\]"),
-        (TensorType((1, 4), DType.F32), r"f32\[1, 4\]"),
+        TensorType((1, 4), DType.I32),
+        TensorType((Dim("n"), 4), DType.I8),
+        TensorType((1, 4), DType.F32),
     ],
 )
-def test_an_input_that_no_stream_can_carry_is_refused(name, kind, text):
+def test_an_input_that_no_stream_can_carry_is_refused(name, kind):
     graph = Graph("net")
     graph.input("y", i8(1, 4))
     graph.output(graph.input("x", kind))
-    message = (
-        rf"^input 'x' must be an int8 tensor of fixed shape, not {text}"
-        r"\n  hint: quantize the model \(rlx quantize\), with fixed sizes: --input-shape"
-    )
-    with pytest.raises(EmitError, match=message):
+    with raises(EmitError):
         choice.build(GraphModule(graph, Stage.MIR), FpgaOptions(architecture=name))
 
 
@@ -198,9 +195,5 @@ def test_an_output_that_is_a_constant_is_named():
     graph = Graph("net")
     graph.input("x", i8(1, 4))
     graph.output(graph.constant(np.ones((1, 4), np.int8), name="one"))
-    message = (
-        r"^output %1 'one': is a constant; only streams can go out"
-        r"\n  hint: take it from the model's outputs: it is the same for every input$"
-    )
-    with pytest.raises(EmitError, match=message):
+    with raises(EmitError):
         choice.build(GraphModule(graph, Stage.MIR), FpgaOptions())

@@ -5,52 +5,28 @@ from rlx_fpga import FpgaOptions
 from rlx_fpga.devices import devices
 from rlx_fpga.explore.solver import Amount
 from rlx_fpga.options import parse_folds, parse_rate
+from support.messages import raises
 
 
 @pytest.mark.parametrize(
-    ("values", "message"),
+    "values",
     [
-        ({"dsp": -1}, r"^--dsp must be at least 0 DSP slices, not -1\n  hint: leave --dsp out"),
-        ({"bram": -1}, r"^--bram must be at least 0 block RAMs, not -1\n  hint: leave --bram out"),
-        ({"lut": -1}, r"^--lut must be at least 0 LUTs, not -1\n  hint: leave --lut out"),
-        (
-            {"bram": 31, "device": "ice40-up5k"},
-            r"^--bram 31 is more than ice40-up5k has: 30 block RAMs\n  hint: leave --bram out to"
-            r" use all of them, or choose a larger device$",
-        ),
-        (
-            {"optimize": "beauty"},
-            r"^optimize cannot be 'beauty'\n  hint: ",
-        ),
-        (
-            {"fps": 0.0},
-            r"^fps must be a number above 0, not 0.0\n  hint: leave --fps out, or write .*",
-        ),
-        (
-            {"clock": float("nan")},
-            r"^clock must be a number above 0, not nan\n  hint: leave --clock out, or write .*",
-        ),
-        ({"prefix": "module"}, r"^prefix 'module' is a reserved word"),
-        (
-            {"stream_bits": 24},
-            r"^stream_bits cannot be 24\n  hint: use 32, 64, 128, or leave --stream-bits out for",
-        ),
-        (
-            {"weights": "load"},
-            r"^--weights load needs --architecture engine: in architecture dataflow the weights",
-        ),
-        (
-            {"weights": "stream", "architecture": "parallel"},
-            r"^--weights stream needs --architecture engine: in architecture parallel the weights",
-        ),
-        (
-            {"device": "asic"},
-            r"^no device is called 'asic'\n  hint: devices: ecp5-25k, .*zu7ev; boards: ulx3s-25f, ",
-        ),
+        {"dsp": -1},
+        {"bram": -1},
+        {"lut": -1},
+        {"bram": 31, "device": "ice40-up5k"},
+        {"optimize": "beauty"},
+        {"fps": 0.0},
+        {"clock": float("nan")},
+        {"prefix": "module"},
+        {"stream_bits": 24},
+        {"weights": "load"},
+        {"weights": "stream", "architecture": "parallel"},
+        {"device": "asic"},
     ],
 )
-def test_options_refuse_bad_values(values, message):
-    with pytest.raises(UsageError, match=message):
+def test_options_refuse_bad_values(values):
+    with raises(UsageError):
         FpgaOptions(**values)
 
 
@@ -82,14 +58,14 @@ def test_lut_multipliers_are_used_by_default_without_a_budget():
 def test_rate_is_read_from_text():
     assert parse_rate("12.5") == 12.5
     for text in ("x", "0", "-1", "inf", "nan"):
-        with pytest.raises(ValueError, match=r"is not a number of frames per second: write for"):
+        with raises(ValueError):
             parse_rate(text)
 
 
 def test_foldings_are_read_from_text():
     assert parse_folds("a=4x9, n2_dense=1x1") == (("a", 4, 9), ("n2_dense", 1, 1))
     assert parse_folds("") == ()
-    with pytest.raises(ValueError, match=r"^a folding is written LAYER=PExSIMD, .*, not 'a=4'$"):
+    with raises(ValueError):
         parse_folds("a=4")
 
 
@@ -110,16 +86,15 @@ def test_a_rate_between_two_intervals_needs_the_shorter():
 
 
 @pytest.mark.parametrize(
-    ("values", "message"),
+    "values",
     [
-        ({"io": "float"}, r"^--io float: a core cannot convert from or to floats: .*\n  hint: "),
-        ({"io": "int16"}, r"^io cannot be 'int16'\n  hint: .*int8"),
-        ({"architecture": "dataflw"},
-         r"^no architecture is called 'dataflw'\n  hint: did you mean 'dataflow'\?"),
+        {"io": "float"},
+        {"io": "int16"},
+        {"architecture": "dataflw"}
     ],
 )  # fmt: skip
-def test_styles_and_ports_that_do_not_exist_are_refused(values, message):
-    with pytest.raises(UsageError, match=message):
+def test_styles_and_ports_that_do_not_exist_are_refused(values):
+    with raises(UsageError):
         FpgaOptions(**values)
 
 

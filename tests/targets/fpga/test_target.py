@@ -37,6 +37,7 @@ from rlx_fpga import TARGET, FpgaOptions
 from rlx_fpga.architectures import ARCHITECTURES
 from rlx_fpga.architectures.dataflow.lower import Plan
 from rlx_fpga.packaging.axi import port_names
+from support.messages import raises
 
 
 def network(model="net", names=("x", "conv", "sum", "dense", "probabilities", "class")):
@@ -277,16 +278,14 @@ def test_an_output_that_is_a_constant_is_refused(architecture):
     graph = Graph("net")
     graph.input("x", TensorType((1, 4), DType.I8))
     graph.output(graph.constant(np.ones((1, 4), np.int8), name="one"))
-    with pytest.raises(EmitError, match="is a constant; only streams can go out"):
+    with raises(EmitError):
         TARGET.estimate(GraphModule(graph, Stage.LIR), FpgaOptions(architecture=architecture))
 
 
 def test_parameters_must_be_bound():
     graph = Graph("g")
     graph.output(graph.param("w", TensorType((3,), DType.I8)))
-    with pytest.raises(
-        EmitError, match=r"^parameters must be bound before hardware is made: 'w'\n"
-    ):
+    with raises(EmitError):
         TARGET.emit(GraphModule(graph, Stage.MIR), FpgaOptions())
 
 

@@ -14,6 +14,7 @@ from rlx_fpga.cells.accumulate import Accumulator, Ranges, drain_lanes, ranges_o
 from rlx_fpga.cells.pipe import follow
 from rlx_fpga.cells.rom import signed_bits
 from rlx_fpga.cells.streams import Cell, stream_of
+from support.messages import raises
 
 STALLS = st.tuples(st.sampled_from([0.0, 0.5]), st.sampled_from([0.0, 0.5]))
 
@@ -163,7 +164,7 @@ def test_sums_reach_the_ends_of_32_bits(sign):
     end = (1 << 31) - 1 if sign > 0 else -(1 << 31)
     bias = np.array([end - total])
     # The widest sum of these weights is of -128: it may not fit with this bias.
-    with pytest.raises(ValueError, match=r"^an accumulator of 33 bits would be needed, 32 are"):
+    with raises(ValueError):
         ranges_of(-weights if sign > 0 else weights, np.array([end]))
     found = Ranges(signed_bits(-4 * 127 * 128, 4 * 127 * 128), 32, 32)
     cell = Bed(kind="sum", pe=1, group=4, term_bits=16, ranges=found, bias=bias)
@@ -197,6 +198,5 @@ def test_fewest_lanes_that_drain_in_time(pe, group, beat_cycles, outputs):
 
 
 def test_results_that_cannot_be_drained_are_refused():
-    message = r"^5 results in 2 cycles cannot be drained as parts of 7$"
-    with pytest.raises(ValueError, match=message):
+    with raises(ValueError):
         Bed(kind="sum", pe=5, group=2, term_bits=8, ranges=Ranges(9, 0, 9), outputs=7)

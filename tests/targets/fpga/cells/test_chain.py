@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 from targets.fpga.harness import assert_lint_clean, drive, run_cell, to_beats
 
 from rlx_fpga.cells.arith import ScaledSum
@@ -9,6 +8,7 @@ from rlx_fpga.cells.fifo import Fifo
 from rlx_fpga.cells.repeat import Constant
 from rlx_fpga.cells.table import Table
 from rlx_fpga.cells.unary import Clamp
+from support.messages import raises
 
 NEGATED = [min(127, -code) for code in range(-128, 128)]
 
@@ -54,7 +54,7 @@ def test_chain_keeps_the_order_of_many_inputs():
 
 
 def test_chain_refuses_two_cells_of_one_name():
-    with pytest.raises(AssertionError, match=r"^names of cells must be unique$"):
+    with raises(AssertionError):
         Chain({"a": Table(1, NEGATED)}, {"i": {"a": Table(1, NEGATED)}})
 
 

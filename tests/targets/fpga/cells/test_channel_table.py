@@ -8,6 +8,7 @@ from targets.fpga.harness import assert_lint_clean, drive, run_cell
 
 from rlx_fpga.architectures.extremes import Extreme
 from rlx_fpga.cells.channel_table import ChannelTable
+from support.messages import raises
 
 STALLS = st.tuples(st.sampled_from([0.0, 0.5]), st.sampled_from([0.0, 0.5]))
 
@@ -41,11 +42,11 @@ def test_channels_are_counted_anew_after_a_reset():
 
 
 @pytest.mark.parametrize(
-    ("lanes", "shape", "message"),
-    [(2, (3, 256), "lanes must divide"), (1, (3, 16), "a table needs 256 entries, not 16")],
+    ("lanes", "shape"),
+    [(2, (3, 256)), (1, (3, 16))],
 )
-def test_wrong_tables_are_refused(lanes, shape, message):
-    with pytest.raises(ValueError, match=message):
+def test_wrong_tables_are_refused(lanes, shape):
+    with raises(ValueError):
         ChannelTable(lanes, np.zeros(shape, np.int8))
 
 

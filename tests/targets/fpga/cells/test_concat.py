@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from targets.fpga.harness import assert_lint_clean, drive, to_beats
 
 from rlx_fpga.cells.concat import Concat
+from support.messages import raises
 
 
 def codes(shape, seed):
@@ -52,7 +53,7 @@ def test_concat_starts_anew_after_a_reset():
 
 @pytest.mark.parametrize("runs", [(), (3, 0)])
 def test_concat_refuses_empty_runs(runs):
-    with pytest.raises(ValueError, match=r"^every input needs a run of at least one beat, not \("):
+    with raises(ValueError):
         Concat(1, runs)
 
 
@@ -63,6 +64,5 @@ def test_concat_is_lint_clean(tmp_path):
 
 @pytest.mark.parametrize("leading", [-1, 2])
 def test_concat_refuses_constants_alone(leading):
-    message = f"^{leading} of 2 inputs are leading constants: one must be a stream$"
-    with pytest.raises(ValueError, match=message):
+    with raises(ValueError):
         Concat(1, (2, 1), leading=leading)

@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 from amaranth import Module, Signal, Value
 from amaranth.lib.wiring import In, Out, connect, flipped
 from hypothesis import given, settings
@@ -9,6 +8,7 @@ from targets.fpga.harness import assert_lint_clean, run_cell
 from rlx_fpga.cells.credit import LATENCY, ResultQueue, counter, queue_depth
 from rlx_fpga.cells.pipe import follow
 from rlx_fpga.cells.streams import Cell, raw, stream_of
+from support.messages import raises
 
 
 class Echo(Cell):
@@ -89,7 +89,7 @@ def test_queue_depth():
 
 
 def test_queue_refuses_bursts_that_never_fit():
-    with pytest.raises(ValueError, match=r"^a queue of 2 beats cannot reserve 3 at once$"):
+    with raises(ValueError):
         ResultQueue(1, 8, 2, 3)
 
 

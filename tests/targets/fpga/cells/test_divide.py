@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from targets.fpga.harness import assert_lint_clean, run_cell, to_beats
 
 from rlx_fpga.cells.divide import Divide, reciprocals
+from support.messages import raises
 
 
 def divided(x, count, zero_point=0, low=-128, high=127):
@@ -42,7 +43,7 @@ def test_reciprocal_of_a_power_of_two_is_a_shift():
 
 @pytest.mark.parametrize(("divisors", "bounds"), [([0], [5]), ([3], [-1]), ([], [])])
 def test_reciprocals_refuse(divisors, bounds):
-    with pytest.raises(ValueError, match=r"^a division needs positive divisors and bounds, not \["):
+    with raises(ValueError):
         reciprocals(divisors, bounds)
 
 

@@ -3,6 +3,7 @@ import pytest
 from targets.fpga.harness import assert_lint_clean, drive
 
 from rlx_fpga.cells.fork import Fork
+from support.messages import raises
 
 
 @pytest.mark.parametrize("stalls", [(0.0, 0.0), (0.4, 0.0), (0.0, 0.6), (0.3, 0.3)])
@@ -25,7 +26,7 @@ def test_fork_starts_anew_after_reset():
 
 
 def test_fork_refuses_one_consumer():
-    with pytest.raises(ValueError, match=r"^a fork needs at least two consumers, not 1$"):
+    with raises(ValueError):
         Fork(1, 1)
 
 

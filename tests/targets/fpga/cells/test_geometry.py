@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rlx_fpga.cells.geometry import Geometry, geometry_of
+from support.messages import raises
 
 
 @st.composite
@@ -137,18 +138,17 @@ def test_shares_of_a_frame_are_bounds(g):
 
 
 @pytest.mark.parametrize(
-    ("sizes", "message"),
+    "sizes",
     [
-        ({"height": 0}, r"^sizes must be at least 1 and padding at least 0: Geometry\("),
-        ({"blocks": 0}, r"^sizes must be at least 1 and padding at least 0: "),
-        ({"padding": ((0, -1), (0, 0))}, r"^sizes must be at least 1 and padding at least 0: "),
-        ({"kernel": (5, 1)}, r"^a window of 5 x 1 does not fit into the padded image of 4 x 4$"),
-        ({"dilation": (1, 4), "kernel": (1, 2)},
-         r"^a window of 1 x 5 does not fit into the padded image of 4 x 4$"),
+        {"height": 0},
+        {"blocks": 0},
+        {"padding": ((0, -1), (0, 0))},
+        {"kernel": (5, 1)},
+        {"dilation": (1, 4), "kernel": (1, 2)}
     ],
 )  # fmt: skip
-def test_impossible_sizes_are_refused(sizes, message):
-    with pytest.raises(ValueError, match=message):
+def test_impossible_sizes_are_refused(sizes):
+    with raises(ValueError):
         Geometry(**{"height": 4, "width": 4, "blocks": 1, "kernel": (1, 1), "stride": (1, 1),
                     "dilation": (1, 1), "padding": ((0, 0), (0, 0)), **sizes})  # fmt: skip
 

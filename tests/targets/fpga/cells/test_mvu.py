@@ -11,6 +11,7 @@ from rlx_fpga.cells import weights as weights_of_a_cell
 from rlx_fpga.cells.accumulate import drain_lanes
 from rlx_fpga.cells.multiply import WIDE_BITS, NetlistPlatform, Packing
 from rlx_fpga.cells.mvu import MatrixVector
+from support.messages import raises
 
 pytestmark = pytest.mark.slow  # Each simulates a cell.
 
@@ -119,15 +120,11 @@ def test_matrix_vector_leaves_out_idle_results(case, stall_in, stall_out, reset_
 
 
 @pytest.mark.parametrize(
-    ("pe", "message"),
-    [
-        (6, r"^pe must lie between 1 and the 5 outputs, not 6$"),
-        (0, r"^pe must lie between 1 and the 5 outputs, not 0$"),
-        (3, r"^3 results in 2 cycles cannot be drained as parts of 5$"),
-    ],
+    "pe",
+    [6, 0, 3],
 )
-def test_matrix_vector_refuses_bad_numbers_of_outputs(pe, message):
-    with pytest.raises(ValueError, match=message):
+def test_matrix_vector_refuses_bad_numbers_of_outputs(pe):
+    with raises(ValueError):
         MatrixVector(*parameters(5, 4), pe=pe, simd=2)
 
 
@@ -222,9 +219,7 @@ def test_matrix_vector_keeps_narrow_weights_narrow(scale):
 
 def test_matrix_vector_refuses_more_than_32_bits():
     weights = np.full((1, 2), 127, np.int8)
-    with pytest.raises(
-        ValueError, match=r"^an accumulator of 33 bits would be needed, 32 are the limit$"
-    ):
+    with raises(ValueError):
         MatrixVector(weights, np.array([2**31 - 1], np.int64), pe=1, simd=1)
 
 

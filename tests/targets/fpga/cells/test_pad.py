@@ -9,6 +9,7 @@ from targets.fpga.harness import assert_lint_clean, run_cell, to_beats
 
 from rlx_fpga.cells.pad import Pad, Slice
 from rlx_fpga.cells.raster import Raster
+from support.messages import raises
 
 
 def codes(shape, seed=0):
@@ -53,25 +54,18 @@ def test_pad_starts_anew_after_a_reset():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (
-            ((2, 2), (1, -1), (0, 0), 0),
-            r"^padding \(1, -1\), \(0, 0\) does not match sizes \(2, 2\)$",
-        ),
-        (((2, 2), (1,), (0, 0), 0), r"^padding \(1,\), \(0, 0\) does not match sizes \(2, 2\)$"),
-        (((2,), (1,), (0,), 128), r"^the padding must be an int8 value, not 128$"),
-    ],
+    "arguments",
+    [((2, 2), (1, -1), (0, 0), 0), ((2, 2), (1,), (0, 0), 0), ((2,), (1,), (0,), 128)],
 )
-def test_pad_refuses(arguments, message):
-    with pytest.raises(ValueError, match=message):
+def test_pad_refuses(arguments):
+    with raises(ValueError):
         Pad(1, *arguments)
 
 
 def test_a_frame_has_beats_on_every_axis():
     m = Module()
     m._MustUse__silence = True
-    with pytest.raises(ValueError, match=r"^every axis needs at least one beat, not \(3, 0\)$"):
+    with raises(ValueError):
         Raster(m, (3, 0), Const(1))
 
 

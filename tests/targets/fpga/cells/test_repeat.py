@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from targets.fpga.harness import assert_lint_clean, drive, run_cell
 
 from rlx_fpga.cells.repeat import Constant, Repeat
+from support.messages import raises
 
 
 @settings(max_examples=12)
@@ -40,7 +41,7 @@ def test_repeat_starts_anew_after_a_reset():
 
 @pytest.mark.parametrize("arguments", [(0, 2), (2, 0)])
 def test_repeat_refuses(arguments):
-    with pytest.raises(ValueError, match=r"^a group needs at least one beat and one round, not "):
+    with raises(ValueError):
         Repeat(1, *arguments)
 
 
@@ -57,7 +58,7 @@ def test_constant_comes_again_and_again(count, lanes, stall):
 
 @pytest.mark.parametrize(("count", "lanes"), [(0, 1), (3, 2)])
 def test_constant_refuses_beats_that_are_not_full(count, lanes):
-    with pytest.raises(ValueError, match=rf"^{count} values do not fill beats of {lanes} lanes$"):
+    with raises(ValueError):
         Constant(np.zeros(count, np.int8), lanes)
 
 

@@ -7,6 +7,7 @@ from targets.fpga.harness import assert_lint_clean, run_cell, to_beats
 from rlx.ops.numerics.fixed_point import Rescale, Rounding, multiply_by_quantized_multiplier
 from rlx_fpga.cells.requantize import Requantize, lane_multipliers
 from rlx_fpga.cells.scaling import OutputRange, saturated_width
+from support.messages import raises
 
 MULTIPLIERS = st.one_of(
     st.integers(1 << 30, (1 << 31) - 1), st.sampled_from([0, 1 << 30, (1 << 31) - 1])
@@ -213,22 +214,19 @@ def test_requantize_multiplies_saturated_accumulators():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options",
     [
-        ({"acc_width": 33}, r"^bad requantizer: acc_width 33, low -128, high 127$"),
-        ({"low": 3, "high": 2}, r"^bad requantizer: acc_width 20, low 3, high 2$"),
-        ({"beat_cycles": 2, "shift": [-12]}, r"^beat_cycles must be one of 1, .* 31, not 2$"),
-        (
-            {"acc_width": 32, "shift": [-20], "rounding": "float32"},
-            r"^its sums have 29 bits, and float32 rounds those of more than 25$",
-        ),
-        ({"shift": [1, 2]}, r"^1 multipliers and 2 shifts for 4 channels$"),
-        ({"shift": [31]}, r"^multipliers must lie in \[0, 2\^31 - 1\] and shifts in \[-31, 30\]$"),
+        {"acc_width": 33},
+        {"low": 3, "high": 2},
+        {"beat_cycles": 2, "shift": [-12]},
+        {"acc_width": 32, "shift": [-20], "rounding": "float32"},
+        {"shift": [1, 2]},
+        {"shift": [31]},
     ],
 )
-def test_requantize_refuses_bad_parameters(options, message):
+def test_requantize_refuses_bad_parameters(options):
     good = {"channels": 4, "lanes": 2, "acc_width": 20, "multiplier": [1 << 30], "shift": [-3]}
-    with pytest.raises(ValueError, match=message):
+    with raises(ValueError):
         Requantize(**(good | options))
 
 

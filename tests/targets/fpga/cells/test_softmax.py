@@ -8,6 +8,7 @@ from targets.fpga.harness import assert_lint_clean, run_cell, to_beats
 
 from rlx.ops.numerics.exponential import softmax_int8, softmax_scaling, softmax_table
 from rlx_fpga.cells.softmax import Softmax
+from support.messages import raises
 
 pytestmark = pytest.mark.slow  # Each simulates a cell.
 
@@ -60,9 +61,9 @@ def test_softmax_starts_anew_after_a_reset():
 
 
 def test_softmax_refuses_what_would_overflow():
-    with pytest.raises(ValueError, match=r"^softmax takes 1 to 4095 values .*, not 4096 and 256$"):
+    with raises(ValueError):
         Softmax(4096, [0] * 256)
-    with pytest.raises(ValueError, match=r"not 3 and 255$"):
+    with raises(ValueError):
         Softmax(3, [0] * 255)
 
 

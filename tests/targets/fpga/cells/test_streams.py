@@ -6,6 +6,7 @@ from amaranth import Format
 from rlx_fpga.cells.fifo import SkidBuffer
 from rlx_fpga.cells.pad import Pad
 from rlx_fpga.cells.streams import Cell, Lanes, lanes_of, raw, require_divisor, stream_of
+from support.messages import raises
 
 
 def test_lane_0_is_in_the_lowest_bits():
@@ -18,8 +19,7 @@ def test_lane_0_is_in_the_lowest_bits():
 
 @pytest.mark.parametrize(("lanes", "width"), [(0, 8), (1, 0), (-1, 8)])
 def test_a_payload_has_a_bit(lanes, width):
-    message = f"^a payload needs at least one lane of one bit, not {lanes} lanes of {width} bits$"
-    with pytest.raises(ValueError, match=message):
+    with raises(ValueError):
         Lanes(lanes, width)
 
 
@@ -27,7 +27,7 @@ def test_a_payload_is_printed_as_one_number():
     layout = Lanes(2)
     found = layout.format(SkidBuffer(2).i.payload, "")
     assert isinstance(found, Format)
-    with pytest.raises(ValueError, match=r"^format specifier 'x' is not supported$"):
+    with raises(ValueError):
         layout.format(SkidBuffer(2).i.payload, "x")
 
 
@@ -36,7 +36,7 @@ def test_ports_are_created_when_they_are_used():
     assert lanes_of(cell, "i") == lanes_of(cell, "o") == 4
     assert "i" not in vars(cell)
     assert cell.i is cell.i
-    with pytest.raises(AttributeError, match=r"^'Pad' object has no attribute 'z'$"):
+    with raises(AttributeError):
         _ = cell.z
 
 
@@ -44,13 +44,12 @@ def test_a_cell_must_say_what_it_is_made_of():
     class Silent(Cell):
         pass
 
-    with pytest.raises(NotImplementedError, match=r"^Silent does not say what it is made of$"):
+    with raises(NotImplementedError):
         Silent({}).cost("ecp5")
 
 
 @pytest.mark.parametrize(("lanes", "channels"), [(2, 3), (0, 3), (4, 0), (5, 3)])
 def test_lanes_divide_channels(lanes, channels):
-    message = f"^lanes must divide the channels: {lanes} lanes, {channels} channels$"
-    with pytest.raises(ValueError, match=message):
+    with raises(ValueError):
         require_divisor(lanes, channels)
     require_divisor(3, 6)

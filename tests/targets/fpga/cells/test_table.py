@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from targets.fpga.harness import assert_lint_clean, run_cell
 
 from rlx_fpga.cells.table import Table
+from support.messages import raises
 
 TABLE = np.random.default_rng(3).integers(-128, 128, 256)
 
@@ -43,14 +44,11 @@ def test_table_counts_its_memory():
 
 
 @pytest.mark.parametrize(
-    ("table", "message"),
-    [
-        ([0] * 255, r"^a table needs 256 entries of 8 bits, not 255 in \[0, 0\]$"),
-        ([128] * 256, r"^a table needs 256 entries of 8 bits, not 256 in \[128, 128\]$"),
-    ],
+    "table",
+    [[0] * 255, [128] * 256],
 )
-def test_table_refuses_entries_that_do_not_fit(table, message):
-    with pytest.raises(ValueError, match=message):
+def test_table_refuses_entries_that_do_not_fit(table):
+    with raises(ValueError):
         Table(1, table)
 
 

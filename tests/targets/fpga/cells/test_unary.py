@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from targets.fpga.harness import assert_lint_clean, run_cell
 
 from rlx_fpga.cells.unary import Clamp, Offset
+from support.messages import raises
 
 STALLS = st.tuples(st.sampled_from([0.0, 0.5]), st.sampled_from([0.0, 0.5]))
 
@@ -41,7 +42,7 @@ def test_cells_keep_up_and_start_anew_after_a_reset(cell):
 
 
 def test_clamp_refuses_bounds_out_of_order():
-    with pytest.raises(ValueError, match=r"^bounds must satisfy .* not 4 and 3$"):
+    with raises(ValueError):
         Clamp(1, 4, 3)
 
 

@@ -1,11 +1,11 @@
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from targets.fpga.harness import assert_lint_clean, run_cell, to_beats
 
 from rlx_fpga.cells.chain import Chain
 from rlx_fpga.cells.whole_window import Replay, WholeWindow
+from support.messages import raises
 
 STALLS = st.sampled_from([0.0, 0.4])
 
@@ -90,14 +90,12 @@ def test_whole_window_starts_anew_after_reset():
 
 
 def test_whole_window_refuses_a_single_column():
-    with pytest.raises(
-        ValueError, match=r"^a window in registers needs an image of at least 2 columns, not 1$"
-    ):
+    with raises(ValueError):
         WholeWindow(height=5, width=1, channels=1, kernel=(3, 1))
 
 
 def test_replay_refuses_no_times():
-    with pytest.raises(ValueError, match=r"^a beat must be sent at least once, not 0 times$"):
+    with raises(ValueError):
         Replay(4, 2, 0)
 
 

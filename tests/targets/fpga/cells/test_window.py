@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from targets.fpga.harness import assert_lint_clean, run_cell, to_beats
 
 from rlx_fpga.cells.window import WindowGenerator
+from support.messages import raises
 
 
 def windows(x, cell):
@@ -131,16 +132,14 @@ def test_window_buffer_is_two_lines_and_a_bit():
 
 
 def test_window_refuses_a_kernel_larger_than_the_image():
-    with pytest.raises(
-        ValueError, match=r"^a window of 3 x 1 does not fit into the padded image of 2 x 2$"
-    ):
+    with raises(ValueError):
         WindowGenerator(height=2, width=2, channels=1, lanes=1, kernel=(3, 1))
 
 
 def test_window_refuses_bad_parameters():
-    with pytest.raises(ValueError, match=r"^bad window: pad_value 200, repeat 1, order 'dense'$"):
+    with raises(ValueError):
         WindowGenerator(height=2, width=2, channels=1, lanes=1, kernel=(1, 1), pad_value=200)
-    with pytest.raises(ValueError, match=r"^sizes must be at least 1 and padding at least 0"):
+    with raises(ValueError):
         WindowGenerator(height=2, width=2, channels=1, lanes=1, kernel=(1, 0))
 
 

@@ -15,6 +15,7 @@ from rlx.ops.q import QReshape
 from rlx.support.errors import DoesNotFitError
 from rlx_fpga import TARGET, FpgaOptions
 from rlx_fpga.architectures.dataflow.design import design_of
+from support.messages import raises
 from support.networks import mlperf_like
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
@@ -205,7 +206,7 @@ def test_a_rate_that_takes_most_of_the_luts_is_found_with_a_budget():
     default, whole = estimated(), estimated(lut=24288)
     rate = (default["fps"] + whole["fps"]) / 2
     assert default["fps"] < rate
-    with pytest.raises(DoesNotFitError, match=r"\n  hint: --lut 24288, or --fps"):
+    with raises(DoesNotFitError):
         estimated(fps=rate)
     found = estimated(fps=rate, lut=24288)
     assert found["fps"] >= rate
@@ -219,5 +220,5 @@ def test_ports_decide_where_there_are_no_layers():
     module = GraphModule(graph, Stage.MIR)
     assert TARGET.estimate(module, FpgaOptions())["interval"] == 6
     assert TARGET.estimate(module, FpgaOptions(fps=1000.0))["interval"] == 6
-    with pytest.raises(DoesNotFitError, match="initiation interval 6 cycles"):
+    with raises(DoesNotFitError):
         TARGET.estimate(module, FpgaOptions(fps=1e9))

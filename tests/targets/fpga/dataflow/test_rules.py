@@ -21,6 +21,7 @@ from rlx.support.errors import UnsupportedOpError
 from rlx_fpga.architectures.choice import lowering
 from rlx_fpga.architectures.dataflow.lower import RULES, Alias
 from rlx_fpga.architectures.dataflow.lower.weighted import DepthwiseConvolution, Drain, Matrix
+from support.messages import raises
 
 SCALE = {"rescale": Rescale.of(0.01), "zero_point": 0}
 
@@ -159,70 +160,41 @@ def test_renamings_are_no_layers():
     assert isinstance(plan(QTranspose(axes=(0, 2, 1, 3)), (2, 1, 3, 4)), Alias)
     alias = plan(QReshape(shape=(4,)), (2, 2))
     (only,) = alias.folds()
-    with pytest.raises(AssertionError, match=r"^an alias has no layer$"):
+    with raises(AssertionError):
         alias.build(only)
 
 
 @pytest.mark.parametrize(
-    ("make", "message"),
+    "make",
     [
-        (
-            lambda: plan(QTranspose(axes=(1, 0)), (2, 3)),
-            r"^q.transpose %1 'node': permuting \[2, 3\] by \(1, 0\) needs the tensor in memory$",
+        lambda: plan(QTranspose(axes=(1, 0)), (2, 3)),
+        lambda: plan(QTranspose(axes=(0, 2, 3, 1)), (1, 3, 4, 5)),
+        lambda: plan(QMean(axes=(0, 2), x_zero_point=0, **SCALE), (2, 3, 4)),
+        lambda: plan(QArgmax(axis=0), (2, 3)),
+        lambda: plan(
+            QMul(x_zero_point=0, y_zero_point=0, **SCALE), constants=[np.ones(2, np.int8)] * 2
         ),
-        (
-            lambda: plan(QTranspose(axes=(0, 2, 3, 1)), (1, 3, 4, 5)),
-            r"^q.transpose %1 'node': permuting \[1, 3, 4, 5\] by \(0, 2, 3, 1\) needs the tensor"
-            r" in memory$",
+        lambda: plan(
+            QPrelu(x_zero_point=0, y_zero_point=0, slope_rescale=Rescale.of(0.1), **SCALE),
+            (2, 3),
+            (3,),
         ),
-        (
-            lambda: plan(QMean(axes=(0, 2), x_zero_point=0, **SCALE), (2, 3, 4)),
-            r"^q.mean %1 'node': axes \(0, 2\) do not follow one another$",
+        lambda: plan(QConcat(axis=0), constants=[np.ones(2, np.int8)] * 2),
+        lambda: plan(
+            QDense(x_zero_point=0, **SCALE),
+            (1, 2),
+            (3, 2),
+            constants=[np.zeros(3, np.int32)],
         ),
-        (
-            lambda: plan(QArgmax(axis=0), (2, 3)),
-            r"^q.argmax %1 'node': axis 0 of \[2, 3\] is not the last one$",
-        ),
-        (
-            lambda: plan(
-                QMul(x_zero_point=0, y_zero_point=0, **SCALE), constants=[np.ones(2, np.int8)] * 2
-            ),
-            r"^q.mul %2 'node': both operands are constants: fold them first$",
-        ),
-        (
-            lambda: plan(
-                QPrelu(x_zero_point=0, y_zero_point=0, slope_rescale=Rescale.of(0.1), **SCALE),
-                (2, 3),
-                (3,),
-            ),
-            r"^q.prelu %2 'node': it needs one computed operand, and constants that differ by"
-            r" channel only$",
-        ),
-        (
-            lambda: plan(QConcat(axis=0), constants=[np.ones(2, np.int8)] * 2),
-            r"^q.concat %2 'node': all operands are constants: fold them first$",
-        ),
-        (
-            lambda: plan(
-                QDense(x_zero_point=0, **SCALE),
-                (1, 2),
-                (3, 2),
-                constants=[np.zeros(3, np.int32)],
-            ),
-            r"^q.dense %3 'node': weights must be constants, not computed at run time$",
-        ),
-        (
-            lambda: plan(
-                QDense(x_zero_point=0, **SCALE),
-                (1, 2),
-                constants=[np.ones((1, 2), np.int8), np.array([2**31 - 1], np.int32)],
-            ).folds(),
-            r"^q.dense %3 'node': an accumulator of 33 bits would be needed, 32 are the limit$",
-        ),
+        lambda: plan(
+            QDense(x_zero_point=0, **SCALE),
+            (1, 2),
+            constants=[np.ones((1, 2), np.int8), np.array([2**31 - 1], np.int32)],
+        ).folds(),
     ],
 )
-def test_rules_refuse_with_a_reason(make, message):
-    with pytest.raises(UnsupportedOpError, match=message):
+def test_rules_refuse_with_a_reason(make):
+    with raises(UnsupportedOpError):
         make()
 
 

@@ -10,6 +10,7 @@ from rlx.support.errors import EmitError
 from rlx_fpga.architectures.dataflow.staged import MAX_INPUT_LANES, staged_graph
 from rlx_fpga.cells.multiply import Packing
 from rlx_fpga.cells.rom import Store
+from support.messages import raises
 
 
 def dense(outputs, terms=4):
@@ -111,7 +112,5 @@ def test_only_pixels_have_a_limit_of_channels(shape, allowed):
     if allowed:
         assert len(staged_graph(graph).stages) == 1
         return
-    with pytest.raises(
-        EmitError, match=rf"^input 'x': a beat would have {MAX_INPUT_LANES + 1} int8 val"
-    ):
+    with raises(EmitError):
         staged_graph(graph)

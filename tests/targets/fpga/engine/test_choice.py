@@ -9,6 +9,7 @@ from rlx_fpga import FpgaOptions
 from rlx_fpga.architectures import architecture
 from rlx_fpga.architectures.engine.choice import engine_of
 from rlx_fpga.architectures.engine.program import Feed
+from support.messages import raises
 
 UP5K = "ice40-up5k"
 HALF = 30 * 4096 // 8 // 2
@@ -73,5 +74,5 @@ def test_ways_to_build_end_with_weights_that_need_no_memory():
 def test_multipliers_are_those_of_the_budget_or_of_the_device(given, lanes):
     engine = engine_of(dense(40), options(device=UP5K, **given))
     assert (engine.code.lanes, engine.multipliers) == (lanes, 4 + lanes)
-    with pytest.raises(DoesNotFitError, match=r"at least 5 DSP slices, the budget is 4"):
+    with raises(DoesNotFitError):
         engine_of(dense(40), options(device=UP5K, dsp=4))

@@ -1,6 +1,5 @@
 """Content of the stream of weights, in its order."""
 
-import pytest
 from targets.fpga.engine.test_design import network
 
 from rlx.ir import Graph, i8
@@ -9,6 +8,7 @@ from rlx.support.errors import EmitError
 from rlx_fpga.architectures.engine.loader import stream_bytes
 from rlx_fpga.architectures.engine.lower import assemble
 from rlx_fpga.architectures.engine.program import Feed
+from support.messages import raises
 
 
 def parts(program):
@@ -41,5 +41,5 @@ def test_all_constants_come_before_all_weights_if_they_come_once():
 def test_a_graph_without_weights_has_nothing_to_stream():
     graph = Graph("net")
     graph.output(graph.apply(QMaxPool2d(window=Window((2, 2))), graph.input("x", i8(1, 4, 4, 1))))
-    with pytest.raises(EmitError, match=r"^graph 'net' has no weights that could be streamed"):
+    with raises(EmitError):
         assemble(graph, 8, feed=Feed.STREAM)

@@ -8,6 +8,7 @@ from rlx.ir import Graph, i8
 from rlx.ir.evaluate import evaluate
 from rlx.ops.q import QConcat, QPad, QSlice, QTranspose
 from rlx.support.errors import UnsupportedOpError
+from support.messages import raises
 
 
 def moved(op, *shapes):
@@ -117,9 +118,5 @@ def test_as_few_loops_are_taken_as_there_are_runs_of_values(op, shape, counts):
     ],
 )
 def test_a_fourth_loop_is_refused(op, shape):
-    message = (
-        rf"^{op.name} %1 'm': the engine moves values along at most three axes"
-        r"\n  hint: use --architecture dataflow$"
-    )
-    with pytest.raises(UnsupportedOpError, match=message):
+    with raises(UnsupportedOpError):
         moved(op, shape)

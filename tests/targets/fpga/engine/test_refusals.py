@@ -22,6 +22,7 @@ from rlx.ops.q import (
 from rlx.support.errors import UnsupportedOpError
 from rlx_fpga.architectures import ARCHITECTURES, architecture
 from rlx_fpga.architectures.engine import lower
+from support.messages import raises
 
 
 def constant(graph, *shape):
@@ -123,7 +124,7 @@ def test_average_without_an_exact_scaling_is_refused(monkeypatch):
     graph = Graph("net")
     op = QAveragePool2d(window=Window(kernel=(3, 3)))
     node = graph.apply(op, graph.input("x", i8(1, 3, 3, 1))).node
-    with pytest.raises(UnsupportedOpError, match=r": no scaling divides by 9 exactly\n"):
+    with raises(UnsupportedOpError):
         lower._division(node, 9)
 
 

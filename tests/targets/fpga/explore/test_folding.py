@@ -8,6 +8,7 @@ from rlx.support.errors import UsageError
 from rlx_fpga.explore.fold import Fold
 from rlx_fpga.explore.folding import Folding, first_step, multipliers_only
 from rlx_fpga.explore.solver import Amount, Option
+from support.messages import raises
 
 CHOICES = {
     "a": [Fold(1, 1, 80, 1), Fold(2, 1, 40, 2), Fold(2, 4, 10, 8)],
@@ -145,14 +146,11 @@ def test_the_minimum_of_each_resource_is_reported():
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"c": (1, 1)}, r"^no layer is called 'c'\n  hint: layers: a, b$"),
-        ({"a": (3, 1)}, r"^layer 'a' cannot have pe 3 and simd 1\n  hint: pe: 1, 2; simd: 1, 4$"),
-    ],
+    "given",
+    [{"c": (1, 1)}, {"a": (3, 1)}],
 )
-def test_what_does_not_exist_is_refused(given, message):
-    with pytest.raises(UsageError, match=message):
+def test_what_does_not_exist_is_refused(given):
+    with raises(UsageError):
         Folding(CHOICES, given)
 
 
@@ -240,7 +238,5 @@ def test_of_very_many_foldings_the_minimum_is_that_of_the_priced_ones(monkeypatc
 
 def test_nothing_to_fold_takes_no_time():
     assert Folding({}).min_cycles(Amount()) == 0
-    with pytest.raises(
-        UsageError, match=r"^no layer is called 'a'\n  hint: leave it out: no layer of this"
-    ):
+    with raises(UsageError):
         Folding({}, {"a": (1, 1)})

@@ -21,6 +21,7 @@ from rlx_fpga.packaging.netlist import design_files, sources_of
 from rlx_fpga.packaging.registers import Control
 from rlx_fpga.packaging.regroup import with_stream_bits
 from rlx_fpga.packaging.render import render
+from support.messages import raises
 
 
 def port(name, member, direction, **changes):
@@ -59,7 +60,7 @@ def test_port_counts_beats_and_bytes():
 
 
 def test_port_refuses_lanes_that_do_not_divide():
-    with pytest.raises(ValueError, match=r"^s_axis: 5 lanes do not divide 72 elements$"):
+    with raises(ValueError):
         port("s_axis", "i", "in", lanes=5)
 
 

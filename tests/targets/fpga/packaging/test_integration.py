@@ -23,6 +23,7 @@ from rlx_fpga.packaging.integration import (
     integration_files,
     litex_module,
 )
+from support.messages import raises
 
 
 def port(name, direction):
@@ -49,9 +50,7 @@ def test_a_board_has_a_pll_for_every_clock_but_its_own():
     slower, faster = board_pll(board, 16.5), board_pll(board, 24.0)
     assert (slower.output_mhz, faster.output_mhz) == (16.5, 24)
     assert slower.input_mhz == 12
-    with pytest.raises(
-        EmitError, match=r"makes 11 MHz of 12 MHz; the nearest clock is 16\.125 MHz"
-    ):
+    with raises(EmitError):
         board_pll(board, 11.0)
 
 

@@ -12,6 +12,7 @@ from rlx_fpga.packaging.axi import Interface, StreamPort, control_files, pins_ve
 from rlx_fpga.packaging.registers import ADDRESS_BITS, MAGIC, REGISTERS, Control, packed_version
 from rlx_sim.toolchain import search
 from support import missing
+from support.messages import raises
 
 MODEL = 0x0123456789ABCDEF
 CONTROL = Control(MODEL, packed_version("1.22.3rc4"))
@@ -147,12 +148,9 @@ def test_core_without_control_has_no_registers():
 
 
 def test_option_is_checked():
-    with pytest.raises(
-        Exception, match=r"^control cannot be 'apb'\n  hint: control: none, axi-lite$"
-    ):
+    with raises(Exception):
         FpgaOptions(control="apb")
-    wanted = r"^weights cannot be 'flash'\n  hint: weights: mem, inline, load, stream$"
-    with pytest.raises(Exception, match=wanted):
+    with raises(Exception):
         FpgaOptions(weights="flash")
 
 

@@ -15,6 +15,7 @@ from rlx_fpga.packaging.registers import Control
 from rlx_fpga.packaging.regroup import regroup_cells, with_ports, with_stream_bits
 from rlx_fpga.packaging.render import render
 from rlx_fpga.packaging.synthesis import find_yosys, resources
+from support.messages import raises
 from support.networks.dense_designs import dense
 
 PORTS = [(1, 4, "in"), (1, 16, "out"), (3, 4, "out"), (4, 4, "in")]
@@ -136,11 +137,7 @@ def test_a_port_with_more_beats_than_the_interval_sets_the_rate():
         if fits:
             assert with_ports(report, interface(4, each_frame=False), options)["interval"] == 24
         else:
-            with pytest.raises(DoesNotFitError, match=(
-                r"^ecp5-85k: 42553\.2 frames per second cannot be reached with streams of 32 bits:"
-                r" a frame takes 24 cycles at the ports, so 4\.167e\+04 frames per second at 1 MHz"
-                r"\n  hint: take wider streams"
-            )):  # fmt: skip
+            with raises(DoesNotFitError):  # fmt: skip
                 with_ports(report, interface(4, each_frame=False), options)
 
 

@@ -19,6 +19,7 @@ from rlx_fpga.packaging.synthesis import (
     synthesis_script,
     synthesize,
 )
+from support.messages import raises
 
 
 @pytest.mark.parametrize("name", devices())
@@ -58,7 +59,7 @@ def test_read_layers_takes_one_object_after_the_other(tmp_path):
 def test_read_layers_refuses_the_counts_of_others(tmp_path, layers):
     path = tmp_path / "x_layers.json"
     path.write_text(counts("a", {"LUT4": 3}))
-    with pytest.raises(SimulationError, match=r"^yosys: left no cell counts in x_layers.json$"):
+    with raises(SimulationError):
         read_layers(path, "t", layers)
 
 
@@ -71,11 +72,10 @@ def test_synthesize_reports_what_yosys_printed():
 
 def test_read_cells_refuses_what_is_no_count(tmp_path):
     path = tmp_path / "x_stat.json"
-    wanted = r"^yosys: left no cell counts in x_stat.json$"
     for content in (None, "[]", '{"modules": {}}', '{"modules": {"\\\\b": {}}}'):
         if content is not None:
             path.write_text(content)
-        with pytest.raises(SimulationError, match=wanted):
+        with raises(SimulationError):
             read_cells(path, "a")
 
 
@@ -113,14 +113,12 @@ def test_every_family_is_counted():
 def test_missing_yosys_is_reported_with_what_installs_it(monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda _: None)
     monkeypatch.setattr(synthesis.importlib.util, "find_spec", lambda _: None)
-    message = "found no Yosys 0.40 or later, neither on PATH nor as YoWASP wheel"
-    with pytest.raises(ToolMissingError, match=message) as caught:
+    with raises(ToolMissingError):
         synthesis.find_yosys.__wrapped__()
-    assert caught.value.hint == "pip install 'rlx[synth]' brings Yosys"
 
 
 def test_program_that_is_not_yosys_is_refused():
-    with pytest.raises(SimulationError, match=r"^yosys: printed no version: 'hello\\n'"):
+    with raises(SimulationError):
         synthesis._version((sys.executable, "-c", "print('hello')"))
 
 

@@ -10,6 +10,7 @@ from rlx.support.errors import UnsupportedOpError
 from rlx_fpga.architectures.parallel.affine import AffineLine
 from rlx_fpga.architectures.parallel.netlist import Netlist
 from rlx_fpga.architectures.parallel.rules import checked, requantizer, scaled
+from support.messages import raises
 
 CODES = np.arange(-128, 128)[np.newaxis]
 
@@ -64,6 +65,5 @@ def test_each_channel_has_the_line_of_its_own_factor(channel):
 def test_a_node_without_a_line_is_refused_by_name():
     line = AffineLine(1, 0, 0, 0, -128, 127)
     assert checked(dense(0.5), line) is line
-    message = r"^q.dense %3 'd': its scaling cannot be expressed as one multiplication$"
-    with pytest.raises(UnsupportedOpError, match=message):
+    with raises(UnsupportedOpError):
         checked(dense(0.5), None)

@@ -18,6 +18,7 @@ from targets.fpga.rtl.evaluation import Session, draw
 from targets.fpga.rtl.test_equality import INPUTS, Values
 
 from rlx_fpga.rtl.expressions import Expressions
+from support.messages import raises
 
 A, B, C, D, E, F = (Signal(shape, name=name) for name, shape in INPUTS.items())
 SIGNALS = {signal.name: signal for signal in (A, B, C, D, E, F)}
@@ -172,10 +173,10 @@ def test_casts_after_a_sign_are_in_parentheses():
 
 
 @pytest.mark.parametrize(
-    ("value", "message"),
-    [(D // 2, "only unsigned numbers"), (E // (C + 1), "by constants only"), (E % 0, "by zero"),
-     (F.bit_select(C, 2), "of unsigned values")],
+    "value",
+    [D // 2, E // (C + 1), E % 0,
+     F.bit_select(C, 2)],
 )  # fmt: skip
-def test_what_differs_between_languages_is_refused(value, message):
-    with pytest.raises(AssertionError, match=message):
+def test_what_differs_between_languages_is_refused(value):
+    with raises(AssertionError):
         Printer().expressions.exact(value)

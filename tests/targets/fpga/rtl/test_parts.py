@@ -19,6 +19,7 @@ from rlx.support.errors import SimulationError
 from rlx_fpga.packaging.axi import Interface
 from rlx_fpga.packaging.netlist import sources_of
 from rlx_fpga.rtl import modules, processes
+from support.messages import raises
 
 pytestmark = pytest.mark.synth
 
@@ -207,8 +208,7 @@ def test_other_bits_keep_their_initial_value(kind, seed, tmp_path):
 @pytest.mark.parametrize("kind", [ForeignOutput, MemoryOutput], ids=lambda kind: kind.__name__)
 def test_outputs_that_drive_some_bits_are_refused(kind):
     """The other bits would have no driver. No cell has such a signal: all connect whole ones."""
-    message = r"^no SystemVerilog for an output that drives a Slice of a signal$"
-    with pytest.raises(TypeError, match=message):
+    with raises(TypeError):
         sources_of(kind(0), Interface("net", (), ()))
 
 

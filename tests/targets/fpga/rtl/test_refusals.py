@@ -7,6 +7,7 @@ from amaranth.lib.wiring import Component, In, Out
 
 from rlx_fpga.packaging.axi import Interface
 from rlx_fpga.packaging.netlist import sources_of
+from support.messages import raises
 
 
 class Design(Component):
@@ -48,5 +49,5 @@ CASES = {
 
 @pytest.mark.parametrize("add", CASES, ids=lambda add: add.__name__)
 def test_what_has_no_form_is_refused(add):
-    with pytest.raises(TypeError, match=CASES[add]):
+    with raises(TypeError):
         sources_of(Design(add), Interface("net", (), ()))
