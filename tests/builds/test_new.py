@@ -18,6 +18,7 @@ from rlx.ops.q import QClamp
 from rlx.support.errors import FrontendError, OutputError, UsageError
 from rlx.support.process import run
 from support import ROOT, missing, require_program
+from support.messages import raises
 
 TIMEOUT_S = 300
 PASSED = "digits: self-test passed, 6 layers, 640 bytes of arena\n"
@@ -95,7 +96,7 @@ def test_litex_project_takes_networks_with_one_input_and_output(tmp_path):
     for value in given:
         graph.output(graph.apply(QClamp(low=0, high=127), value))
     save(GraphModule(graph, Stage.MIR), tmp_path / "two.rlx")
-    with pytest.raises(UsageError, match=r"the network has 2 inputs and 2 outputs, but the proj"):
+    with raises(UsageError):
         projects.create("litex", tmp_path / "new", tmp_path / "two.rlx")
 
 
@@ -163,13 +164,13 @@ def test_what_to_type_next_can_be_typed(tmp_path, capsys, monkeypatch):
 
 def test_nothing_is_overwritten(tmp_path):
     (tmp_path / "README.md").write_text("mine")
-    with pytest.raises(OutputError, match=r"the folder is not empty\n  hint: name a new folder$"):
+    with raises(OutputError):
         projects.create("cmake", tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["README.md"]
 
 
 def test_unknown_kinds_and_unreadable_models_are_refused(tmp_path):
-    with pytest.raises(UsageError, match=r"^no kind of project is called 'firmwear'"):
+    with raises(UsageError):
         projects.create("firmwear", tmp_path / "new")
     (tmp_path / "model.tflite").write_bytes(b"no network")
     with pytest.raises(FrontendError):

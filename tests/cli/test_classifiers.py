@@ -11,6 +11,7 @@ from rlx.cli import main
 from rlx.ir.evaluate import evaluate
 from rlx.support.errors import UnsupportedOpError
 from support.files.onnx_builder import helper, load, onnx
+from support.messages import raises
 
 RANDOM = np.random.default_rng(5)
 CLASSES = np.array([[1, 0, 1, 0], [0, 1, -1, 0.5], [-1, -1, 0, 0.3]], np.float32)
@@ -151,7 +152,7 @@ def test_labels_that_are_no_places_are_left_out(tmp_path, monkeypatch, capsys):
 def test_other_models_are_refused_by_name(name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     nodes = [ml(name, "X", "label probabilities")]
-    with pytest.raises(UnsupportedOpError, match=name):
+    with raises(UnsupportedOpError):
         written(nodes, tmp_path)
     assert main(["quantize", "net.onnx", "--calib", "samples.npz", "-o", "q.rlx"]) == 5
     assert "classical machine learning" in capsys.readouterr().err

@@ -12,6 +12,7 @@ from rlx.ir.module import GraphModule, Stage
 from rlx.support.errors import UsageError
 from support import ROOT
 from support.files.tflite_builder import run_tflm
+from support.messages import raises
 from support.networks.exported_ops import GRAPHS
 from support.networks.quantized_net import float_network
 
@@ -85,5 +86,5 @@ def test_from_python(tmp_path):
     exported = rlx.export(DIGITS, tmp_path / "digits.tflite")
     assert (tmp_path / "digits.tflite").read_bytes() == exported.content
     assert exported.differences is None
-    with pytest.raises(UsageError, match=r"cannot write \.pt"):
+    with raises(UsageError):
         rlx.export(DIGITS, tmp_path / "digits.pt")

@@ -9,6 +9,7 @@ import rlx
 from rlx.cli import main
 from rlx.support.errors import UnsupportedOpError, UsageError
 from rlx_fpga.sweep import SWEEP
+from support.messages import raises
 from support.networks.mlperf_like import file
 
 
@@ -103,7 +104,7 @@ def test_refusals(digits_model, capsys, monkeypatch):
         assert status == 2
         assert text in err
     monkeypatch.delattr("rlx_fpga.target.Fpga.sweep")
-    with pytest.raises(UsageError, match=r"^target 'fpga' has nothing to be compared over\n"):
+    with raises(UsageError):
         rlx.estimate_all(digits_model, "fpga")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 
 import numpy as np
@@ -14,6 +13,7 @@ from rlx.support.errors import FrontendError, RlxError
 from rlx.support.limits import DEFAULT_LIMITS
 from support import ROOT
 from support.files.mutation import mutate_text
+from support.messages import raises
 from support.page_commands import assert_prints, commands
 
 FOLDER = ROOT / "examples" / "mlp_frontend"
@@ -68,27 +68,23 @@ def test_the_graph_computes_xor(mlp, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "message"),
+    ("old", "new"),
     [
-        ('"inputs": 2', '"inputs": 0', "net.mlp: has 0 inputs, want at least 1"),
-        ('"inputs": 2', '"inputs": "2"', "net.mlp: 'inputs' is missing, or no int"),
-        ('"inputs": 2', '"inputs": 3', "layer 0: has weights (2, 2) and bias (2,) behind (1, 3)"),
-        (
-            '"scale": 0.015625',
-            '"scale": 1e-60',
-            "layer 0: 'scale' is 0.0, want a finite number above 0",
-        ),
-        ('"zero_point": -128', '"zero_point": 128', "'zero_point' is 128, want -128 to 127"),
-        ("[127, 127], [127", "[127, 127], [128", "'weights' holds no integers from -128 to 127"),
-        ("[[64, -127]]", "[[64, -127], [1]]", "'weights' has rows of different lengths"),
-        ("[[64, -127]]", "7", "layer 1: 'weights' is missing, or no list"),
-        ("{", "[", "net.mlp: is no JSON: "),
+        ('"inputs": 2', '"inputs": 0'),
+        ('"inputs": 2', '"inputs": "2"'),
+        ('"inputs": 2', '"inputs": 3'),
+        ('"scale": 0.015625', '"scale": 1e-60'),
+        ('"zero_point": -128', '"zero_point": 128'),
+        ("[127, 127], [127", "[127, 127], [128"),
+        ("[[64, -127]]", "[[64, -127], [1]]"),
+        ("[[64, -127]]", "7"),
+        ("{", "["),
     ],
 )
-def test_malformed_files_are_refused(mlp, tmp_path, old, new, message):
+def test_malformed_files_are_refused(mlp, tmp_path, old, new):
     text = XOR.replace(old, new)
     assert text != XOR
-    with pytest.raises(FrontendError, match=re.escape(message)):
+    with raises(FrontendError):
         load(mlp, tmp_path, text)
 
 
