@@ -1,6 +1,7 @@
 """Memory before loading: every byte once."""
 
 import numpy as np
+import pytest
 
 import rlx
 from rlx.ir import Constant, DType, Graph, GraphModule, TensorType, f32
@@ -105,7 +106,9 @@ def test_a_limit():
     assert found.fits(found.total)
     assert not found.fits(found.total - 1)
     assert found.require(found.total) is found
-    with raises(DoesNotFitError):
+    with pytest.raises(
+        DoesNotFitError, match=rf"^graph 'layer': it needs {found.total} bytes, 10 are"
+    ):
         found.require(10)
 
 
