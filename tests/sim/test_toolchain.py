@@ -8,6 +8,7 @@ import pytest
 from rlx.support.errors import ToolMissingError
 from rlx_sim import toolchain
 from rlx_sim.toolchain import InstalledTool, find, search, survey
+from support.messages import raises
 
 NAMES = [
     "cc",
@@ -73,11 +74,7 @@ def test_version_is_the_programs_own(empty_path, text, version):
 @pytest.mark.parametrize("text", ["exit 1", "echo no version"])
 def test_program_that_does_not_work_is_missing(empty_path, text):
     program(empty_path, "qemu-system-arm", text)
-    with pytest.raises(
-        ToolMissingError,
-        match=r"^qemu-system-arm is not installed\n"
-        r"  hint: Debian: apt-get install qemu-system-arm$",
-    ):
+    with raises(ToolMissingError):
         find("qemu-system-arm")
 
 
@@ -89,7 +86,7 @@ def test_zig_stands_in_for_a_host_compiler(empty_path):
 
 
 def test_unknown_name_is_a_value_error():
-    with pytest.raises(ValueError, match=r"^no tool is called 'make-coffee'; known: arm-none-"):
+    with raises(ValueError):
         find("make-coffee")
 
 

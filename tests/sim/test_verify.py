@@ -15,6 +15,7 @@ from rlx_sim import toolchain, verify
 from rlx_sim.firmware import simulators
 from rlx_sim.hardware.plan import hardware_plan
 from rlx_sim.verify import CORTEXM, FPGA, VerificationReport
+from support.messages import raises
 from support.networks.tiny_model import golden, tiny_files, write_tiny
 
 HOST = ["host"]
@@ -189,12 +190,7 @@ def test_what_was_measured_must_fit(tmp_path):
     limits = {"ram": 7, "flash": 50}
     producer = Producer(rlx_version="0", target="cortexm", options=limits)
     write_folder(tmp_path / "tiny", tiny_files(), producer=producer)
-    with pytest.raises(
-        DoesNotFitError,
-        match=r"/tiny: --ram 7 was given, 8 bytes were measured;"
-        r" --flash 50 was given, \d+ bytes were measured\n"
-        r"  hint: emit it again with what was measured$",
-    ):
+    with raises(DoesNotFitError):
         CORTEXM.verify(tmp_path / "tiny")
     assert CORTEXM.verify(tmp_path / "tiny", tools=["host"]).passed
     enough = {"ram": 8, "flash": 400}
@@ -246,30 +242,25 @@ def test_nothing_run_is_not_passed():
 def test_unknown_tool_is_refused(tmp_path, verifier):
     producer = Producer(rlx_version="0", target=verifier.target)
     write_folder(tmp_path / "tiny", tiny_files(), producer=producer)
-    with pytest.raises(
-        UsageError,
-        match=r"^no simulator is called 'qemy'\n  hint: (did you mean 'qemu'. )?simulators: ",
-    ):
+    with raises(UsageError):
         verifier.verify(tmp_path / "tiny", tools=["qemy"])
 
 
 def test_unknown_compiler_is_refused(tmp_path):
-    with pytest.raises(UsageError, match=r"^no simulator is called 'qemu:tcc'\n"):
+    with raises(UsageError):
         CORTEXM.verify(write_tiny(tmp_path / "tiny"), tools=["qemu:tcc"])
 
 
 def test_processor_without_a_board_is_refused(tmp_path):
     producer = Producer(rlx_version="0", target="cortexm", facts={"cpu": "cortex-a9"})
     write_folder(tmp_path / "tiny", tiny_files(), producer=producer)
-    with pytest.raises(
-        UsageError, match=r"^no emulated board has a cortex-a9\n  hint: emit for one of cortex-m0, "
-    ):
+    with raises(UsageError):
         CORTEXM.verify(tmp_path / "tiny", tools=HOST)
 
 
 def test_folder_of_another_target_is_refused(tmp_path):
     folder = write_tiny(tmp_path / "tiny")
-    with pytest.raises(OutputError, match=rf"^{folder}: was emitted for cortexm, not for fpga\n"):
+    with raises(OutputError):
         FPGA.verify(folder)
 
 
@@ -292,5 +283,5 @@ def test_verifiers_come_in_by_their_entry_points():
 
 
 def test_programs_have_no_waveforms(tmp_path):
-    with pytest.raises(UsageError, match=r"^a program in C has no waveforms"):
+    with raises(UsageError):
         CORTEXM.verify(tmp_path, waves=tmp_path / "a.vcd")

@@ -10,6 +10,7 @@ from rlx_sim.firmware.qemu import Qemu
 from rlx_sim.firmware.unicorn_core import count_instructions
 from rlx_sim.firmware.unicorn_runner import Unicorn
 from rlx_sim.protocol import compare
+from support.messages import raises
 from support.networks.tiny_model import golden, write_tiny
 
 pytestmark = pytest.mark.qemu
@@ -54,11 +55,7 @@ def test_unicorn_runs_a_core_without_dsp_and_unaligned_access(tmp_path, compiler
     build = FirmwareBuild("cortex-m0", compiler)
     done = Unicorn(build).simulate(folder, vectors, timeout_s=LIMIT_S)
     assert compare("unicorn", done, vectors) == []
-    with pytest.raises(
-        UsageError,
-        match=r"^QEMU has no board with a cortex-m0\n"
-        r"  hint: use unicorn, or one of cortex-m3, cortex-m4, cortex-m7, cortex-m33, cortex-m55$",
-    ):
+    with raises(UsageError):
         Qemu(build).simulate(folder, vectors, timeout_s=LIMIT_S)
 
 
@@ -121,10 +118,7 @@ class TestErrors:
 
     def test_write_beside_the_arena(self, tmp_path, simulator):
         folder = write_tiny(tmp_path / "tiny", fault="copy[9] = 0;")
-        with pytest.raises(
-            SimulationError,
-            match=rf"^{simulator.name}: the model wrote 1 bytes outside its buffers in frame 0\n",
-        ):
+        with raises(SimulationError):
             simulator.simulate(folder, golden(1), timeout_s=LIMIT_S)
 
     def test_endless_loop(self, tmp_path, simulator):
@@ -136,9 +130,7 @@ class TestErrors:
         folder = write_tiny(tmp_path / "tiny")
         firmware = GCC.build(folder, tmp_path / "build")
         monkeypatch.setattr(toolchain, "_search", lambda name: None)
-        with pytest.raises(
-            ToolMissingError, match=rf"^{simulator.name}\S* is not installed\n  hint"
-        ):
+        with raises(ToolMissingError):
             simulator.run(firmware, golden(1), tmp_path / "work", timeout_s=LIMIT_S)
 
 
@@ -155,19 +147,16 @@ def test_firmware_reads_no_file_outside_its_folder(tmp_path):
         )
         folder = tmp_path / f"tiny{len(name)}"
         write_tiny(folder, fault=fault)
-        with pytest.raises(SimulationError, match=r"entry point returned 7 for frame 0\n"):
+        with raises(SimulationError):
             Unicorn(GCC).simulate(folder, golden(1), timeout_s=LIMIT_S)
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"cpu": "z80"}, r"^no processor is called 'z80'; known: cortex-m0, cortex-m3, "),
-        ({"compiler": "tcc"}, r"^no compiler is called 'tcc'; known: gcc, zig$"),
-    ],
+    "options",
+    [{"cpu": "z80"}, {"compiler": "tcc"}],
 )
-def test_unknown_processor_or_compiler_is_a_value_error(options, message):
-    with pytest.raises(ValueError, match=message):
+def test_unknown_processor_or_compiler_is_a_value_error(options):
+    with raises(ValueError):
         FirmwareBuild(**options)
 
 
@@ -187,5 +176,5 @@ def test_instructions_of_two_and_four_bytes_are_counted(code, count):
 
 def test_processor_that_unicorn_lacks_is_refused(tmp_path):
     build = FirmwareBuild("cortex-m55")
-    with pytest.raises(UsageError, match=r"^unicorn has no cortex-m55\n  hint: use qemu$"):
+    with raises(UsageError):
         Unicorn(build).simulate(write_tiny(tmp_path / "tiny"), golden(1), timeout_s=60)

@@ -14,6 +14,7 @@ from rlx_sim.firmware.firmware import FirmwareBuild
 from rlx_sim.firmware.profile import profile
 from rlx_sim.protocol import compare
 from support import ROOT
+from support.messages import raises
 
 pytestmark = pytest.mark.qemu
 
@@ -52,5 +53,5 @@ def test_missing_hooks_are_reported(folder, tmp_path):
     shutil.copytree(folder, other)
     source = other / "src" / "net.c"
     source.write_text(source.read_text().replace('NET_LAYER_HOOK(NET_LAYERS, "end");', ""))
-    with pytest.raises(SimulationError, match=r"other: the layers' hooks were not all called$"):
+    with raises(SimulationError):
         profile(other, "net", read_golden(folder).first(1), timeout_s=60)

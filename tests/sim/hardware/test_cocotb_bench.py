@@ -27,6 +27,7 @@ from rlx_sim.hardware.verilator import find_verilator
 from rlx_sim.protocol import Mismatch, compare
 from support import missing
 from support.design_report import TOTALS
+from support.messages import raises
 
 COUNT = 5
 INTERVAL = 17 * COUNT + 93
@@ -189,12 +190,12 @@ def test_waveform_needs_an_ending_that_is_known(folder):
     assert [trace_format(path) for path in (None, Path("a.vcd"), Path("b.FST"))] == [
         None, "vcd", "fst",
     ]  # fmt: skip
-    with pytest.raises(UsageError, match=r"^a waveform ends in .vcd or .fst, not 'a.txt'"):
+    with raises(UsageError):
         trace_format(Path("a.txt"))
 
 
 def test_read_report_refuses_another_folder(tmp_path):
-    with pytest.raises(OutputError, match=r"holds no report.json of a hardware design"):
+    with raises(OutputError):
         read_report(tmp_path)
 
 
@@ -218,5 +219,5 @@ def test_netlist_does_not_depend_on_the_hash_seed(folder):
 
 
 def test_bench_refuses_another_folder(tmp_path):
-    with pytest.raises(OutputError, match=r"holds no bench tb/run.py"):
+    with raises(OutputError):
         run_bench(tmp_path)

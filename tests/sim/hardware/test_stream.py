@@ -9,6 +9,7 @@ from rlx.support.errors import SimulationError
 from rlx_fpga.packaging.axi import Interface, StreamPort, harness_cpp, top_verilog
 from rlx_sim.hardware.stream import Stalls, StreamBench
 from rlx_sim.hardware.verilator import find_verilator, lint
+from support.messages import raises
 
 pytestmark = pytest.mark.sim
 
@@ -109,21 +110,15 @@ def test_interval_needs_two_frames(bench):
 
 
 @pytest.mark.parametrize(
-    ("inputs", "message"),
+    "inputs",
     [
-        (frames(2)[:1], r"^the core has 2 inputs, not 1$"),
-        (
-            [np.zeros((2, 3, 4), np.int8), np.zeros((3, 3, 4), np.int8)],
-            r"^all inputs need the same number of frames, at least 1, not \[2, 3\]$",
-        ),
-        (
-            [np.zeros((2, 4, 3), np.int8)] * 2,
-            r"^s0_axis takes int8\[3, 4\] frames, not int8\[4, 3\]$",
-        ),
+        frames(2)[:1],
+        [np.zeros((2, 3, 4), np.int8), np.zeros((3, 3, 4), np.int8)],
+        [np.zeros((2, 4, 3), np.int8)] * 2,
     ],
 )
-def test_run_refuses_inputs_that_do_not_fit(bench, inputs, message):
-    with pytest.raises(ValueError, match=message):
+def test_run_refuses_inputs_that_do_not_fit(bench, inputs):
+    with raises(ValueError):
         bench.run(inputs)
 
 

@@ -27,6 +27,7 @@ from rlx_sim.hardware.icarus import build_testbench
 from rlx_sim.hardware.testbench import run_testbench
 from rlx_sim.hardware.verilator import lint
 from support.design_report import TOTALS
+from support.messages import raises
 from support.networks.dense_designs import DESIGNS, dense
 
 FRAMES = 6
@@ -200,12 +201,7 @@ def test_weights_by_a_narrow_stream_take_longer():
 
 def test_a_rate_that_the_ports_do_not_allow_is_refused():
     options = FpgaOptions(architecture="parallel", stream_bits=32, fps=30e6, clock=75e6)
-    with pytest.raises(
-        DoesNotFitError,
-        match=r"^ecp5-85k: 3e\+07 frames per second cannot be reached with streams of 32 bits: a"
-        r" frame takes 3 cycles at the ports, so 2.5e\+07 frames per second at 75 MHz\n"
-        r"  hint: take wider streams \(--stream-bits 128, or leave it out\), or a lower --fps$",
-    ):
+    with raises(DoesNotFitError):
         TARGET.estimate(dense(), options)
 
 

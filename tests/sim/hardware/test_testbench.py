@@ -19,6 +19,7 @@ from rlx_sim.hardware import icarus
 from rlx_sim.hardware.icarus import find_icarus
 from rlx_sim.hardware.testbench import SIMULATORS, run_testbench, verdict_of
 from rlx_sim.toolchain import InstalledTool
+from support.messages import raises
 from support.networks.dense_designs import DESIGNS, dense
 
 WEIGHTS_BY_STREAM = ("load", "stream")
@@ -118,8 +119,6 @@ def test_missing_verdict_and_testbench_are_reported(folder, tmp_path):
 
 
 def test_an_old_icarus_is_refused(monkeypatch):
-    monkeypatch.setattr(
-        icarus, "find", lambda name: InstalledTool(name, ("/bin/iverilog",), "10.3")
-    )
-    with pytest.raises(ToolMissingError, match=r"Icarus Verilog 10.3 is too old, it must be 11 "):
+    monkeypatch.setattr(icarus, "find", lambda name: InstalledTool(name, ("/bin/iverilog",), "10.3"))
+    with raises(ToolMissingError):
         find_icarus()

@@ -32,6 +32,7 @@ from rlx_sim.synthesis import nextpnr
 from rlx_sim.synthesis.build import FPGA, _expected
 from rlx_sim.synthesis.nextpnr import find_nextpnr, place_and_route, placed, read_routed
 from support.design_report import TOTALS
+from support.messages import raises
 
 CELL_MULTIPLIERS = 2
 REPORT = {**TOTALS, "interval": 8, "dsp": CELL_MULTIPLIERS, "layers": []}
@@ -162,20 +163,18 @@ def test_nextpnr_reports_what_does_not_fit(ice40_folder, tmp_path):
 
 @pytest.mark.synth
 def test_time_limit(folder):
-    with pytest.raises(TimeLimitError, match=r"still running after 0.2 s"):
+    with raises(TimeLimitError):
         FPGA.build(folder, timeout_s=0.2)
 
 
 def test_unknown_device_is_refused(folder):
-    with pytest.raises(
-        UsageError, match=r"^no device is called 'ecp6'\n  hint: .*devices: ecp5-25k, "
-    ):
+    with raises(UsageError):
         FPGA.build(folder, device="ecp6")
 
 
 def test_folder_of_another_target_is_refused(tmp_path, capsys):
     write_folder(tmp_path / "c", {}, producer=Producer(rlx_version="0", target="cortexm"))
-    with pytest.raises(OutputError, match=r"was emitted for cortexm, not for fpga\n"):
+    with raises(OutputError):
         FPGA.build(tmp_path / "c")
     assert main(["build", str(tmp_path / "c")]) == 6
     assert capsys.readouterr().err == (
@@ -186,7 +185,7 @@ def test_folder_of_another_target_is_refused(tmp_path, capsys):
 
 def test_builder_comes_in_by_its_entry_point():
     assert builder.load("fpga") is FPGA
-    with pytest.raises(TargetNotFoundError, match=r"^nothing installed builds what target 'x' em"):
+    with raises(TargetNotFoundError):
         builder.load("x")
 
 
@@ -194,7 +193,7 @@ def test_missing_nextpnr_is_reported(folder, monkeypatch):
     find_nextpnr.cache_clear()
     monkeypatch.setattr(nextpnr.shutil, "which", lambda name: None)
     monkeypatch.setattr(nextpnr.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(ToolMissingError, match=r"^there is no nextpnr-ecp5 0.6 or later on PATH"):
+    with raises(ToolMissingError):
         FPGA.build(folder)
 
 
@@ -225,7 +224,7 @@ def test_system_tool_is_used_if_it_is_new_enough(tmp_path, monkeypatch, version,
 
 def test_tool_without_version_is_refused(tmp_path, monkeypatch):
     fake_tool(tmp_path, monkeypatch, "print('hello')")
-    with pytest.raises(SimulationError, match=r"^nextpnr: gave no version: 'hello"):
+    with raises(SimulationError):
         find_nextpnr("nextpnr-ecp5")
     find_nextpnr.cache_clear()
 
@@ -265,7 +264,7 @@ def test_report_is_read(tmp_path):
     path.write_text(json.dumps({**report, "critical_paths": []}))
     assert read_routed(path, 1).longest is None
     path.write_text('{"fmax": {}, "utilization": {}}')
-    with pytest.raises(SimulationError, match=r"^nextpnr: left no report in r.json$"):
+    with raises(SimulationError):
         read_routed(path, 1)
 
 

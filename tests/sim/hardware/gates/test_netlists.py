@@ -22,6 +22,7 @@ from rlx_sim.hardware.gates.run import MAX_SECONDS, not_simulated, run_netlist
 from rlx_sim.synthesis import build
 from rlx_sim.synthesis.build import FPGA
 from rlx_sim.verify import FPGA as VERIFIER
+from support.messages import raises
 from support.networks.dense_designs import dense
 
 SMALL = dense(((8, 4), (4, 3)))
@@ -157,7 +158,7 @@ def test_what_would_take_too_long_is_said():
 def test_families_without_models_are_refused(tmp_path):
     folder = tmp_path / "zu"
     driver.emit(dense(), target.load("fpga"), folder, options=FpgaOptions(device="zu3eg", dsp=4))
-    with pytest.raises(UsageError, match=r"^a netlist for zu3eg cannot be simulated: Yosys has no"):
+    with raises(UsageError):
         VERIFIER.verify(folder, tools=("netlist",))
     assert main(["verify", str(folder), "--netlist"]) == 2
 
