@@ -32,7 +32,7 @@ MACHINE = [
     (re.compile(rf"^{re.escape(Path(sys.executable).name)}(?=: )"), "<python>"),
     (re.compile(r"(\btest_\w+\.py line )\d+"), r"\1<n>"),
 ]
-"""What differs between machines, and is no part of a message: folders, and lines of tests."""
+"""Parts of texts that differ between machines, each with its placeholder."""
 
 
 @contextmanager
