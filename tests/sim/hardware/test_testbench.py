@@ -119,6 +119,8 @@ def test_missing_verdict_and_testbench_are_reported(folder, tmp_path):
 
 
 def test_an_old_icarus_is_refused(monkeypatch):
-    monkeypatch.setattr(icarus, "find", lambda name: InstalledTool(name, ("/bin/iverilog",), "10.3"))
+    monkeypatch.setattr(
+        icarus, "find", lambda name: InstalledTool(name, ("/bin/iverilog",), "10.3")
+    )
     with raises(ToolMissingError):
         find_icarus()

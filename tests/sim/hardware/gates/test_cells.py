@@ -203,7 +203,7 @@ def test_a_use_that_a_model_does_not_know_is_refused(one):
 
 
 def test_a_cell_without_a_model_is_refused():
-    netlist = Netlist("t", {"o": ("output", (2,))}, (cell("ALU54B", {}, {"R": (2,)}, ["R"]),))
+    netlist = CellNetlist("t", {"o": ("output", (2,))}, (cell("ALU54B", {}, {"R": (2,)}, ["R"]),))
     with raises(SimulationError):
         netlist_verilog(netlist, "ecp5")
 
