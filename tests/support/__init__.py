@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -46,9 +47,13 @@ def excused(marks: Iterable[str]) -> Iterator[None]:
 
 
 def require_program(*names: str) -> str:
-    """Return the path of the first program of ``names`` that is installed, or skip or fail."""
+    """Return the path of the first program of ``names`` that is installed, or skip or fail.
+
+    Programs of this Python's environment count too, whether it is activated or not.
+    """
+    folders = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     for name in names:
-        if path := shutil.which(name):
+        if path := shutil.which(name, path=folders):
             return path
     missing(f"none of these programs is installed: {', '.join(names)}")
 

@@ -297,9 +297,10 @@ executable('user', 'main.c', dependencies: [dependency('net'), dependency('rlx_t
 
 
 @pytest.mark.parametrize(("options", "level"), [([], "-O2"), (["-Doptimization=s"], "-Os")])
-def test_meson_subproject(tmp_path, options, level):
+def test_meson_subproject(tmp_path, monkeypatch, options, level):
     """Two networks, one of a name that Meson keeps for itself."""
-    meson, _ = require_program("meson"), require_program("ninja")
+    meson = require_program("meson")
+    monkeypatch.setenv("NINJA", require_program("ninja"))
     folder_of(tmp_path / "subprojects" / "net", package=("meson",))
     folder_of(tmp_path / "subprojects" / "rlx_test", "test", package=("meson",))
     for name in ("net", "rlx_test"):
