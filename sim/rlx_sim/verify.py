@@ -12,6 +12,7 @@ from rlx.support.errors import DoesNotFitError, OutputError, UsageError
 from rlx.support.files.golden import read_golden
 from rlx.support.files.outputs import read_manifest
 from rlx.support.files.scratch import work_folder
+from rlx.targets.milliseconds import CycleRange
 from rlx.targets.verifier import LayerCounts, Plan
 from rlx_sim.budgets import FIRMWARE, HARDWARE, firmware_taken, hardware_taken
 from rlx_sim.firmware.firmware import FirmwareBuild, cpu_named, known_cpus
@@ -122,7 +123,7 @@ class CortexmVerifier:
                     progress(f"{simulator.name}: {vectors.frames} inputs")
                 runs.append(_run(simulator, plain, vectors, timeout_s))
                 _check_fit(runs[-1], manifest, folder)
-        return _summary(runs, vectors.frames, plan, _network(manifest))
+        return _summary(runs, vectors.frames, plan, manifest)
 
     def plan(self, folder: Path, tools: Sequence[str] | None) -> Plan:
         """Return the simulations of :meth:`verify`; see ``rlx.targets.verifier.Verifier``."""
@@ -379,7 +380,7 @@ def _run(
 
 
 def _check_fit(run: _Run, manifest: Manifest, folder: Path) -> None:
-    """Compare the bytes of a firmware with ``--flash`` and ``--ram`` of the emitter."""
+    """Compare the bytes of a firmware with ``--flash``, ``--ram`` and ``--part`` of the emitter."""
     if run.firmware is None:
         return
     sizes, limits = run.firmware.sizes, manifest.producer.options
@@ -392,16 +393,26 @@ def _check_fit(run: _Run, manifest: Manifest, folder: Path) -> None:
         for name, need in needs.items()
         if isinstance(limits.get(name), int) and need > limits[name]
     ]
+    part = manifest.producer.facts.get("part", {})
+    problems += [
+        f"{part['name']} has {available} bytes of {memory}, {needs[name]} were measured"
+        for name, memory in (("ram", "RAM"), ("flash", "flash"))
+        if (available := part.get(f"{name}_bytes")) is not None and needs[name] > available
+    ]
     if problems:
         raise DoesNotFitError(
             "; ".join(problems), where=str(folder), hint="emit it again with what was measured"
         )
 
 
-def _summary(runs: Sequence[_Run], frames: int, plan: Plan, network: str) -> VerificationReport:
+def _summary(
+    runs: Sequence[_Run], frames: int, plan: Plan, manifest: Manifest
+) -> VerificationReport:
     wrong = [one for run in runs for one in run.wrong]
     firmware = next((run for run in runs if run.firmware is not None), None)
-    figures = {} if firmware is None else _firmware_figures(firmware)
+    figures: dict[str, Any] = {}
+    if firmware is not None:
+        figures = _with_part(_firmware_figures(firmware), manifest.producer.facts)
     figures["runs"] = [_run_figures(run, frames) for run in runs]
     figures["seconds"] = [run.seconds.as_json() for run in runs]
     return VerificationReport(
@@ -413,8 +424,17 @@ def _summary(runs: Sequence[_Run], frames: int, plan: Plan, network: str) -> Ver
         tools={name: version for run in runs for name, version in run.simulator.tools().items()},
         notes=plan.notes,
         not_run=plan.not_run,
-        network=network,
+        network=_network(manifest),
     )
+
+
+def _with_part(figures: dict[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the figures with the part, and with the time that the instructions take on it."""
+    cycles, part = CycleRange.of(facts), facts.get("part")
+    figures = {**figures} if part is None else {**figures, "part": part}
+    if cycles is not None and figures["instructions"] is not None:
+        figures["milliseconds"] = cycles.milliseconds(figures["instructions"]).as_json()
+    return figures
 
 
 def _run_figures(run: _Run, frames: int) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from rlx.support.text.tables import Column, Figures, ReportFigure, Table, share_text, text_of
+from rlx.targets.milliseconds import Milliseconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -48,7 +49,17 @@ def firmware_view(network: str, report: Mapping[str, Any]) -> View:
         built = f"built by {report['compiler']}, under {emulator}"
         title = f"Measured: {network} on a {report['cpu']}, {built}"
         view.append(Figures(title, _firmware_figures(report)))
+    if "milliseconds" in report:
+        view.append(_milliseconds(report))
     return [*view, *_time(report)]
+
+
+def _milliseconds(report: Mapping[str, Any]) -> Figures:
+    """Return the time that the measured instructions take at a clock."""
+    time = Milliseconds(**report["milliseconds"])
+    device = report.get("part", {}).get("name", report["cpu"])
+    figure = ReportFigure("time", time.range_text, "ms", time.basis)
+    return Figures(f"Computed for {device}", (figure,))
 
 
 _PARTS: Final = ("lint", "synthesize", "compile", "simulate", "compare")
@@ -85,11 +96,26 @@ def _firmware_figures(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:
     return (
         ReportFigure("instructions", report["instructions"], "", fewest),
         ReportFigure(
-            "flash", code + constants, "B", f"constants {text_of(constants)}, code {code:,}"
+            "flash", code + constants, "B",
+            f"{_share(report, 'flash', code + constants)}"
+            f"constants {text_of(constants)}, code {code:,}",
         ),
-        ReportFigure("RAM", ram, "B", f"arena {text_of(arena)}, variables {text_of(ram - arena)}"),
+        ReportFigure(
+            "RAM", ram, "B",
+            f"{_share(report, 'ram', ram)}"
+            f"arena {text_of(arena)}, variables {text_of(ram - arena)}",
+        ),
         ReportFigure("stack", report["stack_bytes"], "B", note),
-    )
+    )  # fmt: skip
+
+
+def _share(report: Mapping[str, Any], memory: str, nbytes: int) -> str:
+    """Return the share of a part's memory that is needed; nothing without a part's size."""
+    part = report.get("part", {})
+    whole = part.get(f"{memory}_bytes")
+    if whole is None:
+        return ""
+    return f"{share_text(nbytes, whole)} % of {text_of(whole)} B of {part['name']}; "
 
 
 def hardware_view(network: str, report: Mapping[str, Any]) -> View:

@@ -9,9 +9,16 @@ from rlx.support.errors import DoesNotFitError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from rlx_cortexm.parts import CortexPart
+
 
 def check_budget(
-    name: str, report: Mapping[str, Any], *, ram: int | None, flash: int | None
+    name: str,
+    report: Mapping[str, Any],
+    *,
+    ram: int | None,
+    flash: int | None,
+    chip: CortexPart | None = None,
 ) -> None:
     """Check that a network fits.
 
@@ -20,6 +27,7 @@ def check_budget(
         report: Its estimate; see :func:`rlx_cortexm.estimate.estimate`.
         ram: Most bytes for the arena, or None.
         flash: Most bytes for constants and code, or None.
+        chip: Microcontroller that must hold it too, or None.
 
     Raises:
         DoesNotFitError: It does not; the hint gives values of both limits that would.
@@ -46,6 +54,52 @@ def check_budget(
             where=name,
             hint=f"what fits is {' '.join(suggestions)}",
         )
+    if chip is not None:
+        _check_part(name, report, chip)
+
+
+def _check_part(name: str, report: Mapping[str, Any], chip: CortexPart) -> None:
+    """Check that a microcontroller holds a network.
+
+    Raises:
+        DoesNotFitError: It does not.
+    """
+    flash, ram = report["constant_bytes"] + report["code_bytes"], report["arena_bytes"]
+    problems, limits = [], []
+    if ram > chip.block_bytes:
+        where = "" if chip.block_bytes == chip.ram_bytes else " with consecutive addresses"
+        problems.append(
+            f"RAM: {ram:,} bytes needed for the arena, it has {chip.block_bytes:,}{where}"
+        )
+        limits.append(f"--ram {chip.block_bytes}")
+    if chip.flash_bytes is not None and flash > chip.flash_bytes:
+        problems.append(f"flash: about {flash:,} bytes needed, it has {chip.flash_bytes:,}")
+        limits.append(f"--flash {chip.flash_bytes}")
+    if problems:
+        raise DoesNotFitError(
+            "\n  ".join([f"it does not fit {chip.name}", *problems]),
+            where=name,
+            hint=f"add {' '.join(limits)}, by which smaller kernels are chosen, or take a larger"
+            " part",
+        )
+
+
+def part_figures(report: Mapping[str, Any], chip: CortexPart) -> dict[str, Any]:
+    """Return the memory of a microcontroller and the shares that a network needs, for JSON."""
+    flash, ram = report["constant_bytes"] + report["code_bytes"], report["arena_bytes"]
+    return {
+        "key": chip.key,
+        "name": chip.name,
+        "core": chip.core,
+        "flash_bytes": chip.flash_bytes,
+        "ram_bytes": chip.block_bytes,
+        "flash_percent": _percent(flash, chip.flash_bytes),
+        "ram_percent": _percent(ram, chip.block_bytes),
+    }
+
+
+def _percent(nbytes: int, whole: int | None) -> float | None:
+    return None if whole is None else round(100 * nbytes / whole, 1)
 
 
 def _size(nbytes: int) -> str:

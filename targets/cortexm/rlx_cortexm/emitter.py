@@ -73,6 +73,7 @@ class Emitter:
             "alignment": program.alignment,
             "static_arena": options.static_arena,
             "cpu": options.cpu,
+            "device": options.device,
             "self_test": bool(options.self_test),
             "check": {"crc": f"{crc_of(tables):08x}", "tables": len(tables)} if tables else None,
             "labels": [c_string(label) for label in options.labels or ()],

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rlx.passes.boundaries import PortKind, Ports
 from rlx.support.errors import UsageError
 from rlx.support.text.names import check_prefix, network_prefix
 from rlx.support.text.suggest import did_you_mean
-from rlx.support.text.units import parse_bytes
+from rlx.support.text.units import parse_bytes, parse_clock
 from rlx_c.choice import DEFAULT_OBJECTIVE, OBJECTIVES
 from rlx_cortexm.core import ALIASES, CORES, DEFAULT_CORE, CortexCore
 from rlx_cortexm.labels import parse_labels
 from rlx_cortexm.packages import PACKAGES, check_packages, parse_packages
+from rlx_cortexm.parts import CortexPart, boards, parts
+from rlx_cortexm.parts import part as part_named
+from rlx_cortexm.timing import cycle_range
+
+if TYPE_CHECKING:
+    from rlx.targets.milliseconds import CycleRange
 
 CPUS: Final = tuple(CORES)
 """Cores that differ in what is emitted for them."""
@@ -49,13 +55,29 @@ class CortexMOptions:
                   "metavar": "NAME"},
     )  # fmt: skip
     cpu: str = field(
-        default=DEFAULT_CORE.name,
+        default="",
         metadata={
             "help": "Core that the network is meant for, by GCC's name of it: kernels are chosen"
-            f" for it [{DEFAULT_CORE.name}].",
+            f" for it [that of --part, else {DEFAULT_CORE.name}].",
             "choices": CPU_NAMES,
         },
     )
+    part: str | None = field(
+        default=None,
+        metadata={
+            "help": "Microcontroller or board that the network is meant for: sets --cpu and the"
+            " clock, and refuses what its flash or RAM cannot hold; 'rlx targets cortexm' lists"
+            " them.",
+            "metavar": "NAME",
+            "values": {key: entry.summary for key, entry in (*parts().items(), *boards().items())},
+        },
+    )
+    clock: float | None = field(
+        default=None,
+        metadata={"help": "Clock that a range of milliseconds is computed for, as 64MHz [maximum of"
+                  " --part].",
+                  "metavar": "CLOCK", "parse": parse_clock},
+    )  # fmt: skip
     ram: int | None = field(
         default=None,
         metadata={"help": "Most memory for the arena, for example 64K; else refuse.",
@@ -114,6 +136,7 @@ class CortexMOptions:
     )
 
     def __post_init__(self) -> None:
+        self._resolve_part()
         if self.cpu not in CPU_NAMES:
             raise UsageError(
                 f"no CPU is called {self.cpu!r}",
@@ -148,6 +171,51 @@ class CortexMOptions:
                 f"package url {self.package_url!r} is no address of a page",
                 hint="write for example https://example.com/network",
             )
+
+    def _resolve_part(self) -> None:
+        """Set the core and the part's name in the table, and check that they and the clock agree.
+
+        Raises:
+            UsageError: There is no such part, or its core or clock is another one.
+        """
+        chip = None if self.part is None else part_named(self.part)
+        if chip is None:
+            object.__setattr__(self, "cpu", self.cpu or DEFAULT_CORE.name)
+            return
+        object.__setattr__(self, "part", chip.key)
+        object.__setattr__(self, "cpu", self.cpu or chip.core)
+        # An extension may be left unused, as with cortex-m4+nofp.
+        if self.cpu != chip.core and not self.cpu.startswith(f"{chip.core}+"):
+            raise UsageError(
+                f"{chip.name} has a {chip.core}, not a {self.cpu}",
+                where="--part",
+                hint=f"leave --cpu out, or write --cpu {chip.core}",
+            )
+        if self.clock is not None and self.clock > chip.clock_mhz * 1e6:
+            raise UsageError(
+                f"{chip.name} runs at {chip.clock_mhz:g} MHz at most, not at"
+                f" {self.clock / 1e6:g} MHz",
+                where="--clock",
+                hint=f"write --clock {chip.clock_mhz:g}MHz or less, or leave it out",
+            )
+
+    @property
+    def chip(self) -> CortexPart | None:
+        """Microcontroller of ``--part``, or None."""
+        return None if self.part is None else part_named(self.part)
+
+    @property
+    def device(self) -> str:
+        """Core for a reader, with the microcontroller if there is one."""
+        chip = self.chip
+        return self.cpu if chip is None else f"{self.cpu} ({chip.name})"
+
+    @property
+    def cycles(self) -> CycleRange | None:
+        """Cycles of an instruction at the clock; None without a clock or a part."""
+        chip = self.chip
+        clock = chip.clock_mhz * 1e6 if self.clock is None and chip is not None else self.clock
+        return None if clock is None else cycle_range(self.cpu, clock, chip)
 
     @property
     def in_arena(self) -> bool:

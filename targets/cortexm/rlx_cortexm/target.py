@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rlx.support.text.licence import with_licence
 from rlx.targets import Emission, Target
-from rlx_cortexm.budget import check_budget
+from rlx_cortexm.budget import check_budget, part_figures
 from rlx_cortexm.emitter import Emitter
 from rlx_cortexm.estimate import estimate, scratch_places
 from rlx_cortexm.kernel_table import debug_kernels
@@ -70,7 +70,7 @@ class CortexM(Target):
         lowered = self._program(module, options)
         emitter = Emitter(lowered, options)
         report = _fitting_estimate(lowered, options)
-        facts = {"prefix": emitter.prefix, "cpu": options.cpu}
+        facts = {"prefix": emitter.prefix, "cpu": options.cpu, **_part_facts(options)}
         return Emission(
             files=with_licence(emitter.files()),
             report=report,
@@ -106,7 +106,7 @@ class CortexM(Target):
 
     def view(self, report: Mapping[str, Any], options: CortexMOptions) -> View:
         """Return the view of a report."""
-        return view(report, options.cpu)
+        return view(report, options.device)
 
 
 def _fitting_estimate(lowered: LoweredProgram, options: CortexMOptions) -> Mapping[str, Any]:
@@ -116,8 +116,26 @@ def _fitting_estimate(lowered: LoweredProgram, options: CortexMOptions) -> Mappi
         check = check_bytes(len(lowered.tables) + len(lowered.constants))
         code = report["code_bytes"] + check
         report = {**report, "code_bytes": code, "self_check_bytes": check}
-    check_budget(lowered.graph.name, report, ram=options.ram, flash=options.flash)
+    chip, cycles = options.chip, options.cycles
+    check_budget(lowered.graph.name, report, ram=options.ram, flash=options.flash, chip=chip)
+    if chip is not None:
+        report = {**report, "part": part_figures(report, chip)}
+    if cycles is not None:
+        time = cycles.milliseconds(report["instructions"])
+        report = {**report, "milliseconds": time.as_json()}
     return report
+
+
+def _part_facts(options: CortexMOptions) -> dict[str, Any]:
+    """Return the part and the cycles at its clock, for ``rlx verify`` and reports."""
+    chip, cycles = options.chip, options.cycles
+    facts: dict[str, Any] = {}
+    if chip is not None:
+        limits = {"flash_bytes": chip.flash_bytes, "ram_bytes": chip.block_bytes}
+        facts["part"] = {"name": chip.name, **limits}
+    if cycles is not None:
+        facts["cycles"] = cycles.as_json()
+    return facts
 
 
 TARGET = CortexM()

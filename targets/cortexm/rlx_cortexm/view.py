@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rlx.support.text.tables import Column, Figures, ReportFigure, Table, share_text, text_of
+from rlx.targets.milliseconds import Milliseconds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -12,17 +13,17 @@ if TYPE_CHECKING:
     from rlx.support.text.tables import View
 
 
-def view(report: Mapping[str, Any], cpu: str) -> View:
+def view(report: Mapping[str, Any], device: str) -> View:
     """Return the layers and the needs that ``rlx_cortexm.estimate`` reports.
 
     Args:
         report: Result of ``estimate``.
-        cpu: Processor that it was made for.
+        device: Processor that it was made for.
     """
-    return [_layers(report, cpu), Figures("", _figures(report))]
+    return [_layers(report, device), Figures("", _figures(report))]
 
 
-def _layers(report: Mapping[str, Any], cpu: str) -> Table:
+def _layers(report: Mapping[str, Any], device: str) -> Table:
     layers, whole = report["layers"], report["instructions"]
     flash = report["constant_bytes"] + report["code_bytes"]
     columns = (
@@ -52,7 +53,7 @@ def _layers(report: Mapping[str, Any], cpu: str) -> Table:
         for one in layers
     )  # fmt: skip
     heaviest = max(range(len(layers)), key=lambda i: layers[i]["instructions"], default=None)
-    return Table(f"Layers on a {cpu}, predicted", columns, rows, heaviest, total="all")
+    return Table(f"Layers on a {device}, predicted", columns, rows, heaviest, total="all")
 
 
 def _op(name: str) -> str:
@@ -75,12 +76,34 @@ def _figures(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:
     savings = f"; several weights in a byte save {text_of(packed)}" if packed else ""
     return (
         ReportFigure("instructions", report["instructions"], note=each),
+        *_time(report),
         ReportFigure(
             "flash", constants + code, "B",
+            f"{_part_share(report, 'flash', constants + code)}"
             f"constants {text_of(constants)}, code {text_of(code)} (layers share code"
             f"{f'; self-check {text_of(check)}' if check else ''}){savings}",
         ),
         ReportFigure(
-            "RAM", report["arena_bytes"], "B", f"arena, without the stack; most is used in {peak}"
+            "RAM", report["arena_bytes"], "B",
+            f"{_part_share(report, 'ram', report['arena_bytes'])}arena, without the stack; most is"
+            f" used in {peak}",
         ),
     )  # fmt: skip
+
+
+def _time(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:
+    """Return the range of milliseconds; nothing without a clock."""
+    values = report.get("milliseconds")
+    if values is None:
+        return ()
+    time = Milliseconds(**values)
+    return (ReportFigure("time", time.range_text, "ms", time.basis),)
+
+
+def _part_share(report: Mapping[str, Any], memory: str, nbytes: int) -> str:
+    """Return ``12 % of 1,048,576 B of STM32F746xG; ``; nothing without a part's size."""
+    part = report.get("part", {})
+    whole = part.get(f"{memory}_bytes")
+    if whole is None:
+        return ""
+    return f"{share_text(nbytes, whole)} % of {text_of(whole)} B of {part['name']}; "

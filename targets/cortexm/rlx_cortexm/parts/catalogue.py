@@ -1,0 +1,159 @@
+"""Microcontrollers as data: core, maximum clock, flash and RAM.
+
+The data are in ``parts.toml``: a new part needs only a table there. A board is another name of its
+part.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from rlx.support.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_KIB: Final = 1024
+_MIN_PREFIX: Final = 5
+"""Letters of a part's name from which on it may be cut short."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CortexPart:
+    """A microcontroller.
+
+    Attributes:
+        key: Value of ``--part``.
+        name: Name as the vendor writes it, or that of the board; a small x in it is any letter.
+        vendor: Maker.
+        core: GCC's name of the core that runs the network.
+        fpu: Widest numbers that its floating-point unit computes: none, single or double.
+        clock_mhz: Maximum clock of that core.
+        flash_bytes: Flash for program and constants; None if it is outside, of any size.
+        ram_bytes: RAM on the chip.
+        block_bytes: Largest part of it with consecutive addresses.
+        ram_note: Blocks of the RAM, possibly empty.
+        wait_states: Cycles by which a read of the flash is delayed at the maximum clock, or None.
+        read_bits: Width of such a read.
+        cache: Caches between flash and core, possibly empty.
+        source: Documents with these figures.
+    """
+
+    key: str
+    name: str
+    vendor: str
+    core: str
+    fpu: str
+    clock_mhz: float
+    flash_bytes: int | None
+    ram_bytes: int
+    block_bytes: int
+    ram_note: str
+    wait_states: int | None
+    read_bits: int
+    cache: str
+    source: str
+
+    @property
+    def summary(self) -> str:
+        """Its figures in one line."""
+        flash = "flash outside" if self.flash_bytes is None else f"{_kib(self.flash_bytes)} flash"
+        block = (
+            "" if self.block_bytes == self.ram_bytes else f" ({_kib(self.block_bytes)} in a row)"
+        )
+        return (
+            f"{self.vendor} {self.name}: {self.core}, {self.clock_mhz:g} MHz, {flash},"
+            f" {_kib(self.ram_bytes)} RAM{block}"
+        )
+
+    def matches(self, typed: str) -> bool:
+        """Whether an order code begins with the name: STM32F446RET6 for STM32F446xE."""
+        pattern = "(AT)?" + re.escape(self.name).replace("x", "[A-Z]")
+        return re.match(pattern, typed, flags=re.IGNORECASE) is not None
+
+
+@cache
+def parts() -> Mapping[str, CortexPart]:
+    """Return all parts by key, in the order of the file."""
+    return MappingProxyType({key: _part(key, row) for key, row in _data()["part"].items()})
+
+
+@cache
+def boards() -> Mapping[str, CortexPart]:
+    """Return all boards by key, each as the part that it has, under the board's name."""
+    return MappingProxyType({key: _board(key, row) for key, row in _data()["board"].items()})
+
+
+def part(name: str) -> CortexPart:
+    """Return the part or board called ``name``.
+
+    Capitals and hyphens do not count. An order code stands for its part, and so does the beginning
+    of a name that no other part has.
+
+    Raises:
+        UsageError: There is none, or there are several.
+    """
+    plain = _plain(name)
+    for key, entry in {**parts(), **boards()}.items():
+        if plain in (_plain(key), _plain(entry.name)):
+            return entry
+    candidates = [entry for entry in parts().values() if entry.matches(name)]
+    if not candidates and len(plain) >= _MIN_PREFIX:
+        candidates = [entry for key, entry in parts().items() if _plain(key).startswith(plain)]
+    if len(candidates) == 1:
+        return candidates[0]
+    meant = _meant(plain, [entry.key for entry in candidates])
+    raise UsageError(
+        f"no part is called {name!r}",
+        where="--part",
+        hint=f"{meant}'rlx targets cortexm' lists them",
+    )
+
+
+def _meant(plain: str, several: list[str]) -> str:
+    """Return a suggestion: the parts that a beginning is that of, or similar names."""
+    by_plain = {_plain(key): key for key in (*parts(), *boards())}
+    close = get_close_matches(plain, by_plain, n=2, cutoff=0.75)
+    suggested = several or [by_plain[text] for text in close]
+    return f"did you mean {' or '.join(map(repr, suggested))}? " if suggested else ""
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def _kib(nbytes: int) -> str:
+    return f"{nbytes // _KIB} KiB"
+
+
+def _data() -> dict[str, Any]:
+    return tomllib.loads(files("rlx_cortexm.parts").joinpath("parts.toml").read_text("utf-8"))
+
+
+def _part(key: str, row: Mapping[str, Any]) -> CortexPart:
+    flash, ram = row.get("flash_kib"), row["ram_kib"]
+    return CortexPart(
+        key=key,
+        **{name: row[name] for name in ("name", "vendor", "core", "fpu", "clock_mhz", "source")},
+        flash_bytes=None if flash is None else flash * _KIB,
+        ram_bytes=ram * _KIB,
+        block_bytes=row.get("block_kib", ram) * _KIB,
+        ram_note=row.get("ram_note", ""),
+        wait_states=row.get("wait_states"),
+        read_bits=row.get("read_bits", 32),
+        cache=row.get("cache", ""),
+    )
+
+
+def _board(key: str, row: Mapping[str, Any]) -> CortexPart:
+    """Return the part of a board, under the board's name, with the board's flash."""
+    bare = replace(parts()[row["part"]], key=key, name=row["name"])
+    flash = row.get("flash_kib")
+    return bare if flash is None else replace(bare, flash_bytes=flash * _KIB)

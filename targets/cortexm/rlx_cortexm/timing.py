@@ -1,0 +1,69 @@
+"""Cycles that an instruction takes, by core: from instructions to milliseconds.
+
+The lowest number is that of an instruction at its best: one cycle, or half a cycle where a core
+issues two at once. The highest one is for a mix of instructions that is worse than that of any
+kernel: every load waits for its result, every loop is short. Wait states of a part's flash are
+added as if it had no cache.
+"""
+
+from __future__ import annotations
+
+import math
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from rlx.targets.milliseconds import CycleRange
+
+if TYPE_CHECKING:
+    from rlx_cortexm.parts import CortexPart
+
+_IN_ORDER: Final = (1.0, 2.0)
+_DUAL_ISSUE: Final = (0.5, 2.0)
+_VECTORS: Final = (0.5, 3.0)
+
+CYCLES: Final = MappingProxyType({
+    # Tables of timings: loads 2 cycles, multiplications 1, taken branches 2 to 4.
+    "cortex-m0": (*_IN_ORDER, "Arm DDI 0432"),
+    "cortex-m0plus": (*_IN_ORDER, "Arm DDI 0484"),
+    "cortex-m1": (*_IN_ORDER, "Arm DDI 0413"),
+    "cortex-m3": (*_IN_ORDER, "Arm DDI 0337"),
+    "cortex-m4": (*_IN_ORDER, "Arm DDI 0439"),
+    # No tables of timings: the highest number is that of a Cortex-M4 or less.
+    "cortex-m23": (*_IN_ORDER, "Arm DDI 0550"),
+    "cortex-m7": (*_DUAL_ISSUE, "Arm DDI 0489"),
+    "cortex-m33": (*_DUAL_ISSUE, "Arm 100230"),
+    "cortex-m35p": (*_DUAL_ISSUE, "Arm 100883"),
+    # A vector of 128 bits takes two cycles or more.
+    "cortex-m52": (*_VECTORS, "Arm 102776"),
+    "cortex-m55": (*_VECTORS, "Arm 101051"),
+    # Three instructions at once, at its best.
+    "cortex-m85": (0.3, 3.0, "Arm 101924"),
+})  # fmt: skip
+"""Fewest and most cycles of an instruction without wait states, and Arm's technical reference
+manual of the core, by its name for GCC without extensions."""
+
+CONSTANT_READS: Final = 0.25
+"""Share of the instructions that read constants: more than that of any kernel."""
+
+_INSTRUCTION_BITS: Final = 32
+"""Size of the longest instruction."""
+
+
+def cycle_range(cpu: str, clock_hz: float, part: CortexPart | None) -> CycleRange:
+    """Return the cycles of an instruction.
+
+    Args:
+        cpu: Core as GCC calls it, possibly with extensions.
+        clock_hz: Its clock.
+        part: Microcontroller whose flash the code is in; None for memory without wait states.
+    """
+    low, high, document = CYCLES[cpu.partition("+")[0]]
+    megahertz = clock_hz / 1e6
+    if part is None or part.wait_states is None:
+        return CycleRange(low, high, megahertz, f"{document}, memory without wait states")
+    waits = part.wait_states
+    high += waits * (_INSTRUCTION_BITS / part.read_bits + CONSTANT_READS)
+    rounded = math.ceil(high * 10) / 10
+    return CycleRange(
+        low, rounded, megahertz, f"{document}, up to {waits} wait states without cache"
+    )
