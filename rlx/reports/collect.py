@@ -23,12 +23,14 @@ from rlx.reports.model import (
 from rlx.reports.report import Report
 from rlx.support.errors import OutputError
 from rlx.support.files.outputs import read_manifest
+from rlx.targets.milliseconds import CycleRange
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from rlx.support.files.outputs import Manifest
+    from rlx.targets.milliseconds import Milliseconds
 
 UNITS: Final = ("instructions", "cycles")
 """Predictions of a layer that are its time, by the key that the target gives them."""
@@ -95,9 +97,10 @@ def collect(folder: Path, measured: FolderMeasurements | None = None) -> Report:
     report = Report(
         title=str(network["name"]),
         target=manifest.producer.target,
-        device=str(manifest.producer.facts.get("cpu") or totals.get("device") or ""),
+        device=_device(manifest.producer.facts, totals),
         unit=unit,
-        figures=_figures(totals, measured, options),
+        figures=_figures(totals, measured, _limits(manifest)),
+        milliseconds=_milliseconds(manifest.producer.facts, totals, measured),
         inputs=tuple(_port(one) for one in network["inputs"]),
         outputs=tuple(_port(one) for one in network["outputs"]),
         layers=_layers(network, measured, unit, memory, pipelined=pipelined),
@@ -141,8 +144,38 @@ def _unit(network: Mapping[str, Any]) -> str:
     return next((unit for unit in UNITS if any(unit in row for row in rows)), UNITS[0])
 
 
+def _device(facts: Mapping[str, Any], totals: Mapping[str, Any]) -> str:
+    """Return the processor or FPGA, with the microcontroller if the folder is for one."""
+    device = str(facts.get("cpu") or totals.get("device") or "")
+    return f"{device} ({facts['part']['name']})" if "part" in facts else device
+
+
+def _limits(manifest: Manifest) -> dict[str, int]:
+    """Return the smallest limit of each memory: of the options, and of the part."""
+    options, part = manifest.producer.options, manifest.producer.facts.get("part", {})
+    limits = {
+        name: [
+            limit
+            for limit in (options.get(name), part.get(f"{name}_bytes"))
+            if isinstance(limit, int)
+        ]
+        for name in ("flash", "ram")
+    }
+    return {name: min(values) for name, values in limits.items() if values}
+
+
+def _milliseconds(
+    facts: Mapping[str, Any], totals: Mapping[str, Any], measured: FolderMeasurements
+) -> Milliseconds | None:
+    """Return the time of the instructions, measured or else predicted; None without a clock."""
+    cycles = CycleRange.of(facts)
+    counts = [(measured.verification or {}).get("instructions"), totals.get("instructions")]
+    instructions = next((count for count in counts if isinstance(count, int)), None)
+    return None if cycles is None or instructions is None else cycles.milliseconds(instructions)
+
+
 def _figures(
-    totals: Mapping[str, Any], measured: FolderMeasurements, options: Mapping[str, Any]
+    totals: Mapping[str, Any], measured: FolderMeasurements, limits: Mapping[str, int]
 ) -> tuple[Figure, ...]:
     verified = measured.verification or {}
     figures = [
@@ -151,7 +184,7 @@ def _figures(
             unit=unit,
             predicted=_sum(totals, predictions),
             measured=_sum(verified, counts),
-            limit=options.get(limit) if limit else None,
+            limit=limits.get(limit) if limit else None,
         )
         for name, unit, predictions, counts, limit in _FIGURES
     ]

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         Resource,
         Verified,
     )
+    from rlx.targets.milliseconds import Milliseconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +36,7 @@ class Report:
         device: Processor or FPGA, possibly empty.
         unit: Unit of the times of layers, ``instructions`` or ``cycles``.
         figures: Figures of the whole network.
+        milliseconds: Time that its instructions take at the clock of ``--clock``, or None.
         inputs: Inputs of the network.
         outputs: Its outputs.
         layers: Its layers, in order of execution.
@@ -60,6 +62,7 @@ class Report:
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
     layers: tuple[Layer, ...]
+    milliseconds: Milliseconds | None = None
     pipelined: bool = False
     memory: Memory | None = None
     resources: tuple[Resource, ...] = ()

@@ -82,6 +82,8 @@ def markdown_text(report: Report) -> str:
     lines += [_verdict(report), ""]
     heads = ("figure", "predicted", "measured", "error", "limit")
     lines += _table(heads, figure_rows(report))
+    if report.milliseconds is not None:
+        lines += ["", _cell(str(report.milliseconds))]
     if report.changes is not None:
         lines += ["", *_change_rows(report.changes, report.unit)]
     if report.warnings:

@@ -393,6 +393,7 @@ def _check_fit(run: _Run, manifest: Manifest, folder: Path) -> None:
         for name, need in needs.items()
         if isinstance(limits.get(name), int) and need > limits[name]
     ]
+    hint = "emit it again with what was measured" if problems else "emit it for a larger part"
     part = manifest.producer.facts.get("part", {})
     problems += [
         f"{part['name']} has {available} bytes of {memory}, {needs[name]} were measured"
@@ -400,9 +401,7 @@ def _check_fit(run: _Run, manifest: Manifest, folder: Path) -> None:
         if (available := part.get(f"{name}_bytes")) is not None and needs[name] > available
     ]
     if problems:
-        raise DoesNotFitError(
-            "; ".join(problems), where=str(folder), hint="emit it again with what was measured"
-        )
+        raise DoesNotFitError("; ".join(problems), where=str(folder), hint=hint)
 
 
 def _summary(

@@ -57,7 +57,9 @@ COMMANDS = {
     "emit": ["emit digits --target cortexm -o new",
              "emit digits --target cortexm --cpu cortex-m7 --force -o new"],
     "error": ["inspect nothing.tflite", "emit", "nothing"],
-    "estimate": ["estimate digits --target cortexm", "estimate digits --target fpga",
+    "estimate": ["estimate digits --target cortexm",
+                 "estimate digits --target cortexm --part stm32f746 --clock 100MHz",
+                 "estimate digits --target fpga",
                  "estimate digits --target fpga --device ice40-up5k --architecture dataflow",
                  "estimate float.rlx --target cortexm --weight-bits 4"],
     "estimate-comparison": ["estimate digits --cpus all", "estimate digits --devices all",
@@ -76,7 +78,7 @@ COMMANDS = {
                 "profile digits --runs 2 --machine measured --trace trace.json"],
     "quantize": [QUANTIZE, f"{QUANTIZE} --weights auto --bits 6"],
     "report": ["report out --no-run", "report out --verified verified.json --diff old",
-               "report out --no-run --data digits.npz"],
+               "report out --no-run --data digits.npz", "report timed --no-run"],
     "run": ["run digits", "run digits --frames 3", "run digits --input digits.npz"],
     "targets": ["targets"],
     "verify": ["verify out --with host", "verify out --with host --budget rlx.toml"],
@@ -140,6 +142,7 @@ def made(tmp_path_factory, digits_model):
     for name, target, options in (
         ("out", "cortexm", {"frames": 2}),
         ("old", "cortexm", {"frames": 2, "cpu": "cortex-m55", "prefix": "other"}),
+        ("timed", "cortexm", {"frames": 2, "part": "nrf52840"}),
     ):
         rlx.emit(folder / "digits", target, folder / name, **options)
     write_folder(folder / "core", {}, producer=Producer(rlx_version="0", target="fpga"))

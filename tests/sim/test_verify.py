@@ -200,6 +200,29 @@ def test_what_was_measured_must_fit(tmp_path):
 
 
 @pytest.mark.qemu
+def test_part_is_a_limit_and_makes_a_time_of_the_instructions(tmp_path):
+    cycles = {"low": 1.0, "high": 2.0, "clock_mhz": 50.0, "source": "Arm X"}
+    part = {"name": "Chip 1", "flash_bytes": 400, "ram_bytes": 16}
+    producer = Producer(rlx_version="0", target="cortexm", facts={"part": part, "cycles": cycles})
+    write_folder(tmp_path / "tiny", tiny_files(), producer=producer)
+    result = CORTEXM.verify(tmp_path / "tiny")
+    report = result.as_json()
+    assert report["milliseconds"]["low"] == pytest.approx(report["instructions"] / 50e3, rel=1e-3)
+    assert report["milliseconds"]["high"] == pytest.approx(report["instructions"] / 25e3, rel=1e-3)
+    (time,) = [block for block in result.view() if block.title == "Computed for Chip 1"]
+    assert time.figures[0].note.endswith("cycles, Arm X; not measured)")
+    (measured,) = [block for block in result.view() if block.title.startswith("Measured: ")]
+    notes = {figure.label: figure.note for figure in measured.figures}
+    assert notes["RAM"] == "50 % of 16 B of Chip 1; arena 8, variables 0"
+    assert " % of 400 B of Chip 1; constants 16, code " in notes["flash"]
+    small = {"part": {**part, "flash_bytes": None, "ram_bytes": 7}}
+    producer = Producer(rlx_version="0", target="cortexm", facts=small)
+    write_folder(tmp_path / "tiny", tiny_files(), producer=producer, force=True)
+    with raises(DoesNotFitError):
+        CORTEXM.verify(tmp_path / "tiny")
+
+
+@pytest.mark.qemu
 def test_unicorn_runs_what_qemu_has_no_board_for(tmp_path):
     producer = Producer(rlx_version="0", target="cortexm", facts={"cpu": "cortex-m0"})
     write_folder(tmp_path / "tiny", tiny_files(), producer=producer)

@@ -151,6 +151,8 @@ def _print(report: Report) -> None:
     print_table(f"{report.title}: layers, {report.unit}", columns, summary_rows(report))
     heads = ("predicted", "measured", "error", "limit")
     print_table("figures", ["figure", *(Column(h, right=True) for h in heads)], figure_rows(report))
+    if report.milliseconds is not None:
+        prose(f"time: {report.milliseconds}")
     if report.accuracy is not None:
         for name, correct in report.accuracy.correct.items():
             prose(f"{name}: {correct:,} of {report.accuracy.samples:,} classes correct")

@@ -18,6 +18,7 @@ from rlx.ir.inspect import GraphInspection
 from rlx.ir.manifest_diff import ManifestDiff
 from rlx.reports.folder_diff import FolderDiff
 from rlx.reports.report import Report
+from rlx.targets.milliseconds import Milliseconds
 from rlx.targets.verifier import NotRun
 
 
@@ -50,6 +51,7 @@ class Verify(TypedDict):
     runs: NotRequired[list[dict[str, Any]]]
     budget: NotRequired[list[budget.BudgetRow]]
     cached: NotRequired[str]
+    milliseconds: NotRequired[Milliseconds]
 
 
 Ranked = TypedDict("Ranked", {"class": int, "label": str, "score": float})

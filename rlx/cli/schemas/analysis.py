@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any, NotRequired, TypedDict
 
-from rlx.cli.schemas.common import Assumed, Dispatch
+from rlx.cli.schemas.common import Assumed, Dispatch, PartFit
 from rlx.ir.inspect import StepInspection
 from rlx.ir.manifest import BindingManifest
 from rlx.passes.fusion import FusionReport
 from rlx.runtime.latency import Latency
 from rlx.runtime.observation.machine import Machine
 from rlx.runtime.observation.memory import MemoryEstimate
+from rlx.targets.milliseconds import Milliseconds
 
 
 class Passes(TypedDict):
@@ -118,6 +119,8 @@ class Estimate(TypedDict):
     assumed: NotRequired[Assumed]
     fits: NotRequired[bool]
     short: NotRequired[str]
+    part: NotRequired[PartFit]
+    milliseconds: NotRequired[Milliseconds]
     ports: NotRequired[list[str]]
 
 

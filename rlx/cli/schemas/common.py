@@ -27,6 +27,18 @@ class Port(TypedDict):
     shape: list[Size]
 
 
+class PartFit(TypedDict):
+    """A microcontroller, and the shares of its memory that a network needs; None if it has none."""
+
+    key: str
+    name: str
+    core: str
+    flash_bytes: int | None
+    ram_bytes: int
+    flash_percent: float | None
+    ram_percent: float
+
+
 class Dispatch(TypedDict):
     """Treatment of each op of a network on its way to a target, the owner."""
 

@@ -76,6 +76,30 @@ def test_without_a_run_there_are_predictions_alone(folder):
     assert "not verified" in repr(report)
 
 
+def test_time_on_a_part_is_a_range_that_nothing_measured(tmp_path):
+    rlx.emit(DIGITS, "cortexm", tmp_path / "c", frames=2, part="nrf52840", ram="1K")
+    report = collect(tmp_path / "c")
+    assert report.device == "cortex-m4 (nRF52840)"
+    figures = {figure.name: figure for figure in report.figures}
+    assert (figures["flash"].limit, figures["RAM"].limit) == (1 << 20, 1024)
+    low = report.milliseconds.low
+    assert low == pytest.approx(figures["instructions"].predicted / 64e3, rel=1e-3)
+    verified = collect(tmp_path / "c", FolderMeasurements(verification=VERIFIED))
+    assert verified.milliseconds.low == pytest.approx(65725 / 64e3, rel=1e-3)
+    line = str(verified.milliseconds)
+    assert line.endswith("; not measured)")
+    assert f"\n{line}\n" in verified.to_markdown()
+    page = verified.to_html()
+    assert f'<p class="big">{verified.milliseconds.range_text} <small>ms</small></p>' in page
+    assert "; not measured)</p>" in page
+    assert json.loads(json.dumps(verified.as_json()))["milliseconds"]["clock_mhz"] == 64
+    assert "--part nrf52840" in report.command
+
+
+def test_without_a_clock_there_is_no_time(folder):
+    assert collect(folder).milliseconds is None
+
+
 def test_counts_of_another_number_of_layers_are_left_out(folder):
     report = collect(folder, FolderMeasurements(layers=COUNTS[:3]))
     assert all(one.measured is None for one in report.layers)
