@@ -187,6 +187,7 @@ def estimate_all(
     target: str,
     values: str = "all",
     *,
+    over: str | None = None,
     weight_bits: int | None = None,
     policies: Policies | None = None,
     progress: Callable[[str], None] | None = None,
@@ -202,6 +203,7 @@ def estimate_all(
         target: Name of an installed target that can be compared, such as ``"fpga"``.
         values: Devices or processors with commas between, or ``"all"``; for an FPGA also
             ``"boards"``.
+        over: Option that has these values, such as ``"part"``; the target's first one by default.
         weight_bits: As for :func:`estimate`.
         policies: As for :func:`emit`.
         progress: Called with a description of each step.
@@ -221,6 +223,7 @@ def estimate_all(
         plugin,
         values,
         targets.options_of(plugin, options),
+        option=over,
         user_options=frozenset(options),
         policies=policies,
         weight_bits=weight_bits,

@@ -24,6 +24,7 @@ class _SweptOption(NamedTuple):
     """Position of several values in raw arguments."""
 
     target: str
+    option: str
     flag: str
     text: str
     start: int
@@ -47,7 +48,7 @@ class SweepCommand(ModelCommand):
             )
         if swept_options:
             swept = swept_options[0]
-            ctx.meta[_VALUES] = swept.text
+            ctx.meta[_VALUES] = (swept.option, swept.text)
             args = [*args[: swept.start], *args[swept.end :]]
             if "target" not in texts:
                 args += ["--target", swept.target]
@@ -68,18 +69,20 @@ class SweepCommand(ModelCommand):
         super().format_epilog(ctx, formatter)
 
 
-def swept_values() -> str | None:
-    """Return the values that the target is to be compared over; None for a single estimate."""
-    found: str | None = click.get_current_context().meta.get(_VALUES)
+def swept_values() -> tuple[str, str] | None:
+    """Return the option that the target is to be compared over and its values.
+
+    None for a single estimate.
+    """
+    found: tuple[str, str] | None = click.get_current_context().meta.get(_VALUES)
     return found
 
 
 def _sweeps(target: str | None) -> Iterator[tuple[str, Sweep]]:
-    """Yield name and comparison of each target, or of one."""
+    """Yield name and comparisons of each target, or of one."""
     for one in targets.load_all():
-        sweep = one.sweep if target in (None, one.name) else None
-        if sweep is not None:
-            yield one.name, sweep
+        if target in (None, one.name):
+            yield from ((one.name, sweep) for sweep in one.sweeps)
 
 
 def _swept_options(args: list[str], target: str | None) -> Iterator[_SweptOption]:
@@ -95,12 +98,12 @@ def _swept_options(args: list[str], target: str | None) -> Iterator[_SweptOption
             if option.flag == f"--{sweep.option}s" or (
                 option.flag == f"--{sweep.option}" and several
             ):
-                yield option._replace(target=name)
+                yield option._replace(target=name, option=sweep.option)
 
 
 def _option_at(args: list[str], index: int) -> _SweptOption:
     """Return the option at a place with its value."""
     flag, equals, text = args[index].partition("=")
     if equals:
-        return _SweptOption("", flag, text, index, index + 1)
-    return _SweptOption("", flag, "".join(args[index + 1 : index + 2]), index, index + 2)
+        return _SweptOption("", "", flag, text, index, index + 1)
+    return _SweptOption("", "", flag, "".join(args[index + 1 : index + 2]), index, index + 2)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rlx.driver import driver
 from rlx.driver.assumption import assume
 from rlx.support.errors import DoesNotFitError, RlxError, UsageError
+from rlx.support.text.suggest import did_you_mean
 from rlx.targets.estimation import Estimates
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def estimate_values(
     values: str,
     options: Any,  # noqa: ANN401 - the target's own class
     *,
+    option: str | None = None,
     user_options: frozenset[str] = frozenset(),
     policies: Policies | None = None,
     weight_bits: int | None = None,
@@ -39,6 +41,7 @@ def estimate_values(
         target: A target with a :class:`rlx.targets.Sweep`.
         values: Values with commas between, or the name of a group of them, such as ``all``.
         options: Instance of ``target.options`` with all other options.
+        option: Name of the option that the target is compared over; None for its first one.
         user_options: Names of the options that the user chose; others may be varied until it fits.
         policies: As for :func:`rlx.driver.driver.lower`.
         weight_bits: As for :func:`rlx.driver.assumption.assume`.
@@ -48,12 +51,7 @@ def estimate_values(
         UsageError: The target cannot be compared, or there is no such value.
         UnsupportedOpError: No value makes the model possible.
     """
-    sweep = target.sweep
-    if sweep is None:
-        raise UsageError(
-            f"target {target.name!r} has nothing to be compared over",
-            hint=f"estimate it alone: rlx estimate MODEL --target {target.name}",
-        )
+    sweep = _sweep(target, option)
     names = _names(sweep, values)
     assumed = assume(module, target, options=options, policies=policies, weight_bits=weight_bits)
     lower = _lowering(assumed.module, target, sweep, policies)
@@ -70,6 +68,24 @@ def estimate_values(
     ranked = sorted(rows, key=lambda row: _rank(sweep, row))
     note = None if assumed.assumption is None else assumed.assumption.as_json()
     return Estimates(target.name, sweep.option, dict(sweep.columns), tuple(ranked), note)
+
+
+def _sweep(target: Target, option: str | None) -> Sweep:
+    """Return the comparison of a target over an option; over its first one for None."""
+    sweeps = {sweep.option: sweep for sweep in target.sweeps}
+    if not sweeps:
+        raise UsageError(
+            f"target {target.name!r} has nothing to be compared over",
+            hint=f"estimate it alone: rlx estimate MODEL --target {target.name}",
+        )
+    if option is None:
+        return next(iter(sweeps.values()))
+    if option not in sweeps:
+        raise UsageError(
+            f"target {target.name!r} cannot be compared over {option!r}",
+            hint=did_you_mean(option, sweeps, what="options"),
+        )
+    return sweeps[option]
 
 
 def _names(sweep: Sweep, values: str) -> list[str]:

@@ -208,6 +208,11 @@ class Target(ABC):
         """The option over which models are compared; None if they are not."""
         return None
 
+    @property
+    def sweeps(self) -> Sequence[Sweep]:
+        """All options over which models are compared, :attr:`sweep` first."""
+        return () if self.sweep is None else (self.sweep,)
+
     def alternatives(self, options: Any) -> Alternatives | None:  # noqa: ANN401 - own class
         """Return the options with other values of one of them, which may take other models."""
         del options

@@ -8,6 +8,7 @@ import pytest
 import rlx
 from rlx.cli import main
 from rlx.support.errors import UnsupportedOpError, UsageError
+from rlx_cortexm.parts import boards, parts
 from rlx_fpga.sweep import SWEEP
 from support.messages import raises
 from support.networks.mlperf_like import file
@@ -45,6 +46,37 @@ def test_all_processors_by_instructions(digits_model, capsys, flag):
     assert row["instructions"] == one["instructions"]
     assert row["flash_bytes"] == one["constant_bytes"] + one["code_bytes"]
     assert row["ram_bytes"] == one["arena_bytes"]
+
+
+@pytest.mark.parametrize("flag", [["--parts", "all"], ["--part", "all"]])
+def test_all_parts_by_the_longest_time(digits_model, capsys, flag):
+    table = rows(capsys, digits_model, *flag)
+    assert {row["part"] for row in table} == set(parts())
+    assert all(row["fits"] and 0 < row["ms_low"] < row["ms_high"] for row in table)
+    assert [row["ms_high"] for row in table] == sorted(row["ms_high"] for row in table)
+    alone = rlx.estimate(digits_model, "cortexm", part="stm32f072")
+    row = next(row for row in table if row["part"] == "stm32f072xb")
+    assert (row["ms_low"], row["ms_high"]) == tuple(
+        alone["milliseconds"][end] for end in ("low", "high")
+    )
+    assert row["flash_percent"] == alone["part"]["flash_percent"]
+    assert (row["core"], row["wait_states"], row["clock_mhz"]) == ("cortex-m0", 1, 48)
+
+
+def test_parts_that_do_not_fit_or_are_too_slow(digits_model, capsys):
+    table = rows(capsys, digits_model, "--parts", "nrf52840,samd21", "--clock", "50MHz")
+    assert [(row["part"], row["fits"]) for row in table] == [("nrf52840", True), ("samd21", False)]
+    assert table[1]["reason"] == "it runs at 48 MHz at most"
+    table = rows(capsys, digits_model, "--part", "rp2040,nrf52840", "--ram", "8", status=3)
+    assert "needed for the arena" in table[0]["reason"]
+    status, _, err = run(capsys, digits_model, "--parts", "all", "--cpu", "cortex-m4")
+    assert status == 2
+    assert "--cpu: the part sets the core" in err
+    assert {
+        r["part"] for r in rlx.estimate_all(digits_model, "cortexm", "boards", over="part")
+    } == (set(boards()))
+    with raises(UsageError):
+        rlx.estimate_all(digits_model, "cortexm", over="parts")
 
 
 def test_one_value_is_an_ordinary_estimate(digits_model, capsys):

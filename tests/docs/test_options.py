@@ -140,8 +140,7 @@ def _of_target(target: targets.Target) -> Iterator[click.Parameter]:
 def _sweeps() -> Iterator[click.Parameter]:
     """Yield ``--devices``, and ``--device`` with the groups that it takes too."""
     for name in targets.names():
-        sweep = targets.load(name).sweep
-        if sweep is not None:
+        for sweep in targets.load(name).sweeps:
             yield click.Option([f"--{sweep.option}s"])
             yield click.Option([f"--{sweep.option}"], type=click.Choice([*sweep.groups]))
 

@@ -39,16 +39,16 @@ def command(model: Path, weight_bits: int | None, policies: Policies | None, as_
     A float network is taken as if it were quantized, which needs no samples: weights of
     --weight-bits, int8 activations.
 
-    With several values of one option, as --devices all or --cpu all, a table compares them, the
-    best first.
+    With several values of one option, as --devices all, --cpu all or --part all, a table compares
+    them, the best first.
     """
     from rlx.driver import driver
     from rlx.driver.assumption import assume
 
     target, options = selected_target()
-    values = swept_values()
-    if values is not None:
-        _compare(model, target, options, values, policies, weight_bits, as_json=as_json)
+    swept = swept_values()
+    if swept is not None:
+        _compare(model, target, options, swept, policies, weight_bits, as_json=as_json)
         return
     assumed = assume(
         load_bound(model), target, options=options, policies=policies, weight_bits=weight_bits
@@ -78,7 +78,7 @@ def _compare(
     model: Path,
     target: Target,
     options: Any,  # noqa: ANN401 - the target's own class
-    values: str,
+    swept: tuple[str, str],
     policies: Policies | None,
     weight_bits: int | None,
     *,
@@ -87,9 +87,10 @@ def _compare(
     """Print an estimate for each value; the status is that of what does not fit if nothing does."""
     from rlx.driver.sweep import estimate_values
 
+    option, values = swept
     with progress() as tell:
         estimates = estimate_values(
-            load_bound(model), target, values, options,
+            load_bound(model), target, values, options, option=option,
             user_options=selected_options(), policies=policies, weight_bits=weight_bits,
             progress=tell,
         )  # fmt: skip

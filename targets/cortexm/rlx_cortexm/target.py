@@ -15,11 +15,11 @@ from rlx_cortexm.options import CortexMOptions
 from rlx_cortexm.planning import plan, settings_of
 from rlx_cortexm.program import program
 from rlx_cortexm.self_check import check_bytes
-from rlx_cortexm.sweep import sweep_with
+from rlx_cortexm.sweep import part_sweep_with, sweep_with
 from rlx_cortexm.view import view
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from rlx.ir import GraphModule, Node, Op, Refusal
     from rlx.passes.boundaries import Ports
@@ -103,6 +103,11 @@ class CortexM(Target):
     def sweep(self) -> Sweep:
         """Comparison of a model on all processors."""
         return sweep_with(self.estimate)
+
+    @property
+    def sweeps(self) -> Sequence[Sweep]:
+        """Comparisons of a model on all processors, and on all microcontrollers."""
+        return (self.sweep, part_sweep_with(self.estimate))
 
     def view(self, report: Mapping[str, Any], options: CortexMOptions) -> View:
         """Return the view of a report."""

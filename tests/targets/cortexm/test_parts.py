@@ -85,7 +85,7 @@ def test_board_is_its_part_with_flash(key):
         ("Raspberry Pi Pico", "raspberry-pi-pico"),
     ],
 )
-def test_capitals_hyphens_and_order_codes(typed, key):
+def test_capitals_hyphens_and_order_numbers(typed, key):
     assert part(typed).key == key
     assert CortexMOptions(part=typed).part == key
 

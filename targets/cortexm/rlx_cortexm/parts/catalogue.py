@@ -109,15 +109,15 @@ def part(name: str) -> CortexPart:
         candidates = [entry for key, entry in parts().items() if _plain(key).startswith(plain)]
     if len(candidates) == 1:
         return candidates[0]
-    meant = _meant(plain, [entry.key for entry in candidates])
+    suggestion = _suggestion(plain, [entry.key for entry in candidates])
     raise UsageError(
         f"no part is called {name!r}",
         where="--part",
-        hint=f"{meant}'rlx targets cortexm' lists them",
+        hint=f"{suggestion}'rlx targets cortexm' lists them",
     )
 
 
-def _meant(plain: str, several: list[str]) -> str:
+def _suggestion(plain: str, several: list[str]) -> str:
     """Return a suggestion: the parts that a beginning is that of, or similar names."""
     by_plain = {_plain(key): key for key in (*parts(), *boards())}
     close = get_close_matches(plain, by_plain, n=2, cutoff=0.75)
