@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from targets.cortexm.kernel_graphs import WHOLE_BITS as UNPADDED
+from targets.cortexm.kernel_graphs import WHOLE as UNPADDED
 from targets.cortexm.kernel_graphs import GraphBuilder, emit_graph, golden_of, write
 
 from rlx.ir import DType
