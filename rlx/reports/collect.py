@@ -169,9 +169,11 @@ def _milliseconds(
 ) -> Milliseconds | None:
     """Return the time of the instructions, measured or else predicted; None without a clock."""
     cycles = CycleRange.of(facts)
-    counts = [(measured.verification or {}).get("instructions"), totals.get("instructions")]
-    instructions = next((count for count in counts if isinstance(count, int)), None)
-    return None if cycles is None or instructions is None else cycles.milliseconds(instructions)
+    counted = (measured.verification or {}).get("instructions")
+    instructions = totals.get("instructions") if counted is None else counted
+    if cycles is None or not isinstance(instructions, int):
+        return None
+    return cycles.milliseconds(instructions, predicted=counted is None)
 
 
 def _figures(
