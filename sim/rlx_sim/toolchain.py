@@ -124,9 +124,9 @@ def absent(parts: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
 
 
 def ways(parts: Mapping[str, Sequence[str]]) -> str:
-    """Return the commands that install one tool for each part: pip's alone, or Debian's alone.
+    """Return the commands that install one tool for each part, with pip or on Debian.
 
-    Where neither has all of them, both are needed.
+    If neither has all of them, the commands use both.
 
     Args:
         parts: For each part the tools of which one is needed.
@@ -146,7 +146,7 @@ def ways(parts: Mapping[str, Sequence[str]]) -> str:
 
 
 def nothing_runs(language: str, not_run: Sequence[NotRun]) -> ToolMissingError:
-    """Return (not raise) the error of a machine on which no simulation can run.
+    """Return (not raise) the error of a machine that lacks the tools of every simulation.
 
     Args:
         language: Language of what was emitted.
@@ -157,7 +157,7 @@ def nothing_runs(language: str, not_run: Sequence[NotRun]) -> ToolMissingError:
     for absent_run in not_run:
         platforms.setdefault(absent_run.install, []).append(absent_run.platform)
     return ToolMissingError(
-        f"nothing can run here ({each}), and the reference alone cannot check emitted {language}",
+        f"no simulation can run here ({each}), so emitted {language} cannot be checked",
         hint="\n".join(f"{', '.join(names)}: {way}" for way, names in platforms.items()),
     )
 
@@ -265,14 +265,14 @@ _ENTRIES: Final[dict[str, _Entry]] = {
         Install(apt="gcc-arm-none-eabi libnewlib-arm-none-eabi"),
         _program("arm-none-eabi-gcc"),
     ),
-    "zig": _Entry("firmware for Cortex-M from pip alone", Install(extra="zig"), _ZIG),
+    "zig": _Entry("firmware for Cortex-M, installed by pip", Install(extra="zig"), _ZIG),
     "qemu-system-arm": _Entry(
         "firmware on an emulated board, instructions counted",
         Install(apt="qemu-system-arm"),
         _program("qemu-system-arm"),
     ),
     "unicorn": _Entry(
-        "firmware on an emulated core from pip alone",
+        "firmware on an emulated core, installed by pip",
         Install(extra="zig"),
         _package("unicorn", "unicorn"),
     ),

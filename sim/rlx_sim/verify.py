@@ -106,7 +106,7 @@ class CortexmVerifier:
             DoesNotFitError: Measured bytes exceed the limits that the folder was emitted for.
         """
         if waves is not None:
-            raise UsageError("a program in C has no waveforms", hint="leave --waves out")
+            raise UsageError("C programs have no waveforms", hint="leave --waves out")
         manifest = _manifest(folder, self.target)
         vectors = read_golden(folder).first(inputs_limit)
         cpu = _cpu(manifest)
@@ -213,7 +213,7 @@ class FpgaVerifier:
             tools: ``verilator``, and ``cocotb``, ``testbench`` (the SystemVerilog testbench under
                 Verilator), ``testbench:icarus`` (in Icarus Verilog) or ``netlist`` (the design
                 mapped to its device by Yosys, under Verilator) to run these too; None for the first
-                two, as far as they can run here, or ``testbench:icarus`` in place of both.
+                two whose tools are installed, or ``testbench:icarus`` in place of both.
             timeout_s: Wall-clock limit of each step.
             waves: File for a waveform, ``.vcd`` or ``.fst``; None for none.
             progress: Called with a description of each step.
@@ -319,7 +319,7 @@ def _netlist_device(manifest: Manifest, tools: Sequence[str] | None) -> FpgaDevi
     """Return the device whose netlist is simulated, if one is asked for.
 
     Raises:
-        UsageError: There are no models of its cells.
+        UsageError: Yosys has no models of its cells.
     """
     if "netlist" not in (tools or ()):
         return None
@@ -388,15 +388,20 @@ def _check_fit(run: _Run, manifest: Manifest, folder: Path) -> None:
         "ram": (arena_bytes(run.simulation.log) or 0) + sizes.data + sizes.bss,
         "flash": sizes.text + sizes.const + sizes.data,
     }
-    problems = [
-        f"--{name} {limits[name]} was given, {need} bytes were measured"
+    exceeded = {
+        name: need
         for name, need in needs.items()
         if isinstance(limits.get(name), int) and need > limits[name]
+    }
+    problems = [
+        f"--{name}: expected at most {limits[name]} bytes, measured {need}"
+        for name, need in exceeded.items()
     ]
-    hint = "emit it again with what was measured" if problems else "emit it for a larger part"
+    options = " ".join(f"--{name} {need}" for name, need in exceeded.items())
+    hint = f"emit again with {options}" if problems else "emit for a larger part"
     part = manifest.producer.facts.get("part", {})
     problems += [
-        f"{part['name']} has {available} bytes of {memory}, {needs[name]} were measured"
+        f"{part['name']} has {available} bytes of {memory}, measured {needs[name]}"
         for name, memory in (("ram", "RAM"), ("flash", "flash"))
         if (available := part.get(f"{name}_bytes")) is not None and needs[name] > available
     ]

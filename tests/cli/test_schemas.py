@@ -110,7 +110,7 @@ class Builder:
             placement="placement.svg" if seeds else None,
             routed=routed,
             interval=263,
-            problems=("400 MHz wanted, 112.5 MHz reached",),
+            problems=("expected 400 MHz, reached 112.5 MHz",),
             notes=("a note",),
             tools={"yosys": "0.60"},
         )

@@ -319,6 +319,6 @@ class FirmwareBuild:
 
 
 def _call_graphs(objects: Sequence[Path]) -> list[Path]:
-    """Return the call graphs that GCC wrote beside some object files."""
+    """Return the call graphs that GCC wrote next to some object files."""
     graphs = [path.with_suffix(".ci") for path in objects]
     return [path for path in graphs if path.is_file()]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[Any]
 
-_EMIT_AGAIN: Final = "the test program and the vectors may be of two models: emit the model again"
+_EMIT_AGAIN: Final = "emit the model again: test program and vectors may be of different models"
 
 _FRAME: Final = re.compile(
     r"^rlx frame (\d+) status (\d+) different (\d+) overrun (\d+) instructions (\d+) stack (\d+)$",
@@ -107,7 +107,7 @@ def _unfinished_error(completed: Completed, log: str, name: str) -> SimulationEr
         return SimulationError(
             f"a sanitizer reported {report[1]}" + last_lines(log),
             where=name,
-            hint="if you did not change the emitted code it is a fault of rlx: report it",
+            hint="report this as a bug of rlx, unless you changed the emitted code",
         )
     if completed.returncode == 0:
         return SimulationError("the test program printed no result" + last_lines(log), where=name)
@@ -118,20 +118,23 @@ def _check_lines(lines: list[tuple[int, ...]], ran: int, expected_frames: int, n
     """Check that every frame ran and that the entry point kept its contract."""
     if not len(lines) == ran == expected_frames:
         raise SimulationError(
-            f"ran {ran} frames instead of {expected_frames}", where=name, hint=_EMIT_AGAIN
+            f"expected {expected_frames} frames, the test program ran {ran}",
+            where=name,
+            hint=_EMIT_AGAIN,
         )
     for frame, status, _, overrun, _, _ in lines:
         if status:
             raise SimulationError(
                 f"the model's entry point returned {status} for frame {frame}",
                 where=name,
-                hint="the emitted header says what the number means",
+                hint="look the number up in the emitted header",
             )
         if overrun:
+            unit = "byte" if overrun == 1 else "bytes"
             raise SimulationError(
-                f"the model wrote {overrun} bytes outside its buffers in frame {frame}",
+                f"the model wrote {overrun} {unit} outside its buffers in frame {frame}",
                 where=name,
-                hint="find the place: rlx verify FOLDER --with sanitize",
+                hint="find the access: rlx verify FOLDER --with sanitize",
             )
 
 
@@ -146,8 +149,8 @@ def _read(work: Path, index: int, reference: Array) -> Array:
     little = reference.dtype.newbyteorder("<")
     if len(content) != reference.size * reference.dtype.itemsize:
         raise SimulationError(
-            f"output {index} has {len(content)} bytes instead of "
-            f"{reference.size * reference.dtype.itemsize}",
+            f"expected {reference.size * reference.dtype.itemsize} bytes in output {index}, "
+            f"got {len(content)}",
             where="test program",
             hint=_EMIT_AGAIN,
         )

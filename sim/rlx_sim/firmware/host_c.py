@@ -1,7 +1,7 @@
 """Emitted C on this computer, plain or under sanitizers.
 
-The folder's own test program is built with every warning an error and run in a process of its own,
-so that a crash of the model gives an error message instead of ending Python.
+The folder's own test program is built with every warning an error and run in a process of its own:
+a crash of the model becomes an error message and does not end Python.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class HostC:
 
     def build(self, folder: Path, program: Path) -> Path:
         """Compile the test program of ``folder`` into ``program`` and return it."""
-        folder = folder.resolve()  # so that no path looks like an option
+        folder = folder.resolve()  # An absolute path cannot be mistaken for an option.
         program.parent.mkdir(parents=True, exist_ok=True)
         model, test = sources(folder, "host.c")
         command = [*self._compiler().command, *self._options(), *_includes(folder)]

@@ -147,7 +147,7 @@ def check_instructions(elf: Path, core: str) -> None:
                         f"{name} has an instruction that a {core} lacks: {encoding} at"
                         f" {address + at:#x} needs {needs.value}",
                         where=elf.name,
-                        hint=f"all of it must be compiled for a {core}, the C library too",
+                        hint=f"compile everything for a {core}, the C library included",
                     )
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 INSTRUCTION_SHIFT = 6
 """QEMU's ``-icount shift``: one instruction takes 2^6 ns, 1.6 ticks of the board's 25 MHz timer,
-so that every count has a reading of its own."""
+so every count has a reading of its own."""
 
 
 @dataclass(frozen=True, slots=True)

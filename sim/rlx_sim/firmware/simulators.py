@@ -75,7 +75,7 @@ def _needs(cpu: str) -> dict[str, list[str]]:
 
 
 def simulator_of(name: str, cpu: str) -> HostC | Qemu | Unicorn:
-    """Return the simulation that a name stands for, such as ``unicorn:gcc``.
+    """Return the simulation with a name such as ``unicorn:gcc``.
 
     Raises:
         UsageError: There is none of that name.

@@ -72,7 +72,7 @@ class _Core:
         from unicorn import arm_const
 
         self._arm = arm_const
-        # With UC_MODE_MCLASS unicorn 2.1 takes a Cortex-M33, whatever model is set.
+        # With UC_MODE_MCLASS unicorn 2.1 always emulates a Cortex-M33.
         self._engine = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB)
         self._engine.ctl_set_cpu_model(getattr(arm_const, _MODELS[cpu]))
         for start, size in (*_MEMORIES, _SYSTEM):

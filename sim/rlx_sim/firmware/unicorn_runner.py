@@ -1,4 +1,4 @@
-"""Emitted C on an emulated core from pip alone (unicorn), with an exact count of instructions.
+"""Emitted C on an emulated core that pip installs (unicorn), with an exact instruction count.
 
 Unicorn is a native library, so it runs in a process of its own
 (:mod:`rlx_sim.firmware.unicorn_core`).
@@ -55,13 +55,13 @@ class Unicorn:
         """Run ``firmware`` over ``vectors`` in the folder ``work``.
 
         Raises:
-            UsageError: Unicorn has no such processor.
+            UsageError: Unicorn does not emulate the processor.
             ToolMissingError: Unicorn is not installed.
             SimulationError: The firmware stopped early.
             TimeLimitError: It took longer than ``timeout_s``.
         """
         if not firmware.cpu.unicorn:
-            raise UsageError(f"unicorn has no {firmware.cpu.name}", hint="use qemu")
+            raise UsageError(f"unicorn does not emulate a {firmware.cpu.name}", hint="use qemu")
         find("unicorn")
         prepare(work, vectors)
         command = [

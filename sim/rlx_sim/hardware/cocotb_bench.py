@@ -57,7 +57,7 @@ def run_bench(
 ) -> CocotbRun:
     """Run ``tb/run.py`` of an emitted folder; nothing is written into the folder.
 
-    A test that fails is no error here: compare ``passed`` with ``tests``.
+    A failed test does not raise: compare ``passed`` with ``tests``.
 
     Args:
         folder: The emitted design.
@@ -97,7 +97,7 @@ def run_bench(
     text = completed.stdout + completed.stderr
     verdict = re.search(r"^(\d+) of (\d+) tests passed$", completed.stdout, re.MULTILINE)
     if verdict is None:
-        raise SimulationError("did not come to its end" + last_lines(text), where="cocotb bench")
+        raise SimulationError("did not finish" + last_lines(text), where="cocotb bench")
     first = ended if tests.at is None else tests.at
     seconds = Seconds("cocotb")
     seconds.add("compile", first - started)

@@ -197,7 +197,8 @@ def trace_format(waves: Path | None) -> str | None:
     form = waves.suffix.removeprefix(".").lower()
     if form not in ("vcd", "fst"):
         raise UsageError(
-            f"a waveform ends in .vcd or .fst, not {waves.name!r}", hint="--waves out.vcd"
+            f"expected a waveform file .vcd or .fst, got {waves.name!r}",
+            hint="use --waves out.vcd",
         )
     return form
 

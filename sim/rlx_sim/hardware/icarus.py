@@ -25,7 +25,7 @@ def find_icarus() -> tuple[Path, str]:
     tool = find("icarus")
     if int(tool.version.split(".")[0]) < MIN_ICARUS_VERSION:
         raise ToolMissingError(
-            f"Icarus Verilog {tool.version} is too old, it must be {MIN_ICARUS_VERSION} or later",
+            f"expected Icarus Verilog {MIN_ICARUS_VERSION} or later, got {tool.version}",
             hint="Debian: apt-get install iverilog",
         )
     return Path(tool.command[0]), tool.version
@@ -48,7 +48,7 @@ def build_testbench(
         cwd: Working folder of the compiler.
         output: Folder for everything built.
         timeout_s: Wall-clock limit.
-        show: Not called: it compiles everything in one go.
+        show: Not called: it compiles everything in one step.
 
     Raises:
         ToolMissingError: Icarus Verilog is not installed, or too old.

@@ -1,4 +1,4 @@
-"""Cells of each layer after synthesis, beside those that were predicted.
+"""Cells of each layer after synthesis, next to the predicted ones.
 
 Layers of an engine share its parts: those have rows in their place.
 """

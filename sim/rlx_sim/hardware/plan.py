@@ -1,4 +1,4 @@
-"""The default simulations of emitted hardware, as far as their tools are installed."""
+"""The default simulations of emitted hardware whose tools are installed."""
 
 from __future__ import annotations
 

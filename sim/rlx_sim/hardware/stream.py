@@ -37,7 +37,7 @@ _STATUS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class BenchPort:
-    """One port of the core, as far as the bench needs it.
+    """One port of the core, with what the bench needs of it.
 
     Attributes:
         name: Prefix of the signals.
@@ -146,7 +146,7 @@ class StreamBench:
         program: The simulator.
         inputs: Ports of the core, in the order of its wrapper.
         outputs: Likewise.
-        weights: File of weights for the weight port; None if there is no such port.
+        weights: File of weights for the weight port; None without a weight port.
     """
 
     program: Path
@@ -175,7 +175,7 @@ class StreamBench:
             files: Sources.
             folder: Their folder.
             output: Folder for everything built.
-            trace: ``vcd`` or ``fst``, so that :meth:`run` can write such waveforms.
+            trace: ``vcd`` or ``fst`` if :meth:`run` is to write such waveforms.
             options: Further options of Verilator.
             optimization: That of the C++ compiler.
             timeout_s: Wall-clock limit.
@@ -244,17 +244,17 @@ class StreamBench:
 
     def _check(self, inputs: Sequence[Array]) -> int:
         if len(inputs) != len(self.inputs):
-            msg = f"the core has {len(self.inputs)} inputs, not {len(inputs)}"
+            msg = f"expected {len(self.inputs)} inputs, got {len(inputs)}"
             raise ValueError(msg)
         frames = {len(array) for array in inputs}
         if len(frames) != 1 or 0 in frames:
-            msg = f"all inputs need the same number of frames, at least 1, not {sorted(frames)}"
+            msg = f"expected as many frames for each input, at least 1, got {sorted(frames)}"
             raise ValueError(msg)
         for array, port in zip(inputs, self.inputs, strict=True):
             if array.shape[1:] != port.shape or array.dtype != port.dtype:
                 msg = (
-                    f"{port.name} takes {port.dtype}{list(port.shape)} frames, "
-                    f"not {array.dtype}{list(array.shape[1:])}"
+                    f"{port.name}: expected {port.dtype}{list(port.shape)} frames, "
+                    f"got {array.dtype}{list(array.shape[1:])}"
                 )
                 raise ValueError(msg)
         return frames.pop()
@@ -280,6 +280,6 @@ def _report(completed: Completed) -> dict[str, Any]:
         report: dict[str, Any] = json.loads(completed.stdout)
     except ValueError:
         raise SimulationError(
-            "gave no report" + last_lines(completed.stdout + completed.stderr), where="harness"
+            "printed no report" + last_lines(completed.stdout + completed.stderr), where="harness"
         ) from None
     return report

@@ -70,7 +70,7 @@ def run_testbench(
 ) -> TestbenchRun:
     """Build and run ``tb/<prefix>_tb.sv`` of an emitted folder; nothing is written into it.
 
-    A testbench that fails is no error here.
+    A failed testbench does not raise.
 
     Args:
         folder: The emitted design.

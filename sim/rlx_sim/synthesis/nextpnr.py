@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MIN_NEXTPNR_VERSION: Final = (0, 6)
 """Oldest system nextpnr that writes the reports read here."""
 
-HINT: Final = "pip install 'rlx[synth]' brings nextpnr for ECP5 and iCE40"
+HINT: Final = "install nextpnr for ECP5 and iCE40: pip install 'rlx[synth]'"
 TIMEOUT_S: Final = 3600.0
 
 # Cell types in nextpnr's report, by resource.
@@ -138,8 +138,8 @@ def find_nextpnr(name: str) -> Nextpnr:
     module = name.replace("-", "_")
     if importlib.util.find_spec(f"yowasp_{module}") is None:
         raise ToolMissingError(
-            f"there is no {name} {'.'.join(map(str, MIN_NEXTPNR_VERSION))} or later on PATH, and "
-            "no YoWASP wheel",
+            f"found no {name} {'.'.join(map(str, MIN_NEXTPNR_VERSION))} or later, neither on PATH"
+            " nor as YoWASP wheel",
             hint=HINT,
         )
     start = f"from yowasp_{module} import _run_{module}_argv as run; run()"
@@ -160,10 +160,10 @@ def place_and_route(
     """Place and route ``<device>.json`` of ``folder``.
 
     Args:
-        folder: Holds the netlist; a report and a log are written beside it.
+        folder: Holds the netlist; a report and a log are written next to it.
         device: The device to place it in; its ``pnr`` must not be empty.
         seed: Seed of the placement.
-        target_mhz: Clock that nextpnr optimizes for; missing it is no error.
+        target_mhz: Clock that nextpnr optimizes for; a lower result is not an error.
         locations: File in ``folder`` for the placed netlist; None for none.
         timeout_s: Wall-clock limit.
         show: Called with what nextpnr is doing: the phase and how far it is.
@@ -227,7 +227,7 @@ def read_routed(path: Path, seed: int) -> RoutedDesign:
         slowest = min(clocks, key=lambda name: clocks[name])
         longest = _longest(report.get("critical_paths", []), slowest)
     except (OSError, ValueError, KeyError, TypeError):
-        raise SimulationError(f"left no report in {path.name}", where="nextpnr") from None
+        raise SimulationError(f"wrote no report to {path.name}", where="nextpnr") from None
     return RoutedDesign(seed, clocks[slowest], used, longest)
 
 
@@ -264,7 +264,7 @@ def _refusal(
         excess = ", ".join(over) if over else full[1] if full else ""
         return DoesNotFitError(
             f"the design does not fit {device.name}: {excess}",
-            hint="emit it with a smaller budget (--dsp), or for a larger device (--device)",
+            hint="emit with a smaller budget (--dsp), or for a larger device (--device)",
         )
     return failure(completed, hint=HINT)
 
@@ -274,5 +274,5 @@ def _version(command: tuple[str, ...]) -> str:
     done = run((*command, "--version"), timeout_s=600, hint=HINT)
     match = re.search(r"Version (?:nextpnr-)?(\d+\.\d+(?:\.\d+)?)", done.stdout + done.stderr)
     if match is None:
-        raise SimulationError(f"gave no version: {done.stdout[:100]!r}", where="nextpnr")
+        raise SimulationError(f"printed no version: {done.stdout[:100]!r}", where="nextpnr")
     return match[1]

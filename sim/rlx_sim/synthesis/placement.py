@@ -165,7 +165,7 @@ def _row(y: int, device: FpgaDevice) -> int:
 
 
 def _colours(count: int) -> list[str]:
-    """Return colours for so many layers, neighbours far apart, then two greys for the others."""
+    """Return a colour for each layer, neighbours far apart, then two greys for the others."""
     hues = [
         f"hsl({round(k * 137.508) % 360},{(62, 48)[k % 2]}%,{(46, 60, 36)[k % 3]}%)"
         for k in range(count)

@@ -150,7 +150,7 @@ def test_no_emulator_gets_what_a_core_lacks(cpu, line, needs, tmp_path):
         FirmwareBuild(cpu).build(folder, tmp_path / "build")
     assert re.match(
         rf"firmware\.elf: tiny_run has an instruction that a {cpu} lacks: [0-9a-f ]+ at 0x[0-9a-f]+"
-        rf" needs {re.escape(needs)}\n  hint: all of it must be compiled for a {cpu},",
+        rf" needs {re.escape(needs)}\n  hint: compile everything for a {cpu},",
         str(caught.value),
     )
 

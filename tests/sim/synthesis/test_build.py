@@ -134,7 +134,7 @@ def test_a_clock_that_is_missed_is_a_problem(ice40_folder):
     assert any(text.startswith("placing, ") for text in steps.details)
     assert any(text.startswith("routing ") for text in steps.details)
     (problem,) = found.problems
-    assert problem.startswith("400 MHz wanted, ")
+    assert problem.startswith("expected 400 MHz, reached ")
     assert found.fmax_mhz < 400
     assert {row["resource"]: row["placed"] for row in found.resources}["dsp"] == CELL_MULTIPLIERS
 

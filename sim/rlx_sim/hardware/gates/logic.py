@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Net = int | str
 
 _ICE40_FF: Final = re.compile(r"SB_DFF(N?)(E?)(SR|SS|R|S|)")
-"""Falling edge, enable; reset or set, alone at once, after an S with the clock."""
+"""Falling edge, enable; reset or set, asynchronous without an S, synchronous after one."""
 
 
 def name_of(net: Net) -> str:
@@ -34,7 +34,7 @@ class Clocking:
         clock: Expression with the edge, ``posedge n2``.
         enable: Expression; ``1'b1`` for none.
         reset: Expression; ``1'b0`` for none.
-        asynchronous: The edge of the reset, if it acts at once.
+        asynchronous: The edge of the reset, if it does not wait for the clock.
         enabled_reset: Whether the reset acts only with the enable.
     """
 
@@ -161,7 +161,7 @@ def _trellis_ff(cell: NetlistCell) -> FlipFlop:
 
 
 def _selected(cell: NetlistCell, port: str, default: str) -> str:
-    """Return the expression of a port of an ECP5 flip-flop behind the port's multiplexer."""
+    """Return the expression of a port of an ECP5 flip-flop after the port's multiplexer."""
     choice = cell.text(f"{port}MUX", default)
     if choice in ("0", "1"):
         return f"1'b{choice}"

@@ -128,7 +128,7 @@ def _check(cell: NetlistCell) -> None:
 
 def _unknown(cell: NetlistCell, way: str) -> SimulationError:
     return SimulationError(
-        f"lacks a model of a {cell.kind} with {way} ({cell.name})", where="netlist"
+        f"no model covers a {cell.kind} with {way} ({cell.name})", where="netlist"
     )
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Bits = tuple[int | str, ...]
 
-_HINT: Final = "try another version of Yosys; if it stays, report the design"
+_HINT: Final = "try another version of Yosys; if the error persists, report the design"
 
 BUFFERS: Final = {"BUFG": ("I", "O"), "DCCA": ("CLKI", "CLKO"), "SB_GB": (
     "USER_SIGNAL_TO_GLOBAL_BUFFER", "GLOBAL_BUFFER_OUTPUT")}  # fmt: skip
@@ -86,7 +86,7 @@ def read_netlist(path: Path, top: str) -> CellNetlist:
             name: (port["direction"], tuple(port["bits"])) for name, port in module["ports"].items()
         }
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        raise SimulationError(f"left no netlist in {path.name}", where="yosys") from None
+        raise SimulationError(f"wrote no netlist to {path.name}", where="yosys") from None
     _check_drivers(ports, cells)
     return _without_buffers(CellNetlist(top, ports, tuple(cells)))
 

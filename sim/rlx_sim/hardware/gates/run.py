@@ -166,7 +166,7 @@ def run_netlist(
         seconds: Gets the time of each part.
 
     Raises:
-        SimulationError: There is no model of a cell, the netlist does not compile, got stuck, or
+        SimulationError: A cell has no model, the netlist does not compile, got stuck, or
             violated the stream protocol.
         ToolMissingError: Verilator or Yosys' libraries are not there.
         TimeLimitError: It took too long.

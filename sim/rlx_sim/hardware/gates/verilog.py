@@ -23,7 +23,7 @@ def netlist_verilog(netlist: CellNetlist, family: str) -> str:
         family: Family of its cells: a key of ``rlx_sim.hardware.gates.models.LIBRARIES``.
 
     Raises:
-        SimulationError: There is no model of a cell, or not of how it is used.
+        SimulationError: A cell has no model, or is used in a way that its model does not cover.
         ToolMissingError: Yosys' libraries are not there.
     """
     registers: dict[Clocking, list[FlipFlop]] = {}
@@ -40,7 +40,8 @@ def netlist_verilog(netlist: CellNetlist, family: str) -> str:
             modeled.append(cell)
         else:
             raise SimulationError(
-                f"lacks a model of the cell {cell.kind} of {FAMILIES[family]}", where="netlist"
+                f"no model covers the cell {cell.kind} of {FAMILIES[family]}",
+                where="netlist",
             )
     body += [line for clocking, group in registers.items() for line in _process(clocking, group)]
     body += [line for index, cell in enumerate(modeled) for line in _instance(index, cell)]

@@ -118,7 +118,7 @@ def test_build_fails_where_the_netlist_differs(folders, monkeypatch):
     monkeypatch.setattr("rlx_sim.synthesis.build.synthesize", broken)
     with pytest.raises(
         SimulationError,
-        match=r"^netlist, ECP5: the netlist for ecp5-25k computes something else than the "
+        match=r"^netlist, ECP5: the netlist for ecp5-25k differs from the "
         r"reference: \d of 6 frames differ, first frame \d, output 0, element \d: -?\d+, expected",
     ):
         FPGA.build(folders / "ecp5" / "parallel", seeds=0)
