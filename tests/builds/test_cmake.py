@@ -116,8 +116,8 @@ def test_messages_of_rlx_stop_the_build(project, environment, generator):
     tree = Tree(project("cmake"), environment, generator)
     tree.configure(f"rlx_DIR={PACKAGE}", "RAM=100")
     said = tree.build(check=False)
-    assert "error[RLX-E112]: digits: it does not fit the memory given" in said
-    assert "  try: what fits is --ram 456" in said
+    assert "error[RLX-E112]: digits: over the memory budget" in said
+    assert "  try: use --ram 456" in said
     (tree.source / "kws.rlx").write_bytes(b"no network")
     tree.configure("RAM=32K")
     said = tree.build(check=False)

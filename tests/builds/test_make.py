@@ -49,6 +49,6 @@ def test_network_is_emitted_when_it_changes_and_only_then(make, printed):
 def test_messages_of_rlx_stop_make(make):
     folder, call = make
     said = call("RAM=100", check=False)
-    assert "error[RLX-E112]: digits: it does not fit the memory given" in said
-    assert "  try: what fits is --ram 456" in said
+    assert "error[RLX-E112]: digits: over the memory budget" in said
+    assert "  try: use --ram 456" in said
     assert not (folder / "product").exists()

@@ -178,9 +178,8 @@ def test_self_test_needs_as_many_vectors(capsys, tmp_path, digits_model):
     command = ["emit", str(digits_model), "--target", "cortexm", "--frames", "2"]
     assert main([*command, "--self-test", "3", "-o", str(tmp_path / "a")]) == 2
     assert capsys.readouterr().err == (
-        "error[RLX-E001]: --self-test: a self-test of 3 frames needs as many golden vectors,"
-        " there are 2\n"
-        "  try: use --frames 3 (more vectors), or --self-test 2\n"
+        "error[RLX-E001]: --self-test: expected at least 3 golden vectors, got 2\n"
+        "  try: use --frames 3 to get more vectors, or --self-test 2\n"
     )
     assert main([*command, "--self-test", "2", "-o", str(tmp_path / "a")]) == 0
 

@@ -1,4 +1,4 @@
-"""The visual wake words network of MLPerf Tiny in little memory: it fits, or what fits is told."""
+"""The visual wake words network of MLPerf Tiny in little memory: it fits, or the hint does."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def test_what_would_fit_is_told(shared_models, tmp_path, capsys):
     assert emit(shared_models, tmp_path / "a", "--ram", "20K") == 3
     told = capsys.readouterr().err
     assert "RAM: " in told
-    assert "20.0 KiB given (--ram)" in told
+    assert "--ram is 20.0 KiB" in told
     wanted = told.rpartition("--ram ")[2].strip()
     assert emit(shared_models, tmp_path / "b", "--ram", wanted) == 0
     assert emit(shared_models, tmp_path / "c", "--flash", "40K", "--ram", "64K") == 3

@@ -155,7 +155,7 @@ def test_hardware_without_cocotb_runs_in_verilator(monkeypatch):
 
 
 def test_icarus_stands_in_for_verilator(monkeypatch):
-    icarus = toolchain.Tool("icarus", ("iverilog",), "12.0")
+    icarus = toolchain.InstalledTool("icarus", ("iverilog",), "12.0")
     there = {"icarus": icarus, "verilator": ANY}
     monkeypatch.setattr(toolchain, "_search", there.get)
     plan = hardware_plan()

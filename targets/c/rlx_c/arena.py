@@ -18,7 +18,7 @@ MIN_ALIGNMENT: Final = 4
 def find_scratch(alive: Sequence[Placement], nbytes: int) -> int:
     """Return the lowest aligned offset where ``nbytes`` meet no value alive at a step.
 
-    The offset may lie behind the plan's arena, which then grows.
+    The offset may be beyond the plan's arena, which then grows.
 
     Args:
         alive: Values in the arena then, by offset (see ``alive_by_step``).
@@ -35,7 +35,7 @@ def find_scratch(alive: Sequence[Placement], nbytes: int) -> int:
 
 
 def alive_by_step(plan: MemoryPlan) -> list[list[Placement]]:
-    """Return for each step what lies in the arena while it runs, by offset."""
+    """Return for each step the contents of the arena while it runs, by offset."""
     alive: list[list[Placement]] = [[] for _ in plan.schedule]
     for placement in sorted(plan.placements, key=lambda p: p.offset):
         if placement.region is Region.ARENA:

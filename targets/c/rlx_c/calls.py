@@ -110,7 +110,7 @@ class Calls:
         return place.expression
 
     def _copy(self, to: ValueLocation, value: Value, nbytes: int) -> str:
-        """Return the statement that copies a value, or nothing if it lies there already."""
+        """Return the statement that copies a value, or nothing if it is there already."""
         if value.constant is None and self._places.of(value) == to:
             return ""
         return f"memcpy({to.expression}, {self._address(value)}, {nbytes});"

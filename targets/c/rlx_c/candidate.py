@@ -21,7 +21,7 @@ class Candidate:
 
     Attributes:
         name: Of the kernel and its variant, for reports.
-        kernel: The function; its code is there once, whatever the number of layers that call it.
+        kernel: The function; layers that call it share its code.
         lower: Makes the layer.
         instructions: Estimate for the processor at hand.
         table_bytes: Weights and other constants of this layer in flash.
@@ -60,3 +60,8 @@ class Candidate:
             sum(table.nbytes for table in layer.tables),
             layer.scratch_bytes,
         )
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless it is one: names of candidates."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

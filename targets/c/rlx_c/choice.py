@@ -1,4 +1,4 @@
-"""The choice of a kernel for every layer at once, under limits of flash and RAM.
+"""The joint choice of a kernel for every layer, under limits of flash and RAM.
 
 Layers depend on each other: the layer with the most scratch memory sets the size of the arena,
 flash is shared, and a kernel that several layers call is stored once. So several arena sizes are

@@ -18,7 +18,7 @@ class EntryPoint:
     Attributes:
         inputs: One port for each input of the graph.
         outputs: One port for each output.
-        in_arena: They lie in the arena; else each is an array of the caller and a parameter.
+        in_arena: They are in the arena; else each is an array of the caller and a parameter.
     """
 
     inputs: tuple[EntryPort, ...]
@@ -31,7 +31,7 @@ class EntryPoint:
 
         Args:
             program: The program.
-            in_arena: Inputs and outputs lie in the arena.
+            in_arena: Inputs and outputs are in the arena.
             prefix: First part of its C names.
 
         Raises:

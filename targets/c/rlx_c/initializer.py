@@ -50,7 +50,7 @@ class _Block:
         self.lengths = np.array([len(w) for w in words], np.int64)[indices]
 
     def text(self, starts: list[int]) -> str:
-        """Return the words, each with a space in front or, at ``starts``, on a new line."""
+        """Return the words, each after a space or, at ``starts``, on a new line."""
         if len(self._indices) < _MIN_ARRAY_WORDS:
             return self._short_text(starts)
         spaced = [f" {w}" for w in self._words] + [f"\n{_INDENT}{w}" for w in self._words]
@@ -107,7 +107,7 @@ def _line_starts(lengths: npt.NDArray[np.int64], filled: int) -> tuple[list[int]
     """
     ends = [0, *np.cumsum(lengths + 1).tolist()]
     count = len(lengths)
-    # A word that follows another takes a column more, which ``ends`` counts behind each word.
+    # A word that follows another takes a column more, which ``ends`` counts after each word.
     start = bisect_right(ends, _TEXT_COLUMNS - filled) - 1 if filled else 0
     starts = []
     line = -filled

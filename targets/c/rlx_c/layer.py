@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CodeSize:
-    """Parameters of the bytes of a kernel's machine code, beside the length of its text.
+    """Parameters of the bytes of a kernel's machine code, apart from the length of its text.
 
     Attributes:
         per_token: Bytes for each token of the text.
@@ -110,7 +110,7 @@ class LoweredLayer:
     """A node in C. The call is ``kernel(operands, tables, arguments, scratch, result)``.
 
     Attributes:
-        kernel: The function; None where the result has the operand's bytes, so that nothing
+        kernel: The function; None if the result has the operand's bytes: then nothing
             happens, or one copy if the plan put it elsewhere.
         operands: Values that the function reads.
         tables: Constant data.
@@ -137,5 +137,5 @@ class LoweredLayer:
 
     @property
     def own_scratch(self) -> int:
-        """Offset of the function's own scratch memory, in bytes: behind the unpacked weights."""
+        """Offset of the function's own scratch memory, in bytes: after the unpacked weights."""
         return -(-self.unpacked // 4) * 4

@@ -33,7 +33,7 @@ def nest(shape: Sequence[int], *strides: Sequence[int]) -> tuple[StridedLoop, ..
     """Return the loops over ``shape``, outermost first, for arrays with the given strides.
 
     Loops of one step are dropped, and two loops are merged where every array moves evenly through
-    both. An empty result stands for a single element.
+    both. An empty result is a single element.
     """
     loops: list[StridedLoop] = []
     for extent, steps in zip(shape, zip(*strides, strict=True), strict=True):

@@ -1,4 +1,4 @@
-"""Inputs and outputs of the entry point, and where values lie."""
+"""Inputs and outputs of the entry point, and where values are stored."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SIGNATURE: Final = re.compile(r"serving_default_(.+):\d+", re.DOTALL)
 _GENERIC: Final = re.compile(
     r"[xyv]|in|out|inputs?|outputs?|args?|tensor|identity|statefulpartitionedcall"
 )
-"""Names that say nothing, digits and underscores behind them left out."""
+"""Names that say nothing, without trailing digits and underscores."""
 
 _LONGEST: Final = len("_dequantize_") + len("_999")
 """Characters around a port's name in the longest identifier with it, a number included."""
@@ -87,7 +87,7 @@ class EntryPort:
 
     @property
     def is_float(self) -> bool:
-        """Whether it holds real numbers."""
+        """Whether its elements are floats."""
         return self.type == "float"
 
     @property
@@ -160,10 +160,10 @@ def _word(name: str) -> str:
 def inside(
     ports: Sequence[EntryPort], values: Sequence[Value], plan: MemoryPlan
 ) -> tuple[EntryPort, ...]:
-    """Return ports that lie in the arena.
+    """Return ports that are in the arena.
 
     Raises:
-        EmitError: One has no place there.
+        EmitError: One is a constant.
     """
     return tuple(
         replace(port, offset=_offset(port, value, plan))
@@ -174,7 +174,7 @@ def inside(
 def _offset(port: EntryPort, value: Value, plan: MemoryPlan) -> int:
     if value.constant is not None:
         raise EmitError(
-            "is a constant and has no place in the arena",
+            "expected a value in the arena, got a constant",
             where=port.parameter,
             hint="use --io caller",
         )
@@ -185,13 +185,13 @@ def _port(kind: str, index: int, parameter: str, value: Value) -> EntryPort:
     type_ = value.type
     if type_.dtype not in C_TYPES:
         raise EmitError(
-            f"{kind} {index} is {type_}, but inputs and outputs must be i8, u8, i16, i32 or f32",
-            hint="quantize the model's inputs and outputs too",
+            f"expected i8, u8, i16, i32 or f32 for {kind} {index}, got {type_}",
+            hint="quantize the inputs and outputs of the model too",
         )
     if type_.dtype is DType.F32 and value.constant is not None:
         raise EmitError(
-            f"{kind} {index} is a constant of f32, but constants are stored as integers",
-            hint="take it from the model's outputs: it is the same for every input",
+            f"expected an integer for {kind} {index}, a constant, got f32",
+            hint="remove it from the outputs of the model: it is the same for every input",
         )
     quant = None
     if type_.quant is not None and type_.quant.axis is None:
@@ -213,11 +213,11 @@ def float32_text(value: float) -> str:
     """Return a C constant of type float for ``value`` rounded to float32.
 
     Raises:
-        ValueError: It is no normal number above 0 there.
+        ValueError: It is not a normal number above 0 there.
     """
     rounded = np.float32(value)
     if not np.finfo(np.float32).tiny <= rounded < np.inf:
-        raise ValueError(f"{value!r} is no normal float32 number above 0")
+        raise ValueError(f"expected a normal float32 number above 0, got {value!r}")
     return float_text(float(rounded))
 
 
@@ -241,7 +241,7 @@ class ValueLocation:
 
 
 class ValueLocations:
-    """The places of all values of a planned graph that are no constants."""
+    """The places of all values of a planned graph except constants."""
 
     def __init__(self, graph: Graph, plan: MemoryPlan, inputs: Sequence[EntryPort],
                  outputs: Sequence[EntryPort]) -> None:  # fmt: skip
@@ -261,7 +261,7 @@ class ValueLocations:
         return ValueLocation(self._output_of(placement), placement.offset)
 
     def _output_of(self, placement: Placement) -> str:
-        """Return the output whose bytes a value shares: its own, or that of a value beside it."""
+        """Return the output whose bytes a value shares: its own, or that of another value."""
         if placement.value in self._outputs:
             return self._outputs[placement.value]
         root = _root(placement)

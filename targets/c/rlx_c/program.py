@@ -53,7 +53,7 @@ class LoweredProgram:
         kernels: Distinct functions, each with its number and the layers that call it.
         tables: Distinct constants, likewise.
         constants: Number of each constant that a layer reads as an ordinary operand.
-        arena_bytes: The plan's arena and the scratch memory that lies behind it, at least 1 byte.
+        arena_bytes: The plan's arena and the scratch memory after it, at least 1 byte.
         alignment: The arena's alignment in bytes.
     """
 

@@ -90,11 +90,11 @@ def breaks(
 
     Args:
         items: Never broken themselves.
-        head: Text in front of the first item.
+        head: Text before the first item.
         separator: Between items; ends a line.
-        tail: Behind the last item.
-        form: Format of an item; ``%s`` stands for its text.
-        indent: Columns in front of ``head``, which are not part of the result; further lines stand
+        tail: Text after the last item.
+        form: Format of an item; ``%s`` is replaced by its text.
+        indent: Columns before ``head``, which are not part of the result; further lines stand
             four columns further in.
     """
     parts = [form % item + separator for item in items[:-1]] + [form % items[-1] + tail]

@@ -1,7 +1,7 @@
 """One option for each of several layers, where options share parts: branch and bound.
 
 A start is found by descent, layer by layer; the search then looks for something better until a
-fixed effort is spent, so that results are the same anywhere. Under a limit of bytes the bounds are
+fixed effort is spent: results are the same anywhere. Under a limit of bytes the bounds are
 those of Lagrange: bytes get dearer until the descent keeps to the limit.
 """
 
@@ -35,9 +35,9 @@ class Alternative(Generic[T, P]):
     """One way for a layer.
 
     Attributes:
-        tag: Object that it stands for.
+        tag: Object that it represents.
         cost: Its cost without bytes.
-        nbytes: Bytes that it needs for itself.
+        nbytes: Bytes that it shares with no other option.
         shared: Parts that other layers may use too.
     """
 
@@ -108,7 +108,7 @@ class Selection(Generic[T, P]):
         return self._limit is None or self.nbytes(options) <= self._limit
 
     def _descend(self, rise: int, free: frozenset[P]) -> list[Alternative[T, P]]:
-        """Choose layer by layer what is cheapest beside the others, until nothing changes.
+        """Choose, layer by layer, what is cheapest given the others, until nothing changes.
 
         Args:
             rise: Amount added to the price of a byte.

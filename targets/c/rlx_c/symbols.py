@@ -1,7 +1,7 @@
 """Names of an emitted network in C.
 
-Every name begins with the prefix, so that two networks may be one translation unit. Templates
-write functions that are local to their file without it; :func:`with_prefix` puts it in front. No
+Every name begins with the prefix: two networks may be one translation unit. Templates
+write functions that are local to their file without it; :func:`with_prefix` prepends it. No
 such name may end like one that other files see; a test checks that.
 """
 
@@ -20,7 +20,7 @@ _LOCAL: Final = re.compile(r"^(?:\w+_(?:INLINE|KERNEL)|static)\b[^;({]*?(\w+)\("
 
 
 def with_prefix(text: str, prefix: str) -> str:
-    """Return C code with ``<prefix>_`` in front of each function that is local to it.
+    """Return C code with ``<prefix>_`` before each function that is local to it.
 
     Layers are called like the functions that compute them: their names in comments and strings,
     which no parenthesis follows, stay as they are.

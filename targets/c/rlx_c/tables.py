@@ -48,7 +48,7 @@ def _table(value: Value) -> ConstantTable:
     """Return the table of a constant operand."""
     data = value.constant
     if data is None:
-        raise AssertionError(f"{value.node.label} is no constant")
+        raise AssertionError(f"expected a constant, got {value.node.label}")
     # Weights of fewer bits are stored a byte each where they are an operand.
     element = C_TYPES.get(value.type.dtype, "int8_t")
     content = np.asarray(data).reshape(-1)

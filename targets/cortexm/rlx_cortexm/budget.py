@@ -25,8 +25,8 @@ def check_budget(
     Args:
         name: Name of the network.
         report: Its estimate; see :func:`rlx_cortexm.estimate.estimate`.
-        ram: Most bytes for the arena, or None.
-        flash: Most bytes for constants and code, or None.
+        ram: Maximum bytes of the arena, or None.
+        flash: Maximum bytes of constants and code, or None.
         chip: Microcontroller that must hold it too, or None.
 
     Raises:
@@ -38,21 +38,21 @@ def check_budget(
     if ram is not None and arena > ram:
         peak = report["peak"]
         problems.append(
-            f"RAM: {_size(arena)} needed for the arena, {_size(ram)} given (--ram);"
-            f" most of it at layer {peak['layer']}, {peak['op']}"
+            f"RAM: the arena needs {_size(arena)}, --ram is {_size(ram)};"
+            f" the peak is at layer {peak['layer']}, {peak['op']}"
         )
         suggestions.append(f"--ram {arena}")
     if flash is not None and constants + code > flash:
         problems.append(
-            f"flash: about {_size(constants + code)} needed, of it {_size(constants)} for"
-            f" constants, {_size(flash)} given (--flash)"
+            f"flash: code and constants need about {_size(constants + code)}, of which"
+            f" {_size(constants)} for constants, --flash is {_size(flash)}"
         )
         suggestions.append(f"--flash {constants + code}")
     if problems:
         raise DoesNotFitError(
-            "\n  ".join(["it does not fit the memory given", *problems]),
+            "\n  ".join(["over the memory budget", *problems]),
             where=name,
-            hint=f"what fits is {' '.join(suggestions)}",
+            hint=f"use {' '.join(suggestions)}",
         )
     if chip is not None:
         _check_part(name, report, chip)
@@ -103,5 +103,5 @@ def _percent(nbytes: int, whole: int | None) -> float | None:
 
 
 def _size(nbytes: int) -> str:
-    """Return bytes as people write them."""
+    """Return bytes with a unit."""
     return f"{nbytes / 1024:.1f} KiB" if nbytes >= 1024 else f"{nbytes} bytes"

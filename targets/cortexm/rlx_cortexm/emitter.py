@@ -141,10 +141,9 @@ class Emitter:
         """
         if self._options.self_test > golden.frames:
             raise UsageError(
-                f"a self-test of {self._options.self_test} frames needs as many golden vectors,"
-                f" there are {golden.frames}",
+                f"expected at least {self._options.self_test} golden vectors, got {golden.frames}",
                 where="--self-test",
-                hint=f"use --frames {self._options.self_test} (more vectors), or"
+                hint=f"use --frames {self._options.self_test} to get more vectors, or"
                 f" --self-test {golden.frames}",
             )
         frames = golden.first(self._options.self_test)

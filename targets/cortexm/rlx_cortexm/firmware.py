@@ -1,4 +1,4 @@
-"""The test program that is emitted beside a model: golden vectors on the host and in firmware."""
+"""The test program that is emitted with a model: golden vectors on the host and in firmware."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rlx_c.entry_point import EntryPoint
 
 FOLDER = "test"
-"""Folder of the emitted files, beside ``src``, ``include`` and ``golden``."""
+"""Folder of the emitted files, next to ``src``, ``include`` and ``golden``."""
 
 COPIED = (
     "Makefile",
@@ -95,7 +95,7 @@ def firmware_files(
 
     It calls ``<prefix>_run(input pointers..., output pointers..., arena)`` of ``<prefix>.h`` for
     every frame of ``golden/input_<k>.npy`` and compares with ``golden/output_<k>.npy``. Ports that
-    lie in the arena have no pointers there; frames are copied to and from it.
+    are in the arena have no pointers there; frames are copied to and from it.
 
     Args:
         prefix: Prefix of the model's C identifiers.

@@ -89,13 +89,13 @@ class WindowedImage:
 
     @cached_property
     def interior(self) -> tuple[int, int, int, int]:
-        """Rows ``[y0, y1)`` and columns ``[x0, x1)`` of windows that lie inside the image."""
+        """Rows ``[y0, y1)`` and columns ``[x0, x1)`` of windows inside the image."""
         rows, columns = self.window.taps_inside((self.in_h, self.in_w))
         return (*_full(rows, self.window.kernel[0]), *_full(columns, self.window.kernel[1]))
 
     @property
     def inside(self) -> str:
-        """Windows that lie inside the image: ``all``, ``some`` or ``none``."""
+        """Windows inside the image: ``all``, ``some`` or ``none``."""
         y0, y1, x0, x1 = self.interior
         count = (y1 - y0) * (x1 - x0)
         return "all" if count == self.out_h * self.out_w else "some" if count else "none"

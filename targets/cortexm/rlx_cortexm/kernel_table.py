@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _COLUMNS = (
     Column("layer"), Column("op"), Column("kernel"), Column("instructions", right=True),
-    Column("flash", "B", right=True), Column("scratch", "B", right=True), Column("why not"),
+    Column("flash", "B", right=True), Column("scratch", "B", right=True), Column("reason"),
 )  # fmt: skip
 
 
@@ -57,7 +57,7 @@ def kernel_table(module: GraphModule, settings: KernelSettings, cpu: str) -> Tab
         rows += _rows(node, candidate, alternatives, settings.core)
     price = choice.objective
     title = (
-        f"Kernels on a {cpu}: a byte of flash costs {price.flash:,} instructions, one of RAM"
+        f"Kernels on a {cpu}: a byte of flash counts as {price.flash:,} instructions, one of RAM as"
         f" {price.ram:,}"
     )
     return Table(title, _COLUMNS, tuple(rows))
@@ -82,13 +82,13 @@ def _figures(candidate: Candidate) -> tuple[object, ...]:
 
 
 def _absent(node: Node, core: CortexCore) -> Iterator[tuple[str, str]]:
-    """Yield the tactics that have no kernel for a node, and why."""
+    """Yield the tactics without a kernel for a node, each with the reason."""
     for tactic in RULES[type(node.op)]:
         name = re.match(r"`(.+?)`", tactic.summary)
         if tactic.vectors and not core.vectors:
             reason = "needs the vector extension MVE"
         elif not tactic.candidates(node):
-            reason = "has no form for this layer"
+            reason = "does not apply to this layer"
         else:
             continue
         yield name[1] if name else "?", reason

@@ -21,8 +21,8 @@ def parse_labels(text: str) -> tuple[str, ...]:
     """Return the names in a file, one a line.
 
     Raises:
-        UsageError: There is no such file.
-        FrontendError: It is no text.
+        UsageError: The file does not exist.
+        FrontendError: It is not text.
     """
     return tuple(read_names(Path(text)))
 
@@ -35,7 +35,7 @@ def check_labels(labels: Sequence[str], outputs: Sequence[Value]) -> None:
     """
     if len(outputs) != 1:
         raise _refused(
-            f"they name the classes of one output, but the network has {len(outputs)}",
+            f"expected a network with one output, got {len(outputs)} outputs",
             "leave the option out",
         )
     shape = outputs[0].type.static_shape
@@ -43,18 +43,21 @@ def check_labels(labels: Sequence[str], outputs: Sequence[Value]) -> None:
     if len(labels) != classes:
         raise _refused(
             f"expected {classes} names, one for each class of the output, got {len(labels)}",
-            "give one name a line, in the order of the classes",
+            "write one name on each line, in the order of the classes",
         )
     for number, label in enumerate(labels, 1):
         if len(label.encode()) > MAX_BYTES:
-            raise _refused(f"name {number} has more than {MAX_BYTES} bytes", "shorten it")
+            raise _refused(
+                f"expected at most {MAX_BYTES} bytes in name {number}, got {len(label.encode())}",
+                "shorten it",
+            )
 
 
 def c_string(text: str) -> str:
     """Return a C string literal of ``text`` in UTF-8: printable ASCII, the rest as octal escapes.
 
-    A question mark is escaped, so that no two of them begin a trigraph. Octal escapes end after
-    three digits, whatever follows.
+    A question mark is escaped: no two of them begin a trigraph. Octal escapes end after
+    three digits in any case.
     """
     return '"' + "".join(_escaped(byte) for byte in text.encode()) + '"'
 

@@ -51,14 +51,14 @@ class CortexMOptions:
 
     prefix: str | None = field(
         default=None,
-        metadata={"help": "First part of every C name, and name of the files [from the model].",
+        metadata={"help": "Prefix of every C name, and name of the files [from the model].",
                   "metavar": "NAME"},
     )  # fmt: skip
     cpu: str = field(
         default="",
         metadata={
-            "help": "Core that the network is meant for, by GCC's name of it: kernels are chosen"
-            f" for it [that of --part, else {DEFAULT_CORE.name}].",
+            "help": "Target core, as GCC calls it: kernels are chosen for it"
+            f" [that of --part, else {DEFAULT_CORE.name}].",
             "choices": CPU_NAMES,
         },
     )
@@ -80,26 +80,26 @@ class CortexMOptions:
     )  # fmt: skip
     ram: int | None = field(
         default=None,
-        metadata={"help": "Most memory for the arena, for example 64K; else refuse.",
+        metadata={"help": "Fail if the arena needs more than this, for example 64K.",
                   "metavar": "BYTES", "parse": parse_bytes},
     )  # fmt: skip
     flash: int | None = field(
         default=None,
-        metadata={"help": "Most memory for constants and code, for example 256K; else refuse.",
+        metadata={"help": "Fail if constants and code need more than this, for example 256K.",
                   "metavar": "BYTES", "parse": parse_bytes},
     )  # fmt: skip
     optimize: str = field(
         default=DEFAULT_OBJECTIVE,
-        metadata={"help": "What counts most when kernels are chosen, within --ram and --flash."
-                  " balanced: a byte of flash must save 10 instructions, one of RAM 8; speed: one"
-                  " each; size: smallest flash; ram: 1000 for RAM.",
+        metadata={"help": "Objective when kernels are chosen, within --ram and --flash. balanced:"
+                  " a byte of flash must save 10 instructions, one of RAM 8; speed: one each; size:"
+                  " smallest flash; ram: a byte of RAM must save 1000.",
                   "choices": tuple(OBJECTIVES)},
     )  # fmt: skip
     io: str = field(
         default="caller",
-        metadata={"help": "What inputs and outputs are, and where they lie: int8, uint8 or float;"
-                  " in arrays of the caller, or in the arena, where they share bytes with what is"
-                  " computed. Of both, with a comma: float,arena [int8,caller].",
+        metadata={"help": "Type and place of inputs and outputs: int8, uint8 or float; arrays of"
+                  " the caller, or the arena, where they share bytes with intermediate values."
+                  " Join both with a comma: float,arena [int8,caller].",
                   "metavar": "WORDS"},
     )  # fmt: skip
     static_arena: bool = field(
@@ -112,27 +112,27 @@ class CortexMOptions:
     )  # fmt: skip
     labels: tuple[str, ...] | None = field(
         default=None,
-        metadata={"help": "File with the names of the classes, one a line, in PREFIX_labels [those"
-                  " in the metadata of a .tflite].",
+        metadata={"help": "File with the names of the classes, one on each line, for PREFIX_labels"
+                  " [those in the metadata of a .tflite].",
                   "metavar": "FILE", "parse": parse_labels},
     )  # fmt: skip
     self_check: bool = field(
         default=False,
-        metadata={"help": "Store the CRC-32 of the constants, and functions that check it at once"
+        metadata={"help": "Add the CRC-32 of the constants, and functions that check it in one call"
                   " or in slices: PREFIX_self_check(), PREFIX_self_check_step()."},
     )  # fmt: skip
     package: tuple[str, ...] = field(
         default=tuple(PACKAGES),
-        metadata={"help": f"Build systems to make files for, out of {','.join(PACKAGES)} [all].",
+        metadata={"help": f"Build systems to emit files for: any of {','.join(PACKAGES)} [all].",
                   "metavar": "NAMES", "parse": parse_packages},
     )  # fmt: skip
     package_version: str = field(
         default="1.0.0",
-        metadata={"help": "Version that those files give the network.", "metavar": "X.Y.Z"},
+        metadata={"help": "Version of the network in those files.", "metavar": "X.Y.Z"},
     )
     package_url: str = field(
         default="https://pypi.org/project/rlx/",
-        metadata={"help": "Address of a page on the network, for those files.", "metavar": "URL"},
+        metadata={"help": "URL of a page about the network, for those files.", "metavar": "URL"},
     )
 
     def __post_init__(self) -> None:
@@ -155,21 +155,21 @@ class CortexMOptions:
             )
         if self.self_test < 0:
             raise UsageError(
-                f"self test needs a number of frames, not {self.self_test}",
-                hint="write for example --self-test 2, or leave it out",
+                f"expected a number of frames for --self-test, got {self.self_test}",
+                hint="use for example --self-test 2, or leave it out",
             )
         if self.labels is not None:
             object.__setattr__(self, "labels", tuple(self.labels))
         check_packages(self.package)
         if not _VERSION.fullmatch(self.package_version):
             raise UsageError(
-                f"package version {self.package_version!r} is not three numbers with dots between",
-                hint="write for example 1.0.0",
+                f"expected a package version of three numbers, got {self.package_version!r}",
+                hint="use for example --package-version 1.0.0",
             )
         if not _URL.fullmatch(self.package_url):
             raise UsageError(
-                f"package url {self.package_url!r} is no address of a page",
-                hint="write for example https://example.com/network",
+                f"expected the URL of a page, got {self.package_url!r}",
+                hint="use for example --package-url https://example.com/network",
             )
 
     def _resolve_part(self) -> None:
@@ -219,7 +219,7 @@ class CortexMOptions:
 
     @property
     def in_arena(self) -> bool:
-        """Whether inputs and outputs lie in the arena."""
+        """Whether inputs and outputs are in the arena."""
         return "arena" in self.io.split(",")
 
     @property
@@ -257,6 +257,6 @@ def _check_io(io: str) -> None:
         group_words = [word for word in words if word in group]
         if len(group_words) > 1:
             raise UsageError(
-                f"io is {' and '.join(group_words)} at the same time",
-                hint=f"give one of {', '.join(group)}",
+                f"expected one of {', '.join(group)} in io, got {' and '.join(group_words)}",
+                hint=f"choose {' or '.join(group_words)}",
             )

@@ -1,4 +1,4 @@
-"""Files that make an emitted folder a library for a build system, beside its C files."""
+"""Files that make an emitted folder a library for a build system, in addition to its C files."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def package_files(
 
 
 def usage(names: Sequence[str], prefix: str) -> list[tuple[str, str]]:
-    """Return for each package what its build system is called and what to do with the folder."""
+    """Return for each package a line with its build system and how to use the folder there."""
     target, option = _target(prefix), _option(prefix)
     texts = {
         "cmake": f"CMake: `add_subdirectory` this folder, link `{target}::{target}`; or"
@@ -111,12 +111,12 @@ def _option(prefix: str) -> str:
 
 
 def _target(prefix: str) -> str:
-    """Return a name for the library that CMake does not keep for itself."""
+    """Return a name for the library that CMake does not reserve."""
     return f"rlx_{prefix}" if prefix.lower() in _CMAKE_RESERVED else prefix
 
 
 def _meson_target(prefix: str) -> str:
-    """Return a name for the library that Meson does not keep for itself."""
+    """Return a name for the library that Meson does not reserve."""
     return f"rlx_{prefix}" if prefix.lower() in _MESON_RESERVED else prefix
 
 

@@ -63,7 +63,7 @@ def program(module: GraphModule, settings: KernelSettings | None = None) -> Lowe
         ValueError: The module has no plan.
     """
     if module.stage is not Stage.LIR or module.plan is None:
-        raise ValueError(f"a module at stage lir is wanted, not {module.stage.value}")
+        raise ValueError(f"expected a module at stage lir, got {module.stage.value}")
     chosen = kernels_for(module.plan, settings or KernelSettings())
     return assemble_program(module.graph, module.plan, chosen)
 
@@ -108,5 +108,5 @@ def min_scratch(node: Node, core: CortexCore = DEFAULT_CORE) -> int:
 
 
 def _end(alive: Sequence[Placement], nbytes: int) -> int:
-    """Return the arena that it takes to have so many bytes of scratch memory at a step."""
+    """Return the bytes of the arena with ``scratch`` bytes of scratch memory at a step."""
     return find_scratch(alive, nbytes) + nbytes if nbytes else 0

@@ -1,4 +1,4 @@
-"""Real numbers at inputs and outputs."""
+"""Floats at inputs and outputs."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ def scale_text(node: Node, quant: QuantParams) -> str:
     """Return the one scale as a C constant.
 
     Raises:
-        UnsupportedOpError: Channels have scales of their own, or the scale is no float32 number.
+        UnsupportedOpError: Channels have scales of their own, or float32 cannot hold the scale.
     """
     if len(quant.scale) != 1:
-        raise unsupported(node, "it has a scale for each channel; in C there is one for all")
+        raise unsupported(
+            node, f"expected one scale, got one for each of {len(quant.scale)} channels"
+        )
     try:
         return float32_text(quant.scale[0])
     except ValueError as e:
-        raise unsupported(node, f"its scale {e}") from None
+        raise unsupported(node, f"its scale: {e}") from None

@@ -44,7 +44,7 @@ class AccumulatorScaling:
             or ``odd`` (see ``support.c.j2``, ``blocks.c.j2``). In float32 ``requantize_float32``,
             or ``requantize_float32_wide``, which takes any number.
         multiplier: Q0.31 multipliers, one or one for each channel.
-        shift: As many shifts, as ``function`` counts them.
+        shift: Shift of each multiplier, as ``function`` counts it.
     """
 
     function: str
@@ -63,25 +63,25 @@ class AccumulatorScaling:
 
     @property
     def rounds_twice(self) -> bool:
-        """Return whether halves of negative numbers have to be turned, as by two roundings."""
+        """Whether halves of negative numbers need a correction, as with two roundings."""
         twice = ("requantize_narrow", "requantize_folded", "requantize_wide")
         return self.function in twice or self.function.removeprefix("requantize_level_").isdigit()
 
     @property
     def to_parity(self) -> bool:
-        """Return whether halves go to even or to odd integers."""
+        """Whether halves are rounded to even or to odd integers."""
         return not {"even", "odd"}.isdisjoint(self.function.split("_"))
 
 
 def scaling(rescale: Rescale, bound: int) -> AccumulatorScaling:
     """Return the cheapest exact way to scale numbers of magnitude up to ``bound``.
 
-    ``requantize_narrow`` doubles the accumulator and never shifts left, so that it needs
+    ``requantize_narrow`` doubles the accumulator and never shifts left: it needs
     ``bound < 2^30`` and a right shift of at least 1; ``requantize_wide`` takes any int32 number.
     """
     if rescale.rounding is not Rounding.DOUBLE:
         return _single_rounding(rescale, bound)
-    # A factor of zero gives zero whatever the shift.
+    # A factor of zero gives zero with any shift.
     shift = tuple(s if m else -1 for m, s in zip(rescale.multiplier, rescale.shift, strict=True))
     if bound < NARROW_BOUND and max(shift) <= -1:
         return AccumulatorScaling("requantize_narrow", rescale.multiplier, tuple(-s for s in shift))
@@ -103,7 +103,7 @@ def _single_rounding(rescale: Rescale, bound: int) -> AccumulatorScaling:
     only, and no product.
     """
     multiplier, total = rescale.multiplier, tuple(31 - s for s in rescale.shift)
-    # A factor of zero gives zero whatever the shift.
+    # A factor of zero gives zero with any shift.
     high = tuple(t - 32 if m else 1 for m, t in zip(multiplier, total, strict=True))
     if rescale.rounding is Rounding.FLOAT32:
         if min(high) >= 1:
@@ -126,7 +126,7 @@ def _single_rounding(rescale: Rescale, bound: int) -> AccumulatorScaling:
 
 
 def fold_offset(narrow: AccumulatorScaling, bounds: Int64, zero_point: int) -> AccumulatorScaling:
-    """Return a scaling that adds half and zero point at once, where int32 is proven to hold it.
+    """Return a scaling that adds half and zero point in one addition, if int32 can hold the sum.
 
     ``requantize_folded`` computes ``(high + offset) >> shift`` where ``requantize_narrow`` adds two
     constants and shifts between them; ``offset`` is ``(zero point + 1/2) * 2^shift``.
@@ -151,7 +151,7 @@ def fold_offset(narrow: AccumulatorScaling, bounds: Int64, zero_point: int) -> A
 
 
 def for_doubled_sums(folded_scaling: AccumulatorScaling, bound: int) -> AccumulatorScaling | None:
-    """Return a scaling of accumulators that come doubled; None if there is no cheap one.
+    """Return a scaling of doubled accumulators; None if there is no cheap one.
 
     Args:
         folded_scaling: Result of :func:`fold_offset`.
@@ -174,8 +174,8 @@ def level(
 
     A channel that ``requantize_folded`` shifts by ``s`` places is kept ``2^(places - s)`` times as
     large and shifted by ``common_shift``, a number in the instruction that also clamps. Nothing is
-    rounded in between, so that every bit stays. ``shift`` counts the places by which accumulators
-    are pre-scaled, one more than that: a product's high word is half of what is wanted.
+    rounded in between: every bit stays. ``shift`` counts the places by which accumulators
+    are pre-scaled, one more than that: a product's high word is half of the scaled sum.
 
     Args:
         folded_scaling: Result of :func:`fold_offset`. Functions other than ``requantize_folded``
@@ -197,13 +197,13 @@ def level(
     min_shift = int(shift.max(initial=1, where=multiplier != 0)) + 1
     for common_shift in _places(min_shift):
         extra_shift = np.where(multiplier != 0, common_shift - shift, 1) + 1
+        # Bound on the high word of the product of a pre-scaled accumulator.
         high = (max_abs * multiplier >> (32 - np.minimum(extra_shift, 32))) + (1 << extra_shift)
-        offset = abs(2 * zero_point + 1) << (common_shift - 1)
-        # Pre-scaled accumulators, and their high words with half and zero point added, must be
-        # below 2^31: docs/design/0004-one-shift.md.
-        headroom = (max_abs << extra_shift).max() < INT32_BOUND
-        headroom &= (high + offset).max() < INT32_BOUND
-        if headroom and (extra_shift <= max_places).all():
+        if (
+            _places_are_allowed(extra_shift, max_places)
+            and _accumulators_fit(max_abs, extra_shift)
+            and _sums_fit(high, zero_point, common_shift)
+        ):
             return AccumulatorScaling(
                 f"requantize_level_{common_shift}", _integers(multiplier), _integers(extra_shift)
             )
@@ -235,12 +235,36 @@ def _level_once(
         )
         scaled = max_abs << np.minimum(extra_shift, 31)
         result = (scaled * multiplier >> word) if word else scaled
-        offset = abs(2 * zero_point + 1) << (common_shift - 1)
-        fits = (extra_shift <= max_places).all() and scaled.max() < INT32_BOUND
-        if fits and result.max() + offset + 1 < INT32_BOUND:
+        if (
+            _places_are_allowed(extra_shift, max_places)
+            and _accumulators_fit(max_abs, extra_shift)
+            and _sums_fit(result + 1, zero_point, common_shift)
+        ):
             function = f"requantize_level_{rounding}_{common_shift}"
             return AccumulatorScaling(function, _integers(multiplier), _integers(extra_shift))
     return single_rounding
+
+
+# Conditions of docs/design/0004-one-shift.md, for an accumulator a, a multiplier m, a shift s and a
+# zero point z, where accumulators are pre-scaled by k' places (k + 1 there, or k without a doubled
+# product) and all channels are shifted by s + k. Extra shifts are k', the common shift is s + k.
+
+
+def _places_are_allowed(extra_shift: Int64, max_places: int | Int64) -> bool:
+    # k' <= max_places, for each channel.
+    return bool((extra_shift <= max_places).all())
+
+
+def _accumulators_fit(max_abs: Int64, extra_shift: Int64) -> bool:
+    # |a| 2^k' < 2^31: the pre-scaled accumulator is an int32. From 31 places on only 0 is.
+    return bool((max_abs << np.minimum(extra_shift, 31)).max() < INT32_BOUND)
+
+
+def _sums_fit(high: Int64, zero_point: int, common_shift: int) -> bool:
+    # |a| m 2^k' / 2^32 + |2 z + 1| 2^(s + k - 1) < 2^31: the high word of the product with half
+    # and zero point added is an int32. ``high`` is the first term, rounded up.
+    offset = abs(2 * zero_point + 1) << (common_shift - 1)
+    return bool(high.max() + offset < INT32_BOUND)
 
 
 def _places(min_shift: int) -> tuple[int, ...]:

@@ -52,12 +52,12 @@ def variants(module: GraphModule, core: CortexCore, ram: int | None) -> list[Gra
     Args:
         module: A module at stage LIR.
         core: Core that the kernels run on.
-        ram: Bytes that the arena may have: those within it that add the fewest instructions are
-            wanted; None: those with the smallest arena.
+        ram: Bytes that the arena may have: stripes within it that add the fewest instructions
+            are searched; None: those with the smallest arena.
     """
     plan = module.plan
     if plan is None:
-        raise ValueError("a module at stage lir is wanted")
+        raise ValueError(f"expected a module at stage lir, got {module.stage.value}")
     smaller = [
         way for way in _candidates_of(module.graph, plan, core) if way.peak < plan.arena_bytes
     ]
@@ -71,7 +71,7 @@ def variants(module: GraphModule, core: CortexCore, ram: int | None) -> list[Gra
 def _candidates_of(graph: Graph, plan: MemoryPlan, core: CortexCore) -> Iterator[StripedChain]:
     """Yield the ways that touch the step where most bytes are alive."""
     alive = alive_bytes(plan)
-    if not alive:  # views of the inputs alone: nothing runs
+    if not alive:  # only views of the inputs: nothing runs
         return
     steps = {node: step for step, node in enumerate(plan.schedule)}
     top = plan.schedule[alive.index(max(alive))]
@@ -112,7 +112,7 @@ def _cuts(
 def _is_aligned(
     chain: RowChain, stripes: Sequence[Sequence[Rows]], rows: int, plan: MemoryPlan
 ) -> bool:
-    """Whether stripes begin where values may lie, so that nothing has to be copied."""
+    """Whether stripes begin at aligned places of the arena: then nothing has to be copied."""
     source = isinstance(chain.source.node.op, Input) or all(
         reads[0].first * _row_bytes(chain.source) % plan.alignment == 0 for reads in stripes
     )

@@ -49,7 +49,7 @@ class CortexM(Target):
         return lowering(node, options.core)
 
     def ports(self, options: CortexMOptions) -> Ports:
-        """Return the kind of inputs and outputs: the code converts real numbers and uint8."""
+        """Return the kind of inputs and outputs: the code converts floats and uint8."""
         return options.ports
 
     def plan(self, module: GraphModule, options: CortexMOptions) -> GraphModule:

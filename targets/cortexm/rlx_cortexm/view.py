@@ -70,7 +70,7 @@ def _shape(result: str) -> str:
 def _figures(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:
     constants, code, macs = report["constant_bytes"], report["code_bytes"], report["macs"]
     packed, layers = report["packed_bytes"], report["layers"]
-    each = f"{report['instructions'] / macs:.2f} for each MAC" if macs else ""
+    each = f"{report['instructions'] / macs:.2f} per MAC" if macs else ""
     peak = layers[report["peak"]["layer"]]["name"] if layers else "no layer"
     check = report.get("self_check_bytes", 0)
     savings = f"; several weights in a byte save {text_of(packed)}" if packed else ""
@@ -85,8 +85,8 @@ def _figures(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:
         ),
         ReportFigure(
             "RAM", report["arena_bytes"], "B",
-            f"{_part_share(report, 'ram', report['arena_bytes'])}arena, without the stack; most is"
-            f" used in {peak}",
+            f"{_part_share(report, 'ram', report['arena_bytes'])}arena, without the stack;"
+            f" peak in {peak}",
         ),
     )  # fmt: skip
 

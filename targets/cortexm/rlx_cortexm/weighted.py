@@ -66,7 +66,7 @@ class WeightedLayer:
             centred: The kernel takes the zero point off every input itself.
 
         Raises:
-            UnsupportedOpError: They are no constants, or a sum could leave int32.
+            UnsupportedOpError: They are not constants, or a sum could leave int32.
         """
         op = cast("QConv2d | QDense", node.op)
         weights = constant_operand(node, 1, "weights").astype(np.int8)
@@ -92,7 +92,7 @@ class WeightedLayer:
         return pack_rows(weights) if self.bits == WHOLE_BITS else pack_narrow(weights, self.bits)
 
     def folded(self) -> WeightedLayer:
-        """Return the same with a scaling that adds half and zero point at once, if it can be.
+        """Return the same with a scaling that adds half and zero point in one addition if it can.
 
         Not for ``centred`` ones.
         """
@@ -163,7 +163,7 @@ class WeightedLayer:
 
     @property
     def channel_bytes(self) -> int:
-        """Bytes of the table beside the weights: of channels or biases."""
+        """Bytes of the table in addition to the weights: of channels or biases."""
         return len(self.bias) * (12 if self.scaling.per_channel else 4)
 
     def tables(self, packed: Array, note: str) -> tuple[ConstantTable, ...]:

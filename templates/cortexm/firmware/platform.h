@@ -45,7 +45,7 @@ static inline __attribute__((always_inline)) volatile uint32_t *platform_stack_p
   return pointer;
 }
 
-/* Fill the unused stack with a pattern. Inlined, so that it has no frame of its own. */
+/* Fill the unused stack with a pattern. Inlined: it has no frame of its own. */
 static inline __attribute__((always_inline)) void platform_paint_stack(void)
 {
   volatile uint32_t *end = platform_stack_pointer();

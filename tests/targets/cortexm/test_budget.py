@@ -31,11 +31,11 @@ def test_refusal_names_both_limits():
 
 
 def test_refusal_names_the_limit_that_is_exceeded():
-    with pytest.raises(
-        DoesNotFitError, match=r"\n  RAM: [^\n]*\n  hint: what fits is --ram 70000$"
-    ):
+    with pytest.raises(DoesNotFitError, match=r"\n  RAM: [^\n]*\n  hint: use --ram 70000$"):
         check_budget("net", REPORT, ram=69_999, flash=72_000)
-    with pytest.raises(DoesNotFitError, match=r"given\n  flash: [^\n]*\n  hint: .* --flash 72000$"):
+    with pytest.raises(
+        DoesNotFitError, match=r"budget\n  flash: [^\n]*\n  hint: use --flash 72000$"
+    ):
         check_budget("net", REPORT, ram=70_000, flash=71_999)
 
 
@@ -68,10 +68,9 @@ def test_command_line_refuses_with_status_3(tmp_path, capsys):
     assert main([*arguments, "--ram", "400", "--flash", "64K"]) == 3
     assert not out.exists()
     assert capsys.readouterr().err.splitlines() == [
-        "error[RLX-E112]: digits: it does not fit the memory given",
-        "  RAM: 456 bytes needed for the arena, 400 bytes given (--ram);"
-        " most of it at layer 7, q.conv2d",
-        "  try: what fits is --ram 456",
+        "error[RLX-E112]: digits: over the memory budget",
+        "  RAM: the arena needs 456 bytes, --ram is 400 bytes; the peak is at layer 7, q.conv2d",
+        "  try: use --ram 456",
     ]
     assert main([*arguments, "--ram", "64Q"]) == 2
     assert main([*arguments, "--ram", "456", "--flash", "64K"]) == 0

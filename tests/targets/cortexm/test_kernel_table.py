@@ -86,7 +86,7 @@ def test_the_setting_prints_the_table_and_changes_no_byte(tmp_path, capsys):
     lines = capsys.readouterr().err.splitlines()
     titles = [line for line in lines if line.startswith("Kernels on a ")]
     assert titles == [
-        f"Kernels on a {cpu}: a byte of flash costs 10 instructions, one of RAM 8"
+        f"Kernels on a {cpu}: a byte of flash counts as 10 instructions, one of RAM as 8"
         for cpu in ("cortex-m4", "cortex-m55")
     ]
     assert lines[1].split()[:3] == ["layer", "op", "kernel"]

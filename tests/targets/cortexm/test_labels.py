@@ -70,7 +70,7 @@ def test_literals_are_ascii():
     ("graph", "labels", "message"),
     [
         (network(3), ("a", "b"), "expected 3 names, one for each class of the output, got 2"),
-        (network(1), ("a" * 1001,), "name 1 has more than 1000 bytes"),
+        (network(1), ("a" * 1001,), "expected at most 1000 bytes in name 1, got 1001"),
     ],
 )
 def test_wrong_names_are_refused(graph, labels, message):
@@ -81,7 +81,7 @@ def test_wrong_names_are_refused(graph, labels, message):
 def test_names_for_several_outputs_are_refused():
     graph = network(2)
     graph.output(*graph.outputs, names=["z"])
-    with pytest.raises(UsageError, match=r"^--labels: they name the classes of one output, but"):
+    with pytest.raises(UsageError, match=r"^--labels: expected a network with one output, got 2"):
         emit_graph(graph, labels=("a", "b"))
 
 

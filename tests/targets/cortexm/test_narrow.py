@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from targets.cortexm.kernel_graphs import WHOLE as UNPADDED
-from targets.cortexm.kernel_graphs import GraphBuilder, emit_graph, golden_of, write
+from targets.cortexm.kernel_graphs import WHOLE, GraphBuilder, emit_graph, golden_of, write
 
 from rlx.ir import DType
 from rlx.ops.numerics.fixed_point import Rescale
@@ -37,7 +36,7 @@ def network(dtype):
         dense(builder, (2, inputs), outputs, dtype)
     shared = {"dtype": dtype, "factors": Rescale.of(0.01)}
     builder.conv((1, 6, 7, 8), 8, (3, 3), **shared)
-    builder.conv((1, 6, 7, 7), 9, (3, 3), padding=UNPADDED, **shared)
+    builder.conv((1, 6, 7, 7), 9, (3, 3), padding=WHOLE, **shared)
     builder.conv((2, 5, 6, 3), 6, (3, 3), stride=(2, 1), **shared)
     builder.conv((2, 5, 5, 6), 10, (3, 2), groups=2, **shared)
     builder.conv((2, 4, 4, 5), 9, (1, 1), **shared)

@@ -63,7 +63,7 @@ def test_names_of_packages_are_read_and_checked():
 
 @pytest.mark.parametrize("url", ["", "net", "ftp://a.b/c", 'https://a.b/"', "https://a.b/c d\n"])
 def test_url_of_packages_is_checked(url):
-    with pytest.raises(UsageError, match=r"^package url .* is no address of a page\n  hint: write"):
+    with pytest.raises(UsageError, match=r"^expected the URL of a page, got .*\n  hint: use"):
         CortexMOptions(package_url=url)
     files = files_of(package_url="https://example.com/kws?a=1")
     assert "\nurl=https://example.com/kws?a=1\n" in files["library.properties"]

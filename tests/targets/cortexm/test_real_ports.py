@@ -159,31 +159,31 @@ def refused(op, type_):
 @pytest.mark.parametrize(
     ("op", "type_", "reason"),
     [
-        (quantizer(1.0, 0, DType.I32), f32(2), "f32 becomes i8, u8 or i16 in C, not f32 i32"),
+        (quantizer(1.0, 0, DType.I32), f32(2), "expected f32 to i8, u8 or i16, got f32 to i32"),
         (
             quantizer(1.0, 0),
             TensorType((2,), DType.F64),
-            "f32 becomes i8, u8 or i16 in C, not f64 i8",
+            "expected f32 to i8, u8 or i16, got f64 to i8",
         ),
         (
             RealQuantize(quant=QuantParams((1.0, 2.0), (0, 0), axis=0)),
             f32(2),
-            "it has a scale for each channel; in C there is one for all",
+            "expected one scale, got one for each of 2 channels",
         ),
         (
             RealDequantize(quant=QuantParams.per_tensor(1e-42)),
             TensorType((2,), DType.I8),
-            "its scale 1e-42 is no normal float32 number above 0",
+            "its scale: expected a normal float32 number above 0, got 1e-42",
         ),
         (
             RealDequantize(quant=QuantParams.per_tensor(1.0)),
             TensorType((2,), DType.I32),
-            "i8, u8 and i16 become f32 in C, not i32",
+            "expected i8, u8 or i16, got i32",
         ),
         (
             RealCast(dtype=DType.F16),
             f32(2),
-            "C converts among f32, i16, i32, i8, u8, not f32 to f16",
+            "expected types of f32, i16, i32, i8, u8, got f32 to f16",
         ),
     ],
 )
@@ -208,7 +208,7 @@ def test_header_and_readme_have_the_types():
         in text
     )
     assert "input: [in] NET_INPUT_BYTES bytes, aligned to 4" in text
-    assert "Those of f32 hold the real numbers themselves" in text
+    assert "Those of f32 are floats" in text
     assert "static inline float net_dequantize_output1(uint8_t quantized)" in text
     assert "net_quantize_input" not in text
     assert "| `input` | float[1, 3] | the number itself |" in files["README.md"]

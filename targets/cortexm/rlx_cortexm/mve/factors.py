@@ -79,5 +79,5 @@ def instructions(weighted: WeightedLayer) -> int:
 def _filled(
     values: np.ndarray[tuple[int, ...], np.dtype[np.int64]],
 ) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
-    """Return values with zeros behind them up to a whole vector."""
+    """Return values, padded with zeros to a whole vector."""
     return np.pad(values, (0, -len(values) % LANES))

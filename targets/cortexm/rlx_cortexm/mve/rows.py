@@ -68,7 +68,7 @@ class VectorRows:
 
     @property
     def straight(self) -> int:
-        """Steps in front of the loop."""
+        """Steps before the loop."""
         return self.steps - self.loops * UNROLLED
 
     @property

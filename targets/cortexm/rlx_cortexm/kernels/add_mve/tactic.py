@@ -47,7 +47,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
             own.function.replace("requantize", "scale"),
             own.multiplier[0],
             factors.right_shift(own)[0],
-            # No value is below the minimum, so that what is scaled is not negative.
+            # No value is below the minimum: the scaled difference is not negative.
             zero_point == _INT8[0],
         )
         for own, zero_point in zip(operand_scalings, zero_points, strict=True)

@@ -2,8 +2,8 @@
 
 A table holds each operand in the common scale, for all int8 values. An operand whose table would
 grow by the same step from value to value (usually that of the coarser scale) is multiplied by that
-step instead, and its constant goes to the other operand's table. Tables and steps are pre-scaled as
-``requantize_level`` needs them.
+step instead, and its constant is added to the other operand's table. Tables and steps are
+pre-scaled as ``requantize_level`` needs them.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 ELEMENT: Final = 8
 ELEMENT_APART: Final = 10
-"""Instructions for each element, where those of a line lie side by side, and where they do not."""
+"""Instructions for each element, if those of a line are adjacent, and if they are not."""
 
 
 def candidates(node: Node) -> tuple[Candidate, ...]:

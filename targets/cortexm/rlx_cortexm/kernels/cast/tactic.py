@@ -44,14 +44,14 @@ def _candidates(node: Node, instructions: int) -> tuple[Candidate, ...]:
     """Return the candidate for a change of type.
 
     Raises:
-        UnsupportedOpError: C code has no such type.
+        UnsupportedOpError: C code does not support one of the types.
     """
     op = cast("RealCast", node.op)
     x = node.operands[0].type
     if x.dtype not in C_TYPES or op.dtype not in C_TYPES:
         known = ", ".join(sorted(dtype.value for dtype in C_TYPES))
         raise unsupported(
-            node, f"C converts among {known}, not {x.dtype.value} to {op.dtype.value}"
+            node, f"expected types of {known}, got {x.dtype.value} to {op.dtype.value}"
         )
     constants: dict[str, Hashable] = {
         "length": x.size,
@@ -61,7 +61,7 @@ def _candidates(node: Node, instructions: int) -> tuple[Candidate, ...]:
     }
     if constants["way"] == "saturate":
         low, high = integer_range(op.dtype)
-        # Both are powers of two, or 1 beside one: float32 numbers. INT32_MIN is no constant of C.
+        # Both are powers of two, or 1 off one: float32 numbers. INT32_MIN has no literal in C.
         constants |= {
             "low": low if op.dtype is not DType.I32 else "INT32_MIN",
             "high": high,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rlx.ops.q import QConv2d
 
 MAX_SHORT_RUN: Final = 16
-"""Windows whose rows of taps have at most so many values are copied into one run of values.
+"""Maximum values of a row of taps with which windows are copied into one run of values.
 
 The copy costs some 2 instructions for each value and is read by all output channels; a run for each
 row of taps costs some 10 instructions for every four output channels.
@@ -50,7 +50,7 @@ def _layer(node: Node) -> LoweredLayer:
     kernel_h, kernel_w = op.window.kernel
     group_in, group_out = image.in_c // op.groups, image.out_c // op.groups
     run = kernel_w * group_in
-    # A row of taps is a run of values only if taps and channels of the group lie side by side.
+    # A row of taps is a run of values only if taps and channels of the group are adjacent.
     whole_rows = op.groups == 1 and op.window.dilation[1] == 1
     in_place = image.inside if whole_rows and (kernel_h == 1 or run > MAX_SHORT_RUN) else "none"
     rows, length = _runs(kernel_h, run, in_place)

@@ -86,7 +86,7 @@ class Blocks:
 
     @property
     def in_rows(self) -> bool:
-        """Whether the rows of taps of a window that lies inside are unpacked where they are."""
+        """Whether the rows of taps of a window inside the image are unpacked in place."""
         run = self.image.window.kernel[1] * self.image.in_c
         return run % QUAD == 0 and self.image.window.dilation[1] == 1
 

@@ -1,7 +1,7 @@
 """Convolutions in register blocks: two output channels by three windows at a time.
 
 The values of a panel of windows are unpacked to 16 bits once, three windows side by side, then the
-weights of two channels at a time, so that one SMLAD multiplies two values and everything loaded is
+weights of two channels at a time, one SMLAD multiplies two values, and everything loaded is
 used two or three times: 8 instructions for 12 products. ``templates/cortexm/blocks.c.j2`` holds
 that block, ``pointwise.c.j2`` and ``kernel.c.j2`` the loops around it.
 """
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 
-from rlx_c.candidate import Candidate
+from rlx_c.candidate import Candidate, counted
 from rlx_c.layer import CodeSize, ConstantTable, Kernel, LoweredLayer
 from rlx_cortexm.image import WindowedImage
 from rlx_cortexm.kernels.conv2d_blocks.blocks import CHANNELS, OCTET, WINDOWS, Blocks, is_dense
@@ -82,8 +82,9 @@ def _cuts(image: WindowedImage) -> Iterator[Blocks]:
 
 
 def _candidate(node: Node, weighted: WeightedLayer, blocks: Blocks) -> Candidate:
+    steps, groups = counted(blocks.unrolled, "step"), counted(blocks.panel, "group")
     return Candidate(
-        name=f"{_way(blocks)} of {blocks.unrolled} steps, {blocks.panel} groups",
+        name=f"{_way(blocks)} of {steps}, {groups}",
         kernel=_kernel(node, weighted, blocks),
         lower=partial(lower, node, weighted, blocks),
         instructions=instructions(blocks, weighted),
@@ -156,7 +157,7 @@ def _kernel(node: Node, weighted: WeightedLayer, blocks: Blocks) -> Kernel:
 
 
 def _pointwise(weighted: WeightedLayer, blocks: Blocks) -> Kernel:
-    """Return the kernel for pixels; its sizes are arguments, so that layers can share it."""
+    """Return the kernel for pixels; its sizes are arguments: layers can share it."""
     constants = {**_common(weighted, blocks), "rest": blocks.inputs % QUAD != 0}
     support = (*_unpack2(blocks), "unpack3", "step", blocks.multiply, *weighted.support)
     return Kernel.of("pointwise", "conv2d_blocks/pointwise", constants, support, _size(blocks))

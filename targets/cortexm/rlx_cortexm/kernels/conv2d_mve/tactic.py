@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rlx.ops.q import QConv2d
 
 WINDOW: Final = 18
-"""Instructions for a window, whatever its size."""
+"""Instructions per window of any size."""
 
 COPIED: Final = 9
 """Instructions per copied vector."""

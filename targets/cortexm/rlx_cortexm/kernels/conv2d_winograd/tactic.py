@@ -1,8 +1,8 @@
 """Convolutions with 3x3 windows side by side by Winograd's F(2x2, 3x3), exactly.
 
 Tiles of 2x2 outputs are computed from 4x4 values with 16 multiplications for each pair of channels
-instead of 36. Winograd's weights are fractions with denominator 4; here whatever has a fraction is
-kept twice or four times as large, so that everything is an integer, and four times the sums of the
+instead of 36. Winograd's weights are fractions with denominator 4; here each fraction is
+kept twice or four times as large: everything is an integer, and four times the sums of the
 convolution come out: the accumulator, and every bit of the result, is that of a direct convolution.
 
 Source: A. Lavin, S. Gray, "Fast Algorithms for Convolutional Neural Networks", 2015, section 4.1.
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 
-from rlx_c.candidate import Candidate
+from rlx_c.candidate import Candidate, counted
 from rlx_c.layer import CodeSize, ConstantTable, Kernel, LoweredLayer
 from rlx_cortexm.image import WindowedImage
 from rlx_cortexm.kernels.conv2d_blocks.blocks import CHANNELS, WINDOWS
@@ -54,10 +54,10 @@ WEIGHTS_MATRIX: Final = np.array([[1, 0, 0], [1, 1, 1], [1, -1, 1], [0, 0, 1]], 
 """Winograd's G, its middle rows doubled."""
 
 FACTORS: Final = np.array([2, 1, 1, 2], np.int64)
-"""Factors of the sums of a row or column of positions, so that all is doubled."""
+"""Factors of the sums of a row or column of positions, which double all of them."""
 
 ORDER: Final = [1, 0, 2, 3]
-"""Rows of a column of positions: the sums of 0 and 3 go on from those of 1 and 2."""
+"""Rows of a column of positions: the sums of 0 and 3 continue those of 1 and 2."""
 
 VALUE_BOUND: Final = 4 * 128
 """A transformed value is a sum of four values or their negatives."""
@@ -106,7 +106,7 @@ class Tiles:
 
     @property
     def interior(self) -> tuple[int, int, int, int]:
-        """Rows and columns of outputs at which a tile may begin that lies inside the image."""
+        """Rows and columns of outputs at which a tile inside the image may begin."""
         (top, _), (left, _) = self.image.window.padding
         bottom = self.image.in_h - 4 + top + 1
         right = self.image.in_w - 4 + left + 1
@@ -114,14 +114,14 @@ class Tiles:
 
     @property
     def inside(self) -> str:
-        """Tiles that lie inside the image: ``all``, ``some`` or ``none``."""
+        """Tiles inside the image: ``all``, ``some`` or ``none``."""
         rows, columns = self.rows
         count = self.count_inside
         return "all" if count == self.image.batch * rows * columns else "some" if count else "none"
 
     @property
     def count_inside(self) -> int:
-        """Number of tiles that lie inside the image."""
+        """Number of tiles inside the image."""
         y0, y1, x0, x1 = self.interior
         rows, columns = self.rows
         begins_y = [min(TILE * i, self.image.out_h - TILE) for i in range(rows)]
@@ -188,7 +188,7 @@ def _cuts(image: WindowedImage, groups: int) -> Iterator[Tiles]:
 
 def _candidate(node: Node, weighted: WeightedLayer, tiles: Tiles) -> Candidate:
     return Candidate(
-        name=f"winograd, weights in {tiles.where}, {tiles.panel} groups",
+        name=f"winograd, weights in {tiles.where}, {counted(tiles.panel, 'group')}",
         kernel=_kernel(node, weighted, tiles),
         lower=partial(lower, node, weighted, tiles),
         instructions=instructions(tiles, weighted),
@@ -267,7 +267,7 @@ NEGATIVE: Final = 42
 
 SINGLE_ROUNDING: Final = 10
 PARITY: Final = 45
-"""Additional instructions per block if sums are rounded once; if halves go to even or odd."""
+"""Additional instructions per block if sums are rounded once; if halves become even or odd."""
 
 QUAD_TRANSFORMED: Final = 178
 """Instructions to transform four channels of a tile."""

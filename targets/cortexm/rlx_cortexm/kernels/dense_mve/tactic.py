@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SIZE: Final = CodeSize(0.5, inlined=DOT_BYTES)
 
 BLOCK: Final = 10
-"""Instructions for four channels, whatever the rows."""
+"""Instructions per four channels, for any number of rows."""
 
 PAIR: Final = 13
 SINGLE: Final = 5

@@ -58,7 +58,7 @@ class Quads:
 
     @property
     def scratch_bytes(self) -> int:
-        """Scratch memory for a row of 16 bits and the mark behind it."""
+        """Scratch memory for a row of 16 bits and the mark after it."""
         return 2 * QUAD * self.quads + 4
 
 

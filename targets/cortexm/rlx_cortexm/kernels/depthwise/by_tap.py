@@ -1,4 +1,4 @@
-"""Shared parts of depthwise convolutions that go tap by tap."""
+"""Shared parts of depthwise convolutions that loop over taps."""
 
 from __future__ import annotations
 

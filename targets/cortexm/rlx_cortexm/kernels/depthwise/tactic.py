@@ -32,7 +32,7 @@ _SINGLE_OUTSIDE: Final = 6
 """Instructions per tap of one channel, inside and over the border."""
 
 _TAP_OUTSIDE: Final = 15
-"""Instructions per tap of a window over the border, whatever its channels."""
+"""Instructions per tap of a window over the border, for any number of channels."""
 
 
 def candidates(node: Node) -> tuple[Candidate, ...]:
@@ -79,6 +79,6 @@ def _instructions(image: WindowedImage, blocked: int) -> int:
 
 DEPTHWISE: Final = Tactic(
     candidates,
-    "`depthwise`: window by window, four channels side by side, taps unrolled.",
+    "`depthwise`: window by window, four channels at a time, taps unrolled.",
     portable=1.3,
 )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rlx.ops.q import QConv2d
 
 TAP: Final = 11
-"""Instructions for each tap, the zero point subtracted from its input."""
+"""Instructions for each tap, with the zero point subtracted from its input."""
 
 
 def candidates(node: Node) -> tuple[Candidate, ...]:

@@ -1,7 +1,7 @@
 """Depthwise convolutions with MVE: a window of up to 4 by 4 taps is one vector.
 
-The rows of four lines of a channel's image lie side by side in words, one word to a column; the
-words of a window's columns follow each other, so that one load and one multiplication give an
+The rows of four lines of a channel's image are packed in words, one word to a column; the
+words of a window's columns follow each other: one load and one multiplication give an
 output. A new line takes the place of the oldest one in the words, and the weights turn with it.
 """
 
@@ -60,7 +60,7 @@ class ColumnAxis:
         outputs: Of the result.
         taps: Of the window.
         stride: Steps between windows.
-        pad: Rows or columns in front of the image.
+        pad: Rows or columns before the image.
         step: Elements from one row or column of the input to the next.
         out_step: Elements from one of the result to the next.
     """
@@ -200,7 +200,6 @@ def _by_column(weights: Array, columns: Columns) -> Array:
 
 DEPTHWISE_MVE: Final = Tactic(
     candidates,
-    "`mve columns`: four rows of a channel lie side by side in words, so that a window is "
-    "one vector of MVE.",
+    "`mve columns`: four rows of a channel are packed in words, so a window is one vector of MVE.",
     vectors=True,
 )

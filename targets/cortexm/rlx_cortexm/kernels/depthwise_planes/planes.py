@@ -81,7 +81,7 @@ class TapLine:
         Args:
             kernel: Taps.
             stride: Distance of neighbouring outputs.
-            outputs: Outputs that are computed together: two, or one where a line has no more.
+            outputs: Outputs that are computed together: two, or one if a line has only one left.
         """
         words = ((outputs - 1) * stride + kernel - 1) // 2 + 1
         # Taps that meet the halves of a word of values, for each output.
@@ -198,7 +198,7 @@ class Planes:
 
     @property
     def tail(self) -> int:
-        """Elements at the end of a line that lie beyond the image, if a window sees any there."""
+        """Elements at the end of a line beyond the image, if a window reads any there."""
         along = self.axes[0]
         there = along.pad + self.pixels
         seen = (along.outputs - 1) * along.stride + along.kernel
@@ -213,7 +213,7 @@ class Planes:
 
     @property
     def fills(self) -> bool:
-        """Whether anything is filled with what stands for zero, apart from single elements."""
+        """Whether anything is filled with the zero point, apart from single elements."""
         return self.tail > 0 or self.axes[0].pad > 1 or self.pads
 
     @property

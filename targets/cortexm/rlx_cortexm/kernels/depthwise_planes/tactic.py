@@ -1,8 +1,8 @@
 """Depthwise convolutions on planes of 16 bits: two neighbouring taps in one multiplication.
 
-Four channels at a time, the values are unpacked and sorted by channel, so that neighbours of a line
-lie side by side in a word; a line is a row of the image or, where that wastes less, a column. Then
-SMLAD multiplies two taps at once, the weights stay in registers for all lines, and two outputs are
+Four channels at a time, the values are unpacked and sorted by channel: neighbours of a line
+share a word; a line is a row of the image or, where that wastes less, a column. Then
+SMLAD multiplies two taps, the weights stay in registers for all lines, and two outputs are
 computed from what is loaded.
 """
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 
-from rlx_c.candidate import Candidate
+from rlx_c.candidate import Candidate, counted
 from rlx_c.layer import CodeSize, Kernel, LoweredLayer
 from rlx_cortexm.image import WindowedImage
 from rlx_cortexm.kernels.depthwise_planes.cost import instructions
@@ -36,7 +36,7 @@ STRIPS: Final = (1, 2, 4, 8)
 """Parts that the lines may be cut into."""
 
 UNROLLED: Final = (1, 2, 3, 4)
-"""Pairs of outputs that may be unrolled, three only if there are no more."""
+"""Pairs of outputs that may be unrolled, three only if a line has exactly three."""
 
 
 def candidates(node: Node) -> tuple[Candidate, ...]:
@@ -53,7 +53,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
 
 
 def _cuts(image: WindowedImage) -> Iterator[Planes]:
-    """Yield every way to lay planes of which none takes less memory and fewer instructions."""
+    """Yield the layouts that no other one beats in both memory and instructions."""
     for unrolled in UNROLLED:
         fewest = math.inf
         cuts = [p for p in _all_cuts(image) if p.unrolled == unrolled]
@@ -79,8 +79,9 @@ def _all_cuts(image: WindowedImage) -> Iterator[Planes]:
 
 def _candidate(node: Node, weighted: WeightedLayer, planes: Planes) -> Candidate:
     direction = "down" if planes.down else "along"
+    lines, pairs = counted(planes.strip, "line"), counted(planes.unrolled, "pair")
     return Candidate(
-        name=f"planes {direction}, {planes.strip} lines, {planes.unrolled} pairs",
+        name=f"planes {direction}, {lines}, {pairs}",
         kernel=_kernel(node, weighted, planes),
         lower=partial(lower, node, weighted, planes),
         instructions=instructions(planes, weighted),
@@ -162,6 +163,6 @@ DEPTHWISE_PLANES: Final = Tactic(
     candidates,
     "`planes along|down, L lines, P pairs`: the inputs of four channels are sorted by "
     "channel and unpacked to 16 bits, L rows (along) or columns (down) of outputs at a "
-    "time, so that SMLAD multiplies two neighbouring taps; P pairs of outputs are unrolled.",
+    "time, and SMLAD multiplies two neighbouring taps; P pairs of outputs are unrolled.",
     portable=2.3,
 )

@@ -1,1 +1,1 @@
-"""Real numbers of quantized values."""
+"""Floats of quantized values."""

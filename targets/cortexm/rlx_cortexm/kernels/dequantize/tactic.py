@@ -1,4 +1,4 @@
-"""Real numbers of quantized values: a product of floats for each."""
+"""Floats of quantized values: a product for each."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PORTABLE: Final = 8.0
 
 
 def candidates(node: Node) -> tuple[Candidate, ...]:
-    """Return the candidate for the way back to real numbers.
+    """Return the candidate for the conversion back to floats.
 
     Raises:
         UnsupportedOpError: Another element type, or a scale for each channel.
@@ -32,7 +32,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     op = cast("RealDequantize", node.op)
     x = node.operands[0].type
     if x.dtype not in CODE_RANGE:
-        raise unsupported(node, f"i8, u8 and i16 become f32 in C, not {x.dtype.value}")
+        raise unsupported(node, f"expected i8, u8 or i16, got {x.dtype.value}")
     constants = {
         "length": x.size,
         "from": C_TYPES[x.dtype],

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from rlx.ops.q import QAveragePool2d
 
 LANES: Final = 4
-"""Channels that are summed side by side."""
+"""Channels that are summed together."""
 
 MAX_LANES_TAPS: Final = 255
-"""Taps whose sum fits 16 bits, whatever the values: 255 * 128 < 2^15."""
+"""Taps whose sum fits 16 bits for any values: 255 * 128 < 2^15."""
 
 MAX_UNROLLED_TAPS: Final = 8
 """Taps of a row that may be unrolled."""
@@ -81,7 +81,7 @@ def _instructions(image: WindowedImage, *, is_max: bool) -> int:
     """Return the instructions of a pool, element by element."""
     kernel_h, kernel_w = image.window.kernel
     inside_h, inside_w = image.window.taps_inside((image.in_h, image.in_w))
-    # Rows and taps of a window that lie inside, on average.
+    # Rows and taps of a window inside the image, on average.
     rows, columns = sum(inside_h) / len(inside_h), sum(inside_w) / len(inside_w)
     taps = rows * columns
     if image.inside != "all":

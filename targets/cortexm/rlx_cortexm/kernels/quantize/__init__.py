@@ -1,1 +1,1 @@
-"""Quantized values of real numbers."""
+"""Quantized values of floats."""

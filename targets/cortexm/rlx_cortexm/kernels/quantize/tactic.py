@@ -1,4 +1,4 @@
-"""Quantized values of real numbers: a division of floats for each."""
+"""Quantized values of floats: a division for each."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     x = node.operands[0].type
     if x.dtype is not DType.F32 or op.dtype not in CODE_RANGE:
         raise unsupported(
-            node, f"f32 becomes i8, u8 or i16 in C, not {x.dtype.value} {op.dtype.value}"
+            node,
+            f"expected f32 to i8, u8 or i16, got {x.dtype.value} to {op.dtype.value}",
         )
     low, high = CODE_RANGE[op.dtype]
     constants = {

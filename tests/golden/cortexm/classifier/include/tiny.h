@@ -38,7 +38,7 @@
  * Settings without a value:
  * TINY_NO_ASM: plain C in place of assembly and intrinsics, for example where r9 is reserved
  * TINY_ALIGNED_ONLY: words are loaded from aligned addresses only, for UNALIGN_TRP or memory of
- *   type Device; the compiler needs -mno-unaligned-access too, which GCC reports by itself
+ *   type Device; the compiler needs -mno-unaligned-access too, which GCC reports
  */
 
 #define TINY_RLX_VERSION "0.1.0"
@@ -95,12 +95,12 @@ extern "C" {
  */
 int32_t tiny_run(const int8_t *input, int8_t *output, void *arena);
 
-/* Quantize a real number for input: round to nearest, halves away from zero, saturate. */
+/* Quantize a float for input: round to nearest, halves away from zero, saturate. */
 static inline int8_t tiny_quantize_input(float real)
 {
   float steps = real / TINY_INPUT_SCALE;
   int32_t quantized;
-  /* Written so that NaN becomes the minimum, and no conversion overflows. */
+  /* NaN becomes the minimum, and no conversion overflows. */
   steps = steps > -512.0f ? steps : -512.0f;
   steps = steps < 512.0f ? steps : 512.0f;
   quantized = (int32_t)steps;
@@ -114,7 +114,7 @@ static inline int8_t tiny_quantize_input(float real)
   return (int8_t)(quantized > 127 ? 127 : quantized);
 }
 
-/* Return the real number that a quantized value of output stands for. */
+/* Return the float that a quantized value of output represents. */
 static inline float tiny_dequantize_output(int8_t quantized)
 {
   return TINY_OUTPUT_SCALE * (float)(quantized - TINY_OUTPUT_ZERO_POINT);

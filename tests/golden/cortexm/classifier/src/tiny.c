@@ -20,7 +20,7 @@
 
 /*
  * Helpers are always inlined, except without optimization, where that would only cost stack.
- * Kernels are never inlined, so that the compiler allocates registers for one at a time.
+ * Kernels are never inlined: the compiler allocates registers for one at a time.
  */
 #if defined(__GNUC__) && defined(__OPTIMIZE__)
 #define TINY_INLINE static inline __attribute__((always_inline))
@@ -227,7 +227,7 @@ static int32_t tiny_reciprocal_q31(int32_t a)
 /*
  * Requantize an accumulator a, passed as scaled = a * 2^shift_up with shift_up = 13 - shift:
  * round(round(a * multiplier / 2^31) / 2^shift) + zero_point, clamped to [low, high]. Each channel
- * is pre-scaled by its own shift_up, so that all channels shift right by 12, a constant operand of
+ * is pre-scaled by its own shift_up: all channels shift right by 12, a constant operand of
  * the saturating instruction. The high word of the product is one = 2^(shift_up - 1) times the
  * inner quotient.
  */
@@ -263,7 +263,7 @@ TINY_INLINE int8_t tiny_requantize_level_12(int32_t scaled, int32_t multiplier,
 /*
  * Requantize an accumulator a, passed as scaled = a * 2^shift_up with shift_up = 19 - shift:
  * round(round(a * multiplier / 2^31) / 2^shift) + zero_point, clamped to [low, high]. Each channel
- * is pre-scaled by its own shift_up, so that all channels shift right by 18, a constant operand of
+ * is pre-scaled by its own shift_up: all channels shift right by 18, a constant operand of
  * the saturating instruction. The high word of the product is one = 2^(shift_up - 1) times the
  * inner quotient.
  */
@@ -505,7 +505,7 @@ TINY_KERNEL void tiny_conv2d_0(const int8_t *x, const int8_t *weights,
 TINY_KERNEL void tiny_depthwise_1_plane(const int16_t *x, const int8_t *w, int32_t bias,
     int32_t multiplier, int32_t shift, int32_t lines, int8_t *y)
 {
-  /* Bias and weights are pre-scaled, so that all channels have the same right shift. */
+  /* Bias and weights are pre-scaled: all channels have the same right shift. */
   const int32_t scale = (int32_t)(UINT32_C(1) << shift);
   const int32_t start = bias * scale;
   const uint32_t w0 = tiny_pack16(w[0] * scale, w[1] * scale);
