@@ -90,7 +90,7 @@ def test_one_value_is_an_ordinary_estimate(digits_model, capsys):
 def test_what_does_not_fit_says_why_and_sets_the_status(digits_model, capsys):
     found = rows(capsys, digits_model, "--cpu", "cortex-m4,cortex-m0", "--ram", "8", status=3)
     assert [row["fits"] for row in found] == [False, False]
-    assert "needed for the arena, 8 bytes given (--ram)" in found[0]["reason"]
+    assert "--ram is 8 bytes" in found[0]["reason"]
     found = rows(capsys, digits_model, "--devices", "ice40-up5k,ecp5-25k", "--fps", "50000")
     assert [(row["device"], row["fits"]) for row in found] == [
         ("ecp5-25k", True), ("ice40-up5k", False),
@@ -114,7 +114,7 @@ def test_a_nearly_full_device_is_in_doubt():
     cells = {"lut_percent": 61.6, "logic_cells_percent": 92.0}
     assert SWEEP.caveat(cells) == ""
     cells["logic_cells_percent"] = 97.7
-    assert SWEEP.caveat(cells).startswith("97.7 % of the logic cells, predicted to within a tenth")
+    assert SWEEP.caveat(cells).startswith("97.7 % of the logic cells, predicted to within 10 %")
 
 
 def test_a_style_that_is_given_is_the_only_one_tried(digits_model):
@@ -143,7 +143,7 @@ def test_refusals(digits_model, capsys, monkeypatch):
 def test_what_no_value_can_lower_is_refused_as_always(digits_model, capsys):
     status, out, err = run(capsys, digits_model, "--devices", "all", "--architecture", "parallel")
     assert (status, out) == (5, "")
-    assert "the parallel architecture lacks it" in err
+    assert "not supported by the parallel architecture" in err
 
 
 def test_each_distinct_refusal_is_shown_once(digits_model, capsys, monkeypatch):
@@ -195,5 +195,5 @@ def test_keyword_spotting_on_all_devices(tmp_path):
     assert fits.pop("ice40-hx8k") is False
     assert set(fits.values()) == {True}
     small = next(row for row in found if row["device"] == "ice40-up5k")
-    assert small["architecture"] == "engine, weights sent"
+    assert small["architecture"] == "engine, streamed weights"
     assert all(row[key] <= 100 for row in found[:-1] for key in row if key.endswith("_percent"))

@@ -17,14 +17,15 @@ from rlx.support import errors
 from rlx.support.errors import RlxError
 from support import ROOT
 
+MODULES = ("rlx.cli.streams", "rlx.ops.rescale", "rlx.frontends.refusal", "rlx_fpga.explore.advice")
 FOLDERS = ("rlx", "targets", "sim")
 FEW_WORDS = 2
 
 
 def _classes() -> dict[str, type[Exception]]:
     """Return every class of errors in rlx by name."""
-    for module in ("cli.streams", "ops.rescale", "frontends.refusal"):
-        importlib.import_module(f"rlx.{module}")
+    for module in MODULES:
+        importlib.import_module(module)
     found: dict[str, type[Exception]] = {}
     waiting: list[type[Exception]] = [RlxError, FileRefusedError]
     while waiting:
@@ -52,7 +53,7 @@ def _calls(tree: ast.AST) -> list[tuple[str, ast.Call]]:
 
 
 def _hint(call: ast.Call) -> ast.expr | None:
-    return next((k.value for k in call.keywords if k.arg == "hint"), None)
+    return next((k.value for k in call.keywords if k.arg in ("hint", "advice")), None)
 
 
 def _is_empty(hint: ast.expr | None) -> bool:
@@ -121,5 +122,5 @@ def test_codes_are_distinct():
 
 
 def test_modules_with_errors_are_seen():
-    names = {m.name for m in pkgutil.walk_packages(rlx.__path__, "rlx.")}
+    names = {m.name for m in pkgutil.walk_packages(rlx.__path__, "rlx.")} | set(MODULES)
     assert {one.__module__ for one in CLASSES.values()} <= names

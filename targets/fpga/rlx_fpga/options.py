@@ -81,10 +81,15 @@ def parse_folds(text: str) -> tuple[tuple[str, int, int], ...]:
     for part in filter(None, text.split(",")):
         match = _FOLD.fullmatch(part.strip())
         if match is None:
-            msg = f"a folding is written LAYER=PExSIMD, for example n1_conv2d=4x9, not {part!r}"
+            msg = f"expected LAYER=PExSIMD, for example n1_conv2d=4x9, got {part!r}"
             raise ValueError(msg)
         folds.append((match[1], int(match[2]), int(match[3])))
     return tuple(folds)
+
+
+def rate_text(rate: float) -> str:
+    """Return a rate in frames per second, in full: an integer from 1000 on, rounded down."""
+    return f"{int(rate):,}" if rate >= 1000 else f"{rate:.4g}"
 
 
 def parse_rate(text: str) -> float:
@@ -98,7 +103,7 @@ def parse_rate(text: str) -> float:
     except ValueError:
         rate = 0.0
     if not 0 < rate < float("inf"):
-        msg = f"{text!r} is not a number of frames per second: write for example 1000"
+        msg = f"expected a number of frames per second, for example 1000, got {text!r}"
         raise ValueError(msg)
     return rate
 
@@ -109,7 +114,7 @@ class FpgaOptions:
 
     prefix: str | None = field(
         default=None,
-        metadata={"help": "First part of module and file names [from the model].",
+        metadata={"help": "Prefix of module and file names [from the model].",
                   "metavar": "NAME"},
     )  # fmt: skip
     device: str = field(
@@ -152,7 +157,7 @@ class FpgaOptions:
     )  # fmt: skip
     fps: float | None = field(
         default=None,
-        metadata={"help": "Frames per second to reach, at minimum cost; refused if impossible.",
+        metadata={"help": "Frames per second to reach, at minimum cost; fail if impossible.",
                   "metavar": "RATE", "parse": parse_rate},
     )  # fmt: skip
     optimize: str | None = field(
@@ -167,9 +172,8 @@ class FpgaOptions:
     )  # fmt: skip
     weights: str = field(
         default="mem",
-        metadata={"help": "Where weights are stored: in files that $readmemh reads, or in the"
-                  " netlist; the engine can get them sent over a stream, once or for every"
-                  " frame [mem].",
+        metadata={"help": "Storage of weights: files for $readmemh, or the netlist; with the"
+                  " engine also a stream, which loads them once or for every frame [mem].",
                   "choices": WEIGHTS},
     )  # fmt: skip
     control: str = field(
@@ -179,18 +183,18 @@ class FpgaOptions:
     )  # fmt: skip
     io: str | None = field(
         default=None,
-        metadata={"help": "What the streams carry: int8, or uint8, which is 128 more;"
-                  " conversions from and to real numbers are taken off [int8].",
+        metadata={"help": "Type of the elements of streams: int8, or uint8 (int8 + 128); float"
+                  " conversions at inputs and outputs are removed [int8].",
                   "metavar": "KIND", "values": KINDS},
     )  # fmt: skip
     stream_bits: int | None = field(
         default=None,
-        metadata={"help": "Width of tdata of all streams, with tkeep, as a DMA has it"
-                  " [that of the core].",
+        metadata={"help": "Width of tdata of all streams, with tkeep, to match a DMA [width of the"
+                  " core].",
                   "choices": tuple(map(str, STREAM_BITS)), "parse": int},
     )  # fmt: skip
     synth: bool = field(
-        default=False, metadata={"help": "Run Yosys and put the cells into report.json."}
+        default=False, metadata={"help": "Run Yosys and add the cells to report.json."}
     )
     formal: bool = field(
         default=False,
@@ -226,10 +230,9 @@ class FpgaOptions:
             )
         if self.io == "float":
             raise UsageError(
-                "a core cannot convert from or to floats: its streams carry quantized values",
+                "expected a quantized type: a core cannot convert from or to floats",
                 where="--io float",
-                hint="leave it out: the report has scale and zero point, by which software"
-                " converts",
+                hint="leave it out, and convert in software: the report has scale and zero point",
             )
         if self.io not in (None, *KINDS):
             raise UsageError(

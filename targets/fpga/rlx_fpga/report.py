@@ -41,9 +41,9 @@ def doubt(report: Mapping[str, Any]) -> str:
     """Return the reason why place and route may fail for a design predicted to fit, or nothing."""
     cells, luts = report.get("logic_cells_percent", 0), report["lut_percent"]
     if 100 * JOINT_SHARE < cells <= 100:
-        full = f"{cells:g} % of the logic cells, predicted to within a tenth"
+        full = f"{cells:g} % of the logic cells, predicted to within 10 %"
     elif MAX_LUT_PERCENT < luts <= 100:
-        full = f"{luts:g} % of the LUTs, predicted to within a fifth"
+        full = f"{luts:g} % of the LUTs, predicted to within 20 %"
     else:
         return ""
     return f"{full}: place and route may fail"

@@ -10,7 +10,7 @@ from rlx.targets import Sweep
 from rlx_fpga.architectures.choice import build
 from rlx_fpga.devices import boards, device, devices
 from rlx_fpga.explore.fit import shortage
-from rlx_fpga.options import BUDGETS
+from rlx_fpga.options import BUDGETS, rate_text
 from rlx_fpga.report import doubt
 
 if TYPE_CHECKING:
@@ -43,13 +43,13 @@ def _estimate(module: GraphModule, options: FpgaOptions) -> Mapping[str, Any]:
     report = build(module, options).report
     short = shortage(report, options)
     if not short and report["interval"] > (options.max_cycles or report["interval"]):
-        short = f"{report['fps']:g} of {options.fps:g} frames/s"
+        short = f"{rate_text(report['fps'])} of {rate_text(options.fps)} frames/s"
     return {**report, "fits": not short, "short": short}
 
 
 def _row(report: Mapping[str, Any], options: FpgaOptions) -> Mapping[str, Any]:
     """Return the figures of a row."""
-    weights = ", weights sent" if options.weights in ("load", "stream") else ""
+    weights = ", streamed weights" if options.weights in ("load", "stream") else ""
     keys = ["fps", "clock_mhz", "lut_percent", "ff_percent", "dsp_percent", "bram_percent"]
     keys += ["logic_cells_percent"] if "logic_cells_percent" in report else []
     return {"architecture": options.architecture + weights, **{key: report[key] for key in keys}}

@@ -69,13 +69,13 @@ def _own_figures(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:
     """Return the figures that only some architectures have."""
     figures = []
     if "fill" in report:
-        note = "held back by line buffers and by layers that need a whole frame"
-        figures.append(ReportFigure("frames under way", report["fill"], "", note))
+        note = "kept in line buffers and in layers that need a whole frame"
+        figures.append(ReportFigure("frames in flight", report["fill"], "", note))
     if "busy" in report:
         note = f"share of the interval in which the {report['lanes']} lanes multiply"
         figures.append(ReportFigure("multipliers busy", round(100 * report["busy"], 1), "%", note))
     if report["multipliers"] != report["dsp"]:
-        note = "LUTs make those for which there is no DSP slice"
+        note = "LUTs implement those without a DSP slice"
         figures.append(ReportFigure("multipliers", report["multipliers"], "", note))
     if report["memory_bits"]:
         note = "weights, tables, line buffers and queues"

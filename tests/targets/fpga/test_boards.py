@@ -70,7 +70,7 @@ def test_boards_need_the_package_that_knows_them(monkeypatch):
         device("icebreaker")
     assert str(caught.value) == (
         "amaranth-boards, which has the pins of boards, is not installed\n"
-        "  hint: pip install 'rlx[boards]', or name the device in place of the board"
+        "  hint: pip install 'rlx[boards]', or name the device instead of the board"
     )
     assert "with the pins of the board" in boards()["icebreaker"].summary
     assert device("ice40-up5k").pins is None

@@ -13,6 +13,7 @@ from rlx.ops.q import QClamp, QConvert, QMinimum
 from rlx.support.errors import DoesNotFitError, EmitError
 from rlx_fpga import FpgaOptions
 from rlx_fpga.architectures import ARCHITECTURES, choice
+from rlx_fpga.explore.advice import Advice, DesignTooLargeError, Suggestion
 from support.messages import raises
 
 SMALL = {"dsp": 1, "bram": 1, "lut": 1, "ff": 1}
@@ -60,19 +61,30 @@ def network():
     return GraphModule(graph, Stage.MIR)
 
 
+BUDGETS = Advice(
+    (Suggestion("--dsp 9", FpgaOptions(dsp=9)), Suggestion("--fps 5", FpgaOptions(fps=5.0)))
+)
+
+
 @pytest.mark.parametrize(
     ("own", "other", "hint"),
     [
-        ("--dsp 9, or a larger device", SMALL, "--dsp 9, or a larger device, or {}"),
-        ("make the model smaller", SMALL, "{}"),
-        (None, SMALL, "{}"),
-        ("--dsp 9", LARGE, "--dsp 9"),
-        ("make it smaller", DoesNotFitError("no"), "make it smaller"),
+        (BUDGETS, SMALL, "--dsp 9, or --fps 5, or {}"),
+        (Advice(otherwise="--dsp 9 is not enough"), SMALL, "{}"),
+        (Advice(), SMALL, "{}"),
+        ("use wider streams", SMALL, "{}"),
+        (BUDGETS, LARGE, "--dsp 9, or --fps 5"),
+        (Advice(otherwise="make it smaller"), DoesNotFitError("no"), "make it smaller"),
+        ("--dsp 9 is not enough", DoesNotFitError("no"), "--dsp 9 is not enough"),
     ],
 )
 def test_a_core_that_cannot_be_is_advised_about(fakes, own, other, hint):
-    """Hints of another architecture come behind options of this one, else in their place."""
-    fakes["dataflow"].reports = [DoesNotFitError("too large", where="graph 'net'", hint=own)]
+    """Hints of another architecture come after options of this one, else in their place."""
+    if isinstance(own, Advice):
+        error = DesignTooLargeError("too large", where="graph 'net'", advice=own)
+    else:
+        error = DoesNotFitError("too large", where="graph 'net'", hint=own)
+    fakes["dataflow"].reports = [error]
     fakes["engine"].reports = [other]
     with pytest.raises(DoesNotFitError) as caught:
         choice.build_with_advice(network(), FpgaOptions())
@@ -100,6 +112,10 @@ def test_a_core_that_can_be_is_built_even_if_it_is_too_large(fakes):
     assert fakes["engine"].seen == []
 
 
+def flags_of(suggestions):
+    return [suggestion.flags for suggestion in suggestions]
+
+
 def require_fit(options):
     core = choice.build(network(), options)
     choice.require_fit(network(), core, options)
@@ -120,7 +136,7 @@ def test_smaller_ways_come_before_other_architectures(fakes):
 
 
 def test_the_report_for_other_options_is_used_where_the_hardware_would_be_the_same(fakes):
-    """So that a larger device is found without building anything anew."""
+    """A larger device is found without building anything again."""
     fakes["dataflow"].reports = [LARGE]
     options = FpgaOptions(device="ecp5-25k")
     core = choice.build(network(), options)
@@ -139,7 +155,7 @@ def test_another_architecture_must_reach_the_rate(fakes, interval, rate, offered
     """At 75 MHz, 75,000 frames in a second leave 1000 cycles for each."""
     fakes["parallel"].reports = [LARGE, {**SMALL, "interval": interval}]
     options = FpgaOptions(clock=75e6, fps=rate)
-    assert list(choice._fitting_architectures(network(), options)) == (
+    assert flags_of(choice._fitting_architectures(network(), options)) == (
         ["--architecture parallel --way 1"] if offered else []
     )
 
@@ -147,14 +163,14 @@ def test_another_architecture_must_reach_the_rate(fakes, interval, rate, offered
 def test_each_other_architecture_is_tried_with_its_defaults_until_it_fits(fakes):
     fakes["dataflow"].reports = fakes["parallel"].reports = [SMALL, SMALL]
     options = FpgaOptions(architecture="engine", weights="stream", dsp=3)
-    found = list(choice._fitting_architectures(network(), options))
+    found = flags_of(choice._fitting_architectures(network(), options))
     assert found == ["--architecture dataflow", "--architecture parallel"]
     assert fakes["engine"].seen == []
     for name in ("dataflow", "parallel"):
         (seen,) = fakes[name].seen
         assert (seen.architecture, seen.weights, seen.fold, seen.dsp) == (name, "mem", (), 3)
     folded = FpgaOptions(fold=(("n0", 1, 1),))
-    assert list(choice._fitting_architectures(network(), folded)) == ["--architecture parallel"]
+    assert flags_of(choice._fitting_architectures(network(), folded)) == ["--architecture parallel"]
     assert fakes["parallel"].seen[-1].fold == ()
 
 

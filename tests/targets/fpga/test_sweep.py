@@ -59,7 +59,7 @@ def test_a_rate_that_is_missed_by_a_cycle_is_no_fit():
         chosen = FpgaOptions(**options, fps=1e6 / (cycles + 0.5))
         found = SWEEP.estimate(dense(), chosen)
         assert found["fits"] is fits
-        rate = f"{found['fps']:g} of {chosen.fps:g} frames/s"
+        rate = f"{int(found['fps']):,} of {int(chosen.fps):,} frames/s"
         assert found["short"] == ("" if fits else rate)
 
 
@@ -72,7 +72,7 @@ def test_a_row_has_the_figures_and_says_how_weights_come():
     assert row.keys() == SWEEP.columns.keys() | {"logic_cells_percent"}
     for weights in ("load", "stream"):
         sent = FpgaOptions(architecture="engine", device="ice40-up5k", weights=weights)
-        assert SWEEP.row(report, sent)["architecture"] == "engine, weights sent"
+        assert SWEEP.row(report, sent)["architecture"] == "engine, streamed weights"
     del report["logic_cells_percent"]
     assert SWEEP.row(report, options).keys() == SWEEP.columns.keys()
 

@@ -40,9 +40,9 @@ def test_rate_and_cells_are_always_shown():
     ("changes", "label", "value", "note"),
     [
         ({"latency": 100}, "latency", 100, "2 µs from"),
-        ({"fill": 3}, "frames under way", 3, "held back by line buffers"),
+        ({"fill": 3}, "frames in flight", 3, "kept in line buffers"),
         ({"busy": 0.12345, "lanes": 8}, "multipliers busy", 12.3, "the 8 lanes multiply"),
-        ({"multipliers": 3}, "multipliers", 3, "LUTs make those"),
+        ({"multipliers": 3}, "multipliers", 3, "LUTs implement those"),
         ({"memory_bits": 9}, "memory", 9, "weights, tables, line buffers and queues"),
         ({"memory_bits": 9, "weight_bits": 4000, "table_bits": 1}, "memory", 9,
          "weights 4,000, tables 1"),
@@ -69,10 +69,10 @@ def test_nearly_full_logic_cells_are_in_doubt(percent, doubtful):
     # What is in doubt is whether the design fits.
     assert "predicted" not in note
     cells = {"logic_cells": 7, "logic_cells_percent": percent}
-    assert ("predicted to within a tenth" in figures(**cells, fits=True)["fits"][2]) == doubtful
+    assert ("predicted to within 10 %" in figures(**cells, fits=True)["fits"][2]) == doubtful
     # The report of an emission does not say that it fits: what cannot is not emitted.
     emitted = figures(**cells).get("fits", (True, "", ""))
-    assert ("predicted to within a tenth" in emitted[2]) == doubtful
+    assert ("predicted to within 10 %" in emitted[2]) == doubtful
 
 
 def test_the_layer_that_weighs_most_is_emphasized():

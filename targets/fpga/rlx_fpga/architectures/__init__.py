@@ -1,4 +1,4 @@
-"""Architectures of hardware: ways to make a core of a graph, behind one interface.
+"""Architectures of hardware: generators of a core from a graph, with a common interface.
 
 - ``interface.py``: what an architecture is, and the core that it makes;
 - ``dataflow/``, ``engine/``, ``parallel/``: the architectures;

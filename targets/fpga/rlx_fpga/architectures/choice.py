@@ -10,11 +10,17 @@ from rlx.ir import DType, Refusal
 from rlx.support.errors import DoesNotFitError, EmitError
 from rlx_fpga.architectures import ARCHITECTURES, architecture
 from rlx_fpga.architectures.refusals import INT8_INPUT
-from rlx_fpga.devices import devices
-from rlx_fpga.explore.fit import does_not_fit, fitting, shortage
+from rlx_fpga.explore.advice import (
+    Advice,
+    DesignTooLargeError,
+    Suggestion,
+    fitting_devices,
+    too_large,
+)
+from rlx_fpga.explore.fit import fitting, shortage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from rlx.ir import Graph, GraphModule, Node
     from rlx.targets import Lowering
@@ -60,14 +66,13 @@ def build_with_advice(module: GraphModule, options: FpgaOptions) -> Core:
     try:
         return build(module, options)
     except DoesNotFitError as e:
-        # Its own hint names options of this architecture, or says what to change.
-        own_hints = [e.hint] if e.hint and e.hint.startswith("--") else []
-        suggestions = [*own_hints, *islice(_fitting_architectures(module, options), 1)]
-        if not suggestions and not e.hint:
-            # With a hint, devices have been looked at, which may take seconds for each.
-            suggestions = [*islice(_fitting_devices(module, options), 1)]
-        hint = ", or ".join(suggestions) or e.hint or "make the model smaller"
-        raise DoesNotFitError(e.message, where=e.where, hint=hint) from None
+        known_advice = e.advice if isinstance(e, DesignTooLargeError) else Advice(otherwise=e.hint)
+        advice = known_advice.extended(islice(_fitting_architectures(module, options), 1))
+        if not advice.suggestions and not known_advice.otherwise:
+            # Not after advice that says what to change: a search may take seconds for each device.
+            estimate = _estimate_of(module)
+            advice = known_advice.extended(islice(fitting_devices(options, estimate), 1))
+        raise DesignTooLargeError(e.message, where=e.where, advice=advice) from None
 
 
 def require_fit(module: GraphModule, core: Core, options: FpgaOptions) -> None:
@@ -78,39 +83,37 @@ def require_fit(module: GraphModule, core: Core, options: FpgaOptions) -> None:
     """
     if not shortage(core.report, options):
         return
-
-    def estimate(other: FpgaOptions) -> Mapping[str, Any]:
-        return (core.report_for or (lambda variant_options: build(module, variant_options).report))(
-            other
-        )
-
-    _, *smaller = architecture(options.architecture).variants(options)
-    raise does_not_fit(
-        core.report, options, estimate, smaller, _fitting_architectures(module, options)
+    _, *smaller = _variants(options)
+    raise too_large(
+        core.report,
+        options,
+        core.report_for or _estimate_of(module),
+        smaller,
+        _fitting_architectures(module, options),
     )
 
 
-def _fitting_architectures(module: GraphModule, options: FpgaOptions) -> Iterator[str]:
+def _estimate_of(module: GraphModule) -> Callable[[FpgaOptions], Mapping[str, Any]]:
+    """Return the function from options to the report of the core of ``module``."""
+    return lambda options: build(module, options).report
+
+
+def _variants(options: FpgaOptions) -> Iterator[Suggestion]:
+    """Yield the variants of the chosen architecture, the first one with ``options`` themselves."""
+    for flags, variant in architecture(options.architecture).variants(options):
+        yield Suggestion(flags.strip(), variant)
+
+
+def _fitting_architectures(module: GraphModule, options: FpgaOptions) -> Iterator[Suggestion]:
     """Yield the options with which another architecture fits the device and reaches the rate."""
     for name in ARCHITECTURES:
         if name == options.architecture:
             continue
-        other = replace(options, architecture=name, weights="mem", fold=())
-        for text, variant in architecture(name).variants(other):
-            report = fitting(variant, lambda variant_options: build(module, variant_options).report)
+        for variant in _variants(replace(options, architecture=name, weights="mem", fold=())):
+            report = fitting(variant.options, _estimate_of(module))
             if report and report["interval"] <= (options.max_cycles or report["interval"]):
-                yield f"--architecture {name}{text}"
+                yield replace(variant, flags=f"--architecture {name} {variant.flags}".strip())
                 break
-
-
-def _fitting_devices(module: GraphModule, options: FpgaOptions) -> Iterator[str]:
-    """Yield the devices that the architecture fits, as options."""
-    for name in devices():
-        other = replace(options, device=name, dsp=None, bram=None, lut=None)
-        if name != options.device and fitting(
-            other, lambda variant_options: build(module, variant_options).report
-        ):
-            yield f"--device {name}"
 
 
 def _require_streams(graph: Graph) -> None:
@@ -122,13 +125,14 @@ def _require_streams(graph: Graph) -> None:
     for value in graph.inputs:
         if value.type.dtype is not DType.I8 or not value.type.is_static:
             raise EmitError(
-                f"input {value.name!r} must be an int8 tensor of fixed shape, not {value.type}",
+                f"expected an int8 tensor of fixed shape, got {value.type}",
+                where=f"input {value.name!r}",
                 hint=INT8_INPUT,
             )
     for value in graph.outputs:
         if value.constant is not None:
             raise EmitError(
-                "is a constant; only streams can go out",
+                "expected a computed value, got a constant",
                 where=f"output {value.node.label}",
-                hint="take it from the model's outputs: it is the same for every input",
+                hint="remove it from the outputs of the model: it is the same for every input",
             )

@@ -61,7 +61,7 @@ class Core:
         report: Figures that are known without running it, ready for JSON: ``layers``, ``columns``,
             ``sources``, totals, and those of ``rlx_fpga.report.device_report``.
         report_for: Returns its report for other options, if the hardware would be the same; None
-            if it would be built anew.
+            if it would be built again.
         weights: The stream of weights, if there is one.
     """
 

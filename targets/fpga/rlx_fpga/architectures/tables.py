@@ -44,7 +44,7 @@ def tables_of(node: Node) -> Tabulated:
 
 @RULES.rule(*OPS)
 class TablePlan(Elementwise):
-    """A memory for each lane: 256 values, or so many for each of its channels."""
+    """A memory for each lane: 256 values, or 256 for each of its channels."""
 
     def __init__(self, node: Node) -> None:
         super().__init__(node)

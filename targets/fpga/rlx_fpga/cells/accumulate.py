@@ -51,7 +51,7 @@ def ranges_of(weights: Integers, bias: Integers | None) -> Ranges:
     b = np.zeros(len(weights), np.int64) if bias is None else bias.astype(np.int64)
     out_bits = signed_bits(int((low + b).min()), int((high + b).max()))
     if out_bits > 32:
-        msg = f"an accumulator of {out_bits} bits would be needed, 32 are the limit"
+        msg = f"expected an accumulator of at most 32 bits, got {out_bits}"
         raise ValueError(msg)
     return Ranges(
         sum_bits=signed_bits(int(low.min()), int(high.max())),
@@ -132,7 +132,10 @@ class Accumulator(Part):
         lanes = drain_lanes(pe, group, beat_cycles, outputs)
         self.idle = -outputs % pe
         if lanes is None and self.idle:
-            msg = f"{pe} results in {group} cycles cannot be drained as parts of {outputs}"
+            msg = (
+                f"expected results that can be drained as parts of {outputs}, got {pe} in {group}"
+                " cycles"
+            )
             raise ValueError(msg)
         self.lanes = lanes or pe
         self.rounds = pe // self.lanes
@@ -266,7 +269,7 @@ class Accumulator(Part):
         if self.group == 1:
             return term
         # A signed zero makes the sum signed in SystemVerilog. Yosys then knows the term's own
-        # width and feeds it to Xilinx's carry chain, so that each bit takes one LUT, not two.
+        # width and feeds it to Xilinx's carry chain: each bit takes one LUT, not two.
         return Mux(first, Const(0, accumulator.shape()), accumulator) + term
 
     def _output(

@@ -24,7 +24,7 @@ class Argmax(Cell):
 
     def __init__(self, count: int) -> None:
         if count < 1:
-            msg = f"argmax needs at least one value, not {count}"
+            msg = f"expected at least one value, got {count}"
             raise ValueError(msg)
         self.count = count
         super().__init__({"i": In(stream_of(1)), "o": Out(stream_of(1, 32))})

@@ -22,7 +22,7 @@ def take_pairs(m: Module, cell: Cell) -> tuple[Signal, Signal]:
     """Take beats of ``cell.i0`` and ``cell.i1`` together, whenever ``cell.o`` can move on.
 
     Returns:
-        Whether the registers in front of ``o`` move, and whether both operands offer a beat.
+        Whether the registers before ``o`` move, and whether both operands offer a beat.
     """
     move = Signal()
     both = Signal()
@@ -106,7 +106,7 @@ class ScaledSum(_Binary):
 
     def __init__(self, lanes: int, x_table: Sequence[int], y_table: Sequence[int]) -> None:
         if not len(x_table) == len(y_table) == ENTRIES:
-            msg = f"tables need 256 entries each, not {len(x_table)} and {len(y_table)}"
+            msg = f"expected tables of 256 entries, got {len(x_table)} and {len(y_table)}"
             raise ValueError(msg)
         self.tables = [int(n) for n in x_table], [int(n) for n in y_table]
         self.widths = signed_bits(*self.tables[0]), signed_bits(*self.tables[1])
@@ -119,7 +119,7 @@ class ScaledSum(_Binary):
 
     @cached_property
     def logic(self) -> Logic:
-        """Two tables, a register behind each, and an adder for each lane."""
+        """Two tables, a register after each, and an adder for each lane."""
         rams = [table_ram(*table) for table in zip(self.tables, self.widths, strict=True)]
         lane = Logic(sum(self.widths) + self.width, add=self.width, memories=tuple(rams))
         return lane.times(self.lanes) + Logic(register=3, test=16)

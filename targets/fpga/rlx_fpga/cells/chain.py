@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Chain(Cell):
     """A sequence of cells, each fed by the one before.
 
-    The first cell may have several inputs, each with a sequence of cells in front of it. If that
+    The first cell may have several inputs, each with a sequence of cells before it. If that
     begins with a cell without inputs (a constant), the input is not a port of the chain.
 
     Members:
@@ -30,7 +30,7 @@ class Chain(Cell):
 
     Args:
         cells: The sequence by name; names become instance names and must be unique.
-        before: For inputs of the first cell, the cells in front of them.
+        before: For inputs of the first cell, the cells before them.
     """
 
     def __init__(

@@ -36,9 +36,9 @@ class ChannelTable(Cell):
         channels, entries = tables.shape
         require_divisor(lanes, channels)
         if entries != ENTRIES:
-            raise ValueError(f"a table needs 256 entries, not {entries}")
+            raise ValueError(f"expected a table of 256 entries, got {entries}")
         self.lanes, self.blocks = lanes, channels // lanes
-        # Stored in the order of the values' bits, so that the address needs no adder.
+        # Stored in the order of the values' bits: the address needs no adder.
         self.tables = np.roll(tables, ENTRIES // 2, axis=1)
         self.memory_bits = tables.size * 8
         super().__init__({"i": In(stream_of(lanes)), "o": Out(stream_of(lanes))})
@@ -51,7 +51,7 @@ class ChannelTable(Cell):
         return own + Logic(memories=tuple(table_ram(entries, 8) for entries in words))
 
     def elaborate(self, platform: object) -> Module:
-        """Look all lanes up at once, and count the beats of a pixel."""
+        """Look up all lanes, and count the beats of a pixel."""
         m = Module()
         move = self.i.ready
         block = index_signal(self.blocks)

@@ -37,7 +37,7 @@ class Depthwise(Cell):
 
     Latency ``latency``, initiation interval 1. Cost: ``pe * multiplier`` products, ``weight_bits``
     of memory for each weight, and the biases. Products use DSP slices, except with 2-bit weights
-    and for ``logic`` of them, which are LUT multipliers; half as many slices if two independent
+    and for ``logic`` of them, which are LUT multipliers; half the slices if two independent
     products share one.
 
     Args:
@@ -159,7 +159,7 @@ class Pool(Cell):
 
     @cached_property
     def logic(self) -> Logic:
-        """A register in front of the accumulators."""
+        """A register before the accumulators."""
         return Logic(register=8 * self.pe + 1, test=6) + self.accumulator.logic
 
     def elaborate(self, platform: object) -> Module:

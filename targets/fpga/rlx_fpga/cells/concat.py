@@ -22,7 +22,7 @@ class Concat(Cell):
     A run is the part of one input between two steps of the axes outside of the joined one. Along
     channels it is ``channels / lanes`` beats; along the rows of an NHWC tensor the whole frame.
 
-    Constants are always valid. Leading ones wait for the input behind them: no output of a frame
+    Constants are always valid. Leading ones wait for the input after them: no output of a frame
     may come before any input of it.
 
     Members:
@@ -35,10 +35,10 @@ class Concat(Cell):
     def __init__(self, lanes: int, runs: Sequence[int], *, leading: int = 0) -> None:
         """Take the beats of each input; the first ``leading`` inputs are constants."""
         if not runs or min(runs) < 1:
-            msg = f"every input needs a run of at least one beat, not {tuple(runs)}"
+            msg = f"expected a run of at least one beat for every input, got {tuple(runs)}"
             raise ValueError(msg)
         if not 0 <= leading < len(runs):
-            msg = f"{leading} of {len(runs)} inputs are leading constants: one must be a stream"
+            msg = f"expected 0 to {len(runs) - 1} leading constants, got {leading}"
             raise ValueError(msg)
         self.lanes, self.runs, self.leading = lanes, tuple(runs), leading
         inputs = {f"i{index}": In(stream_of(lanes)) for index in range(len(runs))}

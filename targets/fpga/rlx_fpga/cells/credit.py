@@ -24,7 +24,7 @@ LATENCY = 2
 
 
 class ResultQueue(Part):
-    """Queue behind a pipeline that never stalls.
+    """Queue after a pipeline that never stalls.
 
     Members:
         reserve: In: beats for which space is reserved in this cycle, 0 to ``burst``.
@@ -40,12 +40,12 @@ class ResultQueue(Part):
         lanes: Elements of a beat.
         width: Bits of an element.
         depth: Beats that can be reserved or waiting, at least ``burst``.
-        burst: Maximum beats that are reserved at once.
+        burst: Maximum beats that are reserved in one cycle.
     """
 
     def __init__(self, lanes: int, width: int, depth: int, burst: int = 1) -> None:
         if not 1 <= burst <= depth:
-            msg = f"a queue of {depth} beats cannot reserve {burst} at once"
+            msg = f"expected a depth of at least {burst} beats, the burst, got {depth}"
             raise ValueError(msg)
         self.depth, self.burst = depth, burst
         self.bits = lanes * width
@@ -125,7 +125,7 @@ def queue_logic(bits: int, depth: int) -> Logic:
 
 @lru_cache(maxsize=4096)
 def queue_depth(latency: int, *, burst: int = 1, group: int = 1, beat_cycles: int = 1) -> int:
-    """Return the depth of a ``ResultQueue`` that costs the pipeline in front of it no cycles.
+    """Return the depth of a ``ResultQueue`` that costs the pipeline before it no cycles.
 
     Args:
         latency: Cycles from a reservation to its first ``push``.

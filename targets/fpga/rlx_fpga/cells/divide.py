@@ -49,7 +49,7 @@ def reciprocals(divisors: Sequence[int], bounds: Sequence[int]) -> list[Reciproc
     ``n * excess < 2^shift``, which holds for all n if it does for the bound.
     """
     if min(divisors, default=0) < 1 or min(bounds) < 0:
-        msg = f"a division needs positive divisors and bounds, not {divisors} and {bounds}"
+        msg = f"expected positive divisors and bounds, got {divisors} and {bounds}"
         raise ValueError(msg)
     shift = 0
     while True:

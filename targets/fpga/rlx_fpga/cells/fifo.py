@@ -81,7 +81,7 @@ class Fifo(Cell):
 
     def __init__(self, lanes: int, depth: int, width: int = 8) -> None:
         if depth < 2:
-            msg = f"a FIFO needs a depth of at least 2 beats to keep up, not {depth}"
+            msg = f"expected a depth of at least 2 beats, to sustain the rate, got {depth}"
             raise ValueError(msg)
         self.depth = depth
         self.deep = depth > SHALLOW_DEPTH

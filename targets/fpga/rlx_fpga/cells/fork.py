@@ -28,7 +28,7 @@ class Fork(Cell):
 
     def __init__(self, lanes: int, count: int, width: int = 8) -> None:
         if count < 2:
-            msg = f"a fork needs at least two consumers, not {count}"
+            msg = f"expected at least two consumers, got {count}"
             raise ValueError(msg)
         self.count = count
         signature = stream_of(lanes, width)

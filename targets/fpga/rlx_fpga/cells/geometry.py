@@ -50,7 +50,7 @@ class Geometry:
             *self.dilation,
         )
         if min(positive) < 1 or min(*self.padding[0], *self.padding[1]) < 0:
-            msg = f"sizes must be at least 1 and padding at least 0: {self}"
+            msg = f"expected sizes of at least 1 and padding of at least 0, got {self}"
             raise ValueError(msg)
         if self.out_height < 1 or self.out_width < 1:
             msg = (
@@ -155,7 +155,7 @@ class Geometry:
         """Words of the line buffer: enough to never stall a reader that could continue.
 
         While a pixel is read, everything that the next one needs can be written. And an input at a
-        constant rate is never stalled by an equally fast reader, whatever rows that skips.
+        constant rate is never stalled by an equally fast reader that skips rows.
         """
         following = [*self.needed[1:], self.words + self.needed[0]]
         before = [0, *self.released[:-1]]
@@ -251,7 +251,7 @@ def geometry_of(
     dilation: Pair = (1, 1),
     padding: tuple[Pair, Pair] = ((0, 0), (0, 0)),
 ) -> Geometry:
-    """Return a geometry, cached so that its figures are computed once."""
+    """Return a geometry from a cache: its figures are computed once."""
     return Geometry(height, width, blocks, kernel, stride, dilation, padding)
 
 

@@ -1,7 +1,7 @@
 """Products in the DSP slices of a device, with the registers that slices have inside.
 
-A slice is fast only if its own registers are used: one behind each operand, one in the middle, one
-behind the product. ``multiply`` is a product with these three stages and one more register, because
+A slice is fast only if its own registers are used: one after each operand, one in the middle, one
+after the product. ``multiply`` is a product with these three stages and one more register, because
 slices are in a few columns of a device, far from most of the logic that reads their products. It
 builds:
 
@@ -59,10 +59,10 @@ BLOCK_BITS: Final = 18
 WIDE_BITS: Final = 25
 """Bits of the wide operand, where a slice multiplies a value by two factors."""
 
-LOGIC_BITS: Final = 8
+MAX_LOGIC_BITS: Final = 8
 """Maximum bits of the second operand of a LUT multiplier."""
 
-PACKED_BITS: Final = 8
+MAX_PACKED_BITS: Final = 8
 """Maximum bits of both operands of packed products."""
 
 
@@ -134,13 +134,13 @@ def multiply(
         m: Module to build into.
         platform: Argument of ``elaborate``: a ``NetlistPlatform``, or None for a simulation.
         x: Signed, at most ``BLOCK_BITS`` bits.
-        y: Likewise; at most ``LOGIC_BITS`` bits for a LUT multiplier.
+        y: Likewise; at most ``MAX_LOGIC_BITS`` bits for a LUT multiplier.
         name: Name of the instance, and prefix of signals.
         logic: Use a LUT multiplier.
     """
     assert x.shape().signed == y.shape().signed is True, "operands must be signed"
     assert max(len(x), len(y)) <= BLOCK_BITS
-    assert not logic or len(y) <= LOGIC_BITS
+    assert not logic or len(y) <= MAX_LOGIC_BITS
     if not isinstance(platform, NetlistPlatform):
         x, y = follow(m, x, f"{name}_x"), follow(m, y, f"{name}_y")
         return follow(m, x * y, name, LATENCY - 1)
@@ -176,7 +176,7 @@ def multiply_moving(
         y: Likewise.
         name: Prefix of instances and signals.
         move: Enables the registers.
-        stages: Registers: 1 behind the product, 2 also in front of it.
+        stages: Registers: 1 after the product, 2 also before it.
     """
     assert isinstance(platform, NetlistPlatform), "only netlists have instances"
     parts = [
@@ -264,7 +264,7 @@ def multiply_each(
     Args:
         m: Module to build into.
         platform: Argument of ``elaborate``.
-        operands: As those of ``multiply``; if packed, of at most ``PACKED_BITS`` bits.
+        operands: As those of ``multiply``; if packed, of at most ``MAX_PACKED_BITS`` bits.
         logic: Number of LUT multipliers, used for the first products.
         packing: ``INDEPENDENT`` to compute two of the others in a slice.
     """
@@ -282,15 +282,15 @@ def multiply_dual(
 ) -> tuple[Value, Value]:
     """Return two products, as they were ``LATENCY`` cycles ago, from one slice.
 
-    Operands are signed and have at most ``PACKED_BITS`` bits.
+    Operands are signed and have at most ``MAX_PACKED_BITS`` bits.
     """
-    assert max(len(value) for value in (*first, *second)) <= PACKED_BITS
+    assert max(len(value) for value in (*first, *second)) <= MAX_PACKED_BITS
     if not isinstance(platform, NetlistPlatform):
         return multiply(m, None, *first, name), multiply(m, None, *second, f"{name}_other")
-    wide = [Signal(signed(PACKED_BITS), name=f"{name}_operand_{index}") for index in range(4)]
+    wide = [Signal(signed(MAX_PACKED_BITS), name=f"{name}_operand_{index}") for index in range(4)]
     m.d.comb += [signal.eq(value) for signal, value in zip(wide, (*first, *second), strict=True)]
     products = [
-        Signal(signed(2 * PACKED_BITS), name=f"{name}_product_{index}") for index in range(2)
+        Signal(signed(2 * MAX_PACKED_BITS), name=f"{name}_product_{index}") for index in range(2)
     ]
     m.submodules[name] = Instance(
         platform.packed(Packing.INDEPENDENT),
@@ -331,12 +331,12 @@ def multiply_shared(
     Args:
         m: Module to build into.
         platform: Argument of ``elaborate``.
-        x: Signed, at most ``PACKED_BITS`` bits.
+        x: Signed, at most ``MAX_PACKED_BITS`` bits.
         pair: As returned by ``pack_factors``; signed.
-        bits: Bits of an unpacked factor, at most ``PACKED_BITS``.
+        bits: Bits of an unpacked factor, at most ``MAX_PACKED_BITS``.
         name: Name of the instance, and prefix of signals.
     """
-    assert max(len(x), bits) <= PACKED_BITS
+    assert max(len(x), bits) <= MAX_PACKED_BITS
     shift = len(x) + bits
     first, second = pair
     y = Cat(first[:bits], first[bits - 1].replicate(shift - bits), second).as_signed()

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from rlx_fpga.cells.accumulate import Ranges
     from rlx_fpga.cells.rom import CyclicRom, Integers, RomSizes
 
-# Operands of an adder in the tree, which has a register behind each level.
+# Operands of an adder in the tree, which has a register after each level.
 ADDER_OPERANDS = 3
-# Registers in front of the multipliers: the beat, again while memories are read, then both.
+# Registers before the multipliers: the beat, again while memories are read, then both.
 OPERAND_STAGES = 3
 
 
@@ -46,7 +46,7 @@ class MatrixVector(Cell):
     more cycles; initiation interval 1: a beat in every cycle. Cost: ``pe * simd`` products;
     ``outputs * terms`` weights of ``weight_bits`` in memory (``outputs`` rounded up to a multiple
     of ``pe``); the biases. Products use DSP slices, except with 2-bit weights and for ``logic`` of
-    them, which are LUT multipliers. Packed, they take half as many slices, and one more bit for
+    them, which are LUT multipliers. Packed, they take half the slices, and one more bit for
     each weight if any of them is the minimum of its width.
 
     Args:
@@ -77,7 +77,7 @@ class MatrixVector(Cell):
         terms: int = weights.shape[1]
         require_divisor(simd, terms)
         if not 1 <= pe <= outputs:
-            msg = f"pe must lie between 1 and the {outputs} outputs, not {pe}"
+            msg = f"expected a pe between 1 and the {outputs} outputs, got {pe}"
             raise ValueError(msg)
         self.weights, self.store = WeightMemories(weights), store
         self.pe, self.simd = pe, simd
@@ -198,7 +198,7 @@ def matrix_accumulator(
     bias: Integers | None,
     beat_cycles: int,
 ) -> Accumulator:
-    """Return the accumulators behind an array for weights of ``shape``: outputs, terms."""
+    """Return the accumulators after an array for weights of ``shape``: outputs, terms."""
     levels, term_bits = _tree_of(array.simd, 8 + array.weight_bits)
     outputs, terms = shape
     return Accumulator(
@@ -298,7 +298,7 @@ def field(value: Value, index: int, bits: int) -> Value:
 
 
 def _tree(m: Module, terms: list[Value], name: str) -> Value:
-    """Add ``terms`` with a register behind each level of adders."""
+    """Add ``terms`` with a register after each level of adders."""
     level = 0
     while len(terms) > 1:
         groups = [

@@ -8,7 +8,7 @@ from amaranth import Const, Module, Signal, Value
 def register(m: Module, enable: Value, value: Value, name: str, *, reset: bool = False) -> Value:
     """Return a register that loads ``value`` at the end of each cycle in which ``enable`` is high.
 
-    Data need no reset, flags do. A zero-width value is returned as it is: Verilog has no such
+    Data need no reset, flags do. A zero-width value is returned unchanged: Verilog has no such
     signals.
     """
     value = Value.cast(value)

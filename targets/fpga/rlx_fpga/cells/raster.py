@@ -25,7 +25,7 @@ class Raster:
         for axis in reversed(range(len(sizes))):
             size = sizes[axis]
             if size < 1:
-                msg = f"every axis needs at least one beat, not {tuple(sizes)}"
+                msg = f"expected at least one beat on every axis, got {tuple(sizes)}"
                 raise ValueError(msg)
             if size == 1:
                 self.index.insert(0, Const(0))

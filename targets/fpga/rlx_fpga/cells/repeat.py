@@ -32,7 +32,7 @@ class Repeat(Cell):
 
     def __init__(self, lanes: int, beats: int, times: int) -> None:
         if beats < 1 or times < 1:
-            msg = f"a group needs at least one beat and one round, not {beats} and {times}"
+            msg = f"expected at least one beat and one round, got {beats} and {times}"
             raise ValueError(msg)
         self.lanes, self.beats, self.times = lanes, beats, times
         super().__init__({"i": In(stream_of(lanes)), "o": Out(stream_of(lanes))})

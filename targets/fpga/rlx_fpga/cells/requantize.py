@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from rlx_fpga.cells.credit import LATENCY, ResultQueue, queue_depth
 from rlx_fpga.cells.pipe import follow
 from rlx_fpga.cells.scale import SERIAL_BITS, Lane, lane_latency, lane_logic
-from rlx_fpga.cells.scaling import FLOAT32_WIDTH, ChannelScaling, OutputRange, saturated_width
+from rlx_fpga.cells.scaling import MAX_FLOAT32_WIDTH, ChannelScaling, OutputRange, saturated_width
 from rlx_fpga.cells.streams import Cell, require_divisor, stream_of
 from rlx_fpga.cost.logic import Logic, total
 
@@ -51,7 +51,7 @@ class Requantize(Cell):
     fewest bits that give the same results. A product has parts of 18 by 18 bits: two if these bits
     (plus the maximum left shift) are at most 18, else four. Cost of each lane:
     - ``beat_cycles=1``: one multiplier for each part;
-    - as many cycles as parts: one multiplier;
+    - a cycle for each part: one multiplier;
     - 8, 16 or 31 (``SERIAL_BITS``): no multiplier; 4, 2 or 1 bits of the factor are added in each
       cycle.
     And the constants of all channels, if they differ. Left shifts beyond 13 widen the accumulator
@@ -62,7 +62,7 @@ class Requantize(Cell):
         lanes: Channels of a beat; divides ``channels``.
         acc_width: Bits of an accumulator, at most 32.
         multiplier: Q0.31 numbers in [0, 2^31 - 1]: one for each channel, or one for all.
-        shift: Powers of two in [-31, 30], positive to the left; as many.
+        shift: Powers of two in [-31, 30], positive to the left, one for each multiplier.
         zero_point: Added to the rounded result.
         low: Minimum result.
         high: Maximum result.
@@ -93,7 +93,7 @@ class Requantize(Cell):
         ChannelScaling.of(channels, acc_width, multiplier, shift, rounding)  # Checks their ranges.
         outputs = OutputRange(zero_point, low, high)
         self.width = saturated_width(acc_width, tuple(multiplier), tuple(shift), rounding, outputs)
-        if rounding == "float32" and self.width > FLOAT32_WIDTH:
+        if rounding == "float32" and self.width > MAX_FLOAT32_WIDTH:
             msg = f"its sums have {self.width} bits, and float32 rounds those of more than 25"
             raise ValueError(msg)
         self.scaling = ChannelScaling.of(channels, self.width, multiplier, shift, rounding)
@@ -113,7 +113,7 @@ class Requantize(Cell):
 
     @cached_property
     def logic(self) -> Logic:
-        """Saturation, constants, the lanes, and the queue behind them."""
+        """Saturation, constants, the lanes, and the queue after them."""
         scaling, lanes = self.scaling, self.lanes
         gate = Logic(register=7, test=13 + 2 * lanes * (self.acc_width - self.width))
         shared, lane = lane_logic(scaling, self.beat_cycles, serial=not self.multipliers)
@@ -121,7 +121,7 @@ class Requantize(Cell):
         return total([gate, shared, lane.times(lanes), self.rom.logic, queue.logic])
 
     def elaborate(self, platform: object) -> Module:
-        """Build the gate, one pipeline for each lane, and the queue behind them."""
+        """Build the gate, one pipeline for each lane, and the queue after them."""
         m = Module()
         m.submodules.queue = queue = ResultQueue(self.lanes, 8, self.depth)
         accept = self._gate(m, queue)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Integers = npt.NDArray[np.integer[Any]]
 
 
-EQUAL_COLUMN_WORDS = 8
+MAX_EQUAL_COLUMN_WORDS = 8
 """Maximum words of a memory whose bit columns are often equal."""
 
 
@@ -37,9 +37,9 @@ class Store(Enum):
     FREE = "free"
     """As synthesis decides."""
     BANKS = "banks"
-    """As synthesis decides, with a register behind each block RAM if there are several."""
+    """As synthesis decides, with a register after each block RAM if there are several."""
     TABLES = "tables"
-    """In LUTs, whatever their size."""
+    """In LUTs, for any size."""
 
     @property
     def style(self) -> str:
@@ -64,11 +64,11 @@ BANK = "bank_"
 """Prefix of the names of banks; the number follows."""
 
 
-ARRAY_BITS = 62
+MAX_ARRAY_BITS = 62
 """Maximum bits of words that are packed with NumPy."""
 
 
-RIPPLE_WORDS = 256
+MAX_RIPPLE_WORDS = 256
 """Maximum words of a memory, or of a bank, whose address counter has no carry chain.
 
 If its address feeds no carry chain, Yosys maps a memory that becomes logic to a quarter of the LUTs
@@ -108,14 +108,14 @@ class RomSizes:
 
     @property
     def logic(self) -> Logic:
-        """Address counter and memories; registers and a multiplexer behind banks."""
+        """Address counter and memories; registers and a multiplexer after banks."""
         if self.constant:
             return Logic()
         words = banks(self.width, self.depth, self.store)
         address_bits, count = (self.depth - 1).bit_length(), len(words)
         sizes = self.banks or [(depth, self.varying, self.distinct) for depth in words]
         rams = tuple(self._ram(*bank) for bank in sizes if bank[0] > 1)
-        if min(words) > RIPPLE_WORDS:
+        if min(words) > MAX_RIPPLE_WORDS:
             logic = Logic(address_bits, add=address_bits, test=4 + address_bits, memories=rams)
         else:
             # A bit of the address changes when all below it are 1.
@@ -154,7 +154,7 @@ class CyclicRom(Part):
         data: Out, ``width`` bits: after the n-th step, word ``(n - 1) %`` number of words.
 
     Latency 1, initiation interval 1: synchronous read, as block RAM needs it. Where several block
-    RAMs would need a multiplexer in front of the first register, a deep memory can be split into
+    RAMs would need a multiplexer before the first register, a deep memory can be split into
     banks, each followed by a register of its own. Words are read one step ahead, since their order
     is known, so this adds no latency.
 
@@ -173,7 +173,7 @@ class CyclicRom(Part):
         self.width = width
         self.constant = all(word == self.words[0] for word in self.words)
         self.banks = banks(width, len(self.words), store)
-        self.adds = min(self.banks) > RIPPLE_WORDS
+        self.adds = min(self.banks) > MAX_RIPPLE_WORDS
         self.memory_bits = 0 if self.constant else len(self.words) * width
         super().__init__(lambda: {"step": In(1), "data": Out(unsigned(width))})
 
@@ -243,7 +243,7 @@ class CyclicRom(Part):
         return memory
 
     def _add_banks(self, m: Module, address: Signal) -> None:
-        """Build the banks, a register behind each, and the multiplexer behind these.
+        """Build the banks, a register after each, and the multiplexer after these.
 
         ``address`` is one word ahead: a step reads that word and moves the one read before to the
         register of its bank. After the first step no register is loaded yet: the first word is a
@@ -310,7 +310,7 @@ def distinct_bits(words: Sequence[int], width: int) -> int:
 
     Columns are equal by chance only in short memories; in others every bit counts.
     """
-    if len(words) > EQUAL_COLUMN_WORDS:
+    if len(words) > MAX_EQUAL_COLUMN_WORDS:
         return varying_bits(words, width)
     size = -(-width // 8)
     mask = (1 << width) - 1
@@ -324,7 +324,7 @@ def distinct_bits(words: Sequence[int], width: int) -> int:
 
 def pack(rows: Integers, width: int) -> list[int]:
     """Return each row of integers [depth, n] as one word, column 0 in the lowest ``width`` bits."""
-    if width * rows.shape[1] <= ARRAY_BITS:
+    if width * rows.shape[1] <= MAX_ARRAY_BITS:
         shifts = np.arange(rows.shape[1], dtype=np.int64) * width
         parts = (rows.astype(np.int64) & (1 << width) - 1) << shifts
         words: list[int] = parts.sum(axis=1).tolist()

@@ -23,14 +23,14 @@ SERIAL_BITS: Final = {8: 4, 16: 2, 31: 1}
 """Bits of the factor in each cycle, by cycles of a beat, in lanes without a multiplier."""
 
 ROUNDING_STAGES: Final = 2
-"""Registers behind the high part of the product: rounding offset added, shifted."""
+"""Registers after the high part of the product: rounding offset added, shifted."""
 
 FLOAT32_STAGES: Final = 4
 """The same in float32: the integer below, what float32 rounds to a half, the sum, the shift."""
 
 
 def rounding_stages(rounding: RoundingName) -> int:
-    """Return the registers behind the high part of the product."""
+    """Return the registers after the high part of the product."""
     return FLOAT32_STAGES if rounding == "float32" else ROUNDING_STAGES
 
 
@@ -100,7 +100,7 @@ def lane_logic(scaling: ChannelScaling, beat_cycles: int, *, serial: bool) -> tu
         # A bit for what is dropped, down to the rounding, and the choice of the integer's lowest.
         lane += Logic(register=5, add=2, test=scaling.base, mux=1 << scaling.right_bits)
     if scaling.rounding == "float32":
-        # 24 bits more of the product, three times; the integer below and what goes with it.
+        # 24 bits more of the product, three times; the integer below and its flags.
         number = FLOAT32_BITS + CODE_BITS
         shifted = (number + CODE_BITS) * scaling.right_bits
         lane += Logic(register=4 * number, add=2 * number, test=4 * CODE_BITS, mux=shifted)
@@ -130,7 +130,7 @@ class Lane:
         self.scaling, self.beat_cycles, self.serial = scaling, beat_cycles, not multipliers
         # ``double`` drops 31 bits of the product and rounds half up, the others drop all but one
         # fraction bit at the minimum shift. PART_BITS of them are dropped first: they never carry.
-        # Where halves go to even or odd numbers, one bit says whether all that is dropped is 0; so
+        # If halves are rounded to even or odd, one bit says whether all that is dropped is 0; so
         # in float32, where all fraction bits stay that a product has in that type.
         double = scaling.rounding == "double"
         self.half = 1 << (30 - PART_BITS) if double else 0
@@ -178,8 +178,8 @@ class Lane:
         """Return the rounding shift of ``high``, halves to numbers of a parity.
 
         ``high`` has two fraction bits at the minimum shift, the lower one for all that was dropped.
-        A number goes up if its fraction is above a half, or is a half and the integer below has
-        the wrong parity.
+        A number is rounded up if its fraction is above a half, or is a half and the integer below
+        has the wrong parity.
         """
         half = (Const(1) << 1) << right
         below = self._follow((half - 1)[: len(half)], "nudge")
@@ -195,7 +195,7 @@ class Lane:
         ``high`` has ``FLOAT32_BITS`` fraction bits at the minimum shift, and a lower one for all
         that was dropped. A product is a half in float32 if it is as near to one as half of the last
         of its 24 bits, which depends on how many bits the integer below has. It goes to the even
-        integer then. Integers with more bits than results are clamped, whatever they become.
+        integer then. Integers with more bits than results are clamped in any case.
         """
         right = self._follow(right, "right_high")
         fraction_bits = FLOAT32_BITS + 1

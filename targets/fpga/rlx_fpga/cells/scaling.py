@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FLOAT32_BITS = 25
 
 # Bits of accumulators that float32 holds exactly, with their sign.
-FLOAT32_WIDTH = 25
+MAX_FLOAT32_WIDTH = 25
 
 # Bits of the low part of an operand: 17 unsigned bits fit a multiplier of 18 signed bits.
 PART_BITS = 17
@@ -60,7 +60,7 @@ def saturated_width(
     Args:
         acc_width: Bits of an accumulator.
         multiplier: Non-negative Q0.31 numbers.
-        shift: As many powers of two.
+        shift: A power of two for each multiplier.
         rounding: Value of a ``Rounding``.
         outputs: Zero point and range of results.
     """
@@ -121,14 +121,20 @@ class ChannelScaling:
         factors = np.array(multiplier, np.int64)
         shifts = np.array(shift, np.int64)
         if len(factors) != len(shifts) or len(factors) not in (1, channels):
-            msg = f"{len(factors)} multipliers and {len(shifts)} shifts for {channels} channels"
+            msg = (
+                f"expected a multiplier and a shift, or one of each for {channels} channels, got"
+                f" {len(factors)} and {len(shifts)}"
+            )
             raise ValueError(msg)
         if factors.min() < 0 or factors.max() >= 1 << 31 or shifts.min() < -31 or shifts.max() > 30:
-            msg = "multipliers must lie in [0, 2^31 - 1] and shifts in [-31, 30]"
+            msg = (
+                "expected multipliers in [0, 2^31 - 1] and shifts in [-31, 30], got"
+                f" {factors.min()} .. {factors.max()} and {shifts.min()} .. {shifts.max()}"
+            )
             raise ValueError(msg)
         factors = np.broadcast_to(factors, channels)
         shifts = np.broadcast_to(shifts, channels)
-        # A multiplier of 0 gives 0 whatever the shift: choose one that costs nothing.
+        # A multiplier of 0 gives 0 with any shift: choose one that costs nothing.
         used = shifts[factors != 0]
         shifts = np.where(factors == 0, used.min() if len(used) else 0, shifts)
         if rounding == "double":

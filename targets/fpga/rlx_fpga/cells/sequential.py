@@ -16,7 +16,7 @@ class SequentialMultiply(wiring.Component):
     """Saturating rounding doubling high multiply, ``(a * b + 2^30) >> 31`` for int32.
 
     The one pair that would saturate, both -2^31, is not handled. Operands are split into halves of
-    16 bits, so that every partial product fits an 18 by 18 bit multiplier.
+    16 bits: every partial product fits an 18 by 18 bit multiplier.
 
     Members:
         start: In, begin with the operands of this cycle; ignored while busy.

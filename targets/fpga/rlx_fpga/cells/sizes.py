@@ -15,5 +15,5 @@ def index_signal(count: int, *, name: str | None = None, init: int = 0) -> Signa
 
 
 def depth_of(words: int) -> int:
-    """Return the depth of a memory for so many words; extra words are never read."""
+    """Return the depth of a memory for ``words`` words; extra words are never read."""
     return max(2, words)

@@ -21,9 +21,9 @@ from rlx_fpga.cost.memories import Ram
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-# The sum has 12 integer bits: exponentials (Q0.31) are shifted right by as many first.
+# The sum has 12 integer bits: exponentials (Q0.31) are first shifted right by 12.
 SUM_SHIFT = 12
-# The sum is at least exp(0) >> 12 = 2^19: at most so many left shifts bring its top bit to bit 31.
+# The sum is at least exp(0) >> 12 = 2^19: this number of left shifts moves its top bit to bit 31.
 NORMALIZE_STEPS = 12
 # 48/17 and -32/17 in Q2.29: the line 48/17 - 32/17 x is the first guess of 1/x.
 GUESS, SLOPE = 1515870810, -1010580540
@@ -50,7 +50,7 @@ class Softmax(Cell):
         i: In, one int8 a beat.
         o: Out, the same.
 
-    Latency ``count + 101``, initiation interval ``16 * count + 86``, whatever the data.
+    Latency ``count + 101``, initiation interval ``16 * count + 86``, for any data.
 
     Source: tflite-micro ``reference_ops::Softmax``; gemmlowp
     ``one_over_one_plus_x_for_x_in_0_1``.
@@ -67,7 +67,7 @@ class Softmax(Cell):
         """
         if not 1 <= count < 1 << SUM_SHIFT or len(exponentials) != 256:
             entries = len(exponentials)
-            msg = f"softmax takes 1 to 4095 values and 256 entries, not {count} and {entries}"
+            msg = f"expected 1 to 4095 values and 256 entries, got {count} and {entries}"
             raise ValueError(msg)
         self.count = count
         self.exponentials = [int(entry) for entry in reversed(exponentials)]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class Lanes(data.ArrayLayout):
     """Payload of a stream: ``lanes`` signed integers of ``width`` bits.
 
-    It is a ``data.ArrayLayout`` whose signals are printed as one number, so that the netlist has no
+    It is a ``data.ArrayLayout`` whose signals are printed as one number: the netlist has no
     wires named ``payload[0]``: Yosys 0.70 fails on such names.
     """
 
@@ -83,7 +83,7 @@ class Part(wiring.Component):
     @cached_property
     def logic(self) -> Logic:
         """Logic of the part, everything inside it included."""
-        raise NotImplementedError(f"{type(self).__name__} does not say what it is made of")
+        raise NotImplementedError(f"expected a property 'logic' in {type(self).__name__}, got none")
 
     @cached_property
     def signature(self) -> wiring.Signature:

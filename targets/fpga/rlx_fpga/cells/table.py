@@ -38,7 +38,7 @@ class Table(Cell):
         """Take the 256 entries, for -128 first; each must fit ``width`` bits."""
         half = 1 << (width - 1)
         if len(table) != ENTRIES or not all(-half <= entry < half for entry in table):
-            msg = f"a table needs 256 entries of {width} bits, not {len(table)} in "
+            msg = f"expected a table of 256 entries of {width} bits, got {len(table)} in "
             raise ValueError(f"{msg}[{min(table, default=0)}, {max(table, default=0)}]")
         self.lanes, self.width = lanes, width
         self.table = [int(entry) for entry in table]
@@ -52,7 +52,7 @@ class Table(Cell):
         return Logic(register=1, test=4, memories=rams)
 
     def elaborate(self, platform: object) -> Module:
-        """Look up all lanes at once."""
+        """Look up all lanes in parallel."""
         m = Module()
         move = self.i.ready
         m.d.comb += move.eq(~self.o.valid | self.o.ready)
@@ -76,7 +76,7 @@ def look_up(
 ) -> Value:
     """Return ``table[code + 128]`` of the last cycle in which ``enable`` was high.
 
-    The entries are stored in the order of two's complement, so that the address needs no adder.
+    The entries are stored in the order of two's complement: the address needs no adder.
     """
     by_bits = [*table[ENTRIES // 2 :], *table[: ENTRIES // 2]]
     memory = Memory(shape=signed(width), depth=ENTRIES, init=by_bits)

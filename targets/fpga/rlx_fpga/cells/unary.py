@@ -26,7 +26,7 @@ class _Unary(Cell):
         super().__init__(members)
 
     def elaborate(self, platform: object) -> Module:
-        """Apply the function to every lane in front of the register."""
+        """Apply the function to every lane before the register."""
         m = Module()
         m.d.comb += self.i.ready.eq(~self.o.valid | self.o.ready)
         with m.If(self.i.ready):
@@ -51,7 +51,7 @@ class Clamp(_Unary):
 
     def __init__(self, lanes: int, low: int, high: int) -> None:
         if not -128 <= low <= high <= 127:
-            msg = f"bounds must satisfy -128 <= low <= high <= 127, not {low} and {high}"
+            msg = f"expected -128 <= low <= high <= 127, got {low} and {high}"
             raise ValueError(msg)
         self.low, self.high = low, high
         super().__init__(lanes, 8, 8)

@@ -11,7 +11,7 @@ import numpy as np
 
 from rlx_fpga.cells.multiply import Packing, pack_factors
 from rlx_fpga.cells.rom import (
-    EQUAL_COLUMN_WORDS,
+    MAX_EQUAL_COLUMN_WORDS,
     CyclicRom,
     RomSizes,
     Store,
@@ -107,7 +107,8 @@ class WeightMemories:
         split = {width: banks(width, depth, store) for width in widths}
         banked = any(len(words) > 1 for words in split.values())
         if banked and (
-            min(map(min, split.values())) <= EQUAL_COLUMN_WORDS or packing is Packing.SHARED_OPERAND
+            min(map(min, split.values())) <= MAX_EQUAL_COLUMN_WORDS
+            or packing is Packing.SHARED_OPERAND
         ):
             # No device whose memories have banks shares slices so, and few end in a short bank.
             yield from (rom.sizes for rom in self.roms(pe, simd, packing, store))
@@ -127,7 +128,7 @@ class WeightMemories:
         if key not in self._counted:
             outputs, terms = self.weights.shape
             depth, starts = -(-outputs // pe) * (terms // simd), self._starts(*key)
-            if depth <= EQUAL_COLUMN_WORDS:
+            if depth <= MAX_EQUAL_COLUMN_WORDS:
                 words = _stored(self._folded(*key), self.bits[packing])
                 self._counted[key] = _short(words, self.bits[packing], starts)
             else:
@@ -252,7 +253,7 @@ def _short(words: Bits, bits: int, starts: list[int]) -> list[tuple[int, int]]:
     """Return varying and distinct bits of short memories, as ``distinct_bits`` counts them.
 
     Args:
-        words: [depth, pe, simd]; at most ``EQUAL_COLUMN_WORDS`` words.
+        words: [depth, pe, simd]; at most ``MAX_EQUAL_COLUMN_WORDS`` words.
         bits: Bits of a weight.
         starts: First output of each memory, and the end of the last one.
     """

@@ -1,4 +1,4 @@
-"""Sliding window that outputs all of its taps at once, for images with few channels."""
+"""Sliding window that outputs all of its taps in one beat, for images with few channels."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ from rlx_fpga.cost.logic import Logic, total
 class WidthConverter(Cell):
     """Regroup the channels of every pixel: beats of ``lanes_in`` become beats of ``lanes_out``.
 
-    Both must divide ``channels``. If neither divides the other, the stream goes through beats of
-    their least common multiple, which divides ``channels`` too.
+    Both must divide ``channels``. If neither divides the other, the stream is first converted to
+    beats of their least common multiple, which divides ``channels`` too.
 
     Members:
         i: In, ``lanes_in`` times int ``width``.

@@ -29,7 +29,7 @@ Order = Literal["dense", "channelwise"]
 
 # Registers from a step of the address to the queue: address, memory, word.
 READ_STAGES = 3
-# Padding is selected behind the register of the word, because memories are slow.
+# Padding is selected after the register of the word, because memories are slow.
 PADDING_STAGES = 1
 
 

@@ -89,7 +89,7 @@ class CostTerms:
 
     Attributes:
         lut: For each of :data:`LUT_TERMS` its amount. ``ram``: LUTs that serve as memory;
-            ``ram_mux``: bits of multiplexers behind several memories; ``table``: LUTs that hold
+            ``ram_mux``: bits of multiplexers after several memories; ``table``: LUTs that hold
             read-only words.
         ff: For each of :data:`FF_TERMS`. ``ram_register``: bits of synchronous memories without a
             register of their own.

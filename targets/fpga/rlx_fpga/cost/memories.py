@@ -1,7 +1,7 @@
 """Mapping of memories: to block RAM, to distributed (LUT) RAM, or to logic.
 
 Yosys takes the cheapest mapping by its own measure (``memory_libmap`` of version 0.70, with the
-libraries of each family): a cost for each block, half for each bit of a multiplexer behind several
+libraries of each family): a cost for each block, half for each bit of a multiplexer after several
 blocks, and for each bit of a read-only memory that becomes logic one over the bits of a LUT. The
 same arithmetic here predicts the same number of blocks, and finds how a deep read-only memory is
 best split into banks.
@@ -36,7 +36,7 @@ class Ram:
         synchronous: Its read ports have registers.
         style: Mapping that the netlist requests (``block``, ``logic``), or an empty string.
         collision_free: No word is read while it is written; see :mod:`rlx_fpga.cells.ram`.
-        registered: An asynchronous read goes into a register, and nowhere else.
+        registered: An asynchronous read is only used by a register.
         distinct: Of a read-only memory: bits of a word that differ from each other too.
     """
 
@@ -139,7 +139,7 @@ class MemoryMapping:
         kind: ``block``, ``lut`` or ``logic``.
         parts: Parts of blocks, if there are any.
         luts: LUTs that serve as memory.
-        muxed: Bits of the multiplexers behind several blocks.
+        muxed: Bits of the multiplexers after several blocks.
     """
 
     kind: str
@@ -218,7 +218,7 @@ def banks_of(width: int, depth: int) -> tuple[int, ...]:
     """Return the words of the banks that a deep read-only memory is best split into.
 
     Where synthesis would put a multiplexer between several blocks and the first register, banks let
-    each block have a register of its own in front of it. They are in address order, each aligned to
+    each block have a register of its own before it. They are in address order, each aligned to
     its size, and end at ``depth`` or after it: extra words are free in a block that is not full.
     They take the fewest blocks, and among those splits are the fewest banks.
     """

@@ -41,7 +41,7 @@ class FpgaDevice:
         lut: LUTs.
         lut_inputs: Inputs of a LUT.
         ff: Flip-flops.
-        joint_cells: Whether a logic cell is one LUT and one flip-flop, so that ``lut``, ``ff`` and
+        joint_cells: Whether a logic cell is one LUT and one flip-flop: then ``lut``, ``ff`` and
             the logic cells are the same number.
         dsp: DSP slices.
         dsp_cell: Their cell in Yosys's library.
@@ -56,7 +56,7 @@ class FpgaDevice:
         clock_mhz: Default clock of predictions.
         grid: Columns and rows of nextpnr's grid of tiles; zeros if unsupported.
         clock_pin: Pin of the board's clock; empty if the logic has none of its own.
-        platform: Class of ``board`` in amaranth-boards; empty for a device alone.
+        platform: Class of ``board`` in amaranth-boards; empty for a device without a board.
         reset: Reset button of ``board``; empty if no button is active low.
         pll_pad: Whether the clock of ``board`` is at the pin of a PLL, which then takes no other
             (iCE40).
@@ -91,7 +91,7 @@ class FpgaDevice:
 
     @property
     def pins(self) -> BoardPins | None:
-        """Pins of the board; None for a device alone.
+        """Pins of the board; None for a device without a board.
 
         Raises:
             ToolMissingError: The package amaranth-boards is not installed.

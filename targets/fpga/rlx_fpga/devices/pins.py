@@ -66,14 +66,14 @@ def board_pins(platform: str, reset: str) -> BoardPins:
     except ImportError:
         raise ToolMissingError(
             "amaranth-boards, which has the pins of boards, is not installed",
-            hint="pip install 'rlx[boards]', or name the device in place of the board",
+            hint="pip install 'rlx[boards]', or name the device instead of the board",
         ) from None
     resources = {(one.name, one.number): one for one in board.resources}
     clock = resources[board.default_clk, 0]
     located = [BoardPin("clk_i", clock.ios[0].names[0], _attributes(clock.attrs))]
     if reset:
         button = resources[reset, 0]
-        assert button.ios[0].invert, f"{reset} of {platform} is no reset that is active low"
+        assert button.ios[0].invert, f"expected an active-low reset, got {reset} of {platform}"
         located.append(BoardPin("rst_ni", button.ios[0].names[0], _attributes(button.attrs)))
     located_sites = {pin.site for pin in located}
     named = tuple(pin for pin in _named_pins(resources) if pin.site not in located_sites)
@@ -81,7 +81,7 @@ def board_pins(platform: str, reset: str) -> BoardPins:
 
 
 def _named_pins(resources: Mapping[tuple[str, int], Any]) -> Iterator[BoardPin]:
-    """Yield the pins of :data:`NAMED_RESOURCES` that are not behind a connector."""
+    """Yield the pins of :data:`NAMED_RESOURCES` that are not on a connector."""
     for (name, number), resource in resources.items():
         if name in NAMED_RESOURCES:
             for io in resource.ios:
@@ -92,5 +92,5 @@ def _named_pins(resources: Mapping[tuple[str, int], Any]) -> Iterator[BoardPin]:
 
 
 def _attributes(attributes: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
-    """Return the attributes that are strings; constraints have no others."""
+    """Return the attributes that are strings: the only ones of constraints."""
     return tuple((key, value) for key, value in attributes.items() if isinstance(value, str))

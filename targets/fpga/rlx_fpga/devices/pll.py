@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 MAX_CLOCK_ERROR: Final = Fraction(1, 100)
-"""Part of the clock asked for by which a PLL's output may differ from it."""
+"""Relative error that a PLL's output clock may have."""
 
 _FILTERS: Final = ((17, 1), (26, 2), (44, 3), (66, 4), (101, 5), (134, 6))
 """iCE40: ``FILTER_RANGE`` for phase detector frequencies below a number of megahertz."""
@@ -63,8 +63,8 @@ def pll_for(family: str, input_mhz: float, wanted_mhz: float, *, pad: bool = Fal
     if best is None or abs(best.output_mhz - output) > MAX_CLOCK_ERROR * output:
         near = "" if best is None else f"; the nearest clock is {float(best.output_mhz):g} MHz"
         raise EmitError(
-            f"no setting of the PLL makes {wanted_mhz:g} MHz of {input_mhz:g} MHz{near}",
-            hint="take another --clock, or name the device in place of the board",
+            f"the PLL cannot make {wanted_mhz:g} MHz from {input_mhz:g} MHz{near}",
+            hint="use another --clock, or name the device instead of the board",
         )
     if best.cell == "SB_PLL40_CORE" and pad:
         return Pll("SB_PLL40_PAD", source, best.vco_mhz, best.output_mhz, best.parameters)

@@ -1,17 +1,14 @@
-"""Whether a finished design fits its budget, and which options to try if it does not."""
+"""Whether a finished design fits its budget."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rlx.support.errors import DoesNotFitError, RlxError
-from rlx_fpga.devices import devices
+from rlx.support.errors import RlxError
 from rlx_fpga.options import BUDGETS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from rlx_fpga.options import FpgaOptions
 
@@ -20,77 +17,33 @@ if TYPE_CHECKING:
 LARGE_MEMORIES = "single-port RAMs (SPRAM)"
 
 
+class Need(NamedTuple):
+    """Amount of a resource that a design needs.
+
+    Attributes:
+        option: Name of the option that limits it; empty if there is none.
+        resource: Name of the resource.
+        needed: Amount that the design needs.
+        available: Amount within the budget, or in the device.
+    """
+
+    option: str
+    resource: str
+    needed: float
+    available: int
+
+
 def shortage(report: Mapping[str, Any], options: FpgaOptions) -> str:
     """Return the excess of a design over its budget, in words; empty if it fits."""
     return "; ".join(
-        f"needs {needed:,g} {what}, {there:,} available"
-        for _, what, needed, there in _needs(report, options)
-        if needed > there
+        f"needs {need.needed:,.12g} {need.resource}, {need.available:,} available"
+        for need in excesses(report, options)
     )
 
 
-def does_not_fit(
-    report: Mapping[str, Any],
-    options: FpgaOptions,
-    estimate: Estimate,
-    variants: Iterable[tuple[str, FpgaOptions]],
-    alternatives: Iterable[str],
-) -> DoesNotFitError:
-    """Return (not raise) the error for a design that is too large.
-
-    Args:
-        report: Report of the design.
-        options: Options that it was built with.
-        estimate: Returns the report for other options; may raise an ``RlxError``.
-        variants: Options that take less of a device, as text and as options.
-        alternatives: Options with which another architecture fits, as text.
-    """
-    suggestions = list(_suggestions(report, options, estimate, variants, alternatives))
-    return DoesNotFitError(
-        f"the design does not fit: {shortage(report, options)}",
-        where=options.device,
-        hint=", or ".join(suggestions) or "make the model smaller",
-    )
-
-
-def _needs(
-    report: Mapping[str, Any], options: FpgaOptions
-) -> Iterator[tuple[str, str, float, int]]:
-    """Yield option, name, number needed and number available of each resource."""
-    device = options.chosen_device
-    for name, what in BUDGETS.items():
-        given = getattr(options, name)
-        yield name, what, report[name], getattr(device, name) if given is None else given
-    yield "", "flip-flops", report["ff"], device.ff
-    yield "", "logic cells", report.get("logic_cells", 0), device.lut
-    yield "", LARGE_MEMORIES, report.get("spram", 0), device.spram
-
-
-def _suggestions(
-    report: Mapping[str, Any],
-    options: FpgaOptions,
-    estimate: Estimate,
-    variants: Iterable[tuple[str, FpgaOptions]],
-    alternatives: Iterable[str],
-) -> Iterator[str]:
-    raised_limits = [
-        f"--{name} {needed:g}"
-        for name, _, needed, there in _needs(report, options)
-        if needed > there and name and getattr(options, name) is not None
-    ]
-    if raised_limits and not shortage(report, replace(options, dsp=None, bram=None, lut=None)):
-        yield " ".join(raised_limits)
-        return
-    for text, variant in variants:
-        if fitting(variant, estimate) is not None:
-            yield text.strip()
-            break
-    yield from islice(alternatives, 1)
-    for name in devices():
-        other = replace(options, device=name, dsp=None, bram=None, lut=None)
-        if name != options.device and fitting(other, estimate) is not None:
-            yield f"--device {name}"
-            return
+def excesses(report: Mapping[str, Any], options: FpgaOptions) -> Iterator[Need]:
+    """Yield the resources of which a design needs more than is available."""
+    return (need for need in _needs(report, options) if need.needed > need.available)
 
 
 def fitting(options: FpgaOptions, estimate: Estimate) -> Mapping[str, Any] | None:
@@ -100,3 +53,16 @@ def fitting(options: FpgaOptions, estimate: Estimate) -> Mapping[str, Any] | Non
     except RlxError:
         return None
     return None if shortage(report, options) else report
+
+
+def _needs(report: Mapping[str, Any], options: FpgaOptions) -> Iterator[Need]:
+    """Yield the need of each resource."""
+    device = options.chosen_device
+    for name, resource in BUDGETS.items():
+        budget = getattr(options, name)
+        yield Need(
+            name, resource, report[name], getattr(device, name) if budget is None else budget
+        )
+    yield Need("", "flip-flops", report["ff"], device.ff)
+    yield Need("", "logic cells", report.get("logic_cells", 0), device.lut)
+    yield Need("", LARGE_MEMORIES, report.get("spram", 0), device.spram)

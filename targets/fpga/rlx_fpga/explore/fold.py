@@ -18,7 +18,7 @@ class Fold:
         cycles: Predicted cycles for a frame; a lower bound.
         multipliers: DSP slices.
         beat_cycles: Cycles of the requantizer for a beat; 1 for a layer without one.
-        drain_lanes: Lanes of the requantizer behind products; 0 for a layer without weights.
+        drain_lanes: Lanes of the requantizer after products; 0 for a layer without weights.
         products: Products that could use LUT multipliers instead.
         logic: LUT multipliers; not included in ``multipliers``.
         weight_bits: Bits of their second operand; 0 for a layer without weights.

@@ -222,10 +222,11 @@ class Folding:
 def first_step(
     steps: Sequence[int], build: Callable[[int], T | None], minimum: int = 0, guess: int = 0
 ) -> T | None:
-    """Return the result of ``build`` for the first step for which it is not None.
+    """Return the result of ``build`` for the first step with one: a galloping search.
 
-    What can be built for a step can be built for later ones. Steps are tried from ``guess`` on at
-    growing distances, up or down, then by bisection: those far from the first one never.
+    Each step after the first one with a result has one too. Steps are tried from ``guess`` on at
+    doubling distances, up or down, until the first one is bracketed, then by bisection: those far
+    from it never.
 
     Args:
         steps: Ascending.
@@ -233,20 +234,49 @@ def first_step(
         minimum: For smaller steps nothing can be built.
         guess: About the first step.
     """
-    low, high, best, failed = bisect_left(steps, minimum), len(steps) - 1, None, False
-    index, stride = min(max(bisect_left(steps, guess), low), high), 1
-    while low <= high:
-        result = build(steps[index])
-        if result is None:
-            low, failed = index + 1, True
-        else:
-            best, high = result, index - 1
-        if best is not None and failed:
-            index = (low + high) // 2
-        else:
-            index = min(low + stride - 1, high) if failed else max(high - stride + 1, low)
-        stride *= 2
-    return best
+    results: dict[int, T | None] = {}
+
+    def can_build(index: int) -> bool:
+        if index not in results:
+            results[index] = build(steps[index])
+        return results[index] is not None
+
+    indices = range(len(steps))
+    low, high = _bracket(
+        can_build, bisect_left(steps, minimum), len(steps), bisect_left(steps, guess)
+    )
+    return results.get(bisect_left(indices, True, low, high, key=can_build))
+
+
+def _bracket(holds: Callable[[int], bool], low: int, end: int, guess: int) -> tuple[int, int]:
+    """Return bounds of the first index for which ``holds``, which then holds for all later ones.
+
+    It does not hold below the lower bound. It holds at the upper one, unless that is ``end``.
+
+    Args:
+        holds: The predicate.
+        low: First index.
+        end: Index after the last one.
+        guess: Index at which the search begins.
+    """
+    if low == end:
+        return low, end
+    index, stride = min(max(guess, low), end - 1), 1
+    if holds(index):
+        high = index
+        while high > low:
+            index = max(high - stride, low)
+            if not holds(index):
+                return index + 1, high
+            high, stride = index, 2 * stride
+        return low, high
+    low = index + 1
+    while low < end:
+        index = min(low + stride - 1, end - 1)
+        if holds(index):
+            return low, index
+        low, stride = index + 1, 2 * stride
+    return low, end
 
 
 def _fixed_fold(choices: Mapping[str, Sequence[Fold]], name: str, pe: int, simd: int) -> Fold:

@@ -252,12 +252,12 @@ def _lagrangian_bounds(
         if (used <= limit).all() and values[selection].sum() < best:
             best, picked = float(values[selection].sum()), selection
         slope = (used - limit) / units
-        # Without a choice that fits there is no upper bound to aim at: some value above the bound.
+        # Without a choice that fits, no upper bound is known: aim at some value above the bound.
         target = best if picked is not None else 2 * abs(bound) + 1
         norm = float(slope @ slope)
         if norm == 0 or target <= bound:
             break
-        # Polyak's step of a subgradient method, damped so that prices settle.
+        # Polyak's step of a subgradient method, damped to let prices converge.
         pace = 1.5 * 0.97**step * (target - total) / norm
         prices = np.maximum(prices + pace * slope / units, 0)
     if picked is None:

@@ -7,8 +7,8 @@ registers of the cell (``Part.internals``) and what the bench knows. They are pr
 properties.
 
 A reset may come in any cycle, in the middle of a frame or while a beat waits. It resets the bench
-with the cell, so that from the next cycle on all properties are those of a cell after power-up:
-whatever a cell keeps over a reset, be it a beat or its place in a frame, breaks one of them. In the
+with the cell: from the next cycle on all properties are those of a cell after power-up.
+Anything that a cell keeps over a reset, a beat or its place in a frame, breaks one of them. In the
 cycle of the reset itself inputs are arbitrary, and nothing is promised.
 """
 
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """Elements that go in or out of a cell in a cycle.
+    """Elements that enter or leave a cell in a cycle.
 
     Attributes:
-        offered: It could go now.
-        accepted: It goes now.
+        offered: A transfer is possible now.
+        accepted: A transfer happens now.
         codes: Elements, the first one in the lowest bits.
     """
 
@@ -110,7 +110,7 @@ class ProofBench:
             self.check(name, condition)
 
     def never_for(self, cycles: int, condition: Value, name: str) -> None:
-        """Prove that ``condition`` does not hold in so many consecutive cycles."""
+        """Prove that ``condition`` does not hold in ``cycles`` consecutive cycles."""
         streak = Signal(range(max(cycles, 2)), name=f"cycles_{name}")
         self.m.d.sync += streak.eq(Mux(condition, streak + 1, 0))
         self.check(name, ~(condition & (streak >= cycles - 1)))
@@ -160,7 +160,7 @@ class ProofBench:
     def moves(self, inputs: Sequence[str], outputs: Sequence[str], cycles: int) -> None:
         """Prove that something moves within ``cycles`` cycles of beats offered and consumers ready.
 
-        Elements inside are bounded, so that in the long run as much comes out as goes in.
+        Elements inside are bounded: in the long run outputs match inputs.
         """
         ports = [getattr(self.cell, name) for name in (*inputs, *outputs)]
         willing = [port.valid for port in ports[: len(inputs)]]
@@ -251,7 +251,7 @@ class Watch:
         return lane
 
     def flows(self, offered: Value, cycles: int, enough: int = 1) -> None:
-        """Prove that elements inside are offered within so many cycles, if there are ``enough``."""
+        """Prove that ``enough`` elements inside are offered within ``cycles`` cycles."""
         waiting = (self.total >= enough) & ~offered
         self._bench.never_for(cycles, waiting, f"{self._name}_held_back")
 

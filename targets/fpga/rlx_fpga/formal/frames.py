@@ -29,7 +29,7 @@ def pad(bench: ProofBench) -> None:
 
 
 def slice_(bench: ProofBench) -> None:
-    """The beats at the chosen places of a frame in order; the others are dropped at once."""
+    """The beats at the chosen places of a frame in order; the others are dropped on arrival."""
     cell = bench.cell
     offer, leave = bench.source("i"), bench.sink("o")
     position = StreamPosition(bench, "in", offer.accepted, cell.sizes)

@@ -50,7 +50,7 @@ def _looked_up(bench: ProofBench, entries: Sequence[int], width: int) -> None:
 
 
 def _computes(bench: ProofBench, expected: Sequence[Value], actual: Sequence[Value]) -> None:
-    """State that of each beat ``actual``, of what goes out, is ``expected``, of what came in."""
+    """State that each output beat, ``actual``, is ``expected`` for the input beats."""
     offer, given = bench.source("i"), bench.sink("o")
     arrive = Transfer(offer.offered, offer.accepted, Cat(*expected))
     leave = Transfer(given.offered, given.accepted, Cat(*actual))
@@ -61,7 +61,7 @@ def _computes(bench: ProofBench, expected: Sequence[Value], actual: Sequence[Val
 
 
 def _fitted(bench: ProofBench, value: Value, bits: int, name: str) -> Value:
-    """Return ``value`` as so many bits of two's complement."""
+    """Return ``value`` as two's complement of ``bits`` bits."""
     found = Signal(signed(bits), name=name)
     bench.m.d.comb += found.eq(value)
     return found

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def width_converter(bench: ProofBench) -> None:
-    """Elements in order, whatever the lanes of both sides."""
+    """Elements in order, for any lanes of both sides."""
     steps = list(bench.cell.parts.values())
     for part in steps:
         bench.built(part)
@@ -23,7 +23,7 @@ def width_converter(bench: ProofBench) -> None:
 
 
 def step(bench: ProofBench) -> None:
-    """One step of a conversion: the same of ``Gather`` or ``Scatter`` alone."""
+    """One step of a conversion: the same for a single ``Gather`` or ``Scatter``."""
     _regroups(bench, [bench.cell])
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class StreamPosition:
-    """Position of a stream in a nest of counters, outermost first; known from transfers alone.
+    """Position of a stream in a nest of counters, outermost first, computed from transfers only.
 
     Attributes:
         index: The counter of each axis.

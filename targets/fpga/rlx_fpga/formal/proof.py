@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rlx_fpga.formal.table import Proof
 
 REGISTERS: Final = "$dff,$dffe,$sdff,$sdffe,$sdffce,$adff,$adffe"
-"""Cells of Yosys behind which a signal is of a later cycle."""
+"""Cells of Yosys whose outputs are of a later cycle."""
 
 _CHOICE: Final = "AMARANTH_USE_YOSYS"
 

@@ -41,7 +41,7 @@ def fork(bench: ProofBench) -> None:
 
 
 def repeat(bench: ProofBench) -> None:
-    """Groups of beats, each group so many times, in order."""
+    """Groups of beats, each group ``times`` times, in order."""
     cell, m = bench.cell, bench.m
     arrive, leave = bench.source("i"), bench.sink("o")
     input_position = StreamPosition(bench, "in", arrive.accepted, [cell.beats])
@@ -128,7 +128,7 @@ def concat(bench: ProofBench) -> None:
 
 
 class _Runs:
-    """Input whose run a stream is in, and the position there; known from transfers alone."""
+    """Input whose run a stream is in, and the position there, computed from transfers only."""
 
     def __init__(self, bench: ProofBench, step: Value, runs: Sequence[int]) -> None:
         self._bench, self._runs = bench, runs
@@ -171,7 +171,7 @@ def join(bench: ProofBench) -> None:
 def _counted(
     bench: ProofBench, arrive: Transfer, leave: Transfer, capacity: int, stages: Sequence[Value]
 ) -> None:
-    """As many beats out as in, never more; they leave within ``capacity`` cycles."""
+    """Each input beat is output, and no other; beats leave within ``capacity`` cycles."""
     beats_inside = Signal(range(capacity + 2), name="beats_inside")
     bench.m.d.sync += beats_inside.eq(beats_inside + arrive.accepted - leave.accepted)
     bench.check("from_something", ~leave.offered | (beats_inside != 0))

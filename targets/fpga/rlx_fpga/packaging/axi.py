@@ -35,7 +35,7 @@ _AXI_LITE: Final[tuple[tuple[str, int, Direction], ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class PortSignal:
-    """One port of the wrapper, beside clock and reset.
+    """One port of the wrapper, other than clock and reset.
 
     Attributes:
         name: Its name.
@@ -54,7 +54,7 @@ class CoreInstance:
 
     Attributes:
         name: Its name without ``u_``; that of a layer, if it is one.
-        signals: Its ports, beside clock and reset.
+        signals: Its ports, except clock and reset.
     """
 
     name: str
@@ -70,7 +70,7 @@ class CoreInstance:
 class StreamPort:
     """One AXI4-Stream port: a frame is one tensor, row-major.
 
-    A beat has as many elements as the core takes, or as many as fit into ``stream_bits``; then the
+    A beat has the elements of a beat of the core, or those that fit into ``stream_bits``; then the
     last beat of a frame may be partly filled, which ``tkeep`` shows.
 
     Attributes:
@@ -79,7 +79,7 @@ class StreamPort:
         direction: Seen from the core.
         shape: Shape of the tensor.
         bits: Bits of one element, two's complement unless unsigned: 8, 16 or 32.
-        lanes: Elements of one beat of the core; element 0 lies in the lowest bits.
+        lanes: Elements of one beat of the core; element 0 is in the lowest bits.
         quant: Scale and zero point of the quantized values, if known.
         unsigned: The elements are unsigned, 128 more than in the core.
         stream_bits: Width of ``tdata``, a multiple of every element; None for that of the core.
@@ -97,7 +97,7 @@ class StreamPort:
 
     def __post_init__(self) -> None:
         if self.elements % self.lanes:
-            msg = f"{self.name}: {self.lanes} lanes do not divide {self.elements} elements"
+            msg = f"{self.name}: expected a divisor of {self.elements} elements, got {self.lanes}"
             raise ValueError(msg)
 
     @property
@@ -187,7 +187,7 @@ class StreamPort:
 
     @property
     def meaning(self) -> str:
-        """The real number that a quantized value stands for, as a formula."""
+        """The float that a quantized value represents, as a formula."""
         if self.quant is None:
             return "unknown"
         scale, zero_point = self.quant
@@ -245,7 +245,7 @@ class Interface:
         prefix: Name of the design: modules are ``<prefix>_core`` and ``<prefix>_top``.
         inputs: Streams in, in the order of the graph's inputs.
         outputs: Streams out, in the order of the graph's outputs.
-        control: Registers behind an AXI4-Lite port, or None.
+        control: Registers on an AXI4-Lite port, or None.
         modules: Paths of the modules below the core, those that it uses first.
         memories: Paths of files with constant words.
         weights: Port through which weights are loaded; None if they are in the core.

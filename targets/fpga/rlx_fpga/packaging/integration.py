@@ -107,7 +107,7 @@ def _litex_files(interface: Interface, device: FpgaDevice) -> dict[str, str]:
 def board_pll(device: FpgaDevice, clock_mhz: float) -> Pll | None:
     """Return the PLL that makes a clock of that of a board.
 
-    None for a device alone, and for the board's own clock.
+    None for a device without a board, and for the board's own clock.
 
     Raises:
         EmitError: The PLL cannot make it.

@@ -74,7 +74,7 @@ def design_files(
             interval in cycles, and ``layers``, rows with ``name`` and ``op``.
         device: Device of the scripts.
         comments: Lines above each instance in the core, by its name.
-        memory_files: Whether constant words go into files beside the modules.
+        memory_files: Whether constant words are written to files next to the modules.
         formal: Whether proofs of the small cells are added to the folder.
     """
     prefix = interface.prefix
@@ -153,7 +153,7 @@ def sources_of(
         component: The pipeline.
         interface: Its ports.
         comments: Lines above each instance in the core, by its name.
-        memory_files: Whether constant words go into files; else they are in the modules.
+        memory_files: Whether constant words are written to files; else they are in the modules.
         family: Family of the device.
     """
     constants = Constants(interface.prefix, in_files=memory_files)
@@ -198,7 +198,7 @@ def layer_comments(nodes: Sequence[Node], report: Mapping[str, Any]) -> dict[str
     """Return the lines above each layer's instance: what it computes, how fast, for which node.
 
     Args:
-        nodes: The node of each layer; empty if layers are no nodes.
+        nodes: The node of each layer; empty if layers are not nodes.
         report: With ``layers`` and ``sources``.
     """
     if not nodes:
@@ -221,7 +221,7 @@ def _tensor(value: GraphValue) -> str:
 
 
 def _pace(row: Mapping[str, Any]) -> str:
-    cycles = f"{row['cycles']:,} cycles a frame"
+    cycles = f"{row['cycles']:,} cycles per frame"
     if row.get("pe"):
         return f"pe {row['pe']} x simd {row['simd']}, {cycles}"
     return cycles

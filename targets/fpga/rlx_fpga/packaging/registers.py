@@ -102,7 +102,7 @@ REGISTERS: Final = (
 
 FRAME_ERROR: Final = RegisterField(
     "FRAME_ERROR", 1,
-    "an input beat had the tkeep or tlast of another place in a frame; cleared by a reset",
+    "an input beat had a wrong tkeep or tlast; cleared by a reset",
 )  # fmt: skip
 """Bit of ``STATUS`` in cores whose streams have ``tkeep``; reads 0 in others."""
 
@@ -114,7 +114,7 @@ class Control:
     Attributes:
         model: Hash of the network, 64 bits.
         version: Value of register ``VERSION``.
-        framed: Whether the streams have ``tkeep``, so that frames are checked.
+        framed: Whether the streams have ``tkeep``: then frames are checked.
     """
 
     model: int

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rlx.support.errors import DoesNotFitError
 from rlx_fpga.cost.costs import PORTS, Resources
+from rlx_fpga.options import rate_text
 from rlx_fpga.report import device_report
 
 if TYPE_CHECKING:
@@ -106,9 +107,9 @@ def _require_rate(interval: int, options: FpgaOptions) -> None:
         return
     reached = options.clock_hz / interval
     raise DoesNotFitError(
-        f"{options.fps:g} frames per second cannot be reached with streams of"
-        f" {options.stream_bits} bits: a frame takes {interval} cycles at the ports, so"
-        f" {reached:.4g} frames per second at {options.clock_hz / 1e6:g} MHz",
+        f"{rate_text(options.fps)} frames per second cannot be reached with streams of"
+        f" {options.stream_bits} bits: a frame takes {interval:,} cycles at the ports, the maximum"
+        f" is {rate_text(reached)} at {options.clock_hz / 1e6:g} MHz",
         where=options.device,
-        hint="take wider streams (--stream-bits 128, or leave it out), or a lower --fps",
+        hint="use wider streams (--stream-bits 128, or leave it out), or a lower --fps",
     )

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 MIN_YOSYS_VERSION: Final = (0, 40)
 TIMEOUT_S: Final = 3600.0
-HINT: Final = "pip install 'rlx[synth]' brings Yosys"
+HINT: Final = "install Yosys: pip install 'rlx[synth]'"
 
 RESOURCES: Final = ("lut", "ff", "dsp", "bram", "lut_ram")
 """Resources that cells are summed to: LUTs, flip-flops, DSP slices, block RAMs, LUT RAMs. ``lut``
@@ -206,9 +206,9 @@ def _refusal(completed: Completed) -> SimulationError:
         return failure(completed, hint=HINT)
     listing = "".join(f"\n  | {line}" for line in list(wrong)[:MAX_LINES])
     return SimulationError(
-        f"the netlist would not compute what the design does{listing}",
+        f"the netlist would differ from the design{listing}",
         where="yosys",
-        hint="try another version of Yosys; if it stays, report the design",
+        hint="try another version of Yosys; if the error persists, report the design",
     )
 
 
@@ -285,7 +285,7 @@ def read_cells(path: Path, top: str) -> dict[str, int]:
 def read_layers(path: Path, top: str, layers: Sequence[str]) -> dict[str, dict[str, int]]:
     """Return the cells of each layer by type, from a file with an object for each.
 
-    A layer of which synthesis has left nothing has no cells.
+    A layer that synthesis removed completely has no cells.
 
     Raises:
         SimulationError: The file is missing, has another form, or other layers.
@@ -313,7 +313,7 @@ def _cells(counts: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _no_counts(path: Path) -> SimulationError:
-    return SimulationError(f"left no cell counts in {path.name}", where="yosys")
+    return SimulationError(f"wrote no cell counts to {path.name}", where="yosys")
 
 
 def resources(cells: Mapping[str, int], family: str) -> dict[str, float]:

@@ -1,7 +1,7 @@
 """Layouts of waveforms: which signals a viewer shows, in the order of the network.
 
 For GTKWave a save file, for Surfer a file of commands; a pair for each bench, because the names of
-its outer scopes differ. They name no waveform, so they are given to the viewer beside one.
+its outer scopes differ. They name no waveform, so viewers load them next to one.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Prints elaborated hardware as SystemVerilog that an engineer would have written.
 
-Amaranth's own way to Verilog goes through Yosys, which flattens expressions into anonymous wires.
+Amaranth's own conversion to Verilog uses Yosys, which flattens expressions into anonymous wires.
 Here its statements are printed as they stand: names, ``if`` and ``case``, operators; one module for
 each distinct cell. The modules are
 

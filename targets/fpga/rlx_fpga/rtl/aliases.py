@@ -1,6 +1,6 @@
 """Aliases: signals of a module that are only another name of one that it has anyway.
 
-Amaranth connects ports of parts by assignments. In SystemVerilog one signal goes from port to port;
+Amaranth connects ports of parts by assignments. In SystemVerilog one signal connects the ports;
 a signal that is handed on to an output of the module has the name of that output.
 """
 

@@ -43,7 +43,7 @@ _LIBRARY: Final = {
     Latency 1, initiation interval 1.
     """
 }
-"""Docstrings of parts that are no components."""
+"""Docstrings of parts that are not components."""
 
 
 def heading_of(fragment: Fragment) -> list[str]:

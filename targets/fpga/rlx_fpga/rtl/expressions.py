@@ -73,7 +73,7 @@ class PrintedExpression:
 
     @property
     def operand(self) -> str:
-        """The text beside a binary operator; a complement needs no parentheses there."""
+        """The text as an operand of a binary operator; a complement needs no parentheses there."""
         return self.text if self.operator == "~" else self.atom
 
     @property
@@ -122,7 +122,7 @@ class Expressions:
         return _literal(number, len(signal), signal.shape().signed).text
 
     def _state(self, value: Value, number: int) -> str | None:
-        """Return the name of a state; None if ``value`` is no state machine's."""
+        """Return the name of a state; None if ``value`` is not that of a state machine."""
         if not (isinstance(value, Signal) and callable(value.decoder)):
             return None
         key = id(value), number
@@ -255,7 +255,7 @@ class Expressions:
             return inner
         if not value.shape().signed:
             return PrintedExpression(f"{inner.atom} >> {amount}", inner.signed, ">>")
-        # Beside an unsigned operand a shift would lose its sign: $signed keeps it by itself.
+        # With an unsigned operand a shift would lose its sign: $signed isolates it.
         text = f"$signed({_with_sign(inner, signed=True).atom} >>> {amount})"
         return PrintedExpression(text, signed=True)
 
@@ -263,9 +263,9 @@ class Expressions:
         """Return a quotient or remainder of unsigned numbers."""
         dividend, divisor = value.operands
         shape = _common((dividend, divisor))
-        assert not shape.signed, "only unsigned numbers are divided in the hardware"
-        assert isinstance(divisor, Const), "hardware divides by constants only"
-        assert divisor.value, "no hardware divides by zero"
+        assert not shape.signed, "expected an unsigned division, got a signed one"
+        assert isinstance(divisor, Const), f"expected a constant divisor, got {divisor!r}"
+        assert divisor.value, "expected a divisor other than zero"
         left, right = (
             _with_sign(self.fitted(v, shape.width), signed=False) for v in (dividend, divisor)
         )
@@ -317,7 +317,7 @@ class Expressions:
             return PrintedExpression(f"{name}[{at.text} +: {value.width}]")
         at = self._scaled(offset, stride, len(offset) + (stride - 1).bit_length())
         # Amaranth's simulator and its netlist fill the bits beyond a signed value differently.
-        assert not inner.shape().signed, "parts at an offset are taken of unsigned values"
+        assert not inner.shape().signed, "expected an unsigned value for a part at an offset"
         whole = self.fitted(inner, max(len(inner), value.width))
         shifted = PrintedExpression(f"{whole.atom} >> {at.atom}", operator=">>")
         return self._resized(shifted, max(len(inner), value.width), value.width, signed=False)

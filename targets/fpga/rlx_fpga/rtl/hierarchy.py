@@ -1,4 +1,4 @@
-"""Hierarchy: what the parts of an elaborated design have, each part looked at once."""
+"""Hierarchy of an elaborated design: signals, statements and instances of each part, found once."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from amaranth.hdl._ir import Design
 
 _SELF: Final = "module_itself"
-"""Stands for the module's name until its text is complete."""
+"""Placeholder of the module's name until its text is complete."""
 
 _DIGITS: Final = 6
 """Hexadecimal digits of a module's hash."""
@@ -122,8 +122,8 @@ class Modules:
     def _module(self, fragment: Fragment, instance: str) -> Module:
         """Return the module of a fragment below the top; equal ones are one."""
         printed = self._print(fragment, _SELF, list(self._ports(fragment)))
-        # The same cell has the same hash in every design, whatever that is called, and however its
-        # lines are broken therefore.
+        # The hash leaves out the prefix and line breaks: the same cell has the same one in every
+        # design.
         plain = "".join(re.sub(rf"\b{self.prefix}_", "", "\n".join(printed.lines)).split())
         digest = hashlib.sha256(plain.encode()).hexdigest()[:_DIGITS]
         name = mangle(f"{kind_of(fragment, instance)}_{digest}", prefix=self.prefix)
@@ -378,14 +378,14 @@ def _text(lines: Sequence[str]) -> str:
     return "\n".join(wrap_lines(lines)) + "\n"
 
 
-def _parameter(value: Any) -> str:  # noqa: ANN401 - whatever Amaranth takes
+def _parameter(value: Any) -> str:  # noqa: ANN401 - any value that Amaranth accepts
     if isinstance(value, str):
         return f'"{value}"'
     return str(int(value))
 
 
 def _shape(signal: Signal) -> str:
-    """Return sign and range of a declaration, with a space behind."""
+    """Return sign and range of a declaration, followed by a space."""
     sign = "signed " if signal.shape().signed else ""
     return sign + (f"[{len(signal) - 1}:0] " if len(signal) > 1 else "")
 

@@ -88,7 +88,7 @@ def _connections(ports: Mapping[str, str]) -> list[str]:
 def _groups(names: Sequence[str]) -> list[tuple[bool, list[str]]]:
     """Return ports that stand together, with whether they are a stream.
 
-    Clock and reset are a group beside streams; without streams, all ports are one.
+    Clock and reset are a group of their own; without streams, all ports are one group.
     """
     streams_of = {name: stream_of(name, names) for name in names}
     if not any(streams_of.values()):
@@ -104,7 +104,7 @@ def _groups(names: Sequence[str]) -> list[tuple[bool, list[str]]]:
 
 
 def _filled(texts: Sequence[str]) -> list[str]:
-    """Return as many connections in each line as fit."""
+    """Return the connections, in each line those that fit."""
     lines: list[str] = []
     for text in texts:
         line = f"{lines[-1]}, {text}" if lines else text

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rlx_fpga.cells.rom import (
-    RIPPLE_WORDS,
+    MAX_RIPPLE_WORDS,
     CyclicRom,
     Store,
     distinct_bits,
@@ -23,7 +23,7 @@ DEEP = {2049: 18, 1440: 56, 3168: 48, 5504: 24}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("depth", [2, 3, 8, 37, RIPPLE_WORDS, RIPPLE_WORDS + 3, *DEEP])
+@pytest.mark.parametrize("depth", [2, 3, 8, 37, MAX_RIPPLE_WORDS, MAX_RIPPLE_WORDS + 3, *DEEP])
 def test_words_come_in_a_circle(depth):
     width = DEEP.get(depth, 9)
     words = [(7 * place + 1) % 509 << (width - 9) for place in range(depth)]
@@ -77,8 +77,10 @@ def test_a_reset_begins_with_the_first_word_again(depth):
 
 @pytest.mark.parametrize("store", Store)
 def test_addresses_of_few_words_feed_no_carry_chain(store):
-    few, many = (CyclicRom(range(depth), 9, store) for depth in (RIPPLE_WORDS, RIPPLE_WORDS + 1))
-    assert (few.logic.add, many.logic.add) == (0, RIPPLE_WORDS.bit_length())
+    few, many = (
+        CyclicRom(range(depth), 9, store) for depth in (MAX_RIPPLE_WORDS, MAX_RIPPLE_WORDS + 1)
+    )
+    assert (few.logic.add, many.logic.add) == (0, MAX_RIPPLE_WORDS.bit_length())
     assert "$add" not in rtlil.convert(few)
     assert "$add" in rtlil.convert(many)
 

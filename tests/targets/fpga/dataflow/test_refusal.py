@@ -60,7 +60,7 @@ def test_budgets_that_were_given_are_named_with_what_is_needed():
     error = str(too_large(PROGRAM, options, Resources(lut=900, ff=900, dsp=4, bram=2.5)))
     assert error == (
         "artix7-35t: the layers need at least 2.5 block RAMs, the budget is 2 (--bram)\n"
-        "  hint: --bram 2.5"
+        "  hint: --bram 3"
     )
 
 
@@ -96,4 +96,4 @@ def test_a_device_is_named_only_if_it_reaches_the_rate_too():
 @pytest.mark.parametrize("smallest", [None, Resources(lut=10)])
 def test_budgets_that_are_enough_each_may_be_too_small_together(smallest):
     error = str(too_large(PROGRAM, FpgaOptions(device="ecp5-25k"), smallest))
-    assert error.startswith("ecp5-25k: no folding fits all budgets at once\n  hint: --device ")
+    assert error.startswith("ecp5-25k: no folding fits all budgets together\n  hint: --device ")

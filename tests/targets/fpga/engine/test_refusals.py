@@ -53,7 +53,7 @@ PRELU = QPrelu(x_zero_point=0, y_zero_point=0, rescale=Rescale.of(0.9),
 
 CASES = {
     "a sum shifted left by 23 would need more than 32 bits": wide_product,
-    "the engine does it on the last axis of an output only": lambda graph: graph.apply(
+    "the engine supports it on the last axis of an output only": lambda graph: graph.apply(
         QArgmax(axis=1), graph.input("x", i8(1, 3, 4))
     ),
     "the engine takes one image at a time": lambda graph: graph.apply(
@@ -65,8 +65,8 @@ CASES = {
     "the engine moves values along at most three axes": lambda graph: graph.apply(
         QTranspose(axes=(3, 2, 1, 0)), graph.input("x", i8(2, 3, 2, 3))
     ),
-    "an accumulator of more than 32 bits would be needed": large_bias,
-    "the engine divides all windows by the same number: no padding": lambda graph: graph.apply(
+    "expected an accumulator of at most 32 bits, got more": large_bias,
+    "the engine divides all windows by one number: expected no padding": lambda graph: graph.apply(
         QAveragePool2d(window=Window.same((4, 4), (3, 3))), graph.input("x", i8(1, 4, 4, 1))
     ),
     "the engine adds two computed tensors of the same shape": lambda graph: graph.apply(

@@ -5,7 +5,8 @@ import pytest
 from rlx.support.errors import DoesNotFitError, UsageError
 from rlx_fpga import FpgaOptions
 from rlx_fpga.devices import device, devices
-from rlx_fpga.explore.fit import does_not_fit, fitting, shortage
+from rlx_fpga.explore.advice import Suggestion, too_large
+from rlx_fpga.explore.fit import fitting, shortage
 
 SMALL = device("ecp5-25k")
 
@@ -28,7 +29,7 @@ def refused(found, options, estimates=None, variants=(), others=()):
                 return estimates[key]
         raise UsageError("not possible")
 
-    return str(does_not_fit(found, options, estimate, variants, others))
+    return str(too_large(found, options, estimate, variants, others))
 
 
 @pytest.mark.parametrize(
@@ -65,7 +66,7 @@ def test_logic_cells_and_large_memories_count_where_a_design_has_some():
 
 def test_the_budgets_that_were_given_are_raised_if_the_device_has_as_much():
     options = FpgaOptions(device=SMALL.name, dsp=3, lut=500)
-    found = refused(report(dsp=5, lut=600), options, variants=[(" --other", options)])
+    found = refused(report(dsp=5, lut=600), options, variants=[Suggestion("--other", options)])
     assert found == (
         "ecp5-25k: the design does not fit: needs 5 DSP slices, 3 available; needs 600 LUTs,"
         " 500 available\n  hint: --dsp 5 --lut 600"
@@ -80,12 +81,18 @@ def test_the_budgets_that_were_given_are_raised_if_the_device_has_as_much():
 def test_of_each_kind_the_first_option_that_helps_is_named():
     options = FpgaOptions(device=SMALL.name)
     variants = [
-        (f" --optimize {aim}", FpgaOptions(device=SMALL.name, optimize=aim))
+        Suggestion(f"--optimize {aim}", FpgaOptions(device=SMALL.name, optimize=aim))
         for aim in ("latency", "size", "energy")
     ]
     names = [name for name in devices() if name != SMALL.name]
     fits = {"size": filled(), "energy": filled(), names[2]: report(), names[3]: report()}
-    found = refused(filled(dsp=29), options, fits, variants, ["--architecture a", "--x"])
+    found = refused(
+        filled(dsp=29),
+        options,
+        fits,
+        variants,
+        [Suggestion(flags, options) for flags in ("--architecture a", "--x")],
+    )
     hint = found.partition("\n  hint: ")[2]
     assert hint == f"--optimize size, or --architecture a, or --device {names[2]}"
 

@@ -127,7 +127,7 @@ def test_lanes_without_weights_are_counted_too(monkeypatch):
     ("op", "inputs", "reason"),
     [
         (QSoftmax(multiplier=1 << 30, left_shift=20, diff_min=-100), 1,
-         "its division takes many cycles; give the logits out, or argmax"),
+         "its division takes many cycles; output the logits or argmax"),
         (QMul(x_zero_point=0, y_zero_point=0, rescale=Rescale.of(0.01), zero_point=0), 2,
          "a product of two computed values needs a multiplier"),
     ],
@@ -139,7 +139,7 @@ def test_another_op_is_refused(op, inputs, reason):
     with pytest.raises(UnsupportedOpError) as caught:
         unroll(graph)
     (line,) = str(caught.value).splitlines()
-    assert line == f"{op.name} %{inputs} 'm': the parallel architecture lacks it: {reason}"
+    assert line == f"{op.name} %{inputs} 'm': not supported by the parallel architecture: {reason}"
 
 
 def test_scaling_that_would_wrap_is_refused():

@@ -1,4 +1,4 @@
-"""The dataflow architecture behind the interface of all architectures."""
+"""The dataflow architecture, as an implementation of the common interface."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ the layer where they meet,
   rows produces a row as soon as it has its first pixels),
 
 and for each operand of that layer ahead and behind (a concatenation reads operands in turn), the
-queue in front of operand e needs
+queue before operand e needs
 
     max over operands f != e of (lag(f) + ahead(f))  +  lead(e) + behind(e)
 
@@ -45,7 +45,7 @@ class OperandFlow:
 
     Attributes:
         source: Stage that drives it; negative for inputs of the pipeline.
-        capacity: Part of a frame that the registers in front of the stage hold.
+        capacity: Part of a frame that the registers before the stage hold.
         ahead: Part of a frame that the stage can take beyond the share that it has produced.
         behind: Part of a frame by which it can take less than the share that it has produced.
     """
@@ -155,7 +155,7 @@ def _depth(
 def _nearest_forks(
     stages: Sequence[StageFlow], stage: StageFlow, meeting: Sequence[Fork]
 ) -> Sequence[Fork]:
-    """Return the forks that determine the depths in front of ``stage``; one at least."""
+    """Return the forks that determine the depths before ``stage``; one at least."""
     near = list(meeting)
     for fork in meeting:
         # Only among those that are left: an input and a group with it exclude each other.

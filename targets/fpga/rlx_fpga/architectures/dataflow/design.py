@@ -157,7 +157,7 @@ class _Search:
         )
 
     def may_reach(self, cycles: int) -> bool:
-        """Return whether the layers alone fit with no slower one: what is between them may not."""
+        """Return whether the layers fit with no slower one, without the cells between them."""
         return self._folding(few=MAX_FREED_PRODUCTS).cheapest(self.limit, cycles) is not None
 
     def best(self) -> StreamDesign | None:
@@ -182,7 +182,7 @@ class _Search:
         if not folding.steps:
             # No layer can be folded: there is one design.
             return self._cheapest(None)
-        # Nothing is faster than what the layers alone permit.
+        # No design is faster than the layers permit.
         minimum = folding.min_cycles(self.limit)
         if minimum is None:
             return None

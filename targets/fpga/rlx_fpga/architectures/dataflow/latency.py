@@ -135,7 +135,7 @@ class StageTiming:
         sources: Streams it reads: negative for inputs, else indices of earlier stages.
         demand: Amount of them that it needs, and when.
         cycles: Cycles for a frame without waiting.
-        registers: Latency from input to output, registers in front of it included.
+        registers: Latency from input to output, registers before it included.
     """
 
     sources: tuple[int, ...]
@@ -193,7 +193,7 @@ def _in_step(stage: StageTiming, operands: Sequence[ArrivalCurve]) -> ArrivalCur
 
 
 def _worked(work: Floats, arrived: Floats) -> Floats:
-    """Return when a stage goes on after each amount of work, if it waits for what has arrived.
+    """Return when a stage continues after each amount of work, if it waits for what has arrived.
 
     It is ``max(arrived, previous + work since then)`` for each, in closed form.
     """

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rlx_fpga.cells.streams import Cell
     from rlx_fpga.explore.fold import Fold
 
-# The register behind every stream holds as much: no queue of so few beats is needed.
+# The register after every stream holds this much: a smaller queue is not needed.
 REGISTER_BEATS = 2
 # A stage with this part of the slowest stage's cycles cannot catch up much.
 BUSY = Fraction(3, 4)
@@ -90,9 +90,9 @@ class _Net:
     Attributes:
         component: Source.
         port: Name of the source's port.
-        register: Name and cell of the register behind the source; None without consumers.
+        register: Name and cell of the register after the source; None without consumers.
         fork: Name and cell of the fork, if there are several consumers.
-        branches: For each consumer, its component, its port, and the cells in front of it.
+        branches: For each consumer, its component, its port, and the cells before it.
     """
 
     component: Component
@@ -112,7 +112,7 @@ class Pipeline(Component):
     Attributes:
         program: The stages.
         layers: For each stage, its hardware.
-        queues: For each operand of each stage, the queue in front of it.
+        queues: For each operand of each stage, the queue before it.
     """
 
     _MustUse__silence = True
@@ -185,7 +185,7 @@ class Pipeline(Component):
     def between(self) -> dict[str, list[Cell]]:
         """Return the cells around each layer, by its name, and those at the ``PORTS``.
 
-        What is in front of its operands and behind its result belongs to a layer.
+        Cells before the operands and after the result belong to a layer.
         """
         names = {
             layer.cell: stage.name
@@ -204,7 +204,7 @@ class Pipeline(Component):
         m = Module()
         nets = list(self._nets())
         built = self._built(nets)
-        # In the order of the network: inputs, then each layer and the fork behind it.
+        # In the order of the network: inputs, then each layer and the fork after it.
         behind: dict[Component, list[tuple[str, Cell]]] = {}
         for net in nets:
             registers = [net.register] if net.component is self else []
@@ -278,7 +278,7 @@ class Pipeline(Component):
                 tuple(indices[source] for source in stage.sources),
                 layer.demand,
                 layer.burst or layer.cycles,
-                # There is a register behind each layer; a fork has none.
+                # There is a register after each layer; a fork has none.
                 layer.cell.latency
                 + layer.cell.drain
                 + 1
@@ -290,7 +290,7 @@ class Pipeline(Component):
         ]
 
     def _queues(self) -> list[list[Queue]]:
-        """Return the queue in front of each operand."""
+        """Return the queue before each operand."""
         stages = self.program.stages
         indices = self._places()
         smooth = [
@@ -329,7 +329,7 @@ class Pipeline(Component):
         )
 
     def _smoothing(self, source: int, layer: LayerHardware) -> Fraction:
-        """Return the part of a frame to queue so that jitter costs no cycles.
+        """Return the part of a frame to queue if jitter is to cost no cycles.
 
         Only next to the slowest stage: others have time to catch up. Inputs of the pipeline are
         assumed to be available at any time. Results that never come faster than they are taken
@@ -388,7 +388,7 @@ def _connect(m: Module, pipeline: Component, net: _Net, built: Mapping[Component
 
 
 def _plain(name: str, stage: PipelineStage, port: str) -> str:
-    """Return the name of a cell in front of a layer's port, as it is called within the stage."""
+    """Return the name that a cell before a layer's port has within the stage."""
     return f"{port_name((port,))}{name.removeprefix(f'{stage.name}_{port}')}"
 
 

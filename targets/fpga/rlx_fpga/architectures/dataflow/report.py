@@ -30,7 +30,7 @@ def report_of(design: StreamDesign) -> dict[str, Any]:
     A layer has ``name`` (of its module), ``op``, ``macs`` of a frame, ``pe`` and ``simd``,
     ``cycles`` for a frame, ``lut``, ``ff``, ``dsp`` and ``bram`` of the device (predicted; see
     ``rlx_fpga.cost.costs``), ``multipliers`` (DSP slices that the cells ask for), ``memory_bits``
-    (weights, tables, line buffers) and ``queue_bits`` (in front of its operands). ``sources`` maps
+    (weights, tables, line buffers) and ``queue_bits`` (before its operands). ``sources`` maps
     each layer to its name in the model. ``interval`` (the initiation interval) and ``latency`` are
     in cycles; ``fill`` is the number of frames that line buffers, and layers that need a whole
     frame, hold back. The other entries are those of ``rlx_fpga.report.device_report``.

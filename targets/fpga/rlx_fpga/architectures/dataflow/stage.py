@@ -1,4 +1,4 @@
-"""A stage of the pipeline as it is built: a layer with what stands in front of it and behind it."""
+"""A stage of the pipeline as it is built: a layer with the cells before and after it."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _LAYER = "layer"
 """Name of a layer that is one cell."""
 
 _REGISTER = "output_register"
-"""Name of the register behind a layer."""
+"""Name of the register after a layer."""
 
 
 class Stage(Chain):
-    """A layer, with the queues and width converters in front of it and the register behind it.
+    """A layer, with the queues and width converters before it and the register after it.
 
     Members:
         i (or i0, i1, ...): In, operands of the layer.
         o: Out, its result.
 
-    Latency ``latency``, behind the queues and converters in front. Initiation interval: the cycles
-    a frame that the comment of its instance in the core has.
+    Latency ``latency``, after the queues and converters. Cycles per frame: see the comment at its
+    instance in the core.
 
     Attributes:
         kind: Computation, for the name of its module.
@@ -35,8 +35,8 @@ class Stage(Chain):
     Args:
         kind: See the attribute.
         layer: The layer's cell.
-        before: For each operand's port, the cells in front of it by name, in order.
-        register: Behind the layer; None if nobody reads its result.
+        before: For each operand's port, the cells before it by name, in order.
+        register: Register after the layer; None if its result is unused.
     """
 
     def __init__(

@@ -40,7 +40,7 @@ class PipelineStage:
 
         Args:
             logic: Include foldings with LUT multipliers, and with weights in LUTs.
-            few: Include LUT multipliers for layers of at most so many products.
+            few: Include LUT multipliers for layers of at most :data:`FEW_PRODUCTS` products.
             packing: Packing of two products in a DSP slice of the device.
             store: Storage of weights on the device.
         """
@@ -117,14 +117,14 @@ def staged_graph(graph: Graph) -> StagedGraph:
     """Return the stages of ``graph``.
 
     Raises:
-        UnsupportedOpError: An op has no rule, or cannot be built as it stands.
+        UnsupportedOpError: An op has no rule, or cannot be built in its present form.
         EmitError: Inputs, outputs or parameters cannot become streams.
     """
     if graph.params:
         names = ", ".join(repr(param.name) for param in graph.params)
         raise EmitError(
-            f"parameters must be bound before hardware is made: {names}",
-            hint="give them values: rlx.bind(module, values), or rlx import MODEL --weights FILE",
+            f"expected bound parameters, got unbound {names}",
+            hint="bind them: rlx.bind(module, values), or rlx import MODEL --weights FILE",
         )
     for value in graph.inputs:
         _check_input(value)
@@ -143,9 +143,9 @@ def staged_graph(graph: Graph) -> StagedGraph:
     for value in graph.outputs:
         if value not in stream_of_value:
             raise EmitError(
-                "is a constant; only streams can go out",
+                "expected a computed value, got a constant",
                 where=f"output {value.node.label}",
-                hint="take it from the model's outputs: it is the same for every input",
+                hint="remove it from the outputs of the model: it is the same for every input",
             )
     return StagedGraph(graph, tuple(stages), tuple(stream_of_value[v] for v in graph.outputs))
 
@@ -155,13 +155,14 @@ def _check_input(value: Value) -> None:
     type_ = value.type
     if type_.dtype is not DType.I8 or not type_.is_static:
         raise EmitError(
-            f"input {value.name!r} must be an int8 tensor of fixed shape, not {type_}",
+            f"expected an int8 tensor of fixed shape, got {type_}",
+            where=f"input {value.name!r}",
             hint=INT8_INPUT,
         )
     # All channels of a pixel come in one beat.
     if type_.rank > 2 and (lanes := type_.static_shape[-1]) > MAX_INPUT_LANES:
         raise EmitError(
-            f"a beat would have {lanes} int8 values; the limit is {MAX_INPUT_LANES}",
+            f"expected at most {MAX_INPUT_LANES} int8 values in a beat, got {lanes}",
             where=f"input {value.name!r}",
-            hint="give it fewer channels and more pixels, or use --architecture engine",
+            hint="use fewer channels and more pixels, or --architecture engine",
         )

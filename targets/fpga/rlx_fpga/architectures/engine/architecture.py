@@ -1,4 +1,4 @@
-"""The engine behind the interface of all architectures."""
+"""The engine, as an implementation of the common interface."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class TimeMultiplexed(Ruled):
         )
 
     def variants(self, options: FpgaOptions) -> Sequence[tuple[str, FpgaOptions]]:
-        """See the interface: weights that are sent for every frame need no memory."""
+        """See the interface: weights that are streamed for every frame need no memory."""
         if options.weights == "stream":
             return (("", options),)
         return (("", options), (" --weights stream", replace(options, weights="stream")))

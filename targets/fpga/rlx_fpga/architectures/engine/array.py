@@ -91,7 +91,7 @@ class MultiplierArray(Component):
         return lane_logic + Logic(memories=tuple(memories))
 
     def elaborate(self, platform: object) -> Module:
-        """Read, multiply, add: one register behind each."""
+        """Read, multiply, add: one register after each."""
         m = Module()
 
         def late(value: Value, name: str, cycles: int) -> Value:
@@ -161,7 +161,7 @@ class MultiplierArray(Component):
         return [term, *products[1:]], factors
 
     def _factors(self, m: Module, code: Value, part: Value) -> list[tuple[Value, Value]]:
-        """Return value and weight of all lanes; none if there are no weights."""
+        """Return value and weight of all lanes; none without weights."""
         lanes = self.program.lanes
         if not self.program.weights:
             return []

@@ -28,7 +28,7 @@ def engine_of(graph: Graph, options: FpgaOptions) -> Engine:
     device = options.chosen_device
     feed = FEEDS.get(options.weights, Feed.BUILT_IN)
     code = assemble(
-        graph, options.budget.dsp, feed=feed, two_ports=_two_ports(device), available=device.dsp
+        graph, options.budget.dsp, feed=feed, two_ports=_two_ports(device), options=options
     )
     return Engine(code, large=device.spram > 0)
 

@@ -352,7 +352,7 @@ class Engine(Component):
     def _sender(self, m: Module, index: int, name: str) -> tuple[Wire, Signal]:
         """Return whether another element may be read, and the flag that it is."""
         port, cell = getattr(self, name), self.finishes[index]
-        # Two entries behind the memory: a value that was read can always be stored.
+        # Two entries after the memory: a value that was read can always be stored.
         buffer = SkidBuffer(1)
         m.submodules[f"{name}_buffer"] = buffer
         read, arrived = Signal(name=f"{name}_read"), Signal(name=f"{name}_arrived")

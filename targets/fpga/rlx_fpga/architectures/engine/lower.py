@@ -29,7 +29,7 @@ from rlx.ops.q import (
     QSub,
     Window,
 )
-from rlx.support.errors import DoesNotFitError, EmitError, UnsupportedOpError
+from rlx.support.errors import EmitError, UnsupportedOpError
 from rlx.targets.operands import constant_operand
 from rlx_fpga.architectures.engine.loops import (
     corner,
@@ -47,6 +47,8 @@ from rlx_fpga.architectures.engine.program import (
     Scale,
 )
 from rlx_fpga.architectures.refusals import INT8_INPUT, ONLY_INT8
+from rlx_fpga.explore.advice import Advice, DesignTooLargeError, with_budgets
+from rlx_fpga.options import FpgaOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -59,7 +61,7 @@ Rule: TypeAlias = "Callable[[Assembler, Node], None]"
 
 RULES: RuleTable[Rule] = RuleTable("fpga, engine", hint=target_hint("fpga"))
 RULES.refuse(ONLY_INT8, QConvert)
-RULES.refuse("the array has no product of two tensors", QMul)
+RULES.refuse("the array does not multiply two tensors", QMul)
 
 LANES = (1, 2, 4, 8, 16, 32)
 """Numbers of lanes that an array can have."""
@@ -76,7 +78,7 @@ def assemble(
     *,
     feed: Feed = Feed.BUILT_IN,
     two_ports: int | None = None,
-    available: int | None = None,
+    options: FpgaOptions | None = None,
 ) -> EngineProgram:
     """Return the fastest program for an array within a budget of multipliers.
 
@@ -86,17 +88,18 @@ def assemble(
         feed: Way in which weights are loaded.
         two_ports: Maximum bytes of activations for which a two-port memory is used; None for no
             limit.
-        available: DSP slices of the device, which no budget can exceed; None if it is not known.
+        options: Options of the user, for suggestions; None for the defaults.
 
     Raises:
         UnsupportedOpError: An op has no instruction.
-        EmitError: Inputs, outputs or parameters cannot become streams; there are no weights.
+        EmitError: Inputs, outputs or parameters cannot become streams, or weights are missing.
         DoesNotFitError: The budget is too small for one lane.
     """
     for value in graph.inputs:
         if value.type.dtype is not DType.I8 or not value.type.is_static:
             raise EmitError(
-                f"input {value.name!r} must be an int8 tensor of fixed shape, not {value.type}",
+                f"expected an int8 tensor of fixed shape, got {value.type}",
+                where=f"input {value.name!r}",
                 hint=INT8_INPUT,
             )
     # Each softmax has a multiplier of its own.
@@ -106,15 +109,17 @@ def assemble(
     fitting = [n for n in LANES if n + other_multipliers <= multipliers]
     if not fitting:
         minimum = LANES[0] + other_multipliers
-        raise DoesNotFitError(
-            f"the array needs at least {minimum} DSP slices, the budget is {multipliers}",
+        options = options or FpgaOptions()
+        enough = minimum <= options.chosen_device.dsp
+        raise DesignTooLargeError(
+            f"expected a budget of at least {minimum} DSP slices, got {multipliers}",
             where=f"graph {graph.name!r}",
-            hint=f"--dsp {minimum}" if available is None or minimum <= available else None,
+            advice=Advice((with_budgets(options, {"dsp": minimum}),) if enough else ()),
         )
     programs = [Assembler(graph, lanes, feed, two_ports).run() for lanes in fitting]
     if feed is not Feed.BUILT_IN and not programs[0].weights:
         raise EmitError(
-            f"graph {graph.name!r} has no weights that could be streamed",
+            f"expected a graph with weights to stream, got {graph.name!r} without weights",
             hint="use --weights mem",
         )
     return min(programs, key=lambda program: (program.interval, program.lanes))
@@ -153,9 +158,9 @@ def refusal(node: Node) -> str | None:
 
 
 def _lack(node: Node) -> str | None:
-    """Return the reason why there is no rule for the op of ``node``, or None if there is one."""
+    """Return the reason why the op of ``node`` has no rule, or None if it has one."""
     reason = RULES.reason(type(node.op))
-    return None if reason is None else f"the engine lacks it: {reason}"
+    return None if reason is None else f"not supported by the engine: {reason}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +206,7 @@ class Assembler:
                 RULES[type(node.op)](self, node)
         if not program.instructions:
             raise EmitError(
-                "it has no op for the array",
+                "expected at least one op for the array, got none",
                 where=f"graph {self.graph.name!r}",
                 hint="use --architecture dataflow",
             )
@@ -304,7 +309,7 @@ def _along_last_axis(node: Node) -> bool:
 
 @RULES.rule(QReshape)
 def assemble_reshape(build: Assembler, node: Node) -> None:
-    """Do nothing: the result lies where the operand does."""
+    """Do nothing: the result is stored where the operand is."""
     assert build.places[node.result] == build.places[node.operands[0]]
 
 
@@ -312,7 +317,7 @@ def assemble_reshape(build: Assembler, node: Node) -> None:
 def assemble_last(build: Assembler, node: Node) -> None:
     """Refuse: these ops are done on the way out only."""
     del build
-    raise refused(node, "the engine does it on the last axis of an output only")
+    raise refused(node, "the engine supports it on the last axis of an output only")
 
 
 @RULES.rule(QDense)
@@ -390,7 +395,7 @@ def _weights(node: Node) -> tuple[Integers, Integers, int]:
     linear = Linear.of(cast("QConv2d | QDense", node.op), weights, bias)
     bound = int(linear.bounds().max())
     if bound >= 1 << 31:
-        raise refused(node, "an accumulator of more than 32 bits would be needed")
+        raise refused(node, "expected an accumulator of at most 32 bits, got more")
     return linear.weights.astype(np.int64), linear.bias, bound
 
 
@@ -409,7 +414,7 @@ def assemble_average_pool2d(build: Assembler, node: Node) -> None:
     """Sum each window and divide by its taps, which must be the same everywhere."""
     op = cast("QAveragePool2d", node.op)
     if op.window.is_padded:
-        raise refused(node, "the engine divides all windows by the same number: no padding")
+        raise refused(node, "the engine divides all windows by one number: expected no padding")
     loops = image_loops(node, op.window, blocks=_channels(node), channels=1)
     reads = Reads(Mode.TOTAL, loops, 1, 1, corner(node, op.window))
     build.append(node, reads, [_division(node, op.window.taps)])
@@ -431,26 +436,26 @@ def _division(node: Node, count: int) -> Scale:
     magnitude = (np.abs(sums) + count // 2) // count
     expected = np.where(sums < 0, -magnitude, magnitude)
     bits = (count - 1).bit_length()
-    # A little above the quotient, so that halves lie on the far side.
+    # A little above the quotient: halves are then on the far side.
     multiplier = min(-(-(1 << (31 + bits - 1)) // count), (1 << 31) - 1)
     for left in range(31 - int(np.abs(sums).max()).bit_length()):
         right = left + bits - 1
         exact = Rescale((multiplier,), (-right,)).apply(sums << left)
         if right <= 31 and np.array_equal(exact, expected):
             return Scale(0, multiplier, left, right)
-    raise refused(node, f"no scaling divides by {count} exactly")
+    raise refused(node, f"expected a window with an exact scaling, got one of {count} values")
 
 
 @RULES.rule(QMean)
 def assemble_mean(build: Assembler, node: Node) -> None:
-    """Sum over axes that follow one another."""
+    """Sum over consecutive axes."""
     op = cast("QMean", node.op)
     shape = node.operands[0].type.static_shape
     axes = {axis % len(shape) for axis in op.axes}
     axes = {axis for axis in axes if shape[axis] > 1} or {max(axes)}
     first, last = min(axes), max(axes)
     if any(shape[axis] > 1 for axis in set(range(first, last)) - axes):
-        raise refused(node, f"axes {op.axes} do not follow one another")
+        raise refused(node, f"expected consecutive axes, got {op.axes}")
     outer, count = math.prod(shape[:first]), math.prod(shape[first : last + 1])
     inner = math.prod(shape[last + 1 :])
     loops = Loops((1, outer, inner, 1, count, 1), (0, count * inner, 1, 0, inner), size=(1, 1))

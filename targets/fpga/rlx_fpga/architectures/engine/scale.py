@@ -145,7 +145,7 @@ class AnyRounding(Requantizer):
         is_rest = stage(parts.low_low[: parts.bits].any(), "is_rest") | product[:drop].any()
         rounding_input = stage(Cat(is_rest, product >> drop).as_signed(), "kept")
         early = stage(self.right, "right", 4)
-        # Half a unit minus one step: a number goes up with it if its fraction is above a half.
+        # Half a unit minus one step: it rounds a number up if its fraction is above a half.
         below = stage(~(Const(-2, 33) << early)[:33], "below")
         right = stage(early, "right_kept", 1)
         odd = ((rounding_input >> 2) >> right)[0]
@@ -169,7 +169,7 @@ class _Parts(NamedTuple):
 
 
 def _products(stage: Callable[..., Value], value: Value, multiplier: Value) -> _Parts:
-    """Return the products of signed parts, two registers behind ``value``."""
+    """Return the products of signed parts, two registers after ``value``."""
     shifted = stage(value, "shifted")
     factor = stage(multiplier, "multiplier", 2)
     low, high = _unsigned(shifted[:_PART]), shifted[_PART:].as_signed()
@@ -182,7 +182,7 @@ def _products(stage: Callable[..., Value], value: Value, multiplier: Value) -> _
 def _in_blocks(m: Module, platform: object, value: Value, factor: Value) -> _Parts:
     """Return the same from DSP slices, which contain both registers: no part is too wide for one.
 
-    ``factor`` is in a register in front of them.
+    ``factor`` is in a register before them.
     """
     shifted = Signal(signed(32))
     m.d.comb += shifted.eq(value)

@@ -76,7 +76,7 @@ def _row(instruction: Instruction) -> dict[str, int]:
 def _reach(instruction: Instruction) -> int:
     """Return the magnitude of the outermost position that an instruction reads.
 
-    Padding behind the image may be larger than the image: the last window decides.
+    Padding after the image may be larger than the image: the last window decides.
     """
     loops = instruction.loops
     counts = (*loops.counts[:2], *loops.counts[3:5])

@@ -190,4 +190,4 @@ def _roundest(low: int, high: int) -> int:
         number = -(-low >> zeros) << zeros
         if number <= high:
             return number
-    raise AssertionError("an empty range")
+    raise AssertionError(f"expected a range, got {low} .. {high}")

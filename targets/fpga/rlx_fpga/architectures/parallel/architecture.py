@@ -1,4 +1,4 @@
-"""The parallel architecture behind the interface of all architectures."""
+"""The parallel architecture, as an implementation of the common interface."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Parallel(Ruled):
             graph=graph,
             nodes=tuple(layer.node for layer in design.layers),
             report=report_of(design, options),
-            # The same additions whatever the device.
+            # The same additions on every device.
             report_for=partial(report_of, design),
         )
 

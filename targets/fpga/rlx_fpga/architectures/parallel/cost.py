@@ -17,7 +17,7 @@ def step_luts(netlist: Netlist, family: str) -> int:
 
     The top bit of an addition shares the LUT of the bit below, since both operands are
     sign-extended. Carry cells of ECP5 hold two bits and cannot invert: a subtrahend is inverted by
-    LUTs in front, once for all sums that subtract it.
+    LUTs before them, once for all sums that subtract it.
     """
     count = 0
     inverted: set[int] = set()

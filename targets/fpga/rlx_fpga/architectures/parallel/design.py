@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 class ParallelDesign(Component):
-    """A frame in every cycle: all inputs are accepted at once, all outputs are sent at once.
+    """A frame in every cycle: all inputs are accepted together, all outputs are sent together.
 
-    The pipeline never stalls. A frame is accepted when the queues behind it have space for
-    everything in flight, so that no frame is ever lost.
+    The pipeline never stalls. A frame is accepted when the output queues have space for
+    everything in flight: no frame is ever lost.
 
     Members:
         i (or i0, i1, ...): In: the graph's inputs, int8, a whole tensor a beat.

@@ -1,4 +1,4 @@
-"""A rule for each op: the steps that compute its results from its operands, all at once."""
+"""A rule for each op: the steps that compute all of its results from its operands in parallel."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from rlx_fpga.cells.rom import Integers
 
 RULES.refuse(ONLY_INT8, QConvert)
-RULES.refuse("its division takes many cycles; give the logits out, or argmax", QSoftmax)
+RULES.refuse("its division takes many cycles; output the logits or argmax", QSoftmax)
 
 MAX_DIGITS: Final = 40_000
 """Maximum signed digits of all weights, each counted as often as it is multiplied: an upper bound
@@ -96,9 +96,9 @@ def unroll(graph: Graph) -> list[ParallelLayer]:
 
 
 def _require_some_device(graph: Graph, layers: list[ParallelLayer]) -> None:
-    """Refuse a network whose additions alone fill the largest device: hardware of it takes minutes.
+    """Refuse a network whose additions fill the largest device: its hardware takes minutes.
 
-    Lanes that are only scaled, as those of an elementwise op, have no weights to count before.
+    Lanes that are only scaled, as those of an elementwise op, have no weights to count earlier.
     """
     bits = sum(layer.netlist.adder_bits for layer in layers)
     largest = max(devices().values(), key=lambda device: device.lut)
@@ -117,7 +117,7 @@ def refusal(node: Node) -> str | None:
     computed = [operand for operand in node.operands if operand.constant is None]
     if isinstance(node.op, QMul) and len(computed) == 2 and computed[0] != computed[1]:
         reason = "a product of two computed values needs a multiplier"
-    return None if reason is None else f"the parallel architecture lacks it: {reason}"
+    return None if reason is None else f"not supported by the parallel architecture: {reason}"
 
 
 def product_digits(node: Node) -> int:

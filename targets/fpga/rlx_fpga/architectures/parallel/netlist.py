@@ -73,7 +73,7 @@ class Netlist:
 
     @property
     def adder_bits(self) -> int:
-        """Bits of all additions that need a carry: about as many LUTs."""
+        """Bits of all additions that need a carry: about one LUT each."""
         return sum(self.carry_bits(step) for step in self.steps)
 
     def input(self, index: int) -> int:

@@ -108,7 +108,7 @@ class ShiftAdd:
     def total(self, terms: Sequence[Term]) -> Term | None:
         """Append the sum of many terms as a tree; return it, None if there are none.
 
-        An addition costs about as many bits as its result has above the larger shift. So narrow
+        An addition costs about the bits that its result has above the larger shift. So narrow
         and shallow terms are added first, as in Huffman coding.
         """
         heap = [(self._rank(term), term) for term in terms]

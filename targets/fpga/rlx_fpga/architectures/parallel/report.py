@@ -25,7 +25,7 @@ def report_of(design: ParallelDesign, options: FpgaOptions) -> dict[str, Any]:
     """Return ``layers``, ``columns``, ``sources`` and totals, ready for JSON.
 
     A layer has ``name`` (of its module), ``op``, ``macs`` of a frame, ``cycles`` (1), ``latency``,
-    ``adders``, ``adder_bits`` (about as many LUTs), ``multipliers`` and ``memory_bits`` (0); and
+    ``adders``, ``adder_bits`` (about one LUT each), ``multipliers`` and ``memory_bits`` (0); and
     predicted ``lut`` and ``ff``. ``latency`` is that of the pipeline, without the output queue. The
     other entries are those of ``rlx_fpga.report.device_report``.
     """

@@ -1,6 +1,6 @@
 """Products with a constant matrix by shifts and additions, with shared subexpressions.
 
-Every weight is written in signed digits (non-adjacent form: a third of the bits are set), so that a
+Every weight is written in signed digits (non-adjacent form: a third of the bits are set): a
 result is a sum of shifted and signed operands. ``sharing.py`` finds common subexpressions; the rest
 of each sum is added as a tree (``program.py``). The best order of patterns depends on the matrix,
 so a few are tried and the cheapest program is used.

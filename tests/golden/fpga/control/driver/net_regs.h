@@ -1,4 +1,4 @@
-/* net_regs.h: registers of net_top behind its AXI4-Lite port. C99, no library.
+/* net_regs.h: registers of net_top on its AXI4-Lite port. C99, no library.
  *
  * `base` is the address at which the port is mapped. The streams are handled by a DMA or other
  * hardware; a driver typically checks net_is_there(), enables the core, and counts frames or

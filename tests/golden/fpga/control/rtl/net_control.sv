@@ -78,7 +78,7 @@ module net_control #(
   localparam word_t WordStallIn = 5'd14;
   localparam word_t WordStallOut = 5'd15;
 
-  // Write: address and data arrive in any order; the write happens when both are there.
+  // Write: address and data arrive in any order; the write happens once both have arrived.
   logic write_address_full_q, write_data_full_q, write_done_q;
   word_t write_word_q;
   logic [1:0] write_bits_q;

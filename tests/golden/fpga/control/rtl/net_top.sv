@@ -67,7 +67,7 @@ module net_top #(
   wire logic enable, soft_reset;
   wire logic run_n = rst_ni && !soft_reset;
 
-  // A beat that the core has seen stays offered, even if software pauses the inputs meanwhile.
+  // A beat offered to the core stays offered, even if software pauses the inputs meanwhile.
   logic s0_axis_seen_q;
   wire logic s0_axis_open = enable || s0_axis_seen_q;
   wire logic s0_axis_ready;
@@ -78,7 +78,7 @@ module net_top #(
     s0_axis_seen_q <= run_n && s0_axis_tvalid && s0_axis_open && !s0_axis_ready;
   end
 
-  // A beat that the core has seen stays offered, even if software pauses the inputs meanwhile.
+  // A beat offered to the core stays offered, even if software pauses the inputs meanwhile.
   logic s1_axis_seen_q;
   wire logic s1_axis_open = enable || s1_axis_seen_q;
   wire logic s1_axis_ready;
@@ -140,7 +140,7 @@ module net_top #(
     end
   end
 
-  // Frames by which each input is ahead of the slowest.
+  // Number of frames by which each input is ahead of the slowest.
   logic [7:0] s0_axis_ahead_q;
   wire logic s0_axis_whole = s0_axis_ahead_q != '0 || (s0_axis_end);
   logic [7:0] s1_axis_ahead_q;
@@ -156,7 +156,7 @@ module net_top #(
     end
   end
 
-  // Frames by which each output is ahead of the slowest.
+  // Number of frames by which each output is ahead of the slowest.
   logic [7:0] m0_axis_ahead_q;
   wire logic m0_axis_whole = m0_axis_ahead_q != '0 || (m0_axis_tlast && m0_axis_tready);
   logic [7:0] m1_axis_ahead_q;

@@ -1,7 +1,7 @@
-// net_top_pins: net_top behind shift registers, with few pins.
+// net_top_pins: net_top with few pins, which shift registers connect to its ports.
 //
-// For place and route of the core alone: its streams are meant for neighbours on the chip and may be
-// wider than the device has pins. Every port of the core starts or ends at a register here, so that
+// For out-of-context place and route: the streams of the core are meant for on-chip logic and may be
+// wider than the device has pins. Every port of the core starts or ends at a register here:
 // the reported clock is that of the core. It has no other use.
 
 `default_nettype none

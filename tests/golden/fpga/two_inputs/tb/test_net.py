@@ -29,7 +29,7 @@ IDLE_LIMIT = 100000  # cycles without a beat after which the core counts as stuc
 
 
 def read_npy(path):
-    """Return the bytes of each frame in a NumPy file of whole numbers."""
+    """Return the bytes of each frame in a NumPy file of integers."""
     content = path.read_bytes()
     if content[:6] != b"\x93NUMPY":
         raise ValueError(f"{path.name} is not a .npy file")
@@ -42,7 +42,7 @@ def read_npy(path):
 
 
 def beats_of(frames, beat_bytes):
-    """Return frames as one list of beats, each a whole number."""
+    """Return frames as one list of beats, each an integer."""
     data = b"".join(frames)
     parts = range(0, len(data), beat_bytes)
     return [int.from_bytes(data[n : n + beat_bytes], "little") for n in parts]

@@ -64,7 +64,7 @@ class BinaryPlan(Plan):
 
     @abstractmethod
     def cells(self, fold: Fold) -> dict[str, Cell]:
-        """Return the cells behind one another; the first takes both operands."""
+        """Return the cells in sequence; the first one has both operands as inputs."""
 
     def folds(self) -> list[Fold]:
         """Return the numbers of lanes."""

@@ -88,7 +88,7 @@ class PoolPlan(Plan):
         return Pool("sum", taps=self.window.taps, pe=1).out_bits
 
     def _finish(self, lanes: int, bits: int) -> dict[str, Cell]:
-        """Return the cells behind the sums or maxima."""
+        """Return the cells after the sums or maxima."""
         op, image = self.attributes, self.image
         if self.kind == "max":
             full = op.low == -128 and op.high == 127

@@ -36,7 +36,7 @@ class MeanPlan(Plan):
     """Running sums, a queue, offset for the zero points, requantizer.
 
     All sums of a frame come with its last pixel. The queue takes them while the requantizer is busy
-    with the first ones: otherwise the input would stop, and the layer in front with it.
+    with the first ones: otherwise the input would stop, and the layer before it.
     """
 
     def __init__(self, node: Node) -> None:
@@ -47,7 +47,7 @@ class MeanPlan(Plan):
         axes = {axis for axis in axes if shape[axis] > 1} or {max(axes)}
         first, last = min(axes), max(axes)
         if any(shape[axis] > 1 for axis in set(range(first, last)) - axes):
-            raise unsupported(node, f"axes {self.attributes.axes} do not follow one another")
+            raise unsupported(node, f"expected consecutive axes, got {self.attributes.axes}")
         self.outer = math.prod(shape[:first])
         self.count = math.prod(shape[first : last + 1])
         self.inner = math.prod(shape[last + 1 :])
@@ -111,7 +111,7 @@ class ArgmaxPlan(Plan):
         shape = node.operands[0].type.static_shape
         axis = op.axis % len(shape)
         if math.prod(shape[axis + 1 :]) != 1:
-            raise unsupported(node, f"axis {op.axis} of {list(shape)} is not the last one")
+            raise unsupported(node, f"expected the last axis of {list(shape)}, got axis {op.axis}")
         self.count, self.size = shape[axis], math.prod(shape)
 
     def folds(self) -> list[Fold]:

@@ -98,7 +98,7 @@ class Alias(Plan):
 
     def build(self, fold: Fold) -> LayerHardware:
         """Not possible: there is nothing to build."""
-        raise AssertionError("an alias has no layer")
+        raise AssertionError("expected an op with a layer, got an alias")
 
 
 def pipeline_hold(cells: list[Cell], beats: int) -> Fraction:

@@ -37,10 +37,10 @@ class SoftmaxPlan(Plan):
     def build(self, fold: Fold) -> LayerHardware:
         """Return the cell."""
         hold = Fraction(1, self.rows) + pipeline_hold([self.cell], self.rows * self.cell.interval)
-        # A row is accepted at once, and then nothing for a long time.
+        # A row is accepted without a pause, and then nothing for a long time.
         jitter = (Fraction(1, self.rows), Fraction(0))
         cell = self.cell
-        # The codes follow one another after the latency, which is no work of its own here.
+        # The codes follow one another after the latency, which adds no work here.
         codes = cell.interval - self.count - cell.latency + 1
         started, ended = (n / cell.interval for n in (self.count, self.count + codes))
         demand = at_once(started=started, ended=ended).repeated(self.rows)

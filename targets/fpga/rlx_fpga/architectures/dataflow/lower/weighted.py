@@ -96,7 +96,7 @@ class WeightedPlan(Plan):
     def folded(
         self, pe: int, simd: int, products: int, cycles: int, drain: Drain, shared_pairs: int = 0
     ) -> Fold:
-        """Return a folding with so many products in a cycle, and the requantizer behind them.
+        """Return a folding with ``pe`` times ``simd`` products in a cycle, and its requantizer.
 
         Args:
             pe: Results, or input channels of a depthwise convolution, at the same time.
@@ -148,7 +148,7 @@ class WeightedPlan(Plan):
         )
 
     def requantize(self, fold: Fold) -> Requantize:
-        """Return the requantizer behind the accumulators."""
+        """Return the requantizer after the accumulators."""
         return requantizer(
             self.attributes,
             len(self.weights),
@@ -158,14 +158,14 @@ class WeightedPlan(Plan):
         )
 
     def _drain(self, fold: Fold) -> Requantize:
-        """Return a requantizer like that behind the accumulators, to read its cost."""
+        """Return a requantizer like that after the accumulators, to read its cost."""
         key = fold.drain_lanes, fold.beat_cycles
         if key not in self._requantizers:
             self._requantizers[key] = self.requantize(fold)
         return self._requantizers[key]
 
     def accumulators(self, array: MultiplierArray, terms: int, beat_cycles: int) -> Logic:
-        """Return the logic of the accumulators behind an array."""
+        """Return the logic of the accumulators after an array."""
         key = array.pe, array.simd, beat_cycles
         if key not in self._accumulators:
             shape = len(self.weights), terms
@@ -290,7 +290,7 @@ class Matrix(WeightedPlan):
         ])  # fmt: skip
 
     def _front_logic(self, fold: Fold) -> Logic:
-        """Return the logic in front of the array: memoised by words and repetitions."""
+        """Return the logic before the array: memoised by words and repetitions."""
         key = fold.simd, self._repeat(fold)
         if key not in self._windows:
             self._windows[key] = total(cell.logic for cell in self._front(fold).values())
@@ -301,7 +301,7 @@ class Matrix(WeightedPlan):
         return -(-len(self.weights) // fold.pe)
 
     def _front(self, fold: Fold) -> dict[str, Cell]:
-        """Return the cells in front of the array: a window, unless it would change nothing."""
+        """Return the cells before the array: a window, unless it would change nothing."""
         repeat = self._repeat(fold)
         if self.pixelwise and repeat == 1:
             return {}
@@ -384,7 +384,7 @@ class DepthwiseConvolution(WeightedPlan):
         ])  # fmt: skip
 
     def _window(self, fold: Fold) -> WindowGenerator:
-        """Return the window generator in front of the unit."""
+        """Return the window generator before the unit."""
         return window_cell(
             self.image,
             self.window,

@@ -1,4 +1,4 @@
-"""Layers that begin with a sliding window: the cells in front of the arithmetic."""
+"""Layers that begin with a sliding window: the cells before the arithmetic."""
 
 from __future__ import annotations
 
