@@ -42,7 +42,11 @@ def _estimate(module: GraphModule, options: FpgaOptions) -> Mapping[str, Any]:
     """Return the report of a design, with ``fits``, and ``short`` if it does not fit."""
     report = build(module, options).report
     short = shortage(report, options)
-    if not short and report["interval"] > (options.max_cycles or report["interval"]):
+    if (
+        not short
+        and options.fps
+        and report["interval"] > (options.max_cycles or report["interval"])
+    ):
         short = f"{rate_text(report['fps'])} of {rate_text(options.fps)} frames/s"
     return {**report, "fits": not short, "short": short}
 

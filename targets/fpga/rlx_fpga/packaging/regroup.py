@@ -105,6 +105,7 @@ def _require_rate(interval: int, options: FpgaOptions) -> None:
     """
     if options.max_cycles is None or interval <= options.max_cycles:
         return
+    assert options.fps is not None
     reached = options.clock_hz / interval
     raise DoesNotFitError(
         f"{rate_text(options.fps)} frames per second cannot be reached with streams of"
