@@ -114,22 +114,24 @@ class MeasuredGraph:
         """Return the largest loss of a layer with weights, in 8 bits."""
         return max((self.loss(node.results[0], 8) for node in self.layers), default=0.0)
 
-    def converted(self, widths: Mapping[Node, int], samples: Samples | None = None) -> Converted:
-        """Return the integer graph with ``widths`` of the layers' weights.
-
-        Weights of few bits are fitted to ``samples``, by default to all calibration data.
-        """
-        chosen = self._chosen(widths, samples or self.samples)
-        new = {node: (made.weights, made.bias) for node, made in chosen.items()}
+    def converted(self, layers: Mapping[Node, Rounded]) -> Converted:
+        """Return the integer graph with these quantized weights."""
+        new = {node: (made.weights, made.bias) for node, made in layers.items()}
         stored, places = with_stored_weights(self.graph, new, by="quantize")
         return convert(stored, {places[v]: p for v, p in self.params.items() if v in places})
 
-    def _chosen(self, widths: Mapping[Node, int], samples: Samples) -> dict[Node, Rounded]:
-        """Return the quantized weights of all layers; where few bits lose much, in sequence."""
+    def rounded_layers(
+        self, widths: Mapping[Node, int], samples: Samples | None = None
+    ) -> dict[Node, Rounded]:
+        """Return the quantized weights of all layers; where few bits lose much, in sequence.
+
+        Weights of few bits are fitted to ``samples``, by default to all calibration data.
+        """
+        samples = samples or self.samples
         if self.settings.bias_correction and min(widths.values(), default=8) < 8:
-            found = rounded_in_sequence(
+            fitted = rounded_in_sequence(
                 self.graph, self.layers, widths, self.params, self.observation.moments, samples
             )
-            if found is not None:
-                return found
+            if fitted is not None:
+                return fitted
         return {node: self.weights(node, bits) for node, bits in widths.items()}

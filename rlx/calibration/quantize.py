@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from rlx.calibration.measured import MeasuredGraph
@@ -22,11 +22,13 @@ from rlx.calibration.widths import (
 )
 from rlx.ir.module import GraphModule, HasModule
 from rlx.metrics.compare import compare_on
+from rlx.metrics.spread import spread_of_results, spread_of_weights
 from rlx.passes.dead_code import DeadCode
 from rlx.passes.quantize.activations import clamped
 from rlx.passes.quantize.convert import prepare
 from rlx.passes.quantize.equalize import Equalize, before_depthwise, equalize_results
 from rlx.passes.quantize.readiness import simplified
+from rlx.passes.quantize.rounding import LIMITS
 from rlx.passes.quantize.single import in_float32
 from rlx.samples.batches import read_samples
 from rlx.support.errors import DoesNotFitError
@@ -34,8 +36,10 @@ from rlx.support.errors import DoesNotFitError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from rlx.calibration.sensitivity import Rounded
     from rlx.ir import Graph, Node
     from rlx.metrics.compare import Comparison
+    from rlx.metrics.spread import Spread
     from rlx.passes.quantize.convert import Converted
     from rlx.samples.batches import Data, Samples
 
@@ -131,8 +135,11 @@ class _Work:
         """Return the integer network."""
         measured, equalized = self._measured()
         widths = self._widths(measured)
-        converted, reported_widths = measured.converted(widths), measured.stored | widths
+        layers, reported_widths = measured.rounded_layers(widths), measured.stored | widths
+        converted = measured.converted(layers)
         comparison = self._compared(converted, self.tested or self.samples, layers=True)
+        if equalized:
+            comparison = self._balanced_layers(comparison, measured, converted)
         self._check_drop(comparison)
         check_useful(comparison, self.original.name, self.settings)
         self.progress("quantizing single layers", 0, 1)
@@ -145,7 +152,7 @@ class _Work:
             mean_bits=mean_bits(reported_widths, measured.sizes),
             weight_bytes=weight_bytes(reported_widths, measured.sizes),
             comparison=comparison,
-            layers=_layer_reports(measured, widths, comparison),
+            layers=_layer_reports(measured, layers, comparison),
             widened=self.widened,
         )
         return Quantized(GraphModule.mir(converted.graph), report)
@@ -214,7 +221,8 @@ class _Work:
 
         def compared(step: int, samples: Samples, fitted: Samples) -> Comparison:
             self.progress("choosing widths", step, len(steps))
-            return self._compared(measured.converted(steps[step], fitted), samples, layers=False)
+            converted = measured.converted(measured.rounded_layers(steps[step], fitted))
+            return self._compared(converted, samples, layers=False)
 
         # Of few samples, a single one is more than the limit and says little.
         bearable = max(limit, 1 / judges.count) + _TOLERANCE
@@ -239,6 +247,18 @@ class _Work:
             progress=self.progress if layers else None,
         )
 
+    def _balanced_layers(
+        self, comparison: Comparison, measured: MeasuredGraph, converted: Converted
+    ) -> Comparison:
+        """Return the comparison with the layers beside those of the balanced float network.
+
+        Balanced channels have other factors than in the network that was given: beside that one,
+        its layers would seem to lose everything.
+        """
+        samples = self.tested or self.samples
+        balanced = compare_on(measured.graph, converted.graph, (samples, samples))
+        return replace(comparison, layers=balanced.layers)
+
     def _check_drop(self, comparison: Comparison) -> None:
         limit = self.settings.max_drop
         if limit is None or comparison.drop <= limit + _TOLERANCE:
@@ -251,7 +271,7 @@ class _Work:
 
 
 def _layer_reports(
-    measured: MeasuredGraph, widths: Mapping[Node, int], comparison: Comparison
+    measured: MeasuredGraph, rounded: Mapping[Node, Rounded], comparison: Comparison
 ) -> tuple[LayerReport, ...]:
     """Return a row for each layer."""
     closeness = {layer.key: layer.closeness for layer in comparison.layers}
@@ -259,7 +279,8 @@ def _layer_reports(
     rows = []
     for value in measured.reported():
         node, end = value.node, clamped(value, users, outputs)
-        bits, params = widths.get(node), measured.params[value]
+        layer, params = rounded.get(node), measured.params[value]
+        bits = None if layer is None else layer.weights.bits
         histogram = measured.observation.ranges[end].histogram
         rows.append(
             LayerReport(
@@ -274,6 +295,14 @@ def _layer_reports(
                 zero_point=params.zero_point[0],
                 loss=measured.loss(value, bits),
                 closeness=closeness.get((node.name, node.origin.location)),
+                results=spread_of_results(histogram, params),
+                weight_values=None if layer is None else _weight_spread(measured, node, layer),
             )
         )
     return tuple(rows)
+
+
+def _weight_spread(measured: MeasuredGraph, node: Node, layer: Rounded) -> Spread:
+    """Return the spread of a layer's weights against the range of their type."""
+    rows, weights = measured.layers[node].rows(), layer.weights
+    return spread_of_weights(rows, weights.scales, LIMITS[weights.bits])

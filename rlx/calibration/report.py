@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rlx.ir import Graph
     from rlx.metrics.compare import Comparison
     from rlx.metrics.figures import Closeness
+    from rlx.metrics.spread import Spread
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,8 @@ class LayerReport:
         zero_point: Their zero point.
         loss: Relative squared error of the network's outputs if only this layer is quantized.
         closeness: Closeness of its results in the integer network; None if they are not known.
+        results: Spread of its results on calibration data, those of its activation if it has one.
+        weight_values: Spread of its weights; None without, or where the model stores integers.
     """
 
     name: str
@@ -44,14 +47,16 @@ class LayerReport:
     zero_point: int
     loss: float
     closeness: Closeness | None
+    results: Spread
+    weight_values: Spread | None
 
     @property
     def label(self) -> str:
         """Name of the layer in messages."""
         return self.place or self.name or self.op
 
-    def as_json(self) -> dict[str, Any]:
-        """Return everything as JSON values."""
+    def figures(self) -> dict[str, Any]:
+        """Return everything but the spreads as JSON values."""
         figures = {
             "name": self.name,
             "place": self.place,
@@ -65,6 +70,11 @@ class LayerReport:
             "loss": self.loss,
         }
         return figures | (self.closeness.as_json() if self.closeness is not None else {})
+
+    def as_json(self) -> dict[str, Any]:
+        """Return everything as JSON values."""
+        weights = None if self.weight_values is None else self.weight_values.as_json()
+        return self.figures() | {"results": self.results.as_json(), "weight_values": weights}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -115,7 +125,7 @@ class QuantizationReport:
 
     def _repr_html_(self) -> str:
         """Return the figures and the table of layers that notebooks show."""
-        rows = [layer.as_json() for layer in self.layers]
+        rows = [layer.figures() for layer in self.layers]
         return report_html(f"{self.graph}: quantized", self.figures(), rows)
 
     def figures(self) -> dict[str, str]:

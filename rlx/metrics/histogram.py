@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
 
 BINS = 4096
@@ -104,6 +106,20 @@ class Histogram:
         """Return the number that stands for each bin: its middle, within the range seen."""
         middles = (np.arange(len(self.counts)) + self.first + 0.5) * self.width
         return np.clip(middles, self.minimum, self.maximum)
+
+    def numbers(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+        """Return the numbers that stand for what was counted, in ascending order, and counts."""
+        numbers = np.append(self.centres(), 0.0)
+        order = np.argsort(numbers, kind="stable")
+        return numbers[order], np.append(self.counts, self.zeros)[order]
+
+    def percentiles(self, percents: Sequence[float]) -> tuple[float, ...]:
+        """Return the numbers below which so many percent lie, each to half the width of a bin."""
+        numbers, counts = self.numbers()
+        below = np.cumsum(counts)
+        ranks = np.asarray(percents) / 100 * max(int(below[-1]) - 1, 0)
+        places = np.minimum(np.searchsorted(below, ranks, side="right"), len(numbers) - 1)
+        return tuple(numbers[places].tolist())
 
 
 def _places(low: float, high: float, exponent: int) -> tuple[int, int]:

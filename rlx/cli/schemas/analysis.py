@@ -7,6 +7,7 @@ from typing import Any, NotRequired, TypedDict
 from rlx.cli.schemas.common import Assumed, Dispatch, PartFit
 from rlx.ir.inspect import StepInspection
 from rlx.ir.manifest import BindingManifest
+from rlx.metrics.spread import Spread
 from rlx.passes.fusion import FusionReport
 from rlx.runtime.latency import Latency
 from rlx.runtime.observation.machine import Machine
@@ -232,7 +233,10 @@ class Compare(Comparison):
 
 
 class QuantizedLayer(TypedDict):
-    """A layer; the last four as in a comparison, where its results are known."""
+    """A layer; the last four as in a comparison, where its results are known.
+
+    ``weight_values`` is None without weights, or where the model stores them as integers.
+    """
 
     name: str
     place: str
@@ -244,6 +248,8 @@ class QuantizedLayer(TypedDict):
     scale: float
     zero_point: int
     loss: float
+    results: Spread
+    weight_values: Spread | None
     max: NotRequired[float]
     mean: NotRequired[float]
     cosine: NotRequired[float]

@@ -491,3 +491,27 @@ def test_stored_weights_stay_with_samples():
     (dense,) = [n for n in found.module.graph.op_nodes if n.op.name == "q.dense"]
     assert np.array_equal(dense.operands[1].constant, stored)
     assert found.report.weight_bytes == 24
+
+
+def test_layers_are_compared_with_those_of_the_balanced_network():
+    """A channel that is 1000 times larger is balanced: its layer does not seem to be lost."""
+    bad = with_scaled_channel(GRAPH, layer=0, factor=1000.0)
+    report = rlx.quantize(bad, CALIB, test=TEST, equalize=True, **ANY).report
+    assert report.equalized
+    ratios = {layer.name: layer.closeness.sqnr_db for layer in report.layers}
+    assert min(ratios[name] for name in ("conv1", "conv2", "conv3", "average_pool1")) > 30
+
+
+def test_the_report_has_the_spread_of_weights_and_results():
+    report = rlx.quantize(GRAPH, CALIB, weights=4, equalize=False, **ANY).report
+    first, *_, last = report.layers
+    weights = next(n.operands[1].constant for n in GRAPH.op_nodes if n.name == first.name)
+    assert first.weight_values.minimum == weights.min()
+    assert first.weight_values.percentiles[2] == pytest.approx(np.median(weights))
+    assert (first.weight_values.lowest, first.weight_values.highest) == (-7, 7)
+    assert first.results.minimum == 0  # of the ReLU that is part of the layer
+    assert (first.results.low, first.results.high) == (
+        first.scale * (-128 - first.zero_point), first.scale * (127 - first.zero_point)
+    )  # fmt: skip
+    assert last.weight_values is None
+    assert (last.results.lowest, last.results.highest) == (-128, 127)
