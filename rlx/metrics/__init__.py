@@ -4,5 +4,5 @@ Two networks are compared here, whatever each of them is: graph, file, or arrays
 
 Level 6. Public modules: ``classes``, ``compare``, ``comparison``, ``criteria``, ``figures``,
 ``histogram``, ``inference``, ``inference.accuracy``, ``inference.data``, ``layer_match``,
-``runner``, ``spread``.
+``quantization_file``, ``runner``, ``spread``.
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -135,10 +136,11 @@ def command(
     reconstruction grows by; of the output that loses most.
     """
     from rlx.api import quantize
-    from rlx.ir.file import save
+    from rlx.metrics.quantization_file import check_path, path_beside
 
-    for path in (out, plot):
+    for path in (out, plot, path_beside(out)):
         keep_inputs(path, model, calib, settings["test"])
+    check_path(path_beside(out))
     share = _share(max_drop, "--max-drop")
     settings["min_agreement"] = _share(settings["min_agreement"], "--min-agreement")
     if plot is not None:
@@ -157,7 +159,7 @@ def command(
         quantized = quantize(
             module, samples, test=tested, max_drop=share, progress=show, **settings
         )
-    save(quantized.module, out)
+    _save(quantized.module, quantized.report, out)
     if plot is not None:
         from rlx.calibration.plots import plot_report
 
@@ -180,14 +182,13 @@ def _convert(
     """Convert a model that holds its own scales, and report what that lost."""
     from rlx.calibration.own_scales import convert_graph
     from rlx.calibration.settings import settings_of
-    from rlx.ir.file import save
 
     settings = settings_of(**{k: options[k] for k in ("min_sqnr", "min_agreement")})
     test = None if options["test"] is None else data_of(options["test"], module.graph)
     with progress_bar(enabled=not as_json) as show:
         conversion = convert_graph(module.graph, test, settings, show)
-    save(conversion.module, out)
     report = conversion.report
+    _save(conversion.module, report, out)
     if as_json and report is not None:
         print_json(report.as_json())
         return
@@ -219,7 +220,21 @@ def _refuse_options_without_samples(ctx: click.Context) -> None:
         )
 
 
+def _save(module: GraphModule, report: QuantizationReport | None, out: Path) -> None:
+    """Write the integer network, and beside it what is known about its losses."""
+    from rlx.ir.file import save
+    from rlx.metrics.quantization_file import path_beside, write_result
+
+    save(module, out)
+    if report is not None:
+        write_result(
+            path_beside(out), report.as_json(), hashlib.sha256(out.read_bytes()).hexdigest()
+        )
+
+
 def _print(report: QuantizationReport, out: Path) -> None:
+    from rlx.metrics.quantization_file import path_beside
+
     rows = [
         [
             layer.label,
@@ -248,7 +263,7 @@ def _print(report: QuantizationReport, out: Path) -> None:
     )
     if report.widened:
         prose("weights are wider than --max-drop allows: --min-sqnr and --min-agreement need it")
-    print(f"wrote {out}")
+    print(f"wrote {out} and, for 'rlx report --quantization', {path_beside(out)}")
 
 
 def summary(comparison: Comparison) -> list[str]:
