@@ -296,6 +296,7 @@ def report(
     labels: Sequence[str] = (),
     model: Model | None = None,
     old: str | Path | None = None,
+    quantization: str | Path | None = None,
     timeout_s: float = verifier.DEFAULT_TIMEOUT_S,
     progress: Callable[[str], None] | None = None,
 ) -> Report:
@@ -312,8 +313,10 @@ def report(
         board: File with times of layers on hardware, ``.json`` or ``.csv``: name and number.
         data: Labelled samples, on which the emitted network is run, as :func:`run` takes them.
         labels: Name of each class.
-        model: The model, to compute the accuracy of the reference too.
+        model: The model, to compute the accuracy of the reference too. If it is a file, losses by
+            quantization are taken from ``NET.q.json`` beside it.
         old: An output folder of an older version, to show what has changed.
+        quantization: File with losses by quantization that ``rlx quantize`` wrote, ``NET.q.json``.
         timeout_s: Wall-clock limit of each step, in seconds.
         progress: Called with a description of each step.
 
@@ -335,6 +338,8 @@ def report(
         labels=labels,
         model=None if model is None else bound_module(model, data)[0].graph,
         old=_path(old),
+        quantization=_path(quantization),
+        model_file=Path(model) if isinstance(model, str | Path) else None,
     )
     return gather(folder, request, progress=progress)
 

@@ -1,10 +1,11 @@
-"""Pictures of a report as SVG: memory over time, timeline, clock, histogram.
+"""Pictures of a report as SVG: memory over time, timeline, clock, histogram, box plot.
 
 Colours are classes of the page's style sheet. Every text that comes from a model is escaped.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 from markupsafe import Markup
@@ -15,6 +16,7 @@ from rlx.reports.tables import number_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rlx.metrics.spread import Spread
     from rlx.reports.model import Clock, Layer, Memory, MemoryBox, Weights
     from rlx.reports.report import Report
 
@@ -24,6 +26,9 @@ _TIMELINE_WIDTH: Final = 980
 """Width of the drawing of a timeline, in pixels."""
 _MAX_LIMIT_RATIO: Final = 2.5
 """Limit, relative to the arena, up to which it is drawn: one further away flattens the picture."""
+_SPREAD_WIDTH: Final = 160
+_SPREAD_MARGIN: Final = 16
+"""Width of a box plot, and of its margins for numbers outside the range, in pixels."""
 _STEPS: Final = (1, 2, 2.5, 5, 10)
 
 
@@ -123,20 +128,56 @@ def histogram_svg(weights: Weights) -> Markup:
     most = max(max(weights.counts), 1)
     parts = []
     for number, count in enumerate(weights.counts):
-        tall = height * count / most
+        left, right = (round(10 + edge * bar) for edge in (number, number + 1))
         first = round(weights.low + number * weights.step, 4)
         parts.append(
-            Markup('<rect class="bar" x="{:.2f}" y="{:.2f}" width="{:.2f}" height="{:.2f}">'
-                   "<title>from {:,}: {:,}</title></rect>").format(
-                10 + number * bar, 8 + height - tall, max(bar - 1, 0.5), tall, first, count
+            Markup('<path d="M{} 98V{}h{}V98"><title>{:,}: {:,}</title></path>').format(
+                left, 98 - math.ceil(height * count / most), right - left - 1, first, count
             )
-        )  # fmt: skip
+        )
     parts.append(Markup('<path class="axis" d="M10 98H310"/>'))
     parts += [
         Markup('<text class="tick" x="{}" y="114" text-anchor="{}">{}</text>').format(x, at, text)
         for x, at, text in ((10, "start", f"{weights.low:,}"), (310, "end", f"{weights.high:,}"))
     ]
     return _svg(parts, 320, 120, "histogram", "Histogram of the weights")
+
+
+def spread_svg(spread: Spread) -> Markup:
+    """Return a box plot of numbers over the range of their type.
+
+    The range is the band between the margins; numbers further away lie at the end of a margin.
+    """
+    low, high = spread.lowest, spread.highest
+    width = _SPREAD_WIDTH - 2 * _SPREAD_MARGIN
+
+    def x(step: float) -> float:
+        place = _SPREAD_MARGIN + (step - low) / (high - low) * width
+        return round(min(max(place, 2.0), _SPREAD_WIDTH - 2.0), 1)
+
+    smallest, first, left, median, right, last, largest = spread.steps
+    dots = Markup("").join(
+        Markup('<circle{} cx="{:g}" cy="7" r="1.8"/>').format(
+            "" if low - 0.5 <= step <= high + 0.5 else Markup(' class="out"'), x(step)
+        )
+        for step in (smallest, largest)
+    )
+    return Markup(
+        '<svg class="spread" viewBox="0 0 {} 14" role="img"><title>{}</title><path d="M{:g} 7H{:g}"'
+        '/><path class="box" d="M{:g} 7H{:g}"/><path class="median" d="M{:g} 2v10"/>{}</svg>'
+    ).format(
+        _SPREAD_WIDTH, _spread_text(spread), x(first), x(last), x(left), x(right) + 0.5,
+        x(median), dots,
+    )  # fmt: skip
+
+
+def _spread_text(spread: Spread) -> str:
+    names = ("0.1 %", "25 %", "median", "75 %", "99.9 %")
+    parts = [f"{n} {v:.3g}" for n, v in zip(names, spread.percentiles, strict=True)]
+    return (
+        f"minimum {spread.minimum:.3g}, {', '.join(parts)}, maximum {spread.maximum:.3g};"
+        f" range {spread.low:.3g} to {spread.high:.3g}, {spread.outside:.3%} outside"
+    )
 
 
 def _memory_box(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rlx.reports.collect import FolderMeasurements, collect, read_network
 from rlx.reports.difference import changes_of
 from rlx.reports.labelled import accuracy_of
+from rlx.reports.losses import losses_beside, losses_of
 from rlx.support.errors import TargetNotFoundError, ToolMissingError, UsageError
 from rlx.support.files.outputs import read_manifest
 from rlx.targets import verifier
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from rlx.ir import Graph
     from rlx.metrics.inference.data import Inputs
+    from rlx.reports.model import Losses
     from rlx.reports.report import Report
     from rlx.targets.verifier import Verification
 
@@ -42,6 +44,8 @@ class ReportRequest:
         labels: Names of the classes.
         model: The model's graph, for its accuracy.
         old: An output folder to compare with.
+        quantization: File with the losses of the quantization, which ``rlx quantize`` wrote.
+        model_file: The model's file, beside which such a file may lie.
     """
 
     verify: Callable[[], Verification] | None = None
@@ -52,6 +56,8 @@ class ReportRequest:
     labels: Sequence[str] = ()
     model: Graph | None = None
     old: Path | None = None
+    quantization: Path | None = None
+    model_file: Path | None = None
 
 
 def gather(
@@ -65,7 +71,8 @@ def gather(
         RlxError: Error of the verification.
     """
     notify = progress or (lambda _: None)
-    target = read_manifest(folder).producer.target
+    producer = read_manifest(folder).producer
+    target = producer.target
     network = read_network(folder)
     notes: list[str] = []
     verification = _verification(request, notes)
@@ -79,7 +86,8 @@ def gather(
         board=None if request.board is None else _board(request.board, network),
     )
     report = collect(folder, measured)
-    report = replace(report, warnings=(*report.warnings, *notes))
+    losses, lines = _losses(request, report, producer.input_sha256)
+    report = replace(report, losses=losses, warnings=(*report.warnings, *lines, *notes))
     if request.data is not None:
         accuracy = accuracy_of(
             folder, network, target, request.data,
@@ -89,6 +97,17 @@ def gather(
     if request.old is not None:
         report = replace(report, changes=changes_of(collect(request.old), report))
     return report
+
+
+def _losses(
+    request: ReportRequest, report: Report, network: str | None
+) -> tuple[Losses | None, tuple[str, ...]]:
+    """Return losses by quantization, from a file that is named or lies beside the model."""
+    if request.quantization is not None:
+        return losses_of(request.quantization, report.layers, network)
+    if request.model_file is not None:
+        return losses_beside(request.model_file, report.layers, network)
+    return None, ()
 
 
 def _verification(request: ReportRequest, notes: list[str]) -> Mapping[str, Any] | None:

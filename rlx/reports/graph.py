@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from markupsafe import Markup
 
@@ -17,6 +17,9 @@ from rlx.support.text.names import printable, shorten
 if TYPE_CHECKING:
     from rlx.reports.model import Layer, Port
     from rlx.reports.report import Report
+
+_SOURCE_CHARS: Final = 60
+"""Characters of a layer's name in the model in a tooltip; the page has the whole name."""
 
 
 def graph_svg(report: Report) -> Markup:
@@ -40,7 +43,7 @@ def _port(position: int, port: Port) -> Draft:
 
 def _layer(layer: Layer, share: float) -> Draft:
     note = percent_text(layer.share)
-    source = printable(layer.source)
+    source = shorten(printable(layer.source), _SOURCE_CHARS)
     return Draft(
         id=shorten(f"{layer.index}  {printable(layer.name)}", COLUMNS),
         key=str(layer.index),

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from rlx.metrics.spread import Spread
+
     Number = int | float
 
 
@@ -235,6 +237,56 @@ class Accuracy:
     correct: Mapping[str, int]
     labels: tuple[str, ...]
     confusion: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LossyLayer:
+    """Losses of a layer by quantization.
+
+    Attributes:
+        index: Position of the layer in the report; None if no layer of it has this one's result.
+        name: Name of the layer in the report, else in the model.
+        bits: Bits of a weight; None without weights.
+        sqnr_db: Ratio of signal to quantization noise of its results; None if unknown or infinite.
+        cosine: Cosine between its results in the float and in the integer network, or None.
+        loss: Relative squared error of the network's outputs with this layer alone quantized.
+        results: Spread of its results on calibration data.
+        weight_values: Spread of its weights, or None.
+    """
+
+    index: int | None
+    name: str
+    bits: int | None
+    sqnr_db: float | None
+    cosine: float | None
+    loss: float
+    results: Spread
+    weight_values: Spread | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Losses:
+    """Losses of a network by quantization.
+
+    Attributes:
+        graph: Name of the network.
+        samples: Samples on which they were measured.
+        measured_on: Kind of these samples.
+        observer: Method by which ranges were chosen.
+        mean_bits: Mean bits of a weight.
+        agreement: Share of samples that keep their class; None without classes.
+        sqnr_db: Ratio of signal to quantization noise of the output where it is lowest, or None.
+        layers: Each layer, in order of execution.
+    """
+
+    graph: str
+    samples: int
+    measured_on: str
+    observer: str
+    mean_bits: float
+    agreement: float | None
+    sqnr_db: float | None
+    layers: tuple[LossyLayer, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -13,7 +14,7 @@ from rlx.reports import charts
 from rlx.reports.graph import graph_svg
 from rlx.reports.kinds import colour_of, kind_of
 from rlx.reports.model import shape_text
-from rlx.reports.tables import number_text, percent_text, utilization
+from rlx.reports.tables import loss_text, number_text, percent_text, utilization
 from rlx.support.files.paths import template_root
 from rlx.support.text.templates import environment
 
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 FRAME_HEIGHT: Final = 720
 """Height of the page inside a notebook, in pixels."""
 
+_INDENTED_TAG: Final = re.compile("^ +<", re.MULTILINE)
+"""Beginning of an indented line of tags: a tenth of a page would be spaces."""
+
 _NAMES: Final = {"lut": "LUT", "ff": "FF", "dsp": "DSP", "bram": "BRAM", "spram": "SPRAM"}
 
 
@@ -35,7 +39,7 @@ def html_text(report: Report) -> str:
     own, by its hash: a text from a model that slipped through the escaping would not run. The
     picture of a placement is in the page too.
     """
-    return (
+    text = (
         _environment()
         .get_template("page.html.j2")
         .render(
@@ -51,6 +55,8 @@ def html_text(report: Report) -> str:
             widest=max((one.percent or 0 for one in report.resources), default=0),
         )
     )
+    # Texts are escaped, so that such a line begins with a tag; styles and the script have none.
+    return _INDENTED_TAG.sub("<", text)
 
 
 def frame_text(report: Report) -> str:
@@ -64,7 +70,7 @@ def frame_text(report: Report) -> str:
 @cache
 def _environment() -> jinja2.Environment:
     filters = (
-        number_text, percent_text, shape_text, utilization, resource_name, kind_of
+        number_text, percent_text, shape_text, utilization, resource_name, kind_of, loss_text
     )  # fmt: skip
     return environment(template_root() / "report", filters=filters, escape=True)
 

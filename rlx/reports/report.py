@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         Figure,
         Layer,
         LayerCells,
+        Losses,
         Memory,
         Port,
         Resource,
@@ -48,6 +49,7 @@ class Report:
         clock: Clock of an FPGA, or None.
         verification: Result of ``rlx verify``; None if it was not run.
         accuracy: Correct classes, or None.
+        losses: Losses by quantization, or None.
         changes: Differences from an older folder, or None.
         facts: Versions, hashes and options, by name.
         command: The command that emits the same folder, but for the names of files.
@@ -71,6 +73,7 @@ class Report:
     clock: Clock | None = None
     verification: Verified | None = None
     accuracy: Accuracy | None = None
+    losses: Losses | None = None
     changes: Changes | None = None
     facts: Mapping[str, str] = field(default_factory=dict)
     command: str = ""

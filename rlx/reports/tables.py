@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rlx.reports.model import Changes, Figure, Layer
+    from rlx.reports.model import Changes, Figure, Layer, Losses
     from rlx.reports.report import Report
 
 VELA_COLUMNS: Final = (
@@ -127,6 +127,33 @@ def summary_rows(report: Report) -> list[list[object]]:
         ]
         for layer in report.layers
     ]
+
+
+def loss_rows(losses: Losses) -> list[list[object]]:
+    """Return name, bits, loss, SQNR, cosine, and shares outside the range, of each layer."""
+    return [
+        [
+            layer.name,
+            layer.bits,
+            layer.loss,
+            layer.sqnr_db,
+            layer.cosine,
+            None if layer.weight_values is None else f"{layer.weight_values.outside:.2%}",
+            f"{layer.results.outside:.2%}",
+        ]
+        for layer in losses.layers
+    ]
+
+
+def loss_text(losses: Losses) -> str:
+    """Return the losses of the whole network in one line."""
+    parts = [f"on {losses.samples:,} samples ({losses.measured_on})"]
+    if losses.agreement is not None:
+        parts.append(f"{losses.agreement:.2%} keep their class")
+    if losses.sqnr_db is not None:
+        parts.append(f"SQNR of the output {losses.sqnr_db:.1f} dB")
+    parts += [f"{losses.mean_bits:.3g} bits of a weight", f"observer {losses.observer}"]
+    return ", ".join(parts)
 
 
 def number_text(value: float | None, unit: str = "") -> str:

@@ -70,7 +70,7 @@
   });
 
   document.documentElement.classList.add("js");
-  const shares = all("table.sortable tbody tr");
+  const shares = all("#layers tbody tr");
   const first = shares.length ? shares.reduce((best, row) => {
     const value = (one) => Number(one.querySelector(".share").closest("td").dataset.value);
     return value(row) > value(best) ? row : best;

@@ -14,6 +14,7 @@ from rlx.support.text.tables import Column
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from rlx.reports.model import Losses
     from rlx.reports.report import Report
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -37,7 +38,16 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
               help="Older output folder: show what has changed since.")  # fmt: skip
 @click.option("--data", type=_FILE, help="Labelled samples (.npz of x and y): show the accuracy.")
 @click.option("--labels", type=_FILE, help="Text file with the name of a class in each line.")
-@click.option("--model", type=_FILE, help="Model file, for the accuracy of the reference too.")
+@click.option(
+    "--model",
+    type=_FILE,
+    help="Model file, for the accuracy of the reference too; NET.q.json beside it has the losses.",
+)
+@click.option(
+    "--quantization",
+    type=_FILE,
+    help="Show losses by quantization from this file, which 'rlx quantize' wrote: NET.q.json.",
+)
 @click.option(
     "--measured",
     "board",
@@ -58,6 +68,7 @@ def command(
     data: Path | None,
     labels: Path | None,
     model: Path | None,
+    quantization: Path | None,
     board: Path | None,
     as_json: bool,
 ) -> int:
@@ -79,6 +90,7 @@ def command(
             labels=() if labels is None else _lines(labels),
             model=model,
             old=old,
+            quantization=quantization,
             progress=show,
         )
     files: dict[Path, Callable[[], str]] = {
@@ -153,6 +165,8 @@ def _print(report: Report) -> None:
     print_table("figures", ["figure", *(Column(h, right=True) for h in heads)], figure_rows(report))
     if report.milliseconds is not None:
         prose(f"time: {report.milliseconds}")
+    if report.losses is not None:
+        _print_losses(report.losses)
     if report.accuracy is not None:
         for name, correct in report.accuracy.correct.items():
             prose(f"{name}: {correct:,} of {report.accuracy.samples:,} classes correct")
@@ -163,3 +177,20 @@ def _print(report: Report) -> None:
     for text in report.warnings:
         prose(f"note: {text}")
     prose("not verified" if report.verification is None else report.verification.text)
+
+
+def _print_losses(losses: Losses) -> None:
+    """Print the losses by quantization."""
+    from rlx.reports.tables import loss_rows, loss_text
+
+    columns = [
+        Column("layer", shortest=12),
+        Column("bits", priority=1),
+        Column("loss alone", meaning="with this layer alone quantized"),
+        Column("SQNR", "dB", meaning="signal to quantization noise; higher is closer"),
+        Column("cosine", priority=2),
+        Column("weights", priority=3, meaning="weights outside the range of their type"),
+        Column("results", priority=3, meaning="results outside the range of int8"),
+    ]
+    print_table("losses by quantization", columns, loss_rows(losses))
+    prose(loss_text(losses))

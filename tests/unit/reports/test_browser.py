@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 import rlx
+from rlx.metrics.spread import Spread
 from rlx.reports.collect import FolderMeasurements, collect
-from rlx.reports.model import Accuracy
+from rlx.reports.model import Accuracy, Losses, LossyLayer
 from support.hostile_report import hostile
 from support.networks.mlperf_like import file
 
@@ -94,7 +95,22 @@ def firmware(tmp_path_factory):
     names = tuple(f"class {n}" for n in range(10))
     rows = tuple(tuple(5 if a == b else int(a == b + 1) for a in range(10)) for b in range(10))
     counted = Accuracy(samples=59, correct={"host-c": 50}, labels=names, confusion=rows)
-    return replace(report, accuracy=counted, warnings=("something to know",))
+    return replace(report, accuracy=counted, losses=losses(report), warnings=("something to know",))
+
+
+def losses(report):
+    """Losses of each layer, its numbers reaching out of the range."""
+    steps = (-160.0, -127.0, -20.0, 3.0, 40.0, 120.0, 300.0)
+    spread = Spread(minimum=-1.6, maximum=3.0, percentiles=(-1.27, -0.2, 0.03, 0.4, 1.2), low=-1.28,
+                    high=1.27, outside=0.01, steps=steps, lowest=-128, highest=127)  # fmt: skip
+    rows = tuple(
+        LossyLayer(index=one.index, name=one.name, bits=8 if one.weights else None,
+                   sqnr_db=30.0 + one.index, cosine=0.999, loss=0.001, results=spread,
+                   weight_values=spread if one.weights else None)
+        for one in report.layers
+    )  # fmt: skip
+    return Losses(graph="digits", samples=64, measured_on="calibration data", observer="mse",
+                  mean_bits=8.0, agreement=1.0, sqnr_db=30.0, layers=rows)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +133,7 @@ def shown(page):
 
 def column(page, number):
     return [row.query_selector_all("th, td")[number].inner_text()
-            for row in page.query_selector_all(".sortable tbody tr")]  # fmt: skip
+            for row in page.query_selector_all("#layers tbody tr")]  # fmt: skip
 
 
 def test_the_slowest_layer_is_shown_first(opened, firmware):
@@ -128,8 +144,8 @@ def test_everything_that_is_a_layer_selects_it(opened, firmware):
     page = opened(firmware)
     page.click('.rlx-layer[data-layer="4"]')
     assert shown(page) == ["4"]
-    assert "on" in page.get_attribute('.sortable tr[data-layer="4"]', "class")
-    page.click('.sortable tr[data-layer="1"] td:nth-child(2)')
+    assert "on" in page.get_attribute('#layers tr[data-layer="4"]', "class")
+    page.click('#layers tr[data-layer="1"] td:nth-child(2)')
     assert shown(page) == ["1"]
     assert "on" in page.get_attribute('.rlx-layer[data-layer="1"]', "class")
     page.click('.buffer[data-layer="0"] >> nth=0')
@@ -151,14 +167,14 @@ def test_keys_select_layers(opened, firmware):
 
 def test_a_table_is_sorted_by_each_column(opened, firmware):
     page = opened(firmware)
-    page.click(".sortable th:nth-child(6) button")
+    page.click("#layers th:nth-child(6) button")
     assert column(page, 5) == ["35,568", "21,395", "5,807", "2,331", "614", "2"]
-    assert page.get_attribute(".sortable th:nth-child(6)", "aria-sort") == "descending"
-    page.click(".sortable th:nth-child(6) button")
+    assert page.get_attribute("#layers th:nth-child(6)", "aria-sort") == "descending"
+    page.click("#layers th:nth-child(6) button")
     assert column(page, 5)[0] == "2"
-    page.click(".sortable th:nth-child(2) button")
+    page.click("#layers th:nth-child(2) button")
     assert column(page, 1) == sorted(column(page, 1))
-    page.click(".sortable th:nth-child(1) button")
+    page.click("#layers th:nth-child(1) button")
     assert [text.split()[0] for text in column(page, 0)] == ["0", "1", "2", "3", "4", "5"]
 
 
@@ -173,6 +189,29 @@ def test_no_part_is_wider_than_the_window(opened, firmware, hardware, width):
 def test_texts_stand_out(opened, firmware, hardware, scheme):
     for report in (firmware, hardware):
         assert opened(report, scheme=scheme).evaluate(CONTRAST) == []
+
+
+def test_losses_are_readable_on_a_telephone(opened, firmware):
+    page = opened(firmware, 400)
+    section = page.query_selector("#losses")
+    right = section.bounding_box()["x"] + section.bounding_box()["width"]
+    for plot in page.query_selector_all("svg.spread"):
+        box = plot.bounding_box()
+        assert box["width"] > 120
+        assert box["x"] + box["width"] <= right
+    assert not page.is_visible("#losses thead")
+    first = page.query_selector("#losses tbody tr")
+    cells = [one.inner_text() for one in first.query_selector_all("td")]
+    assert cells[:4] == ["8", "30.0", "0.99900", "0.001"]
+
+
+def test_losses_are_sorted_and_select_a_layer(opened, firmware):
+    page = opened(firmware)
+    page.click("#losses th:nth-child(3) button")
+    cells = [one.inner_text() for one in page.query_selector_all("#losses td:nth-child(3)")]
+    assert cells == ["35.0", "34.0", "33.0", "32.0", "31.0", "30.0"]
+    page.click('#losses tr[data-layer="4"] td:nth-child(2)')
+    assert shown(page) == ["4"]
 
 
 def test_without_scripts_every_layer_is_there(opened, firmware):

@@ -9,12 +9,14 @@ import pytest
 
 import rlx
 from rlx.ir.lookup import OWN_DIALECTS
+from rlx.metrics.spread import Spread
 from rlx.ops import ALL_OPS
 from rlx.reports import charts
 from rlx.reports.collect import collect
 from rlx.reports.graph import graph_svg
 from rlx.reports.kinds import KINDS, kind_of
-from rlx.reports.model import Clock, Memory, MemoryBox, Weights
+from rlx.reports.model import Clock, Losses, LossyLayer, Memory, MemoryBox, Weights
+from rlx.reports.tables import loss_rows
 from support import ROOT
 from support.hostile_report import hostile
 
@@ -61,6 +63,65 @@ def test_the_page_is_well_formed_and_small(report):
     assert tags.seen.count("article") == len(report.layers)
 
 
+@pytest.fixture(scope="module")
+def lossy(report):
+    """The report with the losses of each layer with weights or without."""
+    weights = spread(-9.0, 7.5, limit=7)
+    rows = tuple(
+        LossyLayer(index=one.index, name=one.name, bits=4 if one.weights else None, sqnr_db=31.5,
+                   cosine=0.999, loss=0.002, results=spread(-150.0, 120.0, limit=127),
+                   weight_values=weights if one.weights else None)
+        for one in report.layers
+    )  # fmt: skip
+    unknown = replace(rows[0], index=None, name="gone", sqnr_db=None, cosine=None)
+    losses = Losses(graph="digits", samples=64, measured_on="test data", observer="mse",
+                    mean_bits=4.0, agreement=0.97, sqnr_db=28.25,
+                    layers=(*rows, unknown),
+                    )  # fmt: skip
+    return replace(report, losses=losses)
+
+
+def spread(low, high, limit):
+    steps = (low, low / 2, low / 4, 0.0, high / 4, high / 2, high)
+    return Spread(minimum=low, maximum=high, percentiles=steps[1:-1], low=-limit, high=limit,
+                  outside=0.01, steps=steps, lowest=-limit, highest=limit)  # fmt: skip
+
+
+def test_losses_by_quantization_have_a_row_and_box_plots_for_each_layer(lossy):
+    text = lossy.to_html()
+    tags = Tags(text)
+    section = text[text.index('<section class="panel" id="losses">') :]
+    section = section[: section.index("</section>")]
+    layers = lossy.losses.layers
+    assert section.count("<tr") == len(layers) + 1
+    assert section.count('<svg class="spread"') == len(layers) + sum(
+        one.weight_values is not None for one in layers
+    )
+    assert "On 64 samples (test data), 97.00% keep their class" in section
+    assert "SQNR of the output 28.2 dB" in section
+    assert 'href="#layer-0"' in section
+    assert "gone" in section
+    assert "range -7 to 7, 1.000% outside" in section
+    assert tags.seen.count("article") == len(lossy.layers)
+    assert '<a href="#losses">' in text
+    assert 'id="losses"' not in replace(lossy, losses=None).to_html()
+
+
+def test_a_box_plot_has_the_range_between_its_margins():
+    text = charts.spread_svg(spread(-254.0, 127.4, limit=127))
+    assert '<path d="M16 7H112.1"/>' in text  # -127 to 63.7 of -127 to 127 on 16 to 144
+    assert '<path class="median" d="M80 2v10"/>' in text
+    assert '<circle class="out" cx="2" cy="7" r="1.8"/>' in text
+    assert '<circle cx="144.2" cy="7" r="1.8"/>' in text
+
+
+def test_losses_in_tables(lossy):
+    rows = loss_rows(lossy.losses)
+    assert rows[0] == ["conv2d_0", 4, 0.002, 31.5, 0.999, "1.00%", "1.00%"]
+    assert rows[-1][:4] == ["gone", 4, 0.002, None]
+    assert lossy.as_json()["losses"]["layers"][0]["weight_values"]["steps"][-1] == 7.5
+
+
 def test_nothing_is_loaded_from_anywhere(report):
     text = report.to_html()
     tags = Tags(text)
@@ -73,8 +134,8 @@ def test_nothing_is_loaded_from_anywhere(report):
     assert "@import" not in text
 
 
-def test_texts_of_a_model_stay_text(report):
-    page = hostile(report)
+def test_texts_of_a_model_stay_text(lossy):
+    page = hostile(lossy)
     tags = Tags(page.to_html())
     assert tags.seen.count("script") == 1
     assert "img" not in tags.seen
@@ -122,7 +183,7 @@ def test_pictures_of_nothing():
     box = MemoryBox(layer=-1, first=0, last=0, offset=0, bytes=4)
     assert "input: 4 bytes at 0" in charts.memory_svg(Memory(bytes=4, boxes=(box,)), ())
     weights = Weights(elements=1, zeros=1, low=0, high=0, step=1, counts=(1,))
-    assert charts.histogram_svg(weights).count("<rect") == 1
+    assert charts.histogram_svg(weights).count("<path d=") == 1
 
 
 def test_each_seed_is_a_dot():
