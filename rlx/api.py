@@ -359,6 +359,7 @@ def quantize(
     min_agreement: float = MIN_AGREEMENT,
     bits: float | None = None,
     flash: int | None = None,
+    settings: str | Path | Mapping[str, Any] | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Quantized:
     """Return the integer network of a float network, as ``rlx quantize`` does.
@@ -384,6 +385,9 @@ def quantize(
             output is a softmax or an index.
         bits: Mean bits of a weight that ``auto`` must reach.
         flash: Bytes of weights that ``auto`` must reach.
+        settings: Settings layer by layer: a file of ``rlx quantize --write-settings``, or a mapping
+            of the same form: ``{"layers": {"conv1": {"bits": 4, "observer": "min-max"}}}``.
+            ``report.settings_text()`` is such a file.
         progress: Called with a text, what is done and what there is to do.
 
     Returns:
@@ -394,13 +398,13 @@ def quantize(
         UnsupportedOpError: Something in the network has no integer form.
         DoesNotFitError: The limits cannot be kept.
     """
-    settings = settings_of(
-        weights=weights, observer=observer, symmetric=symmetric, equalize=equalize,
+    used = settings_of(
+        settings, weights=weights, observer=observer, symmetric=symmetric, equalize=equalize,
         bias_correction=bias_correction, max_drop=max_drop, min_sqnr=min_sqnr,
         min_agreement=min_agreement, bits=bits, flash=flash,
     )  # fmt: skip
     module, _ = bound_module(model, calib)
-    return quantize_graph(module.graph, calib, test=test, settings=settings, progress=progress)
+    return quantize_graph(module.graph, calib, test=test, settings=used, progress=progress)
 
 
 def run(

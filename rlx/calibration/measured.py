@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from rlx.calibration.layer_settings import LayerSettings
+from rlx.calibration.report import label_of
 from rlx.calibration.sensitivity import Rounded, Sensitivity, rounded
 from rlx.calibration.sequence import rounded_in_sequence
 from rlx.ir import DType
 from rlx.ops.nn import NnConv, NnLinear
 from rlx.ops.real import RealConv, RealMatmul
-from rlx.passes.quantize.activations import MOVING, activation_params, clamped
+from rlx.passes.quantize.activations import (
+    MOVING,
+    activation_params,
+    clamped,
+    keeps_quantization,
+)
 from rlx.passes.quantize.convert import convert
 from rlx.passes.quantize.known import stored
+from rlx.passes.quantize.known_ranges import known_params
+from rlx.passes.quantize.scheme import params_of, range_of
 from rlx.passes.quantize.stored_weights import with_stored_weights
 from rlx.passes.quantize.weighted import Weighted, weighted_layers
+from rlx.support.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,8 +32,28 @@ if TYPE_CHECKING:
     from rlx.calibration.observation import Observation
     from rlx.calibration.settings import Settings
     from rlx.ir import Graph, Node, QuantParams, Value
+    from rlx.passes.quantize.activations import Range
     from rlx.passes.quantize.convert import Converted
     from rlx.samples.batches import Samples
+
+
+_SOURCES: Final = {"known": "known from its op", "operand": "that of its operand"}
+
+
+@dataclass(frozen=True, slots=True)
+class FixedRange:
+    """Range that the settings state.
+
+    Attributes:
+        ends: Smallest and largest number.
+    """
+
+    ends: tuple[float, float]
+
+    def params(self, *, whole: bool, symmetric: bool) -> QuantParams:
+        """Return the parameters of int8 values over the range."""
+        del whole
+        return params_of(*self.ends, symmetric=symmetric)
 
 
 @dataclass(slots=True)
@@ -38,6 +68,7 @@ class MeasuredGraph:
         sensitivity: Quantizes single layers.
         params: The quantization of each value.
         layers: The layers with weights.
+        layer_settings: Settings of single layers, by their results.
     """
 
     graph: Graph
@@ -47,15 +78,93 @@ class MeasuredGraph:
     sensitivity: Sensitivity
     params: dict[Value, QuantParams] = field(init=False)
     layers: dict[Node, Weighted] = field(init=False)
+    layer_settings: dict[Value, LayerSettings] = field(init=False)
     _rounded: dict[tuple[Node, int], Rounded] = field(default_factory=dict)
     _losses: dict[tuple[Value, int | None], float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        settings = self.settings
-        ranges = {v: seen.by(settings.observer) for v, seen in self.observation.ranges.items()}
+        settings, observed = self.settings, self.observation.ranges
+        weighted = weighted_layers(self.graph)
+        self.layers = {v.node: v for v in weighted if v.node.operands[0] in observed}
+        self.layer_settings = self._layer_settings()
+        ranges: dict[Value, Range] = {v: seen.by(settings.observer) for v, seen in observed.items()}
+        users, outputs = self.graph.users(), set(self.graph.outputs)
+        for value, stated in self.layer_settings.items():
+            end = clamped(value, users, outputs)
+            end = end if end in observed else value
+            if stated.range is not None:
+                ranges[end] = FixedRange(stated.range)
+            elif stated.observer is not None:
+                ranges[end] = observed[end].by(stated.observer)
         self.params = activation_params(self.graph, ranges, symmetric=settings.symmetric)
-        found = weighted_layers(self.graph)
-        self.layers = {v.node: v for v in found if v.node.operands[0] in self.params}
+        self._check_ranges()
+
+    def _layer_settings(self) -> dict[Value, LayerSettings]:
+        """Return the settings of single layers by their results.
+
+        Raises:
+            UsageError: A layer is not known, or has no such setting.
+        """
+        file, results = self.settings.file, self.reported()
+        if file is None:
+            return {}
+        labels = [label_of(v.node.name, v.node.origin.location, v.node.op.name) for v in results]
+        matched = file.matched(labels, self.graph.name)
+        for position, stated in matched.items():
+            value, where = results[position], f"{file.where}, layer {labels[position]!r}"
+            if stated.bits is not None and value.node not in self.layers:
+                raise UsageError(
+                    "bits: it has no weights that are quantized",
+                    where=where,
+                    hint="leave bits out",
+                )
+            source = self.range_source(value)
+            if (stated.range or stated.observer) is not None and source is not None:
+                raise UsageError(
+                    f"its range is {_SOURCES[source]}, and cannot be chosen",
+                    where=where,
+                    hint="leave observer and range out",
+                )
+        return {results[position]: stated for position, stated in matched.items()}
+
+    def _check_ranges(self) -> None:
+        """Refuse ranges that are limited by others.
+
+        Raises:
+            UsageError: A value does not have the range that the settings state.
+        """
+        for value, stated in self.layer_settings.items():
+            if stated.range is None:
+                continue
+            stated_params = params_of(*stated.range, symmetric=self.settings.symmetric)
+            if self.params[value] != stated_params:
+                low, high = range_of(self.params[value])
+                raise UsageError(
+                    f"range: it is limited to [{low:.6g}, {high:.6g}] by the layers around it, got"
+                    f" [{stated.range[0]:.6g}, {stated.range[1]:.6g}]",
+                    where=f"settings, {value.node.op.name} {value.node.label}",
+                    hint="give it the limited range",
+                )
+
+    def range_source(self, value: Value) -> str | None:
+        """Return the reason for which the range of a result is not measured; None if it is."""
+        node = value.node
+        if keeps_quantization(node) and node.operands[0] in self.observation.ranges:
+            return "operand"
+        return "known" if known_params(value) is not None else None
+
+    def range_of(self, value: Value) -> str:
+        """Return the observer that chose the range of a result, or where the range is from."""
+        stated = self.layer_settings.get(value, LayerSettings())
+        if stated.range is not None:
+            return "settings"
+        return self.range_source(value) or (stated.observer or self.settings.observer).value
+
+    @property
+    def stated_bits(self) -> dict[Node, int]:
+        """Bits of the weights of layers that the settings state."""
+        pairs = ((value.node, stated.bits) for value, stated in self.layer_settings.items())
+        return {node: bits for node, bits in pairs if bits is not None}
 
     @property
     def sizes(self) -> dict[Node, int]:
@@ -92,7 +201,7 @@ class MeasuredGraph:
         users, outputs = self.graph.users(), set(self.graph.outputs)
         layer_values: set[Value] = set()
         results = []
-        for value in self.params:
+        for value in self.observation.ranges:
             node = value.node
             if not node.operands or len(node.types) != 1 or isinstance(node.op, MOVING):
                 continue

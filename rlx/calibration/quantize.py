@@ -57,6 +57,11 @@ _MIN_LOSS_TO_EQUALIZE: Final = 0.01
 _MAX_LOSS_RATIO: Final = 0.7
 """Loss after equalization, relative to the loss before, up to which it is used."""
 
+_BALANCES: Final[dict[str | None, bool | str]] = {
+    "none": False, "before-depthwise": "before-depthwise", "all": True
+}  # fmt: skip
+"""Meaning of ``Settings.balance`` as values of ``equalize``."""
+
 _TOLERANCE: Final = 1e-12
 """Difference of two shares up to which they count as equal: drops are quotients of counts."""
 
@@ -122,6 +127,7 @@ class _Work:
 
     Attributes:
         widened: Whether weights are wider than the drop allows, for the limits of useful outputs.
+        balanced: Channels that were balanced, one of ``EQUALIZE``.
     """
 
     original: Graph
@@ -130,6 +136,7 @@ class _Work:
     settings: Settings
     progress: Progress
     widened: bool = False
+    balanced: str = "none"
 
     def run(self) -> Quantized:
         """Return the integer network."""
@@ -154,6 +161,8 @@ class _Work:
             comparison=comparison,
             layers=_layer_reports(measured, layers, comparison),
             widened=self.widened,
+            settings=self.settings,
+            balanced=self.balanced,
         )
         return Quantized(GraphModule.mir(converted.graph), report)
 
@@ -161,20 +170,31 @@ class _Work:
         """Return the float graph that is converted, and whether its channels were balanced."""
         # Weights that the model stores as integers stay these, unless others are asked for.
         plain = simplified(self.original, keep_stored=self.settings.weights == "8")
-        equalize = self.settings.equalize
+        equalize = _BALANCES.get(self.settings.balance, self.settings.equalize)
         if equalize is False:
             return self._measure(plain), False
-        balanced = Equalize().apply(plain)
-        if equalize:
-            return self._measure(self._filled(balanced)), balanced is not plain
+        balanced = plain if equalize == "before-depthwise" else Equalize().apply(plain)
+        if equalize is True:
+            filled = self._filled(balanced)
+            self._note_balance(plain, balanced, filled)
+            return self._measure(filled), balanced is not plain
         filled = self._filled(plain)
+        self._note_balance(plain, plain, filled)
         measured, changed = self._measure(filled), filled is not plain
         if balanced is plain or measured.worst_loss() < _MIN_LOSS_TO_EQUALIZE:
             return measured, changed
         other = self._measure(self._filled(balanced))
         if other.worst_loss() < _MAX_LOSS_RATIO * measured.worst_loss():
+            self._note_balance(plain, balanced, balanced)
             return other, True
         return measured, changed
+
+    def _note_balance(self, plain: Graph, balanced: Graph, filled: Graph) -> None:
+        """Keep which channels were balanced."""
+        if balanced is not plain:
+            self.balanced = "all"
+        else:
+            self.balanced = "none" if filled is plain else "before-depthwise"
 
     def _filled(self, graph: Graph) -> Graph:
         """Return the graph with results before depthwise layers that fill their range."""
@@ -186,18 +206,27 @@ class _Work:
 
     def _measure(self, graph: Graph) -> MeasuredGraph:
         ready = DeadCode().apply(prepare(DeadCode().apply(graph)).graph)
-        few = self.settings.weights != "8"
+        few = self.settings.weights != "8" or self._few_bits_stated()
         observation = observe(ready, self.samples, squares=few, progress=self.progress)
         sensitivity = Sensitivity(ready, self.samples)
         return MeasuredGraph(ready, self.settings, self.samples, observation, sensitivity)
 
+    def _few_bits_stated(self) -> bool:
+        """Return whether the settings of a layer state fewer than 8 bits."""
+        file = self.settings.file
+        return file is not None and any((one.bits or 8) < 8 for one in file.layers.values())
+
     def _widths(self, measured: MeasuredGraph) -> dict[Node, int]:
         """Return the width of each layer's weights."""
         nodes, sizes, settings = list(measured.layers), measured.sizes, self.settings
+        stated = measured.stated_bits
         if settings.weights != "auto":
-            return dict.fromkeys(nodes, int(settings.weights))
+            return dict.fromkeys(nodes, int(settings.weights)) | stated
+        if len(stated) == len(nodes) and settings.bits is None and settings.flash is None:
+            return {node: stated[node] for node in nodes}
+        widths = {node: (stated[node],) if node in stated else WIDTHS for node in nodes}
         candidates = {
-            node: {bits: measured.weights(node, bits) for bits in WIDTHS} for node in nodes
+            node: {bits: measured.weights(node, bits) for bits in widths[node]} for node in nodes
         }
         errors = error_table(measured.sensitivity, candidates, self.progress)
         choices = front(errors, sizes)
@@ -297,6 +326,7 @@ def _layer_reports(
                 closeness=closeness.get((node.name, node.origin.location)),
                 results=spread_of_results(histogram, params),
                 weight_values=None if layer is None else _weight_spread(measured, node, layer),
+                range_of=measured.range_of(value),
             )
         )
     return tuple(rows)

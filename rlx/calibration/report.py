@@ -5,15 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from rlx.calibration.layer_settings import settings_text
 from rlx.metrics.compare import MAX_WORST_LAYERS
 from rlx.ops.q import QConv2d, QDense
 from rlx.support.text.notebook import report_html
 
 if TYPE_CHECKING:
+    from rlx.calibration.settings import Settings
     from rlx.ir import Graph
     from rlx.metrics.compare import Comparison
     from rlx.metrics.figures import Closeness
     from rlx.metrics.spread import Spread
+
+
+def label_of(name: str, place: str, op: str) -> str:
+    """Return the name of a layer in messages, tables and settings."""
+    return place or name or op
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +41,9 @@ class LayerReport:
         closeness: Closeness of its results in the integer network; None if they are not known.
         results: Spread of its results on calibration data, those of its activation if it has one.
         weight_values: Spread of its weights; None without, or where the model stores integers.
+        range_of: Observer that chose the range of its results; ``settings`` if a settings file
+            states the range, ``known`` if the op has it by definition, ``operand`` if it is that of
+            the operand.
     """
 
     name: str
@@ -49,11 +59,12 @@ class LayerReport:
     closeness: Closeness | None
     results: Spread
     weight_values: Spread | None
+    range_of: str
 
     @property
     def label(self) -> str:
-        """Name of the layer in messages."""
-        return self.place or self.name or self.op
+        """Name of the layer in messages, tables and settings."""
+        return label_of(self.name, self.place, self.op)
 
     def figures(self) -> dict[str, Any]:
         """Return everything but the spreads as JSON values."""
@@ -68,6 +79,7 @@ class LayerReport:
             "scale": self.scale,
             "zero_point": self.zero_point,
             "loss": self.loss,
+            "range_of": self.range_of,
         }
         return figures | (self.closeness.as_json() if self.closeness is not None else {})
 
@@ -93,6 +105,8 @@ class QuantizationReport:
         layers: Each layer; none where the network held its own scales.
         random: Whether the samples were random numbers.
         widened: Whether weights are wider than the drop allows, for the limits of useful outputs.
+        settings: Settings of the quantization; None where the network held its own scales.
+        balanced: Channels that were balanced, one of ``EQUALIZE``.
     """
 
     graph: str
@@ -106,6 +120,8 @@ class QuantizationReport:
     layers: tuple[LayerReport, ...]
     random: bool = False
     widened: bool = False
+    settings: Settings | None = None
+    balanced: str = "none"
 
     @property
     def measured_on(self) -> str:
@@ -127,6 +143,14 @@ class QuantizationReport:
         """Return the figures and the table of layers that notebooks show."""
         rows = [layer.figures() for layer in self.layers]
         return report_html(f"{self.graph}: quantized", self.figures(), rows)
+
+    def settings_text(self) -> str:
+        """Return the settings of each layer as TOML, for ``settings`` of ``rlx.quantize``.
+
+        Raises:
+            UsageError: The network held its own scales.
+        """
+        return settings_text(self)
 
     def figures(self) -> dict[str, str]:
         """Return the figures of the whole as text, by name."""

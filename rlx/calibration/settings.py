@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Final, Literal
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Final, Literal
 
+from rlx.calibration.layer_settings import read_settings
 from rlx.calibration.observers import Method
 from rlx.support.errors import UsageError
 from rlx.support.text.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from rlx.calibration.layer_settings import SettingsFile
 
 MIN_SQNR_DB: Final = 10.0
 """Ratio of signal to noise below which an integer network is not written."""
@@ -31,6 +38,9 @@ class Settings:
         min_agreement: Share of samples with the same class, likewise.
         bits: Mean bits of a weight that ``auto`` must reach; None for any.
         flash: Bytes of weights that ``auto`` must reach; None for any.
+        balance: Channels that are balanced, one of ``EQUALIZE``, in place of ``equalize``; None for
+            what that says.
+        file: Settings of single layers, or None.
     """
 
     weights: Literal["8", "4", "2", "auto"] = "8"
@@ -43,6 +53,8 @@ class Settings:
     min_agreement: float = MIN_AGREEMENT
     bits: float | None = None
     flash: int | None = None
+    balance: str | None = None
+    file: SettingsFile | None = None
 
     def __post_init__(self) -> None:
         if self.weights not in ("8", "4", "2", "auto"):
@@ -57,14 +69,24 @@ class Settings:
             )
 
 
-def settings_of(**values: Any) -> Settings:  # noqa: ANN401 - what the user typed
+def settings_of(
+    settings: str | Path | Mapping[str, Any] | None = None,
+    **values: Any,  # noqa: ANN401 - what the user typed
+) -> Settings:
     """Return settings from plain values: an observer by name, weights as a number.
 
+    Args:
+        settings: Settings of layers: a file, or a mapping of the same form; see
+            :mod:`rlx.calibration.layer_settings`.
+        values: Attributes of the settings.
+
     Raises:
-        UsageError: A value is not known.
+        UsageError: A value is not known, or the file says another.
     """
     if isinstance(values.get("weights"), int):
         values["weights"] = str(values["weights"])
+    if settings is not None:
+        values = _with_file(values, read_settings(settings))
     observer = values.get("observer")
     if isinstance(observer, str):
         known = {method.value: method for method in Method}
@@ -75,3 +97,24 @@ def settings_of(**values: Any) -> Settings:  # noqa: ANN401 - what the user type
             )
         values["observer"] = known[observer]
     return Settings(**values)
+
+
+def _with_file(values: dict[str, Any], file: SettingsFile) -> dict[str, Any]:
+    """Return values with those of a settings file.
+
+    Raises:
+        UsageError: The file says another value than the one that was given.
+    """
+    defaults = {one.name: one.default for one in fields(Settings)} | {"observer": Method.MSE.value}
+    merged = {**values, "file": file}
+    for key, stated in file.values.items():
+        typed = values.get(key, defaults[key])
+        typed = {True: "all", False: "none"}.get(typed, typed) if key == "equalize" else typed
+        if typed not in (defaults[key], stated):
+            raise UsageError(
+                f"{key} is {typed}, and the settings say {stated}",
+                where=file.where,
+                hint="change it there, or leave the option out",
+            )
+        merged["balance" if key == "equalize" else key] = stated
+    return merged

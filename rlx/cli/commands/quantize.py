@@ -113,6 +113,16 @@ def _share(text: str | None, option: str) -> float | None:
 )
 @click.option("--bits", type=click.FloatRange(2, 8), help="With auto: mean bits of a weight.")
 @click.option("--flash", type=click.IntRange(1), help="With auto: bytes of weights, packed.")
+@click.option(
+    "--settings",
+    type=click.Path(path_type=Path),
+    help="Settings of layers, .toml: bits, observer or range of each.",
+)
+@click.option(
+    "--write-settings",
+    type=click.Path(path_type=Path),
+    help="Settings file to write: those that were used for each layer.",
+)
 @scaling_options
 @click.option("--plot", type=click.Path(path_type=Path), help="Picture to write, .png or .svg.")
 @wide_option
@@ -121,6 +131,7 @@ def command(
     model: Path,
     out: Path,
     plot: Path | None,
+    write_settings: Path | None,
     max_drop: str | None,
     as_json: bool,
     calib: Path | None,
@@ -137,9 +148,10 @@ def command(
     """
     from rlx.api import quantize
     from rlx.metrics.quantization_file import check_path, path_beside
+    from rlx.support.files.outputs import write_file
 
-    for path in (out, plot, path_beside(out)):
-        keep_inputs(path, model, calib, settings["test"])
+    for path in (out, plot, path_beside(out), write_settings):
+        keep_inputs(path, model, calib, settings["test"], settings["settings"])
     check_path(path_beside(out))
     share = _share(max_drop, "--max-drop")
     settings["min_agreement"] = _share(settings["min_agreement"], "--min-agreement")
@@ -160,6 +172,8 @@ def command(
             module, samples, test=tested, max_drop=share, progress=show, **settings
         )
     _save(quantized.module, quantized.report, out)
+    if write_settings is not None:
+        write_file(write_settings, quantized.report.settings_text().encode())
     if plot is not None:
         from rlx.calibration.plots import plot_report
 
@@ -168,6 +182,8 @@ def command(
         print_json(quantized.report.as_json())
         return
     _print(quantized.report, out)
+    if write_settings is not None:
+        print(f"wrote {write_settings}; to use it: --settings {typed(write_settings)}")
 
 
 _WITHOUT_SAMPLES = (

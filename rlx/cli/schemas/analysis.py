@@ -248,6 +248,7 @@ class QuantizedLayer(TypedDict):
     scale: float
     zero_point: int
     loss: float
+    range_of: str
     results: Spread
     weight_values: Spread | None
     max: NotRequired[float]

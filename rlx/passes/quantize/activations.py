@@ -89,7 +89,7 @@ def activation_params(
     of_end: dict[Value, QuantParams] = {}
     for value, range_ in ranges.items():
         node = value.node
-        if _keeps_quantization(node) and node.operands[0] in params:
+        if keeps_quantization(node) and node.operands[0] in params:
             params[value] = params[node.operands[0]]
         elif (stated := known_params(value, symmetric=symmetric)) is not None:
             params[value] = stated
@@ -165,7 +165,7 @@ def _limit_terms(
                 params[term] = params_of(max(ends[0], useful[0]), min(ends[1], useful[1]))
 
 
-def _keeps_quantization(node: Node) -> bool:
+def keeps_quantization(node: Node) -> bool:
     """Whether the result of a node has the quantization of the operand."""
     averages = isinstance(node.op, NnAveragePool | RealAveragePool)
     return isinstance(node.op, MOVING) or (averages and not is_mean(node))
