@@ -66,8 +66,8 @@ rate, by the YoWASP wheel. nextpnr does not support the AMD device.
 _ENGINE = """\
 The time-multiplexed engine (`--architecture engine`), for devices too small for a pipeline. Weights
 are in the bitstream (`mem`), or streamed in after each reset (`load`) or in every frame (`stream`).
-Cycles are exact (`tests/targets/fpga/engine`) if weights are always ready. Memories above 100 % do
-not fit the device.
+Cycles are exact (`tests/targets/fpga/architectures/engine`) if weights are always ready. Memories
+above 100 % do not fit the device.
 """
 
 _NETLISTS = """\

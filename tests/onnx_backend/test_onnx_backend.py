@@ -41,7 +41,7 @@ def test_every_importer_has_a_case_that_passes_or_a_test(found):
     passing = {
         tuple(n.rpartition(".")[::2]) for n, (passed, _) in found.operators.items() if passed
     }
-    # Those of other domains, and GlobalLpPool, are tested in tests/unit/frontends/onnx_ops.
+    # Those of other domains, and GlobalLpPool, are tested in tests/unit/frontends/onnx/ops.
     standard = {name for domain, name in set(IMPORTERS) - passing if not domain}
     assert standard == {"GlobalLpPool"}
 

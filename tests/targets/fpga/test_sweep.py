@@ -1,6 +1,6 @@
 """The comparison over devices: what is tried, what a row holds, and when a rate is missed.
 
-``tests/cli/test_sweep.py`` runs it as a command.
+``tests/cli/test_sweep_option.py`` runs it as a command.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The engine of a device: which memories, which way to load weights, how many multipliers."""
 
 import pytest
-from targets.fpga.engine.test_lower import activations, dense
+from targets.fpga.architectures.engine.test_lower import activations, dense
 
 from rlx.ir.module import GraphModule, Stage
 from rlx.support.errors import DoesNotFitError

@@ -1,7 +1,7 @@
 """The report of a parallel design: totals are those of its layers and queues."""
 
 import pytest
-from targets.fpga.parallel.test_design import choice, core_of, network
+from targets.fpga.architectures.parallel.test_design import choice, core_of, network
 
 from rlx_fpga import FpgaOptions
 from rlx_fpga.architectures import architecture

@@ -1,8 +1,8 @@
 """The report of an engine: its figures follow from the layers, and add up."""
 
 import pytest
-from targets.fpga.engine.test_design import network
-from targets.fpga.engine.test_lower import dense
+from targets.fpga.architectures.engine.test_design import network
+from targets.fpga.architectures.engine.test_lower import dense
 
 from rlx.ir.module import GraphModule, Stage
 from rlx_fpga import FpgaOptions

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from targets.fpga.parallel.test_design import core_of
+from targets.fpga.architectures.parallel.test_design import core_of
 
 from rlx.ir import Graph, i8
 from rlx.ir.evaluate import evaluate

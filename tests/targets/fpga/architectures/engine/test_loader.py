@@ -1,6 +1,6 @@
 """Content of the stream of weights, in its order."""
 
-from targets.fpga.engine.test_design import network
+from targets.fpga.architectures.engine.test_design import network
 
 from rlx.ir import Graph, i8
 from rlx.ops.q import QMaxPool2d, Window

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from targets.fpga.engine.interpreter import interpreted, program_of
+from targets.fpga.architectures.engine.interpreter import interpreted, program_of
 from targets.fpga.harness import drive
 
 from rlx.ir import Graph, i8, i32

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from amaranth.back import rtlil
 from amaranth.sim import Simulator
-from targets.fpga.parallel.test_design import choice, core_of, network
+from targets.fpga.architectures.parallel.test_design import choice, core_of, network
 
 from rlx_fpga.architectures.parallel.netlist import FREE, Netlist
 from rlx_fpga.architectures.parallel.pipeline import LEVELS, NetlistPipeline, schedule

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from amaranth.sim import Simulator
-from targets.fpga.engine.interpreter import program_of
+from targets.fpga.architectures.engine.interpreter import program_of
 
 from rlx.ir import Graph, i8
 from rlx.ops.q import QTable

@@ -18,7 +18,7 @@ from rlx_fpga.architectures.dataflow.design import design_of
 from support.messages import raises
 from support.networks import mlperf_like
 
-EXAMPLES = Path(__file__).parents[4] / "examples"
+EXAMPLES = Path(__file__).parents[5] / "examples"
 NETWORK = network()
 
 

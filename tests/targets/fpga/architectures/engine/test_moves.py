@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from targets.fpga.engine.interpreter import interpreted, program_of, reads
+from targets.fpga.architectures.engine.interpreter import interpreted, program_of, reads
 
 from rlx.ir import Graph, i8
 from rlx.ir.evaluate import evaluate

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from targets.fpga.dataflow.test_pipeline import SAME, conv, simulate
+from targets.fpga.architectures.dataflow.test_pipeline import SAME, conv, simulate
 
 from rlx.ir import Graph, i8
 from rlx.ops.numerics.fixed_point import Rescale

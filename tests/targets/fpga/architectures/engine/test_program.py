@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from targets.fpga.engine.interpreter import program_of, reads
-from targets.fpga.engine.test_design import network
-from targets.fpga.engine.test_lower import convolution
+from targets.fpga.architectures.engine.interpreter import program_of, reads
+from targets.fpga.architectures.engine.test_design import network
+from targets.fpga.architectures.engine.test_lower import convolution
 
 from rlx.ir import Graph, i8
 from rlx.ops.q import QMaximum
