@@ -1,4 +1,7 @@
-"""A float network with everything that calibration data say about it."""
+"""A float network with everything that calibration data say about it.
+
+Tests: tests/unit/calibration/test_sequence.py
+"""
 
 from __future__ import annotations
 

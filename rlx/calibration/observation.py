@@ -1,4 +1,7 @@
-"""Observation of a float network on calibration data: ranges, moments of layers' inputs."""
+"""Observation of a float network on calibration data: ranges, moments of layers' inputs.
+
+Tests: tests/unit/calibration/test_sequence.py
+"""
 
 from __future__ import annotations
 

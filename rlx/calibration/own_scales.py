@@ -1,4 +1,7 @@
-"""Networks that hold their own scales: converted without samples, and measured all the same."""
+"""Networks that hold their own scales: converted without samples, and measured all the same.
+
+Tests: tests/unit/calibration/test_quantize.py
+"""
 
 from __future__ import annotations
 

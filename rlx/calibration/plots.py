@@ -1,4 +1,7 @@
-"""Pictures of ranges and of signal-to-noise ratios, layer by layer (extra ``plot``)."""
+"""Pictures of ranges and of signal-to-noise ratios, layer by layer (extra ``plot``).
+
+Tests: tests/unit/calibration/test_quantize.py
+"""
 
 from __future__ import annotations
 

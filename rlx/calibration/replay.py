@@ -1,4 +1,7 @@
-"""One batch run through a graph, and run again from a changed value on."""
+"""One batch run through a graph, and run again from a changed value on.
+
+Tests: tests/unit/calibration/test_quantize.py
+"""
 
 from __future__ import annotations
 

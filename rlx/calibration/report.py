@@ -1,4 +1,7 @@
-"""Report of a network that was quantized."""
+"""Report of a network that was quantized.
+
+Tests: tests/unit/calibration/test_quantize.py
+"""
 
 from __future__ import annotations
 

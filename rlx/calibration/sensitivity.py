@@ -1,4 +1,7 @@
-"""Effect of the quantization of a single layer on the outputs of the network."""
+"""Effect of the quantization of a single layer on the outputs of the network.
+
+Tests: tests/unit/calibration/test_quantize.py
+"""
 
 from __future__ import annotations
 

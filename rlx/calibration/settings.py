@@ -1,4 +1,7 @@
-"""Settings of the quantization of a network, for users to choose."""
+"""Settings of the quantization of a network, for users to choose.
+
+Tests: tests/unit/calibration/test_quantize.py
+"""
 
 from __future__ import annotations
 

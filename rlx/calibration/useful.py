@@ -1,4 +1,7 @@
-"""Check that an integer network is of use: its outputs beside those of the float network."""
+"""Check that an integer network is of use: its outputs beside those of the float network.
+
+Tests: tests/unit/calibration/test_quantize.py
+"""
 
 from __future__ import annotations
 

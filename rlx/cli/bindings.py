@@ -1,4 +1,7 @@
-"""Bindings of a model on this machine."""
+"""Bindings of a model on this machine.
+
+Tests: tests/cli/commands/test_host.py
+"""
 
 from __future__ import annotations
 

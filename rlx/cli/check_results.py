@@ -1,4 +1,7 @@
-"""Further results of ``rlx verify``: budgets, JUnit files."""
+"""Further results of ``rlx verify``: budgets, JUnit files.
+
+Tests: tests/cli/test_budget.py
+"""
 
 from __future__ import annotations
 

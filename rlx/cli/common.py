@@ -1,4 +1,7 @@
-"""Helpers that subcommands share: policies, JSON; tables and progress have their own modules."""
+"""Helpers that subcommands share: policies, JSON; tables and progress have their own modules.
+
+Tests: tests/cli/test_commands.py
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """One network on every platform that is there: emitted, built, run, compared bit by bit.
 
 The network and its samples are those of the example ``digits``, which ships with rlx.
+
+Tests: tests/cli/commands/test_demo.py
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Limits of a machine as commands take them: in a file, or measured."""
+"""Limits of a machine as commands take them: in a file, or measured.
+
+Tests: tests/cli/commands/test_profile.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Commands that read a model: MODEL, its format and limits, and the options of plug-ins."""
+"""Commands that read a model: MODEL, its format and limits, and the options of plug-ins.
+
+Tests: tests/cli/test_commands.py
+"""
 
 from __future__ import annotations
 

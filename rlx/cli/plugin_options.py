@@ -1,4 +1,7 @@
-"""Command-line options that come from the options classes of targets and model formats."""
+"""Command-line options that come from the options classes of targets and model formats.
+
+Tests: tests/docs/test_options.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Output of ``rlx run``."""
+"""Output of ``rlx run``.
+
+Tests: tests/cli/commands/test_run.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Options of commands that read samples, and the files that they name."""
+"""Options of commands that read samples, and the files that they name.
+
+Tests: tests/cli/commands/test_quantize.py
+"""
 
 from __future__ import annotations
 

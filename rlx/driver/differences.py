@@ -1,4 +1,7 @@
-"""Differences between expected outputs and those of a network, as text."""
+"""Differences between expected outputs and those of a network, as text.
+
+Tests: tests/unit/testing/test_golden.py
+"""
 
 from __future__ import annotations
 

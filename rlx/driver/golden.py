@@ -1,4 +1,7 @@
-"""Golden vectors of an emitted program: the reference's results for given or random inputs."""
+"""Golden vectors of an emitted program: the reference's results for given or random inputs.
+
+Tests: tests/unit/driver/test_boundary.py
+"""
 
 from __future__ import annotations
 

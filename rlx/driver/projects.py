@@ -1,4 +1,7 @@
-"""New projects around a network: what ``rlx new`` writes."""
+"""New projects around a network: what ``rlx new`` writes.
+
+Tests: tests/builds/test_new.py
+"""
 
 from __future__ import annotations
 

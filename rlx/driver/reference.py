@@ -1,4 +1,7 @@
-"""Results of the reference for given or random inputs: the golden vectors of a folder."""
+"""Results of the reference for given or random inputs: the golden vectors of a folder.
+
+Tests: tests/unit/driver/test_driver.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""One model on every device or processor of a target: an estimate for each, the best first."""
+"""One model on every device or processor of a target: an estimate for each, the best first.
+
+Tests: tests/targets/fpga/test_target.py
+"""
 
 from __future__ import annotations
 

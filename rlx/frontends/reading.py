@@ -1,4 +1,7 @@
-"""Open a model file."""
+"""Open a model file.
+
+Tests: tests/unit/frontends/test_registry.py
+"""
 
 from __future__ import annotations
 

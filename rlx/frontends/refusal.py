@@ -3,6 +3,8 @@
 Readers raise these; the function that was given the file turns them into the public errors of
 ``rlx.support.errors`` with ``public``. Each class of defect has a default hint, for refusals
 without one.
+
+Tests: tests/unit/frontends/test_quantization.py
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Elements that files of weights store in a form of their own: several to a byte, or in blocks."""
+"""Elements that files of weights store in a form of their own: several to a byte, or in blocks.
+
+Tests: tests/unit/frontends/weights/test_gguf_blocks.py
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 A few bytes can stand for a huge tensor (a padding, a broadcast) or for endless work (a window of
 thousands of rows and columns), so the size of a file says little about its cost.
+
+Tests: tests/unit/frontends/tflite/test_frontend.py
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Symbols bound to numbers: in graphs and attributes of ops, and out of the shapes of arrays."""
+"""Symbols bound to numbers: in graphs and attributes of ops, and out of the shapes of arrays.
+
+Tests: tests/unit/passes/transforms/test_bind.py
+"""
 
 from __future__ import annotations
 

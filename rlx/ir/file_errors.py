@@ -1,4 +1,7 @@
-"""Errors of ``.rlx`` files: the reason for which one is refused, and the place in it."""
+"""Errors of ``.rlx`` files: the reason for which one is refused, and the place in it.
+
+Tests: tests/unit/ir/test_file.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The ``.rlx`` file: how large the graph in it may be."""
+"""The ``.rlx`` file: how large the graph in it may be.
+
+Tests: tests/unit/ir/test_file.py
+"""
 
 from __future__ import annotations
 

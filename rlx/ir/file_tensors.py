@@ -1,4 +1,7 @@
-"""The ``.rlx`` file: constants as tensors, and the checksum of everything."""
+"""The ``.rlx`` file: constants as tensors, and the checksum of everything.
+
+Tests: tests/unit/ir/test_file.py
+"""
 
 from __future__ import annotations
 

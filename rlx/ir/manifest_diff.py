@@ -1,4 +1,7 @@
-"""Differences between two manifests: entries that came, went or changed."""
+"""Differences between two manifests: entries that came, went or changed.
+
+Tests: tests/unit/ir/test_manifest.py
+"""
 
 from __future__ import annotations
 

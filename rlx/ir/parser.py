@@ -2,6 +2,8 @@
 
 A recursive descent over tokens. Nothing is evaluated; op classes come by name,
 attribute classes from the annotations of the op.
+
+Tests: tests/unit/ir/test_text.py
 """
 
 from __future__ import annotations

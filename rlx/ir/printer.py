@@ -21,6 +21,8 @@
   begin again at ``%0`` in it.
 - ``from``, ``at`` and ``by`` are the origin: file, place in it, passes.
 - ``#`` begins a comment that ends with the line.
+
+Tests: tests/unit/ir/test_text.py
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Graphs as functions: each node prepared once, its results in slots.
 
 Nothing is planned and nothing is shared between calls, so several threads may call one program.
+
+Tests: tests/unit/ir/test_evaluate.py
 """
 
 from __future__ import annotations

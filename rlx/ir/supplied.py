@@ -3,6 +3,8 @@
 A graph shows itself and compares itself by its hash; what prints and hashes graphs imports the
 graph. ``rlx.ir`` supplies the functions of its own modules when it is imported, ``rlx`` those of
 packages above.
+
+Tests: tests/unit/ir/test_hash.py
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The text form of graphs: reading of tokens, numbers, strings and dimensions."""
+"""The text form of graphs: reading of tokens, numbers, strings and dimensions.
+
+Tests: tests/unit/ir/test_text.py
+"""
 
 from __future__ import annotations
 

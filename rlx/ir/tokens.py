@@ -1,4 +1,7 @@
-"""Tokens of the text form."""
+"""Tokens of the text form.
+
+Tests: tests/unit/ir/test_text.py
+"""
 
 from __future__ import annotations
 

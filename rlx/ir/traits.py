@@ -1,4 +1,7 @@
-"""Properties of every use of an op, declared on its class and read by passes and targets."""
+"""Properties of every use of an op, declared on its class and read by passes and targets.
+
+Tests: tests/unit/ops/test_traits.py
+"""
 
 from __future__ import annotations
 

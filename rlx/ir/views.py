@@ -1,4 +1,7 @@
-"""Values that lie within the bytes of others, whatever an execution does."""
+"""Values that lie within the bytes of others, whatever an execution does.
+
+Tests: tests/unit/ops/test_views.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The memory plan as a picture: memory over time."""
+"""The memory plan as a picture: memory over time.
+
+Tests: tests/unit/memory/test_picture.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Lifetimes of values, and the values that share their bytes."""
+"""Lifetimes of values, and the values that share their bytes.
+
+Tests: tests/unit/memory/test_orders.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Orders of execution that keep few bytes alive."""
+"""Orders of execution that keep few bytes alive.
+
+Tests: tests/unit/memory/test_large.py
+"""
 
 from __future__ import annotations
 

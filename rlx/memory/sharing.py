@@ -1,4 +1,7 @@
-"""Values that share their bytes whatever the order of execution."""
+"""Values that share their bytes whatever the order of execution.
+
+Tests: tests/unit/memory/test_orders.py
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """Classes in the outputs of networks, and how often two networks give the same one.
 
 Boxes, landmarks and embeddings have a largest number too, but no class.
+
+Tests: tests/unit/metrics/test_comparison.py
 """
 
 from __future__ import annotations

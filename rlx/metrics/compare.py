@@ -1,4 +1,7 @@
-"""Two networks on the same data: how far their outputs and layers are apart, and their accuracy."""
+"""Two networks on the same data: how far their outputs and layers are apart, and their accuracy.
+
+Tests: tests/unit/calibration/test_quantize.py
+"""
 
 from __future__ import annotations
 

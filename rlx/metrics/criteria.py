@@ -1,4 +1,7 @@
-"""Criteria by which two networks count as equal."""
+"""Criteria by which two networks count as equal.
+
+Tests: tests/unit/metrics/test_comparison.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Figures that say how close one network comes to another, gathered batch by batch."""
+"""Figures that say how close one network comes to another, gathered batch by batch.
+
+Tests: tests/unit/metrics/test_comparison.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Counts of numbers in bins: what calibration keeps of a tensor, however many samples it sees."""
+"""Counts of numbers in bins: what calibration keeps of a tensor, however many samples it sees.
+
+Tests: tests/unit/calibration/test_observers.py
+"""
 
 from __future__ import annotations
 

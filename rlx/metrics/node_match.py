@@ -1,4 +1,7 @@
-"""Matching of nodes of two networks that give the same values."""
+"""Matching of nodes of two networks that give the same values.
+
+Tests: tests/unit/metrics/test_comparison.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Runs of a graph over samples in batches, with the arrays of chosen values."""
+"""Runs of a graph over samples in batches, with the arrays of chosen values.
+
+Tests: tests/unit/calibration/test_quantize.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Sides of a comparison: a graph that is run, a compiled graph as it is, or outside arrays."""
+"""Sides of a comparison: a graph that is run, a compiled graph as it is, or outside arrays.
+
+Tests: tests/unit/metrics/test_comparison.py
+"""
 
 from __future__ import annotations
 

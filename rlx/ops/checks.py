@@ -1,4 +1,7 @@
-"""Invariants of nodes beyond their types: rules of the verifier."""
+"""Invariants of nodes beyond their types: rules of the verifier.
+
+Tests: tests/unit/ir/test_verify.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Number of multiply-accumulates of a node: rules for ``rlx.ir.inspect``."""
+"""Number of multiply-accumulates of a node: rules for ``rlx.ir.inspect``.
+
+Tests: tests/unit/ops/test_work.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""NumPy's spellings of shapes and indices, translated to ops."""
+"""NumPy's spellings of shapes and indices, translated to ops.
+
+Tests: tests/unit/tracing/test_tensor.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Quantized integers of real numbers, and the real numbers that quantized integers stand for."""
+"""Quantized integers of real numbers, and the real numbers that quantized integers stand for.
+
+Tests: tests/unit/runtime/test_batching.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Arithmetic on quantized values: without their scale, less their zero points, as numbers."""
+"""Arithmetic on quantized values: without their scale, less their zero points, as numbers.
+
+Tests: tests/unit/ops/nn/test_quantized.py
+"""
 
 from __future__ import annotations
 

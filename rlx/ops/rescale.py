@@ -13,6 +13,8 @@ Scales are float32 numbers. Two widths and one rounding are used, those of the r
 - The ends of activations are quotients in float32, as the reference computes them.
 - Real numbers become integers by rounding to the nearest, halves away from zero (C's ``round``),
   never half to even as NumPy's ``round`` does.
+
+Tests: tests/unit/frontends/test_quantization.py
 """
 
 from __future__ import annotations

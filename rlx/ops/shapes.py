@@ -1,4 +1,7 @@
-"""Shape arithmetic that ops of every level share."""
+"""Shape arithmetic that ops of every level share.
+
+Tests: tests/unit/ops/q/test_arith.py
+"""
 
 from __future__ import annotations
 

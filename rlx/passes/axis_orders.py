@@ -2,6 +2,8 @@
 
 An order maps axes to places: axis ``i`` of a tensor is axis ``order[i]`` of what stands for it, so
 that the tensor is ``transpose(stand_in, order)``.
+
+Tests: tests/unit/passes/test_channels_last.py
 """
 
 from __future__ import annotations

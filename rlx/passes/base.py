@@ -1,4 +1,7 @@
-"""The interface of passes, and sequences of passes."""
+"""The interface of passes, and sequences of passes.
+
+Tests: tests/unit/passes/test_pipeline.py
+"""
 
 from __future__ import annotations
 

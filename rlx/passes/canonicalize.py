@@ -1,4 +1,7 @@
-"""Remove ops that change nothing and merge those that undo or repeat each other."""
+"""Remove ops that change nothing and merge those that undo or repeat each other.
+
+Tests: tests/unit/passes/test_rewrites.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Compute equal things once."""
+"""Compute equal things once.
+
+Tests: tests/unit/passes/test_rewrites.py
+"""
 
 from __future__ import annotations
 

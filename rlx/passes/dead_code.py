@@ -1,4 +1,7 @@
-"""Remove nodes that no output depends on."""
+"""Remove nodes that no output depends on.
+
+Tests: tests/unit/passes/test_rewrites.py
+"""
 
 from __future__ import annotations
 

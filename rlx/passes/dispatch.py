@@ -1,4 +1,7 @@
-"""Policies for fitting ops to a target or backend, and the dispatch report."""
+"""Policies for fitting ops to a target or backend, and the dispatch report.
+
+Tests: tests/unit/passes/test_fit.py
+"""
 
 from __future__ import annotations
 

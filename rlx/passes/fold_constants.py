@@ -1,4 +1,7 @@
-"""Evaluate nodes that depend on constants only."""
+"""Evaluate nodes that depend on constants only.
+
+Tests: tests/unit/passes/test_rewrites.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Fuse activation clamps into the ops before them."""
+"""Fuse activation clamps into the ops before them.
+
+Tests: tests/unit/passes/test_rewrites.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Fuse explicit padding into the windows that read it."""
+"""Fuse explicit padding into the windows that read it.
+
+Tests: tests/unit/passes/test_rewrites.py
+"""
 
 from __future__ import annotations
 

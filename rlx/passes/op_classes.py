@@ -1,4 +1,7 @@
-"""Effect of each op on the error of its operands: the classes of a precision policy."""
+"""Effect of each op on the error of its operands: the classes of a precision policy.
+
+Tests: tests/unit/passes/test_precision.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Named sequences of passes."""
+"""Named sequences of passes.
+
+Tests: tests/unit/passes/test_pipeline.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Separate nodes that depend on parameters alone from those that depend on inputs."""
+"""Separate nodes that depend on parameters alone from those that depend on inputs.
+
+Tests: tests/unit/runtime/test_lowering.py
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """Pictures of a report as SVG: memory over time, timeline, clock, histogram, box plot.
 
 Colours are classes of the page's style sheet. Every text that comes from a model is escaped.
+
+Tests: tests/unit/reports/test_page.py
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Makes a report of an output folder and of what was measured."""
+"""Makes a report of an output folder and of what was measured.
+
+Tests: tests/unit/reports/test_report.py
+"""
 
 from __future__ import annotations
 

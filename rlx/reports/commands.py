@@ -1,4 +1,7 @@
-"""The command line that emits the same folder again."""
+"""The command line that emits the same folder again.
+
+Tests: tests/unit/reports/test_report.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Differences between the reports of two versions of a network."""
+"""Differences between the reports of two versions of a network.
+
+Tests: tests/unit/reports/test_report.py
+"""
 
 from __future__ import annotations
 

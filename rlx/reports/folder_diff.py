@@ -1,4 +1,7 @@
-"""Differences between two output folders: for their caller, in figures, layer by layer."""
+"""Differences between two output folders: for their caller, in figures, layer by layer.
+
+Tests: tests/cli/commands/test_diff.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Runs what a report needs: verification, counts of layers, accuracy; reads what was kept."""
+"""Runs what a report needs: verification, counts of layers, accuracy; reads what was kept.
+
+Tests: tests/unit/reports/test_report.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Drawing of a report's network (``rlx.reports.drawing``), each layer as high as its share."""
+"""Drawing of a report's network (``rlx.reports.drawing``), each layer as high as its share.
+
+Tests: tests/unit/reports/test_page.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Kinds of the layers of a report, for colours and legends."""
+"""Kinds of the layers of a report, for colours and legends.
+
+Tests: tests/unit/reports/test_page.py
+"""
 
 from __future__ import annotations
 

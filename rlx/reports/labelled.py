@@ -1,4 +1,7 @@
-"""Correct classes of an emitted network on labelled samples."""
+"""Correct classes of an emitted network on labelled samples.
+
+Tests: tests/unit/samples/test_layout.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Records of a report, the same for the page, the tables and programs."""
+"""Records of a report, the same for the page, the tables and programs.
+
+Tests: tests/unit/reports/test_page.py
+"""
 
 from __future__ import annotations
 

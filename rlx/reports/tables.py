@@ -1,4 +1,7 @@
-"""A report as text: comma-separated values, Markdown, and rows for a terminal."""
+"""A report as text: comma-separated values, Markdown, and rows for a terminal.
+
+Tests: tests/unit/reports/test_report.py
+"""
 
 from __future__ import annotations
 

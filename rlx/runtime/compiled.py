@@ -1,4 +1,7 @@
-"""Compiled graphs: parameters in, inputs in, outputs out."""
+"""Compiled graphs: parameters in, inputs in, outputs out.
+
+Tests: tests/unit/runtime/test_session.py
+"""
 
 from __future__ import annotations
 

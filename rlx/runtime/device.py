@@ -1,4 +1,7 @@
-"""Devices of the host."""
+"""Devices of the host.
+
+Tests: tests/unit/runtime/test_backend.py
+"""
 
 from __future__ import annotations
 

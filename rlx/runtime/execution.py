@@ -1,4 +1,7 @@
-"""Execution of a compiled graph: its programs, parameters and states, one call at a time."""
+"""Execution of a compiled graph: its programs, parameters and states, one call at a time.
+
+Tests: tests/unit/runtime/test_session.py
+"""
 
 from __future__ import annotations
 

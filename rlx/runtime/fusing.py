@@ -1,4 +1,7 @@
-"""Report of fusion in a graph on its way to a backend."""
+"""Report of fusion in a graph on its way to a backend.
+
+Tests: tests/unit/runtime/test_fused_graphs.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A graph compiled for one set of sizes: its program, and what computes its parameters."""
+"""A graph compiled for one set of sizes: its program, and what computes its parameters.
+
+Tests: tests/unit/runtime/test_session.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Needs of a graph on the host before it is compiled: memory, time at best, a device."""
+"""Needs of a graph on the host before it is compiled: memory, time at best, a device.
+
+Tests: tests/unit/runtime/observation/test_roofline.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The values that a compiled graph keeps from run to run."""
+"""The values that a compiled graph keeps from run to run.
+
+Tests: tests/unit/runtime/test_state_sizes.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Classes that are expected, and the names of classes."""
+"""Classes that are expected, and the names of classes.
+
+Tests: tests/unit/samples/test_read.py
+"""
 
 from __future__ import annotations
 

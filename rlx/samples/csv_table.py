@@ -1,4 +1,7 @@
-"""Tables of numbers as samples: ``.csv`` files, one sample a row."""
+"""Tables of numbers as samples: ``.csv`` files, one sample a row.
+
+Tests: tests/unit/samples/test_read.py
+"""
 
 from __future__ import annotations
 

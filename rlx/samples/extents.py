@@ -1,4 +1,7 @@
-"""The shapes of arrays of samples, before anything is known of the network."""
+"""The shapes of arrays of samples, before anything is known of the network.
+
+Tests: tests/unit/samples/test_read.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Samples of one file, of several, or of a folder."""
+"""Samples of one file, of several, or of a folder.
+
+Tests: tests/unit/samples/test_read.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Pictures as samples (extra ``images``)."""
+"""Pictures as samples (extra ``images``).
+
+Tests: tests/unit/samples/test_read.py
+"""
 
 from __future__ import annotations
 

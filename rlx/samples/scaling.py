@@ -1,4 +1,7 @@
-"""Scaling of pictures' and sounds' integers to the numbers that a network was trained on."""
+"""Scaling of pictures' and sounds' integers to the numbers that a network was trained on.
+
+Tests: tests/unit/samples/test_read.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Sounds as samples: ``.wav`` files of 8 or 16 bits."""
+"""Sounds as samples: ``.wav`` files of 8 or 16 bits.
+
+Tests: tests/unit/samples/test_read.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Arrays in the element types of a network's inputs."""
+"""Arrays in the element types of a network's inputs.
+
+Tests: tests/unit/samples/test_read.py
+"""
 
 from __future__ import annotations
 

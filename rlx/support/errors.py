@@ -3,6 +3,8 @@
 A message has three parts, in this order: what is wrong (with what was found and what was wanted),
 where (op, node or file), and what to do about it: ``hint``. Classes whose errors have one cause
 have a hint of their own, ``default_hint``; a test checks that all others are raised with one.
+
+Tests: tests/unit/test_hints.py
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Limits on the parts of a model file that rlx reads: one table for every format."""
+"""Limits on the parts of a model file that rlx reads: one table for every format.
+
+Tests: tests/unit/frontends/test_registry.py
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 Functions take ``progress: Callable[[str], None] | None`` and call it with each step. What shows
 more than a text is a :class:`Steps`, which is such a function too; :func:`steps_of` makes one of
 any.
+
+Tests: tests/cli/test_progress.py
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The interface of builders, which run synthesis or a compiler on an emitted folder."""
+"""The interface of builders, which run synthesis or a compiler on an emitted folder.
+
+Tests: tests/unit/support/test_plugins.py
+"""
 
 from __future__ import annotations
 

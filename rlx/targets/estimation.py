@@ -1,4 +1,7 @@
-"""Estimates of a model's needs on a target, before anything is emitted."""
+"""Estimates of a model's needs on a target, before anything is emitted.
+
+Tests: tests/unit/test_api.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Operands of nodes in the rules of targets: requirements, and the error of a refusal."""
+"""Operands of nodes in the rules of targets: requirements, and the error of a refusal.
+
+Tests: tests/targets/test_lowering.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Base class of targets, and the targets that are installed."""
+"""Base class of targets, and the targets that are installed.
+
+Tests: tests/unit/support/test_plugins.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The interface of verifiers, which run an emitted folder and compare its outputs."""
+"""The interface of verifiers, which run an emitted folder and compare its outputs.
+
+Tests: tests/unit/support/test_plugins.py
+"""
 
 from __future__ import annotations
 

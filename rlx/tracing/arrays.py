@@ -1,4 +1,7 @@
-"""Accepted forms of element types, shapes and constants."""
+"""Accepted forms of element types, shapes and constants.
+
+Tests: tests/unit/tracing/test_graph.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Methods of traced tensors that append model-level ops."""
+"""Methods of traced tensors that append model-level ops.
+
+Tests: tests/unit/tracing/test_graph.py
+"""
 
 from __future__ import annotations
 

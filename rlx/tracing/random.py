@@ -1,4 +1,7 @@
-"""Random numbers in graphs under construction."""
+"""Random numbers in graphs under construction.
+
+Tests: tests/unit/ops/real/test_random.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Regions under construction: functions traced into the bodies of ops."""
+"""Regions under construction: functions traced into the bodies of ops.
+
+Tests: tests/unit/tracing/test_control.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Accepted forms of kernels, strides and padding."""
+"""Accepted forms of kernels, strides and padding.
+
+Tests: tests/unit/tracing/test_graph.py
+"""
 
 from __future__ import annotations
 

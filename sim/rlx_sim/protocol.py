@@ -1,4 +1,7 @@
-"""The interface of simulators of emitted code."""
+"""The interface of simulators of emitted code.
+
+Tests: tests/sim/firmware/test_host_c.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Results of a verification, as objects, JSON and tables."""
+"""Results of a verification, as objects, JSON and tables.
+
+Tests: tests/sim/test_verify.py
+"""
 
 from __future__ import annotations
 

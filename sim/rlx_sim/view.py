@@ -1,4 +1,7 @@
-"""Views of measurements: tables and figures for ``rlx verify`` and ``rlx build``."""
+"""Views of measurements: tables and figures for ``rlx verify`` and ``rlx build``.
+
+Tests: tests/sim/test_verify.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""``rlx build``: synthesize, place and route what was emitted, and measure it."""
+"""``rlx build``: synthesize, place and route what was emitted, and measure it.
+
+Tests: tests/sim/synthesis/test_build.py
+"""
 
 from __future__ import annotations
 

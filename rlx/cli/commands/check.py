@@ -1,4 +1,7 @@
-"""``rlx check``: what a target or backend does with each op of a model."""
+"""``rlx check``: what a target or backend does with each op of a model.
+
+Tests: tests/cli/test_commands.py
+"""
 
 from __future__ import annotations
 

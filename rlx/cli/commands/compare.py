@@ -1,4 +1,7 @@
-"""``rlx compare``: two models on the same data."""
+"""``rlx compare``: two models on the same data.
+
+Tests: tests/cli/commands/test_quantize.py
+"""
 
 from __future__ import annotations
 

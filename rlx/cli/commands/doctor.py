@@ -1,4 +1,7 @@
-"""``rlx doctor``: for which jobs the tools are installed, and how to install the others."""
+"""``rlx doctor``: for which jobs the tools are installed, and how to install the others.
+
+Tests: tests/cli/test_commands.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""``rlx emit``: compile a model for a target into an output folder."""
+"""``rlx emit``: compile a model for a target into an output folder.
+
+Tests: tests/cli/test_commands.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""``rlx estimate``: bytes, MACs, cycles or instructions without emitting."""
+"""``rlx estimate``: bytes, MACs, cycles or instructions without emitting.
+
+Tests: tests/cli/test_table.py
+"""
 
 from __future__ import annotations
 

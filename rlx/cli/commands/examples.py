@@ -1,4 +1,7 @@
-"""``rlx examples``: what ships with rlx, and a copy of it to work on."""
+"""``rlx examples``: what ships with rlx, and a copy of it to work on.
+
+Tests: tests/cli/commands/test_demo.py
+"""
 
 from __future__ import annotations
 

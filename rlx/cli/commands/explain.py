@@ -1,4 +1,7 @@
-"""``rlx explain``: what an error code means, and what to do."""
+"""``rlx explain``: what an error code means, and what to do.
+
+Tests: tests/cli/test_explanations.py
+"""
 
 from __future__ import annotations
 

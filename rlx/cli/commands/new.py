@@ -1,4 +1,7 @@
-"""``rlx new``: a project around a network, that builds."""
+"""``rlx new``: a project around a network, that builds.
+
+Tests: tests/builds/test_new.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""``rlx paths``: where the files are that build systems include, and the JSON Schemas."""
+"""``rlx paths``: where the files are that build systems include, and the JSON Schemas.
+
+Tests: tests/cli/test_schemas.py
+"""
 
 from __future__ import annotations
 

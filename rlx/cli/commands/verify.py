@@ -1,4 +1,7 @@
-"""``rlx verify``: run what was emitted and compare every output with the reference."""
+"""``rlx verify``: run what was emitted and compare every output with the reference.
+
+Tests: tests/cli/test_require.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Output of commands that read a model."""
+"""Output of commands that read a model.
+
+Tests: tests/cli/test_schemas.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Objects that several schemas hold."""
+"""Objects that several schemas hold.
+
+Tests: tests/cli/test_schemas.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""JSON files of an output folder."""
+"""JSON files of an output folder.
+
+Tests: tests/cli/test_schemas.py
+"""
 
 from __future__ import annotations
 

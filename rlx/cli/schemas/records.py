@@ -1,4 +1,7 @@
-"""Keys of the JSON objects that are made of dataclasses."""
+"""Keys of the JSON objects that are made of dataclasses.
+
+Tests: tests/cli/test_schemas.py
+"""
 
 from __future__ import annotations
 

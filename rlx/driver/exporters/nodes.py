@@ -1,4 +1,7 @@
-"""Export of nodes one by one, whatever the format: operands, refusals, an error for all of them."""
+"""Export of nodes one by one, whatever the format: operands, refusals, an error for all of them.
+
+Tests: tests/unit/driver/exporters/test_tflite.py
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 They depend on the folder (the manifest, which has the hash of every file), on what was asked for,
 on rlx (its version, and size and time of its own source files, for those who edit them), and on the
 tools with their versions. Only what passed is kept.
+
+Tests: tests/cli/test_verify_cache.py
 """
 
 from __future__ import annotations

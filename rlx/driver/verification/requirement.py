@@ -1,4 +1,7 @@
-"""Simulations that must run: ``rlx verify --require``."""
+"""Simulations that must run: ``rlx verify --require``.
+
+Tests: tests/cli/test_require.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Folders that are given as models: what they are, by the names of the files in them."""
+"""Folders that are given as models: what they are, by the names of the files in them.
+
+Tests: tests/unit/frontends/foreign/test_foreign.py
+"""
 
 from __future__ import annotations
 

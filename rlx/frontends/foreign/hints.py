@@ -2,6 +2,8 @@
 
 The lines of Python are those of each framework's own documentation. ``samples`` are a few typical
 inputs of the network, as float32 arrays without the batch axis.
+
+Tests: tests/unit/frontends/foreign/test_foreign.py
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Operators that the ONNX standard itself defines by others."""
+"""Operators that the ONNX standard itself defines by others.
+
+Tests: tests/unit/frontends/onnx/ops/test_versions.py
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 Each check walks lists once, with no allocation that depends on a claimed size. Graphs inside of
 operators are not deeper than messages of a file may be nested.
+
+Tests: tests/unit/frontends/onnx/test_structure.py
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Element types of ONNX and how a file stores tensors of them."""
+"""Element types of ONNX and how a file stores tensors of them.
+
+Tests: tests/unit/frontends/onnx/ops/test_narrow.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Contents of an ONNX file as plain structures: nothing behind this module sees protobuf."""
+"""Contents of an ONNX file as plain structures: nothing behind this module sees protobuf.
+
+Tests: tests/unit/frontends/onnx/test_mutations.py
+"""
 
 from __future__ import annotations
 

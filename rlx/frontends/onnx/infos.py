@@ -1,4 +1,7 @@
-"""Names, shapes and types that an ONNX file states, read one by one."""
+"""Names, shapes and types that an ONNX file states, read one by one.
+
+Tests: tests/unit/frontends/onnx/test_structure.py
+"""
 
 from __future__ import annotations
 

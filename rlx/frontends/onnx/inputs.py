@@ -1,4 +1,7 @@
-"""The inputs of an ONNX graph, with what the user said of them, and its outputs."""
+"""The inputs of an ONNX graph, with what the user said of them, and its outputs.
+
+Tests: tests/unit/frontends/onnx/test_branches.py
+"""
 
 from __future__ import annotations
 

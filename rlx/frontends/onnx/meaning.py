@@ -1,4 +1,7 @@
-"""Inputs of quantized values get the scale that the nodes behind them state."""
+"""Inputs of quantized values get the scale that the nodes behind them state.
+
+Tests: tests/unit/frontends/onnx/ops/test_on_quantized.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Import the nodes of an ONNX graph one by one; what is not supported is gathered."""
+"""Import the nodes of an ONNX graph one by one; what is not supported is gathered.
+
+Tests: tests/unit/frontends/onnx/test_frontend.py
+"""
 
 from __future__ import annotations
 

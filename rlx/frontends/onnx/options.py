@@ -1,4 +1,7 @@
-"""Options of reading an ONNX file, as the command line offers them."""
+"""Options of reading an ONNX file, as the command line offers them.
+
+Tests: tests/unit/frontends/onnx/test_external.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The order of a graph's nodes: a file may list them in any, as runtimes take them."""
+"""The order of a graph's nodes: a file may list them in any, as runtimes take them.
+
+Tests: tests/unit/frontends/onnx/test_structure.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Reasons and hints for ONNX operators that rlx does not import."""
+"""Reasons and hints for ONNX operators that rlx does not import.
+
+Tests: tests/unit/frontends/onnx/test_frontend.py
+"""
 
 from __future__ import annotations
 

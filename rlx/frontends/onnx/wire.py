@@ -2,6 +2,8 @@
 
 An empty message takes two bytes of a file and a hundred times that in memory, so that a small file
 can exhaust it. The fields are counted here, without making anything of them.
+
+Tests: tests/unit/frontends/onnx/test_mutations.py
 """
 
 from __future__ import annotations

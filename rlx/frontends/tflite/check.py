@@ -1,6 +1,8 @@
 """Checks of a TFLite graph that go beyond the range of single numbers.
 
 Each check walks lists once: no recursion, no allocation that depends on a claimed size.
+
+Tests: tests/unit/frontends/tflite/test_mutations.py
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""A TFLite file as plain, checked structures. Nothing later goes back to the bytes."""
+"""A TFLite file as plain, checked structures. Nothing later goes back to the bytes.
+
+Tests: tests/unit/frontends/tflite/test_mutations.py
+"""
 
 from __future__ import annotations
 

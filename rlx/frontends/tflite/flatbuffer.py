@@ -6,6 +6,8 @@ everything that the schema asks for, or raises ``MalformedError``. What the sche
 neither read nor checked.
 
 Source: the FlatBuffers "internals" page (layout of tables, vtables, vectors and strings).
+
+Tests: tests/unit/frontends/tflite/test_mutations.py
 """
 
 from __future__ import annotations

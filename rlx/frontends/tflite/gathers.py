@@ -3,6 +3,8 @@
 TFLite has no operator for a table of 256 values. ``rlx export`` writes one as the value as int32,
 128 added, as the index into a constant. Here the three operators become one again: a ``GATHER``
 whose indices are the int8 values.
+
+Tests: tests/unit/frontends/tflite/ops/test_table.py
 """
 
 from __future__ import annotations

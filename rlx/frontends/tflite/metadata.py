@@ -4,6 +4,8 @@ Tools such as TensorFlow's ``MetadataWriter`` store a flatbuffer of their own in
 file, and append the text files that it names as a ZIP archive.
 
 Source: ``metadata_schema.fbs`` of tflite-support, identifier M001.
+
+Tests: tests/targets/cortexm/test_labels.py
 """
 
 from __future__ import annotations

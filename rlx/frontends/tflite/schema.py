@@ -3,6 +3,8 @@
 Field numbers, types and defaults are facts of the public format (``schema.fbs`` of
 TensorFlow Lite, version 3). Fields that rlx has no use for are left out; their presence is
 harmless unless it changes what a model means, then they are read as ``Presence`` and refused.
+
+Tests: tests/unit/driver/exporters/test_tflite.py
 """
 
 from __future__ import annotations

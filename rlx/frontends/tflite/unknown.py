@@ -1,4 +1,7 @@
-"""Reasons and hints for operators that rlx does not import."""
+"""Reasons and hints for operators that rlx does not import.
+
+Tests: tests/unit/frontends/tflite/test_frontend.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Safetensors files: what tensors there are, checked before any of them is read."""
+"""Safetensors files: what tensors there are, checked before any of them is read.
+
+Tests: tests/unit/frontends/weights/test_loading.py
+"""
 
 from __future__ import annotations
 

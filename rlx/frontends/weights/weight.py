@@ -1,4 +1,7 @@
-"""One weight: where it comes from, its array once it was read, and who holds it."""
+"""One weight: where it comes from, its array once it was read, and who holds it.
+
+Tests: tests/unit/frontends/weights/test_store.py
+"""
 
 from __future__ import annotations
 

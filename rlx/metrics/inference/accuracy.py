@@ -1,4 +1,7 @@
-"""Number and share of classes that are right."""
+"""Number and share of classes that are right.
+
+Tests: tests/unit/metrics/inference/test_run.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Samples for the inputs of a network, of the sample or the batch that a user gives."""
+"""Samples for the inputs of a network, of the sample or the batch that a user gives.
+
+Tests: tests/unit/samples/test_layout.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Results of a network for samples: numbers, and the classes they stand for."""
+"""Results of a network for samples: numbers, and the classes they stand for.
+
+Tests: tests/unit/metrics/inference/test_run.py
+"""
 
 from __future__ import annotations
 

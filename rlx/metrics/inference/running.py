@@ -1,4 +1,7 @@
-"""Run a network on samples."""
+"""Run a network on samples.
+
+Tests: tests/unit/metrics/inference/test_run.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Results of every layer of a network for samples, kept as figures and not as numbers."""
+"""Results of every layer of a network for samples, kept as figures and not as numbers.
+
+Tests: tests/unit/metrics/inference/test_layers.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Base of ops with control flow: checks of their regions."""
+"""Base of ops with control flow: checks of their regions.
+
+Tests: tests/unit/ops/control/test_control.py
+"""
 
 from __future__ import annotations
 

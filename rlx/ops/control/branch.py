@@ -1,4 +1,7 @@
-"""The choice between two regions."""
+"""The choice between two regions.
+
+Tests: tests/unit/ops/control/test_control.py
+"""
 
 from __future__ import annotations
 

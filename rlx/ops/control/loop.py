@@ -1,4 +1,7 @@
-"""Loops: as long as a condition holds, or once for each element."""
+"""Loops: as long as a condition holds, or once for each element.
+
+Tests: tests/unit/ops/control/test_control.py
+"""
 
 from __future__ import annotations
 

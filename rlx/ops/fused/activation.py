@@ -1,4 +1,7 @@
-"""Functions of one tensor, element by element, and the names of those that have one."""
+"""Functions of one tensor, element by element, and the names of those that have one.
+
+Tests: tests/unit/ops/test_fused.py
+"""
 
 from __future__ import annotations
 

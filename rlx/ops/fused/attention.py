@@ -1,4 +1,7 @@
-"""Attention as one op."""
+"""Attention as one op.
+
+Tests: tests/unit/passes/fusion/test_blocks.py
+"""
 
 from __future__ import annotations
 

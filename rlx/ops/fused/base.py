@@ -1,4 +1,7 @@
-"""Ops that stand for several others: each holds these as a graph, its body."""
+"""Ops that stand for several others: each holds these as a graph, its body.
+
+Tests: tests/unit/ops/test_fused.py
+"""
 
 from __future__ import annotations
 

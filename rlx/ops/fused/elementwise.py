@@ -1,4 +1,7 @@
-"""Elementwise ops as one."""
+"""Elementwise ops as one.
+
+Tests: tests/unit/ops/test_fused.py
+"""
 
 from __future__ import annotations
 

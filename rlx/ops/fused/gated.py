@@ -1,4 +1,7 @@
-"""Gated pairs: two halves of a product, one of them as the gate of the other."""
+"""Gated pairs: two halves of a product, one of them as the gate of the other.
+
+Tests: tests/unit/passes/fusion/test_blocks.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Normalization over the last axes, alone or with the addition before it."""
+"""Normalization over the last axes, alone or with the addition before it.
+
+Tests: tests/unit/passes/fusion/test_blocks.py
+"""
 
 from __future__ import annotations
 

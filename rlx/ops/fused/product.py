@@ -1,4 +1,7 @@
-"""Matrix products and convolutions with their epilogues."""
+"""Matrix products and convolutions with their epilogues.
+
+Tests: tests/unit/passes/fusion/test_product.py
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 The same functions find a pattern in a model's graph and read the body of a fused op, so that both
 mean the same by it.
+
+Tests: tests/unit/passes/fusion/test_blocks.py
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The base of model-level ops."""
+"""The base of model-level ops.
+
+Tests: tests/unit/ops/test_every_real_op.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Place of the channels among the axes of an image."""
+"""Place of the channels among the axes of an image.
+
+Tests: tests/unit/ops/nn/test_shape.py
+"""
 
 from __future__ import annotations
 

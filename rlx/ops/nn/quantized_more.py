@@ -1,4 +1,7 @@
-"""Pools and functions of quantized values, rounded as ONNX Runtime's kernels round."""
+"""Pools and functions of quantized values, rounded as ONNX Runtime's kernels round.
+
+Tests: tests/unit/ops/nn/test_quantized.py
+"""
 
 from __future__ import annotations
 

@@ -5,6 +5,8 @@ Each function is applied to the 256 int8 values when a model is imported, and be
 Source: gemmlowp ``fixedpoint.h`` (``logistic``, ``tanh``); tflite-micro
 ``reference_integer_ops::Logistic`` and ``Tanh``, ``reference_ops::HardSwish`` and
 ``QuantizeLeakyRelu``.
+
+Tests: tests/unit/frontends/tflite/ops/test_table.py
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Checks that the integer ops share."""
+"""Checks that the integer ops share.
+
+Tests: tests/unit/ops/q/test_arith.py
+"""
 
 from __future__ import annotations
 

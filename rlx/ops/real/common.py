@@ -2,6 +2,8 @@
 
 Ops compute in the element type of their operands. The narrow floating-point types (f16, bf16 and
 the f8 types) are widened to float32, and the result is rounded once.
+
+Tests: tests/unit/ops/test_every_real_op.py
 """
 
 from __future__ import annotations

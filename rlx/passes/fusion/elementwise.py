@@ -1,4 +1,7 @@
-"""Elementwise ops that become one region."""
+"""Elementwise ops that become one region.
+
+Tests: tests/unit/passes/fusion/test_blocks.py
+"""
 
 from __future__ import annotations
 

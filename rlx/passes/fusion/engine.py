@@ -1,4 +1,7 @@
-"""Fusion: ops of a graph become fewer and larger ones."""
+"""Fusion: ops of a graph become fewer and larger ones.
+
+Tests: tests/unit/passes/fusion/test_product.py
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 ``activation((x w + b) * s + t)`` is ``activation(x (w s) + (b s + t))``: a batch normalization
 behind a convolution costs nothing. Sums are then rounded in another order; no result moves by more
 than a few units in the last place of the largest number that is summed.
+
+Tests: tests/unit/passes/fusion/test_product.py
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Gated pairs, such as SwiGLU, as one op."""
+"""Gated pairs, such as SwiGLU, as one op.
+
+Tests: tests/unit/passes/fusion/test_product.py
+"""
 
 from __future__ import annotations
 

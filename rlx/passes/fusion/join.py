@@ -1,4 +1,7 @@
-"""Products of one value with several weights become one product, and slices of it."""
+"""Products of one value with several weights become one product, and slices of it.
+
+Tests: tests/unit/passes/fusion/test_product.py
+"""
 
 from __future__ import annotations
 

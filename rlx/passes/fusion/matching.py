@@ -1,4 +1,7 @@
-"""A graph while its patterns are looked for, and the graph in which they are fused."""
+"""A graph while its patterns are looked for, and the graph in which they are fused.
+
+Tests: tests/unit/passes/fusion/test_product.py
+"""
 
 from __future__ import annotations
 

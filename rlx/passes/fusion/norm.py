@@ -1,4 +1,7 @@
-"""Normalizations as one op, with the addition before them."""
+"""Normalizations as one op, with the addition before them.
+
+Tests: tests/unit/passes/fusion/test_blocks.py
+"""
 
 from __future__ import annotations
 

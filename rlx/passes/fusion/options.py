@@ -1,4 +1,7 @@
-"""Options of fusion: patterns and limits."""
+"""Options of fusion: patterns and limits.
+
+Tests: tests/unit/passes/fusion/test_report.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The rewrites before fusion: weights come first, and what is known is computed."""
+"""The rewrites before fusion: weights come first, and what is known is computed.
+
+Tests: tests/unit/passes/fusion/test_product.py
+"""
 
 from __future__ import annotations
 

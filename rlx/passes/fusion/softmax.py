@@ -1,4 +1,7 @@
-"""Softmax as one op."""
+"""Softmax as one op.
+
+Tests: tests/unit/passes/fusion/test_blocks.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Quantization of every value of a float network, from ranges that were measured or assumed."""
+"""Quantization of every value of a float network, from ranges that were measured or assumed.
+
+Tests: tests/unit/passes/quantize/test_convert.py
+"""
 
 from __future__ import annotations
 

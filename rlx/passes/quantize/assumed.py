@@ -8,6 +8,8 @@ no use; what it costs is.
 Inputs are smooth, as images and spectra are: filters that see noise alone have other ranges. They
 are so large that what the first layers compute of them, not their biases, decides on the signs
 behind: else channels seem constant that are not.
+
+Tests: tests/unit/driver/test_assumption.py
 """
 
 from __future__ import annotations

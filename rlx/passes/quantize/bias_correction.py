@@ -2,6 +2,8 @@
 
 Source: Nagel et al., "Data-free quantization through weight equalization and bias correction"; here
 the means of the inputs are measured.
+
+Tests: tests/unit/passes/quantize/test_weights.py
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Biases and normalizations that stand behind their layer as ops of their own."""
+"""Biases and normalizations that stand behind their layer as ops of their own.
+
+Tests: tests/unit/passes/quantize/test_boundaries.py
+"""
 
 from __future__ import annotations
 

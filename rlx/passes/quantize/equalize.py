@@ -4,6 +4,8 @@ Where only positively homogeneous ops (ReLU, pooling) stand between two layers, 
 first may be divided by a factor if the second multiplies it again. So weights of one layer, and
 the channels that it computes, come to similar ranges, and one scale fits all of them. Source: Nagel
 et al., "Data-free quantization through weight equalization and bias correction".
+
+Tests: tests/unit/passes/quantize/test_weights.py
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Batch normalization made part of the layer before it."""
+"""Batch normalization made part of the layer before it.
+
+Tests: tests/unit/passes/quantize/test_weights.py
+"""
 
 from __future__ import annotations
 

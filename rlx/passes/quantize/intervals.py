@@ -2,6 +2,8 @@
 
 Calibrated ranges are narrower; these hold for any input whose values keep to the ranges of what
 they are computed from.
+
+Tests: tests/unit/passes/quantize/test_convert.py
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Ranges of activations that are known without samples."""
+"""Ranges of activations that are known without samples.
+
+Tests: tests/unit/passes/quantize/test_masks.py
+"""
 
 from __future__ import annotations
 

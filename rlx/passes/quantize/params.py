@@ -1,4 +1,7 @@
-"""Scales of all values: given ones, carried through nodes that only move values."""
+"""Scales of all values: given ones, carried through nodes that only move values.
+
+Tests: tests/unit/passes/quantize/test_boundaries.py
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 Eight bits are rounded to nearest. With fewer, rounding errors of the weights of one output are
 made to cancel: the squared error of the layer's results on calibration data is minimized over the
 quantized weights, one coordinate after the other, and over the scale.
+
+Tests: tests/unit/passes/quantize/test_weights.py
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Activations have ``rlx.ir.QuantParams`` with one scale, a float32 number, and an int8 zero point
 (:func:`params_of` makes them of a range).
+
+Tests: tests/unit/calibration/test_observers.py
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Float networks of other element types than float32, in float32."""
+"""Float networks of other element types than float32, in float32.
+
+Tests: tests/unit/calibration/test_quantize.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Weights of layers as quantized values, in a graph that still computes with reals."""
+"""Weights of layers as quantized values, in a graph that still computes with reals.
+
+Tests: tests/unit/passes/quantize/test_boundaries.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A graph that computes the first rows of its outputs only, where rows do not depend on others."""
+"""A graph that computes the first rows of its outputs only, where rows do not depend on others.
+
+Tests: tests/unit/runtime/test_extent.py
+"""
 
 # ruff: noqa: ANN401 - a rule takes the op that it is registered for
 

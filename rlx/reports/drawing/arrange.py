@@ -1,4 +1,7 @@
-"""Arrange boxes without places, and their connections, in a drawing."""
+"""Arrange boxes without places, and their connections, in a drawing.
+
+Tests: tests/unit/reports/drawing/test_drawing.py
+"""
 
 from __future__ import annotations
 

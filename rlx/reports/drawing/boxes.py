@@ -1,4 +1,7 @@
-"""Parts of a picture of a graph, with coordinates in pixels."""
+"""Parts of a picture of a graph, with coordinates in pixels.
+
+Tests: tests/unit/reports/drawing/test_drawing.py
+"""
 
 from __future__ import annotations
 

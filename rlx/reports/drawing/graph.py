@@ -1,4 +1,7 @@
-"""Boxes and edges of a graph."""
+"""Boxes and edges of a graph.
+
+Tests: tests/unit/reports/drawing/test_drawing.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Layers on a page: a row of a table for each, and everything that is known."""
+"""Layers on a page: a row of a table for each, and everything that is known.
+
+Tests: tests/unit/reports/drawing/test_page.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Pictures of networks in notebooks."""
+"""Pictures of networks in notebooks.
+
+Tests: tests/unit/reports/drawing/test_objects.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Drawings as SVG."""
+"""Drawings as SVG.
+
+Tests: tests/unit/reports/drawing/test_drawing.py
+"""
 
 from __future__ import annotations
 

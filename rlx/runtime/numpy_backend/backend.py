@@ -1,6 +1,8 @@
 """Interface of the NumPy backend to sessions.
 
 It runs every op that has a definition. It is the reference with which other backends are compared.
+
+Tests: tests/unit/runtime/test_backend.py
 """
 
 from __future__ import annotations

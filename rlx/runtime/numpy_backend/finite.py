@@ -1,4 +1,7 @@
-"""The check for NaN and infinity."""
+"""The check for NaN and infinity.
+
+Tests: tests/unit/runtime/observation/test_finite.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A planned graph in an arena, ready to run."""
+"""A planned graph in an arena, ready to run.
+
+Tests: tests/unit/runtime/test_arena.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Node that a kernel computes, with its arrays and scratch memory."""
+"""Node that a kernel computes, with its arrays and scratch memory.
+
+Tests: tests/unit/runtime/numpy_backend/test_kernels.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Memory for what a step needs while it runs, shared by all steps of a program."""
+"""Memory for what a step needs while it runs, shared by all steps of a program.
+
+Tests: tests/unit/runtime/numpy_backend/test_kernels.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Limits of a machine: given by the caller, or measured in about a second."""
+"""Limits of a machine: given by the caller, or measured in about a second.
+
+Tests: tests/unit/runtime/observation/test_roofline.py
+"""
 
 from __future__ import annotations
 

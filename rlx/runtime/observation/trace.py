@@ -1,6 +1,8 @@
 """Traces in the format of chrome://tracing, which Perfetto reads too.
 
 Source: "Trace Event Format", the JSON object form with complete events (``ph`` X).
+
+Tests: tests/unit/runtime/observation/test_profile.py
 """
 
 from __future__ import annotations

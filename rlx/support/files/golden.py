@@ -3,6 +3,8 @@
 Every frame is one ``.npy`` row: ``golden/input_0.npy`` holds all frames of the first input as an
 array ``[frames, *shape]``, ``golden/output_0.npy`` those of the first output, and so on in the
 order of the graph.
+
+Tests: tests/sim/hardware/test_cocotb_bench.py
 """
 
 from __future__ import annotations

@@ -7,6 +7,8 @@ two containers that share a volume do not see each other's processes.
 
 Where there is no ``flock`` (Windows) nothing is held and nothing is swept: a writer that is killed
 there leaves its temporary files for the user to remove.
+
+Tests: tests/unit/support/files/outputs/test_killed.py
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Places of the data files of rlx, in a wheel and in a source checkout alike."""
+"""Places of the data files of rlx, in a wheel and in a source checkout alike.
+
+Tests: tests/targets/cortexm/test_firmware.py
+"""
 
 from __future__ import annotations
 

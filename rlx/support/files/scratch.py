@@ -1,4 +1,7 @@
-"""Temporary folders in which tools work: removed at the end, or by a later run after a kill."""
+"""Temporary folders in which tools work: removed at the end, or by a later run after a kill.
+
+Tests: tests/cli/test_signals.py
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 On POSIX systems a program gets a session of its own, and the system signals its whole group. On
 Windows it gets a process group, and ``taskkill`` ends it with its descendants; those of a program
 that has already ended are not found there.
+
+Tests: tests/unit/support/process/test_program.py
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Where the system can wait for several pipes at once (POSIX), one loop reads both. Windows cannot
 wait for pipes: there a thread for each stream reads, and hands on what came.
+
+Tests: tests/unit/support/process/test_program.py
 """
 
 from __future__ import annotations

@@ -7,6 +7,8 @@ inherit, and one small watcher waits at a pipe whose other end we hold. When we 
 happens, the pipe closes, and the watcher kills every process that bears the mark.
 
 It needs ``/proc`` (Linux). Elsewhere there is no watcher: what runs when rlx is killed runs on.
+
+Tests: tests/unit/support/process/test_program.py
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Pieces of HTML; whatever comes from a model is escaped here."""
+"""Pieces of HTML; whatever comes from a model is escaped here.
+
+Tests: tests/unit/reports/drawing/test_page.py
+"""
 
 from __future__ import annotations
 

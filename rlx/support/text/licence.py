@@ -1,4 +1,7 @@
-"""The licence line that our targets write into emitted files."""
+"""The licence line that our targets write into emitted files.
+
+Tests: tests/targets/test_licence.py
+"""
 
 from __future__ import annotations
 

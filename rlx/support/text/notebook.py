@@ -1,4 +1,7 @@
-"""Pieces of HTML that notebooks show of objects: small, safe and without scripts."""
+"""Pieces of HTML that notebooks show of objects: small, safe and without scripts.
+
+Tests: tests/unit/reports/drawing/test_objects.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Suggestions for a name that nothing is called by."""
+"""Suggestions for a name that nothing is called by.
+
+Tests: tests/cli/test_did_you_mean.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Parsing of numbers with units."""
+"""Parsing of numbers with units.
+
+Tests: tests/cli/test_units.py
+"""
 
 from __future__ import annotations
 

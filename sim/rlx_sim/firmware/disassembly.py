@@ -3,6 +3,8 @@
 Only for functions that the compiler did not compile itself, such as those of its library. A frame
 is the sum over the instructions that lower the stack pointer, which is an upper bound where a
 function takes its frame in several steps.
+
+Tests: tests/sim/firmware/test_stack.py
 """
 
 from __future__ import annotations

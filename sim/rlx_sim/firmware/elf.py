@@ -1,4 +1,7 @@
-"""Bytes of built code by kind of section."""
+"""Bytes of built code by kind of section.
+
+Tests: tests/sim/firmware/test_emulators.py
+"""
 
 from __future__ import annotations
 

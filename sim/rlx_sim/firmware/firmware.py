@@ -1,4 +1,7 @@
-"""Builds the emitted test program for a Cortex-M, with GCC for ARM or with Zig from pip."""
+"""Builds the emitted test program for a Cortex-M, with GCC for ARM or with Zig from pip.
+
+Tests: tests/sim/firmware/test_emulators.py
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 The program (``test/main.c`` of the folder) is the same on the host, under QEMU and under unicorn:
 it reads ``golden/*.npy``, writes ``build/output_<k>.bin`` and prints a line for each frame.
+
+Tests: tests/targets/cortexm/test_machines.py
 """
 
 from __future__ import annotations

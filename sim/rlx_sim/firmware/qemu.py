@@ -1,4 +1,7 @@
-"""Emitted C on an emulated MPS2 board, with an exact count of instructions."""
+"""Emitted C on an emulated MPS2 board, with an exact count of instructions.
+
+Tests: tests/sim/firmware/test_emulators.py
+"""
 
 from __future__ import annotations
 

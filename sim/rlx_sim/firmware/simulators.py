@@ -1,4 +1,7 @@
-"""The simulations of emitted C, by the names that ``rlx verify --with`` takes."""
+"""The simulations of emitted C, by the names that ``rlx verify --with`` takes.
+
+Tests: tests/sim/test_verify.py
+"""
 
 from __future__ import annotations
 

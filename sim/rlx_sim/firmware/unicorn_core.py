@@ -5,6 +5,8 @@ and the timer that counts instructions. The exit status is the firmware's.
 
 Unicorn's engine is under GPL-2.0: this module is the only one that imports it, is imported by none,
 and imports nothing of rlx.
+
+Tests: tests/sim/firmware/test_emulators.py
 """
 
 from __future__ import annotations

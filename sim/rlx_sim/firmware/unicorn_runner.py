@@ -2,6 +2,8 @@
 
 Unicorn is a native library, so it runs in a process of its own
 (:mod:`rlx_sim.firmware.unicorn_core`).
+
+Tests: tests/sim/firmware/test_emulators.py
 """
 
 from __future__ import annotations

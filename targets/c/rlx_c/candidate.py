@@ -1,4 +1,7 @@
-"""A way to compute a node, with what it would cost."""
+"""A way to compute a node, with what it would cost.
+
+Tests: tests/targets/c/test_choice.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The entry point's pointers: inputs, outputs, arena."""
+"""The entry point's pointers: inputs, outputs, arena.
+
+Tests: tests/targets/cortexm/test_inside.py
+"""
 
 from __future__ import annotations
 

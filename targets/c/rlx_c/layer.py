@@ -1,4 +1,7 @@
-"""Lowered form of a node: a C function, the tables that it reads, and the call."""
+"""Lowered form of a node: a C function, the tables that it reads, and the call.
+
+Tests: tests/targets/cortexm/test_program.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Kernels that were not chosen: the cost of each in place of the one that was."""
+"""Kernels that were not chosen: the cost of each in place of the one that was.
+
+Tests: tests/targets/cortexm/test_kernel_table.py
+"""
 
 from __future__ import annotations
 

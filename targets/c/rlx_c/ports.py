@@ -1,4 +1,7 @@
-"""Inputs and outputs of the entry point, and where values are stored."""
+"""Inputs and outputs of the entry point, and where values are stored.
+
+Tests: tests/targets/cortexm/test_port_names.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A planned graph whose kernels are chosen: layers, functions, tables, addresses."""
+"""A planned graph whose kernels are chosen: layers, functions, tables, addresses.
+
+Tests: tests/targets/cortexm/test_program.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Jinja2 environments of C templates, and their filters."""
+"""Jinja2 environments of C templates, and their filters.
+
+Tests: tests/targets/c/test_nest.py
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 Every name begins with the prefix: two networks may be one translation unit. Templates
 write functions that are local to their file without it; :func:`with_prefix` prepends it. No
 such name may end like one that other files see; a test checks that.
+
+Tests: tests/targets/cortexm/test_program.py
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Constants of an emitted network, as the templates see them."""
+"""Constants of an emitted network, as the templates see them.
+
+Tests: tests/targets/cortexm/test_program.py
+"""
 
 from __future__ import annotations
 

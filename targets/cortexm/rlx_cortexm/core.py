@@ -1,4 +1,7 @@
-"""The cores that C can be emitted for, and what the choice of kernels has to know of them."""
+"""The cores that C can be emitted for, and what the choice of kernels has to know of them.
+
+Tests: tests/targets/cortexm/test_cores.py
+"""
 
 from __future__ import annotations
 

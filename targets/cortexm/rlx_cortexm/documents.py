@@ -1,4 +1,7 @@
-"""Documents of an emitted network for its readers: its README, its memory map."""
+"""Documents of an emitted network for its readers: its README, its memory map.
+
+Tests: tests/targets/cortexm/test_interface.py
+"""
 
 from __future__ import annotations
 

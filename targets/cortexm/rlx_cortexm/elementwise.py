@@ -1,4 +1,7 @@
-"""Shared parts of kernels of two operands: loops over both, conversion of a result to int8."""
+"""Shared parts of kernels of two operands: loops over both, conversion of a result to int8.
+
+Tests: tests/targets/cortexm/test_kernels.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The files of an emitted network."""
+"""The files of an emitted network.
+
+Tests: tests/targets/cortexm/test_interface.py
+"""
 
 from __future__ import annotations
 

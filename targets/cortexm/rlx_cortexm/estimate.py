@@ -1,4 +1,7 @@
-"""Needs of a network, known without compiling it."""
+"""Needs of a network, known without compiling it.
+
+Tests: tests/targets/cortexm/test_estimates.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Geometry that convolutions and pools share."""
+"""Geometry that convolutions and pools share.
+
+Tests: tests/targets/cortexm/kernels/depthwise_planes/test_planes.py
+"""
 
 from __future__ import annotations
 

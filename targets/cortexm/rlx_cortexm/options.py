@@ -1,4 +1,7 @@
-"""Options of ``rlx emit --target cortexm``."""
+"""Options of ``rlx emit --target cortexm``.
+
+Tests: tests/targets/cortexm/test_cores.py
+"""
 
 from __future__ import annotations
 

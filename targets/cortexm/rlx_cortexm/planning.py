@@ -1,4 +1,7 @@
-"""Order of execution and places in the arena, as this target needs them."""
+"""Order of execution and places in the arena, as this target needs them.
+
+Tests: tests/targets/cortexm/test_target.py
+"""
 
 from __future__ import annotations
 

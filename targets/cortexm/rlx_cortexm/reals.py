@@ -1,4 +1,7 @@
-"""Floats at inputs and outputs."""
+"""Floats at inputs and outputs.
+
+Tests: tests/targets/cortexm/test_real_ports.py
+"""
 
 from __future__ import annotations
 

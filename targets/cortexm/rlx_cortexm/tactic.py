@@ -1,4 +1,7 @@
-"""Tactics: how kernels of a kind can compute a node."""
+"""Tactics: how kernels of a kind can compute a node.
+
+Tests: tests/targets/cortexm/test_kernels.py
+"""
 
 from __future__ import annotations
 

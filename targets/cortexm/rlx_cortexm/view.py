@@ -1,4 +1,7 @@
-"""View of a network's report: its layers as a table, its needs as figures."""
+"""View of a network's report: its layers as a table, its needs as figures.
+
+Tests: tests/targets/cortexm/test_target.py
+"""
 
 from __future__ import annotations
 

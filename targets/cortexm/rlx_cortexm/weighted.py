@@ -1,4 +1,7 @@
-"""Shared parts of layers with weights: tables and constants of their results."""
+"""Shared parts of layers with weights: tables and constants of their results.
+
+Tests: tests/targets/cortexm/test_forced.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Export of one node to ``.onnx``: operands dequantized to floats, the result quantized."""
+"""Export of one node to ``.onnx``: operands dequantized to floats, the result quantized.
+
+Tests: tests/unit/driver/exporters/test_onnx.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Nodes and constants of an ``.onnx`` file while it is put together."""
+"""Nodes and constants of an ``.onnx`` file while it is put together.
+
+Tests: tests/unit/driver/exporters/test_onnx.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Values that are moved, and the ends of a network."""
+"""Values that are moved, and the ends of a network.
+
+Tests: tests/unit/driver/exporters/test_onnx.py
+"""
 
 from __future__ import annotations
 

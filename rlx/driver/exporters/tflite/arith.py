@@ -1,4 +1,7 @@
-"""Elementwise arithmetic, reductions and functions of one value."""
+"""Elementwise arithmetic, reductions and functions of one value.
+
+Tests: tests/unit/driver/exporters/test_tflite.py
+"""
 
 from __future__ import annotations
 

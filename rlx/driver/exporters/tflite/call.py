@@ -1,4 +1,7 @@
-"""Export of one node to ``.tflite``: its operands as tensors, its result, refusals."""
+"""Export of one node to ``.tflite``: its operands as tensors, its result, refusals.
+
+Tests: tests/unit/driver/exporters/test_tflite.py
+"""
 
 from __future__ import annotations
 

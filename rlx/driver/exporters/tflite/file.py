@@ -1,4 +1,7 @@
-"""Tensors, operators and buffers of a ``.tflite`` file while it is put together."""
+"""Tensors, operators and buffers of a ``.tflite`` file while it is put together.
+
+Tests: tests/unit/driver/exporters/test_tflite.py
+"""
 
 from __future__ import annotations
 

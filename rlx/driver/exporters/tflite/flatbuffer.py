@@ -1,4 +1,7 @@
-"""Flatbuffers written by the schema tables that ``rlx.frontends.tflite.flatbuffer`` reads by."""
+"""Flatbuffers written by the schema tables that ``rlx.frontends.tflite.flatbuffer`` reads by.
+
+Tests: tests/unit/driver/exporters/test_tflite.py
+"""
 
 from __future__ import annotations
 

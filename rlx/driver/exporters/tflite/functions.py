@@ -1,4 +1,7 @@
-"""Operators of TFLite found by their tables, for functions of one quantized value."""
+"""Operators of TFLite found by their tables, for functions of one quantized value.
+
+Tests: tests/unit/driver/exporters/test_tflite.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Layers with windows or weights."""
+"""Layers with windows or weights.
+
+Tests: tests/unit/driver/exporters/test_tflite.py
+"""
 
 from __future__ import annotations
 

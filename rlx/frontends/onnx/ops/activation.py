@@ -1,4 +1,7 @@
-"""Activations."""
+"""Activations.
+
+Tests: tests/unit/frontends/onnx/ops/test_layers.py
+"""
 
 from __future__ import annotations
 

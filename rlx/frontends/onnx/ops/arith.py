@@ -1,4 +1,7 @@
-"""Functions of elements: arithmetic, comparison, logic, bits."""
+"""Functions of elements: arithmetic, comparison, logic, bits.
+
+Tests: tests/onnx_backend/test_onnx_backend.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Attention and rotary position embedding."""
+"""Attention and rotary position embedding.
+
+Tests: tests/onnx_backend/test_onnx_backend.py
+"""
 
 from __future__ import annotations
 

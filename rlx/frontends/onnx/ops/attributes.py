@@ -1,4 +1,7 @@
-"""Values of ONNX attributes: defaults of the standard, and references inside of functions."""
+"""Values of ONNX attributes: defaults of the standard, and references inside of functions.
+
+Tests: tests/unit/frontends/onnx/ops/test_versions.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""One ONNX node on its way into a graph: what an importer sees and does."""
+"""One ONNX node on its way into a graph: what an importer sees and does.
+
+Tests: tests/unit/frontends/onnx/test_frontend.py
+"""
 
 from __future__ import annotations
 

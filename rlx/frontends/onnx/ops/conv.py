@@ -1,4 +1,7 @@
-"""Convolutions."""
+"""Convolutions.
+
+Tests: tests/unit/frontends/onnx/ops/test_windows.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Tensors that follow from shapes and numbers."""
+"""Tensors that follow from shapes and numbers.
+
+Tests: tests/unit/frontends/onnx/ops/test_versions.py
+"""
 
 from __future__ import annotations
 

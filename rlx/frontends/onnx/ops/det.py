@@ -1,4 +1,7 @@
-"""Determinants of small matrices."""
+"""Determinants of small matrices.
+
+Tests: tests/unit/frontends/onnx/ops/test_regions.py
+"""
 
 from __future__ import annotations
 

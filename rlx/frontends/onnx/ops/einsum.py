@@ -1,4 +1,7 @@
-"""Einstein sums as products of two, one after the other."""
+"""Einstein sums as products of two, one after the other.
+
+Tests: tests/unit/frontends/onnx/ops/test_versions.py
+"""
 
 from __future__ import annotations
 

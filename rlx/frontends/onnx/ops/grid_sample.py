@@ -1,4 +1,7 @@
-"""Images read at places that are computed."""
+"""Images read at places that are computed.
+
+Tests: tests/unit/frontends/onnx/ops/test_regions.py
+"""
 
 from __future__ import annotations
 

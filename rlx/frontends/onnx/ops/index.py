@@ -1,4 +1,7 @@
-"""Reading and writing by index."""
+"""Reading and writing by index.
+
+Tests: tests/unit/frontends/onnx/ops/test_versions.py
+"""
 
 from __future__ import annotations
 

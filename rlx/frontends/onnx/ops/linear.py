@@ -1,4 +1,7 @@
-"""Matrix products."""
+"""Matrix products.
+
+Tests: tests/unit/frontends/onnx/ops/test_layers.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Attention whose state is a matrix that each element of a sequence changes."""
+"""Attention whose state is a matrix that each element of a sequence changes.
+
+Tests: tests/onnx_backend/test_onnx_backend.py
+"""
 
 from __future__ import annotations
 

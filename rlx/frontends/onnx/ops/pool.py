@@ -1,4 +1,7 @@
-"""Pools."""
+"""Pools.
+
+Tests: tests/unit/frontends/onnx/ops/test_windows.py
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """QONNX: thresholds, narrow floats, and standard layers on images with the channels last.
 
 Source: QONNX' Python definitions (``qonnx/custom_op`` of fastmachinelearning/qonnx).
+
+Tests: tests/unit/frontends/onnx/ops/test_qonnx.py
 """
 
 from __future__ import annotations

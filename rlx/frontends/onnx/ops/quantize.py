@@ -1,4 +1,7 @@
-"""QuantizeLinear, DequantizeLinear, and layers on quantized values."""
+"""QuantizeLinear, DequantizeLinear, and layers on quantized values.
+
+Tests: tests/unit/frontends/onnx/ops/test_qlinear.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Reductions, scans and choices along axes."""
+"""Reductions, scans and choices along axes.
+
+Tests: tests/unit/frontends/onnx/ops/test_versions.py
+"""
 
 from __future__ import annotations
 

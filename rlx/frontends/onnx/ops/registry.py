@@ -1,4 +1,7 @@
-"""The tables of importers: which function imports which operator, on values and on symbols."""
+"""The tables of importers: which function imports which operator, on values and on symbols.
+
+Tests: tests/unit/frontends/onnx/ops/test_versions.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The graph that ONNX nodes go into: values with arithmetic, constants computed at once."""
+"""The graph that ONNX nodes go into: values with arithmetic, constants computed at once.
+
+Tests: tests/unit/frontends/onnx/ops/test_versions.py
+"""
 
 from __future__ import annotations
 

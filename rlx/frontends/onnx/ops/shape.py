@@ -1,4 +1,7 @@
-"""Operators that move elements, and those that make constants."""
+"""Operators that move elements, and those that make constants.
+
+Tests: tests/unit/frontends/onnx/ops/test_versions.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Fourier transforms as products with constant matrices."""
+"""Fourier transforms as products with constant matrices.
+
+Tests: tests/unit/frontends/onnx/ops/test_versions.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Parts, copies and borders of tensors."""
+"""Parts, copies and borders of tensors.
+
+Tests: tests/unit/frontends/onnx/ops/test_versions.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Whole numbers that are known but for symbols: arithmetic on shapes that the file leaves open."""
+"""Whole numbers that are known but for symbols: arithmetic on shapes that the file leaves open.
+
+Tests: tests/unit/frontends/test_open_shapes.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Operators that move squares of an image: into channels, into a batch, and back."""
+"""Operators that move squares of an image: into channels, into a batch, and back.
+
+Tests: tests/unit/frontends/tflite/ops/test_reals.py
+"""
 
 from __future__ import annotations
 

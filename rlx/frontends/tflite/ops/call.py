@@ -1,4 +1,7 @@
-"""One operator on its way into a graph: what an importer sees and does."""
+"""One operator on its way into a graph: what an importer sees and does.
+
+Tests: tests/unit/frontends/tflite/ops/test_reals.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Operators that make tensors of a few numbers."""
+"""Operators that make tensors of a few numbers.
+
+Tests: tests/unit/frontends/tflite/ops/test_reals.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The tables of importers: one function for an operator on int8, one for it on plain numbers."""
+"""The tables of importers: one function for an operator on int8, one for it on plain numbers.
+
+Tests: tests/unit/frontends/tflite/test_frontend.py
+"""
 
 from __future__ import annotations
 

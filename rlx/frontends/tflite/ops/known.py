@@ -4,6 +4,8 @@ Converters compute the shape for a ``RESHAPE`` at run time (``SHAPE``, ``STRIDED
 ``PACK``) where the batch was not fixed. In a file all shapes are fixed, so these operators have
 one result, and nothing of them enters the graph. Files with weights in float16 or int8 have an
 operator that makes float32 of them, which is done here as well.
+
+Tests: tests/unit/frontends/tflite/test_open.py
 """
 
 from __future__ import annotations

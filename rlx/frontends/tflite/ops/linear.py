@@ -1,4 +1,7 @@
-"""Dense layers."""
+"""Dense layers.
+
+Tests: tests/unit/frontends/tflite/ops/test_conv.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Ops that move elements, for quantized values or for plain numbers, as an operator has them."""
+"""Ops that move elements, for quantized values or for plain numbers, as an operator has them.
+
+Tests: tests/unit/frontends/tflite/ops/test_shape.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Parts of a call that several importers read: weights, biases, activations, window geometry."""
+"""Parts of a call that several importers read: weights, biases, activations, window geometry.
+
+Tests: tests/unit/frontends/tflite/ops/test_conv.py
+"""
 
 from __future__ import annotations
 

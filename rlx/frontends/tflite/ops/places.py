@@ -1,4 +1,7 @@
-"""Operators that move elements: repeated, mirrored, gathered."""
+"""Operators that move elements: repeated, mirrored, gathered.
+
+Tests: tests/unit/frontends/tflite/ops/test_shape.py
+"""
 
 from __future__ import annotations
 

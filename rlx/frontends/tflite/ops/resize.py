@@ -1,4 +1,7 @@
-"""Images of another size."""
+"""Images of another size.
+
+Tests: tests/unit/frontends/tflite/ops/test_reals.py
+"""
 
 from __future__ import annotations
 

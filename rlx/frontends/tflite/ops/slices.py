@@ -1,4 +1,7 @@
-"""Operators that take parts of a tensor."""
+"""Operators that take parts of a tensor.
+
+Tests: tests/unit/frontends/tflite/ops/test_shape.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Softmax."""
+"""Softmax.
+
+Tests: tests/unit/frontends/tflite/ops/test_table.py
+"""
 
 from __future__ import annotations
 

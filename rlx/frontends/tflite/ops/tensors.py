@@ -1,4 +1,7 @@
-"""Tensors as importers read them: element types, scales and zero points."""
+"""Tensors as importers read them: element types, scales and zero points.
+
+Tests: tests/unit/frontends/tflite/ops/test_odd_scales.py
+"""
 
 from __future__ import annotations
 

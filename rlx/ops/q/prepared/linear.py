@@ -2,6 +2,8 @@
 
 A form holds what weights and bias give. It is bound to an input, an output and memory for
 temporaries; what that returns allocates nothing, so that a runtime can bind it once for all runs.
+
+Tests: tests/unit/ops/q/test_prepared.py
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Pools one axis after the other: rows of a window first, then columns."""
+"""Pools one axis after the other: rows of a window first, then columns.
+
+Tests: tests/unit/ops/q/test_prepared.py
+"""
 
 from __future__ import annotations
 

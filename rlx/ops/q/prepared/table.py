@@ -1,4 +1,7 @@
-"""Ops of one or two int8 values as tables that ``evaluate`` filled."""
+"""Ops of one or two int8 values as tables that ``evaluate`` filled.
+
+Tests: tests/unit/ops/q/test_prepared.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Arithmetic of two values, element by element."""
+"""Arithmetic of two values, element by element.
+
+Tests: tests/unit/passes/quantize/test_convert.py
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """Quantize and dequantize nodes inside of a graph: they state scales, and compute nothing.
 
 Layers on quantized values state scales too.
+
+Tests: tests/unit/passes/quantize/test_boundaries.py
 """
 
 from __future__ import annotations

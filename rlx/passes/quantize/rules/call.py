@@ -1,4 +1,7 @@
-"""Calls, the view that a rule of the conversion has of its node, and the table of rules."""
+"""Calls, the view that a rule of the conversion has of its node, and the table of rules.
+
+Tests: tests/unit/passes/quantize/test_convert.py
+"""
 
 from __future__ import annotations
 

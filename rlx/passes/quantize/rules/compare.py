@@ -1,4 +1,7 @@
-"""Elementwise ops that compare: maximum, minimum, and PReLU, which compares with zero."""
+"""Elementwise ops that compare: maximum, minimum, and PReLU, which compares with zero.
+
+Tests: tests/unit/passes/quantize/test_convert.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Images of one or two axes in the order and number of axes that integer ops have."""
+"""Images of one or two axes in the order and number of axes that integer ops have.
+
+Tests: tests/unit/passes/quantize/test_every_op.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Elements taken by known indices, repeated or turned around: parts that are joined again."""
+"""Elements taken by known indices, repeated or turned around: parts that are joined again.
+
+Tests: tests/unit/passes/quantize/test_convert.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Integer ops beside float ones: they stay, on the same integers."""
+"""Integer ops beside float ones: they stay, on the same integers.
+
+Tests: tests/unit/passes/quantize/test_islands.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Layers with weights: convolutions and dense layers."""
+"""Layers with weights: convolutions and dense layers.
+
+Tests: tests/unit/passes/quantize/test_convert.py
+"""
 
 from __future__ import annotations
 

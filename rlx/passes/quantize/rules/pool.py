@@ -1,4 +1,7 @@
-"""Pools of images."""
+"""Pools of images.
+
+Tests: tests/unit/passes/quantize/test_convert.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Means, sums and extremes over axes, and the index of the largest number."""
+"""Means, sums and extremes over axes, and the index of the largest number.
+
+Tests: tests/unit/passes/quantize/test_convert.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Ops that have no integer form, and why. Elementwise ones are fine as functions of one number."""
+"""Ops that have no integer form, and why. Elementwise ones are fine as functions of one number.
+
+Tests: tests/unit/passes/quantize/test_every_op.py
+"""
 
 from __future__ import annotations
 

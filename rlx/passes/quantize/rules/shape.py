@@ -1,4 +1,7 @@
-"""Ops that move elements: so are quantized values."""
+"""Ops that move elements: so are quantized values.
+
+Tests: tests/unit/passes/quantize/test_convert.py
+"""
 
 from __future__ import annotations
 

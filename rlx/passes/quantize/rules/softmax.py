@@ -1,4 +1,7 @@
-"""Softmax."""
+"""Softmax.
+
+Tests: tests/unit/passes/quantize/test_convert.py
+"""
 
 from __future__ import annotations
 

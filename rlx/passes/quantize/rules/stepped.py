@@ -2,6 +2,8 @@
 
 Such as the low bits that QONNX's ``Trunc`` drops of a sum, or a constant factor behind a pool:
 rounded to int8 first, the function would see another number.
+
+Tests: tests/unit/passes/quantize/test_averages.py
 """
 
 from __future__ import annotations

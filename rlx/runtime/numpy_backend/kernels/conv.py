@@ -1,4 +1,7 @@
-"""Convolutions, through matrix products or tap by tap."""
+"""Convolutions, through matrix products or tap by tap.
+
+Tests: tests/unit/runtime/numpy_backend/test_kernels.py
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """Ops that compute each element by itself.
 
 The result may have the bytes of an operand: it is written by the last call that reads operands.
+
+Tests: tests/unit/runtime/numpy_backend/test_kernels.py
 """
 
 from __future__ import annotations

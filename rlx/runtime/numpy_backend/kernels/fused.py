@@ -1,6 +1,8 @@
 """Fused ops: the ops of their bodies, bound together: values between them stay in the cache.
 
 Products come first, whole, where a body has one; what follows goes over blocks of their result.
+
+Tests: tests/unit/runtime/numpy_backend/test_kernels.py
 """
 
 from __future__ import annotations

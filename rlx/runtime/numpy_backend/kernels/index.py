@@ -1,4 +1,7 @@
-"""Reading and writing by index."""
+"""Reading and writing by index.
+
+Tests: tests/unit/runtime/numpy_backend/test_kernels.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Convolutions and dense layers on integers: their prepared forms, bound to places."""
+"""Convolutions and dense layers on integers: their prepared forms, bound to places.
+
+Tests: tests/unit/runtime/numpy_backend/test_kernels.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Matrix products."""
+"""Matrix products.
+
+Tests: tests/unit/runtime/numpy_backend/test_kernels.py
+"""
 
 from __future__ import annotations
 

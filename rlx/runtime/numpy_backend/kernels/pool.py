@@ -1,4 +1,7 @@
-"""Pooling: a window's taps one after the other, each for all windows at once."""
+"""Pooling: a window's taps one after the other, each for all windows at once.
+
+Tests: tests/unit/runtime/numpy_backend/test_kernels.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Conversion between real numbers and quantized values."""
+"""Conversion between real numbers and quantized values.
+
+Tests: tests/unit/runtime/numpy_backend/test_kernels.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Reductions and scans along axes."""
+"""Reductions and scans along axes.
+
+Tests: tests/unit/runtime/numpy_backend/test_kernels.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Ops that are run by their own prepared form, which returns new arrays."""
+"""Ops that are run by their own prepared form, which returns new arrays.
+
+Tests: tests/unit/runtime/numpy_backend/test_kernels.py
+"""
 
 from rlx.ops import FUSED_OPS, q, real
 from rlx.runtime.numpy_backend.step import KERNELS

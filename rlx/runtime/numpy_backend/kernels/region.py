@@ -1,4 +1,7 @@
-"""Several nodes bound as one step: values between them lie in the workspace, block by block."""
+"""Several nodes bound as one step: values between them lie in the workspace, block by block.
+
+Tests: tests/unit/runtime/numpy_backend/test_kernels.py
+"""
 
 from __future__ import annotations
 

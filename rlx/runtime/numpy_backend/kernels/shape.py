@@ -1,4 +1,7 @@
-"""Ops that move elements."""
+"""Ops that move elements.
+
+Tests: tests/unit/runtime/numpy_backend/test_kernels.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Single files that appear whole or not at all."""
+"""Single files that appear whole or not at all.
+
+Tests: tests/unit/support/files/outputs/test_killed.py
+"""
 
 from __future__ import annotations
 

@@ -10,6 +10,8 @@ For an output ``NAME`` there may be, in the same folder:
 
 The writer holds a lock on each (:mod:`rlx.support.files.locks`). One without a lock was left by a
 killed writer: :func:`sweep` puts an old folder back if its place is free, and removes the rest.
+
+Tests: tests/unit/support/files/outputs/test_killed.py
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """The manifest of an output folder: who made it from what, and each file with its hash.
 
 It holds no date, host or path, so the same input gives the same bytes.
+
+Tests: tests/unit/support/files/outputs/test_folder.py
 """
 
 from __future__ import annotations

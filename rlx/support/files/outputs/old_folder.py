@@ -1,4 +1,7 @@
-"""Checks of an existing folder before it is replaced, and the files kept from it."""
+"""Checks of an existing folder before it is replaced, and the files kept from it.
+
+Tests: tests/unit/support/files/outputs/test_folder.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Exchange of two folders in one step, if the system supports it."""
+"""Exchange of two folders in one step, if the system supports it.
+
+Tests: tests/unit/support/files/outputs/test_killed.py
+"""
 
 from __future__ import annotations
 

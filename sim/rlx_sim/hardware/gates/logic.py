@@ -2,6 +2,8 @@
 
 A netlist has thousands of them. As expressions they compile many times faster than as instances of
 the models in Yosys' libraries, which give the same values (a test compares them).
+
+Tests: tests/sim/hardware/gates/test_cells.py
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Where Yosys' libraries have a model it is taken from there; the others are ours, in
 ``templates/fpga/gates``.
+
+Tests: tests/sim/hardware/gates/test_cells.py
 """
 
 from __future__ import annotations

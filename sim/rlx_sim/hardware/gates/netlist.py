@@ -1,4 +1,7 @@
-"""Reads the netlist that Yosys wrote for one module, and checks that each net has one driver."""
+"""Reads the netlist that Yosys wrote for one module, and checks that each net has one driver.
+
+Tests: tests/sim/hardware/gates/test_cells.py
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 The netlist takes the design's place in its own C++ harness under Verilator, so beats, protocol and
 cycles are checked as those of the source are.
+
+Tests: tests/sim/hardware/gates/test_netlists.py
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""A netlist as Verilog that compiles fast: expressions and processes, instances of models."""
+"""A netlist as Verilog that compiles fast: expressions and processes, instances of models.
+
+Tests: tests/sim/hardware/gates/test_cells.py
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 `RULES` is the place to add a kernel: a tactic that comes first is tried first, the plain one is the
 last.
+
+Tests: tests/targets/cortexm/test_kernels.py
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Bias, multipliers and shifts as vectors take them, and what scaling costs."""
+"""Bias, multipliers and shifts as vectors take them, and what scaling costs.
+
+Tests: tests/targets/cortexm/test_mve.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Order of weights for MVE: for every 16 inputs, those of four output channels side by side."""
+"""Order of weights for MVE: for every 16 inputs, those of four output channels side by side.
+
+Tests: tests/targets/cortexm/test_mve.py
+"""
 
 from __future__ import annotations
 

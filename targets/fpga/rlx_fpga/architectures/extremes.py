@@ -1,4 +1,7 @@
-"""Maximum and minimum of two tensors, in every architecture."""
+"""Maximum and minimum of two tensors, in every architecture.
+
+Tests: tests/targets/fpga/cells/test_channel_table.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Interface of an architecture, and the core that it makes of a graph."""
+"""Interface of an architecture, and the core that it makes of a graph.
+
+Tests: tests/targets/fpga/architectures/test_choice.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Refusals of nodes, shared by the rules of all architectures."""
+"""Refusals of nodes, shared by the rules of all architectures.
+
+Tests: tests/targets/fpga/architectures/engine/test_refusals.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Elementwise ops of one computed operand as tables, in every architecture."""
+"""Elementwise ops of one computed operand as tables, in every architecture.
+
+Tests: tests/targets/fpga/architectures/engine/test_lower.py
+"""
 
 from __future__ import annotations
 

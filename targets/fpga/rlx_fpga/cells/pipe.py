@@ -1,4 +1,7 @@
-"""Registers of pipelines."""
+"""Registers of pipelines.
+
+Tests: tests/targets/fpga/cells/test_credit.py
+"""
 
 from __future__ import annotations
 

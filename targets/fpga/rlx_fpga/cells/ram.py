@@ -4,6 +4,8 @@ What a block RAM returns for a word that is written in the same cycle differs be
 netlist's semantics are the old word; where a block does not return it, synthesis adds registers and
 a multiplexer, which cost cells and are the longest path of a design. The cells here never read a
 word that is being written, and declare it.
+
+Tests: tests/targets/fpga/cells/test_raster.py
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The arithmetic of one lane of a requantizer: product with a Q0.31 factor, rounding shift."""
+"""The arithmetic of one lane of a requantizer: product with a Q0.31 factor, rounding shift.
+
+Tests: tests/targets/fpga/cells/test_proofs.py
+"""
 
 from __future__ import annotations
 

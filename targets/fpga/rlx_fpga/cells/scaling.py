@@ -1,4 +1,7 @@
-"""Constants of a requantizer, in the form in which the hardware uses them."""
+"""Constants of a requantizer, in the form in which the hardware uses them.
+
+Tests: tests/targets/fpga/cells/test_requantize.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Logic of a cell, counted in bits from its parameters: the same on every device."""
+"""Logic of a cell, counted in bits from its parameters: the same on every device.
+
+Tests: tests/targets/fpga/cost/test_costs.py
+"""
 
 from __future__ import annotations
 

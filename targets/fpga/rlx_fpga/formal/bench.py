@@ -10,6 +10,8 @@ A reset may come in any cycle, in the middle of a frame or while a beat waits. I
 with the cell: from the next cycle on all properties are those of a cell after power-up.
 Anything that a cell keeps over a reset, a beat or its place in a frame, breaks one of them. In the
 cycle of the reset itself inputs are arbitrary, and nothing is promised.
+
+Tests: tests/targets/fpga/formal/test_refuted.py
 """
 
 from __future__ import annotations

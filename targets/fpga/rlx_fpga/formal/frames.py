@@ -1,4 +1,7 @@
-"""Proofs of cells that add beats to a frame or leave some out."""
+"""Proofs of cells that add beats to a frame or leave some out.
+
+Tests: tests/targets/fpga/formal/test_induction.py
+"""
 
 from __future__ import annotations
 

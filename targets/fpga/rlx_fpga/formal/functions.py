@@ -1,4 +1,7 @@
-"""Proofs of cells that compute a function of every element."""
+"""Proofs of cells that compute a function of every element.
+
+Tests: tests/targets/fpga/formal/test_induction.py
+"""
 
 from __future__ import annotations
 

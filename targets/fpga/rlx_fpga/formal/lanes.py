@@ -1,4 +1,7 @@
-"""Proofs of cells that change the number of lanes."""
+"""Proofs of cells that change the number of lanes.
+
+Tests: tests/targets/fpga/formal/test_induction.py
+"""
 
 from __future__ import annotations
 

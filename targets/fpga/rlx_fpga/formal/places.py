@@ -1,4 +1,7 @@
-"""The place of a transfer in its frame, as a bench counts it."""
+"""The place of a transfer in its frame, as a bench counts it.
+
+Tests: tests/targets/fpga/formal/test_induction.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Proofs as files: a bench as Verilog, and the scripts that have a solver prove it."""
+"""Proofs as files: a bench as Verilog, and the scripts that have a solver prove it.
+
+Tests: tests/targets/fpga/formal/test_files.py
+"""
 
 from __future__ import annotations
 

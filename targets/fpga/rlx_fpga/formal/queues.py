@@ -1,4 +1,7 @@
-"""Proofs of queues: skid buffer, FIFO, result queue."""
+"""Proofs of queues: skid buffer, FIFO, result queue.
+
+Tests: tests/targets/fpga/formal/test_induction.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Proofs of cells that send beats to several places, take them from several, or send them again."""
+"""Proofs of cells that send beats to several places, take them from several, or send them again.
+
+Tests: tests/targets/fpga/formal/test_induction.py
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 Cells that move beats without looking at them are proved with beats of few bits: what holds for any
 two bits at a time holds for all. Cells that compute are proved with elements as wide as they are,
 and at most two lanes. Depths, counts, ratios, sizes and constants are those of the cell.
+
+Tests: tests/targets/fpga/formal/test_induction.py
 """
 
 from __future__ import annotations

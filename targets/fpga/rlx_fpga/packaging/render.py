@@ -1,4 +1,7 @@
-"""Templates of this target: ``templates/fpga``."""
+"""Templates of this target: ``templates/fpga``.
+
+Tests: tests/targets/fpga/packaging/test_regroup.py
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 Amaranth connects ports of parts by assignments. In SystemVerilog one signal connects the ports;
 a signal that is handed on to an output of the module has the name of that output.
+
+Tests: tests/targets/fpga/rtl/test_equality.py
 """
 
 from __future__ import annotations

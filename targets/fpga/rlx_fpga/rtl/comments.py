@@ -1,4 +1,7 @@
-"""Comments above a module: the docstring of its cell, without Python's markup."""
+"""Comments above a module: the docstring of its cell, without Python's markup.
+
+Tests: tests/targets/fpga/rtl/test_layout.py
+"""
 
 from __future__ import annotations
 

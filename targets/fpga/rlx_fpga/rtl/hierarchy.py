@@ -1,4 +1,7 @@
-"""Hierarchy of an elaborated design: signals, statements and instances of each part, found once."""
+"""Hierarchy of an elaborated design: signals, statements and instances of each part, found once.
+
+Tests: tests/targets/fpga/rtl/test_equality.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Modules: from an elaborated design to one SystemVerilog module for each distinct cell."""
+"""Modules: from an elaborated design to one SystemVerilog module for each distinct cell.
+
+Tests: tests/targets/fpga/rtl/test_parts.py
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,8 @@ A signal that is assigned once, whole and without a condition is an ``assign``. 
 combinational domain get a block of their own, which gives them their initial value first; only
 signals of one assignment share one. So simulators see no loop where there is none. All registers of
 a clock are in one block: statements as they were written, then the reset.
+
+Tests: tests/targets/fpga/rtl/test_parts.py
 """
 
 from __future__ import annotations

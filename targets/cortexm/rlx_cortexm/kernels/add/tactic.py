@@ -1,4 +1,7 @@
-"""Sums and differences: both operands of each element scaled, then the sum."""
+"""Sums and differences: both operands of each element scaled, then the sum.
+
+Tests: tests/targets/cortexm/test_kernels.py
+"""
 
 from __future__ import annotations
 

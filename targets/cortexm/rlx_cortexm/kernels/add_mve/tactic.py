@@ -1,4 +1,7 @@
-"""Sums and differences of values with MVE, four at a time."""
+"""Sums and differences of values with MVE, four at a time.
+
+Tests: tests/targets/cortexm/test_mve.py
+"""
 
 from __future__ import annotations
 

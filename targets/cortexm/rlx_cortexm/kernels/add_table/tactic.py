@@ -4,6 +4,8 @@ A table holds each operand in the common scale, for all int8 values. An operand 
 grow by the same step from value to value (usually that of the coarser scale) is multiplied by that
 step instead, and its constant is added to the other operand's table. Tables and steps are
 pre-scaled as ``requantize_level`` needs them.
+
+Tests: tests/targets/cortexm/test_kernels.py
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Index of the first maximum along an axis."""
+"""Index of the first maximum along an axis.
+
+Tests: tests/targets/cortexm/test_kernels.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The same numbers in another element type."""
+"""The same numbers in another element type.
+
+Tests: tests/targets/cortexm/test_kernels.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Clamp each value."""
+"""Clamp each value.
+
+Tests: tests/targets/cortexm/test_kernels.py
+"""
 
 from __future__ import annotations
 

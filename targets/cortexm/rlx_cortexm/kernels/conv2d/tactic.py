@@ -1,4 +1,7 @@
-"""Convolutions, window by window: those that stick out of the image are copied first."""
+"""Convolutions, window by window: those that stick out of the image are copied first.
+
+Tests: tests/targets/cortexm/test_forced.py
+"""
 
 from __future__ import annotations
 

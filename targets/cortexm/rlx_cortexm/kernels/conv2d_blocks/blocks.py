@@ -1,4 +1,7 @@
-"""A convolution cut into register blocks."""
+"""A convolution cut into register blocks.
+
+Tests: tests/targets/cortexm/test_forced.py
+"""
 
 from __future__ import annotations
 

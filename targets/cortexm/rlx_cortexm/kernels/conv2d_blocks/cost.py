@@ -1,4 +1,7 @@
-"""Instructions of a convolution in blocks: fitted to counts, GCC 12 at -O2."""
+"""Instructions of a convolution in blocks: fitted to counts, GCC 12 at -O2.
+
+Tests: tests/targets/cortexm/test_forced.py
+"""
 
 from __future__ import annotations
 

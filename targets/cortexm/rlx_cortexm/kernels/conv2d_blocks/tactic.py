@@ -4,6 +4,8 @@ The values of a panel of windows are unpacked to 16 bits once, three windows sid
 weights of two channels at a time, one SMLAD multiplies two values, and everything loaded is
 used two or three times: 8 instructions for 12 products. ``templates/cortexm/blocks.c.j2`` holds
 that block, ``pointwise.c.j2`` and ``kernel.c.j2`` the loops around it.
+
+Tests: tests/targets/cortexm/test_forced.py
 """
 
 from __future__ import annotations

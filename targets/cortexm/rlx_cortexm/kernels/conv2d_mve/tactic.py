@@ -1,4 +1,7 @@
-"""Convolutions with MVE: windows are copied two at a time, then multiplied as rows of values."""
+"""Convolutions with MVE: windows are copied two at a time, then multiplied as rows of values.
+
+Tests: tests/targets/cortexm/test_mve.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Change of the element type: one inverted bit, or a scaling for each."""
+"""Change of the element type: one inverted bit, or a scaling for each.
+
+Tests: tests/targets/cortexm/test_kernels.py
+"""
 
 from __future__ import annotations
 

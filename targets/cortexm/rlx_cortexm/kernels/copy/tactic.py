@@ -1,4 +1,7 @@
-"""Ops that move values: all but the reshape are strided copies."""
+"""Ops that move values: all but the reshape are strided copies.
+
+Tests: tests/targets/cortexm/test_kernels.py
+"""
 
 from __future__ import annotations
 

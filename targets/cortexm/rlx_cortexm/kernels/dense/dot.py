@@ -1,4 +1,7 @@
-"""Cost of dot products: runs of inputs times the weights of four channels."""
+"""Cost of dot products: runs of inputs times the weights of four channels.
+
+Tests: tests/targets/cortexm/test_forced.py
+"""
 
 from __future__ import annotations
 

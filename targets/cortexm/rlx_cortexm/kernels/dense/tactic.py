@@ -1,4 +1,7 @@
-"""Rows of inputs times weights, four output channels at a time, any number of bits."""
+"""Rows of inputs times weights, four output channels at a time, any number of bits.
+
+Tests: tests/targets/cortexm/test_forced.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Rows of inputs times weights, with MVE: dense layers and 1x1 convolutions."""
+"""Rows of inputs times weights, with MVE: dense layers and 1x1 convolutions.
+
+Tests: tests/targets/cortexm/test_mve.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Shared parts of depthwise convolutions that loop over taps."""
+"""Shared parts of depthwise convolutions that loop over taps.
+
+Tests: tests/targets/cortexm/test_forced.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Depthwise convolutions with a small window, tap by tap: four channels side by side."""
+"""Depthwise convolutions with a small window, tap by tap: four channels side by side.
+
+Tests: tests/targets/cortexm/test_forced.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Depthwise convolutions with a window of any size: loops over the taps."""
+"""Depthwise convolutions with a window of any size: loops over the taps.
+
+Tests: tests/targets/cortexm/test_forced.py
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 The rows of four lines of a channel's image are packed in words, one word to a column; the
 words of a window's columns follow each other: one load and one multiplication give an
 output. A new line takes the place of the oldest one in the words, and the weights turn with it.
+
+Tests: tests/targets/cortexm/test_mve.py
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Instructions of a depthwise convolution on planes: fitted to counts, GCC 12 at -O2."""
+"""Instructions of a depthwise convolution on planes: fitted to counts, GCC 12 at -O2.
+
+Tests: tests/targets/cortexm/kernels/depthwise_planes/test_planes.py
+"""
 
 from __future__ import annotations
 

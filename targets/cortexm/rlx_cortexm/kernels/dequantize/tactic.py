@@ -1,4 +1,7 @@
-"""Floats of quantized values: a product for each."""
+"""Floats of quantized values: a product for each.
+
+Tests: tests/targets/cortexm/test_kernels.py
+"""
 
 from __future__ import annotations
 

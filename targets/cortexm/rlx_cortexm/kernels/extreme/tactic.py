@@ -1,4 +1,7 @@
-"""Maximum or minimum, element by element."""
+"""Maximum or minimum, element by element.
+
+Tests: tests/targets/cortexm/test_kernels.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Means over axes: sum, then scale."""
+"""Means over axes: sum, then scale.
+
+Tests: tests/targets/cortexm/test_kernels.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Products, element by element."""
+"""Products, element by element.
+
+Tests: tests/targets/cortexm/test_kernels.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Pools, element by element, and average pools of four channels side by side."""
+"""Pools, element by element, and average pools of four channels side by side.
+
+Tests: tests/targets/cortexm/test_kernels.py
+"""
 
 from __future__ import annotations
 

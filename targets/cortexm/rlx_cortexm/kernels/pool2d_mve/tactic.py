@@ -1,4 +1,7 @@
-"""Pools with MVE: 8 sums or 16 maxima at a time."""
+"""Pools with MVE: 8 sums or 16 maxima at a time.
+
+Tests: tests/targets/cortexm/test_mve.py
+"""
 
 from __future__ import annotations
 

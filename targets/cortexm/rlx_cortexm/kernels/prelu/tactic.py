@@ -1,4 +1,7 @@
-"""Scale, or multiply by the slope of the channel and scale."""
+"""Scale, or multiply by the slope of the channel and scale.
+
+Tests: tests/targets/cortexm/test_kernels.py
+"""
 
 from __future__ import annotations
 

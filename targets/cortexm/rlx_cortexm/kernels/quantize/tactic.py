@@ -1,4 +1,7 @@
-"""Quantized values of floats: a division for each."""
+"""Quantized values of floats: a division for each.
+
+Tests: tests/targets/cortexm/test_kernels.py
+"""
 
 from __future__ import annotations
 

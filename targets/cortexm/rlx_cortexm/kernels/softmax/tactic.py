@@ -1,4 +1,7 @@
-"""Softmax: exponentials from a table, divided by their sum in fixed point."""
+"""Softmax: exponentials from a table, divided by their sum in fixed point.
+
+Tests: tests/targets/cortexm/test_kernels.py
+"""
 
 from __future__ import annotations
 

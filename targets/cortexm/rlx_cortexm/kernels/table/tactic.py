@@ -1,4 +1,7 @@
-"""Any function of one value: a look-up."""
+"""Any function of one value: a look-up.
+
+Tests: tests/targets/cortexm/test_kernels.py
+"""
 
 from __future__ import annotations
 

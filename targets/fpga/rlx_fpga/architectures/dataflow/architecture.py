@@ -1,4 +1,7 @@
-"""The dataflow architecture, as an implementation of the common interface."""
+"""The dataflow architecture, as an implementation of the common interface.
+
+Tests: tests/targets/fpga/architectures/test_choice.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The report of a dataflow design: figures that are known without running it, and its layers."""
+"""The report of a dataflow design: figures that are known without running it, and its layers.
+
+Tests: tests/targets/fpga/test_target.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A stage of the pipeline as it is built: a layer with the cells before and after it."""
+"""A stage of the pipeline as it is built: a layer with the cells before and after it.
+
+Tests: tests/targets/fpga/architectures/dataflow/test_staged.py
+"""
 
 from __future__ import annotations
 

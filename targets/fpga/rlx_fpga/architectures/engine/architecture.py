@@ -1,4 +1,7 @@
-"""The engine, as an implementation of the common interface."""
+"""The engine, as an implementation of the common interface.
+
+Tests: tests/targets/fpga/architectures/engine/test_lower.py
+"""
 
 from __future__ import annotations
 

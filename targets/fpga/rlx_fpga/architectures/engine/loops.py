@@ -1,4 +1,7 @@
-"""Loops over elements of tensors and windows of images, as instructions count them."""
+"""Loops over elements of tensors and windows of images, as instructions count them.
+
+Tests: tests/targets/fpga/architectures/engine/test_moves.py
+"""
 
 from __future__ import annotations
 

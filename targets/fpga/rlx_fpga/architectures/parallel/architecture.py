@@ -1,4 +1,7 @@
-"""The parallel architecture, as an implementation of the common interface."""
+"""The parallel architecture, as an implementation of the common interface.
+
+Tests: tests/targets/fpga/architectures/parallel/test_lower.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Convolutions in hardware."""
+"""Convolutions in hardware.
+
+Tests: tests/targets/fpga/architectures/dataflow/lower/test_rules.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Layers that turn a beat of each operand into a beat, in every cycle."""
+"""Layers that turn a beat of each operand into a beat, in every cycle.
+
+Tests: tests/targets/fpga/architectures/dataflow/lower/test_rules.py
+"""
 
 from __future__ import annotations
 

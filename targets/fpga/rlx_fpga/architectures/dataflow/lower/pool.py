@@ -1,4 +1,7 @@
-"""Pools in hardware."""
+"""Pools in hardware.
+
+Tests: tests/targets/fpga/architectures/dataflow/test_layers.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Convolutions and dense layers: window, folded multipliers, requantizer."""
+"""Convolutions and dense layers: window, folded multipliers, requantizer.
+
+Tests: tests/targets/fpga/architectures/dataflow/lower/test_rules.py
+"""
 
 from __future__ import annotations
 
