@@ -172,11 +172,6 @@ def _clipped_ranges(low: float, high: float, factors: Iterable[float]) -> list[R
     return [(max(low, -limit), min(high, limit)) for limit in limits]
 
 
-def squared_error(histogram: Histogram, low: float, high: float) -> float:
-    """Return the sum of squared errors of int8 values over ``low`` to ``high``."""
-    return _squared_error(histogram.centres(), histogram.counts, low, high)
-
-
 def _squared_error(
     numbers: Floats, counts: npt.NDArray[np.int64], low: float, high: float
 ) -> float:

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from rlx.calibration.observers import Method, Observer, divergence, squared_error
+from rlx.calibration.observers import Method, Observer, divergence
 from rlx.metrics.histogram import BINS, Histogram
 from rlx.passes.quantize.scheme import params_of
 from support.messages import raises
@@ -130,15 +130,6 @@ def test_mse_is_no_worse_than_any_other_range(numbers):
     low, high = observer.range(Method.MIN_MAX)
     for factor in np.linspace(0.05, 1, 50):
         assert best <= error(params_of(low * factor, high * factor)) * 1.02
-
-
-def test_squared_error_of_a_histogram_is_close_to_that_of_the_numbers():
-    histogram = Histogram()
-    histogram.add(NUMBERS)
-    params = params_of(-6, 6)
-    steps = np.clip(np.rint(NUMBERS / params.scale[0]) + params.zero_point[0], -128, 127)
-    exact = (((steps - params.zero_point[0]) * params.scale[0] - NUMBERS) ** 2).sum()
-    assert squared_error(histogram, -6, 6) == pytest.approx(exact, rel=0.1)
 
 
 def test_kl_leaves_out_a_far_outlier():

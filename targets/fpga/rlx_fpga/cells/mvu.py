@@ -106,11 +106,6 @@ class MatrixVector(Cell):
         roms = self.weights.sizes(self.pe, self.simd, self.array.packing, self.store)
         return self.accumulator.memory_bits + sum(count * rom.bits for rom, count in roms.items())
 
-    @property
-    def cycles_per_vector(self) -> int:
-        """Cycles of a vector, all repetitions included."""
-        return self.group * self.repeat
-
     @cached_property
     def logic(self) -> Logic:
         """Operand and product registers, adder trees, memories, accumulators."""

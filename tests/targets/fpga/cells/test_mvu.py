@@ -67,7 +67,7 @@ def test_matrix_vector_takes_a_beat_a_cycle_and_has_the_latency_it_claims(case):
     taken = run.taken["i"]
     assert np.all(np.diff(taken) == 1)
     assert run.given["o"][0] - taken[cell.group - 1] == cell.latency
-    assert run.interval(outputs // cell.lanes) == cell.cycles_per_vector
+    assert run.interval(outputs // cell.lanes) == cell.group * cell.repeat
 
 
 @pytest.mark.parametrize(("value", "weight"), [(-128, -128), (-128, 127), (127, -128)])
@@ -116,7 +116,7 @@ def test_matrix_vector_leaves_out_idle_results(case, stall_in, stall_out, reset_
     assert np.array_equal(run.output, expected)
     if not stall_in and not stall_out:
         assert np.all(np.diff(run.taken["i"]) == 1)
-        assert run.interval(outputs // cell.lanes) == cell.cycles_per_vector
+        assert run.interval(outputs // cell.lanes) == cell.group * cell.repeat
 
 
 @pytest.mark.parametrize(
