@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rlx.ops.checks import ACCUMULATOR_MAX, accumulator_bound
-from rlx.ops.numerics.activations import input_radius
-from rlx.ops.numerics.fixed_point import INT32_MAX, Rescale, Rounding, quantize_multiplier
+from rlx.ops.numerics import exponential
+from rlx.ops.numerics.fixed_point import INT32_MAX, Rescale, Rounding
 from rlx.ops.real.cast import integer_range
 from rlx.support.errors import QuantizationError
 
@@ -43,8 +43,6 @@ _MAX_FACTOR = 2.0**30 - 1
 """Largest factor: from 2^30 on the reference shifts an int32 out of itself."""
 _SUM_LEFT_SHIFT = 20
 """Bits by which the operands of a sum are shifted first (tflite-micro ``CalculateOpDataAdd``)."""
-_SOFTMAX_INTEGER_BITS = 5
-"""Integer bits of scaled differences (``kScaledDiffIntegerBits`` of tflite-micro's softmax)."""
 
 
 class ScaleError(QuantizationError):
@@ -183,15 +181,12 @@ def softmax_scaling(x_scale: float, beta: float) -> SoftmaxScaling:
     Raises:
         ScaleError: The factor is at most 1.
     """
-    real = min(beta * x_scale * 2 ** (31 - _SOFTMAX_INTEGER_BITS), 2**31 - 1)
-    if real <= 1:
+    if beta * x_scale * 2.0**26 <= 1:
         raise ScaleError(
             f"has the input scale {x_scale!r}, outside of the fixed point",
             hint="quantize the model again with representative samples",
         )
-    multiplier, shift = quantize_multiplier(real)
-    # At 31 only the largest input counts (diff_min is 0): any shift gives the same.
-    return SoftmaxScaling(multiplier, min(shift, 30), -input_radius(shift, _SOFTMAX_INTEGER_BITS))
+    return SoftmaxScaling(*exponential.softmax_scaling(x_scale, beta))
 
 
 def quantized(real: float, scale: float, zero_point: int) -> int:

@@ -12,12 +12,12 @@ from rlx.frontends.foreign import foreign
 from rlx.frontends.reading import check_size, read_start
 from rlx.frontends.refusal import FileRefusedError
 from rlx.frontends.weights.safetensors import StoredTensor, stored_tensors
+from rlx.frontends.weights.weight import quoted, shown
 from rlx.ir import Constant, DType, Graph, Param, TensorType, rebuild
 from rlx.ir.module import as_module, with_graph
 from rlx.ir.verify import verify
 from rlx.support.errors import FormatError, FrontendError
 from rlx.support.limits import DEFAULT_LIMITS, Limits
-from rlx.support.text.names import printable, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -66,11 +66,11 @@ def load_weights(
             _check_format(path)
             files.append(stored_tensors(path, limits))
         except FileRefusedError as error:
-            raise error.public(_shown(path)) from None
+            raise error.public(shown(path)) from None
     module = as_module(graph)
     assignment = _Assignment.of(module.graph, files, rename)
     new = module.with_graph(rebuild(module.graph, assignment.visit, by="load_weights"))
-    assignment.finish(", ".join(_shown(Path(path)) for path in paths))
+    assignment.finish(", ".join(shown(Path(path)) for path in paths))
     verify(new, where="after load_weights")
     return with_graph(graph, new.graph)
 
@@ -83,18 +83,10 @@ def _check_format(path: Path) -> None:
     what = kind.what.partition(":")[0] if kind else "of another format"
     raise FormatError(
         f"is {what}; load_weights reads .safetensors files",
-        where=_shown(path),
+        where=shown(path),
         hint="rlx.WeightStore.open reads .npz, .gguf and .onnx files too, for rlx.freeze and"
         " set_params",
     )
-
-
-def _shown(path: Path) -> str:
-    return shorten(printable(path.name))
-
-
-def _quoted(name: str) -> str:
-    return repr(shorten(printable(name)))
 
 
 @dataclass(slots=True)
@@ -122,7 +114,7 @@ class _Assignment:
             if name is None:
                 continue
             if name in self.tensors:
-                self.problems.append(f"two tensors are called {_quoted(name)}")
+                self.problems.append(f"two tensors are called {quoted(name)}")
             self.tensors[name] = stored
             self.unused[name] = stored.name
         counts: dict[str, int] = {}
@@ -132,7 +124,7 @@ class _Assignment:
         for name in self.tensors:
             if counts.get(name, 0) > 1:
                 self.problems.append(
-                    f"{_quoted(name)} may be any of {counts[name]} constants of the graph"
+                    f"{quoted(name)} may be any of {counts[name]} constants of the graph"
                 )
         return self
 
@@ -156,20 +148,20 @@ class _Assignment:
         """Return the elements in the graph's type; None, and a problem, if they do not fit it."""
         if stored.shape != type_.shape:
             stored_type = f"{stored.dtype.value}[{', '.join(map(str, stored.shape))}]"
-            self.problems.append(f"{_quoted(name)} is {stored_type}, want {type_}")
+            self.problems.append(f"{quoted(name)} is {stored_type}, want {type_}")
             return None
         try:
             array = stored.read()
         except ValueError as error:
-            self.problems.append(f"{_quoted(name)}: {error}")
+            self.problems.append(f"{quoted(name)}: {error}")
             return None
         if stored.dtype.is_float and np.isnan(array).any():
-            self.problems.append(f"{_quoted(name)} holds NaN, which is not a number")
+            self.problems.append(f"{quoted(name)} holds NaN, which is not a number")
             return None
         converted = exactly(array, type_.dtype)
         if converted is None:
             self.problems.append(
-                f"{_quoted(name)} is {stored.dtype.value}, and as {type_.dtype.value} some of its "
+                f"{quoted(name)} is {stored.dtype.value}, and as {type_.dtype.value} some of its "
                 "elements would be others"
             )
         return converted
@@ -200,7 +192,7 @@ def _new_name(name: str, rename: Rename | None) -> str | None:
 
 def _name_line(what: str, names: Iterable[str]) -> list[str]:
     """Return one line with names, none without names."""
-    found = [_quoted(name) for name in sorted(names)]
+    found = [quoted(name) for name in sorted(names)]
     if not found:
         return []
     more = f" and {len(found) - _MAX_LISTED_NAMES} more" if len(found) > _MAX_LISTED_NAMES else ""

@@ -14,10 +14,11 @@ from safetensors import SafetensorError, safe_open
 from rlx.frontends.reading import read_start
 from rlx.frontends.refusal import DamagedError, MalformedError, OverLimitError
 from rlx.frontends.stored_forms import SAFETENSORS, StorageForm
+from rlx.frontends.weights.weight import quoted
 from rlx.ir import DType, TensorType
 from rlx.ir.payload import from_bytes
 from rlx.support.limits import raise_hint
-from rlx.support.text.names import printable, shorten
+from rlx.support.text.names import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -144,12 +145,8 @@ def _stored(path: Path, name: str, entry: Mapping[str, Any], base: int) -> Store
     dtype = DType.F32 if form else _DTYPES.get(entry["dtype"])
     if dtype is None:
         raise MalformedError(
-            f"tensor {_quoted(name)} has the element type {printable(str(entry['dtype']))}",
+            f"tensor {quoted(name)} has the element type {printable(str(entry['dtype']))}",
             hint=f"store the weights in one of {', '.join((*_DTYPES, *SAFETENSORS))}",
         )
     start = base + int(entry["data_offsets"][0])
     return StoredTensor(path, name, dtype, tuple(int(n) for n in entry["shape"]), start, form)
-
-
-def _quoted(name: str) -> str:
-    return repr(shorten(printable(name)))

@@ -137,3 +137,8 @@ class Ruled:
     def variants(self, options: FpgaOptions) -> Sequence[tuple[str, FpgaOptions]]:
         """Return the one way."""
         return (("", options),)
+
+
+def port_names(letter: str, count: int) -> list[str]:
+    """Return names of ports: the letter, with a number where there are several."""
+    return [letter] if count == 1 else [f"{letter}{index}" for index in range(count)]

@@ -10,6 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 from rlx_fpga.cells.multiply import has_blocks, multiply_moving
 from rlx_fpga.cells.pipe import register
+from rlx_fpga.cells.rom import signed_bits
 from rlx_fpga.cells.streams import Cell, stream_of
 from rlx_fpga.cells.table import ENTRIES, look_up, table_ram
 from rlx_fpga.cost.logic import Logic
@@ -171,8 +172,3 @@ class Product(_Binary):
 
     def _result(self, x: Value, y: Value) -> Value:
         return x * y
-
-
-def signed_bits(*numbers: int) -> int:
-    """Return the number of bits of two's complement that hold all ``numbers``."""
-    return max((n if n >= 0 else ~n).bit_length() for n in numbers) + 1

@@ -336,6 +336,6 @@ def pack(rows: Integers, width: int) -> list[int]:
     return [int.from_bytes(row.tobytes(), "little") for row in packed]
 
 
-def signed_bits(low: int, high: int) -> int:
-    """Return the minimum width of a two's complement number that holds ``low`` and ``high``."""
-    return max(max(~low if low < 0 else low, ~high if high < 0 else high).bit_length() + 1, 1)
+def signed_bits(*numbers: int) -> int:
+    """Return the number of bits of two's complement that hold all ``numbers``."""
+    return max((n if n >= 0 else ~n).bit_length() for n in numbers) + 1

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from amaranth import Module
 from amaranth.lib.wiring import In, Out
 
-from rlx_fpga.cells.arith import signed_bits
 from rlx_fpga.cells.divide import clamp
+from rlx_fpga.cells.rom import signed_bits
 from rlx_fpga.cells.streams import Cell, stream_of
 from rlx_fpga.cost.logic import Logic
 

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from targets.fpga.harness import assert_lint_clean, drive
 
-from rlx_fpga.cells.arith import Product, ScaledSum, signed_bits
+from rlx_fpga.cells.arith import Product, ScaledSum
+from rlx_fpga.cells.rom import signed_bits
 from support.messages import raises
 
 STALLS = st.tuples(st.sampled_from([0.0, 0.5]), st.sampled_from([0.0, 0.5]))

@@ -13,6 +13,7 @@ from amaranth.lib.wiring import Component, In, Out, connect, flipped
 from rlx_fpga.architectures.dataflow.balance import OperandFlow, StageFlow, queue_depths
 from rlx_fpga.architectures.dataflow.latency import StageTiming, arrival_curves, fill
 from rlx_fpga.architectures.dataflow.stage import Stage
+from rlx_fpga.architectures.interface import port_names
 from rlx_fpga.cells.fifo import Fifo, SkidBuffer
 from rlx_fpga.cells.fork import Fork
 from rlx_fpga.cells.streams import lanes_of, stream_of
@@ -126,8 +127,8 @@ class Pipeline(Component):
             self._lanes[stage.node.result] = lanes_of(layer.cell, "o")
         self.queues = self._queues()
         graph = program.graph
-        self.input_names = _numbered("i", len(graph.inputs))
-        self.output_names = _numbered("o", len(graph.outputs))
+        self.input_names = port_names("i", len(graph.inputs))
+        self.output_names = port_names("o", len(graph.outputs))
         inputs = zip(self.input_names, self.input_lanes, strict=True)
         members = {name: In(stream_of(lanes)) for name, lanes in inputs}
         for name, value in zip(self.output_names, program.outputs, strict=True):
@@ -396,7 +397,3 @@ def _port_of(pipeline: Component, component: Component, port: str) -> Any:  # no
     """Return a port as seen from inside the pipeline."""
     found = getattr(component, port)
     return flipped(found) if component is pipeline else found
-
-
-def _numbered(letter: str, count: int) -> list[str]:
-    return [letter] if count == 1 else [f"{letter}{index}" for index in range(count)]

@@ -17,6 +17,7 @@ from rlx_fpga.architectures.engine.program import Feed
 from rlx_fpga.architectures.engine.scale import LATENCY as SCALE_LATENCY
 from rlx_fpga.architectures.engine.scale import AnyRounding, Requantizer
 from rlx_fpga.architectures.engine.sequencer import Sequencer
+from rlx_fpga.architectures.interface import port_names
 from rlx_fpga.cells.argmax import Argmax
 from rlx_fpga.cells.fifo import SkidBuffer
 from rlx_fpga.cells.one_port import ByteRam, large_blocks
@@ -64,8 +65,8 @@ class Engine(Component):
     def __init__(self, code: EngineProgram, *, large: bool = False) -> None:
         self.code, self.large = code, large
         graph = code.graph
-        self.input_names = _numbered("i", len(graph.inputs))
-        self.output_names = _numbered("o", len(graph.outputs))
+        self.input_names = port_names("i", len(graph.inputs))
+        self.output_names = port_names("o", len(graph.outputs))
         self.finishes = [None if n is None else _cell(n) for n in code.finishes]
         self.sequencer = Sequencer(code)
         self.array = MultiplierArray(code, self.sequencer, large=large)
@@ -377,7 +378,3 @@ def _cell(node: Node) -> Cell:
         table = softmax_table(node.op.multiplier, node.op.left_shift, node.op.diff_min)
         return Softmax(count, table.tolist())
     return Argmax(count)
-
-
-def _numbered(letter: str, count: int) -> list[str]:
-    return [letter] if count == 1 else [f"{letter}{index}" for index in range(count)]

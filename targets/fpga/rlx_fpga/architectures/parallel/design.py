@@ -8,6 +8,7 @@ from amaranth import Cat, Module, Signal
 from amaranth import Value as Wire
 from amaranth.lib.wiring import Component, In, Out, connect, flipped
 
+from rlx_fpga.architectures.interface import port_names
 from rlx_fpga.architectures.parallel.pipeline import NetlistPipeline
 from rlx_fpga.cells.credit import ResultQueue, queue_depth
 from rlx_fpga.cells.pipe import follow
@@ -57,8 +58,8 @@ class ParallelDesign(Component):
             self.starts.append(start)
             self.arrivals[layer.node.result] = start + pipeline.latency
         self.latency = max(self.arrivals[v] for v in graph.outputs)
-        self.input_names = _numbered("i", len(graph.inputs))
-        self.output_names = _numbered("o", len(graph.outputs))
+        self.input_names = port_names("i", len(graph.inputs))
+        self.output_names = port_names("o", len(graph.outputs))
         members = {
             **{n: In(stream_of(v.type.size))
                for n, v in zip(self.input_names, graph.inputs, strict=True)},
@@ -163,7 +164,3 @@ class _Delays:
                 self.late[value, register_cycle] = late
             wire = self.late[value, register_cycle]
         return wire
-
-
-def _numbered(letter: str, count: int) -> list[str]:
-    return [letter] if count == 1 else [f"{letter}{index}" for index in range(count)]
