@@ -49,7 +49,7 @@ def place(module: str) -> tuple[Path, Path]:
 
 
 def problem(module: str, text: str) -> str:
-    """Return what is wrong with the tests of a module, "" for nothing."""
+    """Return the problem with the tests of a module, "" if there is none."""
     stated = _TESTS.search(ast.get_docstring(ast.parse(text), clean=False) or "")
     mirrored = [path for path in place(module) if path.exists()]
     if stated is None:
