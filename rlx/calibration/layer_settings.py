@@ -46,6 +46,8 @@ EQUALIZE: Final = ("none", "before-depthwise", "all")
 
 _MAX_BYTES: Final = 16 << 20
 _MAX_LISTED: Final = 5
+
+_HINT: Final = "compare with a file that rlx quantize --write-settings writes"
 """Names that a message lists."""
 _LARGEST: Final = float(np.finfo(np.float32).max)
 
@@ -222,7 +224,7 @@ def _checked(values: Mapping[str, Any], where: str) -> SettingsFile:
     _check_keys(values, ("network", *GLOBAL_KEYS, "layers"), where)
     network, layers = values.get("network", ""), values.get("layers", {})
     if not isinstance(network, str):
-        raise UsageError(f"network: expected a text, got {network!r}", where=where)
+        raise UsageError(f"network: expected a text, got {network!r}", where=where, hint=_HINT)
     tables = isinstance(layers, dict) and all(isinstance(t, dict) for t in layers.values())
     if not tables or not all(isinstance(name, str) for name in layers):
         raise UsageError(
@@ -259,7 +261,7 @@ def _value(key: str, value: Any, where: str) -> Any:  # noqa: ANN401 - of a TOML
         text = ("all" if value else "none") if isinstance(value, bool) else value
         return _choice(key, text, EQUALIZE, where)
     if not isinstance(value, bool):
-        raise UsageError(f"{key}: expected true or false, got {value!r}", where=where)
+        raise UsageError(f"{key}: expected true or false, got {value!r}", where=where, hint=_HINT)
     return value
 
 
@@ -268,6 +270,7 @@ def _choice(key: str, value: Any, choices: Sequence[str], where: str) -> str:  #
         raise UsageError(
             f"{key}: expected {', '.join(choices[:-1])} or {choices[-1]}, got {value!r}",
             where=where,
+            hint=_HINT,
         )
     return value
 
@@ -287,7 +290,7 @@ def _layer(table: Mapping[str, Any], where: str) -> LayerSettings:
     bits = table.get("bits")
     whole = isinstance(bits, int) and not isinstance(bits, bool)
     if bits is not None and not (whole and bits in LIMITS):
-        raise UsageError(f"bits: expected 8, 4 or 2, got {bits!r}", where=where)
+        raise UsageError(f"bits: expected 8, 4 or 2, got {bits!r}", where=where, hint=_HINT)
     return LayerSettings(
         bits=bits,
         observer=_method(table["observer"], where) if "observer" in table else None,
@@ -310,7 +313,7 @@ def _range(value: Any, where: str) -> tuple[float, float]:  # noqa: ANN401 - of 
     numbers = value if isinstance(value, list | tuple) else ()
     sound = all(isinstance(n, int | float) and not isinstance(n, bool) for n in numbers)
     if len(numbers) != 2 or not sound:
-        raise UsageError(f"range: expected two numbers, got {value!r}", where=where)
+        raise UsageError(f"range: expected two numbers, got {value!r}", where=where, hint=_HINT)
     low, high = numbers
     if not -_LARGEST <= low <= 0 <= high <= _LARGEST or low == high:
         raise UsageError(

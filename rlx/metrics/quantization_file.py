@@ -3,6 +3,8 @@
 It is a file of its own because the network's file holds the network and nothing else: the same
 network has the same bytes and the same hash, whatever samples its losses were measured on. The file
 names the network by the SHA-256 of its bytes.
+
+Tests: tests/unit/reports/test_losses.py
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 Installed targets are found by entry points; plug-ins implement these classes.
 
-Level 5. Public modules: ``builder``, ``estimation``, ``operands``, ``verifier``.
+Level 5. Public modules: ``builder``, ``estimation``, ``milliseconds``, ``operands``,
+``verifier``.
 """
 
 from rlx.targets.target import (

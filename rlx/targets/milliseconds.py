@@ -1,6 +1,8 @@
 """Time of a network on a processor: instructions at a clock, as a range.
 
 No board says how long it takes; the range is that of the cycles that an instruction may take.
+
+Tests: tests/targets/cortexm/test_timing.py
 """
 
 from __future__ import annotations

@@ -100,7 +100,11 @@ def _on_part(options: CortexMOptions, name: str) -> CortexMOptions:
     """
     chip = part(name)
     if options.clock is not None and options.clock > chip.clock_mhz * 1e6:
-        raise DoesNotFitError(f"it runs at {chip.clock_mhz:g} MHz at most", where="--clock")
+        raise DoesNotFitError(
+            f"it runs at {chip.clock_mhz:g} MHz at most",
+            where="--clock",
+            hint="choose a lower --clock, or leave it out",
+        )
     return replace(options, part=name, cpu="")
 
 

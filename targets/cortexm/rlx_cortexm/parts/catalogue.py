@@ -2,6 +2,8 @@
 
 The data are in ``parts.toml``: a new part needs only a table there. A board is another name of its
 part.
+
+Tests: tests/targets/cortexm/test_parts.py
 """
 
 from __future__ import annotations

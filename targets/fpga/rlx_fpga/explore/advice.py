@@ -1,4 +1,7 @@
-"""Options to try for a design that does not fit: strategies, each a generator of suggestions."""
+"""Options to try for a design that does not fit: strategies, each a generator of suggestions.
+
+Tests: tests/targets/fpga/explore/test_fit.py
+"""
 
 from __future__ import annotations
 
