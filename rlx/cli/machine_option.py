@@ -53,7 +53,7 @@ def _description(path: Path) -> dict[str, Any]:
         data = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as e:
         raise UsageError(
-            f"{path.name}: expected JSON: {e}",
+            f"expected JSON: {e}",
             hint="use a file that 'rlx host MODEL --roofline measured --json' printed",
         ) from None
     for key in ("roofline", "machine"):

@@ -133,7 +133,7 @@ def test_a_file_that_describes_no_machine(digits, tmp_path):
     assert (status, "no file" in err) == (2, True)
     path = tmp_path / "machine.json"
     missing = f"{path}: is no description of a machine: has no 'name'"
-    for text, message in (("{", "is no JSON"), ("[]", missing), ('{"machine": 1}', missing)):
+    for text, message in (("{", "expected JSON"), ("[]", missing), ('{"machine": 1}', missing)):
         path.write_text(text)
         status, _, err = digits("--roofline", str(path))
         assert status == 2
