@@ -109,8 +109,8 @@ def test_comments_of_a_layer_say_types_pace_and_node():
     nodes = [node for node in graph.nodes if isinstance(node.op, QClamp)]
     comments = layer_comments(nodes, {"layers": layers, "sources": {"a": "conv\n*/1"}})
     head = "q.clamp: int8[1,4,2] -> int8[1,4,2]"
-    assert comments["a"][:2] == [head, "pe 2 x simd 9, 12,345 cycles a frame"]
-    assert comments["b"] == [head, "7 cycles a frame", "node of the model: "]
+    assert comments["a"][:2] == [head, "pe 2 x simd 9, 12,345 cycles per frame"]
+    assert comments["b"] == [head, "7 cycles per frame", "node of the model: "]
     assert comments["a"][2].startswith("node of the model: conv")
     assert "\n" not in comments["a"][2]
     assert layer_comments((), {"layers": layers}) == {}
