@@ -148,7 +148,7 @@ def _module_of(model: Model, sizes: DimensionSizes | None) -> tuple[GraphModule,
         return _module_of(GraphModule(model, Stage.HIR), sizes)
     if not isinstance(model, str | PathLike):
         raise UsageError(
-            f"a {type(model).__name__} is no network",
+            f"expected a network, got a {type(model).__name__}",
             where="model",
             hint="give what rlx.load returned, a graph, or a path; @rlx.model makes a function one",
         )

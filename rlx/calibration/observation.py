@@ -179,9 +179,9 @@ def _check_varies(graph: Graph, observation: Observation, what: str) -> None:
         histogram = observer.histogram
         if histogram.minimum == histogram.maximum:
             raise UsageError(
-                f"every number is {histogram.minimum:g}: no ranges can be measured",
+                f"cannot measure a range: every number is {histogram.minimum:g}",
                 where=f"{what}, input {printable(value.name)!r}",
-                hint="give real samples",
+                hint="use samples whose values differ",
             )
 
 

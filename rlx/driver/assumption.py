@@ -127,9 +127,9 @@ def _refusal(module: GraphModule, *, is_float: bool) -> UsageError:
     where = f"graph {module.graph.name!r}"
     if is_float:
         return UsageError(
-            "the target computes it in float: there is no width to assume",
+            "the target computes it in float, without a width of weights",
             where=where,
-            hint="leave the width of weights out",
+            hint="leave --weight-bits out",
         )
     return UsageError(
         "it is not a float network: its weights have the width that the model gives them",

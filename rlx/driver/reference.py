@@ -217,7 +217,7 @@ def _frames_of(value: Value, vectors: Mapping[str, Array], *, alone: bool) -> Ar
     fits = array.size % type_.size == 0 and _is_framed(array.shape, shape)
     if not fits or array.dtype != type_.dtype.numpy:
         raise UsageError(
-            f"its vectors must be {type_} for each frame, not {array.dtype}{list(array.shape)}",
+            f"its vectors must be {type_} for each frame, got {array.dtype}{list(array.shape)}",
             where=f"input {name!r}",
             hint=order_hint(array.shape, shape)
             or f"give {type_.dtype.numpy} values as [frames, {', '.join(map(str, shape))}]",

@@ -251,7 +251,7 @@ def _options_of(
     where = shorten(printable(path.name))
     if options is not None:
         raise UsageError(
-            f"there are options, and {next(iter(settings))!r} beside them",
+            f"got options and {next(iter(settings))!r}, expected one of them",
             where=where, hint="give one or the other",
         )  # fmt: skip
     known = {f.name: f for f in fields(frontend.options)}

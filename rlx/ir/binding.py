@@ -110,7 +110,7 @@ def match_shapes(
     pending: list[_Axis] = []
     for (what, type_), array in zip(types, arrays, strict=True):
         if array.ndim != type_.rank:
-            raise ValueError(f"{what} must be {type_}, not {list(array.shape)}")
+            raise ValueError(f"{what} must be {type_}, got {list(array.shape)}")
         for axis, expected in enumerate(type_.shape):
             dimension = _Axis(what, type_, array.shape, axis)
             if isinstance(expected, Dim):
@@ -172,7 +172,7 @@ class _Axis:
         """Return the error for an axis of another size."""
         dim = self.type.shape[self.axis]
         extra = _with(dim, sizes) if isinstance(dim, Dim) else ""
-        return ValueError(f"{self.what} must be {self.type}{extra}, not {list(self.shape)}")
+        return ValueError(f"{self.what} must be {self.type}{extra}, got {list(self.shape)}")
 
     def unknown(self, sizes: Mapping[str, int]) -> ValueError:
         """Return the error for symbols that no axis determines."""

@@ -133,7 +133,7 @@ class Dim:
             case {"terms": tuple(terms)} if len(fields) == 1 and all(map(_is_term, terms)):
                 return _restore(tuple((factor, names) for factor, *names in terms))
         raise ValueError(
-            'it needs a name alone, or terms alone such as [[4, "batch"], [1]] for 4 * batch + 1'
+            'expected either a name or terms such as [[4, "batch"], [1]] for 4 * batch + 1'
         )
 
 
@@ -178,7 +178,7 @@ def _terms(value: int | Dim) -> tuple[Term, ...]:
     if isinstance(value, Dim):
         return value.terms
     if not isinstance(value, int | np.integer):
-        raise TypeError(f"a dimension is made of whole numbers and Dim(name), not {value!r}")
+        raise TypeError(f"expected an integer or Dim(name) in a dimension, got {value!r}")
     return ((int(value), ()),)
 
 
@@ -250,9 +250,9 @@ def _exact(total: int | Dim, divisor: int | Dim) -> int | Dim:
     result = quotient(total, divisor)
     if result is None:
         raise ShapeError(
-            f"{total} is no multiple of {divisor}",
+            f"{total} is not a multiple of {divisor}",
             where="dimension",
-            hint="divide by a factor of every term, or name the quotient by a symbol of its own",
+            hint="divide by a factor of every term, or use a new symbol for the quotient",
         )
     return result
 

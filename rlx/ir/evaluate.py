@@ -110,7 +110,7 @@ def _sources(
             array = np.asarray(values[node.name])
             if array.dtype != node.result.type.dtype.numpy:
                 actual = f"{array.dtype}{list(array.shape)}"
-                raise ValueError(f"{_what(node)} must be {node.result.type}, not {actual}")
+                raise ValueError(f"{_what(node)} must be {node.result.type}, got {actual}")
             arrays[node] = array
     return arrays
 

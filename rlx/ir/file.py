@@ -240,7 +240,7 @@ def _content(metadata: Mapping[str, str] | None, limits: Limits) -> dict[str, An
     if not metadata or _KEY not in metadata:
         raise PlainError(
             f"a safetensors file without {_KEY!r} in its metadata holds no graph",
-            hint="give a .rlx file that rlx wrote; weights alone are no model",
+            hint="give a .rlx file that rlx wrote; a file of weights is not a model",
         )
     if (size := len(metadata[_KEY])) > limits.document_bytes:
         raise over("document_bytes", f"the graph's text has {size} bytes", size, limits)
@@ -249,7 +249,7 @@ def _content(metadata: Mapping[str, str] | None, limits: Limits) -> dict[str, An
     except PlainError:
         raise
     except ValueError as e:
-        raise PlainError(f"the graph is no JSON: {e}") from e
+        raise PlainError(f"expected the graph as JSON: {e}") from e
     if not isinstance(content, dict) or set(content) != {"version", "sha256", "document"}:
         raise PlainError("the graph needs version, sha256 and document")
     if content["version"] != VERSION:
@@ -270,7 +270,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(name: str) -> float:
     """Refuse NaN and the infinities, which are no JSON."""
-    raise PlainError(f"{name} is no JSON")
+    raise PlainError(f"expected JSON, got {name}")
 
 
 def _document(module: GraphModule) -> _Document:
@@ -479,7 +479,7 @@ def _value(nodes: Sequence[Node], pair: tuple[int, int]) -> Value:
     """Return the value of a pair of numbers."""
     index, result = pair
     if not (0 <= index < len(nodes) and 0 <= result < len(nodes[index].types)):
-        raise PlainError(f"there is no value {list(pair)} yet")
+        raise PlainError(f"value {list(pair)} does not exist yet")
     return Value(nodes[index], result)
 
 

@@ -54,7 +54,7 @@ def _check_type(type_: TensorType, limits: Limits) -> None:
         raise over("rank", f"a tensor has {rank} dimensions", rank, limits)
     for size in type_.shape:
         if is_negative(size):
-            raise PlainError(f"a dimension must not be negative, not {size}")
+            raise PlainError(f"a dimension must not be negative, got {size}")
         number = max(map(abs, factors(size)))
         if number > limits.dimension:
             raise over("dimension", f"a dimension is {size}", number, limits)

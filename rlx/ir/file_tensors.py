@@ -58,7 +58,7 @@ def read_constant(name: str, type_: TensorType, tensors: Any) -> Array:  # noqa:
         PlainError: The tensor is not of the constant's type.
     """
     if not type_.is_static:
-        raise PlainError(f"a constant cannot be {type_}, whose dimensions are no numbers")
+        raise PlainError(f"expected a constant with a static shape, got {type_}")
     native = _NATIVE.get(type_.dtype, "U8")
     stored = tensors.get_slice(name)
     expected = list(type_.static_shape) if type_.dtype in _NATIVE else stored.get_shape()

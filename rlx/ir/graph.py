@@ -311,7 +311,7 @@ class Graph:
             )
         if expected != types:
             declared, required = (", ".join(map(str, ts)) for ts in (types, expected))
-            raise op.refuse(f"gives {required}, not {declared}")
+            raise op.refuse(f"expected {required}, got {declared}")
         return self._add(op, operands, types, name, origin)
 
     def _check_owned(self, operands: tuple[Value, ...]) -> None:

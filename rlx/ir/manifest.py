@@ -162,7 +162,7 @@ class BindingManifest:
         if not separator:
             raise ValueError("a separator has one character at least")
         if levels < 1:
-            raise ValueError(f"one part of a name at least does not count, not {levels}")
+            raise ValueError(f"one part of a name at least does not count, got {levels}")
         groups: dict[str, list[IoBindingEntry]] = {}
         for entry in self.parameters:
             parts = entry.name.split(separator)[:-levels]

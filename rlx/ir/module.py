@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from rlx.ir import supplied
 from rlx.ir.graph import Graph
+from rlx.support.text.units import counted
 
 if TYPE_CHECKING:
     from rlx.ir.graph import Node, Value
@@ -112,7 +113,8 @@ class MemoryPlan:
             raise KeyError(f"{value.node.label} has no placement") from None
 
     def __repr__(self) -> str:
-        return f"<MemoryPlan: {len(self.schedule)} steps, arena of {self.arena_bytes:,} bytes>"
+        steps = counted(len(self.schedule), "step")
+        return f"<MemoryPlan: {steps}, arena of {self.arena_bytes:,} bytes>"
 
 
 @dataclass(frozen=True, slots=True)

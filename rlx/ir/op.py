@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 from rlx.ir import supplied
 from rlx.ir.traits import UNSTATED, Traits
 from rlx.support.errors import ShapeError
+from rlx.support.text.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -116,10 +117,12 @@ class Op(metaclass=_OpMeta):
         count = self.operand_count
         minimum, maximum = (count, count) if isinstance(count, int) else count
         if len(operands) < minimum or (maximum is not None and len(operands) > maximum):
-            required = str(minimum)
-            if minimum != maximum:
-                required = f"{minimum} to {maximum or 'any number of'}"
-            raise ShapeError(f"takes {required} operands, not {len(operands)}", where=self.name)
+            required = counted(minimum if maximum is None else maximum, "operand")
+            if maximum is None:
+                required = f"at least {required}"
+            elif minimum != maximum:
+                required = f"{minimum} to {required}"
+            raise ShapeError(f"expected {required}, got {len(operands)}", where=self.name)
         return self.infer(*operands)
 
     def refuse(self, message: str, *, hint: str | None = None) -> ShapeError:

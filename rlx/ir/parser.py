@@ -261,7 +261,7 @@ class _Parser(TextReader):
         if isinstance(value, str):
             return Dim(value)
         if type(value) is not int:
-            self.fail(f"only whole numbers and symbols make a dimension, not {token}", token)
+            self.fail(f"expected an integer or a symbol as a dimension, got {token}", token)
         return self.bounded(value, token)
 
     def operand(self, depth: int) -> Plain:
@@ -329,7 +329,7 @@ class _Parser(TextReader):
         token = self._next
         seed = self.integer()
         if not 0 <= seed < 1 << 31:
-            self.fail(f"a seed must lie in [0, {1 << 31}), not {seed}", token)
+            self.fail(f"expected a seed in [0, {1 << 31}), got {seed}", token)
         return _Dense((), seed=seed)
 
     def base64(self) -> bytes:
@@ -339,7 +339,7 @@ class _Parser(TextReader):
         try:
             return base64.b64decode(text, validate=True)
         except (binascii.Error, ValueError) as e:
-            self.fail(f"this is no base64: {e}", token)
+            self.fail(f"expected base64: {e}", token)
 
     def element(self) -> bool | int | float:
         """Read an element of a constant."""
@@ -412,7 +412,7 @@ class _Parser(TextReader):
             self.fail(f"{token.text} is not defined above", token)
         index = self.integer() if self.accept(":") else 0
         if not 0 <= index < len(results):
-            self.fail(f"{token.text} has {len(results)} results, so there is no {index}", token)
+            self.fail(f"{token.text} has {len(results)} results, got the index {index}", token)
         return results[index]
 
 

@@ -42,7 +42,7 @@ def seeded(seed: int, type_: TensorType) -> Array:
         ValueError: More than ``MAX_SEEDED`` elements, or neither integers nor floats.
     """
     if not type_.is_static or type_.size > MAX_SEEDED:
-        raise ValueError(f"a seed makes {MAX_SEEDED} elements at most, not {type_}")
+        raise ValueError(f"a seed makes {MAX_SEEDED} elements at most, got {type_}")
     with np.errstate(over="ignore"):  # SplitMix64
         z = (np.arange(1, type_.size + 1, dtype=np.uint64) + np.uint64(seed << 32)) * np.uint64(
             0x9E3779B97F4A7C15
@@ -70,7 +70,7 @@ def from_bytes(data: bytes | memoryview, type_: TensorType) -> Array:
     stored = _stored_dtype(type_.dtype)
     wanted = type_.size * stored.itemsize
     if len(data) != wanted:
-        raise ValueError(f"{type_} needs {wanted} bytes, not {len(data)}")
+        raise ValueError(f"{type_} needs {wanted} bytes, got {len(data)}")
     array = np.frombuffer(data, stored).reshape(type_.static_shape)
     return _from_stored(array, type_.dtype)
 
@@ -98,10 +98,10 @@ def from_numbers(numbers: Sequence[bool | int | float], type_: TensorType) -> Ar
         ValueError: Too few or too many numbers, or one that the element type cannot hold.
     """
     if len(numbers) != type_.size:
-        raise ValueError(f"{type_} needs {type_.size} numbers, not {len(numbers)}")
+        raise ValueError(f"expected {type_.size} numbers for {type_}, got {len(numbers)}")
     for number in numbers:
         if not _fits(number, type_.dtype):
-            raise ValueError(f"{number!r} is no {type_.dtype.value}")
+            raise ValueError(f"expected {type_.dtype.value}, got {number!r}")
     with np.errstate(over="ignore"):
         array = np.array(numbers, _wide(type_.dtype)).astype(type_.dtype.numpy)
     if type_.dtype.is_float and not np.isfinite(array.astype(np.float64)).all():

@@ -150,7 +150,7 @@ def decode_record(cls: type, plain_fields: Mapping[str, Plain]) -> Any:  # noqa:
     try:
         return cls(**arguments)
     except ValueError as e:
-        raise PlainError(f"is no {cls.__name__}: {e}") from e
+        raise PlainError(f"is not a {cls.__name__}: {e}") from e
 
 
 @functools.cache
@@ -202,7 +202,7 @@ def _refusal(wants: str, value: object) -> PlainError:
         text = repr(value)
     else:
         text = f"{type(value).__name__} {value}"
-    return PlainError(f"must be {wants}, not {text if len(text) <= 60 else text[:57] + '...'}")
+    return PlainError(f"must be {wants}, got {text if len(text) <= 60 else text[:57] + '...'}")
 
 
 def _scalar(kind: type, wants: str) -> Codec:
@@ -340,7 +340,7 @@ def _self_written(cls: Any) -> Codec:  # noqa: ANN401 - a class with to_plain an
         try:
             return cls.from_plain(plain.fields)
         except ValueError as e:
-            raise PlainError(f"is no {cls.__name__}: {e}") from e
+            raise PlainError(f"is not a {cls.__name__}: {e}") from e
 
     return Codec(wants, encode, decode)
 

@@ -57,13 +57,13 @@ class TextReader:
     def mark(self, text: str) -> Token:
         """Read the mark or word ``text``."""
         if not self.at(text):
-            self.fail(f"expected {text!r}, not {self._next}")
+            self.fail(f"expected {text!r}, got {self._next}")
         return self.take()
 
     def expect(self, kind: str, what: str) -> Token:
         """Read a token of ``kind``."""
         if self._next.kind != kind:
-            self.fail(f"expected {what}, not {self._next}")
+            self.fail(f"expected {what}, got {self._next}")
         return self.take()
 
     def list(self, close: str, item: Callable[[], ItemT]) -> list[ItemT]:
@@ -98,7 +98,7 @@ class TextReader:
         token = self._next
         number = self.number()
         if not isinstance(number, int):
-            self.fail(f"expected an integer, not {token}", token)
+            self.fail(f"expected an integer, got {token}", token)
         return number
 
     def real(self) -> float:
@@ -110,9 +110,9 @@ class TextReader:
         token = self._next
         size = self.sum(self.factor(), token)
         if isinstance(size, int) and not 0 <= size <= MAX_DIMENSION:
-            self.fail(f"a dimension must lie in [0, {MAX_DIMENSION}], not {size}", token)
+            self.fail(f"expected a dimension in [0, {MAX_DIMENSION}], got {size}", token)
         if is_negative(size):
-            self.fail(f"a dimension must not be negative, not {size}", token)
+            self.fail(f"a dimension must not be negative, got {size}", token)
         return size
 
     def at_operator(self) -> bool:
@@ -146,10 +146,10 @@ class TextReader:
         if token.kind == "word":
             return sign * Dim(self.take().text)
         if token.kind != "number":
-            self.fail(f"expected a number or a symbol, not {token}")
+            self.fail(f"expected a number or a symbol, got {token}")
         number = sign * self.integer()
         if abs(number) > MAX_DIMENSION:
-            self.fail(f"a dimension must lie in [0, {MAX_DIMENSION}], not {number}", token)
+            self.fail(f"expected a dimension in [0, {MAX_DIMENSION}], got {number}", token)
         return number
 
     def bounded(self, dim: int | Dim, token: Token) -> int | Dim:

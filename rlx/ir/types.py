@@ -204,7 +204,7 @@ def _dimensions(shape: Shape) -> Shape:
     plain = tuple(int(d) if isinstance(d, np.integer) else d for d in shape)
     if isinstance(shape, str) or set(map(type, plain)) - _DIMENSIONS:
         raise TypeError(
-            f"a shape needs whole numbers and Dim(name), not {shape!r}; "
+            f"expected a shape of integers and Dim(name), got {shape!r}; "
             "write Dim('n') for a dimension that is bound later"
         )
     return plain

@@ -14,6 +14,7 @@ from rlx.ir.rules import RuleTable
 from rlx.ir.types import DType
 from rlx.ir.verify_plan import plan_problems
 from rlx.support.errors import ShapeError, VerifyError
+from rlx.support.text.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -103,7 +104,7 @@ def _region(region: Graph, stage: Stage, depth: int) -> Iterator[str]:
         return
     for node in region.nodes:
         if isinstance(node.op, Source) and type(node.op) not in (Input, Constant):
-            yield f"{node.label}: a region has no {node.op.name}; make it an operand of the op"
+            yield f"{node.label}: a region cannot hold {node.op.name}; make it an operand of the op"
     yield from _graph(region, stage, depth)
 
 
@@ -215,12 +216,13 @@ def _types(node: Node) -> Iterator[str]:
         yield str(e)
         return
     if len(inferred) != len(node.types):
-        yield f"{node.op.name} gives {len(inferred)} results, not {len(node.types)}"
+        results = counted(len(inferred), "result")
+        yield f"expected {results} of {node.op.name}, got {len(node.types)}"
         return
     for declared, computed in zip(node.types, inferred, strict=True):
         expected = computed if computed.quant is not None else computed.with_quant(declared.quant)
         if declared != expected:
-            yield f"{node.op.name} gives {expected}, not {declared}"
+            yield f"expected {expected} of {node.op.name}, got {declared}"
 
 
 def _constant(node: Node) -> Iterator[str]:
@@ -253,8 +255,9 @@ def _quant_fits(type_: TensorType, quant: QuantParams) -> Iterator[str]:
     if high < low:
         yield f"{type_} cannot have quantization parameters"
     elif not all(low <= z <= high for z in quant.zero_point):
-        yield f"a zero point of {type_} is no {type_.dtype.value}"
+        yield f"a zero point of {type_} is outside {type_.dtype.value}"
     if quant.axis is not None and not 0 <= quant.axis < type_.rank:
         yield f"the axis of the scales is outside {type_}"
     elif quant.axis is not None and type_.shape[quant.axis] != len(quant.scale):
-        yield f"{type_} needs as many scales as axis {quant.axis} is long"
+        size = type_.shape[quant.axis]
+        yield f"expected {size} scales for axis {quant.axis} of {type_}, got {len(quant.scale)}"

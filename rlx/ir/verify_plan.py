@@ -28,7 +28,7 @@ def plan_problems(module: GraphModule) -> list[str]:
     if plan is None:
         return ["stage lir needs a memory plan"]
     if plan.alignment < 1:
-        return [f"the plan's alignment must be at least 1, not {plan.alignment}"]
+        return [f"the plan's alignment must be at least 1, got {plan.alignment}"]
     broken = [*_schedule(graph, plan), *_coverage(graph, plan)]
     if broken:
         return broken  # what follows needs a step and a place for everything
@@ -101,7 +101,7 @@ def _coverage(graph: Graph, plan: MemoryPlan) -> Iterator[str]:
         if value in placed:
             yield f"{value.node.label} has two placements"
         if placement.alias_of is not None and placement.alias_of not in required:
-            yield f"{value.node.label} is an alias of something that has no placement"
+            yield f"{value.node.label} is an alias of a value without a placement"
         placed.add(value)
     yield from (
         f"{v.node.label} has no placement"
@@ -132,15 +132,15 @@ def _addresses(plan: MemoryPlan) -> Iterator[str]:
             whole = plan.of(_root(plan, placement.value)).nbytes
             if not 0 <= placement.offset <= whole - placement.nbytes:
                 yield (
-                    f"{label} lies at {placement.offset} with {placement.nbytes} bytes,"
+                    f"{label} is at {placement.offset} with {placement.nbytes} bytes,"
                     f" outside its buffer of {whole}"
                 )
             continue
         if placement.offset % plan.alignment:
-            yield f"{label} lies at {placement.offset}, which is not aligned to {plan.alignment}"
+            yield f"{label} is at {placement.offset}, which is not aligned to {plan.alignment}"
         if placement.offset < 0 or placement.offset + placement.nbytes > plan.arena_bytes:
             yield (
-                f"{label} lies at {placement.offset} with {placement.nbytes} bytes,"
+                f"{label} is at {placement.offset} with {placement.nbytes} bytes,"
                 f" outside an arena of {plan.arena_bytes}"
             )
 
@@ -241,7 +241,8 @@ def _homeless(graph: Graph, cells: list[_Cell]) -> Iterator[str]:
     states = {state for state, _ in graph.states}
     for cell in cells:
         if cell.placement.region is Region.STATE and cell.root not in states:
-            yield f"{cell.label} lies in the buffer of a state, but {cell.root.node.label} is none"
+            root = cell.root.node.label
+            yield f"{cell.label} is in the buffer of a state, but {root} is not a state"
 
 
 def _next_values(graph: Graph, plan: MemoryPlan) -> Iterator[str]:
@@ -257,8 +258,8 @@ def _next_values(graph: Graph, plan: MemoryPlan) -> Iterator[str]:
             yield f"{state.node.label} gets its next value {count} times"
     for state, source in copied:
         yield (
-            f"{source.node.label} is copied to {state.node.label}, which is no state with a buffer"
-            " of its own, or has another next value"
+            f"{source.node.label} is copied to {state.node.label}, which is not a state with its"
+            " own buffer, or has another next value"
         )
 
 
@@ -288,9 +289,9 @@ def _copies(plan: MemoryPlan, cells: list[_Cell]) -> Iterator[str]:
         else:
             begin, nbytes = copy.through, copy.state.type.nbytes
             if begin % plan.alignment or not 0 <= begin <= plan.arena_bytes - nbytes:
-                yield f"{label} waits at {begin} with {nbytes} bytes, no place of the arena"
+                yield f"{label} waits at {begin} with {nbytes} bytes, not in the arena or unaligned"
             for offset, size, other in occupied:
                 if begin < offset + size and offset < begin + nbytes:
-                    yield f"{label} waits where {other} lies, which is still needed"
+                    yield f"{label} waits in the bytes of {other}, which is still needed"
             occupied.append((begin, nbytes, label))
         written.add(copy.state)

@@ -152,7 +152,7 @@ class Comparison:
         judged = self if criteria is None else self.judged(criteria)
         if judged.criteria is None:
             raise UsageError(
-                "there are no criteria",
+                "expected criteria, got none",
                 where="comparison",
                 hint="give some: require('strict'), or Criteria(max_abs=1e-3)",
             )

@@ -92,7 +92,7 @@ def _samples(network: Comparable, data: Inputs | None, labels: Labels | None) ->
         return None
     if data is None:
         raise UsageError(
-            "there are no data to run the network on",
+            "expected data to run the network on, got none",
             where="compare",
             hint="give samples: rlx.compare(a, b, data)",
         )

@@ -34,7 +34,7 @@ def scalar(number: object, like: TensorType) -> Array:
     """
     value = number.item() if isinstance(number, np.generic) else number
     if not isinstance(value, bool | int | float):
-        raise TypeError(f"an operand must be a tensor or a number, not {value!r}")
+        raise TypeError(f"an operand must be a tensor or a number, got {value!r}")
     dtype = like.dtype
     if dtype.is_integer:
         low, high = integer_range(dtype)

@@ -34,7 +34,7 @@ def known_shape(shape: Shape, requested: Shape) -> Shape:
         return requested
     text = f"[{', '.join(map(str, requested))}]"
     if len(unknown_axes) > 1:
-        raise ShapeError(f"only one dimension may be -1, not {text}", where="reshape")
+        raise ShapeError(f"only one dimension may be -1, got {text}", where="reshape")
     (unknown_axis,) = unknown_axes
     missing = missing_dimension(shape, (*requested[:unknown_axis], *requested[unknown_axis + 1 :]))
     if missing is None or is_negative(missing):
@@ -107,7 +107,7 @@ def _part(type_: TensorType, axis: int, item: IndexItem) -> _Part:
             return _rising(range(*item.indices(size)))
         return _symbolic_part(type_, axis, item)
     if isinstance(item, bool) or not isinstance(item, int | Dim):
-        raise TypeError(f"an index must be a number, a slice, None or ..., not {item!r}")
+        raise TypeError(f"an index must be a number, a slice, None or ..., got {item!r}")
     start = _from_front(item, size)
     if is_negative(start) or is_negative(size - start - 1):
         raise IndexError(f"index {item} is outside axis {axis} of {type_}")

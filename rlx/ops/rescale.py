@@ -68,7 +68,7 @@ def rescale_of(*factors: float, rounding: Rounding = Rounding.DOUBLE) -> Rescale
     for factor in factors:
         if not factor <= _MAX_FACTOR:
             raise ScaleError(
-                f"the scales give a factor of {factor:.3g}, want less than 2^30",
+                f"the scales give a factor of {factor:.3g}, expected less than 2^30",
                 hint="quantize the model again; a scale is out of proportion",
             )
     return Rescale.of(*factors, rounding=rounding)

@@ -98,24 +98,25 @@ class PortChange:
 
     def _element(self, name: str) -> str:
         """Return a line about element types."""
-        verb = "takes" if self.what == "input" else "gives"
-        old, new = self.before.dtype.value, self.after.dtype.value
+        old, new = self.before.dtype.numpy.name, self.after.dtype.numpy.name
+        way = "from" if self.what == "input" else "to"
         if self.before.dtype.is_float or self.before.dtype is DType.I64:
-            why = f"the conversion {'from' if self.what == 'input' else 'to'} {old} was taken off"
+            why = f"the conversion {way} {old} was removed"
         elif self.after.dtype.is_float:
-            way = "to" if self.what == "input" else "from"
-            why = f"the program converts {way} {old}"
+            why = f"the program converts {'to' if self.what == 'input' else 'from'} {old}"
         else:
-            way = "more" if self.after.dtype is DType.U8 else "less"
-            why = f"{UINT8_OFFSET} {way} than {old}"
-        return f"{name} {verb} {new}, {why}"
+            sign = "+" if self.after.dtype is DType.U8 else "-"
+            why = f"{new} = {old} {sign} {UINT8_OFFSET}"
+        return f"{name} is {new} ({why})"
 
     def _meaning(self) -> str:
-        """Return the scale and zero point as the end of a line; nothing where there is none."""
+        """Return the formula of the real values as the end of a line; empty without a scale."""
         quant = self.before.quant if self.after.quant is None else self.after.quant
-        return (
-            "" if quant is None else f": scale {quant.scale[0]!r}, zero point {quant.zero_point[0]}"
-        )
+        if quant is None:
+            return ""
+        zero = quant.zero_point[0]
+        shifted = f"(q {'-' if zero > 0 else '+'} {abs(zero)})" if zero else "q"
+        return f": real = {quant.scale[0]!r} * {shifted}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,9 +309,9 @@ def _check_one_way(graph: Graph, node: Node) -> None:
     if not ops or not all(isinstance(op, RealQuantize) for op in ops):
         return
     count = len(set(ops))
-    ways = f"is quantized in {count} ways" if count > 1 else "has a scale for each channel"
+    ways = f"it is quantized in {count} ways" if count > 1 else "it has a scale for each channel"
     raise UnsupportedOpError(
-        f"{ways}, so that its conversion cannot be taken off",
+        f"cannot remove the conversion of the input: {ways}",
         where=f"input {printable(node.name)!r}",
         hint="quantize it with one scale for all its uses",
     )
@@ -447,8 +448,8 @@ def _scale_of(what: str, name: str, type_: TensorType) -> QuantParams:
     if type_.quant is None or len(type_.quant.scale) != 1:
         count = "a scale for each channel" if type_.quant else "no scale and zero point"
         raise QuantizationError(
-            f"{type_.with_quant(None)} has {count}, so that it cannot become real numbers",
+            f"cannot convert {type_.with_quant(None)} to float: it has {count}",
             where=f"{what} {printable(name)!r}",
-            hint="exchange its quantized values, as by default",
+            hint="leave --io float out: the program then exchanges its quantized values",
         )
     return type_.quant

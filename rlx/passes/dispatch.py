@@ -14,6 +14,7 @@ from rlx.ir import Op
 from rlx.support.errors import UnsupportedOpError, UsageError
 from rlx.support.text.names import shorten
 from rlx.support.text.suggest import closest, did_you_mean
+from rlx.support.text.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -186,7 +187,7 @@ class DispatchReport:
         if bad:
             hints = dict.fromkeys(e.hint for e in bad if e.hint is not None)
             raise UnsupportedOpError(
-                f"{self.owner} cannot lower {len(bad)} kind(s) of op:\n    "
+                f"{self.owner} cannot compile {counted(len(bad), 'kind of op')}:\n    "
                 + "\n    ".join(map(str, bad)),
                 where=f"graph {self.graph!r}",
                 hint=advice or "; ".join(hints) or self.hint,

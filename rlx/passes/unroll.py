@@ -69,7 +69,9 @@ def unroll(graph: Graph, limit: int = MAX_NODES) -> Graph:
 def unroll_refusal(op: Op) -> str | None:
     """Return the reason for which control flow was not unrolled; None for an op without it."""
     if isinstance(op, If):
-        return "it has no branches, and this condition is no constant; compute both and use where()"
+        return (
+            "it has no branches, and this condition is not constant; compute both and use where()"
+        )
     if isinstance(op, Scan):
         return f"it has no loops, and unrolled the graph would have more than {MAX_NODES:,} nodes"
     if isinstance(op, While):

@@ -173,9 +173,9 @@ def _board(path: Path, network: Mapping[str, Any]) -> dict[str, float]:
             rows = rows[1:] if rows and not _is_number(rows[0][-1]) else rows
             times = {row[0].strip(): float(row[1]) for row in rows}
     except (ValueError, TypeError, AttributeError, IndexError):
-        raise UsageError("is no list of layers and numbers", where=where, hint=hint) from None
+        raise UsageError("expected rows of a layer and a number", where=where, hint=hint) from None
     if not times:
-        raise UsageError("is no list of layers and numbers", where=where, hint=hint)
+        raise UsageError("expected rows of a layer and a number", where=where, hint=hint)
     known = [layer["name"] for layer in network["layers"]]
     if unknown := sorted(set(times) - set(known)):
         raise UsageError(

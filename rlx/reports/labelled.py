@@ -18,6 +18,7 @@ from rlx.reports.model import Accuracy
 from rlx.samples.batches import LABELS, checked_labels
 from rlx.support.errors import UsageError
 from rlx.support.files.golden import Golden
+from rlx.support.text.units import counted
 from rlx.targets import verifier
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def accuracy_of(
     truth = checked_labels(samples.labels, classes, samples.count, where=_WHAT)
     name, simulator = next(iter(verifier.load(target).simulators().items()))
     if progress is not None:
-        progress(f"{name}: {samples.count} samples")
+        progress(f"{name}: {counted(samples.count, 'sample')}")
     vectors = Golden(_frames(samples, shapes), _no_outputs(network, samples.count))
     emitted_output = simulator.simulate(folder, vectors, timeout_s=timeout_s).outputs[0]
     emitted = Counted.of(truth, _best(emitted_output, classes), classes)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rlx.ops.numbers import quantized
+from rlx.support.text.units import counted
 from rlx.tracing.arrays import converted_to
 
 if TYPE_CHECKING:
@@ -55,16 +56,16 @@ class Arguments:
         for (name, type_), value in zip(self.types.items(), inputs, strict=True):
             if not isinstance(value, np.ndarray):
                 kind = type(value).__name__
-                raise TypeError(f"input {name!r} must be an array of {type_}, not {kind}")
+                raise TypeError(f"input {name!r} must be an array of {type_}, got {kind}")
             if value.dtype != type_.dtype.numpy:
                 actual = f"{value.dtype}{list(value.shape)}"
-                raise TypeError(f"input {name!r} must be {type_}, not {actual}")
+                raise TypeError(f"input {name!r} must be {type_}, got {actual}")
         return inputs
 
     def check_count(self, inputs: Sequence[Any]) -> None:
         """Raise ValueError if there are not as many inputs as the graph takes."""
         if len(inputs) != len(self.types):
-            raise ValueError(f"takes {len(self.types)} inputs, not {len(inputs)}")
+            raise ValueError(f"expected {counted(len(self.types), 'input')}, got {len(inputs)}")
 
     def _check_names(self, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return ``inputs`` after checking their names.
@@ -78,7 +79,7 @@ class Arguments:
         except AttributeError:
             kind, takes = type(inputs).__name__, list_types(self.types)
             raise TypeError(
-                f"inputs must be a mapping from names to arrays, not {kind};"
+                f"inputs must be a mapping from names to arrays, got {kind};"
                 f" the graph takes: {takes}"
             ) from None
         if as_declared:
@@ -124,7 +125,7 @@ def converted(what: str, type_: TensorType, value: npt.ArrayLike) -> Array:
         return array
     found = converted_to(array, type_.dtype)
     if found is None:
-        raise TypeError(f"{what} must be {type_}, not {array.dtype}{list(array.shape)}")
+        raise TypeError(f"{what} must be {type_}, got {array.dtype}{list(array.shape)}")
     return found
 
 

@@ -45,7 +45,7 @@ class CompileCache:
             UsageError: Nothing would be kept.
         """
         if most < 1:
-            raise UsageError(f"a cache keeps one graph at least, not {most}", hint="give most=1")
+            raise UsageError(f"a cache keeps one graph at least, got {most}", hint="give most=1")
         self.session = session
         self.most = most
         self.hits = 0

@@ -217,7 +217,7 @@ class Execution:
         if selection is None:
             return range(len(names))
         if isinstance(selection, str | int):
-            raise TypeError(f"outputs are chosen by a list of names or places, not {selection!r}")
+            raise TypeError(f"outputs are chosen by a list of names or places, got {selection!r}")
         for key in selection:
             is_index = isinstance(key, int | np.integer) and 0 <= key < len(names)
             if key not in names and not is_index:

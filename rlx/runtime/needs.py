@@ -116,14 +116,14 @@ def pick_device(
     """
     if not machines:
         raise UsageError(
-            "there are no machines to choose from",
+            "expected machines to choose from, got none",
             where="pick_device",
             hint="give their limits, such as rlx.measure_machine()",
         )
     for machine in machines:
         if not isinstance(machine, Machine):
             raise UsageError(
-                f"a machine is a device with its limits, not {machine!r}",
+                f"a machine is a device with its limits, got {machine!r}",
                 where="pick_device",
                 hint="give rlx.Machine(...) or rlx.measure_machine()",
             )

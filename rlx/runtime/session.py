@@ -75,7 +75,7 @@ class Session:
     def _backend(self, options: CompileOptions) -> Backend:
         if not isinstance(options, CompileOptions):
             kind = type(options).__name__
-            raise TypeError(f"options must be rlx.CompileOptions, not {kind}")
+            raise TypeError(f"options must be rlx.CompileOptions, got {kind}")
         return find_backend(self.device, options.backend)
 
 
@@ -92,7 +92,9 @@ def parts_of(graph: Compilable) -> tuple[Graph, dict[str, Array]]:
             return graph_of(graph), {}
         case str() | PathLike():
             raise TypeError(f"takes a graph, not the path {str(graph)!r}: read it with rlx.load")
-    raise TypeError(f"takes a graph, not {type(graph).__name__}; rlx.trace makes one of a function")
+    raise TypeError(
+        f"expected a graph, got {type(graph).__name__}; rlx.trace makes one of a function"
+    )
 
 
 def _check_states(graph: Graph) -> None:

@@ -114,7 +114,7 @@ class Samples:
     def halves(self) -> tuple[Samples, Samples]:
         """Return every other sample, and those between: data are often sorted by class."""
         if self._step != 1:
-            raise ValueError("a half has no halves")
+            raise ValueError("cannot split again: these samples are already a half")
         parts = []
         for offset in (0, 1):
             labels = None if self.labels is None else self.labels[offset::2]
@@ -258,17 +258,17 @@ def _check_type(value: Value, dtype: np.dtype[Any], what: str) -> None:
     type_ = value.type
     if type_.dtype.is_float and dtype.kind != "f" and dtype != type_.dtype.numpy:
         raise UsageError(
-            f"holds {dtype} numbers, but the input is {type_}",
+            f"expected {type_.dtype.numpy} numbers for the input {type_}, got {dtype}",
             where=_input_label(what, value),
             hint="give floating-point numbers, scaled as in training",
         )
     quantizable = dtype.kind == "f" and type_.quant is not None
     if type_.dtype.is_integer and dtype != type_.dtype.numpy and not quantizable:
         raise UsageError(
-            f"holds {dtype} numbers, but the input is {type_}",
+            f"expected {type_.dtype.numpy} numbers for the input {type_}, got {dtype}",
             where=_input_label(what, value),
             hint=f"give {type_.dtype.numpy} numbers"
-            + (", or real numbers scaled as in training" if type_.quant else ""),
+            + (", or floats scaled as in training" if type_.quant else ""),
         )
 
 
@@ -282,11 +282,11 @@ def _common_count(inputs: Sequence[Value], arrays: Sequence[_Blocks], what: str)
                 for value, array in zip(inputs, arrays, strict=True)
             ),
             where=what,
-            hint="give as many for each input",
+            hint="give the same number of samples for each input",
         )
     (count,) = counts or {0}
     if not count:
-        raise UsageError("holds no samples", where=what, hint="give one at least")
+        raise UsageError("holds no samples", where=what, hint="give at least one")
     return count
 
 
@@ -319,7 +319,7 @@ def checked_labels(
         )
     if numbers.dtype.kind not in "iub":
         raise UsageError(
-            f"they are {numbers.dtype} numbers, but a class has a whole number",
+            f"expected integers as classes, got {numbers.dtype}",
             where=where,
             hint="convert them: labels.astype('int64')",
         )

@@ -80,5 +80,7 @@ def read_names(path: Path) -> list[str]:
     try:
         lines = path.read_text(encoding="utf-8-sig").rstrip().splitlines()
     except UnicodeDecodeError:
-        raise FrontendError("is no text in UTF-8", where=path.name, hint="save it so") from None
+        raise FrontendError(
+            "is not valid UTF-8", where=path.name, hint="save it as UTF-8"
+        ) from None
     return [printable(line.strip()) for line in lines]

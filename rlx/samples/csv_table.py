@@ -73,14 +73,16 @@ def read_table(path: Path) -> tuple[list[str], npt.NDArray[np.float64], bool]:
         records = list(csv.reader(lines, delimiter=delimiter))
     except csv.Error as error:
         raise FrontendError(
-            f"is no table: {error}", where=path.name, hint="write numbers, separated by commas"
+            f"is not a CSV table: {error}",
+            where=path.name,
+            hint="write numbers, separated by commas",
         ) from None
     cells = [row for row in records if any(cell.strip() for cell in row)]
     headings: list[str] = []
     if cells and any(_number(cell) is None for cell in cells[0]):
         headings = [cell.strip().lower() for cell in cells.pop(0)]
     if not cells:
-        raise FrontendError("holds no rows of numbers", where=path.name, hint="give one at least")
+        raise FrontendError("holds no rows of numbers", where=path.name, hint="give at least one")
     first = len(headings) or len(cells[0])
     numbers = np.empty((len(cells), first))
     for k, row in enumerate(cells):
@@ -115,16 +117,16 @@ def _lines(path: Path) -> list[str]:
 def _row(row: list[str], size: int, where: str) -> list[float]:
     if len(row) != size:
         raise FrontendError(
-            f"has {len(row)} numbers, the first row has {size}",
+            f"expected {size} numbers as in the first row, got {len(row)}",
             where=where,
-            hint="write as many numbers in each row",
+            hint="write rows of equal length",
         )
     numbers = []
     for k, cell in enumerate(row):
         number = _number(cell)
         if number is None:
             raise FrontendError(
-                f"{printable(cell)!r} is no number",
+                f"expected a number, got {printable(cell)!r}",
                 where=f"{where}, column {k + 1}",
                 hint="write numbers, with a point, separated by commas",
             )
@@ -161,9 +163,8 @@ def _typed(rows: Numbers, value: Value, file: str, *, whole: bool) -> Numbers:
     low, high = integer_range(type_.dtype)
     if rows.min() < low or rows.max() > high:
         raise UsageError(
-            f"whole numbers are taken as {type_}, but they reach from {rows.min():.0f} to"
-            f" {rows.max():.0f}",
+            f"expected integers in the range of {type_}, got {rows.min():.0f} to {rows.max():.0f}",
             where=file,
-            hint="write real numbers with a point, scaled as in training, to have them quantized",
+            hint="write floats with a decimal point, scaled as in training: rlx quantizes them",
         )
     return rows.astype(type_.dtype.numpy)

@@ -93,9 +93,9 @@ def read(paths: Sequence[Path], inputs: Sequence[Value], scaling: Scaling | None
         )
     if scaling is not None and scaling.given:
         raise UsageError(
-            "is no picture and no sound, so it is not scaled",
+            "expected pictures or sounds for --scale, --mean and --std",
             where=path.name,
-            hint="scale its numbers where it is written, and leave --scale, --mean and --std out",
+            hint="scale the numbers in the file, and leave --scale, --mean and --std out",
         )
     if kind == ".csv":
         return Loaded(read_csv(path, alone(inputs, path.name)))
@@ -147,7 +147,7 @@ def _files_of(path: Path) -> list[Path]:
         )
     if len(files) > _MAX_FILES:
         raise UsageError(
-            f"the folder {str(path)!r} holds {len(files)} files, at most {_MAX_FILES} are read",
+            f"the folder {str(path)!r} holds {len(files):,} files, expected at most {_MAX_FILES:,}",
             where="samples",
             hint="give a part of them, or a .npz file",
         )

@@ -116,7 +116,9 @@ def _pixels(path: Path, size: tuple[int, int], mode: str) -> npt.NDArray[np.uint
                 _check(picture.size, picture.mode, size, path.name)
                 return np.asarray(picture.convert(mode), np.uint8)
     except UnidentifiedImageError:
-        raise FrontendError("is no PNG file", where=path.name, hint="save it as .png") from None
+        raise FrontendError(
+            "expected a PNG file", where=path.name, hint="save it as .png"
+        ) from None
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise FrontendError(
             f"is a damaged picture: {printable(str(error))}", where=path.name, hint="save it again"

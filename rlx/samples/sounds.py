@@ -16,6 +16,7 @@ from rlx.ir.inspect import printable
 from rlx.ir.types import DType
 from rlx.samples.shapes import sample_shape
 from rlx.support.errors import FrontendError, UsageError
+from rlx.support.text.units import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,7 +61,7 @@ def _stored(path: Path, value: Value) -> tuple[Numbers, int]:
             content = sound.readframes(count)
     except (wave.Error, EOFError, RuntimeError, struct.error) as error:
         raise FrontendError(
-            f"is no sound of 8 or 16 bits PCM: {printable(str(error)) or 'it ends too soon'}",
+            f"expected PCM sound of 8 or 16 bits: {printable(str(error)) or 'it ends too soon'}",
             where=path.name,
             hint="convert it, such as: ffmpeg -i IN -c:a pcm_s16le OUT.wav",
         ) from None
@@ -92,7 +93,7 @@ def _check(file: str, value: Value, channels: int, width: int, count: int) -> No
     size = math.prod(shape)
     if count * channels != size or (channels > 1 and shape[-1:] != (channels,)):
         raise UsageError(
-            f"holds {count} samples of {channels} channel{'s' * (channels > 1)}, but input"
+            f"holds {counted(count, 'sample')} of {counted(channels, 'channel')}, but input"
             f" {printable(value.name)!r} is {value.type}",
             where=file,
             hint="cut it to the input's length; a network of features, such as a spectrogram,"

@@ -50,7 +50,7 @@ def as_inputs(
         elif quant is not None and quant.axis is None:
             converted[name] = quantized(array, value.type)
             notes.append(
-                f"input {printable(value.name)!r}: real numbers were quantized by its scale"
+                f"input {printable(value.name)!r}: floats were quantized with its scale"
                 f" {quant.scale[0]:.6g} and zero point {quant.zero_point[0]}"
             )
     return converted, notes

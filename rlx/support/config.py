@@ -114,7 +114,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
     "debug": _Kind("kernels", "kernels", _one_of(_DEBUG, "").parse, lambda v: v in (None, *_DEBUG)),
     "dispatch": _one_of(_DISPATCH, "common"),
     "dump": _Kind("a folder", "out/stages", Path, lambda v: v is None or isinstance(v, Path)),
-    "programs": _Kind("a whole number from 1", "8", _count, _is_count),
+    "programs": _Kind("an integer of at least 1", "8", _count, _is_count),
     "quiet": _FLAG,
     "verify_each": _FLAG,
 }
@@ -157,7 +157,7 @@ class Config:
             value = getattr(self, name)
             if not kind.accepts(value):
                 raise UsageError(
-                    f"the setting {name!r} takes {kind.takes}, not {value!r}",
+                    f"the setting {name!r} takes {kind.takes}, got {value!r}",
                     hint=f"as a variable of the environment: {variable(name)}={kind.example}",
                 )
 
@@ -210,7 +210,7 @@ def _parsed(name: str, text: str) -> object:
         return kind.parse(text)
     except ValueError:
         raise UsageError(
-            f"{variable(name)} takes {kind.takes}, not {text!r}",
+            f"{variable(name)} takes {kind.takes}, got {text!r}",
             where="environment",
             hint=f"write it as {variable(name)}={kind.example}, or unset it",
         ) from None

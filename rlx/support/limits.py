@@ -107,6 +107,6 @@ def _number(setting: str, text: str) -> int:
     except (ValueError, OverflowError):
         pass
     raise UsageError(
-        f"the limit {setting!r} needs a whole number from 1",
+        f"expected NAME=INTEGER with an integer of at least 1, got {setting!r}",
         hint="write it as --limit operations=4e12",
     )

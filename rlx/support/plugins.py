@@ -256,7 +256,7 @@ def _check_api(plugin: object) -> None:
     api = getattr(plugin, "api", FIRST_API)
     # In a package of ops the name may be that of a module.
     if type(api) is not int and not isinstance(plugin, ModuleType):
-        raise _UnfitError(f"expected a whole number as api, got {_text(api)}")
+        raise _UnfitError(f"expected an integer as api, got {_text(api)}")
     if type(api) is int and api != API:
         hint = f"update rlx, or install a version of the package that is written for api {API}"
         raise _UnfitError(f"written for api {api} of plug-ins, this rlx has api {API}", hint)

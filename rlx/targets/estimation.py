@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from rlx.support.text.notebook import report_html, table_html
 from rlx.support.text.tables import Column, Table
+from rlx.support.text.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,7 +70,7 @@ class Estimate(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         fits = "" if self.fits else f", does not fit: {self.short}"
-        return f"<Estimate for {self.target}: {len(self.layers)} layers{fits}>"
+        return f"<Estimate for {self.target}: {counted(len(self.layers), 'layer')}{fits}>"
 
     def _repr_html_(self) -> str:
         """Return the figures and the table of layers that notebooks show."""

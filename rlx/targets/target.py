@@ -14,6 +14,7 @@ from rlx.support.errors import UsageError
 from rlx.support.text.notebook import report_html
 from rlx.support.text.suggest import did_you_mean
 from rlx.support.text.tables import plain_view
+from rlx.support.text.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -62,7 +63,7 @@ class Emission:
 
     def __repr__(self) -> str:
         layers = len(self.report.get("layers", ()))
-        return f"<Emission: {len(self.files)} files, {layers} layers>"
+        return f"<Emission: {counted(len(self.files), 'file')}, {layers} layers>"
 
     def _repr_html_(self) -> str:
         """Return the figures, the drawing and the table of layers that notebooks show."""
@@ -328,8 +329,8 @@ def claim(
             return None
         if node.op.dialect in ("nn", "real", "fused") and not target.knows(type(node.op)):
             if stays(node):
-                return Refusal("no such op of integers", hint=OUTSIDE)
-            return Refusal("it computes with real numbers", hint=hint())
+                return Refusal("the target has no such integer op", hint=OUTSIDE)
+            return Refusal("is a float op", hint=hint())
         return lowering
 
     return refusal

@@ -76,7 +76,7 @@ class Golden:
         arrays = read_arrays(path)
         if not isinstance(arrays, dict) or _LAYERS not in arrays:
             raise UsageError(
-                "is no golden file", where=str(path), hint="pytest --rlx-record writes one"
+                "expected a golden file", where=str(path), hint="pytest --rlx-record writes one"
             )
         layers = json.loads(arrays.pop(_LAYERS).tobytes())
         outputs = {n.removeprefix(_OUTPUT): a for n, a in arrays.items() if n.startswith(_OUTPUT)}
@@ -142,5 +142,5 @@ def _name(node: Node) -> str:
 def _hint(model: Path, path: Path) -> str:
     return (
         f"with the old model: rlx diff OLD {model}, which lists the layers that changed;\n"
-        f"if the new results are right: pytest --rlx-record writes {path.name} anew"
+        f"if the new results are right: pytest --rlx-record writes {path.name} again"
     )

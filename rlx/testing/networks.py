@@ -155,7 +155,7 @@ class Network:
     def __getattr__(self, name: str) -> Build:
         if name.startswith("_") or name not in targets.names():
             raise AttributeError(
-                f"a network has no {name!r}; targets: {', '.join(targets.names())}"
+                f"no attribute or target {name!r}; targets: {', '.join(targets.names())}"
             )
         return self.on(name)
 
@@ -331,7 +331,7 @@ class Build:
             raise AttributeError(name)
         if name not in self.figures:
             known = ", ".join(sorted(self.figures))
-            raise AttributeError(f"{self!r} has no figure {name!r}, only: {known}")
+            raise AttributeError(f"{self!r} has no figure {name!r}; figures: {known}")
         return self.figures[name]
 
 

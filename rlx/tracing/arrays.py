@@ -51,9 +51,9 @@ def as_shape(shape: ShapeLike) -> Shape:
     dims: list[int | Dim] = []
     for dim in (shape,) if isinstance(shape, int) else shape:
         if isinstance(dim, bool) or not isinstance(dim, int | np.integer | str | Dim):
-            raise TypeError(f"a dimension must be a number or a name, not {dim!r}")
+            raise TypeError(f"a dimension must be a number or a name, got {dim!r}")
         if isinstance(dim, int | np.integer) and dim < 0:
-            raise ValueError(f"a dimension must not be negative, not {dim}")
+            raise ValueError(f"a dimension must not be negative, got {dim}")
         if isinstance(dim, str):
             dims.append(Dim(dim))
         else:
@@ -87,7 +87,7 @@ def array_like(value: object, like: TensorType) -> Array:
     """
     array = np.asarray(value)
     if array.dtype.kind not in "biuf" and array.dtype not in _NARROW_FLOATS:
-        raise TypeError(f"an operand must be a tensor, a number or an array, not {value!r}")
+        raise TypeError(f"an operand must be a tensor, a number or an array, got {value!r}")
     converted = converted_to(array, like.dtype)
     if converted is None:
         what = repr(value) if array.ndim == 0 else f"an array of {array.dtype}"

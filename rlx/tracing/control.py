@@ -50,7 +50,7 @@ def if_(
     parent = condition.builder.innermost
     if condition.shape != () or condition.dtype is not DType.BOOL:
         raise mismatch(
-            parent, "if_", f"the condition must be bool[], not {condition.type}",
+            parent, "if_", f"the condition must be bool[], got {condition.type}",
             "compare, and reduce the result with max() (any) or min() (all)",
         )  # fmt: skip
     arguments = [(f"x{i}", t.type) for i, t in enumerate(operands)]
@@ -103,7 +103,7 @@ def while_loop(
     if answer is None or answer.shape != () or answer.dtype is not DType.BOOL:
         actual = "nothing" if answer is None else str(answer.type)
         raise mismatch(
-            parent, "while_loop", f"the condition must give bool[], not {actual}",
+            parent, "while_loop", f"the condition must give bool[], got {actual}",
             "compare, and reduce the result with max() (any) or min() (all)",
         )  # fmt: skip
     following = adopt(body_region, flat(body_region.result, "what the body gives"))
@@ -190,13 +190,13 @@ def _length(parent: Graph, scanned: Sequence[Tensor], length: int | Dim | None) 
     for index, tensor in enumerate(scanned):
         if tensor.ndim == 0:
             raise mismatch(
-                parent, "scan", f"tensor {index} of xs has no axis to take apart: {tensor.type}",
+                parent, "scan", f"tensor {index} of xs is {tensor.type}, expected an axis to scan",
                 "use it in the step as it is, without giving it as xs",
             )  # fmt: skip
         if length is not None and tensor.shape[0] != length:
             raise mismatch(
                 parent, "scan", f"tensor {index} of xs begins with a dimension of"
-                f" {tensor.shape[0]}, not {length}",
+                f" {tensor.shape[0]}, got {length}",
                 "all of xs need the same first dimension, the number of steps",
             )  # fmt: skip
         length = tensor.shape[0]
@@ -210,7 +210,7 @@ def _pair(result: object) -> tuple[object, object]:
     if not isinstance(result, tuple) or len(result) != 2:
         raise TypeError(
             "the step must give a pair: the next carry, and what is collected (None for nothing),"
-            f" not {type(result).__name__}"
+            f" got {type(result).__name__}"
         )
     return result[0], result[1]
 

@@ -16,6 +16,7 @@ from rlx.ir.module import GraphModule, Stage
 from rlx.ops import real
 from rlx.ops.expression import Expression
 from rlx.support.errors import ShapeError
+from rlx.support.text.units import counted
 from rlx.tracing.arrays import as_dtype, as_shape
 from rlx.tracing.tensor import Tensor
 
@@ -69,7 +70,7 @@ class Graph:
         return GraphModule(self.graph, Stage.HIR)
 
     def __repr__(self) -> str:
-        return f"<graph {self.name!r}: {len(self.graph.nodes)} nodes>"
+        return f"<graph {self.name!r}: {counted(len(self.graph.nodes), 'node')}>"
 
     def __str__(self) -> str:
         return str(self.graph)
@@ -129,12 +130,12 @@ class Graph:
         self.check_owned(value)
         name = state.value.name
         if state.value.node.op.name != State.name:
-            raise ValueError(f"{state!r} is no state; declare one with state()")
+            raise ValueError(f"expected a state, got {state!r}; declare one with state()")
         if name in self.graph.output_names:
             raise ValueError(f"state {name!r} has a next value already")
         if value.value.type != state.value.type:
             raise ShapeError(
-                f"the next value must be {state.value.type}, not {value.value.type}",
+                f"the next value must be {state.value.type}, got {value.value.type}",
                 where=f"{self.origin()}: state {name!r}",
             )
         self.graph.output(value.value, names=[name])
@@ -166,7 +167,7 @@ class Graph:
         type_ = _type_of(shape, dtype)
         if array is not None and (array.shape != type_.shape or array.dtype != type_.dtype.numpy):
             raise ValueError(
-                f"parameter {name!r} must be {type_}, not {array.dtype}{list(array.shape)}"
+                f"parameter {name!r} must be {type_}, got {array.dtype}{list(array.shape)}"
             )
         full_name = self._new_name(name)
         if array is not None:
@@ -267,7 +268,7 @@ class Graph:
         """
         if not isinstance(tensor, Expression):
             kind = type(tensor).__name__
-            raise TypeError(f"a tensor is needed, not {kind}; x.builder.constant() makes one")
+            raise TypeError(f"a tensor is needed, got {kind}; x.builder.constant() makes one")
         if tensor.graph is not self.graph:
             raise ValueError(
                 f"{tensor!r} belongs to graph {tensor.graph.name!r}, not to {self.name!r}"
@@ -312,7 +313,7 @@ class Graph:
         if isinstance(x, Tensor):
             return x.where(condition, y)
         if not isinstance(y, Tensor):
-            raise TypeError(f"one choice must be a tensor, not {x!r} and {y!r}")
+            raise TypeError(f"one choice must be a tensor, got {x!r} and {y!r}")
         return y.lift(x).where(condition, y)
 
     def concat(self, tensors: Sequence[Tensor], axis: int = 0) -> Tensor:

@@ -237,6 +237,8 @@ class Layers(Expression):
         if isinstance(sizes, int):
             part = quotient(self.shape[axis], sizes) if sizes > 0 else None
             if part is None:
-                raise ValueError(f"{self.type} has no {sizes} equal parts along axis {axis}")
+                raise ValueError(
+                    f"cannot split axis {axis} of {self.type} into {sizes} equal parts"
+                )
             return self.apply_all(nn.NnSplit(sizes=(part,) * sizes, axis=axis))
         return self.apply_all(nn.NnSplit(sizes=tuple(sizes), axis=axis))

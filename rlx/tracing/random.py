@@ -72,7 +72,7 @@ def _drawn(op: RealRandom, key: Tensor | int, counter: Tensor) -> tuple[Tensor, 
     builder = counter.builder.innermost
     if not isinstance(key, Tensor):
         if not 0 <= key < KEY_END:
-            raise ValueError(f"a key must lie in [0, 2^64), not {key}")
+            raise ValueError(f"expected a key in [0, 2^64), got {key}")
         words = np.array([key & 0xFFFFFFFF, key >> 32], np.uint32)
         key = builder.constant(words)
     numbers, following = builder.append(op, key, counter).results

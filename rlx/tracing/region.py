@@ -138,7 +138,7 @@ def flat(tensors: object, what: str) -> tuple[Tensor, ...]:
     if isinstance(tensors, tuple | list) and all(isinstance(t, Tensor) for t in tensors):
         return tuple(tensors)
     raise TypeError(
-        f"{what} must be a tensor, a tuple of tensors or None, not {_describe(tensors)}"
+        f"{what} must be a tensor, a tuple of tensors or None, got {_describe(tensors)}"
     )
 
 

@@ -131,7 +131,7 @@ class Tensor(Layers):
             return self.apply(of_booleans, self.lift(other))
         if self.dtype.is_integer:
             return self.apply(of_integers, self.lift(other))
-        raise TypeError(f"&, |, ^ and ~ need tensors of booleans or integers, not {self.type}")
+        raise TypeError(f"&, |, ^ and ~ need tensors of booleans or integers, got {self.type}")
 
     def __pow__(self, other: Operand) -> Self:
         """Return the power; squares are products, so that integers have them too."""

@@ -73,5 +73,5 @@ def _declare(graph: Graph, result: object) -> None:
     else:
         raise TypeError(
             "the function must return a tensor, a list or a dict of tensors,"
-            f" not {type(result).__name__}"
+            f" got {type(result).__name__}"
         )

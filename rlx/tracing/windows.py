@@ -32,7 +32,7 @@ def steps(what: str, argument: Steps, rank: int) -> tuple[int, ...]:
     """
     numbers = (argument,) * rank if isinstance(argument, int) else tuple(argument)
     if len(numbers) != rank:
-        raise ValueError(f"{what} needs {rank} numbers, not {argument!r}")
+        raise ValueError(f"{what} needs {rank} numbers, got {argument!r}")
     return numbers
 
 
@@ -66,10 +66,10 @@ def _window_by_name(
     if padding.lower() == "valid":
         return SpatialWindow(kernel, stride, dilation)
     if padding.lower() != "same":
-        raise ValueError(f"padding must be 'same', 'valid' or numbers, not {padding!r}")
+        raise ValueError(f"padding must be 'same', 'valid' or numbers, got {padding!r}")
     size = tuple(n for n in image.shape[1:-1] if isinstance(n, int))
     if len(size) != len(kernel):
-        raise ShapeError(f"'same' needs numbers as spatial axes, not {image}", where="padding")
+        raise ShapeError(f"'same' needs numbers as spatial axes, got {image}", where="padding")
     return SpatialWindow.same(size, kernel, stride, dilation)
 
 
@@ -79,5 +79,5 @@ def _pairs(
     """Return a pair of numbers for each of ``rank`` spatial axes."""
     entries = (padding,) * rank if isinstance(padding, int) else tuple(padding)
     if len(entries) != rank:
-        raise ValueError(f"padding needs {rank} numbers or pairs, not {padding!r}")
+        raise ValueError(f"padding needs {rank} numbers or pairs, got {padding!r}")
     return tuple((e, e) if isinstance(e, int) else (e[0], e[1]) for e in entries)

@@ -101,8 +101,8 @@ CASES: dict[str, Case] = {
     ),
     "one byte short": damaged(lambda: sound_file()[:-1], "file", "a field at byte"),
     "text": damaged(lambda: b"once upon a time", "file", ""),
-    "empty": damaged(lambda: b"", "model", "there is no graph in the file"),
-    "version alone": damaged(lambda: b"\x08\x0a\x12\x00", "model", "there is no graph"),
+    "empty": damaged(lambda: b"", "model", "the file holds no graph"),
+    "version alone": damaged(lambda: b"\x08\x0a\x12\x00", "model", "the file holds no graph"),
     "a number that does not end": damaged(lambda: b"\x08" + b"\xff" * 20, "file", "a number"),
     "a group": damaged(lambda: b"\x08\x0a\x0b\x0c", "file", "a field at byte 3 is of the kind 3"),
     "a name that is no text": refused(
@@ -198,7 +198,7 @@ CASES: dict[str, Case] = {
         "is f32[4, 3, 3, 3], which takes 432 bytes, but there are 100000",
     ),
     "a negative dimension": damaged(
-        lambda: dims(4, -3, 3, 3), "tensor 0, 'w'", "has the shape [4, -3, 3, 3], want dimensions"
+        lambda: dims(4, -3, 3, 3), "tensor 0, 'w'", "has the shape [4, -3, 3, 3], expected"
     ),
     "2^40 weights": damaged(
         lambda: dims(1 << 20, 1 << 20), "tensor 0, 'w'",
@@ -221,11 +221,11 @@ CASES: dict[str, Case] = {
     "a sparse tensor": refused(sparse, "graph", "the graph holds 1 sparse tensors"),
     "a weight that is no number": damaged(
         lambda: with_nan(np.nan), "node 0 Conv 'c'",
-        "input 1 is 'w', whose element [1, 2, 0, 1] is nan, want finite weights",
+        "input 1 is 'w', whose element [1, 2, 0, 1] is nan, expected finite weights",
     ),
     "a weight that is infinite": damaged(
         lambda: with_nan(-np.inf), "node 0 Conv 'c'",
-        "input 1 is 'w', whose element [1, 2, 0, 1] is -inf, want finite weights",
+        "input 1 is 'w', whose element [1, 2, 0, 1] is -inf, expected finite weights",
     ),
     # Inputs.
     "2^40 elements of an input": damaged(
@@ -234,7 +234,7 @@ CASES: dict[str, Case] = {
     ),
     "a negative dimension of an input": damaged(
         lambda: input_shape(-1, 4), "graph input 0 'x'",
-        "has the shape [-1, 4], want dimensions from 0",
+        "has the shape [-1, 4], expected dimensions of at least 0",
     ),
     "an input without a shape": refused(
         lambda: one("Relu", "x", {"x": None}), "graph input 0", "'x' has no shape"
@@ -249,7 +249,7 @@ CASES: dict[str, Case] = {
                 helper.make_tensor_sequence_value_info("x", 1, [1, 3, 8, 8])
             )
         ),
-        "graph input 0", "'x' is a sequence, no tensor",
+        "graph input 0", "'x' is a sequence, expected a tensor",
     ),
     "an output of another shape": damaged(
         lambda: changed(
@@ -265,24 +265,24 @@ CASES: dict[str, Case] = {
     ),
     # Attributes.
     "group 0": damaged(
-        lambda: attribute(0, group=0), "node 0 Conv 'c'", "group is 0, want at least 1"
+        lambda: attribute(0, group=0), "node 0 Conv 'c'", "group is 0, expected at least 1"
     ),
     "group 2 of 3 channels": damaged(
         lambda: attribute(0, group=2), "node 0 Conv 'c'", "groups must divide 3 input"
     ),
     "stride 0": damaged(
         lambda: attribute(0, strides=[0, 1]), "node 0 Conv 'c'",
-        "strides must be at least 1, not [0, 1]",
+        "strides must be at least 1, got [0, 1]",
     ),
     "dilation 0": damaged(
         lambda: attribute(0, dilations=[1, 0]), "node 0 Conv 'c'", "dilations must be at least 1"
     ),
     "negative pads": damaged(
         lambda: attribute(0, pads=[1, -1, 1, 1]), "node 0 Conv 'c'",
-        "pads must be at least 0, not [1, -1, 1, 1]",
+        "pads must be at least 0, got [1, -1, 1, 1]",
     ),
     "too few pads": damaged(
-        lambda: attribute(0, pads=[1, 1]), "node 0 Conv 'c'", "pads needs 4 numbers, not [1, 1]"
+        lambda: attribute(0, pads=[1, 1]), "node 0 Conv 'c'", "pads needs 4 numbers, got [1, 1]"
     ),
     "huge pads": damaged(
         lambda: attribute(0, pads=[1 << 40, 1, 1, 1]), "node 0 Conv 'c'", "pads is [1099511627776"
@@ -296,11 +296,11 @@ CASES: dict[str, Case] = {
     ),
     "another kernel": damaged(
         lambda: attribute(0, kernel_shape=[5, 5]), "node 0 Conv 'c'",
-        "kernel_shape is [5, 5], want [3, 3], the weights'",
+        "kernel_shape is [5, 5], expected [3, 3], the weights'",
     ),
     "a kernel of 0": damaged(
         lambda: attribute(2, kernel_shape=[0, 2]), "node 2 MaxPool 'p'",
-        "kernel_shape is [0, 2], want numbers from 1",
+        "kernel_shape is [0, 2], expected numbers from 1",
     ),
     "a kernel larger than the image": damaged(
         lambda: attribute(2, kernel_shape=[9, 9]), "node 2 MaxPool 'p'",
@@ -310,7 +310,7 @@ CASES: dict[str, Case] = {
         lambda: attribute(2, kernel_shape=[1 << 20, 1 << 20]), "node 2 MaxPool 'p'", "window ("
     ),
     "padding that is unknown": damaged(
-        lambda: attribute(0, auto_pad="SOME"), "node 0 Conv 'c'", "auto_pad is 'SOME', want NOTSET"
+        lambda: attribute(0, auto_pad="SOME"), "node 0 Conv 'c'", "auto_pad is 'SOME', expected"
     ),
     "an axis out of range": damaged(
         lambda: attribute(3, axis=9), "node 3 Flatten 'f'", "the axis is 9, but there are 4"
@@ -335,11 +335,11 @@ CASES: dict[str, Case] = {
     ),
     "too many inputs": damaged(
         lambda: changed(lambda p: p.graph.node[1].input.append("x")), "node 1 Relu 'r'",
-        "has 2 inputs, want 1",
+        "has 2 inputs, expected 1",
     ),
     "too few inputs": damaged(
         lambda: changed(lambda p: p.graph.node[0].input.__delitem__(slice(1, 3))),
-        "node 0 Conv 'c'", "has 1 inputs, want 2 to 3",
+        "node 0 Conv 'c'", "has 1 inputs, expected 2 to 3",
     ),
     "an input that is left out": damaged(
         lambda: changed(lambda p: p.graph.node[0].input.__setitem__(1, "")), "node 0 Conv 'c'",
@@ -347,7 +347,7 @@ CASES: dict[str, Case] = {
     ),
     "too many outputs": damaged(
         lambda: changed(lambda p: p.graph.node[1].output.append("z")), "node 1 Relu 'r'",
-        "has 2 outputs, want 1",
+        "has 2 outputs, expected 1",
     ),
     "matrices that do not fit": damaged(
         lambda: attribute(4, transB=1), "node 4 Gemm 'y'", "weights must be [N, 64]"
@@ -358,15 +358,15 @@ CASES: dict[str, Case] = {
     ),
     "an order of axes that is none": damaged(
         lambda: one("Transpose", "x", {"x": [2, 3]}, perm=[0, 0]), "node 0 Transpose 'y'",
-        "perm [0, 0] is no order of 2 axes",
+        "expected an order of 2 axes as perm, got [0, 0]",
     ),
     "a scale of 0": damaged(
         lambda: one("QuantizeLinear", "x s", {"x": [2]}, constants={"s": np.float32(0)}),
-        "node 0 QuantizeLinear 'y'", "has the scale 0.0, want finite numbers above 0",
+        "node 0 QuantizeLinear 'y'", "has the scale 0.0, expected finite numbers above 0",
     ),
     "a scale that is no number": damaged(
         lambda: one("QuantizeLinear", "x s", {"x": [2]}, constants={"s": np.float32("nan")}),
-        "node 0 QuantizeLinear 'y'", "has the scale nan, want finite numbers above 0",
+        "node 0 QuantizeLinear 'y'", "has the scale nan, expected finite numbers above 0",
     ),
     "squares of side 0": damaged(
         lambda: one("SpaceToDepth", "x", {"x": [1, 4, 4, 4]}, blocksize=0),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 NEEDS = (
-    'is no Dim: it needs a name alone, or terms alone such as [[4, "batch"], [1]] for 4 * batch + 1'
+    'is not a Dim: expected either a name or terms such as [[4, "batch"], [1]] for 4 * batch + 1'
 )
 
 
@@ -82,20 +82,23 @@ CASES: dict[str, Case] = {
     "symbol a number": refused(NEEDS, terms=[[1, 2]]),
     "exponent 10000": refused(NEEDS, terms=[[1, *["n"] * 10_000]]),
     "terms 100000": refused(
-        "is no Dim: it has 100000 terms; at most 16 are allowed",
+        "is not a Dim: it has 100000 terms; at most 16 are allowed",
         terms=[[1, f"n{i}"] for i in range(100_000)],
     ),
-    "terms none": refused("is no Dim: 0 must be written as 0", terms=[]),
-    "factor 0": refused("is no Dim: 0 must be written as 0", terms=[[0, "n"]]),
-    "terms a symbol": refused('is no Dim: n must be written as {"name": "n"}', terms=[[1, "n"]]),
+    "terms none": refused("is not a Dim: 0 must be written as 0", terms=[]),
+    "factor 0": refused("is not a Dim: 0 must be written as 0", terms=[[0, "n"]]),
+    "terms a symbol": refused('is not a Dim: n must be written as {"name": "n"}', terms=[[1, "n"]]),
     "terms in another order": refused(
-        'is no Dim: n + 1 must be written as {"terms": [[1, "n"], [1]]}', terms=[[1], [1, "n"]]
+        'is not a Dim: n + 1 must be written as {"terms": [[1, "n"], [1]]}',
+        terms=[[1], [1, "n"]],
     ),
     "symbols in another order": refused(
-        'is no Dim: m * n must be written as {"terms": [[1, "m", "n"]]}', terms=[[1, "n", "m"]]
+        'is not a Dim: m * n must be written as {"terms": [[1, "m", "n"]]}',
+        terms=[[1, "n", "m"]],
     ),
     "term twice": refused(
-        'is no Dim: 2 * n must be written as {"terms": [[2, "n"]]}', terms=[[1, "n"], [1, "n"]]
+        'is not a Dim: 2 * n must be written as {"terms": [[2, "n"]]}',
+        terms=[[1, "n"], [1, "n"]],
     ),
     "factor 2^70": Refused(
         lambda: first_dimension(terms=[[2**70, "n"]]),
@@ -113,7 +116,7 @@ CASES: dict[str, Case] = {
         lambda: first_dimension(terms=[[-2, "n"], [1]]),
         FrontendError,
         "node 0",
-        "a dimension must not be negative, not -2 * n + 1",
+        "a dimension must not be negative, got -2 * n + 1",
     ),
     "elements 2^46 at least": Refused(
         lambda: edited(
@@ -127,13 +130,13 @@ CASES: dict[str, Case] = {
         lambda: edited("nodes", 1, "types", 0, "shape", 0, value={"@": "Dim", "name": "n"}),
         FrontendError,
         "node 1",
-        "a constant cannot be i8[n, 3, 3, 2]",
+        "expected a constant with a static shape, got i8[n, 3, 3, 2]",
     ),
     "symbol where a number is needed": Refused(
         lambda: op("q.reshape", "shape", value=[1, {"@": "Dim", "terms": [[2, "n"], [1]]}]),
         FrontendError,
         "node 5",
-        "q.reshape: shape[1] must be an integer, not Dim",
+        "q.reshape: shape[1] must be an integer, got Dim",
     ),
     "reshape to other symbols": Refused(
         lambda: reshaped([1, "m", "n"], [1, "n"]),
@@ -175,7 +178,7 @@ CASES: dict[str, Case] = {
         ),
         FrontendError,
         "node 2",
-        "real.broadcast_to: gives f32[3, m * n + m, 2], not f32[3, m * n + 2 * m, 2]",
+        "real.broadcast_to: expected f32[3, m * n + m, 2], got f32[3, m * n + 2 * m, 2]",
     ),
     "symbolic and sound": Accepted(
         lambda: symbolic(lambda _: None), "expressions are a part of the format"

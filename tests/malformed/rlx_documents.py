@@ -13,7 +13,7 @@ CASES: dict[str, Case] = {
         lambda: edited("stage", value={"@": "xir"}),
         FrontendError,
         "document",
-        "stage must be one of hir, mir, lir, not xir",
+        "stage must be one of hir, mir, lir, got xir",
     ),
     "stage with a plan missing": Refused(
         lambda: edited("stage", value={"@": "lir"}),
@@ -31,13 +31,13 @@ CASES: dict[str, Case] = {
         lambda: edited("nodes", value=3),
         FrontendError,
         "document",
-        "nodes must be a list, each item _Node(...), not 3",
+        "nodes must be a list, each item _Node(...), got 3",
     ),
     "node is a string": Refused(
         lambda: edited("nodes", 0, value="x"),
         FrontendError,
         "document",
-        "nodes[0] must be _Node(...), not 'x'",
+        "nodes[0] must be _Node(...), got 'x'",
     ),
     "op unknown": Refused(
         lambda: op("q.conv2d", "@", value="q.conv9d"),
@@ -76,19 +76,19 @@ CASES: dict[str, Case] = {
         lambda: op("q.conv2d", "groups", value=0),
         FrontendError,
         "node 3",
-        "q.conv2d: groups must divide 2 input and 3 output channels, not 0",
+        "q.conv2d: groups must divide 2 input and 3 output channels, got 0",
     ),
     "groups a string": Refused(
         lambda: op("q.conv2d", "groups", value="1"),
         FrontendError,
         "node 3",
-        "q.conv2d: groups must be an integer, not '1'",
+        "q.conv2d: groups must be an integer, got '1'",
     ),
     "groups true": Refused(
         lambda: op("q.conv2d", "groups", value=True),
         FrontendError,
         "node 3",
-        "q.conv2d: groups must be an integer, not True",
+        "q.conv2d: groups must be an integer, got True",
     ),
     "groups 2^64": Refused(
         lambda: op("q.conv2d", "groups", value=2**64),
@@ -100,7 +100,7 @@ CASES: dict[str, Case] = {
         lambda: op("q.conv2d", "window", "stride", value=[0, 1]),
         FrontendError,
         "node 3",
-        "q.conv2d: stride must be at least 1, not (0, 1)",
+        "q.conv2d: stride must be at least 1, got (0, 1)",
     ),
     "stride 2^31": Refused(
         lambda: op("q.conv2d", "window", "stride", value=[2**31, 1]),
@@ -112,7 +112,7 @@ CASES: dict[str, Case] = {
         lambda: op("q.conv2d", "window", "kernel", value=[3, 3, 3]),
         FrontendError,
         "node 3",
-        "q.conv2d: window.kernel must be a list of 2 (an integer, an integer), not (3, 3, 3)",
+        "q.conv2d: window.kernel must be a list of 2 (an integer, an integer), got (3, 3, 3)",
     ),
     "kernel 2^31": Refused(
         lambda: op("q.max_pool2d", "window", "kernel", value=[2**31 - 1, 2]),
@@ -142,7 +142,7 @@ CASES: dict[str, Case] = {
         lambda: op("q.max_pool2d", "window", "padding", value=[[0, 0], [0, -1]]),
         FrontendError,
         "node 4",
-        "q.max_pool2d: padding must not be negative, not ((0, 0), (0, -1))",
+        "q.max_pool2d: padding must not be negative, got ((0, 0), (0, -1))",
     ),
     "padding and kernel 2^23": Refused(
         lambda: op(
@@ -164,31 +164,31 @@ CASES: dict[str, Case] = {
         lambda: op("q.conv2d", "window", value={"@": "Popen", "args": "x"}),
         FrontendError,
         "node 3",
-        "q.conv2d: window must be Window(...), not Popen",
+        "q.conv2d: window must be Window(...), got Popen",
     ),
     "rescale without a shift": Refused(
         lambda: op("q.dense", "rescale", "shift", value=[]),
         FrontendError,
         "node 8",
-        "q.dense: rescale is no Rescale: 1 multipliers but 0 shifts",
+        "q.dense: rescale is not a Rescale: 1 multipliers but 0 shifts",
     ),
     "rescale shift 99": Refused(
         lambda: op("q.dense", "rescale", "shift", value=[99]),
         FrontendError,
         "node 8",
-        "q.dense: rescale is no Rescale: every shift must lie in [-31, 30]",
+        "q.dense: rescale is not a Rescale: expected shifts in [-31, 30], got",
     ),
     "rescale multiplier negative": Refused(
         lambda: op("q.dense", "rescale", "multiplier", value=[-1]),
         FrontendError,
         "node 8",
-        "q.dense: rescale is no Rescale: every multiplier must lie in [0, 2^31 - 1]",
+        "q.dense: rescale is not a Rescale: expected multipliers in [0, 2^31 - 1], got",
     ),
     "zero point 300": Refused(
         lambda: op("q.dense", "zero_point", value=300),
         FrontendError,
         "node 8",
-        "q.dense: zero point must lie in [-128, 127], not 300",
+        "q.dense: expected a zero point in [-128, 127], got 300",
     ),
     "zero point beside its tensor": Refused(
         lambda: op("q.dense", "x_zero_point", value=5),
@@ -224,49 +224,49 @@ CASES: dict[str, Case] = {
         lambda: edited("nodes", 3, "operands", value=[[0, 0], [1, 0], [9, 0]]),
         FrontendError,
         "node 3",
-        "there is no value [9, 0] yet",
+        "value [9, 0] does not exist yet",
     ),
     "operand itself": Refused(
         lambda: edited("nodes", 3, "operands", value=[[3, 0], [1, 0], [2, 0]]),
         FrontendError,
         "node 3",
-        "there is no value [3, 0] yet",
+        "value [3, 0] does not exist yet",
     ),
     "operand negative": Refused(
         lambda: edited("nodes", 3, "operands", value=[[-1, 0], [1, 0], [2, 0]]),
         FrontendError,
         "node 3",
-        "there is no value [-1, 0] yet",
+        "value [-1, 0] does not exist yet",
     ),
     "second result of one": Refused(
         lambda: edited("nodes", 3, "operands", value=[[0, 1], [1, 0], [2, 0]]),
         FrontendError,
         "node 3",
-        "there is no value [0, 1] yet",
+        "value [0, 1] does not exist yet",
     ),
     "operands missing": Refused(
         lambda: edited("nodes", 3, "operands", value=[[0, 0]]),
         FrontendError,
         "node 3",
-        "q.conv2d: takes 3 operands, not 1",
+        "q.conv2d: expected 3 operands, got 1",
     ),
     "result type missing": Refused(
         lambda: edited("nodes", 3, "types", value=[]),
         FrontendError,
         "node 3",
-        "q.conv2d: gives i8[1, 4, 4, 3], not ",
+        "q.conv2d: expected i8[1, 4, 4, 3], got ",
     ),
     "result of another shape": Refused(
         lambda: edited("nodes", 3, "types", 0, "shape", value=[1, 4, 4, 4]),
         FrontendError,
         "node 3",
-        "q.conv2d: gives i8[1, 4, 4, 3] q(0.5, -128), not i8[1, 4, 4, 4] q(0.5, -128)",
+        "q.conv2d: expected i8[1, 4, 4, 3] q(0.5, -128), got i8[1, 4, 4, 4] q(0.5, -128)",
     ),
     "dimension negative": Refused(
         lambda: edited("nodes", 3, "types", 0, "shape", value=[1, 4, 4, -3]),
         FrontendError,
         "node 3",
-        "a dimension must not be negative, not -3",
+        "a dimension must not be negative, got -3",
     ),
     "dimension 10^30": Refused(
         lambda: edited("nodes", 0, "types", 0, "shape", value=[10**30]),
@@ -292,20 +292,20 @@ CASES: dict[str, Case] = {
         "document",
         (
             "nodes[3].types[0].dtype must be one of f64, f32, f16, bf16, f8e4m3, f8e5m2, "
-            "i64, i32, i16, i8, i4, i2, u64, u32, u16, u8, bool, c64, not i128"
+            "i64, i32, i16, i8, i4, i2, u64, u32, u16, u8, bool, c64, got i128"
         ),
     ),
     "scale infinite": Refused(
         lambda: edited("nodes", 3, "types", 0, "quant", "scale", value=[{"@": "inf"}]),
         FrontendError,
         "document",
-        "nodes[3].types[0].quant is no QuantParams: every scale must be positive and finite",
+        "nodes[3].types[0].quant is not a QuantParams: every scale must be positive and finite",
     ),
     "scale 0": Refused(
         lambda: edited("nodes", 0, "types", 0, "quant", "scale", value=[0.0]),
         FrontendError,
         "document",
-        "nodes[0].types[0].quant is no QuantParams: every scale must be positive and finite",
+        "nodes[0].types[0].quant is not a QuantParams: every scale must be positive and finite",
     ),
     "zero point beyond its type": Refused(
         lambda: edited("nodes", 0, "types", 0, "quant", "zero_point", value=[4096]),
@@ -313,7 +313,7 @@ CASES: dict[str, Case] = {
         "graph",
         (
             "2 problems\n"
-            "  %0 'x': a zero point of i8[1, 4, 4, 2] q(0.5, 4096) is no i8\n"
+            "  %0 'x': a zero point of i8[1, 4, 4, 2] q(0.5, 4096) is outside i8\n"
             "  %3 'conv': x_zero_point is -1, but operand 0 is i8[1, 4, 4, 2] q(0.5, "
             "4096)"
         ),
@@ -367,7 +367,7 @@ CASES: dict[str, Case] = {
         lambda: edited("outputs", value=[[99, 0]]),
         FrontendError,
         "outputs",
-        "there is no value [99, 0] yet",
+        "value [99, 0] does not exist yet",
     ),
     "output without a name": Refused(
         lambda: edited("outputs", value=[[0, 0], [0, 0]]),
@@ -385,7 +385,7 @@ CASES: dict[str, Case] = {
         lambda: edited("plan", value=3),
         FrontendError,
         "document",
-        "plan must be _Plan(...) or none, not 3",
+        "plan must be _Plan(...) or none, got 3",
     ),
     "accumulator out of range": Refused(
         lambda: changed(lambda t, _: t.update({"constant.2": np.full(3, 2**31 - 1, np.int32)})),

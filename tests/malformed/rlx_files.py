@@ -63,7 +63,7 @@ CASES: dict[str, Case] = {
         FrontendError,
         "header",
         (
-            "the graph is no JSON: Expecting property name enclosed in double quotes: "
+            "expected the graph as JSON: Expecting property name enclosed in double quotes: "
             "line 1 column 2 (char 1)"
         ),
     ),
@@ -86,7 +86,7 @@ CASES: dict[str, Case] = {
         "an object has a key twice",
     ),
     "NaN in the text": Refused(
-        lambda: metadata('{"version": NaN}'), FrontendError, "header", "NaN is no JSON"
+        lambda: metadata('{"version": NaN}'), FrontendError, "header", "expected JSON, got NaN"
     ),
     "deeply nested text": Refused(
         lambda: metadata(
@@ -101,7 +101,7 @@ CASES: dict[str, Case] = {
         FrontendError,
         "header",
         (
-            "the graph is no JSON: Exceeds the limit (4300 digits) for integer string "
+            "expected the graph as JSON: Exceeds the limit (4300 digits) for integer string "
             "conversion: value has 5000 digits; use sys.set_int_max_str_digits() to "
             "increase the limit"
         ),

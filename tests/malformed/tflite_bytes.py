@@ -29,13 +29,13 @@ CASES: dict[str, Case] = {
         lambda: b"this is not a model at all, it is a sentence",
         FrontendError,
         "root table Model",
-        "the file identifier is b' is ', want b'TFL3'",
+        "the file identifier is b' is ', expected b'TFL3'",
     ),
     "other identifier": Refused(
         lambda: b"\x10\0\0\0TFL2" + sound_model()[8:],
         FrontendError,
         "root table Model",
-        "the file identifier is b'TFL2', want b'TFL3'",
+        "the file identifier is b'TFL2', expected b'TFL3'",
     ),
     "root offset 0": Refused(
         lambda: surgery(lambda s: s.put32(0, 0)),
@@ -53,7 +53,7 @@ CASES: dict[str, Case] = {
         lambda: surgery(lambda s: s.put32(0, s.root + 2)),
         FrontendError,
         "root table Model",
-        "the table Model is at byte 10, want a multiple of 4",
+        "the table Model is at byte 10, expected a multiple of 4",
     ),
     "vtable before the file": Refused(
         lambda: surgery(lambda s: s.put32(s.root, s.root + 100)),
@@ -71,19 +71,19 @@ CASES: dict[str, Case] = {
         lambda: surgery(lambda s: s.put32(s.root, s.u32(s.root) - 1)),
         FrontendError,
         "root table Model",
-        "the vtable of Model is at byte 311, want a multiple of 2",
+        "the vtable of Model is at byte 311, expected a multiple of 2",
     ),
     "vtable odd length": Refused(
         lambda: surgery(lambda s: s.put16(s.vtable(s.root), 7)),
         FrontendError,
         "root table Model",
-        "the vtable of Model claims 7 bytes, want an even number from 4",
+        "the vtable of Model claims 7 bytes, expected an even number of at least 4",
     ),
     "vtable too short": Refused(
         lambda: surgery(lambda s: s.put16(s.vtable(s.root), 2)),
         FrontendError,
         "root table Model",
-        "the vtable of Model claims 2 bytes, want an even number from 4",
+        "the vtable of Model claims 2 bytes, expected an even number of at least 4",
     ),
     "vtable too long": Refused(
         lambda: surgery(lambda s: s.put16(s.vtable(s.tensor(X)), 0xFFFE)),
@@ -95,7 +95,7 @@ CASES: dict[str, Case] = {
         lambda: surgery(lambda s: s.put16(s.vtable(s.root) + 2, 2)),
         FrontendError,
         "root table Model",
-        "the table Model claims 2 bytes, want at least 4",
+        "the table Model claims 2 bytes, expected at least 4",
     ),
     "table too long": Refused(
         lambda: surgery(lambda s: s.put16(s.vtable(s.root) + 2, 0xFFFC)),
@@ -107,19 +107,19 @@ CASES: dict[str, Case] = {
         lambda: surgery(lambda s: s.put16(s.vtable(s.root) + 4, 0x400)),
         FrontendError,
         "root table Model",
-        "the field version lies at byte 1024 of a table of 24 bytes",
+        "the field version is at byte 1024 of a table of 24 bytes",
     ),
     "field over the vtable offset": Refused(
         lambda: surgery(lambda s: s.put16(s.vtable(s.root) + 4, 2)),
         FrontendError,
         "root table Model",
-        "the field version lies at byte 2 of a table of 24 bytes",
+        "the field version is at byte 2 of a table of 24 bytes",
     ),
     "field misaligned": Refused(
         lambda: surgery(lambda s: s.put16(s.vtable(s.root) + 4, 6)),
         FrontendError,
         "root table Model",
-        "the field version is at byte 14, want a multiple of 4",
+        "the field version is at byte 14, expected a multiple of 4",
     ),
     "offset 0": Refused(
         lambda: surgery(lambda s: s.put32(s.field(s.root, 2), 0)),
@@ -143,7 +143,7 @@ CASES: dict[str, Case] = {
         lambda: surgery(lambda s: s.put32(s.field(s.graph, 1), s.u32(s.field(s.graph, 1)) + 2)),
         FrontendError,
         "subgraph 0",
-        "the vector inputs is at byte 750, want a multiple of 4",
+        "the vector inputs is at byte 750, expected a multiple of 4",
     ),
     "element outside": Refused(
         lambda: surgery(lambda s: s.put32(s.vector(s.graph, 0) + 4, 0x7FFFFFF0)),

@@ -173,7 +173,7 @@ CASES: dict[str, Case] = {
         lambda: _scales("w", scale=np.array([1, np.nan, 1, 1], np.float32)),
         FrontendError,
         "tensor 1 'w'",
-        "has the scale nan (number 1), want a finite number above 0",
+        "has the scale nan (number 1), expected a finite number above 0",
     ),
     "int8 weights without scales": Refused(
         lambda: _set("w", quantization=None),
@@ -185,7 +185,7 @@ CASES: dict[str, Case] = {
         lambda: _set("fc_w", type=2),
         FrontendError,
         "operator 7 FULLY_CONNECTED",
-        "needs floating-point tensors of one element type, not f32[1, 4], i32[5, 4]",
+        "needs floating-point tensors of one element type, got f32[1, 4], i32[5, 4]",
     ),
     "index out of range": Refused(
         lambda: _with_element("chosen", 4, np.int32),
@@ -221,7 +221,7 @@ CASES: dict[str, Case] = {
         lambda: _set("zeros", shape=np.array([2, 2], np.int32)),
         FrontendError,
         "operator 2 DEPTHWISE_CONV_2D",
-        "tensor 6 'zeros' is float32[2, 2], want [4]",
+        "tensor 6 'zeros' is float32[2, 2], expected [4]",
     ),
     "float64 between layers": Refused(
         lambda: _set("dense", type=10),
@@ -266,7 +266,7 @@ CASES: dict[str, Case] = {
         lambda: _top_k(0),
         FrontendError,
         "operator 0 TOPK_V2",
-        "count must lie in [1, dimension of axis 1], not 0",
+        "expected a count in [1, dimension of axis 1], got 0",
     ),
     "quantize to a scale for each channel": Refused(
         lambda: one("QUANTIZE", (1, 3), (1, 3), x=FLOAT, y={"scale": [0.1, 0.2, 0.3], "axis": 1}),
@@ -278,7 +278,7 @@ CASES: dict[str, Case] = {
         lambda: one("QUANTIZE", (1, 3), (1, 3), x={"dtype": "uint8", "scale": 0.0}),
         FrontendError,
         "tensor 0 'x'",
-        "has the scale 0.0 (number 0), want a finite number above 0",
+        "has the scale 0.0 (number 0), expected a finite number above 0",
     ),
     "uint8 zero point out of range": Refused(
         lambda: one(
@@ -286,7 +286,7 @@ CASES: dict[str, Case] = {
         ),
         FrontendError,
         "tensor 0 'x'",
-        "has the zero point -1, want 0 to 255",
+        "has the zero point -1, expected 0 to 255",
     ),
     "dequantize to int32": Refused(
         lambda: one("DEQUANTIZE", (1, 3), (1, 3), x=CODES, y={"dtype": "int32"}),

@@ -38,10 +38,13 @@ from rlx.support.errors import FrontendError, UnsupportedOpError
 
 CASES: dict[str, Case] = {
     "schema version": Refused(
-        lambda: set_model(version=2), UnsupportedOpError, "model", "the schema version is 2, want 3"
+        lambda: set_model(version=2),
+        UnsupportedOpError,
+        "model",
+        "the schema version is 2, expected 3",
     ),
     "no subgraph": Refused(
-        lambda: set_model(subgraphs=[]), FrontendError, "model", "there is no subgraph"
+        lambda: set_model(subgraphs=[]), FrontendError, "model", "the file holds no subgraph"
     ),
     "two subgraphs": Accepted(
         lambda: second_subgraph(), "the first subgraph runs; no operator calls the second"
@@ -92,7 +95,7 @@ CASES: dict[str, Case] = {
         lambda: negative_code(),
         FrontendError,
         "operator 0",
-        "has the operator code -3, want at least 0",
+        "has the operator code -3, expected at least 0",
     ),
     "tensor out of range": Refused(
         lambda: reconnected(CONV_OP, X, 9999, B),
@@ -236,13 +239,13 @@ CASES: dict[str, Case] = {
         lambda: shaped((CONV, [1, 0, 4, 3])),
         FrontendError,
         "tensor 3 'conv'",
-        "has the shape [1, 0, 4, 3], want dimensions from 1",
+        "has the shape [1, 0, 4, 3], expected dimensions of at least 1",
     ),
     "dimension -5": Refused(
         lambda: shaped((CONV, [1, -5, 4, 3])),
         FrontendError,
         "tensor 3 'conv'",
-        "has the shape [1, -5, 4, 3], want dimensions from 1",
+        "has the shape [1, -5, 4, 3], expected dimensions of at least 1",
     ),
     "dimension -1": Refused(
         lambda: shaped((X, [-1, 4, 4, 2])),
@@ -272,7 +275,7 @@ CASES: dict[str, Case] = {
         lambda: set_tensor(X, type=99),
         FrontendError,
         "subgraph 0, tensor 0",
-        "type is 99, want at most 22",
+        "type is 99, expected at most 22",
     ),
     "element type string": Refused(
         lambda: set_tensor(X, type=5),
@@ -313,25 +316,25 @@ CASES: dict[str, Case] = {
         lambda: set_quantization(CONV, scale=np.array([0], np.float32)),
         FrontendError,
         "tensor 3 'conv'",
-        "has the scale 0.0 (number 0), want a finite number above 0",
+        "has the scale 0.0 (number 0), expected a finite number above 0",
     ),
     "scale NaN": Refused(
         lambda: set_quantization(CONV, scale=np.array([np.nan], np.float32)),
         FrontendError,
         "tensor 3 'conv'",
-        "has the scale nan (number 0), want a finite number above 0",
+        "has the scale nan (number 0), expected a finite number above 0",
     ),
     "scale infinite": Refused(
         lambda: set_quantization(W, scale=np.array([1, np.inf, 1], np.float32)),
         FrontendError,
         "tensor 1 'w'",
-        "has the scale inf (number 1), want a finite number above 0",
+        "has the scale inf (number 1), expected a finite number above 0",
     ),
     "scale negative": Refused(
         lambda: set_quantization(W, scale=np.array([1, 1, -0.5], np.float32)),
         FrontendError,
         "tensor 1 'w'",
-        "has the scale -0.5 (number 2), want a finite number above 0",
+        "has the scale -0.5 (number 2), expected a finite number above 0",
     ),
     "zero points missing": Refused(
         lambda: set_quantization(W, zeroPoint=np.array([0, 0], np.int64)),
@@ -343,13 +346,13 @@ CASES: dict[str, Case] = {
         lambda: set_quantization(CONV, zeroPoint=np.array([300], np.int64)),
         FrontendError,
         "tensor 3 'conv'",
-        "has the zero point 300, want -128 to 127",
+        "has the zero point 300, expected -128 to 127",
     ),
     "zero point huge": Refused(
         lambda: set_quantization(CONV, zeroPoint=np.array([-(2**62)], np.int64)),
         FrontendError,
         "tensor 3 'conv'",
-        "has the zero point -4611686018427387904, want -128 to 127",
+        "has the zero point -4611686018427387904, expected -128 to 127",
     ),
     "more scales than indices": Refused(
         lambda: set_quantization(W, scale=np.ones(4, np.float32), zeroPoint=np.zeros(4, np.int64)),
@@ -365,7 +368,7 @@ CASES: dict[str, Case] = {
             "1 of 5 operators cannot be imported\n"
             "  operator 0 CONV_2D 'conv' (int8[1, 4, 4, 2], int8[3, 3, 3, 2], int32[3] "
             "-> int8[1, 4, 4, 3])\n"
-            "    why  tensor 1 'w' is quantized along axis 4, want 0"
+            "    why  tensor 1 'w' is quantized along axis 4, expected 0"
         ),
     ),
     "axis negative": Refused(
@@ -376,7 +379,7 @@ CASES: dict[str, Case] = {
             "1 of 5 operators cannot be imported\n"
             "  operator 0 CONV_2D 'conv' (int8[1, 4, 4, 2], int8[3, 3, 3, 2], int32[3] "
             "-> int8[1, 4, 4, 3])\n"
-            "    why  tensor 1 'w' is quantized along axis -1, want 0"
+            "    why  tensor 1 'w' is quantized along axis -1, expected 0"
         ),
     ),
     "custom quantization": Refused(

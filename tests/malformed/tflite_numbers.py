@@ -44,7 +44,7 @@ CASES: dict[str, Case] = {
         (
             "1 of 1 operators cannot be imported\n"
             "  operator 0 LEAKY_RELU 'y' (int8[1, 3] -> int8[1, 3])\n"
-            "    why  has the slope inf, want a finite number from 0"
+            "    why  has the slope inf, expected a finite number of at least 0"
         ),
     ),
     "leaky relu slope NaN": Refused(
@@ -54,7 +54,7 @@ CASES: dict[str, Case] = {
         (
             "1 of 1 operators cannot be imported\n"
             "  operator 0 LEAKY_RELU 'y' (int8[1, 3] -> int8[1, 3])\n"
-            "    why  has the slope nan, want a finite number from 0"
+            "    why  has the slope nan, expected a finite number of at least 0"
         ),
     ),
     "leaky relu of denormal scales": Accepted(
@@ -83,7 +83,7 @@ CASES: dict[str, Case] = {
             "1 of 1 operators cannot be imported\n"
             "  operator 0 QUANTIZE 'y' (int8[1, 3] -> int8[1, 3])\n"
             "    why  the scales give a factor of 2.43e+83, "
-            "want less than 2^30"
+            "expected less than 2^30"
         ),
     ),
     "quantize from denormal to huge": Accepted(
@@ -98,7 +98,7 @@ CASES: dict[str, Case] = {
             "1 of 1 operators cannot be imported\n"
             "  operator 0 RELU 'y' (int8[1, 3] -> int8[1, 3])\n"
             "    why  the scales give a factor of 2.43e+83, "
-            "want less than 2^30"
+            "expected less than 2^30"
         ),
     ),
     "logistic of huge numbers": Refused(
@@ -132,7 +132,7 @@ CASES: dict[str, Case] = {
         (
             "1 of 1 operators cannot be imported\n"
             "  operator 0 TANH 'y' (int8[1, 3] -> int8[1, 3])\n"
-            "    why  has the output scale 0.00390625 and zero point 0, want 0.0078125 and 0"
+            "    why  has the output scale 0.00390625 and zero point 0, expected 0.0078125 and 0"
         ),
     ),
     "softmax beta 0": Refused(
@@ -142,7 +142,7 @@ CASES: dict[str, Case] = {
         (
             "1 of 5 operators cannot be imported\n"
             "  operator 4 SOFTMAX 'probability' (int8[1, 5] -> int8[1, 5])\n"
-            "    why  has beta 0.0, want a finite number above 0"
+            "    why  has beta 0.0, expected a finite number above 0"
         ),
     ),
     "softmax beta negative": Refused(
@@ -152,7 +152,7 @@ CASES: dict[str, Case] = {
         (
             "1 of 5 operators cannot be imported\n"
             "  operator 4 SOFTMAX 'probability' (int8[1, 5] -> int8[1, 5])\n"
-            "    why  has beta -1.0, want a finite number above 0"
+            "    why  has beta -1.0, expected a finite number above 0"
         ),
     ),
     "softmax beta infinite": Refused(
@@ -162,7 +162,7 @@ CASES: dict[str, Case] = {
         (
             "1 of 5 operators cannot be imported\n"
             "  operator 4 SOFTMAX 'probability' (int8[1, 5] -> int8[1, 5])\n"
-            "    why  has beta inf, want a finite number above 0"
+            "    why  has beta inf, expected a finite number above 0"
         ),
     ),
     "softmax beta near the greatest": Accepted(
@@ -191,7 +191,7 @@ CASES: dict[str, Case] = {
             "1 of 1 operators cannot be imported\n"
             "  operator 0 ADD 'y' (int8[1, 3], int8[1, 3] -> int8[1, 3])\n"
             "    why  the scales give a factor of 6.48e+32, "
-            "want less than 2^30"
+            "expected less than 2^30"
         ),
     ),
     "sum of huge to denormal": Refused(
@@ -202,7 +202,7 @@ CASES: dict[str, Case] = {
             "1 of 1 operators cannot be imported\n"
             "  operator 0 ADD 'y' (int8[1, 3], int8[1, 3] -> int8[1, 3])\n"
             "    why  the scales give a factor of 4.63e+77, "
-            "want less than 2^30"
+            "expected less than 2^30"
         ),
     ),
     "sum of denormal": Accepted(
@@ -217,7 +217,7 @@ CASES: dict[str, Case] = {
             "1 of 1 operators cannot be imported\n"
             "  operator 0 SUB 'y' (int8[1, 3], int8[1, 3] -> int8[1, 3])\n"
             "    why  the scales give a factor of 6.48e+32, "
-            "want less than 2^30"
+            "expected less than 2^30"
         ),
     ),
     "difference of huge to denormal": Refused(
@@ -228,7 +228,7 @@ CASES: dict[str, Case] = {
             "1 of 1 operators cannot be imported\n"
             "  operator 0 SUB 'y' (int8[1, 3], int8[1, 3] -> int8[1, 3])\n"
             "    why  the scales give a factor of 4.63e+77, "
-            "want less than 2^30"
+            "expected less than 2^30"
         ),
     ),
     "difference of denormal": Accepted(
@@ -243,7 +243,7 @@ CASES: dict[str, Case] = {
             "1 of 1 operators cannot be imported\n"
             "  operator 0 MUL 'y' (int8[1, 3], int8[1, 3] -> int8[1, 3])\n"
             "    why  the scales give a factor of 8.25e+121, "
-            "want less than 2^30"
+            "expected less than 2^30"
         ),
     ),
     "product of denormal": Accepted(
@@ -265,7 +265,7 @@ CASES: dict[str, Case] = {
             "  operator 0 CONV_2D 'conv' (int8[1, 4, 4, 2], int8[3, 3, 3, 2], int32[3] "
             "-> int8[1, 4, 4, 3])\n"
             "    why  the scales give a factor of 3.4e+38, "
-            "want less than 2^30"
+            "expected less than 2^30"
         ),
     ),
     "convolution of denormal weights": Accepted(
@@ -281,7 +281,7 @@ CASES: dict[str, Case] = {
             "  operator 0 CONV_2D 'conv' (int8[1, 4, 4, 2], int8[3, 3, 3, 2], int32[3] "
             "-> int8[1, 4, 4, 3])\n"
             "    why  the scales give a factor of 3.57e+43, "
-            "want less than 2^30"
+            "expected less than 2^30"
         ),
     ),
     "dense from a huge scale": Refused(
@@ -293,7 +293,7 @@ CASES: dict[str, Case] = {
             "  operator 3 FULLY_CONNECTED 'dense' (int8[1, 12], int8[5, 12], int32[5] "
             "-> int8[1, 5])\n"
             "    why  the scales give a factor of 3.4e+38, "
-            "want less than 2^30"
+            "expected less than 2^30"
         ),
     ),
     "dense of a denormal weight scale": Accepted(
@@ -308,38 +308,38 @@ CASES: dict[str, Case] = {
             "1 of 1 operators cannot be imported\n"
             "  operator 0 MEAN 'y' (int8[2, 3], int32[1] -> int8[2])\n"
             "    why  the scales give a factor of 2.43e+83, "
-            "want less than 2^30"
+            "expected less than 2^30"
         ),
     ),
     "scale negative zero": Refused(
         lambda: set_quantization(CONV, scale=np.array([-0.0], np.float32)),
         FrontendError,
         "tensor 3 'conv'",
-        "has the scale -0.0 (number 0), want a finite number above 0",
+        "has the scale -0.0 (number 0), expected a finite number above 0",
     ),
     "scale minus infinity": Refused(
         lambda: set_quantization(CONV, scale=np.array([-np.inf], np.float32)),
         FrontendError,
         "tensor 3 'conv'",
-        "has the scale -inf (number 0), want a finite number above 0",
+        "has the scale -inf (number 0), expected a finite number above 0",
     ),
     "zero point -129": Refused(
         lambda: set_quantization(CONV, zeroPoint=np.array([-129], np.int64)),
         FrontendError,
         "tensor 3 'conv'",
-        "has the zero point -129, want -128 to 127",
+        "has the zero point -129, expected -128 to 127",
     ),
     "zero point 128": Refused(
         lambda: set_quantization(CONV, zeroPoint=np.array([128], np.int64)),
         FrontendError,
         "tensor 3 'conv'",
-        "has the zero point 128, want -128 to 127",
+        "has the zero point 128, expected -128 to 127",
     ),
     "zero point of 64 bits": Refused(
         lambda: set_quantization(X, zeroPoint=np.array([2**63 - 1], np.int64)),
         FrontendError,
         "tensor 0 'x'",
-        "has the zero point 9223372036854775807, want -128 to 127",
+        "has the zero point 9223372036854775807, expected -128 to 127",
     ),
     "three zero points for one scale": Refused(
         lambda: set_quantization(CONV, zeroPoint=np.zeros(3, np.int64)),

@@ -50,55 +50,55 @@ CASES: dict[str, Case] = {
         lambda: set_options(CONV_OP, strideH=0),
         FrontendError,
         "subgraph 0, operator 0, options",
-        "stride_h is 0, want at least 1",
+        "stride_h is 0, expected at least 1",
     ),
     "stride negative": Refused(
         lambda: set_options(POOL_OP, strideW=-2),
         FrontendError,
         "subgraph 0, operator 1, options",
-        "stride_w is -2, want at least 1",
+        "stride_w is -2, expected at least 1",
     ),
     "dilation 0": Refused(
         lambda: set_options(CONV_OP, dilationWFactor=0),
         FrontendError,
         "subgraph 0, operator 0, options",
-        "dilation_w is 0, want at least 1",
+        "dilation_w is 0, expected at least 1",
     ),
     "filter 0": Refused(
         lambda: set_options(POOL_OP, filterHeight=0),
         FrontendError,
         "subgraph 0, operator 1, options",
-        "filter_h is 0, want at least 1",
+        "filter_h is 0, expected at least 1",
     ),
     "padding unknown": Refused(
         lambda: set_options(CONV_OP, padding=7),
         FrontendError,
         "subgraph 0, operator 0, options",
-        "padding is 7, want at most 1",
+        "padding is 7, expected at most 1",
     ),
     "activation unknown": Refused(
         lambda: set_options(CONV_OP, fusedActivationFunction=9),
         FrontendError,
         "subgraph 0, operator 0, options",
-        "activation is 9, want at most 5",
+        "activation is 9, expected at most 5",
     ),
     "options of another operator": Refused(
         lambda: options_of(CONV_OP, POOL_OP),
         UnsupportedOpError,
         "operator 0",
-        "is CONV_2D but carries Pool2DOptions, want Conv2DOptions",
+        "is CONV_2D but carries Pool2DOptions, expected Conv2DOptions",
     ),
     "options absent": Refused(
         lambda: set_operator(CONV_OP, builtinOptions=None, builtinOptionsType=0),
         UnsupportedOpError,
         "operator 0",
-        "has no Conv2DOptions, and the default will not do: stride_w is 0, want at least 1",
+        "has no Conv2DOptions, and the default is not valid: stride_w is 0, expected at least 1",
     ),
     "options announced but absent": Refused(
         lambda: set_operator(CONV_OP, builtinOptions=None),
         UnsupportedOpError,
         "operator 0",
-        "has no Conv2DOptions, and the default will not do: stride_w is 0, want at least 1",
+        "has no Conv2DOptions, and the default is not valid: stride_w is 0, expected at least 1",
     ),
     "kernel larger than the image": Refused(
         lambda: set_options(POOL_OP, filterHeight=5),
@@ -113,7 +113,7 @@ CASES: dict[str, Case] = {
         "computes i8[1, 4, 4, 3], but tensor 3 'conv' is int8[1, 4, 4, 4]",
     ),
     "two outputs": Refused(
-        lambda: two_outputs(), FrontendError, "operator 0 RELU", "has 2 outputs, want 1"
+        lambda: two_outputs(), FrontendError, "operator 0 RELU", "has 2 outputs, expected 1"
     ),
     "pool of rank 2": Refused(
         lambda: one(
@@ -121,25 +121,25 @@ CASES: dict[str, Case] = {
         ),
         FrontendError,
         "operator 0 MAX_POOL_2D",
-        "tensor 0 'x' is int8[4, 4], want 4 dimensions",
+        "tensor 0 'x' is int8[4, 4], expected 4 dimensions",
     ),
     "options of an unknown kind": Refused(
         lambda: set_operator(CONV_OP, builtinOptionsType=3),
         UnsupportedOpError,
         "operator 0",
-        "is CONV_2D but carries options of type 3, want Conv2DOptions",
+        "is CONV_2D but carries options of type 3, expected Conv2DOptions",
     ),
     "too few inputs": Refused(
         lambda: reconnected(CONV_OP, X),
         FrontendError,
         "operator 0 CONV_2D",
-        "has 1 inputs, want 2 to 3",
+        "has 1 inputs, expected 2 to 3",
     ),
     "weights of another rank": Refused(
         lambda: shaped((W, [3, 9, 2])),
         FrontendError,
         "operator 0 CONV_2D",
-        "tensor 1 'w' is int8[3, 9, 2], want 4 dimensions",
+        "tensor 1 'w' is int8[3, 9, 2], expected 4 dimensions",
     ),
     "channels do not divide": Refused(
         lambda: shaped((W, [3, 3, 2, 3])),
@@ -151,7 +151,7 @@ CASES: dict[str, Case] = {
         lambda: shaped((X, [4, 8])),
         FrontendError,
         "operator 0 CONV_2D",
-        "tensor 0 'x' is int8[4, 8], want 4 dimensions",
+        "tensor 0 'x' is int8[4, 8], expected 4 dimensions",
     ),
     "weights without scales": Refused(
         lambda: set_tensor(W, quantization=None),
@@ -174,7 +174,7 @@ CASES: dict[str, Case] = {
             "  operator 3 FULLY_CONNECTED 'dense' (int8[1, 12], int8[5, 12], int32[5] "
             "-> int8[1, 5])\n"
             "    why  the scales give a factor of 3.6e+77, "
-            "want less than 2^30"
+            "expected less than 2^30"
         ),
     ),
     "scale too small for relu6": Refused(
@@ -193,7 +193,7 @@ CASES: dict[str, Case] = {
         lambda: reconnected(DENSE_OP, X, FC_W, FC_B),
         FrontendError,
         "operator 3 FULLY_CONNECTED",
-        "tensor 0 'x' is int8[1, 4, 4, 2], which has no rows of 12",
+        "tensor 0 'x' is int8[1, 4, 4, 2], expected rows of 12",
     ),
     "reshape to more elements": Refused(
         lambda: shaped((FLAT, [1, 13]), operators=without_shape()),
@@ -211,13 +211,13 @@ CASES: dict[str, Case] = {
         lambda: set_tensor(SHAPE, type=0),
         FrontendError,
         "operator 2 RESHAPE",
-        "tensor 5 'shape' is float32[2], want int32 or int64",
+        "tensor 5 'shape' is float32[2], expected int32 or int64",
     ),
     "softmax scale": Refused(
         lambda: set_quantization(PROBABILITY, scale=np.array([0.25], np.float32)),
         FrontendError,
         "operator 4 SOFTMAX",
-        "has the output scale 0.25 and zero point -128, want 0.00390625 and -128",
+        "has the output scale 0.25 and zero point -128, expected 0.00390625 and -128",
     ),
     "softmax beta": Refused(
         lambda: set_options(SOFTMAX_OP, beta=float("nan")),
@@ -226,7 +226,7 @@ CASES: dict[str, Case] = {
         (
             "1 of 5 operators cannot be imported\n"
             "  operator 4 SOFTMAX 'probability' (int8[1, 5] -> int8[1, 5])\n"
-            "    why  has beta nan, want a finite number above 0"
+            "    why  has beta nan, expected a finite number above 0"
         ),
     ),
     "depth multiplier 0": Accepted(
@@ -236,7 +236,8 @@ CASES: dict[str, Case] = {
         lambda: depthwise(3),
         FrontendError,
         "operator 0 DEPTHWISE_CONV_2D",
-        "tensor 1 'w' is int8[1, 2, 2, 4], want 1 in front and 2 channels x 3 behind",
+        "tensor 1 'w' is int8[1, 2, 2, 4], expected 1 as first and 2 channels "
+        "x 3 as last dimension",
     ),
     "transpose repeats an axis": Refused(
         lambda: one("TRANSPOSE", (2, 3), (2, 2), [0, 0]),
@@ -260,7 +261,7 @@ CASES: dict[str, Case] = {
         lambda: without_inputs("CONCATENATION"),
         FrontendError,
         "operator 0 CONCATENATION",
-        "has 0 inputs, want 1",
+        "has 0 inputs, expected 1",
     ),
     "concatenation shapes": Refused(
         lambda: two("CONCATENATION", (2, 3), (3, 4), (2, 7), axis=1),
@@ -284,7 +285,7 @@ CASES: dict[str, Case] = {
         lambda: two("PACK", (2, 3), (2, 4), (2, 2, 3), valuesCount=2),
         FrontendError,
         "operator 0 PACK",
-        "tensor 1 'x1' is int8[2, 4], want the shape (2, 3)",
+        "tensor 1 'x1' is int8[2, 4], expected the shape (2, 3)",
     ),
     "unpack count": Refused(
         lambda: one("UNPACK", (2, 3), (3,), num=1),
@@ -296,7 +297,7 @@ CASES: dict[str, Case] = {
         lambda: one("PAD", (2, 3), (1, 3), [[-1, 0], [0, 0]]),
         FrontendError,
         "operator 0 PAD",
-        "has the widths [-1, 0, 0, 0], want none below 0",
+        "has the widths [-1, 0, 0, 0], expected numbers of at least 0",
     ),
     "padding widths": Refused(
         lambda: one("PAD", (2, 3), (2, 3), [0, 0, 0]),
@@ -341,13 +342,13 @@ CASES: dict[str, Case] = {
         "splits 5 indices into 2 parts",
     ),
     "split axes": Refused(
-        lambda: split("SPLIT", [0, 1]), FrontendError, "operator 0 SPLIT", "has 2 axes, want 1"
+        lambda: split("SPLIT", [0, 1]), FrontendError, "operator 0 SPLIT", "has 2 axes, expected 1"
     ),
     "split 0": Refused(
         lambda: split("SPLIT", [1], count=0),
         FrontendError,
         "subgraph 0, operator 0, options",
-        "num_splits is 0, want at least 1",
+        "num_splits is 0, expected at least 1",
     ),
     "split sizes": Refused(
         lambda: split("SPLIT_V", [2, 2], [1]),
@@ -383,7 +384,7 @@ CASES: dict[str, Case] = {
         lambda: one("EXPAND_DIMS", (1, 3), (1, 3, 1), [0, 1]),
         FrontendError,
         "operator 0 EXPAND_DIMS",
-        "has 2 axes, want 1",
+        "has 2 axes, expected 1",
     ),
     "mean axis": Refused(
         lambda: one("MEAN", (1, 3), (1,), [5]),
@@ -395,7 +396,7 @@ CASES: dict[str, Case] = {
         lambda: one("ARG_MAX", (1, 3), (1,), [0, 1], y={"dtype": "int32"}),
         FrontendError,
         "operator 0 ARG_MAX",
-        "has 2 axes, want 1",
+        "has 2 axes, expected 1",
     ),
     "logistic scale": Refused(
         lambda: one("LOGISTIC", (1, 3), (1, 3)),
@@ -404,7 +405,7 @@ CASES: dict[str, Case] = {
         (
             "1 of 1 operators cannot be imported\n"
             "  operator 0 LOGISTIC 'y' (int8[1, 3] -> int8[1, 3])\n"
-            "    why  has the output scale 0.5 and zero point 3, want 0.00390625 and -128"
+            "    why  has the output scale 0.5 and zero point 3, expected 0.00390625 and -128"
         ),
     ),
 }

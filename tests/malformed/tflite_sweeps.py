@@ -8,9 +8,9 @@ from malformed.case import Case, Refused
 from malformed.tflite_models import CONV_OP, POOL_OP, set_options
 from rlx.support.errors import FrontendError
 
-_COUNT = {0: "want at least 1", -1: "want at least 1", -(2**31): "want at least 1"}
-_PADDING = {-1: "want at least 0", 2: "want at most 1", 127: "want at most 1"}
-_ACTIVATION = {-1: "want at least 0", 6: "want at most 5", -128: "want at least 0"}
+_COUNT = {0: "expected at least 1", -1: "expected at least 1", -(2**31): "expected at least 1"}
+_PADDING = {-1: "expected at least 0", 2: "expected at most 1", 127: "expected at most 1"}
+_ACTIVATION = {-1: "expected at least 0", 6: "expected at most 5", -128: "expected at least 0"}
 
 # Operator, field as the schema spells it, field as messages spell it, what each value wants.
 _FIELDS = (

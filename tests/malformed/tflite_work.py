@@ -146,25 +146,25 @@ CASES: dict[str, Case] = {
         lambda: one("RESHAPE", (2, 3), (6,), np.ones(5000)),
         FrontendError,
         "operator 0 RESHAPE",
-        "input 1 has 5000 numbers, want at most 17",
+        "input 1 has 5000 numbers, expected at most 17",
     ),
     "permutation without end": Refused(
         lambda: one("TRANSPOSE", (2, 3), (3, 2), np.zeros(5000)),
         FrontendError,
         "operator 0 TRANSPOSE",
-        "input 1 has 5000 numbers, want at most 17",
+        "input 1 has 5000 numbers, expected at most 17",
     ),
     "axes without end": Refused(
         lambda: one("MEAN", (2, 3), (2,), np.ones(5000)),
         FrontendError,
         "operator 0 MEAN",
-        "input 1 has 5000 numbers, want at most 17",
+        "input 1 has 5000 numbers, expected at most 17",
     ),
     "widths without end": Refused(
         lambda: one("PAD", (2, 3), (2, 3), np.zeros(5000)),
         FrontendError,
         "operator 0 PAD",
-        "input 1 has 5000 numbers, want at most 17",
+        "input 1 has 5000 numbers, expected at most 17",
     ),
     "list of dimensions doubled": Refused(
         lambda: doubled_shape(20),
@@ -180,7 +180,7 @@ CASES: dict[str, Case] = {
         lambda: set_split_count(2**31 - 1),
         FrontendError,
         "operator 0 SPLIT",
-        "has 1 outputs, want 2147483647",
+        "has 1 outputs, expected 2147483647",
     ),
     "depth 10,000": Refused(
         lambda: chain("RELU", 10_000),

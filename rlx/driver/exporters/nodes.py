@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
 
 from rlx.support.errors import UnsupportedOpError
+from rlx.support.text.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -87,7 +88,7 @@ def export_nodes(
         try:
             if type(call.op) not in rules:
                 raise call.refused(
-                    f"has no form in {call.form}", "quantize the network first: rlx quantize"
+                    f"{call.form} cannot express it", "quantize the network first: rlx quantize"
                 )
             rules[type(call.op)](call)
         except UnsupportedOpError as error:
@@ -101,7 +102,7 @@ def _refused_together(errors: Sequence[UnsupportedOpError], format_: str) -> Uns
     """Return the error that lists what a format cannot hold; a single one as it is."""
     if len(errors) == 1:
         return errors[0]
-    lines = [f"{len(errors)} ops have no form in {format_}"]
+    lines = [f"{format_} cannot express {counted(len(errors), 'op')}"]
     lines += [f"  {error.where}: {error.message}" for error in errors[:_MAX_LISTED]]
     if len(errors) > _MAX_LISTED:
         lines.append(f"  and {len(errors) - _MAX_LISTED} more")

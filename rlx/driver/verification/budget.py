@@ -222,14 +222,14 @@ def _tables(file: Path) -> Mapping[str, Mapping[str, Mapping[str, object]]]:
         ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(
-            f"is no TOML: {error}",
+            f"expected TOML: {error}",
             where=str(file),
             hint="write tables like [kws.cortexm], and below it lines like flash = '256K'",
         ) from None
     for network, kinds in values.items():
         if not isinstance(kinds, dict) or not all(isinstance(t, dict) for t in kinds.values()):
             raise UsageError(
-                f"{network!r} is no table of targets",
+                f"expected a table [{network}.TARGET], got {network!r}",
                 where=str(file),
                 hint="write [NETWORK.TARGET], for example [kws.cortexm], and limits below it",
             )
@@ -261,7 +261,7 @@ def _limits(
     for name, value in table.items():
         if name not in meter.quantities:
             raise UsageError(
-                f"[{title}] has no limit called {name!r}",
+                f"[{title}] has no limit {name!r}",
                 where=str(file),
                 hint=did_you_mean(name, meter.quantities, what="limits"),
             )
@@ -283,7 +283,7 @@ def _number(value: object, quantity: Quantity) -> float:
         ValueError: It is none.
     """
     if isinstance(value, bool) or not isinstance(value, int | float | str):
-        msg = f"{value!r} is no number"
+        msg = f"expected a number, got {value!r}"
         raise ValueError(msg)  # noqa: TRY004 (of the file, not of a caller)
     parse = {
         Quantity.BYTES: parse_bytes,

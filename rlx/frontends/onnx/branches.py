@@ -60,7 +60,9 @@ def _import_branch(call: Call, name: str, expand: Callable[[Scope, Subgraph], Re
     graph, outer = call.attribute(name), call.scope
     assert isinstance(graph, Subgraph)  # attribute() raises what could not be read
     if len(graph.outputs) < len(call.node.outputs):
-        raise call.malformed(f"{name} has {len(graph.outputs)} results, want {call.node.outputs}")
+        raise call.malformed(
+            f"{name} has {len(graph.outputs)} results, expected {call.node.outputs}"
+        )
     inner = Scope(
         outer.model, outer.graph, outer.versions, caller=call.label, limits=outer.limits,
         folded=outer.folded,

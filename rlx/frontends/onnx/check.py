@@ -230,6 +230,6 @@ def _check_weights(model: Model) -> None:
                 where = [int(i) for i in np.unravel_index(int(bad.argmax()), bad.shape)]
                 raise MalformedError(
                     f"input {index} is '{_shown(name)}', whose element {where} is "
-                    f"{float(wide[tuple(where)])!r}, want finite weights",
+                    f"{float(wide[tuple(where)])!r}, expected finite weights",
                     hint="train or export the model again: its weights hold NaN or infinity",
                 ).inside(node.label)

@@ -106,7 +106,9 @@ def _number(entries: Mapping[str, str], key: str) -> int | None:
         return None
     # Eighteen digits fit 63 bits, and so every offset of a file.
     if not text.isdecimal() or len(text) > 18:
-        raise DamagedError(f"states the {key} {shorten(printable(text))!r} of its data, want bytes")
+        raise DamagedError(
+            f"states the {key} {shorten(printable(text))!r} of its data, expected bytes"
+        )
     return int(text)
 
 
@@ -136,7 +138,7 @@ def _opened(folder: Path, parts: tuple[str, ...], name: str) -> Iterator[tuple[i
         # A second name may lie outside of the folder, like the target of a symbolic link.
         if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
             plain = stat.S_ISREG(status.st_mode)
-            what = "has several names (hard links)" if plain else "is no plain file"
+            what = "has several names (hard links)" if plain else "is not a regular file"
             raise UnsupportedError(f"keeps its data in '{name}', which {what}", hint=_MOVE)
         yield descriptors[-1], status.st_size
     finally:

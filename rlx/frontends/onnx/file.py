@@ -217,13 +217,13 @@ def parse(data: bytes, source: str, external: External, limits: Limits = DEFAULT
     except Exception as error:
         # Protobuf's classes differ by implementation.
         text = shorten(printable(str(error)))
-        raise DamagedError(f"is no ONNX model: {text}").inside("file") from None
+        raise DamagedError(f"expected an ONNX model: {text}").inside("file") from None
     if not proto.HasField("graph"):
-        raise DamagedError("there is no graph in the file").inside("model")
+        raise DamagedError("the file holds no graph").inside("model")
     try:
         return _model(proto, source, external, limits)
     except UnicodeDecodeError:
-        raise DamagedError("a name is no text (UTF-8)").inside("model") from None
+        raise DamagedError("a name is not valid UTF-8").inside("model") from None
     except FileRefusedError as error:
         raise error if error.path else error.inside("graph") from None
 

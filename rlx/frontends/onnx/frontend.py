@@ -108,8 +108,8 @@ def _output(scope: Scope, index: int) -> Value:
     if not isinstance(result, Real):
         if result.dtype == object:
             raise UnsupportedError(
-                f"graph output {index} '{shorten(printable(info.name))}' is made of dimensions "
-                "that have no size",
+                f"graph output {index} '{shorten(printable(info.name))}' is computed from "
+                "dimensions without a size",
                 hint=_hint_of(scope.model, OPEN_SHAPE),
             ).inside("graph")
         result = Real(scope, scope.constant(result, name=printable(info.name)), None)

@@ -81,7 +81,7 @@ def check_shape(
         if not isinstance(size, int):
             continue
         if size < 0:
-            raise MalformedError(f"has the shape {list(shape)}, want dimensions from 0")
+            raise MalformedError(f"has the shape {list(shape)}, expected dimensions of at least 0")
         if size > limits.dimension:
             raise OverLimitError(
                 f"has the shape {list(shape)}; the limit is {limits.dimension} a dimension",
@@ -106,8 +106,8 @@ def _info(value: Any) -> Info:  # noqa: ANN401
         raise MalformedError("has no name")
     if kind not in (None, "tensor_type"):
         other = UnsupportedError(
-            f"'{shorten(text_of(name))}' is a {kind.removesuffix('_type')}, no tensor",
-            hint="rlx models tensors only: make inputs and outputs tensors",
+            f"'{shorten(text_of(name))}' is a {kind.removesuffix('_type')}, expected a tensor",
+            hint="make inputs and outputs tensors: rlx has no other values",
         )
         return Info(name, None, None, other)
     tensor_type = value.type.tensor_type

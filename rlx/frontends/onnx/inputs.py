@@ -46,7 +46,7 @@ def cut(model: Model, options: OnnxOptions) -> Model:
             near = closest(name, known)
             hint = f"did you mean {shorten(printable(near))!r}?" if near else _values(model)
             raise UnsupportedError(
-                f"there is no value '{shorten(printable(name))}' to be an output", hint=hint
+                f"unknown value '{shorten(printable(name))}' as an output", hint=hint
             ).inside("graph")
     nodes = needed(model.nodes, options.outputs)
     read = frozenset(options.outputs).union(*(n.reads for n in nodes))
@@ -103,7 +103,7 @@ def _require_input(model: Model, name: str) -> None:
     if not any(i.name == name for i in model.inputs):
         known = ", ".join(shorten(printable(i.name)) for i in model.inputs)
         raise UnsupportedError(
-            f"there is no input '{shorten(printable(name))}' to give a shape or a value",
+            f"unknown input '{shorten(printable(name))}' in the input shapes or values",
             hint=f"inputs: {known or 'none'}",
         ).inside("graph")
 
@@ -189,7 +189,7 @@ def _input_constant(
     whole = dtype.is_float or float(number).is_integer()
     if not (whole and low <= number <= high):
         raise UnsupportedError(
-            f"'{input_name}' is {dtype.value}, which has no number {number:g}",
+            f"'{input_name}' is {dtype.value}, which cannot hold {number:g}",
             hint="give --input-value a number of the input's element type",
         )
     exact = number if dtype.is_float else int(number)

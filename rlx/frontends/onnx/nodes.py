@@ -173,7 +173,7 @@ def _check_signature(call: Call) -> None:
     ):
         if not minimum <= count <= maximum:
             expected = str(minimum) if minimum == maximum else f"{minimum} to {maximum}"
-            raise MalformedError(f"has {count} {what}, want {expected}")
+            raise MalformedError(f"has {count} {what}, expected {expected}")
     _check_attributes(node, schema)
 
 

@@ -95,7 +95,7 @@ class OnnxOptions:
     input_value: Values = field(
         default=(),
         metadata={
-            "help": "Number that an input always has, so that it is none. May be repeated.",
+            "help": "Make an input a constant with this value. May be repeated.",
             "metavar": "NAME=16000",
             "parse": parse_values,
             "multiple": True,
@@ -120,7 +120,7 @@ class OnnxOptions:
     )
     channels_last: bool = field(
         default=False,
-        metadata={"help": "Take and give images channels last, so that no transpose is left."},
+        metadata={"help": "Accept and return images channels last, without transposes."},
     )
 
     def __post_init__(self) -> None:

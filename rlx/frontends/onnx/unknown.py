@@ -14,7 +14,7 @@ _STEP = (
     "model of one step, built of Gemm, Sigmoid and Tanh, and run it once for each element"
 )
 _TENSORS = "use tensors: unpack the sequence or optional before export"
-_TEXT = "do this step in your own code, in front of the model"
+_TEXT = "do this step in your own code, before the model"
 
 _KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("is control flow, which rlx does not import", _BRANCH, ("If", "Loop", "Scan", "SequenceMap")),
@@ -37,14 +37,14 @@ _KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ),
     ("decodes images, which rlx does not model", _TEXT, ("ImageDecoder",)),
     (
-        "draws random numbers, so that two runs differ",
+        "draws random numbers: two runs differ",
         "take the operator out of the model, or make its result an input",
         ("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial",
          "Bernoulli"),
     ),
     (
         "has a result whose shape depends on the values of its operands",
-        "move it behind the model, into your own code",
+        "do this step in your own code, after the model",
         ("NonMaxSuppression", "NonZero", "Unique", "Compress"),
     ),
     (
@@ -61,11 +61,11 @@ def unknown(domain: str, name: str) -> tuple[str, str]:
         for reason, hint, names in _KINDS:
             if name in names:
                 return reason, hint
-        return "rlx has no such operator", "express it by other operators in the model"
+        return "unknown operator", "express it by other operators in the model"
     if domain == "ai.onnx.ml":
         return (
             "is an operator of classical machine learning (ai.onnx.ml), which rlx does not model",
-            "run this step in your own code, and give rlx the neural network alone",
+            "run this step in your own code, and give rlx the neural network without it",
         )
     if domain.startswith("com.microsoft"):
         return _microsoft(name)

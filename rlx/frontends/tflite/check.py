@@ -75,7 +75,7 @@ def _check_shape(tensor: Tensor, limits: Limits) -> None:
             hint="convert with fixed input shapes",
         )
     if any(d < (tensor.data is None or len(tensor.data) > 0) for d in shape):
-        raise MalformedError(f"has the shape {shape}, want dimensions from 1")
+        raise MalformedError(f"has the shape {shape}, expected dimensions of at least 1")
     if any(d > limits.dimension for d in shape):
         raise OverLimitError(
             f"has the shape {shape}; the limit is {limits.dimension} a dimension",
@@ -115,7 +115,7 @@ def _check_quantization(tensor: Tensor) -> None:
         channel = int(bad.argmax())
         raise MalformedError(
             f"has the scale {float(quantization.scale[channel])!r} (number {channel}), "
-            "want a finite number above 0",
+            "expected a finite number above 0",
             hint="quantize the model again with samples in which this tensor is not constant",
         )
     low, high = VALUE_RANGE[tensor.type]
@@ -123,7 +123,7 @@ def _check_quantization(tensor: Tensor) -> None:
     if bad.any():
         point = int(quantization.zero_point[bad.argmax()])
         raise MalformedError(
-            f"has the zero point {point}, want {low} to {high}",
+            f"has the zero point {point}, expected {low} to {high}",
             hint="quantize the model again: the zero point must be in the range of its type",
         )
 

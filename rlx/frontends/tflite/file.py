@@ -197,12 +197,12 @@ def _model(root: Record, source: str, file: memoryview) -> Model:
     version = root.integer("version")
     if version != schema.VERSION:
         raise UnsupportedError(
-            f"the schema version is {version}, want {schema.VERSION}",
+            f"the schema version is {version}, expected {schema.VERSION}",
             hint="convert the model with TensorFlow 1.13 or later",
         ).inside("model")
     graphs = root.records("subgraphs")
     if not graphs:
-        raise MalformedError("there is no subgraph").inside("model")
+        raise MalformedError("the file holds no subgraph").inside("model")
     # The first subgraph is what runs. Others matter to the operators that call them (IF, WHILE,
     # CALL_ONCE and so on), which rlx refuses by name.
     graph, buffers = graphs[0], root.records("buffers")
@@ -358,7 +358,7 @@ def _operator_name(kind: Record) -> str:
     """Return the operator's name. Old writers know the first of the two fields only."""
     number = max(kind.integer("builtin_code"), kind.integer("deprecated_builtin_code"))
     if number < 0:
-        raise MalformedError(f"has the operator code {number}, want at least 0")
+        raise MalformedError(f"has the operator code {number}, expected at least 0")
     if number >= len(schema.OPERATOR_NAMES):
         return f"UNKNOWN_{number}"
     name = schema.OPERATOR_NAMES[number]
@@ -380,8 +380,8 @@ def _options(name: str, record: Record) -> Mapping[str, Any]:
         other = schema.OPTIONS.get(stored_type)
         raise UnsupportedError(
             f"is {name} but carries {other.name if other else f'options of type {stored_type}'}, "
-            f"want {table.name}",
-            hint="convert the model again; these options say nothing about the operator",
+            f"expected {table.name}",
+            hint="convert the model again; these options belong to another operator",
         )
     if options is None:
         raise AssertionError(f"{table.name} was not read")
@@ -394,7 +394,7 @@ def _default_options(table: Table) -> Mapping[str, Any]:
         return defaults(table).values
     except MalformedError as error:
         raise UnsupportedError(
-            f"has no {table.name}, and the default will not do: {error.message}",
+            f"has no {table.name}, and the default is not valid: {error.message}",
             hint="convert the model again; this operator needs its options",
         ) from None
 

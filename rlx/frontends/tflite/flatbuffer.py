@@ -174,7 +174,7 @@ class Reader:
             file_identifier = bytes(self._data[4:8])
             if file_identifier != identifier:
                 raise DamagedError(
-                    f"the file identifier is {file_identifier!r}, want {identifier!r}",
+                    f"the file identifier is {file_identifier!r}, expected {identifier!r}",
                     hint="give a file of this format, or name the right one with format= in Python",
                 )
             return self._table(table, self._follow(0, "root"), 0)
@@ -189,7 +189,7 @@ class Reader:
                 f"but the file has {len(self._data)} bytes"
             )
         if start % align:
-            raise DamagedError(f"{what} is at byte {start}, want a multiple of {align}")
+            raise DamagedError(f"{what} is at byte {start}, expected a multiple of {align}")
 
     def _charge(self, size: int, what: str) -> None:
         """Count the bytes of an object that was read, against files that share objects."""
@@ -241,10 +241,11 @@ class Reader:
         (size,) = _U16.unpack_from(self._data, start + 2)
         if length < 4 or length % 2:
             raise DamagedError(
-                f"the vtable of {table.name} claims {length} bytes, want an even number from 4"
+                f"the vtable of {table.name} claims {length} bytes, expected an even "
+                "number of at least 4"
             )
         if size < 4:
-            raise DamagedError(f"the table {table.name} claims {size} bytes, want at least 4")
+            raise DamagedError(f"the table {table.name} claims {size} bytes, expected at least 4")
         self._need(start, length, f"the vtable of {table.name}")
         self._need(position, size, f"the table {table.name}")
         # The sizes of vtable and table come first; all entries have two bytes.
@@ -267,7 +268,7 @@ class Reader:
         width = np.dtype(kind.code).itemsize if isinstance(kind, Scalar) else 4
         if offset and (offset < 4 or offset + width > size):
             raise DamagedError(
-                f"the field {entry.name} lies at byte {offset} of a table of {size} bytes"
+                f"the field {entry.name} is at byte {offset} of a table of {size} bytes"
             )
         if isinstance(kind, Scalar):
             return self._scalar(entry.name, kind, position + offset if offset else 0, width)
@@ -297,7 +298,7 @@ class Reader:
             return self._children(name, kind, target, depth)
         if isinstance(kind, Child):
             return self._table(kind.table, target, depth + 1)
-        raise AssertionError(f"{kind} is not stored behind an offset")
+        raise AssertionError(f"{kind} is not stored at an offset")
 
     def _choice(
         self,
@@ -398,9 +399,13 @@ def check_range(name: str, kind: Scalar, value: float) -> None:
         MalformedError: It is out of range.
     """
     if kind.minimum is not None and not value >= kind.minimum:
-        raise MalformedError(f"{name} is {value}, want at least {kind.minimum}", hint=_RANGE_HINT)
+        raise MalformedError(
+            f"{name} is {value}, expected at least {kind.minimum}", hint=_RANGE_HINT
+        )
     if kind.maximum is not None and not value <= kind.maximum:
-        raise MalformedError(f"{name} is {value}, want at most {kind.maximum}", hint=_RANGE_HINT)
+        raise MalformedError(
+            f"{name} is {value}, expected at most {kind.maximum}", hint=_RANGE_HINT
+        )
 
 
 _RANGE_HINT = "convert the model again; no converter writes this number"

@@ -211,7 +211,7 @@ def _input_type(tensor: Tensor) -> Type:
         return Type(tensor.shape, DType.I8, quant_of(tensor).params)
     if tensor.type not in DTYPES:
         raise UnsupportedError(
-            f"{tensor.label} is {tensor.described}, want int8",
+            f"{tensor.label} is {tensor.described}, expected int8",
             hint=type_hint(tensor.type) or type_hint(TensorType.FLOAT32),
         )
     quant = None

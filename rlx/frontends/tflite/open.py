@@ -35,7 +35,7 @@ def bound(model: Model, shapes: Sequence[tuple[str, Shape]]) -> Model:
     names = ", ".join(shorten(t.name) for t in inputs)
     for name in shapes_by_name.keys() - {t.name for t in inputs}:
         raise UnsupportedError(
-            f"there is no input '{shorten(name)}' to give a shape", hint=f"inputs: {names}"
+            f"unknown input '{shorten(name)}' in the input shapes", hint=f"inputs: {names}"
         ).inside("subgraph 0")
     tensors = list(model.tensors)
     for position, tensor in enumerate(inputs):

@@ -137,7 +137,8 @@ def _scales(index: int, tensors: Sequence[Tensor]) -> npt.NDArray[np.float32]:
     stored = tensors[index]
     if stored.type not in (TensorType.FLOAT16, TensorType.FLOAT32):
         raise UnsupportedError(
-            f"has scales in {stored.label}, which is {stored.described}, want float16 or float32",
+            f"has scales in {stored.label}, which is {stored.described}, expected float16 or "
+            "float32",
             hint="quantize with scales of float16 or float32",
         )
     byte_count = math.prod(stored.shape) * ELEMENT_BITS[stored.type] // 8
@@ -221,7 +222,7 @@ def _children(record: Record, size: int, parents: int, total: int) -> tuple[Inte
     if not record.integer("format"):
         if record.integer("dense_size") != size or parents * size > total:
             raise MalformedError(
-                f"has a dense dimension of {record.integer('dense_size')}, want {size}, "
+                f"has a dense dimension of {record.integer('dense_size')}, expected {size}, "
                 f"for {parents} parts"
             )
         return np.repeat(np.arange(parents), size), np.tile(np.arange(size), parents)
@@ -229,7 +230,9 @@ def _children(record: Record, size: int, parents: int, total: int) -> tuple[Inte
     counts = np.diff(segments)
     sound = len(segments) == parents + 1 and segments[0] == 0 and (counts >= 0).all()
     if not sound or segments[-1] != len(indices) or len(indices) > total:
-        raise MalformedError(f"has sparse indices that do not fit the {parents} parts in front")
+        raise MalformedError(
+            f"has sparse indices that do not fit the {parents} parts of the dimension before"
+        )
     if len(indices) and not 0 <= indices.min() <= indices.max() < size:
         raise MalformedError(f"has a sparse index that is not in 0 to {size - 1}")
     return np.repeat(np.arange(parents), counts), indices

@@ -10,13 +10,13 @@ _STATE = (
     "runs (in kws_streaming: Modes.STREAM_EXTERNAL_STATE_INFERENCE)"
 )
 _UNROLL = (
-    "unroll it (in Keras: unroll=True; litert-torch does so by itself), or make its state an input "
+    "unroll it (in Keras: unroll=True; litert-torch always does), or make its state an input "
     "and an output of a model of one step, built of dense layers"
 )
 _CALLS = "convert a function without control flow; run the parts that a condition chooses apart"
 _INT8 = (
     "convert with full int8 quantization (TFLITE_BUILTINS_INT8, inference_input_type and "
-    "inference_output_type int8), so that no float32 is left"
+    "inference_output_type int8), without float32"
 )
 
 _ELSEWHERE = (
@@ -29,7 +29,7 @@ _FLOAT_ONLY = (
     "rlx quantize MODEL --calib SAMPLES.npz -o MODEL.q.rlx",
 )
 _PRODUCT = (
-    "is imported on float32, but not on int8: a product of two activations has no integer form yet",
+    "is imported on float32, but not on int8: rlx does not multiply two int8 activations yet",
     "compute such layers (attention) outside, or convert the model in float32 and run it on the "
     "host",
 )
@@ -77,6 +77,6 @@ def unknown(
         return (
             "is a custom operator, which only the program that registered it can run",
             "express it by builtin operators in the model (convert without allow_custom_ops), or "
-            "cut the model in front of it and run it in your own code",
+            "cut the model before it and run it in your own code",
         )
-    return "rlx has no such operator", "express it by other operators in the model"
+    return "unknown operator", "express it by other operators in the model"

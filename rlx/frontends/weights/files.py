@@ -187,7 +187,7 @@ def _open_part(index: Path, part: str, limits: Limits) -> dict[str, Weight]:
     # A name out of a file may not lead anywhere else.
     if Path(part).name != part or "\\" in part or ":" in part or not part.endswith(".safetensors"):
         raise MalformedError(
-            f"{quoted(part)} is no .safetensors file beside the index",
+            f"expected a .safetensors file in the folder of the index, got {quoted(part)}",
             hint="keep index and parts in one folder; an index names files, not paths",
         )
     path = index.with_name(part)
@@ -212,12 +212,12 @@ def _index(path: Path, limits: Limits) -> dict[str, str]:
     try:
         content: Any = json.loads(data, object_pairs_hook=unique_names)
     except (ValueError, RecursionError):
-        raise DamagedError("is no JSON") from None
+        raise DamagedError("expected JSON") from None
     parts = content.get("weight_map") if isinstance(content, dict) else None
     if not isinstance(parts, dict) or not all(isinstance(part, str) for part in parts.values()):
         raise MalformedError(
-            "has no 'weight_map' from names to files",
-            hint="give the .safetensors.index.json that lies beside the parts",
+            "expected a 'weight_map' from names to files",
+            hint="give the .safetensors.index.json in the folder of the parts",
         )
     if len(parts) > limits.tensors:
         raise OverLimitError(

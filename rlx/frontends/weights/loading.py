@@ -148,7 +148,7 @@ class _Assignment:
         """Return the elements in the graph's type; None, and a problem, if they do not fit it."""
         if stored.shape != type_.shape:
             stored_type = f"{stored.dtype.value}[{', '.join(map(str, stored.shape))}]"
-            self.problems.append(f"{quoted(name)} is {stored_type}, want {type_}")
+            self.problems.append(f"{quoted(name)} is {stored_type}, expected {type_}")
             return None
         try:
             array = stored.read()
@@ -169,8 +169,8 @@ class _Assignment:
     def finish(self, where: str) -> None:
         """Raise FrontendError if anything does not fit."""
         lines = [
-            *_name_line("the graph has no parameter or constant called", self.unused.values()),
-            *_name_line("the files have no tensor called", self.missing),
+            *_name_line("the graph has no parameter or constant", self.unused.values()),
+            *_name_line("the files have no tensor", self.missing),
             *self.problems[:_MAX_LISTED_NAMES],
         ]
         if len(self.problems) > _MAX_LISTED_NAMES:

@@ -15,6 +15,7 @@ from rlx.ir import DType, TensorType
 from rlx.support.errors import FrontendError, UsageError
 from rlx.support.limits import DEFAULT_LIMITS, Limits
 from rlx.support.text.suggest import closest
+from rlx.support.text.units import counted
 
 if TYPE_CHECKING:
     import os
@@ -167,7 +168,7 @@ class WeightStore(Mapping[str, "Array"]):
     __hash__ = object.__hash__
 
     def __repr__(self) -> str:
-        return f"<WeightStore: {len(self)} weights, {self.total_bytes:,} bytes>"
+        return f"<WeightStore: {counted(len(self), 'weight')}, {self.total_bytes:,} bytes>"
 
     @property
     def entries(self) -> tuple[WeightEntry, ...]:

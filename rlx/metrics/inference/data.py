@@ -76,7 +76,7 @@ def _array(value: Value, numbers: npt.ArrayLike) -> Numbers:
         array = np.asarray(numbers)
     except ValueError:
         raise UsageError(
-            "its rows have different lengths", where=where, hint="give as many numbers in each"
+            "its rows have different lengths", where=where, hint="give rows of equal length"
         ) from None
     if not isinstance(numbers, np.ndarray | np.generic) and array.dtype.kind == "i":
         array = _typed(array, value.type, where)
@@ -103,9 +103,8 @@ def _typed(array: Numbers, type_: TensorType, where: str) -> Numbers:
         low, high = integer_range(type_.dtype)
         if array.min() < low or array.max() > high:
             raise UsageError(
-                f"whole numbers are taken as {type_}, but they reach from {array.min()} to"
-                f" {array.max()}",
+                f"expected integers in the range of {type_}, got {array.min()} to {array.max()}",
                 where=where,
-                hint="give real numbers, scaled as in training, to have them quantized",
+                hint="give floats, scaled as in training: rlx quantizes them",
             )
     return array.astype(type_.dtype.numpy)

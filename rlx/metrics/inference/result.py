@@ -17,6 +17,7 @@ from rlx.samples.batches import checked_labels
 from rlx.support.errors import UsageError
 from rlx.support.text.notebook import table_html
 from rlx.support.text.tables import Column, Table
+from rlx.support.text.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -66,7 +67,7 @@ class Output:
         """
         if not self.type.dtype.is_integer:
             raise UsageError(
-                f"{self.type} holds real numbers, not quantized ones",
+                f"expected quantized values, got {self.type}",
                 where=f"output {printable(self.name)!r}",
                 hint="use .values",
             )
@@ -145,7 +146,7 @@ class Output:
         return Accuracy.of(wanted, scores.argmax(axis=1).astype(np.int64), classes)
 
     def __repr__(self) -> str:
-        return f"<Output {self.name!r}: {self.type}, {len(self.array)} samples>"
+        return f"<Output {self.name!r}: {self.type}, {counted(len(self.array), 'sample')}>"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -230,7 +231,7 @@ class Result:
         outputs = ", ".join(
             f"{name}: {o.type.with_quant(None)}" for name, o in self.outputs.items()
         )
-        return f"<Result of {len(self)} samples: {outputs}{self._classes()}>"
+        return f"<Result of {counted(len(self), 'sample')}: {outputs}{self._classes()}>"
 
     def _classes(self) -> str:
         """Return the classes of the first samples, as a line shows them."""
@@ -248,11 +249,11 @@ class Result:
         if not self.has_classes:
             rows = tuple((o.name, str(o.type)) for o in self.outputs.values())
             ports = Column("output"), Column("type")
-            return table_html(Table(f"{len(self)} samples", ports, rows))
+            return table_html(Table(f"{counted(len(self), 'sample')}", ports, rows))
         best = self.output.top(3)[:_MAX_SHOWN_SAMPLES]
         ranked = tuple(
             (i, *(f"{one.label} ({one.score:.4g})" for one in row)) for i, row in enumerate(best)
         )
         heads = ("sample", "best", "second", "third")[: 1 + len(best[0])]
         columns = tuple(Column(head) for head in heads)
-        return table_html(Table(f"{len(self)} samples", columns, ranked))
+        return table_html(Table(f"{counted(len(self), 'sample')}", columns, ranked))

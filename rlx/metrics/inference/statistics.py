@@ -98,7 +98,7 @@ class LayerValues:
         """
         if not self.type.dtype.is_integer:
             raise UsageError(
-                f"{self.type} holds real numbers, not quantized ones",
+                f"expected quantized values, got {self.type}",
                 where=f"layer {printable(self.name)!r}",
                 hint="use .values",
             )

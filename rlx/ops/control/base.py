@@ -26,7 +26,7 @@ class ControlOp(Op):
         """Raise ShapeError unless the inputs of ``region`` are of ``types``."""
         found = [v.type for v in region.inputs]
         if len(found) != len(types):
-            raise self.refuse(f"{path} takes {len(found)} values, not {len(types)}")
+            raise self.refuse(f"{path} takes {len(found)} values, got {len(types)}")
         for place, (type_, wanted) in enumerate(zip(found, types, strict=True)):
             if type_ != wanted:
                 raise self.refuse(f"input {place} of {path} is {type_}, but is given {wanted}")
@@ -34,7 +34,7 @@ class ControlOp(Op):
     def check_condition(self, what: str, type_: TensorType) -> None:
         """Raise ShapeError unless ``type_`` is that of one boolean."""
         if type_.shape != () or type_.dtype is not DType.BOOL:
-            raise self.refuse(f"{what} must be bool[], not {type_}")
+            raise self.refuse(f"{what} must be bool[], got {type_}")
 
     def check_same(self, what: str, actual: TensorType, expected: TensorType) -> TensorType:
         """Return the type of a value that comes from two places.

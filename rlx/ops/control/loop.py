@@ -50,12 +50,12 @@ class While(ControlOp):
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
         """Return the types of the carries."""
         if self.max_iterations is not None and self.max_iterations < 0:
-            raise self.refuse(f"max_iterations must not be negative, not {self.max_iterations}")
+            raise self.refuse(f"max_iterations must not be negative, got {self.max_iterations}")
         self.check_inputs("condition", self.condition, operands)
         self.check_inputs("body", self.body, operands)
         conditions = result_types(self.condition)
         if len(conditions) != 1:
-            raise self.refuse(f"condition must give one value, not {len(conditions)}")
+            raise self.refuse(f"condition must give one value, got {len(conditions)}")
         self.check_condition("what condition gives", conditions[0])
         carries = result_types(self.body)
         if not 0 < len(carries) <= len(operands):
@@ -155,14 +155,14 @@ class Scan(ControlOp):
         if results < self.carries:
             raise self.refuse(f"body gives {results} values, fewer than the {self.carries} carries")
         if isinstance(self.length, int) and self.length < 0:
-            raise self.refuse(f"length must not be negative, not {self.length}")
+            raise self.refuse(f"length must not be negative, got {self.length}")
 
     def _element(self, index: int, type_: TensorType) -> TensorType:
         """Return the type of one element of a tensor that is taken apart."""
         if type_.shape[:1] != (self.length,):
             raise self.refuse(
                 f"tensor {index} to take apart must begin with a dimension of {self.length},"
-                f" not {type_}"
+                f" got {type_}"
             )
         if type_.quant is not None and type_.quant.axis is not None:
             raise self.refuse(f"tensor {index} to take apart has scales along an axis: {type_}")

@@ -47,7 +47,7 @@ class Fused(Op):
         wanted = tuple(v.type for v in self.body.inputs)
         if operands != wanted:
             found, right = (", ".join(map(str, ts)) or "none" for ts in (operands, wanted))
-            raise self.refuse(f"the body takes {right}, not {found}")
+            raise self.refuse(f"the body takes {right}, got {found}")
         self.read()
         return tuple(v.type for v in self.body.outputs)
 

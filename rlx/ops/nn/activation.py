@@ -60,7 +60,7 @@ class NnClamp(NnActivation):
         """Raise ShapeError unless the bounds are in order."""
         NnActivation.check(self, *operands)
         if self.low is not None and self.high is not None and not self.low <= self.high:
-            raise self.refuse(f"low must not exceed high, not {self.low} and {self.high}")
+            raise self.refuse(f"low must not exceed high, got {self.low} and {self.high}")
 
     def function(self, x: Expression) -> Expression:
         """Return x within the bounds."""

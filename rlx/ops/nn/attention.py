@@ -50,11 +50,11 @@ class NnAttention(NnOp):
         q, k, v, *mask = operands
         self.check_float(q, k, v)
         if min(q.rank, k.rank, v.rank) < 2:
-            raise self.refuse(f"needs at least 2 dimensions, not {q}, {k}, {v}")
+            raise self.refuse(f"expected at least 2 dimensions, got {q}, {k}, {v}")
         if q.shape[-1] != k.shape[-1] or k.shape[-2] != v.shape[-2]:
             raise self.refuse(f"queries {q}, keys {k} and values {v} do not fit")
         if mask and mask[0].dtype not in (DType.BOOL, q.dtype):
-            raise self.refuse(f"the mask must be bool or {q.dtype.value}, not {mask[0]}")
+            raise self.refuse(f"the mask must be bool or {q.dtype.value}, got {mask[0]}")
         if self.scale is None and (not isinstance(q.shape[-1], int) or not q.shape[-1]):
             raise self.refuse(f"the last dimension of {q} must be a number from 1, or scale given")
         if self.window is not None and (not self.causal or self.window < 0):

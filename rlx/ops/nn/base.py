@@ -71,5 +71,5 @@ class NnOp(Op):
             if not operand.dtype.is_float or operand.dtype is not operands[0].dtype:
                 raise self.refuse(
                     "needs floating-point tensors of one element type,"
-                    f" not {', '.join(map(str, operands))}"
+                    f" got {', '.join(map(str, operands))}"
                 )

@@ -20,7 +20,7 @@ def _check_bias(op: Op, outputs: object, operands: tuple[TensorType, ...]) -> No
     """Raise ShapeError unless a third operand has one element for each output channel."""
     for bias in operands[2:]:
         if bias.shape != (outputs,):
-            raise op.refuse(f"bias must be {bias.dtype.value}[{outputs}], not {bias}")
+            raise op.refuse(f"bias must be {bias.dtype.value}[{outputs}], got {bias}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +107,7 @@ class NnConvTranspose(NnOp):
         """Raise ShapeError unless something of the output is left along each axis."""
         window, more = self.window, self.output_padding or (0,) * self.window.rank
         if len(more) != window.rank:
-            raise self.refuse(f"output padding needs {window.rank} entries, not {more}")
+            raise self.refuse(f"output padding needs {window.rank} entries, got {more}")
         for n, stride, extent, cut, extra in zip(
             size, window.stride, window.extent, window.padding, more, strict=True
         ):

@@ -28,7 +28,7 @@ class NnEmbedding(NnOp):
         table, indices = operands
         check_index(self, indices)
         if table.rank != 2:
-            raise self.refuse(f"the table must have 2 dimensions, not {table}")
+            raise self.refuse(f"the table must have 2 dimensions, got {table}")
 
     def expand(self, *operands: Expression) -> Expression:
         """Return the rows."""

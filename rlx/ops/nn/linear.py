@@ -29,9 +29,9 @@ class NnLinear(NnOp):
         self.check_float(*operands)
         x, w, *bias = operands
         if x.rank < 1 or w.rank != 2 or x.shape[-1] != w.shape[1]:
-            raise self.refuse(f"weights must be [N, {x.shape[-1] if x.rank else 'K'}], not {w}")
+            raise self.refuse(f"weights must be [N, {x.shape[-1] if x.rank else 'K'}], got {w}")
         if bias and bias[0].shape != w.shape[:1]:
-            raise self.refuse(f"bias must be {w.with_shape(w.shape[:1])}, not {bias[0]}")
+            raise self.refuse(f"bias must be {w.with_shape(w.shape[:1])}, got {bias[0]}")
 
     def expand(self, *operands: Expression) -> Expression:
         """Return the layer's result."""

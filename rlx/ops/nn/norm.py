@@ -25,7 +25,7 @@ def _check_channels(op: Op, x: TensorType, axis: int, *vectors: TensorType) -> N
     wanted = x.with_shape((x.shape[axis],))
     for vector in vectors:
         if vector != wanted:
-            raise op.refuse(f"needs {wanted} for each channel, not {vector}")
+            raise op.refuse(f"expected {wanted} for each channel, got {vector}")
 
 
 def _along(vector: Expression, x: Expression, axis: int) -> Expression:
@@ -173,7 +173,7 @@ class NnGroupNorm(NnOp):
         if axis == 0 or not isinstance(channels, int):
             raise self.refuse(f"axis {self.axis} of {x} cannot hold channels")
         if self.groups < 1 or channels % self.groups:
-            raise self.refuse(f"groups must divide {channels} channels, not {self.groups}")
+            raise self.refuse(f"groups must divide {channels} channels, got {self.groups}")
         _check_channels(self, x, axis, *vectors)
 
     def expand(self, *operands: Expression) -> Expression:

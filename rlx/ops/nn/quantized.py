@@ -85,7 +85,7 @@ class NnQuantized(NnOp):
     def check_operand(self, x: TensorType, quant: QuantParams) -> None:
         """Raise ShapeError unless a type holds quantized values that may stand for ``quant``."""
         if x.dtype not in (DType.I8, DType.U8) or x.quant not in (None, quant):
-            raise self.refuse(f"needs int8 or uint8 values of {quant}, not {x}")
+            raise self.refuse(f"expected int8 or uint8 values of {quant}, got {x}")
         RealDequantize(quant=quant).infer(x)
 
     def saturated(self, steps: Expression, *, point_first: bool = False) -> Expression:
@@ -127,7 +127,7 @@ class _Weighted(NnQuantized):
             raise self.refuse("scales of weights need axis 0, that of the output channels")
         for type_ in bias:
             if type_.dtype is not DType.I32 or type_.shape != w.shape[:1]:
-                raise self.refuse(f"bias must be i32[{w.shape[0]}], not {type_}")
+                raise self.refuse(f"bias must be i32[{w.shape[0]}], got {type_}")
         self.layer().infer(*(TensorType(t.shape, DType.F32) for t in operands))
 
     @abstractmethod

@@ -123,7 +123,7 @@ class NnQuantizedSoftmax(NnQuantized):
         self.check_operand(x, self.x_quant)
         size = x.shape[normalize_axis(self, self.axis, x.rank)]
         if not isinstance(size, int) or size < 1:
-            raise self.refuse(f"needs an axis of known size, not {x}")
+            raise self.refuse(f"expected an axis of known size, got {x}")
 
     def expand(self, *operands: Expression) -> Expression:
         """Return the shares."""

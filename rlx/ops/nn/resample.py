@@ -56,7 +56,7 @@ class NnPad(NnOp):
         if not len(self.before) == len(self.after) == x.rank:
             raise self.refuse(f"before and after need {x.rank} entries each")
         if min((*self.before, *self.after), default=0) < 0:
-            raise self.refuse(f"padding must not be negative, not {self.before} and {self.after}")
+            raise self.refuse(f"padding must not be negative, got {self.before} and {self.after}")
         for axis, size in enumerate(x.shape):
             grows = bool(self.before[axis] or self.after[axis])
             if grows and not (isinstance(size, int) and size > 0):

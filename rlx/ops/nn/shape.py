@@ -93,7 +93,7 @@ class NnTile(NnOp):
         """Raise ShapeError unless there are repeats for each axis."""
         (x,) = operands
         if len(self.repeats) != x.rank or min(self.repeats, default=1) < 1:
-            raise self.refuse(f"needs {x.rank} repeats of at least 1, not {self.repeats}")
+            raise self.refuse(f"expected {x.rank} repeats of at least 1, got {self.repeats}")
 
     def expand(self, *operands: Expression) -> Expression:
         """Return the repeated tensor."""
@@ -192,5 +192,5 @@ def _image_size(op: NnOp, image: TensorType) -> tuple[int, int, int]:
     """
     numbers = tuple(n for n in image.shape[1:] if isinstance(n, int))
     if image.rank != 4 or len(numbers) != 3:
-        raise op.refuse(f"input must be an image of two spatial axes, not {image}")
+        raise op.refuse(f"input must be an image of two spatial axes, got {image}")
     return numbers[0], numbers[1], numbers[2]

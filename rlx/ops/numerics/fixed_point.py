@@ -117,7 +117,7 @@ def quantize_multiplier(real: float) -> tuple[int, int]:
         real: A finite number, not negative.
     """
     if not math.isfinite(real) or real < 0:
-        raise ValueError(f"a multiplier must be finite and not negative, not {real!r}")
+        raise ValueError(f"a multiplier must be finite and not negative, got {real!r}")
     if real == 0.0:
         return 0, 0
     fraction, shift = math.frexp(real)
@@ -152,9 +152,9 @@ class Rescale:
         if len(self.multiplier) != len(self.shift) or not self.multiplier:
             raise ValueError(f"{len(self.multiplier)} multipliers but {len(self.shift)} shifts")
         if not all(0 <= m <= INT32_MAX for m in self.multiplier):
-            raise ValueError("every multiplier must lie in [0, 2^31 - 1]")
+            raise ValueError(f"expected multipliers in [0, 2^31 - 1], got {list(self.multiplier)}")
         if not all(-31 <= s <= 30 for s in self.shift):
-            raise ValueError("every shift must lie in [-31, 30]")
+            raise ValueError(f"expected shifts in [-31, 30], got {list(self.shift)}")
         if self.rounding is Rounding.FLOAT32 and any(m % _FLOAT32_STEP for m in self.multiplier):
             raise ValueError("every multiplier must be a float32 number")
 
@@ -195,7 +195,7 @@ class Rescale:
         Source: tflite-micro ``reference_ops::QuantizedMeanOrSum``.
         """
         if count < 1:
-            raise ValueError(f"a count must be at least 1, not {count}")
+            raise ValueError(f"a count must be at least 1, got {count}")
         # Limits of the reference: 32 keeps the moved multiplier within int64, 31 + s the shift
         # within -31.
         moves = [min(count.bit_length() - 1, 32, 31 + s) for s in self.shift]

@@ -99,7 +99,7 @@ class QAdd(_QBinary):
                 f"operands must be scaled by at most 1, not by {factors[0]} and {factors[1]}"
             )
         if not 0 <= self.left_shift <= 20:
-            raise self.refuse(f"left shift must lie in [0, 20], not {self.left_shift}")
+            raise self.refuse(f"expected a left shift in [0, 20], got {self.left_shift}")
         return _QBinary.infer(self, *operands)
 
     def scaled_operands(self, operands: tuple[Array, ...]) -> tuple[Int64, Int64]:

@@ -24,21 +24,21 @@ INT8_MAX = 127
 def check_int8(op: Op, what: str, type_: TensorType, *, rank: int | None = None) -> None:
     """Raise ShapeError unless ``type_`` is int8 (and of the given rank)."""
     if type_.dtype is not DType.I8:
-        raise op.refuse(f"{what} must be i8, not {type_}")
+        raise op.refuse(f"{what} must be i8, got {type_}")
     if rank is not None and type_.rank != rank:
-        raise op.refuse(f"{what} must have {rank} dimensions, not {type_}")
+        raise op.refuse(f"{what} must have {rank} dimensions, got {type_}")
 
 
 def check_weights(op: Op, type_: TensorType, *, rank: int) -> None:
     """Raise ShapeError unless ``type_`` is int8, int4 or int2 of the given rank."""
     if type_.dtype not in (DType.I8, DType.I4, DType.I2) or type_.rank != rank:
-        raise op.refuse(f"weights must be i8, i4 or i2 with {rank} dimensions, not {type_}")
+        raise op.refuse(f"weights must be i8, i4 or i2 with {rank} dimensions, got {type_}")
 
 
 def check_bias(op: Op, type_: TensorType, channels: int) -> None:
     """Raise ShapeError unless ``type_`` is int32 with one element for each channel."""
     if type_.dtype is not DType.I32 or type_.shape != (channels,):
-        raise op.refuse(f"bias must be i32[{channels}], not {type_}")
+        raise op.refuse(f"bias must be i32[{channels}], got {type_}")
 
 
 def check_rescale(op: Op, rescale: Rescale, channels: int, *, in_float32: bool = False) -> None:
@@ -53,7 +53,7 @@ def check_rescale(op: Op, rescale: Rescale, channels: int, *, in_float32: bool =
     if rescale.rounding is Rounding.FLOAT32 and not in_float32:
         raise op.refuse("only convolutions and dense layers have factors in float32")
     if rescale.channels not in (1, channels):
-        raise op.refuse(f"rescale must have 1 or {channels} factors, not {rescale.channels}")
+        raise op.refuse(f"rescale must have 1 or {channels} factors, got {rescale.channels}")
 
 
 def check_clamp(op: Op, low: int, high: int) -> None:
@@ -68,7 +68,7 @@ def check_zero_point(op: Op, *zero_points: int) -> None:
     """Raise ShapeError unless every zero point fits int8."""
     for zero_point in zero_points:
         if not INT8_MIN <= zero_point <= INT8_MAX:
-            raise op.refuse(f"zero point must lie in [-128, 127], not {zero_point}")
+            raise op.refuse(f"expected a zero point in [-128, 127], got {zero_point}")
 
 
 def to_int8(x: Int64, zero_point: int, low: int, high: int) -> npt.NDArray[np.int8]:

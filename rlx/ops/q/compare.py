@@ -34,7 +34,7 @@ class _QExtreme(Op):
         check_int8(self, "first operand", x)
         check_int8(self, "second operand", y)
         if x.quant is not None and y.quant is not None and x.quant != y.quant:
-            raise self.refuse(f"operands must share one quantization, not {x} and {y}")
+            raise self.refuse(f"operands must share one quantization, got {x} and {y}")
         return (TensorType(broadcast_shapes(self, x, y), DType.I8, x.quant or y.quant),)
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
@@ -123,7 +123,7 @@ class QPrelu(Op):
         check_int8(self, "input", x)
         check_int8(self, "slopes", y, rank=1)
         if y.shape != x.shape[-1:]:
-            raise self.refuse(f"slopes must be one for each channel of {x}, not {y}")
+            raise self.refuse(f"slopes must be one for each channel of {x}, got {y}")
         check_rescale(self, self.rescale, 1)
         check_rescale(self, self.slope_rescale, 1)
         check_zero_point(self, self.x_zero_point, self.y_zero_point, self.zero_point)

@@ -48,7 +48,7 @@ class QConvert(Op):
         """Return the same shape with the new element type."""
         (x,) = operands
         if x.dtype not in CODE_RANGE or self.dtype not in CODE_RANGE:
-            raise self.refuse(f"converts among i8, u8 and i16, not {x} to {self.dtype.value}")
+            raise self.refuse(f"converts among i8, u8 and i16, got {x} to {self.dtype.value}")
         if x.dtype is self.dtype is DType.I8:
             raise self.refuse("input and result are i8", hint="use q.requantize")
         check_rescale(self, self.rescale, 1)
@@ -56,7 +56,7 @@ class QConvert(Op):
             low, high = CODE_RANGE[dtype]
             if not low <= zero_point <= high:
                 raise self.refuse(
-                    f"zero point of {dtype.value} must lie in [{low}, {high}], not {zero_point}"
+                    f"expected a zero point of {dtype.value} in [{low}, {high}], got {zero_point}"
                 )
         return (TensorType(x.shape, self.dtype),)
 

@@ -59,7 +59,7 @@ class QDense(Op):
         check_weights(self, w, rank=2)
         outputs, inner = w.static_shape
         if x.rank < 1 or x.shape[-1] != inner:
-            raise self.refuse(f"weights {w} need an input with {inner} channels last, not {x}")
+            raise self.refuse(f"weights {w} need an input with {inner} channels last, got {x}")
         check_bias(self, bias, outputs)
         check_rescale(self, self.rescale, outputs, in_float32=True)
         check_zero_point(self, self.x_zero_point, self.zero_point)

@@ -70,7 +70,7 @@ class QConcat(Op):
             if rest != (*first.shape[:axis], *first.shape[axis + 1 :]):
                 raise self.refuse(f"{x} does not join {first} along axis {axis}")
             if x.quant is not None and first.quant is not None and x.quant != first.quant:
-                raise self.refuse(f"operands must share one quantization, not {first} and {x}")
+                raise self.refuse(f"operands must share one quantization, got {first} and {x}")
             total += x.static_shape[axis]
         return (first.with_shape((*first.shape[:axis], total, *first.shape[axis + 1 :])),)
 
@@ -171,7 +171,7 @@ class QPad(Op):
         if not len(self.before) == len(self.after) == x.rank:
             raise self.refuse(f"before and after need {x.rank} entries each")
         if min((*self.before, *self.after), default=0) < 0:
-            raise self.refuse(f"padding must not be negative, not {self.before} and {self.after}")
+            raise self.refuse(f"padding must not be negative, got {self.before} and {self.after}")
         sizes = zip(self.before, x.static_shape, self.after, strict=True)
         return (TensorType(tuple(b + n + a for b, n, a in sizes), DType.I8, x.quant),)
 

@@ -47,7 +47,7 @@ class QSoftmax(Op):
         (x,) = operands
         check_int8(self, "input", x)
         if x.rank < 1:
-            raise self.refuse(f"input needs a last axis, not {x}")
+            raise self.refuse(f"input needs a last axis, got {x}")
         count = x.shape[-1]
         if isinstance(count, int) and count > _MAX_COUNT:
             raise self.refuse(f"the sum of more than {_MAX_COUNT} exponentials overflows: {x}")
@@ -56,7 +56,7 @@ class QSoftmax(Op):
                 f"multiplier {self.multiplier} or left shift {self.left_shift} is out of range"
             )
         if not -(2**31) <= self.diff_min <= 0:
-            raise self.refuse(f"diff_min must be an int32 number <= 0, not {self.diff_min}")
+            raise self.refuse(f"diff_min must be an int32 number <= 0, got {self.diff_min}")
         return (TensorType(x.shape, x.dtype, QuantParams.per_tensor(1 / 256, -128)),)
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:

@@ -41,9 +41,11 @@ class QTable(Op):
         (x,) = operands
         check_int8(self, "input", x)
         if len(self.table) != 256:
-            raise self.refuse(f"a table must have 256 entries, not {len(self.table)}")
+            raise self.refuse(f"expected 256 table entries, got {len(self.table)}")
         if not all(INT8_MIN <= entry <= INT8_MAX for entry in self.table):
-            raise self.refuse("table entries must lie in [-128, 127]")
+            raise self.refuse(
+                f"expected table entries in [-128, 127], got {min(self.table)} to {max(self.table)}"
+            )
         return (TensorType(x.shape, x.dtype),)
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:

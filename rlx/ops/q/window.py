@@ -97,9 +97,9 @@ class Window:
             ("kernel", self.kernel), ("stride", self.stride), ("dilation", self.dilation),
         ):  # fmt: skip
             if min(values) < 1:
-                raise op.refuse(f"{what} must be at least 1, not {values}")
+                raise op.refuse(f"{what} must be at least 1, got {values}")
         if any(p < 0 for side in self.padding for p in side):
-            raise op.refuse(f"padding must not be negative, not {self.padding}")
+            raise op.refuse(f"padding must not be negative, got {self.padding}")
         out = self.output_size((height, width))
         if min(out) < 1:
             raise op.refuse(f"window {self.kernel} does not fit the padded input {image}")
@@ -171,8 +171,8 @@ def _sees_nothing(n: int, kernel: int, stride: int, dilation: int, padding: Pair
 def image_size(op: Op, image: TensorType) -> tuple[int, int, int]:
     """Return height, width and channels of NHWC ``image``, or raise ShapeError."""
     if image.rank != 4:
-        raise op.refuse(f"input must be [N, H, W, C], not {image}")
+        raise op.refuse(f"input must be [N, H, W, C], got {image}")
     _, height, width, channels = image.shape
     if not (isinstance(height, int) and isinstance(width, int) and isinstance(channels, int)):
-        raise op.refuse(f"height, width and channels must be numbers, not {image}")
+        raise op.refuse(f"height, width and channels must be numbers, got {image}")
     return height, width, channels

@@ -160,7 +160,7 @@ class RealBits(RealBinary):
         """Raise ShapeError unless both hold integers."""
         check_number(self, *operands)
         if not operands[0].dtype.is_integer:
-            raise self.refuse(f"needs a tensor of integers, not {operands[0]}")
+            raise self.refuse(f"expected a tensor of integers, got {operands[0]}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -336,7 +336,7 @@ class RealWhere(Op):
         """Return the choices' element type with the broadcast shape."""
         condition, x, y = operands
         if condition.dtype is not DType.BOOL:
-            raise self.refuse(f"the condition must be bool, not {condition}")
+            raise self.refuse(f"the condition must be bool, got {condition}")
         check_same(self, x, y)
         check_unquantized(self, x, y)
         return (TensorType(broadcast_shapes(self, *operands), x.dtype),)

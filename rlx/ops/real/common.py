@@ -42,7 +42,7 @@ def check_float(op: Op, *types: TensorType) -> None:
     """Raise ShapeError unless all of ``types`` hold floating-point numbers of one type."""
     check_same(op, *types)
     if not types[0].dtype.is_float:
-        raise op.refuse(f"needs a floating-point tensor, not {types[0]}")
+        raise op.refuse(f"expected a floating-point tensor, got {types[0]}")
 
 
 def check_number(op: Op, *types: TensorType) -> None:
@@ -50,14 +50,14 @@ def check_number(op: Op, *types: TensorType) -> None:
     check_same(op, *types)
     check_unquantized(op, *types)
     if not is_number(types[0].dtype):
-        raise op.refuse(f"needs a tensor of numbers, not {types[0]}")
+        raise op.refuse(f"expected a tensor of numbers, got {types[0]}")
 
 
 def check_same(op: Op, *types: TensorType) -> None:
     """Raise ShapeError unless all of ``types`` have one element type."""
     if len({t.dtype for t in types}) > 1:
         raise op.refuse(
-            f"operands need one element type, not {', '.join(map(str, types))}",
+            f"operands need one element type, got {', '.join(map(str, types))}",
             hint="convert one of them with real.cast",
         )
 
@@ -65,7 +65,7 @@ def check_same(op: Op, *types: TensorType) -> None:
 def check_index(op: Op, type_: TensorType) -> None:
     """Raise ShapeError unless ``type_`` holds integers that can be indices."""
     if not type_.dtype.is_integer or type_.dtype in _SUB_BYTE or type_.quant is not None:
-        raise op.refuse(f"indices must be integers, not {type_}")
+        raise op.refuse(f"indices must be integers, got {type_}")
 
 
 def widen(x: Array) -> Numbers:

@@ -58,7 +58,7 @@ class RealConv(Op):
         if self.groups < 1 or channels % self.groups or outputs % self.groups:
             raise self.refuse(
                 f"groups must divide {channels} input and {outputs} output channels,"
-                f" not {self.groups}"
+                f" got {self.groups}"
             )
         if inner * self.groups != channels:
             raise self.refuse(f"weights {w} with {self.groups} groups do not fit input {x}")

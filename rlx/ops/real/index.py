@@ -85,7 +85,9 @@ class RealTakeAlong(Op):
         if (*x.shape[:axis], *x.shape[axis + 1 :]) != (
             *indices.shape[:axis], *indices.shape[axis + 1 :],
         ):  # fmt: skip
-            raise self.refuse(f"indices {indices} do not fit {x} beside axis {axis}")
+            raise self.refuse(
+                f"indices {indices} do not fit {x} in the dimensions other than axis {axis}"
+            )
         return (x.with_shape(indices.shape),)
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
@@ -150,7 +152,7 @@ class RealScatter(Op):
         axis = normalize_axis(self, self.axis, x.rank)
         expected = (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
         if updates.shape != expected:
-            raise self.refuse(f"updates must be {x.with_shape(expected)}, not {updates}")
+            raise self.refuse(f"updates must be {x.with_shape(expected)}, got {updates}")
         return (x,)
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:

@@ -36,7 +36,7 @@ class RealMatmul(Op):
         x, y = operands
         check_number(self, x, y)
         if x.rank < 2 or y.rank < 2:
-            raise self.refuse(f"needs operands of at least 2 dimensions, not {x} and {y}")
+            raise self.refuse(f"expected operands of at least 2 dimensions, got {x} and {y}")
         if x.shape[-1] != y.shape[-2]:
             raise self.refuse(
                 f"inner dimensions differ: {x.shape[-1]} of {x} and {y.shape[-2]} of {y}"

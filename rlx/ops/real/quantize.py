@@ -56,14 +56,14 @@ class Ties(enum.Enum):
 def _check_params(op: Op, quant: QuantParams, x: TensorType, dtype: DType) -> None:
     """Raise ShapeError unless ``quant`` fits the shape of ``x`` and the range of ``dtype``."""
     if not dtype.is_integer:
-        raise op.refuse(f"quantized values must be integers, not {dtype.value}")
+        raise op.refuse(f"quantized values must be integers, got {dtype.value}")
     low, high = integer_range(dtype)
     if not all(low <= z <= high for z in quant.zero_point):
-        raise op.refuse(f"zero points of {dtype.value} must lie in [{low}, {high}], not {quant}")
+        raise op.refuse(f"expected zero points of {dtype.value} in [{low}, {high}], got {quant}")
     if quant.axis is not None:
         size = x.shape[normalize_axis(op, quant.axis, x.rank)]
         if size != len(quant.scale):
-            raise op.refuse(f"axis {quant.axis} of {x} needs {size} scales, not {len(quant.scale)}")
+            raise op.refuse(f"axis {quant.axis} of {x} needs {size} scales, got {len(quant.scale)}")
 
 
 def along_axis(quant: QuantParams, values: Sequence[float], rank: int, dtype: type) -> Numbers:

@@ -48,9 +48,9 @@ class RealRandom(Op):
         """Return the types of the numbers and of the counter."""
         for what, found, wanted in zip(("key", "counter"), operands, (KEY, COUNTER), strict=True):
             if found != wanted:
-                raise self.refuse(f"the {what} must be {wanted}, not {found}")
+                raise self.refuse(f"the {what} must be {wanted}, got {found}")
         if any(isinstance(d, int) and d < 0 for d in self.shape):
-            raise self.refuse(f"dimensions must not be negative, not {list(self.shape)}")
+            raise self.refuse(f"dimensions must not be negative, got {list(self.shape)}")
         return TensorType(self.shape, self.dtype), COUNTER
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:

@@ -329,7 +329,7 @@ class RealTopK(Op):
         size = x.shape[axis]
         if not isinstance(size, int) or not 1 <= self.count <= size:
             raise self.refuse(
-                f"count must lie in [1, dimension of axis {axis}], not {self.count} of {x}"
+                f"expected a count in [1, dimension of axis {axis}], got {self.count} of {x}"
             )
         shape = (*x.shape[:axis], self.count, *x.shape[axis + 1 :])
         return (x.with_shape(shape), TensorType(shape, DType.I32))

@@ -50,7 +50,7 @@ class RealReshape(Op):
         (x,) = operands
         check_one_scale(self, x)
         if any(map(is_negative, self.shape)):
-            raise self.refuse(f"dimensions must not be negative, not {_text(self.shape)}")
+            raise self.refuse(f"dimensions must not be negative, got {_text(self.shape)}")
         if not has_elements_of(x.shape, self.shape):
             raise self.refuse(f"{x} does not have the elements of shape {_text(self.shape)}")
         return (x.with_shape(self.shape),)
@@ -247,10 +247,10 @@ class RealPad(Op):
             raise self.refuse(f"before, after and interior need {x.rank} entries each")
         if min((*self.before, *self.after, *interior), default=0) < 0:
             raise self.refuse(
-                f"padding must not be negative, not {self.before}, {self.after} and {interior}"
+                f"padding must not be negative, got {self.before}, {self.after} and {interior}"
             )
         if not x.dtype.is_float and self.value != math.trunc(self.value):
-            raise self.refuse(f"value must be whole for {x}, not {self.value}")
+            raise self.refuse(f"value must be whole for {x}, got {self.value}")
         grown = zip(self.before, x.shape, interior, self.after, strict=True)
         return (x.with_shape(tuple(self._grow(x, *axis) for axis in grown)),)
 
@@ -261,7 +261,9 @@ class RealPad(Op):
         gaps = max(size - 1, 0) if isinstance(size, int) else size - 1
         fewest = minimum(gaps)
         if interior and (fewest is None or fewest < 0):
-            raise self.refuse(f"dimension {size} of {x} may be 0, which has no gaps to fill")
+            raise self.refuse(
+                f"dimension {size} of {x} may be 0, expected at least 1 element to dilate"
+            )
         return before + size + interior * gaps + after
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:

@@ -80,11 +80,11 @@ class SpatialWindow:
         """Return the channels and output size for an ``image``, or raise ShapeError."""
         if image.rank != self.rank + 2:
             raise op.refuse(
-                f"input must have {self.rank} axes between batch and channels, not {image}"
+                f"input must have {self.rank} axes between batch and channels, got {image}"
             )
         numbers = tuple(n for n in image.shape[1:] if isinstance(n, int))
         if len(numbers) != self.rank + 1:
-            raise op.refuse(f"spatial axes and channels must be numbers, not {image}")
+            raise op.refuse(f"spatial axes and channels must be numbers, got {image}")
         self._check_attributes(op)
         *size, channels = numbers
         out = self.output_size(tuple(size))
@@ -98,13 +98,13 @@ class SpatialWindow:
             ("kernel", self.kernel), ("stride", self.stride), ("dilation", self.dilation),
         ):  # fmt: skip
             if min(values, default=1) < 1:
-                raise op.refuse(f"{what} must be at least 1, not {values}")
+                raise op.refuse(f"{what} must be at least 1, got {values}")
             if len(values) != self.rank:
-                raise op.refuse(f"{what} needs {self.rank} entries, not {values}")
+                raise op.refuse(f"{what} needs {self.rank} entries, got {values}")
         if len(self.padding) != self.rank or any(p < 0 for side in self.padding for p in side):
             raise op.refuse(
                 f"padding needs {self.rank} pairs of numbers that are not negative,"
-                f" not {self.padding}"
+                f" got {self.padding}"
             )
 
     def pad(self, x: Array, value: float) -> Array:

@@ -12,6 +12,7 @@ from rlx.ops.fused import FusedElementwise
 from rlx.ops.fused.reading import is_elementwise, number_of
 from rlx.passes.fusion.options import Pattern
 from rlx.passes.fusion.report import MissReason
+from rlx.support.text.units import counted
 
 if TYPE_CHECKING:
     from rlx.ir import Node, Value
@@ -28,7 +29,7 @@ def fuse_elementwise(matching: Matching) -> None:
         if _can_join(matching, node):
             nodes = _grow(matching, node)
             if len(nodes) > 1 and matching.allowed(Pattern.ELEMENTWISE, FusedElementwise, node):
-                detail = f"{len(nodes)} steps"
+                detail = f"{counted(len(nodes), 'step')}"
                 result = node.results[0]
                 matching.group(Pattern.ELEMENTWISE, FusedElementwise, nodes, [result],
                                detail=detail)  # fmt: skip
@@ -88,7 +89,8 @@ def _note_foreign(matching: Matching, node: Node, last: Node) -> None:
         and node.op.dialect not in OWN_DIALECTS
         and node not in matching.weights
     ):
-        text = f"{matching.notes[node]} is no op of rlx, so that {matching.notes[last]} starts anew"
+        notes = matching.notes
+        text = f"{notes[node]} is not an op of rlx: {notes[last]} starts a new region"
         matching.miss(Pattern.ELEMENTWISE, node, MissReason.FOREIGN, text)
 
 

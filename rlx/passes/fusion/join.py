@@ -84,7 +84,7 @@ def _is_enabled(matching: Matching, joint: Joint) -> bool:
         matching.miss(Pattern.JOIN, first, MissReason.LIMIT, text)
         return False
     if min(_macs(p) for p in joint.products) > options.join_macs:
-        text = f"each product has more than {options.join_macs:,} MACs; a call is short beside it"
+        text = f"each product has more than {options.join_macs:,} MACs, which outweigh a call"
         matching.miss(Pattern.JOIN, first, MissReason.LIMIT, text)
         return False
     return True
@@ -104,7 +104,7 @@ def _has_weights(matching: Matching, product: Node) -> bool:
         matching.miss(Pattern.JOIN, product, MissReason.WEIGHTS, text)
         return False
     if weights.type.rank != 2 or not weights.type.is_static:
-        text = f"the weights of {matching.notes[product]} are {weights.type}, no matrix"
+        text = f"the weights of {matching.notes[product]} are {weights.type}, expected a matrix"
         matching.miss(Pattern.JOIN, product, MissReason.SHAPE, text)
         return False
     return True

@@ -10,6 +10,7 @@ from rlx.ops.fused.product import epilogue_of
 from rlx.ops.fused.reading import is_elementwise, is_vector, number_of, partner
 from rlx.passes.fusion.options import Pattern
 from rlx.passes.fusion.report import MissReason
+from rlx.support.text.units import counted
 
 if TYPE_CHECKING:
     from rlx.ir import Node, Value
@@ -64,7 +65,7 @@ def _detail(epilogue: Epilogue) -> str:
         parts.append("addend")
     activation = Activation.of(epilogue.activation, epilogue.summed)
     if activation is not None:
-        parts.append(activation.name or f"activation of {len(epilogue.activation)} ops")
+        parts.append(activation.name or f"activation of {counted(len(epilogue.activation), 'op')}")
     return ", ".join(parts)
 
 
@@ -99,7 +100,7 @@ def _note_next(
         if not is_vector(other.type, value.type):
             matching.miss(pattern, reader, MissReason.BIAS_SHAPE, text)
     elif any(o != value and number_of(o) is None for o in reader.operands):
-        text = f"{note} is no function of the product alone"
+        text = f"{note} does not depend on the product only"
         matching.miss(pattern, reader, MissReason.ACTIVATION, text)
     else:
         matching.miss(pattern, reader, MissReason.ACTIVATION, f"{note} does not end in one value")

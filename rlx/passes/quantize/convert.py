@@ -53,6 +53,7 @@ from rlx.passes.quantize.rules import (
 from rlx.passes.quantize.scheme import WeightScheme, activation_problem, with_float32_scale
 from rlx.passes.quantize.signs import sign_params
 from rlx.support.errors import QuantizationError, UnsupportedOpError
+from rlx.support.text.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -163,7 +164,8 @@ def prepare(graph: Graph) -> Fitted:
     if lines:
         hints = dict.fromkeys(e.hint for e in bad if e.hint is not None)
         raise UnsupportedOpError(
-            f"quantization cannot convert {len(lines)} kind(s) of op:\n    " + "\n    ".join(lines),
+            f"quantization cannot convert {counted(len(lines), 'kind of op')}:\n    "
+            + "\n    ".join(lines),
             where=f"graph {graph.name!r}",
             hint="; ".join(hints) or "express these layers by other ops in the model",
         )
@@ -215,7 +217,7 @@ def _without_rule(node: Node, reason: str) -> Refusal:
             hint="run it in float on the host; quantizers that are to become integers have one "
             "scale for a tensor",
         )
-    return Refusal("it has no integer form" if reason == "it has no rule" else reason)
+    return Refusal("rlx has no integer op for it" if reason == "it has no rule" else reason)
 
 
 def _varies(node: Node) -> bool:
@@ -348,7 +350,7 @@ def _refuse_missing(graph: Graph, missing: Sequence[Value], needed: Needed) -> N
     """Raise QuantizationError for values without parameters; what follows of them is not named."""
     lines = [place_of(v.node) for v in missing if set(missing).isdisjoint(needed.reads(v.node))]
     raise QuantizationError(
-        f"{len(lines)} value(s) have no scale:\n    " + "\n    ".join(lines),
+        f"{counted(len(lines), 'value')} without a scale:\n    " + "\n    ".join(lines),
         where=f"graph {graph.name!r}",
         hint="give calibration data: rlx quantize MODEL --calib SAMPLES.npz -o MODEL.q.rlx",
     )
@@ -447,7 +449,7 @@ def _function(call: NodeConversion) -> Value:
         )
     elif of in call.conversion.bounded and rounds(call.node.result, of):
         raise call.refuse(
-            f"it rounds {place_of(of.node)}, which has no scale and would be rounded before",
+            f"it rounds {place_of(of.node)}, which has no scale and is rounded before",
             hint="round to the nearest (ROUND), or measure what is lost on samples: "
             "rlx quantize MODEL --calib SAMPLES.npz -o MODEL.q.rlx",
         )

@@ -76,11 +76,11 @@ def _scale(scale: float) -> float:
 def activation_problem(params: QuantParams) -> str | None:
     """Return the reason for which parameters do not suit an int8 activation, or None."""
     if params.axis is not None:
-        return "has a scale for each index of an axis, want one scale"
+        return "has a scale for each index of an axis, expected one scale"
     if not -128 <= params.zero_point[0] <= 127:
-        return f"has the zero point {params.zero_point[0]}, want one from -128 to 127"
+        return f"has the zero point {params.zero_point[0]}, expected one from -128 to 127"
     if not 0 < np.float32(params.scale[0]) < np.inf:
-        return f"has the scale {params.scale[0]!r}, which is no float32 number above 0"
+        return f"has the scale {params.scale[0]!r}, expected a float32 above 0"
     return None
 
 

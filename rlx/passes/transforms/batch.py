@@ -73,7 +73,7 @@ def with_batch(graph: Graph, size: int | Dim) -> Graph:
         UnsupportedOpError: An op cannot be batched; the message says why.
     """
     if is_negative(size - 1):
-        raise ValueError(f"a batch must hold at least one input, not {size}")
+        raise ValueError(f"a batch must hold at least one input, got {size}")
     batched: set[Value] = set()
 
     def visit(new: Graph, node: Node, operands: tuple[Value, ...]) -> tuple[Value, ...] | None:
@@ -123,7 +123,7 @@ def _input_type(node: Node, size: int | Dim) -> TensorType:
     type_ = node.result.type
     if type_.shape[:1] != (1,):
         raise ShapeError(
-            f"input {node.name!r} needs a leading dimension of 1, not {type_}",
+            f"input {node.name!r} needs a leading dimension of 1, got {type_}",
             where="batch",
             hint="a batch of another size needs the model for single inputs",
         )
@@ -208,7 +208,7 @@ def _reshape(op: Any, what: BatchingCall) -> Any:
     if op.shape[:1] != (1,):
         raise _mixes(op, f"its shape {list(op.shape)} has no leading dimension of 1")
     if isinstance(op, QReshape) and isinstance(what.size, Dim):
-        raise _mixes(op, f"its shape takes numbers only, not {what.size}")
+        raise _mixes(op, f"its shape takes numbers only, got {what.size}")
     return replace(op, shape=(what.size, *op.shape[1:]))
 
 
@@ -236,7 +236,7 @@ def _slice(op: Any, what: BatchingCall) -> Any:
     if len(range(1)[start : stop : op.step[0]]) != 1:
         raise _mixes(op, "it takes nothing of the leading dimension")
     if isinstance(op, QSlice) and isinstance(what.size, Dim):
-        raise _mixes(op, f"its bounds are numbers only, not {what.size}")
+        raise _mixes(op, f"its bounds are numbers only, got {what.size}")
     starts, stops, steps = (0, *op.start[1:]), (what.size, *op.stop[1:]), (1, *op.step[1:])
     return replace(op, start=starts, stop=stops, step=steps)
 

@@ -48,9 +48,9 @@ def bind(graph: Given, sizes: Mapping[str, int]) -> Given:
     known = list(symbols(inner))
     for name, size in sizes.items():
         if name not in known:
-            raise ValueError(f"graph {inner.name!r} has no symbol {name!r}, only {known}")
+            raise ValueError(f"graph {inner.name!r} has no symbol {name!r}; symbols: {known}")
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-            raise ValueError(f"symbol {name!r} must be bound to a positive number, not {size!r}")
+            raise ValueError(f"symbol {name!r} must be bound to a positive number, got {size!r}")
     bound = bind_graph(inner, sizes)
     return with_graph(graph, bound)
 
@@ -71,7 +71,7 @@ def check_bound(graph: Graph) -> None:
         for type_ in node.types:
             if not type_.is_static:
                 raise UsageError(
-                    f"{printable(str(type_))} has dimensions that are no numbers",
+                    f"{printable(str(type_))} has dynamic dimensions",
                     where=f"node %{node.index} {printable(node.name)!r}",
                     hint=sizes_hint(symbols_of(type_)),
                 )

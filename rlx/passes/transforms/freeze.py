@@ -34,12 +34,14 @@ def freeze(graph: Given, params: Mapping[str, Array], *, strict: bool = True) ->
     values: dict[str, Array] = {}
     for name in params if strict else [n for n in known if n in params]:
         if name not in known:
-            raise ValueError(f"graph {inner.name!r} has no parameter {name!r}, only {list(known)}")
+            raise ValueError(
+                f"graph {inner.name!r} has no parameter {name!r}; parameters: {list(known)}"
+            )
         type_, array = known[name], np.asarray(params[name])
         values[name] = array
         if array.dtype != type_.dtype.numpy or array.shape != type_.shape:
             raise ValueError(
-                f"parameter {name!r} must be {type_}, not {array.dtype}{list(array.shape)}"
+                f"parameter {name!r} must be {type_}, got {array.dtype}{list(array.shape)}"
             )
 
     def visit(new: Graph, node: Node, operands: tuple[Value, ...]) -> list[Value] | None:

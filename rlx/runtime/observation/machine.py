@@ -119,7 +119,7 @@ class Machine:
         except (AttributeError, KeyError, TypeError, ValueError) as e:
             reason = f"has no {e}" if isinstance(e, KeyError) else str(e)
             raise UsageError(
-                f"is no description of a machine: {reason}",
+                f"expected the description of a machine: {reason}",
                 where="machine",
                 hint="write what Machine.as_json() returns",
             ) from None

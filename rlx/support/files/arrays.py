@@ -57,7 +57,7 @@ _KEYS: Final = frozenset({"descr", "fortran_order", "shape"})
 
 _AS_NPY: Final = "write it with numpy.save"
 _AS_NPZ: Final = "write it with numpy.savez"
-_NUMBERS: Final = "store integers or real numbers, as the model's inputs are"
+_NUMBERS: Final = "store integers or floats, as the model's inputs are"
 
 
 def read_arrays(path: Path) -> dict[str, Array] | Array:
@@ -301,8 +301,7 @@ def _check_size(dtype: np.dtype[Any], shape: tuple[int, ...], size: int, where: 
     byte_count = math.prod(shape) * dtype.itemsize
     if byte_count != size:
         raise FrontendError(
-            f"holds {size} bytes behind its header, which says {dtype}{list(shape)}, that is"
-            f" {byte_count} bytes",
+            f"expected {byte_count} bytes after its header, for {dtype}{list(shape)}, got {size}",
             where=where,
             hint=_AS_NPY,
         )
@@ -313,7 +312,7 @@ def _read_header(file: IO[bytes], where: str) -> tuple[np.dtype[Any], bool, tupl
     """Return element type, whether in Fortran's order, shape, and bytes of a header."""
     start = file.read(8)
     if start[:6] != _NPY or len(start) < 8:
-        raise FrontendError("holds no array in NumPy's form", where=where, hint=_AS_NPY)
+        raise FrontendError("expected an array in NumPy's format", where=where, hint=_AS_NPY)
     lengths = {1: "<H", 2: "<I", 3: "<I"}
     form = lengths.get(start[6])
     if form is None:

@@ -91,7 +91,7 @@ def _parent_folder() -> Path:
 
 def _no_folder(where: str, reason: str) -> OutputError:
     return OutputError(
-        f"no temporary folder can be made: {reason}",
+        f"cannot make a temporary folder: {reason}",
         where=where,
         hint="set TMPDIR to a folder with free space and a name of letters and digits",
     )

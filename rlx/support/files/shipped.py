@@ -93,7 +93,9 @@ def copy(name: str, folder: Path) -> list[Path]:
     shipped_example = example(name)
     target = folder / name
     if target.exists():
-        raise OutputError("exists already", where=str(target), hint="name another folder behind it")
+        raise OutputError(
+            "exists already", where=str(target), hint="name another folder as the last argument"
+        )
     folders = [target]
     try:
         _copy(shipped_example, target)

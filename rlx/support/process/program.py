@@ -174,7 +174,7 @@ def _check_arguments(
     if not command:
         raise ValueError("argv is empty; it needs at least the program")
     if timeout_s <= 0 or output_limit <= 0:
-        msg = f"limits must be positive, not {timeout_s} s and {output_limit} bytes"
+        msg = f"limits must be positive, got {timeout_s} s and {output_limit} bytes"
         raise ValueError(msg)
     if cwd is not None and not Path(cwd).is_dir():
         msg = f"cwd is not a folder: {cwd}"

@@ -138,7 +138,7 @@ def check_prefix(text: str) -> str:
     """
     if not _PREFIX.fullmatch(text):
         raise UsageError(
-            f"prefix {text[:COMMENT_LENGTH]!a} is no C identifier",
+            f"expected a C identifier as prefix, got {text[:COMMENT_LENGTH]!a}",
             hint="use 1 to 32 ASCII letters, digits and underscores, a letter first",
         )
     if text in KEYWORDS:
@@ -148,7 +148,7 @@ def check_prefix(text: str) -> str:
         )
     if text.lower() in _DEVICES:
         raise UsageError(
-            f"prefix {text!r} is a device of Windows, where no file can have that name",
+            f"prefix {text!r} is the name of a device in Windows and cannot name a file",
             hint=f"use another one, for example {text}_net",
         )
     return text

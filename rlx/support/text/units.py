@@ -1,4 +1,4 @@
-"""Parsing of numbers with units.
+"""Numbers with units and nouns: parsing and formatting.
 
 Tests: tests/cli/test_units.py
 """
@@ -16,6 +16,11 @@ _COUNT: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kKMG]?)")
 _POWERS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number and its noun, in the singular for 1: ``1 op``, ``2,000 ops``."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {_plural(noun)}"
+
+
 def parse_clock(text: str) -> float:
     """Return the hertz in ``text``: a number followed by Hz, kHz, MHz or GHz.
 
@@ -26,7 +31,7 @@ def parse_clock(text: str) -> float:
     """
     match = _CLOCK.fullmatch(text.strip())
     if match is None or float(match[1]) == 0:
-        msg = f"{text!r} is no clock: write for example 100MHz"
+        msg = f"expected a clock, got {text!r}: write for example 100MHz"
         raise ValueError(msg)
     number, prefix, unit = match.groups()
     hertz = float(number) * _FACTORS[prefix]
@@ -47,7 +52,7 @@ def parse_bytes(text: str) -> int:
     match = _BYTES.fullmatch(text.strip().upper())
     found = None if match is None else float(match[1]) * _POWERS[match[2] or ""]
     if found is None or found != int(found):
-        msg = f"{text!r} is no size in bytes: write for example 65536 or 64K"
+        msg = f"expected a size in bytes, got {text!r}: write for example 65536 or 64K"
         raise ValueError(msg)
     return int(found)
 
@@ -61,6 +66,14 @@ def parse_count(text: str) -> int:
     match = _COUNT.fullmatch(text.strip())
     found = None if match is None else round(float(match[1]) * _FACTORS[match[2]], 6)
     if found is None or found != int(found):
-        msg = f"{text!r} is no count: write for example 2.8M or 2800000"
+        msg = f"expected a count, got {text!r}: write for example 2.8M or 2800000"
         raise ValueError(msg)
     return int(found)
+
+
+def _plural(noun: str) -> str:
+    """Return the plural of a noun, or of the first word of ``kind of op``."""
+    head, of, rest = noun.partition(" of ")
+    if head.endswith("y") and head[-2] not in "aeiou":
+        return f"{head[:-1]}ies{of}{rest}"
+    return f"{head}{'es' if head.endswith(('s', 'x', 'ch', 'sh')) else 's'}{of}{rest}"

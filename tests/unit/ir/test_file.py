@@ -185,24 +185,25 @@ def test_other_safetensors_files(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "the graph is no JSON: Expecting property name enclosed in double quotes: line 1"
-         " column 2 (char 1)"),
+        ("{", "expected the graph as JSON: Expecting property name enclosed in double quotes:"
+         " line 1 column 2 (char 1)"),
         ("[]", "the graph needs version, sha256 and document"),
         ("{}", "the graph needs version, sha256 and document"),
         ('{"version": 1, "version": 1}', "an object has a key twice"),
-        ('{"version": NaN}', "NaN is no JSON"),
+        ('{"version": NaN}', "expected JSON, got NaN"),
         ('{"version": 2, "sha256": "", "document": {}}', f"format version is 2; this rlx reads"
          f" {VERSION}"),
         ('{"version": 1, "sha256": "", "document": {}}', "must name its class under '@'"),
         ('{"version": 1, "sha256": "", "document": {"@": "Graph"}}',
-         "must be _Document(...), not Graph"),
-        ('{"version": 1, "sha256": "", "document": 3}', "must be _Document(...), not 3"),
+         "must be _Document(...), got Graph"),
+        ('{"version": 1, "sha256": "", "document": 3}', "must be _Document(...), got 3"),
         ('{"version": 1, "sha256": "", "document": {"@": "_Document"}}', "stage is missing"),
         ('{"version": 1, "sha256": "", "document": ' + "[" * 100000 + "]" * 100000 + "}",
          "nested too deeply"),
         ('{"version": 1, "sha256": "", "document": ' + "9" * 5000 + "}",
-         "the graph is no JSON: Exceeds the limit (4300 digits) for integer string conversion:"
-         " value has 5000 digits; use sys.set_int_max_str_digits() to increase the limit"),
+         "expected the graph as JSON: Exceeds the limit (4300 digits) for integer "
+         "string conversion: value has 5000 digits; use sys.set_int_max_str_digits() to increase "
+         "the limit"),
     ],
     ids=lambda text: text[:40],
 )  # fmt: skip
@@ -260,31 +261,31 @@ CONV = ("nodes", 3)
          " q(axis=0, 0.1:0, 0.2:0, 0.3:0)"),
         (reshape_tensor, "tensor constant.1 is not stored as i8[3, 3, 3, 2]"
          " q(axis=0, 0.1:0, 0.2:0, 0.3:0)"),
-        (edit(("stage",), {"@": "xir"}), "stage must be one of hir, mir, lir, not xir"),
+        (edit(("stage",), {"@": "xir"}), "stage must be one of hir, mir, lir, got xir"),
         (edit(("extra",), 1), "extra is unknown; _Document has stage, name, nodes, outputs,"
          " output_names, plan"),
         (edit((*CONV, "op", "@"), "q.conv9d"), "no op is called 'q.conv9d'"),
         (edit((*CONV, "op", "groups"), 0), "q.conv2d: groups must divide 2 input and 3 output"
-         " channels, not 0"),
-        (edit((*CONV, "op", "groups"), "1"), "q.conv2d: groups must be an integer, not '1'"),
+         " channels, got 0"),
+        (edit((*CONV, "op", "groups"), "1"), "q.conv2d: groups must be an integer, got '1'"),
         (edit((*CONV, "op", "window", "stride"), [0, 1]), "q.conv2d: stride must be at least 1,"
-         " not (0, 1)"),
+         " got (0, 1)"),
         (edit((*CONV, "op", "window"), {"@": "Popen", "args": "x"}),
-         "q.conv2d: window must be Window(...), not Popen"),
-        (edit((*CONV, "operands"), [[0, 0], [1, 0], [3, 0]]), "there is no value [3, 0] yet"),
-        (edit((*CONV, "operands"), [[0, 1], [1, 0], [2, 0]]), "there is no value [0, 1] yet"),
-        (edit((*CONV, "operands"), [[-1, 0], [1, 0], [2, 0]]), "there is no value [-1, 0] yet"),
-        (edit((*CONV, "operands"), [[0, 0]]), "q.conv2d: takes 3 operands, not 1"),
-        (edit((*CONV, "types"), []), "q.conv2d: gives i8[1, 3, 3, 3], not "),
+         "q.conv2d: window must be Window(...), got Popen"),
+        (edit((*CONV, "operands"), [[0, 0], [1, 0], [3, 0]]), "value [3, 0] does not exist yet"),
+        (edit((*CONV, "operands"), [[0, 1], [1, 0], [2, 0]]), "value [0, 1] does not exist yet"),
+        (edit((*CONV, "operands"), [[-1, 0], [1, 0], [2, 0]]), "value [-1, 0] does not exist yet"),
+        (edit((*CONV, "operands"), [[0, 0]]), "q.conv2d: expected 3 operands, got 1"),
+        (edit((*CONV, "types"), []), "q.conv2d: expected i8[1, 3, 3, 3], got "),
         (edit((*CONV, "types", 0, "shape"), [1, 3, 3, -3]),
-         "a dimension must not be negative, not -3"),
+         "a dimension must not be negative, got -3"),
         (edit((*CONV, "types", 0, "shape"), [1, 3, 3, 4]),
-         "q.conv2d: gives i8[1, 3, 3, 3] q(0.3, -128), not i8[1, 3, 3, 4] q(0.3, -128)"),
+         "q.conv2d: expected i8[1, 3, 3, 3] q(0.3, -128), got i8[1, 3, 3, 4] q(0.3, -128)"),
         (edit((*CONV, "types", 0, "dtype"), {"@": "i128"}), "nodes[3].types[0].dtype must be one"
          " of f64, f32, f16, bf16, f8e4m3, f8e5m2, i64, i32, i16, i8, i4, i2, u64, u32, u16, u8,"
-         " bool, c64, not i128"),
+         " bool, c64, got i128"),
         (edit((*CONV, "types", 0, "quant", "scale"), [{"@": "inf"}]), "nodes[3].types[0].quant is"
-         " no QuantParams: every scale must be positive and finite"),
+         " not a QuantParams: every scale must be positive and finite"),
         (edit(("nodes", 0, "op", "x"), 1), "core.input takes no attributes and has one result"),
         (edit(("nodes", 0, "types", 0, "shape"), [10**30]),
          "a dimension is 1" + "0" * 30 + "; the limit is 8388608"),
@@ -293,12 +294,12 @@ CONV = ("nodes", 3)
         (edit(("nodes", 1, "types"), []), "the tensors are not those of the graph's constants"),
         (edit(("nodes", 4, "op", "shape"), [10**30, 27]), "q.reshape: shape[0] is 1" + "0" * 30
          + "; the limit is 8388608"),
-        (edit(("outputs",), [[99, 0]]), "there is no value [99, 0] yet"),
+        (edit(("outputs",), [[99, 0]]), "value [99, 0] does not exist yet"),
         (edit(("outputs",), [[0, 0], [0, 0]]), "every output needs a name"),
         (edit(("plan", "schedule", 0), 9), "the schedule has a node that does not exist"),
-        (edit(("plan", "placements", 0, "value"), [98, 0]), "there is no value [98, 0] yet"),
+        (edit(("plan", "placements", 0, "value"), [98, 0]), "value [98, 0] does not exist yet"),
         (edit(("plan", "placements", 0, "region"), {"@": "heap"}),
-         "plan.placements[0].region must be one of input, output, arena, state, not heap"),
+         "plan.placements[0].region must be one of input, output, arena, state, got heap"),
     ],
 )  # fmt: skip
 def test_malformed_documents(tmp_path, planned, change, message):
@@ -315,14 +316,14 @@ INNER = ("nodes", 1, "op", "body", "nodes", 2)
     [
         (edit((*INNER, "op", "@"), "real.adx"), "no op is called 'real.adx'",
          "node 1: body: node 2"),
-        (edit((*INNER, "operands"), [[0, 0], [2, 0]]), "there is no value [2, 0] yet",
+        (edit((*INNER, "operands"), [[0, 0], [2, 0]]), "value [2, 0] does not exist yet",
          "node 1: body: node 2"),
         (edit((*INNER, "types", 0, "shape"), [10**9]),
          "a dimension is 1000000000; the limit is 8388608", "node 1: body: node 2"),
         (edit(("nodes", 1, "op", "body", "outputs"), []), "every output needs a name",
          "node 1: body: outputs"),
         (edit(("nodes", 1, "op", "body", "nodes"), 7), "nodes must be a list, each item _Node(...),"
-         " not 7", "node 1"),
+         " got 7", "node 1"),
         (edit(("nodes", 1, "op", "body"), {"@": "_Region"}), "name is missing", "node 1"),
         (edit(("nodes", 1, "op", "@"), "core.input"),
          "core.input takes no attributes and has one result", "node 1"),
@@ -397,7 +398,7 @@ def test_codes_outside_their_type_are_refused(tmp_path):
     message = "tensor constant.0: i2 holds integers from -2 to 1 only"
     refused(tmp_path, sealed(tensors, content), message, "node 0")
     tensors["constant.0"] = np.array([1, 254], np.uint8)
-    message = "tensor constant.0: i2[3] needs 3 bytes, not 2"
+    message = "tensor constant.0: i2[3] needs 3 bytes, got 2"
     refused(tmp_path, sealed(tensors, content), message, "node 0")
 
 

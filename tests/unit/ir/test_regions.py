@@ -238,7 +238,7 @@ def test_verifier_names_the_outer_node():
     other = scaled(1.0)
     check(
         around(damaged(types=(f32(4),))),
-        "%1 'call': body of test.choose: %2 'sum': real.add gives f32[3], not f32[4]",
+        "%1 'call': body of test.choose: %2 'sum': expected f32[3] of real.add, got f32[4]",
     )
     check(
         around(damaged(operands=(other.inputs[0],) * 2)),
@@ -267,7 +267,7 @@ def in_graph(region):
     ("add", "message"),
     [
         (lambda g, x: g.param("w", f32(3)),
-         "%1 'w': a region has no core.param; make it an operand of the op"),
+         "%1 'w': a region cannot hold core.param; make it an operand of the op"),
         (lambda g, x: g.apply(NnRelu(), x), "%1: nn.relu does not belong to stage mir"),
         (lambda g, x: g.input("a0", f32(3)),
          "%1 'a0' shares its name with another input or parameter"),

@@ -135,14 +135,14 @@ def test_stages_allow_dialects(op, type_, allowed):
 def test_attributes_must_be_as_annotated():
     graph, x = source()
     graph.output(graph.apply(QClamp(low=np.int32(3)), x))
-    check(graph, "%1: q.clamp: low must be an integer, not int32 3")
+    check(graph, "%1: q.clamp: low must be an integer, got int32 3")
 
 
 def test_types_must_be_inferred():
     graph, x = source(i8(2))
     graph.output(graph.apply(QClamp(), x, name="c"))
-    check(damage(graph, 1, types=(i8(3),)), "%1 'c': q.clamp gives i8[2], not i8[3]")
-    check(damage(graph, 1, types=(i8(2), i8(2))), "%1 'c': q.clamp gives 1 results, not 2")
+    check(damage(graph, 1, types=(i8(3),)), "%1 'c': expected i8[2] of q.clamp, got i8[3]")
+    check(damage(graph, 1, types=(i8(2), i8(2))), "%1 'c': expected 1 result of q.clamp, got 2")
 
 
 def test_shapes_must_fit():
@@ -157,11 +157,11 @@ def test_shapes_must_fit():
 def test_inferred_quantization_cannot_be_replaced():
     graph, x = source()
     graph.output(graph.apply(QClamp(), x, quant=PER_TENSOR(0.25, 3)))
-    check(graph, "%1: q.clamp gives i8[2] q(0.5, 3), not i8[2] q(0.25, 3)")
+    check(graph, "%1: expected i8[2] q(0.5, 3) of q.clamp, got i8[2] q(0.25, 3)")
     graph, x = source()
     soft = QSoftmax(multiplier=1 << 30, left_shift=20, diff_min=-5)
     graph.output(graph.apply(soft, x, quant=PER_TENSOR(1 / 256, 0)))
-    check(graph, "%1: q.softmax gives i8[2] q(0.00390625, -128), not i8[2] q(0.00390625, 0)")
+    check(graph, "%1: expected i8[2] q(0.00390625, -128) of q.softmax, got i8[2] q(0.00390625, 0)")
 
 
 X_QUANT, Y_QUANT = PER_TENSOR(0.5, 3), PER_TENSOR(0.5, 4)
@@ -214,13 +214,13 @@ def test_accumulator_bound_covers_every_order_and_folding():
 @pytest.mark.parametrize(
     ("type_", "message"),
     [
-        (i8(2, quant=PER_TENSOR(0.5, 128)), "a zero point of i8[2] q(0.5, 128) is no i8"),
+        (i8(2, quant=PER_TENSOR(0.5, 128)), "a zero point of i8[2] q(0.5, 128) is outside i8"),
         (replace(f32(2), quant=PER_TENSOR(0.5)),
          "f32[2] q(0.5, 0) cannot have quantization parameters"),
         (i8(2, quant=QuantParams((0.5, 0.25), (0, 0), 1)),
          "the axis of the scales is outside i8[2] q(axis=1, 0.5:0, 0.25:0)"),
         (i8(3, quant=QuantParams((0.5, 0.25), (0, 0), 0)),
-         "i8[3] q(axis=0, 0.5:0, 0.25:0) needs as many scales as axis 0 is long"),
+         "expected 3 scales for axis 0 of i8[3] q(axis=0, 0.5:0, 0.25:0), got 2"),
     ],
 )  # fmt: skip
 def test_quantization_must_fit_the_type(type_, message):
@@ -264,7 +264,7 @@ def test_message_lists_problems_up_to_a_limit():
         verify(GraphModule.mir(graph), where="after pass p")
     lines = str(caught.value).splitlines()
     assert lines[0] == f"after pass p: {MAX_PROBLEMS + 3} problems"
-    assert lines[1] == "  %1: q.clamp: low must be an integer, not int32 3"
+    assert lines[1] == "  %1: q.clamp: low must be an integer, got int32 3"
     assert lines[-1] == "  and 3 more"
     assert len(lines) == MAX_PROBLEMS + 2
 

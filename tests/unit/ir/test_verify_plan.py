@@ -63,10 +63,10 @@ def test_planned_networks_pass(case, alignment):
     ("name", "changes", "message"),
     [
         ("a", {"nbytes": 7}, "%1 'a' has 7 bytes, but i8[8] needs 8"),
-        ("a", {"offset": 2}, "%1 'a' lies at 2, which is not aligned to 4"),
-        ("b", {"offset": 12}, "%2 'b' lies at 12 with 8 bytes, outside an arena of 16"),
-        ("b", {"offset": -8}, "%2 'b' lies at -8 with 8 bytes, outside an arena of 16"),
-        ("x", {"offset": 4}, "%0 'x' lies at 4 with 8 bytes, outside its buffer of 8"),
+        ("a", {"offset": 2}, "%1 'a' is at 2, which is not aligned to 4"),
+        ("b", {"offset": 12}, "%2 'b' is at 12 with 8 bytes, outside an arena of 16"),
+        ("b", {"offset": -8}, "%2 'b' is at -8 with 8 bytes, outside an arena of 16"),
+        ("x", {"offset": 4}, "%0 'x' is at 4 with 8 bytes, outside its buffer of 8"),
         ("b", {"last": 2}, "%2 'b' is placed for steps 1 to 2, but needed from 1 to 3"),
         ("b", {"first": 2}, "%2 'b' is placed for steps 2 to 3, but needed from 1 to 3"),
         ("c", {"offset": 8}, "%3 'c' overwrites %2 'b', which is still needed"),
@@ -192,7 +192,7 @@ def test_every_value_needs_one_placement():
         "%1 'a' has a placement, but is constant or not of the graph"
     ]
     assert found(graph, with_place(plan, "b", alias_of=stranger.value)) == [
-        "%2 'b' is an alias of something that has no placement"
+        "%2 'b' is an alias of a value without a placement"
     ]
 
 
@@ -205,5 +205,5 @@ def test_alias_of_itself_does_no_harm():
 def test_alignment_must_be_positive():
     graph, plan = planned()
     assert found(graph, replace(plan, alignment=0)) == [
-        "the plan's alignment must be at least 1, not 0"
+        "the plan's alignment must be at least 1, got 0"
     ]

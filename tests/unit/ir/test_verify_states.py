@@ -52,12 +52,12 @@ def test_a_state_gets_no_other_value():
     after, y = (n.result for n in graph.op_nodes)
     wrong = StateCopy(y, plan.copies[0].state)
     assert found(graph, replace(plan, copies=(*plan.copies, wrong))) == [
-        "%4 'y' is copied to %2 't', which is no state with a buffer of its own,"
+        "%4 'y' is copied to %2 't', which is not a state with its own buffer,"
         " or has another next value"
     ]
     no_state = StateCopy(after, y)
     assert (
-        "%3 'after' is copied to %4 'y', which is no state"
+        "%3 'after' is copied to %4 'y', which is not a state"
         in (found(graph, replace(plan, copies=(*plan.copies, no_state)))[0])
     )
 
@@ -76,11 +76,11 @@ def test_a_next_value_elsewhere_must_be_copied():
     ("through", "message"),
     [
         (None, "%2 't' is copied to %1 's' after it was overwritten"),
-        (0, "%2 't' waits where %4 'y' lies, which is still needed"),
-        (4, "%2 't' waits where %4 'y' lies, which is still needed"),
-        (12, "%2 't' waits at 12 with 8 bytes, no place of the arena"),
-        (-4, "%2 't' waits at -4 with 8 bytes, no place of the arena"),
-        (6, "%2 't' waits at 6 with 8 bytes, no place of the arena"),
+        (0, "%2 't' waits in the bytes of %4 'y', which is still needed"),
+        (4, "%2 't' waits in the bytes of %4 'y', which is still needed"),
+        (12, "%2 't' waits at 12 with 8 bytes, not in the arena or unaligned"),
+        (-4, "%2 't' waits at -4 with 8 bytes, not in the arena or unaligned"),
+        (6, "%2 't' waits at 6 with 8 bytes, not in the arena or unaligned"),
     ],
 )
 def test_a_value_that_waits_badly_is_found(through, message):
@@ -94,7 +94,7 @@ def test_two_values_cannot_wait_in_one_place():
     first, second = plan.copies
     both = (replace(first, through=8), second)
     assert found(graph, replace(plan, copies=both)) == [
-        "%2 't' waits where %1 's' lies, which is still needed"
+        "%2 't' waits in the bytes of %1 's', which is still needed"
     ]
 
 
@@ -103,7 +103,7 @@ def test_only_states_have_buffers_that_last():
     places = tuple(
         replace(p, region=Region.STATE) if p.value.name == "y" else p for p in plan.placements
     )
-    assert "%4 'y' lies in the buffer of a state, but %4 'y' is none" in (
+    assert "%4 'y' is in the buffer of a state, but %4 'y' is not a state" in (
         found(graph, replace(plan, placements=places))
     )
 

@@ -109,8 +109,8 @@ def test_conversions_are_taken_off_and_nothing_is_put_in_their_place():
         assert ported.graph.inputs[0].type == i8(2, 5, quant=INNER)
         assert ported.graph.outputs[0].type == i8(2, 5, quant=OUTER)
         assert [str(change) for change in ported.changes] == [
-            "input 'x' takes i8, the conversion from f32 was taken off: scale 0.5, zero point 3",
-            "output 'y' gives i8, the conversion to f32 was taken off: scale 0.25, zero point -7",
+            "input 'x' is int8 (the conversion from float32 was removed): real = 0.5 * (q - 3)",
+            "output 'y' is int8 (the conversion to float32 was removed): real = 0.25 * (q + 7)",
         ]
     assert ops(with_ports(integer_graph(DType.U8), PortKind.INT8).graph) == [
         "q.clamp", "q.requantize",
@@ -131,13 +131,13 @@ def test_a_graph_whose_ends_fit_stays_the_same_object():
 def test_what_is_added_says_so():
     taken = with_ports(integer_graph(), PortKind.UINT8)
     assert [str(change) for change in taken.changes] == [
-        "input 'x' takes u8, 128 more than i8: scale 0.5, zero point 131",
-        "output 'y' gives u8, 128 more than i8: scale 0.25, zero point 121",
+        "input 'x' is uint8 (uint8 = int8 + 128): real = 0.5 * (q - 131)",
+        "output 'y' is uint8 (uint8 = int8 + 128): real = 0.25 * (q - 121)",
     ]
     real = with_ports(integer_graph(), PortKind.FLOAT)
     assert [str(change) for change in real.changes] == [
-        "input 'x' takes f32, the program converts to i8: scale 0.5, zero point 3",
-        "output 'y' gives f32, the program converts from i8: scale 0.25, zero point -7",
+        "input 'x' is float32 (the program converts to int8): real = 0.5 * (q - 3)",
+        "output 'y' is float32 (the program converts from int8): real = 0.25 * (q + 7)",
     ]
 
 

@@ -191,8 +191,6 @@ def test_real_ops_are_to_be_quantized_first():
     graph = rlx.trace("net", lambda x: x.relu() + 1.0, f32(2)).graph
     target = Tiny("real.add", "real.maximum")
     fitted = fit_to_target(GraphModule.hir(graph), target)
-    assert {(e.reason, e.hint) for e in fitted.dispatch.entries} == {
-        ("it computes with real numbers", QUANTIZE)
-    }
+    assert {(e.reason, e.hint) for e in fitted.dispatch.entries} == {("is a float op", QUANTIZE)}
     with raises(UnsupportedOpError):
         lower(GraphModule.hir(graph), target)

@@ -60,9 +60,9 @@ def test_the_same_numbers_come_and_go_channels_last(dtype, kind, shape):
 def test_a_line_says_so():
     lines = [str(c) for c in with_ports(image_graph(), PortKind.INT8, channels_last=True).changes]
     assert lines == [
-        "input 'x' takes i8, the conversion from f32 was taken off: scale 0.5, zero point 3; it is"
+        "input 'x' is int8 (the conversion from float32 was removed): real = 0.5 * (q - 3); it is"
         " channels last: [1, 4, 5, 3], in the model [1, 3, 4, 5]",
-        "output 'y' gives i8, the conversion to f32 was taken off: scale 0.25, zero point -7; it is"
+        "output 'y' is int8 (the conversion to float32 was removed): real = 0.25 * (q + 7); it is"
         " channels last: [1, 4, 5, 3], in the model [1, 3, 4, 5]",
     ]
     ported = with_ports(image_graph(DType.I8, back=False), PortKind.INT8, channels_last=True)

@@ -46,7 +46,7 @@ def requantize(factor, rounding=EVEN, **more):
         # Sums are odd multiples of 1/8, or even ones.
         (dense([[4, 8], [12, 4]], [1, 5], 0.125), "single"),
         (dense([[4, 8], [12, 4]], [1, 4], 0.125), "even"),
-        # The factor of a whole number has no halves, nor has one so small that nothing reaches it.
+        # The factor of an integer has no halves, nor has one so small that nothing reaches it.
         (dense([[1, 2]], [0], 2.0), "single"),
         (dense([[1, 2]], [0], 2.0**-12), "single"),
         (dense([[1, 2], [1, 3]], [0, 0], 2.0, 0.5), "even"),

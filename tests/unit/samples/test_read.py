@@ -141,7 +141,7 @@ def test_real_numbers_become_golden_vectors_without_classes():
     assert list(found) == ["x"]
     assert found["x"].tolist() == [[-128, 0, 127]]
     assert notes == [
-        "input 'x': real numbers were quantized by its scale 0.00392157 and zero point -128"
+        "input 'x': floats were quantized with its scale 0.00392157 and zero point -128"
     ]
     with raises(UsageError):
         vectors_for(graph, {"x": np.array([[0, np.nan, 1]])})

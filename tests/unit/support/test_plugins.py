@@ -65,7 +65,7 @@ BROKEN = {
     "a number": ("THING = 3", "expected *"),
     "a class": (SOUND.replace("Plain()", "Plain"), "expected an object, got the class Plain"),
     "api 2": (SOUND + "THING.api = 2", "written for api 2 of plug-ins, this rlx has api 1"),
-    "api of words": (SOUND + "THING.api = 'one'", "expected a whole number as api, got one"),
+    "api of words": (SOUND + "THING.api = 'one'", "expected an integer as api, got one"),
     "a property that raises": (
         SOUND + "Plain.api = property(lambda self: 1 / 0)",
         "cannot be loaded: ZeroDivisionError: division by zero",

@@ -72,7 +72,7 @@ def test_names_that_are_not_there_are_listed(project):
         )
     )
     assert "no model is called 'digit'; rlx_models names: digits" in lines
-    assert "a network has no 'cortexa'; targets: cortexm, fpga" in lines
+    assert "no attribute or target 'cortexa'; targets: cortexm, fpga" in lines
     assert "has no figure 'cycles', only: " in lines
 
 

@@ -94,7 +94,7 @@ def import_gelu(call: Call) -> Real:
     """``Gelu``, exact or in its tanh form."""
     form = call.text("approximate")
     if form not in ("none", "tanh"):
-        raise call.malformed(f"approximate is {form!r}, want none or tanh")
+        raise call.malformed(f"approximate is {form!r}, expected none or tanh")
     return call.value(0).gelu(approximate=form == "tanh")
 
 

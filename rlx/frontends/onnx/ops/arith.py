@@ -192,7 +192,7 @@ def import_bit_shift(call: Call) -> Real:
     """``BitShift`` of unsigned integers."""
     direction = call.text("direction")
     if direction not in ("LEFT", "RIGHT"):
-        raise call.malformed(f"direction is {direction!r}, want LEFT or RIGHT")
+        raise call.malformed(f"direction is {direction!r}, expected LEFT or RIGHT")
     op = real.RealShiftLeft() if direction == "LEFT" else real.RealShiftRight()
     return call.value(0).apply(op, call.value(1))
 
@@ -245,7 +245,7 @@ def element_type(call: Call, number: int) -> DType:
         MalformedError: There is no such type.
     """
     if number not in ELEMENTS:
-        raise call.malformed(f"{number} is no element type")
+        raise call.malformed(f"expected the number of an element type, got {number}")
     if number not in DTYPES:
         raise call.refuse(
             f"makes {ELEMENTS[number]}, which rlx does not model",

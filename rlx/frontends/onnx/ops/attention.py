@@ -49,7 +49,9 @@ def _numbers(call: Call, x: Real, what: str) -> tuple[int, ...]:
     """Return a shape, which must consist of numbers but for the batch."""
     shape = tuple(d for d in x.shape[1:] if isinstance(d, int))
     if len(shape) != x.ndim - 1:
-        raise call.refuse(f"the {what} are {x.type}; only the batch may have no size", OPEN_SHAPE)
+        raise call.refuse(
+            f"the {what} are {x.type}, expected sizes for all dimensions but the batch", OPEN_SHAPE
+        )
     return shape
 
 
@@ -82,7 +84,7 @@ def _heads(call: Call) -> _Heads:
     v = _split(call, 2, "kv_num_heads", "values")
     past: int | None = None
     if call.has(4) != call.has(5):
-        raise call.malformed("has past keys or past values alone, want both or none")
+        raise call.malformed("expected past keys and past values, or neither, got one of them")
     if call.has(4):
         keys, values = call.value(4), call.value(5)
         past = _numbers(call, keys, "past keys")[1]
@@ -137,7 +139,7 @@ def _in_steps(call: Call, heads: _Heads) -> tuple[Real, Real | None]:
     stages = (raw, capped, biased, shares)
     mode = call.integer("qk_matmul_output_mode")
     if not 0 <= mode < len(stages):
-        raise call.malformed(f"qk_matmul_output_mode is {mode}, want 0 to 3")
+        raise call.malformed(f"qk_matmul_output_mode is {mode}, expected 0 to 3")
     return shares @ heads.v, stages[mode] if call.wants(3) else None
 
 
@@ -210,7 +212,7 @@ def import_rotary_embedding(call: Call) -> Real:
     elif rank == 4:
         x = x.transpose(0, 2, 1, 3)
     else:
-        raise call.malformed(f"the tokens are {x.type}, want 3 or 4 dimensions")
+        raise call.malformed(f"the tokens are {x.type}, expected 3 or 4 dimensions")
     size = _numbers(call, x, "tokens")[-1]
     turned = call.integer("rotary_embedding_dim", 0) or size
     if not 0 < turned <= size or turned % 2:
@@ -230,7 +232,7 @@ def _angles(call: Call, index: int, half: int) -> Real:
     if call.has(3):
         cache = cache.gather(call.value(3), axis=0)
     if cache.ndim != 3 or cache.shape[-1] != half:
-        raise call.malformed(f"input {index} is {call.type(index)}, want {half} angles")
+        raise call.malformed(f"input {index} is {call.type(index)}, expected {half} angles")
     return cache.expand_dims(2)
 
 

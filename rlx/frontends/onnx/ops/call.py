@@ -120,7 +120,7 @@ class Call:
         if found is None and default is not None:
             return default
         if not isinstance(found, int):
-            raise self._wrong(name, "a whole number", found)
+            raise self._wrong(name, "an integer", found)
         return found
 
     def number(self, name: str, default: float | None = None) -> float:
@@ -151,7 +151,7 @@ class Call:
         if found is None:
             return None
         if not isinstance(found, tuple) or not all(isinstance(v, int) for v in found):
-            raise self._wrong(name, "a list of whole numbers", found)
+            raise self._wrong(name, "a list of integers", found)
         return tuple(int(v) for v in found)
 
     def numbers(self, name: str) -> tuple[float, ...] | None:
@@ -172,7 +172,7 @@ class Call:
 
     def _wrong(self, name: str, expected: str, value: object) -> MalformedError:
         kind = "missing" if value is None else f"a {type(value).__name__}"
-        return MalformedError(f"attribute '{name}' is {kind}, want {expected}")
+        return MalformedError(f"attribute '{name}' is {kind}, expected {expected}")
 
     # Operands.
 
@@ -273,9 +273,9 @@ class Call:
             self.array(index)
         )  # fmt: skip
         if array.dtype != object and array.dtype.kind not in "iu":
-            raise MalformedError(f"input {index} holds {array.dtype}, want whole numbers")
+            raise MalformedError(f"input {index} holds {array.dtype}, expected integers")
         if array.size > self.scope.limits.operands:
-            raise MalformedError(f"input {index} has {array.size} numbers, want fewer")
+            raise MalformedError(f"input {index} has {array.size} numbers, expected fewer")
         flat = array.reshape(-1).tolist()
         return tuple(v if isinstance(v, Dim) else int(v) for v in flat)
 
@@ -289,7 +289,7 @@ class Call:
 
     def _unbound(self, index: int) -> UnsupportedError:
         return UnsupportedError(
-            f"input {index} '{self._name(index)}' is computed from a dimension that has no size",
+            f"input {index} '{self._name(index)}' is computed from a dimension without a size",
             hint=OPEN_SHAPE,
         )
 

@@ -50,7 +50,7 @@ def import_normalizer(call: Call) -> Real:
     elif norm == "L2":
         by = (x * x).sum(-1, keep_dims=True).sqrt()
     else:
-        raise call.malformed(f"norm is {norm!r}, want MAX, L1 or L2")
+        raise call.malformed(f"norm is {norm!r}, expected MAX, L1 or L2")
     return x / by.where(by.not_equal(0.0), 1.0)
 
 

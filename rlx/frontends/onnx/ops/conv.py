@@ -25,10 +25,10 @@ def conv_window(call: Call, image: Real, weights: Real) -> tuple[SpatialWindow, 
         raise call.malformed(f"the weights are {weights.type}, the input is {image.type}")
     kernel = tuple(d for d in weights.shape[2:] if isinstance(d, int))
     if len(kernel) != len(size):
-        raise call.refuse(f"the weights {weights.type} have no fixed shape")
+        raise call.refuse(f"the weights {weights.type} are dynamic, expected a fixed shape")
     groups = call.integer("group")
     if groups < 1:
-        raise call.malformed(f"group is {groups}, want at least 1")
+        raise call.malformed(f"group is {groups}, expected at least 1")
     return window_of(call, size, kernel_of(call, kernel)), groups
 
 
@@ -88,7 +88,7 @@ def _cuts(
         or min(output_size) < 1
         or max(output_size) > call.scope.limits.dimension
     ):
-        raise call.malformed(f"output_shape is {list(output_size)}, want {rank} sizes")
+        raise call.malformed(f"output_shape is {list(output_size)}, expected {rank} sizes")
     cuts = []
     for n, s, extent, extra, out in zip(
         size, window.stride, window.extent, more, output_size, strict=True

@@ -66,7 +66,7 @@ def import_eye_like(call: Call) -> npt.NDArray[Any]:
     dtype = type_.dtype if number is None else element_type(call, call.integer("dtype"))
     shape = numbers(call, type_.shape)
     if len(shape) != 2:
-        raise call.malformed(f"the input is {type_}, want a matrix")
+        raise call.malformed(f"the input is {type_}, expected a matrix")
     check_size(call, *shape)
     return np.eye(*shape, k=call.integer("k"), dtype=np.bool_).astype(dtype.numpy)
 
@@ -76,7 +76,7 @@ def import_trilu(call: Call) -> Real:
     """``Trilu``: a triangle of the last two axes; the diagonal may be known at run time only."""
     x = call.value(0)
     if x.ndim < 2:
-        raise call.malformed(f"the input is {x.type}, want at least two dimensions")
+        raise call.malformed(f"the input is {x.type}, expected at least two dimensions")
     rows, columns = numbers(call, x.shape[-2:])
     check_size(call, rows, columns)
     above = np.arange(columns)[None, :] - np.arange(rows)[:, None]

@@ -25,7 +25,7 @@ def import_det(call: Call) -> Real:
     x = call.value(0)
     rows, columns = numbers(call, x.shape[-2:]) if x.ndim > 1 else (0, 1)
     if rows != columns:
-        raise call.malformed(f"{x.type} holds no square matrices")
+        raise call.malformed(f"expected square matrices, got {x.type}")
     if not 1 <= rows <= _MAX_ROWS:
         raise call.refuse(f"is of a matrix of {rows} rows; rlx does up to {_MAX_ROWS}")
     # The first order is the one that swaps nothing.

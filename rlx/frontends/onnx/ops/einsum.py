@@ -70,7 +70,7 @@ def _labels(call: Call, part: str, rank: int) -> tuple[str, ...]:
     """Return a label for each axis of an operand."""
     front, dots, back = part.partition("...")
     if not all(c.isalpha() for c in front + back):
-        raise call.malformed(f"{part!r} is no list of axes")
+        raise call.malformed(f"expected letters of axes, got {part!r}")
     missing = rank - len(front) - len(back)
     if missing < 0 or (missing and not dots):
         raise call.malformed(f"{part!r} does not fit {rank} dimensions")

@@ -48,7 +48,7 @@ def one_number(call: Call, index: int) -> np.generic:
     """Return the only element of an input that must be known."""
     array = call.array(index)
     if array.size != 1:
-        raise call.malformed(f"input {index} holds {array.size} numbers, want one")
+        raise call.malformed(f"input {index} holds {array.size} numbers, expected one")
     number: np.generic = array.reshape(-1)[0]
     return number
 
@@ -57,7 +57,7 @@ def one_integer(call: Call, index: int) -> int:
     """Return the only element of an input that must be a known whole number."""
     scalar = one_number(call, index)
     if scalar.dtype.kind not in "iu":
-        raise call.malformed(f"input {index} holds {scalar.dtype}, want a whole number")
+        raise call.malformed(f"input {index} holds {scalar.dtype}, expected an integer")
     return int(scalar)
 
 
@@ -129,7 +129,7 @@ def _rows(call: Call, shape: Shape, indices: Real, batch: int = 0) -> tuple[Real
 def _merge(call: Call) -> Scatter:
     name = call.text("reduction", "none")
     if name not in _MERGES:
-        raise call.malformed(f"reduction is {name!r}, want one of {', '.join(_MERGES)}")
+        raise call.malformed(f"reduction is {name!r}, expected one of {', '.join(_MERGES)}")
     return _MERGES[name]
 
 

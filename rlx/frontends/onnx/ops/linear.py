@@ -21,7 +21,7 @@ def import_gemm(call: Call) -> Real:
     """``Gemm``: ``alpha * A B + beta * C``, either matrix transposed if asked."""
     a, b = call.value(0), call.value(1)
     if a.ndim != 2 or b.ndim != 2:
-        raise call.malformed(f"A and B must be matrices, not {a.type} and {b.type}")
+        raise call.malformed(f"A and B must be matrices, got {a.type} and {b.type}")
     alpha, beta = call.number("alpha"), call.number("beta")
     a = a.mT if call.flag("transA") else a
     if not a.dtype.is_float:
@@ -40,7 +40,9 @@ def import_gemm(call: Call) -> Real:
 def _integer_gemm(call: Call, a: Real, b: Real, alpha: float, beta: float) -> Real:
     """Return the product of integers; factors that are not whole are refused."""
     if not (alpha.is_integer() and beta.is_integer()):
-        raise call.refuse(f"alpha {alpha} and beta {beta} are no whole numbers, but A is {a.type}")
+        raise call.refuse(
+            f"expected integers as alpha and beta for A {a.type}, got {alpha} and {beta}"
+        )
     product = a @ b
     product = product if alpha == 1.0 else product * int(alpha)
     if not call.has(2):

@@ -24,7 +24,7 @@ def import_batch_norm(call: Call) -> Sequence[Real | None]:
     """``BatchNormalization`` by known statistics, or by those of the batch (training_mode)."""
     x, *vectors = (call.value(i) for i in range(5))
     if x.ndim < 2:
-        raise call.malformed(f"the input is {x.type}, want at least 2 dimensions")
+        raise call.malformed(f"the input is {x.type}, expected at least 2 dimensions")
     vectors = [v.cast(x.dtype) for v in vectors]
     epsilon = call.number("epsilon")
     if call.version >= 14 and call.flag("training_mode"):
@@ -121,7 +121,7 @@ def import_lp_norm(call: Call) -> Real:
     x, p = call.value(0), call.integer("p")
     axis = call.axis(call.integer("axis"), x.ndim)
     if p not in (1, 2):
-        raise call.malformed(f"p is {p}, want 1 or 2")
+        raise call.malformed(f"p is {p}, expected 1 or 2")
     total = (abs(x) if p == 1 else x * x).sum(axis, keep_dims=True)
     length = total if p == 1 else total.sqrt()
     nothing = length.equal(0.0)

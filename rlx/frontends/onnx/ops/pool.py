@@ -81,7 +81,7 @@ def import_lp_pool(call: Call) -> Real:
 def _spatial(call: Call) -> tuple[Real, tuple[int, ...]]:
     x = call.value(0)
     if x.ndim < 3:
-        raise call.malformed(f"the input {x.type} has no spatial dimensions")
+        raise call.malformed(f"the input is {x.type}, expected spatial dimensions")
     return x, tuple(range(2, x.ndim))
 
 

@@ -56,7 +56,7 @@ def _known_quant(call: Call, index: int, axis: int | None = None) -> QuantParams
     # One zero point for many scales, and the reverse, run in ONNX Runtime.
     count = max(scale.size, point.size)
     if axis is None and count != 1:
-        raise call.refuse(f"input {index} has {count} scales, want one for the tensor")
+        raise call.refuse(f"input {index} has {count} scales, expected one for the tensor")
     if count > 1:
         scale, point = (np.broadcast_to(a.reshape(-1), count) for a in (scale, point))
     return params(call, call.type(0 if axis is None else index - 1), scale, point, axis or 0)
@@ -78,7 +78,7 @@ def _operand(call: Call, index: int, axis: int | None = None) -> tuple[Real, Qua
     quant = _quant(call, index + 1, axis)
     x = call.value(index)
     if x.dtype not in _BYTES:
-        raise call.refuse(f"input {index} is {x.type}, want int8 or uint8 values")
+        raise call.refuse(f"input {index} is {x.type}, expected int8 or uint8 values")
     return with_meaning(call, x, quant), quant
 
 
@@ -185,7 +185,7 @@ def import_qgemm(call: Call) -> Real:
     alpha, across = call.number("alpha", 1.0), call.flag("transB")
     (a, a_quant), (b, b_quant) = _operand(call, 0), _operand(call, 3, 0 if across else 1)
     if a.ndim != 2 or b.ndim != 2:
-        raise call.malformed(f"A and B must be matrices, not {a.type} and {b.type}")
+        raise call.malformed(f"A and B must be matrices, got {a.type} and {b.type}")
     a = a.mT if call.flag("transA") else a
     w, w_quant = (b, b_quant) if across else (b.mT, _transposed_quant(b_quant))
     bias = call.value(6) if call.has(6) else None
@@ -293,7 +293,7 @@ def import_qlinear_leaky_relu(call: Call) -> Real:
 def import_qlinear_concat(call: Call) -> Real:
     """``QLinearConcat``: scale and zero point of the result, then values with theirs."""
     if call.count < 5 or (call.count - 2) % 3:
-        raise call.malformed(f"has {call.count} inputs, want 2 and 3 for each value")
+        raise call.malformed(f"has {call.count} inputs, expected 2 and 3 for each value")
     first, *rest = (_dequantized_operand(call, place) for place in range(2, call.count, 3))
     joined = first.concat(*rest, axis=call.axis(call.integer("axis"), first.ndim))
     return _through_numbers(call, joined, 0)

@@ -80,7 +80,7 @@ _ROUNDING: Mapping[str, Callable[[Real], Real]] = {
 def _rounding(call: Call, default: str) -> str:
     mode = call.text("rounding_mode", default).upper()
     if mode not in _ROUNDING:
-        raise call.malformed(f"rounding_mode is {mode!r}, want one of {', '.join(_ROUNDING)}")
+        raise call.malformed(f"rounding_mode is {mode!r}, expected one of {', '.join(_ROUNDING)}")
     return mode
 
 
@@ -90,8 +90,8 @@ def _bits(call: Call, index: int) -> float:
     bits = float(array.reshape(-1)[0]) if array.size == 1 else np.nan
     if not 0 < bits <= _MAX_BITS:
         raise call.malformed(
-            f"input {index} is {array.reshape(-1)[:4].tolist()}, want one number of bits above 0, "
-            f"up to {_MAX_BITS}"
+            f"input {index} is {array.reshape(-1)[:4].tolist()}, expected one number of bits "
+            f"above 0, up to {_MAX_BITS}"
         )
     return bits
 
@@ -112,13 +112,13 @@ def _version(call: Call) -> int:
 def _check(call: Call, count: int) -> None:
     """Refuse another number of inputs, and scales that are infinite or NaN."""
     if call.count != count:
-        raise call.malformed(f"has {call.count} inputs, want {count}")
+        raise call.malformed(f"has {call.count} inputs, expected {count}")
     scale = call.known(1)
     if scale is not None and not np.isfinite(scale.astype(np.float64)).all():
         raise call.refuse(
-            "has a scale that is infinite or NaN",
-            "give it another quantizer: that of weights by their largest magnitude has no scale "
-            "for 1 bit",
+            "expected finite scales, got an infinite scale or NaN",
+            "use another quantizer: scaling weights by their largest magnitude does not work "
+            "with 1 bit",
         )
 
 

@@ -55,7 +55,7 @@ def import_multi_threshold(call: Call) -> Real:
 def import_float_quant(call: Call) -> Real:
     """``FloatQuant``: rounded to a float of few bits, subnormal numbers included."""
     if call.count != 6:
-        raise call.malformed(f"has {call.count} inputs, want 6")
+        raise call.malformed(f"has {call.count} inputs, expected 6")
     exponent, mantissa, bias, limit = (_number(call, i) for i in range(2, 6))
     lowest = 1.0 - bias - mantissa
     if not (lowest > -126 and 0 <= mantissa <= 23 and 0 < exponent <= 8):
@@ -74,7 +74,7 @@ def import_float_quant(call: Call) -> Real:
 def _number(call: Call, index: int) -> float:
     array = call.array(index)
     if array.size != 1:
-        raise call.malformed(f"input {index} has {array.size} numbers, want one")
+        raise call.malformed(f"input {index} has {array.size} numbers, expected one")
     return float(array.reshape(-1)[0])
 
 

@@ -54,7 +54,7 @@ def params(
     if not (np.isfinite(scales) & (scales > 0)).all():
         bad = float(scales.reshape(-1)[int((~(scales > 0)).reshape(-1).argmax())])
         raise call.malformed(
-            f"has the scale {bad!r}, want finite numbers above 0",
+            f"has the scale {bad!r}, expected finite numbers above 0",
             hint="quantize the model again with samples in which this tensor is not constant",
         )
     values = tuple(float(s) for s in scales.reshape(-1))

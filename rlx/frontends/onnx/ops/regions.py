@@ -59,7 +59,7 @@ def import_roi_align(call: Call) -> Real:
         raise call.malformed(f"mode is {mode!r} with bins {bins}")
     if ratio < 1:
         raise call.refuse(
-            "takes as many samples as the size of a region needs (sampling_ratio 0)",
+            "the number of samples depends on the size of a region (sampling_ratio 0)",
             "export it with a fixed sampling_ratio",
         )
     _, channels, *size = numbers(call, image.shape)

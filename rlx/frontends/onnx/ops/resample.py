@@ -275,7 +275,7 @@ def import_upsample(call: Call) -> Real:
 def _upsampled(call: Call) -> Real:
     x, mode = call.value(0), call.text("mode")
     if mode not in ("nearest", "linear"):
-        raise call.malformed(f"mode is {mode!r}, want nearest or linear")
+        raise call.malformed(f"mode is {mode!r}, expected nearest or linear")
     scales = call.numbers("scales") if call.version < 9 else _floats(call, 1)
     shape = numbers(call, x.shape)
     if scales is None or len(scales) != len(shape):

@@ -25,7 +25,7 @@ def import_constant(call: Call) -> npt.NDArray[Any]:
     """``Constant``: a tensor, a number or a list of numbers."""
     value_names = [name for name in call.node.attributes if name != "value" or call.tensor("value")]
     if len(value_names) != 1:
-        raise call.malformed(f"has {len(value_names)} values, want one")
+        raise call.malformed(f"has {len(value_names)} values, expected one")
     if value_names[0] == "value":
         tensor = call.tensor("value")
         if tensor is not None:
@@ -50,7 +50,7 @@ def import_reshape(call: Call) -> Real:
             if size == 0:
                 new_shape[dimension] = x.shape[dimension]
     if any(isinstance(d, int) and d < -1 for d in new_shape):
-        raise call.malformed(f"the shape is {new_shape}, want numbers from -1")
+        raise call.malformed(f"the shape is {new_shape}, expected numbers of at least -1")
     return x.reshape(*new_shape)
 
 
@@ -71,7 +71,7 @@ def import_transpose(call: Call) -> Real:
     if order is None:
         order = tuple(range(x.ndim))[::-1]
     if sorted(order) != list(range(x.ndim)):
-        raise call.malformed(f"perm {list(order)} is no order of {x.ndim} axes")
+        raise call.malformed(f"expected an order of {x.ndim} axes as perm, got {list(order)}")
     return x if order == tuple(range(x.ndim)) else x.transpose(*order)
 
 
@@ -118,7 +118,7 @@ def import_shape(call: Call) -> npt.NDArray[Any]:
     shape = call.shape(0)
     start, end = call.integer("start", 0), call.attribute("end")
     if end is not None and not isinstance(end, int):
-        raise call.malformed("attribute 'end' is no whole number")
+        raise call.malformed("expected an integer as attribute 'end'")
     return _whole(shape[slice(start, end)])
 
 

@@ -148,7 +148,7 @@ def import_pad(call: Call) -> Real:
     if mode == "constant":
         return _constant_pad(call, x, tuple(before), tuple(after))
     if mode not in _BORDERS:
-        raise call.malformed(f"mode is {mode!r}, want constant, reflect, edge or wrap")
+        raise call.malformed(f"mode is {mode!r}, expected constant, reflect, edge or wrap")
     return x.apply(nn.NnPad(before=tuple(before), after=tuple(after), border=_BORDERS[mode]))
 
 
@@ -203,7 +203,7 @@ def import_depth_to_space(call: Call) -> Real:
     """``DepthToSpace`` in both orders of channels."""
     mode = call.text("mode", "DCR")
     if mode not in ("DCR", "CRD"):
-        raise call.malformed(f"mode is {mode!r}, want DCR or CRD")
+        raise call.malformed(f"mode is {mode!r}, expected DCR or CRD")
     op = nn.NnDepthToSpace(
         block=call.integer("blocksize"),
         column_row_depth=mode == "CRD",
@@ -221,7 +221,7 @@ def import_space_to_depth(call: Call) -> Real:
     if mode == "DCR":
         return deep
     if mode != "CRD":
-        raise call.malformed(f"mode is {mode!r}, want DCR or CRD")
+        raise call.malformed(f"mode is {mode!r}, expected DCR or CRD")
     batch, channels, height, width = deep.shape
     squares = deep.reshape(batch, block * block, x.shape[1], height, width)
     return squares.transpose(0, 2, 1, 3, 4).reshape(batch, channels, height, width)

@@ -38,7 +38,7 @@ def _divided(x: int | Dim, y: int | Dim) -> int | Dim:
         return int(x / y) if y else 0
     found = quotient(x, y)
     if found is None:
-        raise ValueError(f"{x} is no multiple of {y} for every size")
+        raise ValueError(f"{x} is not a multiple of {y} for every size")
     return found
 
 

@@ -20,11 +20,12 @@ def sizes(call: Call, shape: Shape) -> tuple[int, ...]:
         UnsupportedError: One is a symbol.
     """
     if len(shape) < 3:
-        raise call.malformed(f"the input has {len(shape)} dimensions, want at least 3")
+        raise call.malformed(f"the input has {len(shape)} dimensions, expected at least 3")
     static_dims = tuple(d for d in shape[1:] if isinstance(d, int))
     if len(static_dims) != len(shape) - 1:
         raise call.refuse(
-            f"of the image [{', '.join(map(str, shape))}] only the batch may have no size",
+            f"the image is [{', '.join(map(str, shape))}], expected sizes for all dimensions but "
+            "the batch",
             hint=OPEN_SHAPE,
         )
     return static_dims[1:]
@@ -36,9 +37,9 @@ def listed(call: Call, name: str, rank: int, minimum: int, default: int) -> tupl
     if values is None:
         return (default,) * rank
     if len(values) != rank:
-        raise call.malformed(f"{name} needs {rank} numbers, not {list(values)}")
+        raise call.malformed(f"{name} needs {rank} numbers, got {list(values)}")
     if min(values, default=minimum) < minimum:
-        raise call.malformed(f"{name} must be at least {minimum}, not {list(values)}")
+        raise call.malformed(f"{name} must be at least {minimum}, got {list(values)}")
     if max(values, default=0) > call.scope.limits.dimension:
         raise call.malformed(
             f"{name} is {list(values)}; the limit is {call.scope.limits.dimension}"
@@ -61,7 +62,7 @@ def kernel_of(call: Call, weights_kernel: tuple[int, ...] = ()) -> tuple[int, ..
         return weights_kernel
     if (weights_kernel and kernel != weights_kernel) or min(kernel, default=1) < 1:
         expected = f"{list(weights_kernel)}, the weights'" if weights_kernel else "numbers from 1"
-        raise call.malformed(f"kernel_shape is {list(kernel)}, want {expected}")
+        raise call.malformed(f"kernel_shape is {list(kernel)}, expected {expected}")
     return kernel
 
 
@@ -81,7 +82,9 @@ def window_of(call: Call, size: tuple[int, ...], kernel: tuple[int, ...]) -> Spa
     if mode == "VALID":
         return bare
     if mode not in ("SAME_UPPER", "SAME_LOWER"):
-        raise call.malformed(f"auto_pad is {mode!r}, want NOTSET, VALID, SAME_UPPER or SAME_LOWER")
+        raise call.malformed(
+            f"auto_pad is {mode!r}, expected NOTSET, VALID, SAME_UPPER or SAME_LOWER"
+        )
     padding = tuple(
         _same(mode, max((-(-n // s) - 1) * s + extent - n, 0))
         for n, s, extent in zip(size, stride, bare.extent, strict=True)

@@ -62,7 +62,7 @@ def _image(call: Call) -> Integers:
     call.check_moves()
     image = call.input(0)
     if len(image.shape) != 4:
-        raise MalformedError(f"{image.label} is {image.described}, want 4 dimensions")
+        raise MalformedError(f"{image.label} is {image.described}, expected 4 dimensions")
     return image.shape
 
 

@@ -106,8 +106,8 @@ def _numbers(call: Call, tensor: Tensor) -> Value:
         return value
     if quant != QuantParams.per_tensor(1.0):
         raise UnsupportedError(
-            f"takes what {tensor.label} stores for numbers, but it stands for others, by scale "
-            f"and zero point {show(quant_of(tensor))}",
-            hint="use DEQUANTIZE in the model, which computes what quantized values stand for",
+            f"reads the integers of {tensor.label} as values, but the tensor has scale and zero "
+            f"point {show(quant_of(tensor))}",
+            hint="use DEQUANTIZE in the model, which applies scale and zero point",
         )
     return call.emit(RealDequantize(quant=quant), value)

@@ -154,9 +154,9 @@ class Call:
         found, top = len(self.operator.inputs), minimum if maximum is None else maximum
         if not minimum <= found <= top:
             wanted = str(minimum) if minimum == top else f"{minimum} to {top}"
-            raise MalformedError(f"has {found} inputs, want {wanted}")
+            raise MalformedError(f"has {found} inputs, expected {wanted}")
         if len(self.operator.outputs) != outputs:
-            raise MalformedError(f"has {len(self.operator.outputs)} outputs, want {outputs}")
+            raise MalformedError(f"has {len(self.operator.outputs)} outputs, expected {outputs}")
 
     def optional(self, index: int) -> Tensor | None:
         """Return an input tensor, or None if it is absent."""
@@ -269,7 +269,7 @@ class Call:
             return known
         tensor = self.constant(index)
         if tensor.type not in (TensorType.INT32, TensorType.INT64):
-            raise MalformedError(f"{tensor.label} is {tensor.described}, want int32 or int64")
+            raise MalformedError(f"{tensor.label} is {tensor.described}, expected int32 or int64")
         return tensor.array()
 
     def integers(self, index: int) -> tuple[int, ...]:
@@ -277,7 +277,7 @@ class Call:
         array = self.numbers(index)
         most = 2 * self.scope.limits.rank + len(self.operator.outputs)
         if array.size > most:
-            raise MalformedError(f"input {index} has {array.size} numbers, want at most {most}")
+            raise MalformedError(f"input {index} has {array.size} numbers, expected at most {most}")
         return tuple(int(v) for v in array.reshape(-1))
 
     def axis(self, value: int, rank: int) -> int:

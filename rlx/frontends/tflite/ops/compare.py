@@ -138,7 +138,7 @@ def _slope_of_each_channel(tensor: Tensor, image: Tensor) -> npt.NDArray[np.int8
     slopes, channels = tensor.array().reshape(-1), image.shape[-1:]
     if not channels or (slopes.size > 1 and tensor.shape[-1:] != (slopes.size,)):
         raise UnsupportedError(
-            f"{tensor.label} is {tensor.described}, want one slope for each channel of "
+            f"{tensor.label} is {tensor.described}, expected one slope for each channel of "
             f"{image.label}, which is {image.described}",
             hint="share the slopes over the image, such as PReLU(shared_axes=[1, 2]) in Keras",
         )

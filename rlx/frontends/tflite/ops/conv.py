@@ -90,8 +90,8 @@ def _depth(call: Call, tensor: Tensor) -> int:
     multiplier = call.options["depth_multiplier"] or tensor.shape[3] // channels
     if tensor.shape[0] != 1 or tensor.shape[3] != channels * multiplier:
         raise MalformedError(
-            f"{tensor.label} is {tensor.described}, want 1 in front and "
-            f"{channels} channels x {multiplier} behind"
+            f"{tensor.label} is {tensor.described}, expected 1 as first and "
+            f"{channels} channels x {multiplier} as last dimension"
         )
     return channels
 
@@ -99,7 +99,7 @@ def _depth(call: Call, tensor: Tensor) -> int:
 def _channels(call: Call) -> int:
     image = call.input(0)
     if len(image.shape) != 4:
-        raise MalformedError(f"{image.label} is {image.described}, want 4 dimensions")
+        raise MalformedError(f"{image.label} is {image.described}, expected 4 dimensions")
     return image.shape[3]
 
 
@@ -159,7 +159,7 @@ def import_media_pipe_transpose_conv(call: Call) -> None:
     image, kernel = _transposed_sizes(call, 0)
     if len(call.operator.custom_options) < _MEDIA_PIPE.size:
         raise MalformedError(
-            f"has {len(call.operator.custom_options)} bytes of options, want {_MEDIA_PIPE.size}"
+            f"has {len(call.operator.custom_options)} bytes of options, expected {_MEDIA_PIPE.size}"
         )
     padding, width, height = _MEDIA_PIPE.unpack_from(call.operator.custom_options)
     if padding not in (_SAME, _VALID) or min(width, height) < 1:
@@ -218,7 +218,7 @@ def import_conv_3d(call: Call) -> None:
     call.arity(2, 3)
     tensor, image = weight_tensor(call, 1, rank=5), call.input(0)
     if len(image.shape) != 5:
-        raise MalformedError(f"{image.label} is {image.described}, want 5 dimensions")
+        raise MalformedError(f"{image.label} is {image.described}, expected 5 dimensions")
     *kernel, inner, outputs = tensor.shape
     if image.shape[4] % inner:
         raise MalformedError(

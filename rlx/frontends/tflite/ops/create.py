@@ -43,9 +43,9 @@ def _filled_shape(call: Call) -> Integers:
     call.arity(2)
     shape, value = call.integers(0), call.input(1)
     if math.prod(value.shape) != 1:
-        raise MalformedError(f"{value.label} is {value.described}, want one number")
+        raise MalformedError(f"{value.label} is {value.described}, expected one number")
     if min(shape, default=1) < 1:
-        raise UnsupportedError(f"makes the shape {list(shape)}, want dimensions from 1")
+        raise UnsupportedError(f"makes the shape {list(shape)}, expected dimensions of at least 1")
     if math.prod(shape) > call.scope.limits.elements:
         raise OverLimitError(
             f"makes {math.prod(shape)} elements; the limit is {call.scope.limits.elements}",

@@ -94,7 +94,7 @@ def _row_shape(call: Call, length: int) -> tuple[int, int] | None:
     image = call.input(0)
     size = int(np.prod(image.shape, dtype=np.int64))
     if size % length:
-        raise MalformedError(f"{image.label} is {image.described}, which has no rows of {length}")
+        raise MalformedError(f"{image.label} is {image.described}, expected rows of {length}")
     return None if image.shape[-1:] == (length,) else (size // length, length)
 
 
@@ -117,7 +117,9 @@ def import_batch_matmul(call: Call) -> None:
     for index, option in enumerate(("adj_x", "adj_y")):
         value, rank = call.value(index), len(call.input(index).shape)
         if rank < 2:
-            raise MalformedError(f"{call.input(index).label} has {rank} dimensions, want 2 or more")
+            raise MalformedError(
+                f"{call.input(index).label} has {rank} dimensions, expected 2 or more"
+            )
         if call.options[option]:
             axes = (*range(rank - 2), rank - 1, rank - 2)
             value = call.emit(RealTranspose(axes=axes), value)

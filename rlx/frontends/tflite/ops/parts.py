@@ -37,7 +37,7 @@ def activation_bounds(call: Call, quant: PerTensor) -> Bounds:
     if activation not in _REAL_BOUNDS:
         raise UnsupportedError(
             f"has the fused activation {activation.name}",
-            hint="make the activation a layer of its own behind this one",
+            hint="make the activation a separate layer after this one",
         )
     low, high = _REAL_BOUNDS[activation]
     return quantization.activation_bounds(low, high, quant.real, quant.zero_point, DType.I8)
@@ -55,7 +55,7 @@ def window(call: Call, image: Tensor, kernel: tuple[int, int]) -> Window:
     """Return the window of a convolution or pool with SAME or VALID made explicit."""
     options = call.options
     if len(image.shape) != 4:
-        raise MalformedError(f"{image.label} is {image.described}, want 4 dimensions")
+        raise MalformedError(f"{image.label} is {image.described}, expected 4 dimensions")
     stride = (options["stride_h"], options["stride_w"])
     dilation = (options.get("dilation_h", 1), options.get("dilation_w", 1))
     explicit = Window(kernel, stride, dilation)
@@ -70,7 +70,7 @@ def weights(call: Call, index: int, rank: int, axis: int) -> tuple[Tensor, npt.N
     tensor = call.constant(index)
     require_type(tensor, TensorType.INT8)
     if len(tensor.shape) != rank:
-        raise MalformedError(f"{tensor.label} is {tensor.described}, want {rank} dimensions")
+        raise MalformedError(f"{tensor.label} is {tensor.described}, expected {rank} dimensions")
     quantization = tensor.quantization
     if quantization is None:
         raise MalformedError(f"{tensor.label} is {tensor.described} without scales")
@@ -88,7 +88,7 @@ def _check_axis(tensor: Tensor, quantization: Quantization, axis: int) -> None:
     """Check that there is one scale for each index of ``axis``."""
     if quantization.axis != axis:
         raise UnsupportedError(
-            f"{tensor.label} is quantized along axis {quantization.axis}, want {axis}",
+            f"{tensor.label} is quantized along axis {quantization.axis}, expected {axis}",
             hint="quantize the weights with one scale for each output channel",
         )
     count = len(quantization.scale)

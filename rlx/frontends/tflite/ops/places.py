@@ -58,7 +58,7 @@ def _repeats(call: Call) -> tuple[int, ...]:
     if len(repeats) != len(shape):
         raise MalformedError(f"has {len(repeats)} repeats for {len(shape)} dimensions")
     if min(repeats, default=1) < 1:
-        raise UnsupportedError(f"has the repeats {list(repeats)}, want none below 1")
+        raise UnsupportedError(f"has the repeats {list(repeats)}, expected numbers of at least 1")
     call.makes(tuple(n * r for n, r in zip(shape, repeats, strict=True)))
     return repeats
 
@@ -94,7 +94,7 @@ def import_gather(call: Call) -> None:
     """``GATHER`` along one axis."""
     call.arity(2)
     if call.options["batch_dims"]:
-        raise UnsupportedError(f"has batch_dims {call.options['batch_dims']}, want 0")
+        raise UnsupportedError(f"has batch_dims {call.options['batch_dims']}, expected 0")
     shape = call.input(0).shape
     axis = call.axis(call.options["axis"], len(shape))
     _check_indices(call, 1, shape[axis])
@@ -107,7 +107,7 @@ def import_embedding_lookup(call: Call) -> None:
     call.arity(2)
     table = call.input(1)
     if len(table.shape) != 2:
-        raise UnsupportedError(f"{table.label} is {table.described}, want 2 dimensions")
+        raise UnsupportedError(f"{table.label} is {table.described}, expected 2 dimensions")
     _check_indices(call, 0, table.shape[0])
     call.finish(NnEmbedding(), call.value(1), call.value(0))
 

@@ -40,7 +40,7 @@ def bind_activated(call: Call, value: Value) -> None:
     if activation not in ACTIVATIONS:
         raise UnsupportedError(
             f"has the fused activation {activation.name}",
-            hint="make the activation a layer of its own behind this one",
+            hint="make the activation a separate layer after this one",
         )
     op = ACTIVATIONS[activation]
     call.bind(value if op is None else call.emit(op, value))
@@ -58,7 +58,7 @@ def weight_tensor(call: Call, index: int, rank: int, image: int = 0) -> Tensor:
     tensor = call.input(index)
     require_float(call.input(image), tensor, call.output)
     if len(tensor.shape) != rank:
-        raise MalformedError(f"{tensor.label} is {tensor.described}, want {rank} dimensions")
+        raise MalformedError(f"{tensor.label} is {tensor.described}, expected {rank} dimensions")
     return tensor
 
 
@@ -68,7 +68,7 @@ def biased(call: Call, index: int, channels: int) -> tuple[Value, ...]:
     if tensor is None:
         return ()
     if tensor.shape != (channels,):
-        raise MalformedError(f"{tensor.label} is {tensor.described}, want [{channels}]")
+        raise MalformedError(f"{tensor.label} is {tensor.described}, expected [{channels}]")
     return (finite(call, tensor),)
 
 

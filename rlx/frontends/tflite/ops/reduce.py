@@ -121,7 +121,7 @@ def _axis(call: Call) -> int:
     """Return the only axis that input 1 names."""
     axes = call.integers(1)
     if len(axes) != 1:
-        raise MalformedError(f"has {len(axes)} axes, want 1")
+        raise MalformedError(f"has {len(axes)} axes, expected 1")
     return call.axis(axes[0], len(call.input(0).shape))
 
 
@@ -143,7 +143,7 @@ def import_top_k(call: Call) -> None:
     call.arity(2, outputs=2)
     counts = call.integers(1)
     if len(counts) != 1:
-        raise MalformedError(f"has {len(counts)} counts, want 1")
+        raise MalformedError(f"has {len(counts)} counts, expected 1")
     results = call.emit_all(RealTopK(count=counts[0]), call.value(0))
     for value, output in zip(results, call.outputs, strict=True):
         call.bind(value, output=output)

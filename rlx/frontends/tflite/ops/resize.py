@@ -57,7 +57,7 @@ def _size(call: Call) -> tuple[int, int]:
     require_float(image, call.output)
     if len(image.shape) != 4 or len(size) != 2:
         raise MalformedError(
-            f"resizes {image.described} to {list(size)}, want an image and 2 sizes"
+            f"resizes {image.described} to {list(size)}, expected an image and 2 sizes"
         )
     call.makes((image.shape[0], *size, image.shape[3]))
     return size[0], size[1]
@@ -67,7 +67,7 @@ def _coordinates(call: Call) -> Coordinates:
     """Return the mapping of elements of the result to coordinates in the input."""
     corners, centers = call.options["align_corners"], call.options["half_pixel_centers"]
     if corners and centers:
-        raise UnsupportedError("aligns corners and centres at once, which contradict each other")
+        raise UnsupportedError("expected align_corners or half_pixel_centers, got both")
     if corners:
         return Coordinates.ALIGN_CORNERS
     return Coordinates.HALF_PIXEL if centers else Coordinates.ASYMMETRIC

@@ -64,7 +64,7 @@ def import_expand_dims(call: Call) -> None:
     call.arity(2)
     given, axes = call.input(0).shape, call.integers(1)
     if len(axes) != 1:
-        raise MalformedError(f"has {len(axes)} axes, want 1")
+        raise MalformedError(f"has {len(axes)} axes, expected 1")
     axis = call.axis(axes[0], len(given) + 1)
     _reshape(call, call.makes((*given[:axis], 1, *given[axis:])))
 
@@ -116,7 +116,9 @@ def import_pack(call: Call) -> None:
         call.check_moves(index)
         tensor = call.input(index)
         if tensor.shape != shape:
-            raise MalformedError(f"{tensor.label} is {tensor.described}, want the shape {shape}")
+            raise MalformedError(
+                f"{tensor.label} is {tensor.described}, expected the shape {shape}"
+            )
         grown = (*shape[:axis], 1, *shape[axis:])
         parts.append(call.emit(moves.reshape(call, grown), call.shared(index)))
     call.finish(concat(axis=axis), *parts)
@@ -147,7 +149,7 @@ def import_real_pad(call: Call) -> None:
     if v2:
         tensor = call.constant(2)
         if math.prod(tensor.shape) != 1:
-            raise MalformedError(f"{tensor.label} is {tensor.described}, want one number")
+            raise MalformedError(f"{tensor.label} is {tensor.described}, expected one number")
         value = float(real_array(tensor).reshape(-1)[0])
     call.finish(RealPad(before=before, after=after, value=value), call.value(0))
 
@@ -159,5 +161,5 @@ def _widths(call: Call, arity: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     if len(widths) != 2 * rank:
         raise MalformedError(f"has {len(widths)} widths for {rank} dimensions")
     if min(widths, default=0) < 0:
-        raise MalformedError(f"has the widths {list(widths)}, want none below 0")
+        raise MalformedError(f"has the widths {list(widths)}, expected numbers of at least 0")
     return widths[::2], widths[1::2]

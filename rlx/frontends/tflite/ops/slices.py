@@ -45,11 +45,11 @@ def import_strided_slice(call: Call) -> None:
     call.check_moves()
     for mask in ("ellipsis_mask", "new_axis_mask", "offset"):
         if call.options[mask]:
-            raise UnsupportedError(f"has {mask} {int(call.options[mask])}, want 0")
+            raise UnsupportedError(f"has {mask} {int(call.options[mask])}, expected 0")
     shape = call.input(0).shape
     begin, end, step = _strides(call, shape)
     if min(step, default=1) < 1:
-        raise UnsupportedError(f"has the strides {list(step)}, want none below 1")
+        raise UnsupportedError(f"has the strides {list(step)}, expected numbers of at least 1")
     shrink = call.options["shrink_axis_mask"]
     bounds = [_bounds(call, axis, begin[axis], end[axis], size) for axis, size in enumerate(shape)]
     part = moves.part(call, tuple(b for b, _ in bounds), tuple(e for _, e in bounds), step)
@@ -121,7 +121,7 @@ def _split_axis(call: Call, axis_place: int, index: int) -> tuple[int, int]:
     """Return the axis and the number of its indices."""
     values, shape = call.integers(axis_place), call.input(index).shape
     if len(values) != 1:
-        raise MalformedError(f"has {len(values)} axes, want 1")
+        raise MalformedError(f"has {len(values)} axes, expected 1")
     axis = call.axis(values[0], len(shape))
     return axis, shape[axis]
 

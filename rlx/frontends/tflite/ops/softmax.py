@@ -29,7 +29,7 @@ def import_softmax(call: Call) -> None:
     if (result.real, result.zero_point) != (1 / 256, -128):
         raise MalformedError(
             f"has the output scale {result.real!r} and zero point {result.zero_point}, "
-            "want 0.00390625 and -128",
+            "expected 0.00390625 and -128",
             hint="convert the model again: the operator's output has this scale by definition",
         )
     scaling = softmax_scaling(quant.real, _beta(call))
@@ -65,7 +65,7 @@ def _beta(call: Call) -> float:
     beta = float(call.options["beta"])
     if not (math.isfinite(beta) and beta > 0):
         raise UnsupportedError(
-            f"has beta {beta!r}, want a finite number above 0",
+            f"has beta {beta!r}, expected a finite number above 0",
             hint="use a finite beta, 1.0 in Keras; at 0 every probability is the same",
         )
     return beta

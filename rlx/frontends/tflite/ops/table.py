@@ -60,7 +60,7 @@ def _sigmoid_quant(call: Call, scale: float, zero_point: int) -> PerTensor:
     if (result.real, result.zero_point) != (scale, zero_point):
         raise UnsupportedError(
             f"has the output scale {result.real!r} and zero point {result.zero_point}, "
-            f"want {scale!r} and {zero_point}",
+            f"expected {scale!r} and {zero_point}",
             hint="convert the model again: the operator's output has this scale by definition",
         )
     if not 2.0**-27 <= quant.real < 2.0**30:
@@ -101,8 +101,9 @@ def _slope(call: Call, *, negative: bool) -> float:
     alpha = float(call.options["alpha"])
     if not math.isfinite(alpha) or (alpha < 0 and not negative):
         raise UnsupportedError(
-            f"has the slope {alpha!r}, want a finite number{'' if negative else ' from 0'}",
-            hint="use a slope from 0, such as alpha=0.1 in Keras",
+            f"has the slope {alpha!r}, expected a finite number"
+            f"{'' if negative else ' of at least 0'}",
+            hint="use a slope of at least 0, such as alpha=0.1 in Keras",
         )
     return alpha
 
@@ -124,7 +125,7 @@ def import_hard_swish(call: Call) -> None:
     _finish(call, table, "hard_swish")
 
 
-_SCALES_HINT = "quantize the model again with representative samples; no layer needs such numbers"
+_SCALES_HINT = "quantize the model again with representative samples; no layer needs such scales"
 
 
 @importer("GATHER")

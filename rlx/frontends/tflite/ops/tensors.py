@@ -103,7 +103,7 @@ def require_type(tensor: Tensor, *types: TensorType) -> None:
     if tensor.type not in types:
         names = " or ".join(t.name.lower() for t in types)
         raise UnsupportedError(
-            f"{tensor.label} is {tensor.described}, want {names}", hint=type_hint(tensor.type)
+            f"{tensor.label} is {tensor.described}, expected {names}", hint=type_hint(tensor.type)
         )
 
 
@@ -118,10 +118,10 @@ def quant_of(tensor: Tensor) -> PerTensor:
     if quantization is None:
         raise MalformedError(f"{tensor.label} is {tensor.described} without scale and zero point")
     if not quantization.per_tensor:
-        raise UnsupportedError(f"{tensor.label} has {len(quantization.scale)} scales, want one")
+        raise UnsupportedError(f"{tensor.label} has {len(quantization.scale)} scales, expected one")
     if quantization.scale[0] == 0:
         raise UnsupportedError(
-            f"{tensor.label} has the scale 0, by which all its values stand for 0",
+            f"{tensor.label} has the scale 0, expected a scale above 0",
             hint="quantize the model again with samples in which this tensor is not constant",
         )
     return PerTensor(quantization.scale[0], int(quantization.zero_point[0]))

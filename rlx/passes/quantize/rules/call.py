@@ -170,7 +170,7 @@ class NodeConversion:
             f"its result is rounded {DIRECTIONS[self.ties]}, which this integer op cannot do with "
             "its scales",
             hint="round to the nearest, halves to even (ROUND), or take scales that are powers of "
-            "two, behind layers with weights only",
+            "two, only after layers with weights",
         )
 
     def known(self, index: int) -> Array | None:
@@ -264,5 +264,5 @@ def quant_of(value: Value) -> QuantParams:
     """Return the quantization parameters of an integer value."""
     quant = value.type.quant
     if quant is None:
-        raise AssertionError(f"{value.node.label} of the integer graph says not what it stands for")
+        raise AssertionError(f"{value.node.label} of the integer graph has no scale")
     return quant

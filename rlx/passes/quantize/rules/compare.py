@@ -39,7 +39,7 @@ def _check_prelu(node: Node) -> Refusal | None:
         return Refusal("its slopes are computed")
     if node.types[0].shape != x or slopes.shape[-1:] != x[-1:] or slopes.size != x[-1]:
         return Refusal(
-            f"its slopes have the shape {list(slopes.shape)}, want one for each channel",
+            f"its slopes have the shape {list(slopes.shape)}, expected one for each channel",
             hint="share the slopes over the image, such as PReLU(shared_axes=[1, 2]) in Keras",
         )
     return None

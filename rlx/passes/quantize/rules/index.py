@@ -31,7 +31,7 @@ _MAX_PARTS = 64
 
 def _check_parts(count: int) -> Refusal | None:
     if count > _MAX_PARTS:
-        return Refusal(f"it comes down to {count} slices, want at most {_MAX_PARTS}")
+        return Refusal(f"it comes down to {count} slices, expected at most {_MAX_PARTS}")
     return None
 
 
@@ -72,7 +72,7 @@ def _check_gather(node: Node) -> Refusal | None:
         return Refusal("its indices are computed")
     size = node.operands[0].type.static_shape[cast("RealGather", node.op).axis]
     if not places.size or (places < 0).any() or (places >= size).any():
-        return Refusal("its indices are none, or lie outside of the axis")
+        return Refusal("its indices are empty, or outside of the axis")
     return None if _repeats(places, size) else _check_parts(len(_runs(places)))
 
 

@@ -66,7 +66,7 @@ def _check_constants(node: Node) -> Refusal | None:
     for what, operand in zip(("weights", "bias"), node.operands[1:], strict=False):
         if known(operand) is None:
             return Refusal(
-                f"its {what} are computed, and such products have no integer form yet",
+                f"its {what} are computed, rlx has no integer op for such products yet",
                 hint="compute such layers (attention) outside, or in float on the host",
             )
         weights = stored(operand)
@@ -123,7 +123,7 @@ def _scale_weights(call: NodeConversion, weights: _Weights, factor: Doubles) -> 
     if array.max(initial=0) > high or array.min(initial=0) < low:
         if DType.of(weights.array) is DType.I8:
             raise call.refuse(
-                "its normalization turns weights of -128 around, and int8 has no 128",
+                "its normalization negates weights of -128, and int8 cannot hold 128",
                 hint="quantize the weights from -127 to 127",
             )
         return _Weights(array.astype(np.int8), tuple(float(np.float32(s)) for s in scales))
@@ -158,7 +158,7 @@ def _stored_weights(call: NodeConversion, values: Stored, axes: tuple[int, ...])
         raise call.refuse("its weights have a zero point", hint=_SYMMETRIC_HINT)
     if quant.axis is not None and axes.index(quant.axis) != 0:
         raise call.refuse(
-            f"its weights have a scale for each index of axis {quant.axis}, want one for each"
+            f"its weights have a scale for each index of axis {quant.axis}, expected one for each"
             " output channel",
             hint="quantize the weights with one scale for each output channel",
         )
@@ -361,7 +361,7 @@ def _append_conv(call: NodeConversion, layer: _Layer) -> Sequence[Value]:
 
 def _check_matmul(node: Node) -> Refusal | None:
     if known(node.operands[1]) is not None and node.operands[1].type.rank != 2:
-        return Refusal(f"its constant operand is {node.operands[1].type}, want two dimensions")
+        return Refusal(f"its constant operand is {node.operands[1].type}, expected two dimensions")
     return _check_constants(node)
 
 

@@ -28,13 +28,13 @@ RULES.refuse(
     "it combines computed values in a way that no integer op does",
     RealCompare, RealPow, RealRemainder, RealWhere,
 )  # fmt: skip
-RULES.refuse("no integer op goes on with a sum or product along an axis", RealCumprod, RealCumsum)
+RULES.refuse("no integer op computes running sums or products", RealCumprod, RealCumsum)
 RULES.refuse("no integer op multiplies along an axis", RealReduceProd)
 RULES.refuse("no integer op reads or writes at computed places", RealScatter, RealTakeAlong)
 RULES.refuse("no integer op sorts", RealTopK)
 RULES.refuse("no integer op makes random numbers", RealRandomBits, RealRandomNormal,
              RealRandomUniform)  # fmt: skip
-RULES.refuse("int8 values do not have the bits of the numbers that they stand for", RealBitcast)
+RULES.refuse("the bits of quantized values are not the bits of the floats", RealBitcast)
 RULES.refuse("integer networks have no branches, and its condition is computed", If)
 RULES.refuse("integer networks have no loops, and its length is computed or too large to unroll it",
              Scan, While)  # fmt: skip

@@ -224,5 +224,5 @@ def _file_entry(value: object) -> FileEntry:
         ):
             if _SHA256.fullmatch(sha256) and size >= 0 and not isinstance(size, bool):
                 return FileEntry(sha256, size)
-    msg = f"no hash and size: {value!r}"
+    msg = f"expected hash and size, got {value!r}"
     raise ValueError(msg)

@@ -133,8 +133,8 @@ def test_files_of_several_names_are_not_read(folder):
 
 def test_what_is_no_plain_file(folder):
     os.mkfifo(folder / "pipe")
-    assert "which is no plain file" in refusal(folder, "pipe")
-    assert "which is no plain file" in refusal(folder, "parts")
+    assert "which is not a regular file" in refusal(folder, "pipe")
+    assert "which is not a regular file" in refusal(folder, "parts")
     assert "No such file" in refusal(folder, "nothing.bin")
 
 

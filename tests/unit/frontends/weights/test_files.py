@@ -76,7 +76,7 @@ def test_an_index_names_files_of_its_folder_only(tmp_path, name):
     save_file({"w": W}, tmp_path / "secret.safetensors")
     error = refused(index(inner, {"w": name}))
     assert isinstance(error, FrontendError)
-    assert error.message == f"{name!r} is no .safetensors file beside the index"
+    assert error.message == f"expected a .safetensors file in the folder of the index, got {name!r}"
 
 
 @pytest.mark.parametrize(
@@ -84,8 +84,8 @@ def test_an_index_names_files_of_its_folder_only(tmp_path, name):
     [
         ({"w": "gone.safetensors"}, "'gone.safetensors' cannot be read: No such file"),
         ({"x": ONE}, f"'x' is not in '{ONE}', as the index says"),
-        ({"w": 3}, "has no 'weight_map' from names to files"),
-        ([], "has no 'weight_map' from names to files"),
+        ({"w": 3}, "expected a 'weight_map' from names to files"),
+        ([], "expected a 'weight_map' from names to files"),
     ],
 )
 def test_an_index_that_is_wrong_is_refused(sharded, weight_map, message):
@@ -97,9 +97,9 @@ def test_an_index_that_is_wrong_is_refused(sharded, weight_map, message):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "is no JSON"),
-        ("[" * 100_000, "is no JSON"),
-        ("[]", "has no 'weight_map' from names to files"),
+        ("{", "expected JSON"),
+        ("[" * 100_000, "expected JSON"),
+        ("[]", "expected a 'weight_map' from names to files"),
         ('{"weight_map": {"w": "a", "w": "b"}}', "its text has a name twice"),
     ],
 )
@@ -218,11 +218,11 @@ def test_the_command_line_runs_with_weights(model, capsys):
 @pytest.mark.parametrize(
     ("arrays", "message", "hint"),
     [
-        ({"w2": W}, "the files have no weight called 'w'", "did you mean 'w2'?"),
-        ({"zzz": W}, "the files have no weight called 'w'", "give more files"),
-        ({"w": W.T}, "parameter 'w' must be f32[2, 3], not float32[3, 2]",
+        ({"w2": W}, "the files have no weight 'w'", "did you mean 'w2'?"),
+        ({"zzz": W}, "the files have no weight 'w'", "give more files"),
+        ({"w": W.T}, "parameter 'w' must be f32[2, 3], got float32[3, 2]",
          "store it in the type of the graph"),
-        ({"w": W + np.float64(1e-12)}, "parameter 'w' must be f32[2, 3], not float64[2, 3]",
+        ({"w": W + np.float64(1e-12)}, "parameter 'w' must be f32[2, 3], got float64[2, 3]",
          "store it in the type of the graph"),
     ],
 )  # fmt: skip

@@ -143,15 +143,15 @@ def test_everything_that_does_not_fit_is_in_one_message(tmp_path: Path) -> None:
     assert error.where == "w.safetensors"
     assert error.message.splitlines() == [
         "the weights do not fit the graph",
-        "  the graph has no parameter or constant called 'fc.weights', 'other'",
-        "  the files have no tensor called 'fc.bias', 'fc.weight'",
+        "  the graph has no parameter or constant 'fc.weights', 'other'",
+        "  the files have no tensor 'fc.bias', 'fc.weight'",
     ]
 
 
 @pytest.mark.parametrize(
     ("weight", "line"),
     [
-        (W.T, "'fc.weight' is f32[3, 2], want f32[2, 3]"),
+        (W.T, "'fc.weight' is f32[3, 2], expected f32[2, 3]"),
         (W.astype(np.int32), "'fc.weight' is i32, and as f32 some of its elements would be others"),
         (W.astype(np.float64) + 1e-9, "'fc.weight' is f64, and as f32 some"),
         (np.full((2, 3), np.nan, np.float32), "'fc.weight' holds NaN, which is not a number"),

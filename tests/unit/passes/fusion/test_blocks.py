@@ -290,7 +290,7 @@ def test_foreign_op_stays_between_regions(model):
     assert ops == ["fused.elementwise", "other.halve", "fused.elementwise"]
     assert reasons(report, Pattern.ELEMENTWISE) == [MissReason.FOREIGN]
     assert report.missed[0].text == (
-        "other.halve (%4) is no op of rlx, so that real.exp (%7) starts anew"
+        "other.halve (%4) is not an op of rlx: real.exp (%7) starts a new region"
     )
 
 

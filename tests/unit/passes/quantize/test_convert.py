@@ -307,7 +307,7 @@ def test_everything_without_an_integer_form_is_in_one_message():
     message = str(caught.value)
     for name in ("real.cumsum", "real.remainder", "real.reduce_prod", "real.matmul", "real.top_k"):
         assert re.search(rf"\n    {name} \(%\d+\): ", message)
-    assert "graph 'net': quantization cannot convert 5 kind(s) of op" in message
+    assert "graph 'net': quantization cannot convert 5 kinds of op" in message
     assert "test_convert.py" not in message.partition("\n")[0]
     assert caught.value.exit_status == 5
 

@@ -131,7 +131,7 @@ def test_machines_that_cannot_be(changes):
 
 @pytest.mark.parametrize("data", [{}, {"name": "x"}, {"name": "x", "flops": 3, "bandwidth": []}])
 def test_a_description_that_is_none(data):
-    with pytest.raises(UsageError, match=r"^machine: is no description of a machine: "):
+    with pytest.raises(UsageError, match=r"^machine: expected the description of a machine: "):
         Machine.from_json(data)
 
 

@@ -77,16 +77,16 @@ ITEMS = "'fortran_order': False, 'shape': (3,)"
 SINGLE = {
     "empty": (b"", "is neither a .npy nor a .npz file: it is empty"),
     "csv": (b"1,2,3\n", "is neither a .npy nor a .npz file: it begins with b'1,2,3"),
-    "cut start": (b"\x93NUMPY\x01", "holds no array in NumPy's form"),
+    "cut start": (b"\x93NUMPY\x01", "expected an array in NumPy's format"),
     "cut length": (b"\x93NUMPY\x01\x00\x76", "has a header that is cut or too long"),
     "cut header": (npy(np.zeros(3, np.int8))[:40], "has a header that is cut or too long"),
     "long header": (headed(" " * 20000), "has a header that is cut or too long"),
     "version": (b"\x93NUMPY\x09\x00\x76\x00", "has version 9.0 of NumPy's form"),
-    "cut content": (npy(np.zeros(3, np.int8))[:-1], "holds 2 bytes behind its header"),
-    "more content": (npy(np.zeros(3, np.int8)) + b"x", "holds 4 bytes behind its header"),
-    "huge": (shaped("(60000000000,)"), "holds 64 bytes behind its header"),
+    "cut content": (npy(np.zeros(3, np.int8))[:-1], "expected 3 bytes after its header"),
+    "more content": (npy(np.zeros(3, np.int8)) + b"x", "expected 3 bytes after its header"),
+    "huge": (shaped("(60000000000,)"), "bytes after its header"),
     "overflow": (shaped("(4611686018427387904, 64)"), "has a header that is not NumPy's"),
-    "product": (shaped("(999999999999999999, 999999999999999999)"), "holds 64 bytes behind"),
+    "product": (shaped("(999999999999999999, 999999999999999999)"), "bytes after its header"),
     "digits": (shaped("(" + "9" * 5000 + ",)"), "has a header that is not NumPy's"),
     "power": (shaped("(2**62,)"), "has a header that is not NumPy's"),
     "bool": (shaped("(True,)"), "has a header that is not NumPy's"),
@@ -120,7 +120,7 @@ def test_damaged_array_is_refused(tmp_path, content, message, packed):
     path = tmp_path / "x.npy"
     path.write_bytes(npz(x=content) if packed else content)
     if packed and "is neither" in message:
-        message = "holds no array in NumPy's form"
+        message = "expected an array in NumPy's format"
     with raises(FrontendError):
         read_arrays(path)
 
