@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 
 from rlx.cli import failures
-from rlx.cli.quiet import QUIET
+from rlx.cli.quiet import QUIET, add_quiet
 from rlx.cli.signals import raised
 from rlx.cli.streams import abandon, checked
 from rlx.support.config import current
@@ -39,7 +39,7 @@ GROUPS = {
         "host": "Show what it needs on this machine, and what is fused there.",
         "run": "Run a model on the host.",
         "bench": "Show how long a model takes on this machine.",
-        "profile": "Show how long each of its nodes takes there.",
+        "profile": "Show the time of each node on this machine.",
         "import": "Read a model file and store its graph as a .rlx file.",
         "quantize": "Turn a float model into an integer one; report what that lost.",
         "compare": "Show how far two models are apart, layer by layer.",
@@ -52,11 +52,11 @@ GROUPS = {
         "emit": "Compile a model for a target into an output folder.",
         "paths": "Show where the files are that CMake and make include.",
     },
-    "What was emitted": {
+    "Emitted folders": {
         "verify": "Run it and compare every output with the reference.",
         "diff": "Show what differs between two folders, or two models.",
         "build": "Synthesize, place and route it; report clock and cells.",
-        "report": "Show predicted beside measured, as a page or a table.",
+        "report": "Compare predicted with measured, as a page or a table.",
     },
 }
 """Name and summary of each subcommand by the job that it is for, in the order of ``rlx --help``.
@@ -68,7 +68,7 @@ A new command needs a line here and a module of its name in ``commands``; see th
 SUMMARIES = {name: text for commands in GROUPS.values() for name, text in commands.items()}
 COMMANDS = tuple(SUMMARIES)
 _MODULES = {"import": "import_model"}
-"""Modules of commands whose names are keywords of Python."""
+"""Modules of commands whose name is a Python keyword."""
 
 MEANT = {
     "benchmark": "rlx bench",
@@ -111,6 +111,7 @@ class LazyGroup(click.Group):
             return None
         module = _MODULES.get(cmd_name, cmd_name)
         command: click.Command = importlib.import_module(f"rlx.cli.commands.{module}").command
+        add_quiet(command)
         return command
 
     def resolve_command(
@@ -125,7 +126,7 @@ class LazyGroup(click.Group):
         if name in COMMANDS or name.startswith("-"):
             return super().resolve_command(ctx, args)
         if name in MEANT:
-            hint = f"what does that is: {MEANT[name]}"
+            hint = f"did you mean {MEANT[name]}?"
         elif Path(name).exists():
             hint = f"a command comes first, such as: rlx inspect {name}"
         else:

@@ -97,7 +97,7 @@ class Checks:
         print()
         show_table(Table(f"{self.budget}: {_suite(self.folder)}", _COLUMNS, rows))
         passed = [row.name for row in self.rows if not row.kept]
-        verdict = f"NOT KEPT: {', '.join(passed)}" if passed else "kept"
+        verdict = f"over budget: {', '.join(passed)}" if passed else "met"
         prose(f"budget: {verdict}", fg="red" if passed else "green", bold=True)
 
     def _seconds(self) -> float:

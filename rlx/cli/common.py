@@ -35,8 +35,8 @@ policy_option = click.option(
     metavar="[OP=]POLICY",
     multiple=True,
     callback=lambda _ctx, _param, value: _policies(value),
-    help="For every op or for one kind: prefer-native (as it stands where possible [default]),"
-    " common (in other ops wherever they exist) or native (as it stands, or refuse)."
+    help="For every op or for one kind: prefer-native (keep ops the target has [default]),"
+    " common (always decompose) or native (never decompose)."
     " May be repeated.",
 )
 

@@ -117,7 +117,7 @@ def _as_rlx_error(exception: BaseException) -> tuple[RlxError, int]:
         return not_finite, not_finite.exit_status
     if isinstance(exception, Ended | KeyboardInterrupt | click.Abort):
         ended = exception if isinstance(exception, Ended) else Ended(signal.SIGINT)
-        error = EndedError(str(ended), hint="run it again; no incomplete output is left behind")
+        error = EndedError(str(ended), hint="run it again; incomplete output was removed")
         return error, ended.exit_status
     internal = InternalError(
         f"internal error: {type(exception).__name__}: {exception}{_notes(exception)}",

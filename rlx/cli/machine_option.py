@@ -52,10 +52,7 @@ def _description(path: Path) -> dict[str, Any]:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as e:
-        raise UsageError(
-            f"expected JSON: {e}",
-            hint="use a file that 'rlx host MODEL --roofline measured --json' printed",
-        ) from None
+        raise UsageError(f"expected JSON: {e}", hint=_WRITE) from None
     for key in ("roofline", "machine"):
         data = data.get(key, data) if isinstance(data, dict) else {}
     return data if isinstance(data, dict) else {}

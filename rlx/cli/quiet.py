@@ -12,6 +12,23 @@ QUIET: Final = "rlx.quiet"
 """Entry of the context's ``meta``."""
 
 
+def add_quiet(command: click.Command) -> None:
+    """Let a subcommand accept ``-q`` too; its help does not list it, as that of ``rlx`` does."""
+    if any("-q" in param.opts for param in command.params):
+        return
+    command.params.append(
+        click.Option(
+            ["-q", "--quiet"], is_flag=True, hidden=True, expose_value=False, callback=_set_quiet
+        )
+    )
+
+
+def _set_quiet(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    del param
+    if value:
+        ctx.meta[QUIET] = True
+
+
 def is_quiet() -> bool:
     """Whether the user wants no steps."""
     ctx = click.get_current_context(silent=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rlx.cli.table import print_table, symbol
+from rlx.support.text.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,7 +87,7 @@ def print_result(
     for output in outputs:
         low, high = output.values.min(), output.values.max()
         kind = output.type.with_quant(None)
-        print(f"{output.name}: {kind}, {low:.6g} to {high:.6g} in {len(result)} samples")
+        print(f"{output.name}: {kind}, {low:.6g} to {high:.6g} in {counted(len(result), 'sample')}")
     if accuracy is not None:
         _print_accuracy(accuracy, names)
 

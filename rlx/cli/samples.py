@@ -32,11 +32,11 @@ def scaling_options(function: Callable[..., Any]) -> Callable[..., Any]:
     for name, text in (
         (
             "--std",
-            "Divide by it at last: one number, or one for each channel.",
+            "Then divide by this: one number, or one for each channel.",
         ),
         (
             "--mean",
-            "Subtract it after that: one number, or one for each channel: 0.4,0.5,0.6.",
+            "Then subtract this: one number, or one for each channel: 0.4,0.5,0.6.",
         ),
         ("--scale", "Multiply pixels, or the samples of a sound, by it [1/255, or to -1 to 1]."),
     ):
@@ -67,8 +67,11 @@ def _keep(ctx: click.Context, param: click.Parameter, value: str | None) -> None
         numbers = ()
     single = param.name == "scale" and len(numbers) != 1
     if not numbers or single or (param.name == "std" and 0 in numbers):
+        expected = (
+            "one number or a fraction" if param.name == "scale" else "numbers separated by commas"
+        )
         raise UsageError(
-            f"{value!r} is no number",
+            f"expected {expected}, got {value!r}",
             where=flag,
             hint="write 1/255 or 0.00392" if param.name == "scale" else "write 0.5 or 0.4,0.5,0.6",
         )

@@ -96,7 +96,7 @@ def check_dump_dir(out: Path) -> None:
     if stages in (output, *output.parents) or output in stages.parents:
         raise UsageError(
             "--dump-dir and --out are one folder, or one is in the other",
-            hint="name two folders beside each other",
+            hint="name two separate folders",
         )
 
 

@@ -78,8 +78,8 @@ def _sweep(target: Target, option: str | None) -> Sweep:
     sweeps = {sweep.option: sweep for sweep in target.sweeps}
     if not sweeps:
         raise UsageError(
-            f"target {target.name!r} has nothing to be compared over",
-            hint=f"estimate it alone: rlx estimate MODEL --target {target.name}",
+            f"target {target.name!r} has no options to compare",
+            hint=f"estimate it for this target: rlx estimate MODEL --target {target.name}",
         )
     if option is None:
         return next(iter(sweeps.values()))

@@ -51,7 +51,7 @@ def test_limits_that_are_kept(verify, tmp_path):
 def test_a_limit_that_is_passed_is_status_3(verify, tmp_path):
     status, printed = verify(TIGHT, "--junit", tmp_path / "results.xml")
     assert status == 3
-    assert "NOT KEPT: ram" in printed.out
+    assert "over budget: ram" in printed.out
     assert "all equal" in printed.out
     (failure,) = ET.parse(tmp_path / "results.xml").getroot().iter("failure")
     assert failure.get("message").startswith("ram: ")

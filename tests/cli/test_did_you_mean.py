@@ -47,7 +47,7 @@ def test_simulators(capsys, tmp_path, digits_model, target, typed, meant):
 
 def test_commands_of_other_programs(capsys):
     assert main(["compile", "m.tflite"]) == 2
-    assert "  try: what does that is: rlx emit\n" in capsys.readouterr().err
+    assert "  try: did you mean rlx emit?\n" in capsys.readouterr().err
 
 
 def test_a_model_in_place_of_a_command(capsys, digits_model):

@@ -69,7 +69,7 @@ def test_unknown_option_of_a_target(capsys, tmp_path):
             ("--fps", "fast"),
             "--fps: 'fast' is not a number of frames per second\n  try: write for example 1000",
         ),
-        (("--clock", "0"), "--clock: '0' is no clock\n  try: write for example 100MHz"),
+        (("--clock", "0"), "--clock: expected a clock, got '0'\n  try: write for example 100MHz"),
         (
             ("--bram", "-1"),
             "--bram must be at least 0 block RAMs, not -1\n"
@@ -173,10 +173,10 @@ def test_a_limit_is_named_and_raised_by_an_option(capsys, digits_model):
     ("setting", "message", "hint"),
     [
         ("speed=3", "no limit is called 'speed'", "limits: file-bytes, nodes, operands,"),
-        ("nodes=0", "the limit 'nodes=0' needs a whole number from 1", "operations=4e12"),
-        ("nodes=1.5", "the limit 'nodes=1.5' needs a whole number from 1", "operations=4e12"),
-        ("nodes=1e999", "the limit 'nodes=1e999' needs a whole number from 1", "operations=4e12"),
-        ("nodes", "the limit 'nodes' needs a whole number from 1", "operations=4e12"),
+        ("nodes=0", "integer of at least 1, got 'nodes=0'", "operations=4e12"),
+        ("nodes=1.5", "integer of at least 1, got 'nodes=1.5'", "operations=4e12"),
+        ("nodes=1e999", "integer of at least 1, got 'nodes=1e999'", "operations=4e12"),
+        ("nodes", "integer of at least 1, got 'nodes'", "operations=4e12"),
     ],
 )
 def test_limits_that_make_no_sense(capsys, digits_model, setting, message, hint):

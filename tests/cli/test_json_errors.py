@@ -100,7 +100,7 @@ def test_a_signal(tmp_path):
     assert json.loads(out)["error"] == {
         "code": "RLX-E901",
         "message": "ended by SIGTERM",
-        "try": "run it again; no incomplete output is left behind",
+        "try": "run it again; incomplete output was removed",
         "where": None,
     }
     assert err == "rlx: ended by SIGTERM\n"

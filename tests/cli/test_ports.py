@@ -20,8 +20,8 @@ from support.files.tflite_builder import TfliteBuilder, run_tflm
 INPUT = QuantParams.per_tensor(0.0625, 3)
 OUTPUT = QuantParams.per_tensor(0.125, -7)
 TAKEN_OFF = [
-    "input 'x' takes i8, the conversion from f32 was taken off: scale 0.0625, zero point 3",
-    "output 'y' gives i8, the conversion to f32 was taken off: scale 0.125, zero point -7",
+    "input 'x' is int8 (the conversion from float32 was removed): real = 0.0625 * (q - 3)",
+    "output 'y' is int8 (the conversion to float32 was removed): real = 0.125 * (q + 7)",
 ]
 
 
@@ -99,7 +99,7 @@ def test_a_line_says_what_was_taken_off(capsys, tmp_path, target):
     model, out = saved(float_graph(), tmp_path), tmp_path / "out"
     assert emit(model, out, "--target", target) == 0
     assert [
-        line for line in capsys.readouterr().out.splitlines() if "taken off" in line
+        line for line in capsys.readouterr().out.splitlines() if "was removed" in line
     ] == TAKEN_OFF
     assert json.loads((out / "manifest.json").read_text())["ports"] == TAKEN_OFF
     assert main(["estimate", str(model), "--target", target, "--json"]) == 0
@@ -114,7 +114,7 @@ def test_an_index_of_int64_goes_out_as_int32(capsys, tmp_path, io):
     index = graph.apply(QArgmax(axis=1), dense(graph, x))
     graph.output(graph.apply(RealCast(dtype=DType.I64), index), names=["class"])
     assert emit(saved(graph, tmp_path), out, "--target", "cortexm", "--io", io) == 0
-    line = "output 'class' gives i32, the conversion to i64 was taken off"
+    line = "output 'class' is int32 (the conversion to int64 was removed)"
     assert line in capsys.readouterr().out.splitlines()
     assert [a.dtype for a in read_golden(out).outputs] == [np.int32]
     assert main(["verify", str(out), "--with", "host"]) == 0
@@ -258,8 +258,8 @@ def test_one_sentence_says_why_an_input_is_refused(capsys, tmp_path):
         graph.output(graph.apply(RealQuantize(quant=quant), x))
     assert emit(saved(graph, tmp_path), tmp_path / "out", "--target", "fpga") == 5
     assert capsys.readouterr().err == (
-        "error[RLX-E041]: input 'x': is quantized in 2 ways, so that its conversion cannot be taken"
-        " off\n  try: quantize it with one scale for all its uses\n"
+        "error[RLX-E041]: input 'x': cannot remove the conversion of the input: it is quantized"
+        " in 2 ways\n  try: quantize it with one scale for all its uses\n"
     )
 
 

@@ -9,6 +9,7 @@ import click
 from rlx.cli.common import json_option, print_json, print_table, progress
 from rlx.cli.model_command import load_bound, model_command
 from rlx.cli.table import prose, wide_option
+from rlx.support.text.units import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,7 +52,7 @@ def command(model: Path, batch: int, seconds: float, against: str | None, as_jso
     )
     macs = "unknown" if result.macs is None else f"{result.macs:,}"
     prose(
-        f"{result.ops:,} ops, {macs} MACs and {result.constant_bytes:,} bytes of constants"
+        f"{counted(result.ops, 'op')}, {macs} MACs and {result.constant_bytes:,} bytes of constants"
         f" in a call of {result.batch}"
     )
     if result.ratio is not None:

@@ -41,7 +41,7 @@ DEFAULT_TIMEOUT_S = 3600.0
     "-o",
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Folder for netlist, reports and logs. Default: none is kept.",
+    help="Folder for netlist, reports and logs. Default: they are deleted.",
 )
 @click.option(
     "--simulate/--no-simulate",

@@ -40,7 +40,7 @@ def _criteria_options(function: Callable[..., Any]) -> Callable[..., Any]:
         "--criteria",
         "preset",
         metavar="NAME",
-        help="What outputs must keep: exact, strict (float32) or half (float16).",
+        help="Tolerance for outputs: exact, strict (float32) or half (float16).",
     )
     exact = click.option("--exact", is_flag=True, help="Every value of every output is the same.")
     return preset(exact(function))
@@ -66,7 +66,7 @@ def _criteria(preset: str | None, limits: dict[str, Any]) -> Criteria | None:
 )
 @scaling_options
 @_criteria_options
-@click.option("--only-outputs", is_flag=True, help="Compare no layers, only outputs.")
+@click.option("--only-outputs", is_flag=True, help="Compare outputs only, not layers.")
 @click.option("--plot", type=click.Path(path_type=Path), help="Picture to write, .png or .svg.")
 @wide_option
 @json_option
@@ -83,7 +83,7 @@ def command(
 ) -> int:
     """Run MODEL and OTHER on the same data; show how far outputs and layers are apart.
 
-    With criteria the exit status is 1 if an output does not keep them.
+    With criteria the exit status is 1 if an output does not meet them.
     """
     from rlx.api import compare
     from rlx.calibration.plots import check_plot, plot_comparison
@@ -112,7 +112,7 @@ def _print(comparison: Comparison, title: str) -> None:
         if number:
             print()
         show_table(replace(table, title=f"{title}: {table.title}"))
-    for line in summary(comparison):
+    for line in summary(comparison, "the first model"):
         prose(line)
     if comparison.layers:
         worst = ", ".join(layer.place or layer.name for layer in comparison.worst)
@@ -129,5 +129,5 @@ def _print_verdict(comparison: Comparison) -> None:
         for text in output.failures:
             prose(f"{output.name}: {text}")
     if comparison.passed is not None:
-        verdict, colour = ("kept", "green") if comparison.passed else ("NOT KEPT", "red")
+        verdict, colour = ("met", "green") if comparison.passed else ("NOT MET", "red")
         prose(f"{verdict}: {comparison.criteria}", fg=colour, bold=True)

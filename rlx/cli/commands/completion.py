@@ -11,13 +11,13 @@ SHELLS = ("bash", "zsh", "fish")
 @click.command(name="completion")
 @click.argument("shell", type=click.Choice(SHELLS))
 def command(shell: str) -> None:
-    r"""Print the script that completes commands and options of rlx in SHELL.
+    """Print the script that completes commands and options of rlx in SHELL.
 
     \b
     bash:  rlx completion bash > ~/.local/share/bash-completion/completions/rlx
     zsh:   rlx completion zsh > "${fpath[1]}/_rlx"
     fish:  rlx completion fish > ~/.config/fish/completions/rlx.fish
-    """
+    """  # noqa: D301 - click reads \b
     root = click.get_current_context().find_root().command
     kind = get_completion_class(shell)
     assert kind is not None

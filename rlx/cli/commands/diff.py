@@ -74,7 +74,7 @@ def _are_folders(old: Path, new: Path) -> bool:
     folders = [path for path in (old, new) if path.is_dir()]
     if len(folders) == 1:
         raise UsageError(
-            f"{folders[0]} is a folder, the other is none",
+            f"cannot compare the folder {folders[0]} with a file",
             hint="compare two output folders, or two model files",
         )
     return bool(folders)

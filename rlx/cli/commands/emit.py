@@ -20,6 +20,7 @@ from rlx.cli.stages import check_dump_dir, observer, prints, stage_options
 from rlx.cli.table import prose, show, wide_option
 from rlx.support.config import current
 from rlx.support.errors import OutputError
+from rlx.support.text.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -100,7 +101,7 @@ def command(
         prose(f"changed: {difference.summary or _unchanged_text(difference)}")
     if vectors is None:
         print(f"{compiled.golden.frames} random vectors; --vectors FILE for yours")
-    print(f"wrote {len(emission.files)} files to {out}; next: rlx verify {typed(out)}")
+    print(f"wrote {counted(len(emission.files), 'file')} to {out}; next: rlx verify {typed(out)}")
 
 
 def _old_folder(folder: Path) -> Emitted | None:

@@ -41,13 +41,13 @@ def command(context: click.Context, as_json: bool) -> None:
     print("\nnext: rlx examples copy NAME")
 
 
-@command.command(name="copy")
+@command.command(name="copy", short_help="Copy an example into a folder.")
 @click.argument("name")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=".")
 def copy_command(name: str, folder: Path) -> None:
-    """Copy the example NAME into FOLDER, which is the current one by default.
+    """Copy the example NAME into FOLDER (default: the current folder).
 
-    It becomes a folder of its own name. Examples that it refers to are copied beside it.
+    The copy is the folder FOLDER/NAME. Examples that it refers to are copied next to it.
     """
     for made in copy(name, folder):
         print(f"wrote {made}")

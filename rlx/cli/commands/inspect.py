@@ -87,7 +87,7 @@ def command(model: Path, *, text: bool, as_json: bool) -> None:
 
     _refuse_options()
     if as_json and text:
-        raise UsageError("the text form is no JSON", hint="leave out --text or --json")
+        raise UsageError("--text and --json exclude each other", hint="leave out --text or --json")
     graph = load_model(model).graph
     if text:
         print(graph)

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from rlx.cli.common import json_option, print_json, typed
+from rlx.support.text.units import counted
 
 
 @click.command("new")
@@ -33,6 +34,6 @@ def command(kind: str, folder: Path, model: Path | None, as_json: bool) -> None:
     if as_json:
         print_json({"kind": kind, "out": str(folder), "files": files})
         return
-    print(f"wrote {len(files)} files to {folder}; next:")
+    print(f"wrote {counted(len(files), 'file')} to {folder}; next:")
     for line in (f"cd {typed(folder)}", *projects.kind(kind).commands):
         print(f"  {line}")

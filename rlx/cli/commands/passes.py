@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option(
     "--pipeline",
     metavar="NAME",
-    help="Run this pipeline alone [the steps of compilation for the host].",
+    help="Run only this pipeline [the steps of compilation for the host].",
 )
 @stage_options
 @json_option

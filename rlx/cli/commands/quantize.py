@@ -93,7 +93,7 @@ def _share(text: str | None, option: str) -> float | None:
     help="Let biases make up for what weights lose on average.",
 )
 @click.option(
-    "--max-drop", metavar="SHARE", help="What may be lost, such as 0.5%; else exit status 3."
+    "--max-drop", metavar="SHARE", help="Largest loss allowed, such as 0.5%; else exit status 3."
 )
 @click.option(
     "--min-sqnr",
@@ -142,9 +142,9 @@ def command(
     Without --calib, MODEL holds its own scales and weights, which are taken as they are; it is
     measured on --test, or on random numbers.
 
-    The loss is the share of correct classes where there are labels, of samples with another class
-    where there are none, of precision where an output has no classes, or what the error of a
-    reconstruction grows by; of the output that loses most.
+    Loss: drop in accuracy if there are labels, else the share of samples whose class changes; loss
+    of precision if an output has no classes; growth of the reconstruction error for autoencoders.
+    With several outputs, the largest loss counts.
     """
     from rlx.api import quantize
     from rlx.metrics.quantization_file import check_path, path_beside
@@ -214,8 +214,8 @@ def _convert(
             prose(f"{line}, on {where if report.random else report.measured_on}")
     for layer in conversion.bounded:
         prose(
-            f"note: no scale behind {layer}: it has the range that its weights allow, which is"
-            " wide; --calib SAMPLES.npz measures it"
+            f"note: no scale after {layer}: assumed the range that its weights allow, which is"
+            " wide; measure it with --calib SAMPLES.npz"
         )
     print(f"wrote {out} with the scales of {model.name}; next: rlx inspect {typed(out)}")
 
@@ -265,25 +265,25 @@ def _print(report: QuantizationReport, out: Path) -> None:
         Column("layer", shortest=16),
         Column("op", priority=2),
         Column("bits", priority=1),
-        Column("loss alone", meaning="with this layer alone quantized"),
+        Column("output error, this layer only", meaning="loss with only this layer quantized"),
         SQNR,
     ]
     print_table(f"Layers of {report.graph}, quantized", columns, rows)
     where = "test data" if report.tested else "the calibration data (give --test for others)"
     for line in summary(report.comparison):
         prose(f"{line}, on {where}")
-    prose("most is lost in: " + ", ".join(layer.label for layer in report.worst))
+    prose("most sensitive layers: " + ", ".join(layer.label for layer in report.worst))
     prose(
         f"weights: {report.mean_bits:.2f} bits on average, {report.weight_bytes:,} bytes packed;"
-        f" channels {'balanced' if report.equalized else 'not balanced'}"
+        f" cross-layer equalization: {'applied' if report.equalized else 'not applied'}"
     )
     if report.widened:
         prose("weights are wider than --max-drop allows: --min-sqnr and --min-agreement need it")
     print(f"wrote {out} and, for 'rlx report --quantization', {path_beside(out)}")
 
 
-def summary(comparison: Comparison) -> list[str]:
-    """Return lines about outputs and classes."""
+def summary(comparison: Comparison, reference: str = "the float network") -> list[str]:
+    """Return lines about outputs and classes; ``reference`` names the first network."""
     from rlx.calibration.useful import lacks_hits
 
     lines = []
@@ -300,7 +300,9 @@ def summary(comparison: Comparison) -> list[str]:
         name = f"output {printable(output.name)!r}" if len(comparison.outputs) > 1 else "output"
         if output.classes is not None:
             lines.append(
-                _agreement(output.classes, f"{name}: " if len(comparison.outputs) > 1 else "")
+                _agreement(
+                    output.classes, f"{name}: " if len(comparison.outputs) > 1 else "", reference
+                )
             )
         if lacks_hits(output):
             lines.append(
@@ -316,9 +318,9 @@ def summary(comparison: Comparison) -> list[str]:
     return lines
 
 
-def _agreement(classes: Classes, name: str) -> str:
+def _agreement(classes: Classes, name: str, reference: str) -> str:
     """Return the line on classes of an output."""
     from rlx.metrics.classes import ClassForm
 
-    what = "largest in the same place" if classes.form is ClassForm.LARGEST else "same class"
-    return f"{name}{what}: {classes.agreement:.2%} of {classes.total:,}"
+    place = " on the largest value" if classes.form is ClassForm.LARGEST else ""
+    return f"{name}agreement with {reference}{place}: {classes.agreement:.2%} of {classes.total:,}"

@@ -1,4 +1,4 @@
-"""``rlx report``: what is known about an output folder, predicted beside measured."""
+"""``rlx report``: the figures of an output folder, predicted next to measured."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import click
 from rlx.cli.common import json_option, print_json, progress
 from rlx.cli.table import print_table, prose, wide_option
 from rlx.support.text.tables import Column
+from rlx.support.text.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,9 +26,9 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--html", type=_FILE, help="Write one page that needs no network to this file.")
 @click.option("--csv", type=_FILE, help="Write a line for each layer, with Vela's column names.")
 @click.option("--md", type=_FILE, help="Write a Markdown table, as for a pull request.")
-@click.option("--no-run", is_flag=True, help="Show predictions alone; run nothing.")
+@click.option("--no-run", is_flag=True, help="Show only predictions; run nothing.")
 @click.option(
-    "--verified", type=_FILE, help="What 'rlx verify --json' printed, instead of running it."
+    "--verified", type=_FILE, help="Output of 'rlx verify --json', instead of running it."
 )
 @click.option(
     "--build",
@@ -72,7 +73,7 @@ def command(
     board: Path | None,
     as_json: bool,
 ) -> int:
-    """Show what is known about the output FOLDER of 'rlx emit', predicted beside measured.
+    """Show the figures of the output FOLDER of 'rlx emit', predicted next to measured.
 
     Without --no-run the folder is verified first, which takes as long as 'rlx verify', or no time
     if nothing has changed since. Exit status 1 if an output differs from the reference.
@@ -121,9 +122,9 @@ def _write(files: dict[Path, Callable[[], str]], folder: Path) -> None:
     for path in files:
         if path.resolve().is_relative_to(folder.resolve()):
             raise UsageError(
-                "lies inside the output folder, which holds what was emitted and nothing else",
+                "is inside the output folder, which holds only emitted files",
                 where=str(path),
-                hint=f"write it beside the folder: {folder.resolve().parent / path.name}",
+                hint=f"write it next to the folder: {folder.resolve().parent / path.name}",
             )
     for path, make in files.items():
         write_file(path, make().encode())
@@ -171,7 +172,7 @@ def _print(report: Report) -> None:
         for name, correct in report.accuracy.correct.items():
             prose(f"{name}: {correct:,} of {report.accuracy.samples:,} classes correct")
     if report.changes is not None:
-        prose(f"changed: {report.changes.count} of {len(report.changes.layers)} layers")
+        prose(f"changed: {report.changes.count} of {counted(len(report.changes.layers), 'layer')}")
         for line in report.changes.ports:
             prose(line)
     for text in report.warnings:

@@ -116,7 +116,7 @@ def _with_weights(graph: Graph, paths: Sequence[Path]) -> Graph:
         if name not in store:
             guess = closest(name, store)
             raise UsageError(
-                f"the files have no weight called {printable(name)!r}",
+                f"the files have no weight {printable(name)!r}",
                 where="--weights",
                 hint=f"did you mean {printable(guess)!r}?" if guess else "give more files",
             )

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 @click.option(
     "--budget",
     type=click.Path(path_type=Path),
-    help="Limits to keep, as rlx.toml; exit status 3 if one is not.",
+    help="Budget file, as rlx.toml; exit status 3 if a limit is exceeded.",
 )
 @click.option(
     "--build",
@@ -94,9 +94,9 @@ def command(
 ) -> int:
     """Run the output FOLDER of 'rlx emit' and compare every output with the reference.
 
-    What is not installed does not run, and the output says so; --require makes it an error.
+    Simulators that are not installed are skipped, and listed; --require makes that an error.
 
-    Exit status 1 if any output differs, 3 if a limit of the budget is not kept, 6 if a tool that
+    Exit status 1 if any output differs, 3 if a budget limit is exceeded, 6 if a tool that
     was named or is required is missing, or if nothing can run.
     """
     from rlx import api
@@ -131,7 +131,11 @@ def _simulators(folder: Path, names: str | None, *, netlist: bool) -> list[str] 
     if not netlist:
         return chosen
     if read_manifest(folder, check_files=False).producer.target != "fpga":
-        raise UsageError("C has no netlist", where="--netlist", hint="leave --netlist out")
+        raise UsageError(
+            "only FPGA folders have a netlist, this one holds C",
+            where="--netlist",
+            hint="leave --netlist out",
+        )
     return [*(chosen or ("verilator", "cocotb")), "netlist"]
 
 

@@ -132,7 +132,7 @@ def test_a_file_that_describes_no_machine(digits, tmp_path):
     status, _, err = digits("--roofline", str(tmp_path / "nothing.json"))
     assert (status, "no file" in err) == (2, True)
     path = tmp_path / "machine.json"
-    missing = f"{path}: is no description of a machine: has no 'name'"
+    missing = f"{path}: expected the description of a machine: has no 'name'"
     for text, message in (("{", "expected JSON"), ("[]", missing), ('{"machine": 1}', missing)):
         path.write_text(text)
         status, _, err = digits("--roofline", str(path))

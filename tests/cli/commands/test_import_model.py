@@ -73,7 +73,7 @@ def test_shapes_may_be_given_one_by_one_or_in_a_list(net, tmp_path):
     ("shape", "status", "message"),
     [
         ("x=2x3x4", 5, "the shape 2x3x4 does not fit the input 'x', f32[n, 3, 4, 4]"),
-        ("q=2", 5, "there is no input 'q' to give a shape"),
+        ("q=2", 5, "unknown input 'q' in the input shapes"),
         ("x:2x3", 2, "'x:2x3' is not an input shape\n  try: write NAME=1x3x224x224"),
         ("x=2x3x4x4,x=1x3x4x4", 2, "the input 'x' has two shapes"),
     ],
@@ -133,7 +133,7 @@ def test_weights_that_do_not_fit_are_refused(dense, tmp_path, capsys):
     save_file({"layer.w": np.ones((2, 3), np.float32)}, weights)
     command = ["import", str(dense), "-o", str(out), "--weights", str(weights)]
     assert main(command) == 4
-    assert "no parameter or constant called 'layer.w'" in capsys.readouterr().err
+    assert "no parameter or constant 'layer.w'" in capsys.readouterr().err
     assert main([*command, "--rename", "layer.w"]) == 2
     assert not out.exists()
 

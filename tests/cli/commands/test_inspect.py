@@ -34,7 +34,7 @@ def test_the_text_form(rlx_inspect):
 def test_the_text_is_no_json(rlx_inspect):
     status, _, err = rlx_inspect("digits.tflite", "--text", "--json")
     assert status == 2
-    assert "error[RLX-E001]: the text form is no JSON\n" in err
+    assert "error[RLX-E001]: --text and --json exclude each other\n" in err
 
 
 @pytest.mark.parametrize(

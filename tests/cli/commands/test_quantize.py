@@ -61,11 +61,11 @@ def test_criteria_give_the_exit_status(folder, capsys):
     compare = ("compare", "net.rlx", "q.rlx", "--data", "test.npz")
     status, out, _ = run(capsys, *compare, "--exact", "--only-outputs")
     assert status == 1
-    assert out.endswith("NOT KEPT: exact\n")
+    assert out.endswith("NOT MET: exact\n")
     assert "numbers differ, the largest difference: " in out
     assert "conv1" not in out
     status, out, _ = run(capsys, *compare, "--cosine", "0.9", "--max-abs", "0.5")
-    assert (status, out.splitlines()[-1]) == (0, "kept: max_abs <= 0.5, cosine >= 0.9")
+    assert (status, out.splitlines()[-1]) == (0, "met: max_abs <= 0.5, cosine >= 0.9")
     assert "conv1" in out
     status, out, _ = run(capsys, *compare, "--criteria", "half", "--max-rel", "1e9", "--json")
     found = json.loads(out)
@@ -97,7 +97,7 @@ def test_samples_may_be_a_table(folder, capsys):
     assert compared[0] == compared[1]
     status, _, err = run(capsys, *QUANTIZE, "--scale", "1/16")
     assert status == 2
-    assert err.startswith("error[RLX-E001]: calib.npz: is no picture and no sound")
+    assert err.startswith("error[RLX-E001]: calib.npz: expected pictures or sounds")
 
 
 def test_a_model_with_its_own_scales_needs_no_samples(folder, capsys):
@@ -131,7 +131,7 @@ def test_what_people_read(folder, capsys):
     assert status == 0
     assert "correct: 100.00% -> " in out
     assert "on the calibration data (give --test for others)" in out
-    assert "most is lost in: " in out
+    assert "most sensitive layers: " in out
     assert "wrote q.rlx" in out
     status, out, _ = run(capsys, "compare", "net.rlx", "q.rlx", "--data", "test.npz")
     assert status == 0
@@ -194,7 +194,7 @@ def test_without_matplotlib_nothing_is_computed(folder, capsys, monkeypatch):
         (
             QUANTIZE[:4],
             5,
-            "error[RLX-E030]: graph 'net': 1 value(s) have no scale:\n    core.input %0 'image'",
+            "error[RLX-E030]: graph 'net': 1 value without a scale:\n    core.input %0 'image'",
         ),
         (
             [*QUANTIZE[:4], "--weights", "4"],

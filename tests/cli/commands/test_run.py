@@ -40,8 +40,7 @@ def test_classes_and_accuracy_are_shown(capsys, tmp_path, digits_model, samples)
     best = rlx.run(digits_model, samples).top(1, names)[5][0]
     assert f"{best.label}  {best.score:.4g}" in out
     assert err == (
-        "note: input 'image': real numbers were quantized by its scale 0.00392157 and zero point"
-        " -128\n"
+        "note: input 'image': floats were quantized with its scale 0.00392157 and zero point -128\n"
     )
 
 
@@ -92,9 +91,21 @@ def test_pictures_are_read(capsys, tmp_path, digits_model):
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        (("--scale", "1,2"), "--scale: '1,2' is no number\n  try: write 1/255 or 0.00392\n"),
-        (("--std", "0"), "--std: '0' is no number\n  try: write 0.5 or 0.4,0.5,0.6\n"),
-        (("--mean", "x"), "--mean: 'x' is no number\n  try: write 0.5 or 0.4,0.5,0.6\n"),
+        (
+            ("--scale", "1,2"),
+            "--scale: expected one number or a fraction, got '1,2'\n"
+            "  try: write 1/255 or 0.00392\n",
+        ),
+        (
+            ("--std", "0"),
+            "--std: expected numbers separated by commas, got '0'\n"
+            "  try: write 0.5 or 0.4,0.5,0.6\n",
+        ),
+        (
+            ("--mean", "x"),
+            "--mean: expected numbers separated by commas, got 'x'\n"
+            "  try: write 0.5 or 0.4,0.5,0.6\n",
+        ),
     ],
 )
 def test_scaling_that_is_none_is_refused(capsys, digits_model, option, message):
@@ -116,7 +127,7 @@ def test_samples_become_golden_vectors(capsys, tmp_path, digits_model, samples):
     emit = ("emit", digits_model, "--target", "cortexm", "-o")
     out, err = shown(capsys, *emit, tmp_path / "real", "--vectors", samples)
     assert "random vectors" not in out
-    assert "real numbers were quantized" in err
+    assert "floats were quantized" in err
     golden = read_golden(tmp_path / "real")
     np.testing.assert_array_equal(golden.outputs[0][:, 0], rlx.run(digits_model, samples).codes)
     out, _ = shown(capsys, *emit, tmp_path / "random")
