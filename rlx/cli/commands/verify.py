@@ -127,16 +127,16 @@ def command(
 
 def _simulators(folder: Path, names: str | None, *, netlist: bool) -> list[str] | None:
     """Return the simulators that were asked for; None for the default ones."""
-    chosen = names.split(",") if names else None
+    simulators = names.split(",") if names else None
     if not netlist:
-        return chosen
+        return simulators
     if read_manifest(folder, check_files=False).producer.target != "fpga":
         raise UsageError(
             "only FPGA folders have a netlist, this one holds C",
             where="--netlist",
             hint="leave --netlist out",
         )
-    return [*(chosen or ("verilator", "cocotb")), "netlist"]
+    return [*(simulators or ("verilator", "cocotb")), "netlist"]
 
 
 def _print(result: Verification) -> None:
