@@ -26,14 +26,14 @@ class Origin:
         passes: Passes that made or changed the node, in order.
         layer: Name of the layer, unique in the model (see ``rlx.ir.layer_names``); empty where
             nothing named it.
-        joined: Source and location of other nodes of the model that became part of this one.
+        joined_places: Source and location of other nodes of the model that became part of this one.
     """
 
     source: str = ""
     location: str = ""
     passes: tuple[str, ...] = ()
     layer: str = ""
-    joined: tuple[str, ...] = ()
+    joined_places: tuple[str, ...] = ()
 
     def through(self, pass_name: str) -> Origin:
         """Return the origin of a node that ``pass_name`` made out of this one."""
@@ -41,13 +41,13 @@ class Origin:
             return self
         return replace(self, passes=(*self.passes, pass_name))
 
-    def join(self, others: Iterable[Origin]) -> Origin:
+    def join(self, further: Iterable[Origin]) -> Origin:
         """Return the origin of a node that computes what nodes of other origins did, too."""
-        places = dict.fromkeys(self.joined)
-        for other in others:
-            places.update(dict.fromkeys((other.place, *other.joined)))
-        joined = tuple(p for p in places if p and p != self.place)
-        return self if joined == self.joined else replace(self, joined=joined)
+        places = dict.fromkeys(self.joined_places)
+        for other in further:
+            places.update(dict.fromkeys((other.place, *other.joined_places)))
+        own_places = tuple(p for p in places if p and p != self.place)
+        return self if own_places == self.joined_places else replace(self, joined_places=own_places)
 
     @property
     def place(self) -> str:
@@ -57,12 +57,12 @@ class Origin:
     @property
     def places(self) -> tuple[str, ...]:
         """Place of the node, and of those that became part of it."""
-        return tuple(filter(None, (self.place, *self.joined)))
+        return tuple(filter(None, (self.place, *self.joined_places)))
 
     def to_plain(self) -> dict[str, Any]:
         """Return the fields as plain values, those without a value left out if they are newer."""
         plain = {"source": self.source, "location": self.location, "passes": self.passes}
-        newer = {"layer": self.layer, "joined": self.joined}
+        newer = {"layer": self.layer, "joined_places": self.joined_places}
         return {**plain, **{name: value for name, value in newer.items() if value}}
 
     @classmethod
@@ -75,7 +75,7 @@ class Origin:
         texts = {"source", "location", "layer"}
         for name, value in fields.items():
             lines = (value,) if name in texts else value
-            if name not in (*texts, "passes", "joined") or not isinstance(lines, tuple):
+            if name not in (*texts, "passes", "joined_places") or not isinstance(lines, tuple):
                 raise ValueError(f"it has no such field: {name}")
             if not all(isinstance(line, str) for line in lines):
                 raise ValueError(f"{name} is no text")

@@ -1,4 +1,4 @@
-"""One name for each layer: the shortest part of its name in the model that tells layers apart.
+"""One name for each layer: the shortest part of its name in the model that no other layer has.
 
 The rule is that of design note 19. Frontends and commands call :func:`with_layer_names` once,
 before any pass; origins carry the names from there on, and :func:`layer_names` reads them, in
@@ -67,15 +67,15 @@ class SourceLayer:
 def layer_names(graph: Graph) -> dict[Node, str]:
     """Return the name of each input and each node that computes, all different.
 
-    Nodes that come from one layer of the model are told apart by their ops: the main one has the
-    layer's name (see :func:`main_node`). A node that a pass inserted is called after the layer that
-    it reads, as in ``image_quantize``.
+    Of the nodes that come from one layer of the model the main one has the layer's name (see
+    :func:`main_node`), and the others with their ops behind it. A node that a pass inserted is
+    called after the layer that it reads, as in ``image_quantize``.
     """
     return name_nodes(graph.nodes)
 
 
 def name_nodes(every: Iterable[Node]) -> dict[Node, str]:
-    """Return what :func:`layer_names` does, of the nodes of a graph without the graph itself."""
+    """Return names as :func:`layer_names`, of the nodes of a graph without the graph itself."""
     nodes = [n for n in every if not isinstance(n.op, Constant | Param)]
     if not any(n.origin.layer for n in nodes):
         return _named_by_source(nodes, {})
@@ -198,7 +198,7 @@ class _Used:
 
 
 def _key(name: str) -> str:
-    """Return what is the same for names that become the same identifier, or the same file."""
+    """Return the key that is the same for names that become one identifier, or one file."""
     return _NOT_WORD.sub("_", name.lower()).strip("_")
 
 
@@ -236,7 +236,7 @@ def _with_op(name: str, node: Node) -> str:
 
 
 def _neighbour(node: Node, names: Mapping[Node, str]) -> str:
-    """Return the name of what a node reads, empty if it reads constants only."""
+    """Return the name of the layer that a node reads, empty if it reads constants only."""
     return next((names[o.node] for o in node.operands if o.node in names), "")
 
 
@@ -261,12 +261,12 @@ def _named_by_source(nodes: Sequence[Node], texts: Mapping[str, str]) -> dict[No
 
 
 def _source(node: Node, texts: Mapping[str, str]) -> tuple[str, ...]:
-    """Return what nodes of one layer of the model have in common, its name first."""
+    """Return the key that nodes of one layer of the model have in common, its name first."""
     text = texts.get(node.origin.location, "") or node.name
     if text:
         return (text,)
     if node.origin.location and not isinstance(node.op, Source):
-        return ("", node.origin.source, node.origin.location, node.op.name)
+        return ("", node.origin.source, node.origin.location)
     return ("", str(node.index))
 
 
@@ -333,7 +333,7 @@ def _telling(
     best: Mapping[str, tuple[float, float]],
     everywhere: Mapping[str, int],
 ) -> list[str]:
-    """Return the segments that tell a layer apart, the best name first.
+    """Return the segments that are of a layer alone, the best name first.
 
     That is the one that most of its paths mention; among several, one that is no operation's,
     that few layers mention, that is short, and that stands far behind.
@@ -352,7 +352,7 @@ def _several(
     paths: Sequence[Sequence[tuple[str, ...]]],
     used: _Used,
 ) -> Iterator[tuple[int, str]]:
-    """Yield the names of layers that no segment alone tells apart: pairs, then triples of them."""
+    """Yield the names of layers that have no segment of their own: pairs, then triples of them."""
     for size in range(2, _MAX_WORDS + 1):
         if not waiting:
             return

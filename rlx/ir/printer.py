@@ -255,6 +255,6 @@ def format_origin(origin: Origin) -> list[str]:
         parts.append(f"by {', '.join(map(json.dumps, origin.passes))}")
     if origin.layer:
         parts.append(f"layer {json.dumps(origin.layer)}")
-    if origin.joined:
-        parts.append(f"with {', '.join(map(json.dumps, origin.joined))}")
+    if origin.joined_places:
+        parts.append(f"with {', '.join(map(json.dumps, origin.joined_places))}")
     return parts

@@ -22,18 +22,33 @@ from rlx.ir.layer_names import (
 )
 from rlx.ir.parser import parse_graph
 from rlx.ir.printer import format_graph
+from rlx.ir.types import QuantParams
 from rlx.ops.nn import NnBatchNorm, NnLinear, NnRelu
 from rlx.ops.real import RealAdd, RealQuantize, RealReshape
-from rlx.ir.types import QuantParams
 from rlx.support.text.names import KEYWORDS, comment_text, mangle
 
-TFLITE = """\
-model/activation/Relu;model/batch_normalization/FusedBatchNormV3;model/conv2d/BiasAdd/ReadVariableOp/resource;model/conv2d/BiasAdd;model/conv2d_2/Conv2D;model/conv2d/Conv2D1
-model/activation_1/Relu;model/batch_normalization_1/FusedBatchNormV3;model/conv2d_1/BiasAdd/ReadVariableOp/resource;model/conv2d_1/BiasAdd;model/conv2d_2/Conv2D;model/conv2d_1/Conv2D1
-model/batch_normalization_2/FusedBatchNormV3;model/conv2d_2/BiasAdd/ReadVariableOp/resource;model/conv2d_2/BiasAdd;model/conv2d_2/Conv2D
-model/conv2d_3/Relu;model/batch_normalization_3/FusedBatchNormV3;model/conv2d_3/BiasAdd/ReadVariableOp/resource;model/conv2d_3/BiasAdd;model/conv2d_5/Conv2D;model/conv2d_3/Conv2D1
-model/depthwise_conv2d/depthwise;model/depthwise_conv2d/BiasAdd;model/batch_normalization_4/FusedBatchNormV3
-""".split()
+
+def fused(number: str, shared: str) -> str:
+    """Return a name that TensorFlow's converter gives a convolution with all that is part of it."""
+    return ";".join(
+        f"model/{part}"
+        for part in (
+            f"activation{number}/Relu", f"batch_normalization{number}/FusedBatchNormV3",
+            f"conv2d{number}/BiasAdd/ReadVariableOp/resource", f"conv2d{number}/BiasAdd",
+            f"conv2d{shared}/Conv2D", f"conv2d{number}/Conv2D1",
+        )
+    )  # fmt: skip
+
+
+TFLITE = [
+    fused("", "_2"),
+    fused("_1", "_2"),
+    "model/batch_normalization_2/FusedBatchNormV3;model/conv2d_2/BiasAdd/ReadVariableOp/resource;"
+    "model/conv2d_2/BiasAdd;model/conv2d_2/Conv2D",
+    fused("_3", "_5").replace("activation_3", "conv2d_3"),
+    "model/depthwise_conv2d/depthwise;model/depthwise_conv2d/BiasAdd;"
+    "model/batch_normalization_4/FusedBatchNormV3",
+]
 KWS = [
     f"functional_1/activation_{i}/Relu;functional_1/batch_normalization_{i}/FusedBatchNormV3;"
     f"functional_1/conv2d_{i}/BiasAdd/ReadVariableOp/resource;functional_1/conv2d_{i}/BiasAdd;"
@@ -120,7 +135,7 @@ def plain(*texts: str, op: str = "relu") -> list[SourceLayer]:
         pytest.param(weighted("a/b", "a_b"), ["a", "a_b"], id="punctuation"),
     ],
 )
-def test_the_shortest_part_that_tells_layers_apart(
+def test_a_name_is_the_shortest_part_that_no_other_layer_has(
     layers: list[SourceLayer], names: list[str]
 ) -> None:
     assert shortest_names(layers) == names
