@@ -21,6 +21,7 @@ from rlx.calibration.widths import (
     weight_bytes,
     within,
 )
+from rlx.ir.layer_names import layer_names, origins_of, with_layer_names
 from rlx.ir.module import GraphModule, HasModule
 from rlx.metrics.compare import compare_on
 from rlx.passes.dead_code import DeadCode
@@ -101,7 +102,7 @@ def quantize_graph(
         UnsupportedOpError: Something has no integer form.
         DoesNotFitError: The limits of the settings cannot be kept.
     """
-    settings, graph = settings or Settings(), in_float32(graph)
+    settings, graph = settings or Settings(), in_float32(with_layer_names(graph))
     samples = read_samples(graph, calib, what="calibration data")
     tested = read_samples(graph, test, what="test data") if test is not None else None
     work = _Work(graph, samples, tested, settings, progress or _silent)
@@ -256,14 +257,14 @@ def _layer_reports(
     """Return a row for each layer."""
     closeness = {layer.key: layer.closeness for layer in comparison.layers}
     users, outputs = measured.graph.users(), set(measured.graph.outputs)
-    rows = []
+    rows, names = [], layer_names(measured.graph)
     for value in measured.reported():
         node, end = value.node, clamped(value, users, outputs)
         bits, params = widths.get(node), measured.params[value]
         histogram = measured.observation.ranges[end].histogram
         rows.append(
             LayerReport(
-                name=node.name,
+                name=names[node],
                 place=node.origin.location,
                 op=node.op.name,
                 bits=bits if bits is not None else measured.stored.get(node),
@@ -274,6 +275,7 @@ def _layer_reports(
                 zero_point=params.zero_point[0],
                 loss=measured.loss(value, bits),
                 closeness=closeness.get((node.name, node.origin.location)),
+                origins=origins_of(node),
             )
         )
     return tuple(rows)

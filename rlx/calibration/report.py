@@ -31,6 +31,7 @@ class LayerReport:
         zero_point: Their zero point.
         loss: Relative squared error of the network's outputs if only this layer is quantized.
         closeness: Closeness of its results in the integer network; None if they are not known.
+        origins: Nodes of the model of which it was made.
     """
 
     name: str
@@ -44,17 +45,14 @@ class LayerReport:
     zero_point: int
     loss: float
     closeness: Closeness | None
-
-    @property
-    def label(self) -> str:
-        """Name of the layer in messages."""
-        return self.place or self.name or self.op
+    origins: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Return everything as JSON values."""
         figures = {
             "name": self.name,
             "place": self.place,
+            "origins": list(self.origins),
             "op": self.op,
             "bits": self.bits,
             "weights": self.weights,

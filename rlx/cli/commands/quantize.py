@@ -222,7 +222,7 @@ def _refuse_options_without_samples(ctx: click.Context) -> None:
 def _print(report: Report, out: Path) -> None:
     rows = [
         [
-            layer.label,
+            layer.name,
             layer.op,
             layer.bits,
             layer.loss,
@@ -241,7 +241,7 @@ def _print(report: Report, out: Path) -> None:
     where = "test data" if report.tested else "the calibration data (give --test for others)"
     for line in summary(report.comparison):
         prose(f"{line}, on {where}")
-    prose("most is lost in: " + ", ".join(layer.label for layer in report.worst))
+    prose("most is lost in: " + ", ".join(layer.name for layer in report.worst))
     prose(
         f"weights: {report.mean_bits:.2f} bits on average, {report.weight_bytes:,} bytes packed;"
         f" channels {'balanced' if report.equalized else 'not balanced'}"

@@ -20,6 +20,7 @@ class Node(TypedDict):
     constant_bytes: int
     users: int
     origin: str
+    origins: list[str]
 
 
 class Inspect(TypedDict):
@@ -223,6 +224,7 @@ class NodeBound(TypedDict):
     op: str
     name: str
     origin: str
+    origins: list[str]
     macs: int
     flops: int
     bytes: int
@@ -252,6 +254,7 @@ class NodeTime(TypedDict):
     op: str
     name: str
     origin: str
+    origins: list[str]
     calls: int
     us: float
     minimum_us: float
@@ -378,6 +381,7 @@ class ComparedLayer(Difference):
 
     name: str
     place: str
+    origins: list[str]
     op: str
 
 
@@ -411,6 +415,7 @@ class QuantizedLayer(TypedDict):
 
     name: str
     place: str
+    origins: list[str]
     op: str
     bits: int | None
     weights: int
