@@ -9,7 +9,7 @@ from rlx.ir.inspect import node_macs
 from rlx.ir.layer_names import layer_names, origins_of
 from rlx.ir.macs import MACS
 from rlx.ir.printer import format_type
-from rlx.reports.drawing.arrange import COLUMNS, arrange
+from rlx.reports.drawing.arrange import COLUMNS, arrange, fits_beside
 from rlx.reports.drawing.boxes import Draft
 from rlx.support.text.names import printable, shorten
 
@@ -93,7 +93,8 @@ def _drafts(
 def _draft(node: Node, label: str, note: str, share: float) -> Draft:
     """Return the box of an input or a node that computes."""
     types = ", ".join(format_type(t.with_quant(None)) for t in node.types)
-    lines = tail(label), shorten(types, COLUMNS - len(note))
+    below = () if fits_beside(label, node.op.name) else (node.op.name,)
+    lines = (shorten(types, COLUMNS - len(note)), *below)
     return Draft(
         id=label, op=node.op.name, kind=kind_of(node), lines=lines, note=note, share=share,
         tooltip=_tooltip(node, label), is_input=isinstance(node.op, Input),
@@ -105,9 +106,9 @@ def _outputs(graph: Graph) -> list[Draft]:
     outputs = zip(graph.outputs, graph.output_names, strict=True)
     return [
         Draft(
-            id=f"output_{place}", op="output", kind="port",
+            id=f"output {place}", op="output", kind="port",
             lines=(shorten(format_type(value.type.with_quant(None)), COLUMNS), tail(name)),
-            tooltip=f"output_{place}: {_cut(name)}\n{_cut(format_type(value.type, full=False))}",
+            tooltip=f"output {place}: {_cut(name)}\n{_cut(format_type(value.type, full=False))}",
         )
         for place, (value, name) in enumerate(outputs)
         if not isinstance(value.node.op, Constant | Param)
