@@ -82,7 +82,7 @@ class Calls:
             *([own_scratch] if layer.scratch_bytes > layer.own_scratch else []),
             self._address(result),
         ]
-        function = self._symbols.kernel(layer.kernel)
+        function = f"{self._symbols.prefix}_{self._symbols.kernel(layer.kernel)}"
         return unpack + breaks(arguments, f"{function}(", ", ", ");", indent=2)
 
     def _tables(self, step: LayerStep) -> tuple[str, list[str]]:
