@@ -78,7 +78,8 @@ def describe(module: GraphModule, emission: Emission) -> dict[str, Any]:
     nodes = list(emission.nodes) if known else list(graph.op_nodes)
     figures = rows if known else [{} for _ in nodes]
     inputs = list(emission.inputs or graph.inputs)
-    names = layer_names(graph) | name_nodes([*(v.node for v in inputs), *nodes])
+    # A target may have emitted another graph than the module's.
+    names = name_nodes([*(v.node for v in inputs), *nodes]) | layer_names(graph)
     positions = {id(node): place for place, node in enumerate(nodes)}
     positions |= {id(value.node): -1 - number for number, value in enumerate(inputs)}
     return {

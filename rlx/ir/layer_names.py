@@ -71,12 +71,19 @@ def layer_names(graph: Graph) -> dict[Node, str]:
     :func:`main_node`), and the others with their ops behind it. A node that a pass inserted is
     called after the layer that it reads, as in ``image_quantize``.
     """
-    return name_nodes(graph.nodes)
+    return _named([n for n in graph.nodes if not isinstance(n.op, Constant | Param)])
 
 
 def name_nodes(every: Iterable[Node]) -> dict[Node, str]:
-    """Return names as :func:`layer_names`, of the nodes of a graph without the graph itself."""
-    nodes = [n for n in every if not isinstance(n.op, Constant | Param)]
+    """Return names as :func:`layer_names`, of some nodes of a graph and the ones that they read."""
+    known = dict.fromkeys(every)
+    known |= dict.fromkeys(o.node for n in known for o in n.operands)
+    ordered = sorted(known, key=lambda n: n.index)
+    return _named([n for n in ordered if not isinstance(n.op, Constant | Param)])
+
+
+def _named(nodes: Sequence[Node]) -> dict[Node, str]:
+    """Return the names of inputs and of nodes that compute."""
     if not any(n.origin.layer for n in nodes):
         return _named_by_source(nodes, {})
     names, used = _Used(), {}

@@ -114,8 +114,7 @@ def memory_text(plan: MemoryPlan, scratch: Sequence[ScratchPlace] = ()) -> str:
 
 def planned_names(plan: MemoryPlan) -> dict[Node, str]:
     """Return the name of each input and layer of a plan."""
-    nodes = {*plan.schedule, *(p.value.node for p in plan.placements)}
-    return name_nodes(sorted(nodes, key=lambda node: node.index))
+    return name_nodes([*plan.schedule, *(p.value.node for p in plan.placements)])
 
 
 def node_labels(plan: MemoryPlan) -> dict[Node, str]:

@@ -302,8 +302,7 @@ def _accumulate(
 
 def _names(values: Sequence[Value]) -> dict[Value, str]:
     """Return a name for each value that no other has."""
-    nodes = {v.node: v.node.index for v in values}
-    names = name_nodes(sorted(nodes, key=nodes.__getitem__))
+    names = name_nodes(v.node for v in values)
     return {
         v: names[v.node] if len(v.node.types) == 1 else f"{names[v.node]}.{v.index}" for v in values
     }

@@ -290,7 +290,7 @@ def profile_of(
     medians = {node: statistics.median(t) / 1e9 for node, t in times.items()}
     whole = sum(medians.values()) or 1.0
     best = {} if bounds is None else {n.node: n.seconds for n in bounds.nodes}
-    names = name_nodes(sorted(times, key=lambda node: node.index))
+    names = name_nodes(times)
     nodes = tuple(
         NodeTime(
             node=node,
