@@ -11,8 +11,8 @@ def test_inspect_writes_a_drawing_and_a_page(digits_model, tmp_path, capsys):
     assert capsys.readouterr().out == f"wrote {svg}\nwrote {html}\n"
     root = ET.fromstring(svg.read_text(encoding="utf-8"))
     boxes = [e.get("data-layer") for e in root.iter() if e.get("data-layer")]
-    assert boxes[0] == "input_0"
-    assert boxes[-1] == "output_0"
+    assert boxes[0] == "image"
+    assert boxes[-1] == "output 0"
     assert len(html.read_bytes()) < 300_000
     first = html.read_bytes()
     assert main(["inspect", str(digits_model), "--html", str(html)]) == 0
