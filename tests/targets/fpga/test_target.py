@@ -304,10 +304,12 @@ def uncommented(text):
 def anonymous(files):
     """Return a core's code with numbers in the place of its layers' names, without spaces."""
     rows = json.loads(files["report.json"])["layers"]
-    code = "".join("\n".join(uncommented(files["rtl/net_core.sv"])).split())
+    code = "\n".join(uncommented(files["rtl/net_core.sv"]))
+    code = re.sub(r"\bnet_(\w+)(?=_[0-9a-f]{6}\b)", lambda m: m[0].upper(), code)
     numbers = {row["instance"]: f"layer{k}" for k, row in enumerate(rows)}
     names = "|".join(sorted(map(re.escape, numbers), key=len, reverse=True))
-    return re.sub(rf"(?<![A-Za-z0-9])({names})(?=_|\W)", lambda m: numbers[m[1]], code)
+    text = re.sub(rf"(?<![A-Za-z0-9])({names})(?=_|\W)", lambda m: numbers[m[1]], code)
+    return "".join(text.split())
 
 
 @pytest.mark.slow
