@@ -214,15 +214,16 @@ def layer_comments(nodes: Sequence[Node], report: Mapping[str, Any]) -> dict[str
             f"{row['name']} ({node.op.name}): {', '.join(map(_tensor, node.operands))}"
             f" -> {_tensor(node.result)}",
             _pace(row),
-            *_source_lines(report["sources"].get(row["name"], "")),
+            *(f"node of the model: {origin}" for origin in _origins(row, report)),
         ]
         for node, row in zip(nodes, report["layers"], strict=True)
     }
 
 
-def _source_lines(text: str) -> list[str]:
-    """Return a line for each node of the model that a layer was made of."""
-    return [f"node of the model: {comment_text(one)}" for one in text.split("; ") if one]
+def _origins(row: Mapping[str, Any], report: Mapping[str, Any]) -> list[str]:
+    """Return the nodes of the model that a layer was made of, as a comment may show them."""
+    origins = row.get("origins", [report.get("sources", {}).get(row["name"], "")])
+    return [comment_text(origin) for origin in origins if origin]
 
 
 def _tensor(value: GraphValue) -> str:
@@ -283,12 +284,11 @@ def readme(
 ) -> str:
     """Return the folder's README; ``formal`` if there are proofs in the folder."""
     columns = report["columns"]
-    sources = report.get("sources", {})
     names = {instance_of(row): row["name"] for row in report["layers"]}
 
     def cells(row: Mapping[str, Any]) -> list[str]:
         name, op, *rest = (str(row.get(column, "")) for column in columns)
-        node = comment_text(sources.get(row["name"], "").partition("; ")[0])
+        node = next(iter(_origins(row, report)), "")
         return [name, op, node and f"`{node}`", *rest]
 
     return render(

@@ -128,11 +128,9 @@ def test_a_bench_waits_for_four_frames_at_least(interval, idle):
 
 
 def test_rows_of_the_readme_have_the_node_in_the_third_column():
-    report = {
-        **REPORT,
-        "sources": {"block/Add": "net.onnx node 3 Add 'block`/Add'; net.onnx node 4 Relu"},
-    }
-    report["layers"] = [{**report["layers"][0]}, {"name": "n1_reshape", "op": "q.reshape"}]
+    origins = ["net.onnx node 3 Add 'block`/Add'", "net.onnx node 4 Relu"]
+    added = {**REPORT["layers"][0], "origins": origins}
+    report = {**REPORT, "layers": [added, {"name": "n1_reshape", "op": "q.reshape"}]}
     text = readme(replace(interface(), modules=()), report, device("ecp5-25k"))
     rows = [
         line.split("|")[1:-1] for line in text.splitlines() if line.startswith(("| n", "| block"))
