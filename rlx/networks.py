@@ -15,6 +15,7 @@ from rlx import frontends
 from rlx.frontends.open_shapes import DimensionSizes
 from rlx.frontends.registry import with_sizes
 from rlx.ir import Graph, supplied
+from rlx.ir.layer_names import with_layer_names
 from rlx.ir.module import GraphModule, HasModule, Stage
 from rlx.ir.printer import summarize_graph
 from rlx.metrics import inference
@@ -145,7 +146,7 @@ def _module_of(model: Model, sizes: DimensionSizes | None) -> tuple[GraphModule,
     if isinstance(model, Builder):
         model = freeze(model.graph, model.parameters)
     if isinstance(model, Graph):
-        return _module_of(GraphModule(model, Stage.HIR), sizes)
+        return _module_of(GraphModule(with_layer_names(model), Stage.HIR), sizes)
     if not isinstance(model, str | PathLike):
         raise UsageError(
             f"expected a network, got a {type(model).__name__}",

@@ -43,9 +43,10 @@ ARRAY_PRODUCTS = range(40, 129)
 
 def samples() -> Iterator[tuple[str, Cell]]:
     """Yield cells and their names."""
-    for stage in staged_graph(_network()).stages:
-        yield from _layers(stage)
-        yield from _arrays(stage)
+    for number, stage in enumerate(staged_graph(_network()).stages):
+        name = f"n{number}_{stage.node.op.name.rpartition('.')[2]}"
+        yield from _layers(name, stage)
+        yield from _arrays(name, stage)
     for lanes, depth in ((1, 8), (4, 20), (2, 500)):
         yield f"fifo_{lanes}x{depth}", Fifo(lanes, depth)
     for before, after in ((1, 8), (8, 2), (4, 6)):
@@ -54,19 +55,19 @@ def samples() -> Iterator[tuple[str, Cell]]:
         yield f"skid_{lanes}", SkidBuffer(lanes)
 
 
-def _layers(stage: PipelineStage) -> Iterator[tuple[str, Cell]]:
+def _layers(base: str, stage: PipelineStage) -> Iterator[tuple[str, Cell]]:
     """Yield the cells of some foldings, and a small array of LUT multipliers."""
     for fold in _some(stage.plan.folds()):
         for name, cell in stage.plan.build(fold).cell.parts.items():
             # Value tables of these samples have fewer bits than those of networks.
             if name != "combine":
-                yield f"{stage.name}_{fold.pe}x{fold.simd}_{name}", cell
+                yield f"{base}_{fold.pe}x{fold.simd}_{name}", cell
     for fold in [f for f in stage.plan.folds() if 2 < f.products <= 8][:1]:
         cells = stage.plan.build(fold.with_lut_multipliers()).cell.cells
-        yield f"{stage.name}_logic", cells["matrix" if "matrix" in cells else "depthwise"]
+        yield f"{base}_logic", cells["matrix" if "matrix" in cells else "depthwise"]
 
 
-def _arrays(stage: PipelineStage) -> Iterator[tuple[str, Cell]]:
+def _arrays(base: str, stage: PipelineStage) -> Iterator[tuple[str, Cell]]:
     """Yield a larger array of DSP slices and of LUT multipliers, and the largest of the latter.
 
     In the largest, weights are constants.
@@ -79,7 +80,7 @@ def _arrays(stage: PipelineStage) -> Iterator[tuple[str, Cell]]:
     for name, fold in variants:
         cells = stage.plan.build(fold).cell.cells
         if "matrix" in cells and fold.pe * fold.simd <= ARRAY_PRODUCTS[-1]:
-            yield f"{stage.name}_{name}", cells["matrix"]
+            yield f"{base}_{name}", cells["matrix"]
 
 
 def _some(folds: list[Fold]) -> list[Fold]:

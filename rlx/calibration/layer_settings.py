@@ -1,13 +1,12 @@
 """Settings of a quantization layer by layer, as TOML: what was used, to be edited and used again.
 
 A file has the settings of the network, and a table for each layer, by the name that tables of
-layers show. Of layers that share a name, the first is ``NAME (1)``. A layer has ``bits`` of its
-weights, and an ``observer`` that chooses the range of its results, or the ``range`` itself::
+layers show. A layer has ``bits`` of its weights, and an ``observer`` that chooses the range of its results, or the ``range`` itself::
 
     weights = "8"
     observer = "mse"
 
-    [layers."operator 0 CONV_2D"]
+    [layers.conv1]
     bits = 4
     range = [0.0, 6.0]
 
@@ -18,7 +17,6 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -100,25 +98,15 @@ class SettingsFile:
             graph: Name of the network.
 
         Raises:
-            UsageError: A name is none of them, or that of several.
+            UsageError: A name is none of them.
         """
-        keys = unique_names(names)
-        positions = {key: position for position, key in enumerate(keys)}
-        shared = sorted(set(self.layers) & (set(names) - set(keys)))
-        if shared:
-            name, count = shared[0], Counter(names)[shared[0]]
-            raise UsageError(
-                f"{count} layers are called {name!r}",
-                where=self.where,
-                hint=f"name each of them, in the order of the network: {name + ' (1)'!r} to"
-                f" {f'{name} ({count})'!r}",
-            )
+        positions = {name: position for position, name in enumerate(names)}
         unknown = [name for name in self.layers if name not in positions]
         if unknown:
-            raise self._unknown(unknown, keys, graph)
+            raise self._unknown(unknown, names, graph)
         return {positions[name]: settings for name, settings in self.layers.items()}
 
-    def _unknown(self, unknown: Sequence[str], keys: Sequence[str], graph: str) -> UsageError:
+    def _unknown(self, unknown: Sequence[str], names: Sequence[str], graph: str) -> UsageError:
         """Return the error for names of layers that the network does not have."""
         listed = ", ".join(map(repr, unknown[:_MAX_LISTED]))
         if len(unknown) > _MAX_LISTED:
@@ -129,18 +117,8 @@ class SettingsFile:
         if self.network and self.network != graph:
             text += f"; the settings are of the network {self.network!r}"
         return UsageError(
-            text, where=self.where, hint=did_you_mean(unknown[0], keys, what="layers")
+            text, where=self.where, hint=did_you_mean(unknown[0], names, what="layers")
         )
-
-
-def unique_names(names: Sequence[str]) -> list[str]:
-    """Return names with a number behind each that several layers have: ``NAME (1)``."""
-    counts, before = Counter(names), Counter[str]()
-    keys = []
-    for name in names:
-        before[name] += 1
-        keys.append(name if counts[name] == 1 else f"{name} ({before[name]})")
-    return keys
 
 
 def settings_text(report: QuantizationReport) -> str:
@@ -165,11 +143,10 @@ def settings_text(report: QuantizationReport) -> str:
         f"equalize = {_quoted(report.balanced)}  # {', '.join(EQUALIZE)}",
         f"bias_correction = {str(settings.bias_correction).lower()}",
     ]
-    keys = unique_names([layer.label for layer in report.layers])
-    for key, layer in zip(keys, report.layers, strict=True):
+    for layer in report.layers:
         lines += [
             "",
-            f"[layers.{_quoted(key)}]",
+            f"[layers.{_quoted(layer.name)}]",
             *_layer_lines(layer, symmetric=settings.symmetric),
         ]
     return "\n".join(lines) + "\n"

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from rlx.calibration.layer_settings import LayerSettings
-from rlx.calibration.report import label_of
 from rlx.calibration.sensitivity import Rounded, Sensitivity, rounded
 from rlx.calibration.sequence import rounded_in_sequence
 from rlx.ir import DType
+from rlx.ir.layer_names import layer_names
 from rlx.ops.nn import NnConv, NnLinear
 from rlx.ops.real import RealConv, RealMatmul
 from rlx.passes.quantize.activations import (
@@ -111,7 +111,8 @@ class MeasuredGraph:
         file, results = self.settings.file, self.reported()
         if file is None:
             return {}
-        labels = [label_of(v.node.name, v.node.origin.location, v.node.op.name) for v in results]
+        names = layer_names(self.graph)
+        labels = [names[value.node] for value in results]
         matched = file.matched(labels, self.graph.name)
         for position, stated in matched.items():
             value, where = results[position], f"{file.where}, layer {labels[position]!r}"

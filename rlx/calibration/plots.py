@@ -35,7 +35,7 @@ def plot_report(report: QuantizationReport, path: Path) -> None:
         UsageError: The name ends in neither ``.png`` nor ``.svg``.
     """
     rows = report.layers
-    names = [_short(layer.label) for layer in rows]
+    names = [_short(layer.name) for layer in rows]
     ratios = [math.nan if layer.closeness is None else layer.closeness.sqnr_db for layer in rows]
     figure, axes = _figure(path, len(rows), 2)
     for row, layer in enumerate(rows):
@@ -55,7 +55,7 @@ def plot_comparison(comparison: Comparison, path: Path) -> None:
     rows = comparison.layers
     figure, axes = _figure(path, len(rows), 1)
     _ratios(axes[0], [layer.closeness.sqnr_db for layer in rows])
-    axes[0].set_yticks(range(len(rows)), [_short(layer.place or layer.name) for layer in rows])
+    axes[0].set_yticks(range(len(rows)), [_short(layer.name) for layer in rows])
     _save(figure, path)
 
 

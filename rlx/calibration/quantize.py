@@ -20,6 +20,7 @@ from rlx.calibration.widths import (
     weight_bytes,
     within,
 )
+from rlx.ir.layer_names import layer_names, origins_of, with_layer_names
 from rlx.ir.module import GraphModule, HasModule
 from rlx.metrics.compare import compare_on
 from rlx.metrics.spread import spread_of_results, spread_of_weights
@@ -110,7 +111,7 @@ def quantize_graph(
         UnsupportedOpError: Something has no integer form.
         DoesNotFitError: The limits of the settings cannot be kept.
     """
-    settings, graph = settings or Settings(), in_float32(graph)
+    settings, graph = settings or Settings(), in_float32(with_layer_names(graph))
     samples = read_samples(graph, calib, what="calibration data")
     tested = read_samples(graph, test, what="test data") if test is not None else None
     work = _Work(graph, samples, tested, settings, progress or _silent)
@@ -305,7 +306,7 @@ def _layer_reports(
     """Return a row for each layer."""
     closeness = {layer.key: layer.closeness for layer in comparison.layers}
     users, outputs = measured.graph.users(), set(measured.graph.outputs)
-    rows = []
+    rows, names = [], layer_names(measured.graph)
     for value in measured.reported():
         node, end = value.node, clamped(value, users, outputs)
         layer, params = rounded.get(node), measured.params[value]
@@ -313,7 +314,7 @@ def _layer_reports(
         histogram = measured.observation.ranges[end].histogram
         rows.append(
             LayerReport(
-                name=node.name,
+                name=names[node],
                 place=node.origin.location,
                 op=node.op.name,
                 bits=bits if bits is not None else measured.stored.get(node),
@@ -327,6 +328,7 @@ def _layer_reports(
                 results=spread_of_results(histogram, params),
                 weight_values=None if layer is None else _weight_spread(measured, node, layer),
                 range_of=measured.range_of(value),
+                origins=origins_of(node),
             )
         )
     return tuple(rows)

@@ -21,11 +21,6 @@ if TYPE_CHECKING:
     from rlx.metrics.spread import Spread
 
 
-def label_of(name: str, place: str, op: str) -> str:
-    """Return the name of a layer in messages, tables and settings."""
-    return place or name or op
-
-
 @dataclass(frozen=True, slots=True)
 class LayerReport:
     """One layer of the float network and its integer form.
@@ -47,6 +42,7 @@ class LayerReport:
         range_of: Observer that chose the range of its results; ``settings`` if a settings file
             states the range, ``known`` if the op has it by definition, ``operand`` if it is that of
             the operand.
+        origins: Nodes of the model of which it was made.
     """
 
     name: str
@@ -63,17 +59,14 @@ class LayerReport:
     results: Spread
     weight_values: Spread | None
     range_of: str
-
-    @property
-    def label(self) -> str:
-        """Name of the layer in messages, tables and settings."""
-        return label_of(self.name, self.place, self.op)
+    origins: tuple[str, ...] = ()
 
     def figures(self) -> dict[str, Any]:
         """Return everything but the spreads as JSON values."""
         figures = {
             "name": self.name,
             "place": self.place,
+            "origins": list(self.origins),
             "op": self.op,
             "bits": self.bits,
             "weights": self.weights,

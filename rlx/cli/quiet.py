@@ -1,4 +1,7 @@
-"""``rlx --quiet``: no steps and times on standard error."""
+"""``rlx --quiet``: no steps and times on standard error.
+
+Tests: tests/cli/test_progress.py
+"""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from rlx.ir.graph import Source
 from rlx.ir.inspect import node_macs
+from rlx.ir.layer_names import layer_names, name_nodes, origins_of
 from rlx.ir.module import Region
 from rlx.ir.printer import format_attributes
 
@@ -30,6 +31,9 @@ SCHEMA: Final = 1
 
 NETWORK: Final = "report/network.json"
 """Path of the description in an output folder."""
+
+_KNOWN: Final = frozenset(("name", "op", "macs", "result", "index", "origins", "instance"))
+"""Entries of a target's row that a layer does not repeat among its figures."""
 
 BINS: Final = 32
 """Bars of a histogram of weights."""
@@ -59,9 +63,10 @@ def network_text(module: GraphModule, emission: Emission) -> str:
 def describe(module: GraphModule, emission: Emission) -> dict[str, Any]:
     """Return ``schema``, ``name``, ``inputs``, ``outputs``, ``layers``, ``memory``, ``totals``.
 
-    A layer has ``name``, ``source`` (its name in the model), ``op``, ``macs``, ``attributes``;
-    ``shape``, ``dtype`` and ``quant`` of its result (scale and zero point, or None); ``inputs``:
-    positions of layers, or -1 for the first input of the network, -2 for the second; ``weights``
+    A layer has ``name``, ``origins`` (nodes of the model), ``source`` (the name of its result
+    there), ``op``, ``macs``, ``attributes``; ``shape``, ``dtype`` and ``quant`` of its result
+    (scale and zero point, or None); ``inputs``: positions of layers, or -1 for
+    the first input of the network, -2 for the second; ``weights``
     (see :func:`weight_figures`); ``parameters``: elements of its constant operands; ``constants``:
     hash of these, with types and shapes; ``rows``: hash of weights and bias of each output of a
     dense layer, else None; and ``figures``: what the target predicts. ``totals`` are the numbers
@@ -73,6 +78,8 @@ def describe(module: GraphModule, emission: Emission) -> dict[str, Any]:
     nodes = list(emission.nodes) if known else list(graph.op_nodes)
     figures = rows if known else [{} for _ in nodes]
     inputs = list(emission.inputs or graph.inputs)
+    # A target may have emitted another graph than the module's.
+    names = name_nodes([*(v.node for v in inputs), *nodes]) | layer_names(graph)
     positions = {id(node): place for place, node in enumerate(nodes)}
     positions |= {id(value.node): -1 - number for number, value in enumerate(inputs)}
     return {
@@ -80,7 +87,9 @@ def describe(module: GraphModule, emission: Emission) -> dict[str, Any]:
         "name": graph.name,
         "inputs": [{"name": v.name, **_type(v)} for v in graph.inputs],
         "outputs": _outputs(graph),
-        "layers": [_layer(n, row, positions) for n, row in zip(nodes, figures, strict=True)],
+        "layers": [
+            _layer(names[n], n, row, positions) for n, row in zip(nodes, figures, strict=True)
+        ],
         "memory": None if module.plan is None else _memory(module.plan, emission.scratch),
         "totals": {
             name: value
@@ -114,13 +123,16 @@ def weight_figures(array: Array) -> dict[str, Any]:
     }
 
 
-def _layer(node: Node, row: Mapping[str, Any], positions: Mapping[int, int]) -> dict[str, Any]:
+def _layer(
+    name: str, node: Node, row: Mapping[str, Any], positions: Mapping[int, int]
+) -> dict[str, Any]:
     constants = [v.constant for v in node.operands if v.constant is not None]
     constants = [array for array in constants if array.size]
     largest = max(constants, key=lambda array: array.size, default=None)
     attributes = format_attributes(node.op, full=False)
     return {
-        "name": str(row.get("name") or node.name or f"{node.op.name.rpartition('.')[2]}"),
+        "name": name,
+        "origins": list(origins_of(node)),
         "source": node.name,
         "op": node.op.name,
         **_type(node.results[0]),
@@ -132,9 +144,7 @@ def _layer(node: Node, row: Mapping[str, Any], positions: Mapping[int, int]) -> 
         "constants": _hash(constants),
         "rows": _rows(node, constants),
         "figures": {
-            name: value
-            for name, value in row.items()
-            if name not in ("name", "op", "macs", "result", "index") and _plain(value)
+            name: value for name, value in row.items() if name not in _KNOWN and _plain(value)
         },
     }
 

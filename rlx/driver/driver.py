@@ -15,6 +15,7 @@ from rlx.driver.boundary import Boundary
 from rlx.driver.description import NETWORK, network_text
 from rlx.driver.golden import check_golden, golden_vectors
 from rlx.ir.hash import structural_hash
+from rlx.ir.layer_names import with_named_layers
 from rlx.ir.module import Stage
 from rlx.ir.verify import verify
 from rlx.passes import Observer, Policies, Step, fit, pipeline, unobserved, verifying
@@ -142,6 +143,7 @@ def fit_to_target(
     """
     check_bound(module.graph)
     observe(Step("given"), module)
+    module = with_named_layers(module)
     options = target.options() if options is None else options
     boundary = boundary or Boundary.of(module.graph, target.ports(options))
     opened = _observed("ports", boundary.opened(module), module, observe)

@@ -11,6 +11,7 @@ from rlx.frontends.onnx.options import OnnxOptions
 from rlx.frontends.open_shapes import OpenInput
 from rlx.frontends.reading import check_size, read_start
 from rlx.frontends.tflite.options import TfliteOptions
+from rlx.ir.layer_names import with_named_layers
 from rlx.support import plugins
 from rlx.support.errors import (
     FormatError,
@@ -204,8 +205,8 @@ def load(
     sized = getattr(frontend, "sized", None)
     if sizes is not None and sized is not None:
         read: GraphModule = sized(path, options, limits, sizes)
-        return read
-    module = _read(frontend, path, options, limits)
+        return with_named_layers(read)
+    module = with_named_layers(_read(frontend, path, options, limits))
     return module if sizes is None else with_sizes(module, sizes)
 
 

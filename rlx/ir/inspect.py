@@ -10,18 +10,16 @@ from typing import TYPE_CHECKING, Any
 from rlx.ir.diff import GraphDiff, inspect_graph_diff
 from rlx.ir.graph import Constant, Source
 from rlx.ir.hash import structural_hash
+from rlx.ir.layer_names import layer_names
+from rlx.ir.macs import MACS
 from rlx.ir.printer import format_type, format_value
 from rlx.ir.regions import all_nodes
-from rlx.ir.rules import RuleTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from rlx.ir.graph import Graph, Node
     from rlx.ir.module import GraphModule, MemoryPlan
-
-MACS: RuleTable[Callable[[Node], int | None]] = RuleTable("the count of multiply-accumulates")
-"""Multiply-accumulates of a node with static shapes; None if they cannot be counted."""
 
 MAX_NAME_LENGTH = 41
 """Characters of a name in a table."""
@@ -34,7 +32,7 @@ class NodeInspection:
     Attributes:
         index: Identifier in the text form, without the percent sign.
         op: Name of the op.
-        name: Name of the node, possibly empty.
+        name: Name of the layer; of a parameter, its own.
         operands: Operands as in the text form.
         types: Types of the results as in the text form.
         macs: Multiply-accumulates; None where shapes are symbolic.
@@ -43,6 +41,7 @@ class NodeInspection:
         constant_bytes: Bytes of the same, stored packed.
         users: Number of operands of other nodes, and outputs of the graph, that are its results.
         origin: Origin of the node.
+        origins: Nodes of the model of which it was made.
     """
 
     index: int
@@ -55,6 +54,7 @@ class NodeInspection:
     constant_bytes: int
     users: int
     origin: str
+    origins: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,8 +206,11 @@ def inspect_graph(graph: Graph) -> GraphInspection:
     users: Counter[Node] = Counter(o.node for n in graph.nodes for o in n.operands)
     users.update(v.node for v in graph.outputs)
     counted: set[Node] = set()
+    names = layer_names(graph)
     nodes = tuple(
-        _node(n, users[n], counted) for n in graph.nodes if not isinstance(n.op, Constant)
+        _node(n, names.get(n, n.name), users[n], counted)
+        for n in graph.nodes
+        if not isinstance(n.op, Constant)
     )
     macs = [n.macs for n in nodes]
     every = tuple(all_nodes(graph))
@@ -296,7 +299,7 @@ def table(
     ]
 
 
-def _node(node: Node, users: int, counted: set[Node]) -> NodeInspection:
+def _node(node: Node, name: str, users: int, counted: set[Node]) -> NodeInspection:
     """Return one row; ``counted`` collects the constants that a row already counts."""
     constants = {o.node for o in node.operands if isinstance(o.node.op, Constant)} - counted
     counted |= constants
@@ -305,7 +308,7 @@ def _node(node: Node, users: int, counted: set[Node]) -> NodeInspection:
     return NodeInspection(
         index=node.index,
         op=node.op.name,
-        name=node.name,
+        name=name,
         operands=tuple(map(format_value, node.operands)),
         types=tuple(format_type(t, full=False) for t in node.types),
         macs=0 if isinstance(node.op, Source) else node_macs(node),
@@ -313,6 +316,7 @@ def _node(node: Node, users: int, counted: set[Node]) -> NodeInspection:
         constant_bytes=sum(t.nbytes for t in types),
         users=users,
         origin=str(node.origin),
+        origins=node.origin.places,
     )
 
 

@@ -397,12 +397,17 @@ class _Parser(TextReader):
         """Read the origin, or nothing."""
         source = self.string("a file name") if self.accept("from") else ""
         location = self.string("a place") if self.accept("at") else ""
-        passes: list[str] = []
-        if self.accept("by"):
-            passes.append(self.string("the name of a pass"))
-            while self.accept(","):
-                passes.append(self.string("the name of a pass"))
-        return Origin(source, location, tuple(passes))
+        passes = self.strings("the name of a pass") if self.accept("by") else ()
+        layer = self.string("the name of a layer") if self.accept("layer") else ""
+        joined = self.strings("a place") if self.accept("with") else ()
+        return Origin(source, location, passes, layer, joined)
+
+    def strings(self, what: str) -> tuple[str, ...]:
+        """Read strings with commas between them."""
+        strings = [self.string(what)]
+        while self.accept(","):
+            strings.append(self.string(what))
+        return tuple(strings)
 
     def value_reference(self) -> Value:
         """Read a value that is already defined."""

@@ -255,4 +255,8 @@ def format_origin(origin: Origin) -> list[str]:
         parts.append(f"at {json.dumps(origin.location)}")
     if origin.passes:
         parts.append(f"by {', '.join(map(json.dumps, origin.passes))}")
+    if origin.layer:
+        parts.append(f"layer {json.dumps(origin.layer)}")
+    if origin.joined_places:
+        parts.append(f"with {', '.join(map(json.dumps, origin.joined_places))}")
     return parts

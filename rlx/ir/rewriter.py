@@ -95,15 +95,16 @@ class Rewriter:
         """Return the new values of the operands of a node."""
         return tuple(self._values[o] for o in node.operands)
 
-    def keep(self, node: Node, *operands: Value) -> Node:
+    def keep(self, node: Node, *operands: Value, origin: Origin | None = None) -> Node:
         """Append a copy of a node with its name, origin and quantization, and return it.
 
         Args:
             node: A node of the old graph.
             operands: Its operands in the new graph, if they are others than the new values of the
                 old ones.
+            origin: Its origin, if it is another one.
         """
-        made = copy_node(self.new, node, operands or self.operands(node))
+        made = copy_node(self.new, node, operands or self.operands(node), origin)
         self._values.update(zip(node.results, made.results, strict=True))
         self._settled.add(node)
         return made

@@ -8,7 +8,15 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from rlx.memory.picture import BoxKind, alive_bytes, arena_size, headline, memory_boxes, node_label
+from rlx.memory.picture import (
+    BoxKind,
+    alive_bytes,
+    arena_size,
+    headline,
+    memory_boxes,
+    node_labels,
+    planned_names,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -142,12 +150,12 @@ class _Chart:
             f'<text transform="translate(16 {middle:.0f}) rotate(-90)" text-anchor="middle">'
             "address in the arena, bytes</text>"
         )
+        names, labels = planned_names(self._plan), node_labels(self._plan)
         for step, node in enumerate(self._plan.schedule):
             x, y = self._x(step + 0.5) + 4, bottom + 12
-            short = node.op.name.partition(".")[2]
             parts.append(
                 f'<text transform="translate({x:.1f} {y}) rotate(-50)" text-anchor="end">'
-                f"{step} {escape(short)}<title>{escape(node_label(node))}</title></text>"
+                f"{escape(names[node])}<title>{escape(labels[node])}</title></text>"
             )
         x = (_LEFT + self._end) / 2
         name = "layer, in order of execution"

@@ -6,6 +6,7 @@ import enum
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from rlx.ir.layer_names import name_nodes
 from rlx.ir.module import Region
 from rlx.support.text.names import comment_text
 
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from rlx.ir import Node
     from rlx.ir.module import MemoryPlan, Placement
 
-_MAX_LABEL: Final = 40
-"""Characters of a node's name in a picture."""
 _MAX_ROWS: Final = 24
 """Rows of the map, of which each is a range of bytes."""
 _MARKS: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -51,7 +50,7 @@ class MemoryBox:
     """Bytes of the arena over some steps: a buffer that values share, or scratch memory.
 
     Attributes:
-        label: Op and name of the nodes whose values it holds.
+        label: Name and op of the nodes whose values it holds.
         first: First step of the schedule at which it is used.
         last: Last one.
         offset: Bytes from the start of the arena.
@@ -70,10 +69,12 @@ class MemoryBox:
 
 
 def memory_table(plan: MemoryPlan) -> list[dict[str, Any]]:
-    """Return one row for each placement: value, region, bytes, offset, steps, alias."""
+    """Return one row for each placement: value, name, region, bytes, offset, steps, alias."""
+    names = planned_names(plan)
     return [
         {
             "value": p.value.node.label,
+            "name": names.get(p.value.node, p.value.name),
             "op": p.value.node.op.name,
             "region": p.region.value,
             "offset": p.offset,
@@ -98,11 +99,10 @@ def alive_bytes(plan: MemoryPlan, scratch: Sequence[ScratchPlace] = ()) -> list[
 def memory_text(plan: MemoryPlan, scratch: Sequence[ScratchPlace] = ()) -> str:
     """Return the arena as text: a line for each step, one for each buffer, and a map."""
     boxes = memory_boxes(plan, scratch)
-    alive = alive_bytes(plan, scratch)
+    alive, labels = alive_bytes(plan, scratch), node_labels(plan)
     lines = [headline(arena_size(plan, boxes), alive), "", "step   bytes alive  layer"]
     lines += [
-        f"{step:>4} {alive[step]:>13,}  {node_label(node)}"
-        for step, node in enumerate(plan.schedule)
+        f"{step:>4} {alive[step]:>13,}  {labels[node]}" for step, node in enumerate(plan.schedule)
     ]
     lines += ["", "     offset       bytes     steps  buffer"]
     lines += [
@@ -112,9 +112,17 @@ def memory_text(plan: MemoryPlan, scratch: Sequence[ScratchPlace] = ()) -> str:
     return "\n".join([*lines, "", *_map(plan, boxes), ""])
 
 
-def node_label(node: Node) -> str:
-    """Return op and name of a node, without characters special to XML."""
-    return f"{node.op.name} {comment_text(node.name)[:_MAX_LABEL]}".rstrip()
+def planned_names(plan: MemoryPlan) -> dict[Node, str]:
+    """Return the name of each input and layer of a plan."""
+    return name_nodes([*plan.schedule, *(p.value.node for p in plan.placements)])
+
+
+def node_labels(plan: MemoryPlan) -> dict[Node, str]:
+    """Return name and op of each node of a plan; parameters and constants have their own names."""
+    names = planned_names(plan)
+    others = (p.value.node for p in plan.placements if p.value.node not in names)
+    names |= {node: comment_text(node.name) for node in others}
+    return {node: f"{name} ({node.op.name})".lstrip() for node, name in names.items()}
 
 
 def memory_boxes(plan: MemoryPlan, scratch: Sequence[ScratchPlace]) -> list[MemoryBox]:
@@ -122,11 +130,12 @@ def memory_boxes(plan: MemoryPlan, scratch: Sequence[ScratchPlace]) -> list[Memo
     last = {p.value: p.last for p in plan.placements}
     first = {p.value: p.first for p in plan.placements}
     shared: dict[Any, list[str]] = {}
+    labels = node_labels(plan)
     for p in plan.placements:
         root = p.alias_of or p.value
         last[root] = max(last[root], p.last)
         first[root] = min(first[root], p.first)
-        shared.setdefault(root, []).append(node_label(p.value.node))
+        shared.setdefault(root, []).append(labels[p.value.node])
     roots = [p for p in plan.placements if p.region is Region.ARENA and p.alias_of is None]
     boxes = [
         _buffer(number, p, first[p.value], last[p.value], shared[p.value])
@@ -134,7 +143,7 @@ def memory_boxes(plan: MemoryPlan, scratch: Sequence[ScratchPlace]) -> list[Memo
     ]
     return boxes + [
         MemoryBox(
-            f"scratch of {node_label(plan.schedule[s.step])}", s.step, s.step, s.offset, s.nbytes,
+            f"scratch of {labels[plan.schedule[s.step]]}", s.step, s.step, s.offset, s.nbytes,
             _SCRATCH_MARK, BoxKind.SCRATCH,
         )
         for s in scratch

@@ -77,21 +77,32 @@ class OutputFigures:
 
 @dataclass(frozen=True, slots=True)
 class LayerFigures:
-    """Closeness of a layer's results in both networks."""
+    """Closeness of a layer's results in both networks.
+
+    Attributes:
+        name: Name of the layer.
+        place: Its origin, such as ``operator 3 CONV_2D``.
+        op: Its op in the first network.
+        closeness: The figures.
+        key: Its name in the model and its origin, which identify it.
+        origins: Nodes of the model of which it was made.
+    """
 
     name: str
     place: str
     op: str
     closeness: Closeness
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """Name and place, which identify the layer."""
-        return self.name, self.place
+    key: tuple[str, str] = ("", "")
+    origins: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Return the figures."""
-        own = {"name": self.name, "place": self.place, "op": self.op}
+        own = {
+            "name": self.name,
+            "place": self.place,
+            "origins": list(self.origins),
+            "op": self.op,
+        }
         return own | self.closeness.details()
 
 
@@ -416,7 +427,7 @@ def _layer_figures(
     layers: Sequence[LayerMatch], figures: Sequence[Closeness]
 ) -> tuple[LayerFigures, ...]:
     return tuple(
-        LayerFigures(layer.name, layer.origin, layer.op, one)
+        LayerFigures(layer.name, layer.origin, layer.op, one, layer.key, layer.origins)
         for layer, one in zip(layers, figures, strict=True)
     )
 

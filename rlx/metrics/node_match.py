@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rlx.ir.graph import Source
+from rlx.ir.layer_names import layer_names, main_node, origins_of
 from rlx.metrics.layer_match import matched_runs
 from rlx.ops.nn import NnClamp, NnRelu
 
@@ -24,9 +25,11 @@ class LayerMatch:
     """The same layer in both networks.
 
     Attributes:
-        name: Its name.
+        name: Its name in the first network.
         origin: Text of its origin, such as ``operator 3 CONV_2D``.
         op: The op in the first network.
+        key: Name in the model and origin in the first network, which identify it.
+        origins: Nodes of the model of which it was made, in both networks.
         values: Its result in the first and the second network.
         clamps: Activations that one of the networks may have made part of the layer.
     """
@@ -34,6 +37,8 @@ class LayerMatch:
     name: str
     origin: str
     op: str
+    key: tuple[str, str]
+    origins: tuple[str, ...]
     values: tuple[Value, Value]
     clamps: tuple[Node, ...]
 
@@ -46,7 +51,7 @@ def matched_layers(first: Graph, second: Graph) -> list[LayerMatch]:
     """
     mine, theirs = _by_place(first), _by_place(second)
     named = {name: value for (name, _), value in theirs.items()}
-    users = first.users()
+    users, names = first.users(), _names(first)
     counts = Counter(name for name, _ in mine)
     layers = []
     for (name, origin), value in mine.items():
@@ -54,7 +59,10 @@ def matched_layers(first: Graph, second: Graph) -> list[LayerMatch]:
         if other is None or other.type.size != value.type.size:
             continue
         op = value.node.op.name
-        layers.append(LayerMatch(name, origin, op, (value, other), _clamps(value, users)))
+        key, clamps = (name, origin), _clamps(value, users)
+        layers.append(
+            LayerMatch(names[key], origin, op, key, _origins(value, other), (value, other), clamps)
+        )
     return layers
 
 
@@ -69,6 +77,19 @@ def _by_place(graph: Graph) -> dict[tuple[str, str], Value]:
             values.pop(key, None)
             values[key] = node.result
     return values
+
+
+def _names(graph: Graph) -> dict[tuple[str, str], str]:
+    """Return the name of each layer: that of the main one of its nodes."""
+    names = layer_names(graph)
+    groups: dict[tuple[str, str], list[Node]] = {}
+    for node in graph.op_nodes:
+        groups.setdefault((node.name, node.origin.location), []).append(node)
+    return {key: names[main_node(nodes)] for key, nodes in groups.items()}
+
+
+def _origins(*values: Value) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one for v in values for one in origins_of(v.node)))
 
 
 def _clamps(value: Value, users: dict[Value, list[Node]]) -> tuple[Node, ...]:
@@ -89,7 +110,7 @@ def matched_nodes(first: Graph, second: Graph) -> list[LayerMatch]:
     """
     layers = matched_layers(first, second)
     matched_values = [{layer.values[k] for layer in layers} for k in (0, 1)]
-    users = first.users()
+    users, names = first.users(), layer_names(first)
     for mine, theirs in matched_runs(_computed(first), _computed(second), _key):
         if [n.op.name for n in mine] != [n.op.name for n in theirs]:
             continue
@@ -98,8 +119,17 @@ def matched_nodes(first: Graph, second: Graph) -> list[LayerMatch]:
             if a in matched_values[0] or b in matched_values[1] or a.type.shape != b.type.shape:
                 continue
             origin = mine_node.origin.location
+            key = mine_node.name, origin
             layers.append(
-                LayerMatch(mine_node.label, origin, mine_node.op.name, (a, b), _clamps(a, users))
+                LayerMatch(
+                    names[mine_node],
+                    origin,
+                    mine_node.op.name,
+                    key,
+                    _origins(a, b),
+                    (a, b),
+                    _clamps(a, users),
+                )
             )
     return sorted(layers, key=lambda layer: layer.values[0].node.index)
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from rlx.ir import Graph
-from rlx.ir.inspect import MACS, node_macs
+from rlx.ir.inspect import node_macs
+from rlx.ir.macs import MACS
 from rlx.ops.control import If, Scan, While
 from rlx.ops.fused import FUSED_OPS
 from rlx.ops.nn import NN_OPS

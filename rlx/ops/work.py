@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from rlx.ir import Graph
 from rlx.ir.graph import Source
-from rlx.ir.inspect import MACS, node_macs
+from rlx.ir.inspect import node_macs
+from rlx.ir.macs import MACS
 from rlx.ops.control import Scan
 from rlx.ops.fused import Fused
 from rlx.ops.nn import NnOp

@@ -6,7 +6,7 @@ Tests: tests/unit/passes/test_rewrites.py
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rlx.ir import rebuild
 from rlx.ops.q import QClamp, QPad, QReshape, QSlice, QTranspose
@@ -38,16 +38,22 @@ def _visit(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Valu
     match node.op:
         case QReshape(shape=shape) if isinstance(operands[0].node.op, QReshape):
             inner = operands[0].node.operands[0]
-            return [new.apply(QReshape(shape=shape), inner, quant=node.types[0].quant)]
+            return [new.apply(QReshape(shape=shape), inner, **_merged(node, operands[0].node))]
         case QTranspose(axes=axes) if isinstance(operands[0].node.op, QTranspose):
             first = operands[0].node.op.axes
             merged = QTranspose(axes=tuple(first[a] for a in axes))
             inner = operands[0].node.operands[0]
-            return [new.apply(merged, inner, quant=node.types[0].quant)]
+            return [new.apply(merged, inner, **_merged(node, operands[0].node))]
         case QTranspose(axes=axes) if _keeps_order(axes, operands[0].type.static_shape):
             shape = node.types[0].static_shape
             return [new.apply(QReshape(shape=shape), operands[0], quant=node.types[0].quant)]
     return None
+
+
+def _merged(node: Node, before: Node) -> dict[str, Any]:
+    """Return quantization and origin of a node that does what another did before it, too."""
+    origin = node.origin.join([before.origin]).through(Canonicalize.name)
+    return {"quant": node.types[0].quant, "origin": origin}
 
 
 def is_identity(node: Node) -> bool:

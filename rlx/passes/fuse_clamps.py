@@ -42,7 +42,7 @@ class FuseClamps(Pass):
                 *producer.operands,
                 name=producer.name,
                 quant=node.types[0].quant,
-                origin=producer.origin.through(self.name),
+                origin=producer.origin.join([node.origin]).through(self.name),
             )
             rewriter.join((old.node, node), {node.result: fused})
         return rewriter.finish()

@@ -46,7 +46,8 @@ def _visit(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Valu
     )
     fused = replace(conv, window=replace(conv.window, padding=padding))
     x = operands[0].node.operands[0]
-    return [new.apply(fused, x, *operands[1:], quant=node.types[0].quant)]
+    origin = node.origin.join([operands[0].node.origin]).through(FusePads.name)
+    return [new.apply(fused, x, *operands[1:], quant=node.types[0].quant, origin=origin)]
 
 
 def _spatial(pad: QPad) -> bool:

@@ -164,7 +164,7 @@ def _board(path: Path, network: Mapping[str, Any]) -> dict[str, float]:
     """
     text = _text(path)
     where = str(path)
-    hint = 'write {"conv2d_0": 123, ...} into a .json file, or conv2d_0,123 into lines of a .csv'
+    hint = 'write {"conv1": 123, ...} into a .json file, or conv1,123 into lines of a .csv'
     try:
         if path.suffix.lower() == ".json":
             times = {str(name): float(value) for name, value in json.loads(text).items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from rlx.ir.layer_names import with_layer_names
 from rlx.ir.module import GraphModule, Stage
 from rlx.ir.regions import all_nodes
 from rlx.ir.verify import verify
@@ -116,7 +117,7 @@ def optimize(
     """
     observe_verified = verifying(observe)
     observe(Step("given"), GraphModule(graph, Stage.HIR))
-    fitted = fit_to_backend(graph, backend, options.policies)
+    fitted = fit_to_backend(with_layer_names(graph), backend, options.policies)
     fitted.report.require_ready()
     module = GraphModule(fitted.graph, _stage(fitted.graph))
     observe_verified(Step("fit"), module)

@@ -114,7 +114,7 @@ def test_check_prints_what_is_refused_and_exits_with_its_status(capsys, tmp_path
     assert (report["error"]["code"], report["error"]["try"]) == ("RLX-E041", advice)
     assert captured.err.splitlines() == [
         "error[RLX-E041]: graph 'net': cortexm cannot compile 1 kind of op:",
-        "    real.maximum (%2): is a float op",
+        "    real.maximum (%2 'relu'): is a float op",
         f"  try: {advice}",
     ]
     assert main(["check", str(model), "--backend", "numpy"]) == 0

@@ -103,5 +103,5 @@ def test_the_layer_that_costs_most_is_bold_on_a_terminal(terminal, monkeypatch, 
         for line in terminal(80, "estimate", digits_model, "--target", "cortexm")
         if line.startswith("\x1b[1m")
     ]
-    names = ["Layers", "conv2d_2", "all"]
+    names = ["Layers", "conv2", "all"]
     assert [line.split()[0].removeprefix("\x1b[1m") for line in bold] == names

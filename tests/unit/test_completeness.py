@@ -17,7 +17,8 @@ from rlx.ir import Dim, Graph, Op, QuantParams, f32, rebuild
 from rlx.ir.file import load, save
 from rlx.ir.graph import Source
 from rlx.ir.hash import structural_hash
-from rlx.ir.inspect import MACS, inspect_graph
+from rlx.ir.inspect import inspect_graph
+from rlx.ir.macs import MACS
 from rlx.ir.module import GraphModule
 from rlx.ir.parser import parse_graph, parse_op
 from rlx.ir.plain import annotations_of, codec

@@ -115,7 +115,7 @@ def _print(comparison: Comparison, title: str) -> None:
     for line in summary(comparison, "the first model"):
         prose(line)
     if comparison.layers:
-        worst = ", ".join(layer.place or layer.name for layer in comparison.worst)
+        worst = ", ".join(layer.name for layer in comparison.worst)
         prose(f"lowest SQNR: {worst}")
     _print_verdict(comparison)
 

@@ -253,7 +253,7 @@ def _print(report: QuantizationReport, out: Path) -> None:
 
     rows = [
         [
-            layer.label,
+            layer.name,
             layer.op,
             layer.bits,
             layer.loss,
@@ -272,7 +272,7 @@ def _print(report: QuantizationReport, out: Path) -> None:
     where = "test data" if report.tested else "the calibration data (give --test for others)"
     for line in summary(report.comparison):
         prose(f"{line}, on {where}")
-    prose("most sensitive layers: " + ", ".join(layer.label for layer in report.worst))
+    prose("most sensitive layers: " + ", ".join(layer.name for layer in report.worst))
     prose(
         f"weights: {report.mean_bits:.2f} bits on average, {report.weight_bytes:,} bytes packed;"
         f" cross-layer equalization: {'applied' if report.equalized else 'not applied'}"

@@ -39,6 +39,7 @@ class NodeBound(TypedDict):
     op: str
     name: str
     origin: str
+    origins: list[str]
     macs: int
     flops: int
     bytes: int
@@ -77,6 +78,7 @@ class NodeTime(TypedDict):
     op: str
     name: str
     origin: str
+    origins: list[str]
     calls: int
     us: float
     minimum_us: float
@@ -207,6 +209,7 @@ class ComparedLayer(Difference):
 
     name: str
     place: str
+    origins: list[str]
     op: str
 
 
@@ -243,6 +246,7 @@ class QuantizedLayer(TypedDict):
 
     name: str
     place: str
+    origins: list[str]
     op: str
     bits: int | None
     weights: int

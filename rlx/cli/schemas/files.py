@@ -52,10 +52,11 @@ class Manifest(TypedDict):
 class NetworkLayer(TypedDict):
     """A layer; ``inputs`` are positions of layers, or -1 for the first input, -2 for the second.
 
-    ``source`` is its name in the model, ``figures`` are what the target predicts.
+    ``source`` is the name of its result in the model, ``figures`` are what the target predicts.
     """
 
     name: str
+    origins: NotRequired[list[str]]
     source: str
     op: str
     shape: list[Size]

@@ -19,6 +19,7 @@ from rlx.frontends.reading import read_bytes
 from rlx.frontends.refusal import FileRefusedError, MalformedError, UnsupportedError
 from rlx.frontends.work import check_work
 from rlx.ir import Graph, TensorType
+from rlx.ir.layer_names import with_layer_names
 from rlx.ir.module import GraphModule, Stage
 from rlx.passes.channels_last import ChannelsLast
 from rlx.passes.channels_last_ports import ChannelsLastPorts
@@ -96,7 +97,8 @@ def _build(
     graph.output(*outputs, names=distinct(printable(o.name) for o in model.outputs))
     graph = with_input_meanings(DeadCode().apply(graph))
     graph = DeadCode().apply(ChannelsLast().apply(graph))
-    return ChannelsLastPorts().apply(graph) if options.channels_last else graph
+    graph = ChannelsLastPorts().apply(graph) if options.channels_last else graph
+    return with_layer_names(graph, {n.label: n.name for n in model.nodes if n.name})
 
 
 def _output(scope: Scope, index: int) -> Value:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rlx.ir.inspect import printable
+from rlx.ir.layer_names import name_nodes
 from rlx.metrics.compare import compare_on
 from rlx.metrics.histogram import Histogram
 from rlx.metrics.inference.data import samples_of
@@ -304,18 +305,10 @@ def _accumulate(
 
 def _names(values: Sequence[Value]) -> dict[Value, str]:
     """Return a name for each value that no other has."""
-    used_names: set[str] = set()
-    names: dict[Value, str] = {}
-    for value in values:
-        node = value.node
-        plain = node.name or f"%{node.index}"
-        name, k = plain, 1
-        while name in used_names:
-            k += 1
-            name = f"{plain}.{k}"
-        used_names.add(name)
-        names[value] = name
-    return names
+    names = name_nodes(v.node for v in values)
+    return {
+        v: names[v.node] if len(v.node.types) == 1 else f"{names[v.node]}.{v.index}" for v in values
+    }
 
 
 def _layer(

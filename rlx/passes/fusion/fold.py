@@ -287,7 +287,9 @@ def _append_folded(rewriter: WeightRewriter, affine: Affine, matching: Matching)
     scale, shift = _scale_and_shift(rewriter, affine, matching)
     if scale is not None:
         weights = _times(rewriter, product, weights, scale)
-    value = rewriter.new.apply(product.op, x, weights)
+    folded_origins = (n.origin for n in affine.nodes if n is not product)
+    origin = product.origin.join(folded_origins).through(rewriter.by)
+    value = rewriter.new.apply(product.op, x, weights, origin=origin)
     if shift is None:
         return value
     channels = value.type.shape[-1:]

@@ -142,7 +142,11 @@ def _parts(rewriter: WeightRewriter, joint: Joint) -> dict[Value, Value]:
     """Append the joined product, and return the slice for what each product comes to."""
     weights = [rewriter[p.operands[1]] for p in joint.products]
     weight = rewriter.compute(real.RealConcat(axis=1), *weights)
-    value = rewriter.new.apply(real.RealMatmul(), rewriter[joint.products[0].operands[0]], weight)
+    first, *further = joint.products
+    origin = first.origin.join(n.origin for n in (*further, *filter(None, joint.additions)))
+    value = rewriter.new.apply(
+        real.RealMatmul(), rewriter[first.operands[0]], weight, origin=origin.through(rewriter.by)
+    )
     if joint.additions:
         pairs = zip(joint.additions, joint.products, strict=True)
         biases = [_bias(rewriter, *pair) for pair in pairs]

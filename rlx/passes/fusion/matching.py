@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rlx.ir import Constant, Graph, Node, Param, Rewriter, Value
+from rlx.ir.layer_names import main_node
 from rlx.ops.fused.reading import Readers, cut_out
 from rlx.passes.fusion.report import FusedPattern, MissedFusion, MissReason, NodeNote
 
@@ -225,11 +226,11 @@ class Matching:
 
 def _append(rewriter: Rewriter, group: FusionGroup) -> None:
     """Append the op of a group."""
-    last = group.results[-1].node
+    last, main = group.results[-1].node, main_node(group.nodes)
     fused = rewriter.new.append(
         group.op,
         *(rewriter[o] for o in group.operands),
         name=last.name or next((n.name for n in reversed(group.nodes) if n.name), ""),
-        origin=last.origin.through(f"fuse-{group.pattern}"),
+        origin=main.origin.join(n.origin for n in group.nodes).through(f"fuse-{group.pattern}"),
     )
     rewriter.join(group.nodes, dict(zip(group.results, fused.results, strict=True)))

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 
-from rlx.ir import DType, Graph, Param, Refusal, RuleTable
+from rlx.ir import DType, Graph, Param, Refusal, Rewriter, RuleTable
 from rlx.ops.nn import NN_OPS, NnConv, NnLinear, NnQuantized
 from rlx.ops.numerics.fixed_point import Rounding
 from rlx.ops.real import (
@@ -58,7 +58,7 @@ from rlx.support.text.units import counted
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rlx.ir import Node, QuantParams, Value
+    from rlx.ir import Node, Origin, QuantParams, Value
     from rlx.passes.fit import Rewrite
 
 MEANINGS: RuleTable[Rewrite] = RuleTable("quantization")
@@ -295,19 +295,28 @@ def convert(
     if rounding is not Rounding.DOUBLE:
         conversion.averages = stepped.averages_of(fitted.graph)
     sources: dict[Node, Node] = {}
+    joined_origins: dict[Node, list[Origin]] = {}
     _append_inputs(conversion, fitted.graph)
     for node in (n for n in needed.nodes if n not in conversion.averages):
         first = conversion.graph.count
         layer = needed.layers.get(node, node)
         call = NodeConversion(conversion, layer, None if layer is node else node)
-        conversion.values.update(zip(node.results, _lower(call), strict=True))
+        results = _lower(call)
+        conversion.values.update(zip(node.results, results, strict=True))
         new = [n for n in conversion.graph.nodes[first:] if n.operands]
+        for part in new or [v.node for v in results if v.node.operands]:
+            joined_origins.setdefault(part, []).append(node.origin)
         sources |= dict.fromkeys(new, fitted.sources[layer])
     _append_outputs(conversion, fitted.graph)
+    rewriter = Rewriter(conversion.graph)
+    for node in rewriter:
+        if node in joined_origins:
+            rewriter.keep(node, origin=node.origin.join(joined_origins[node]))
+    final = rewriter.finish()
     return Converted(
-        conversion.graph,
-        _values(conversion, fitted, resolver),
-        {new: node.name for new, node in sources.items()},
+        final,
+        {v: rewriter[now] for v, now in _values(conversion, fitted, resolver).items()},
+        {rewriter[new.results[0]].node: node.name for new, node in sources.items()},
         _layers(sources, conversion, fitted),
         tuple(place_of(v.node) for v in resolver.bounded if _has_weights(v.node, needed)),
     )

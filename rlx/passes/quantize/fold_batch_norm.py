@@ -71,4 +71,5 @@ def _fold(new: Graph, node: Node, layer: Weighted) -> Value:
         new.constant(layer.scale_outputs(factor), name=f"{name}.weights" if name else ""),
         new.constant(bias.astype(layer.weights.dtype), name=f"{name}.bias" if name else ""),
         name=name,
+        origin=layer.node.origin.join([node.origin]).through(FoldBatchNorm.name),
     )

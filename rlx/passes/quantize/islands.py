@@ -58,6 +58,9 @@ class TabulateIslands(Pass):
             if node in islands:
                 of = islands[node]
                 (x,) = rewriter.operands(of.node)
+                function = node if node.operands[0] == of else node.operands[0].node
+                origin = function.origin.join([of.node.origin, node.origin]).through(self.name)
+                rewriter.new.set_defaults(node.name, origin)
                 rewriter.replace(node, _append_table(rewriter.new, node, of, x))
         return DeadCode().apply(rewriter.finish())
 

@@ -24,6 +24,11 @@ WHOLE: Final = 900.0
 """Height that is shared out by ``share``, in pixels."""
 
 
+def fits_beside(label: str, op: str) -> bool:
+    """Whether the op has space beside the label of a box."""
+    return len(label) + 1 + len(op) <= COLUMNS
+
+
 def arrange(title: str, drafts: Sequence[Draft], links: Sequence[tuple[int, int, str]]) -> Drawing:
     """Return the boxes with places, and the edges between them.
 

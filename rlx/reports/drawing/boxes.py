@@ -19,7 +19,7 @@ class Draft:
     Texts are as they come from the model: whoever writes them into a page escapes them.
 
     Attributes:
-        id: Label of the layer, unique in the drawing, such as ``conv2d_0``.
+        id: Label of the layer, unique in the drawing, such as ``conv1``.
         op: Name of the op, such as ``q.conv2d``.
         kind: Kind of op: ``port``, ``weights``, ``elementwise``, ``moves`` or ``other``.
         lines: Texts below label and op.

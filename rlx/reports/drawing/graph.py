@@ -8,9 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from rlx.ir.graph import Constant, Input, Param, Source
-from rlx.ir.inspect import MACS, node_macs
+from rlx.ir.inspect import node_macs
+from rlx.ir.layer_names import layer_names, origins_of
+from rlx.ir.macs import MACS
 from rlx.ir.printer import format_type
-from rlx.reports.drawing.arrange import COLUMNS, arrange
+from rlx.reports.drawing.arrange import COLUMNS, arrange, fits_beside
 from rlx.reports.drawing.boxes import Draft
 from rlx.support.text.names import printable, shorten
 
@@ -61,21 +63,8 @@ def layout_nodes(
 
 
 def layer_labels(graph: Graph) -> dict[Node, str]:
-    """Return a label for each input and each node that computes, such as ``conv2d_0``.
-
-    It is the op's name without the dialect and the node's place among those that compute; inputs
-    are ``input_0`` and so on. No two nodes have the same.
-    """
-    labels: dict[Node, str] = {}
-    inputs = computing = 0
-    for node in _boxed_nodes(graph):
-        if isinstance(node.op, Input):
-            labels[node] = f"input_{inputs}"
-            inputs += 1
-        else:
-            labels[node] = f"{node.op.name.partition('.')[2] or node.op.name}_{computing}"
-            computing += 1
-    return labels
+    """Return a label for each input and each node that computes: the name of its layer."""
+    return layer_names(graph)
 
 
 def kind_of(node: Node) -> str:
@@ -107,7 +96,8 @@ def _drafts(
 def _draft(node: Node, label: str, note: str, share: float) -> Draft:
     """Return the box of an input or a node that computes."""
     types = ", ".join(format_type(t.with_quant(None)) for t in node.types)
-    lines = (shorten(types, COLUMNS - len(note)), *([tail(node.name)] if node.name else []))
+    below = () if fits_beside(label, node.op.name) else (node.op.name,)
+    lines = (shorten(types, COLUMNS - len(note)), *below)
     return Draft(
         id=label, op=node.op.name, kind=kind_of(node), lines=lines, note=note, share=share,
         tooltip=_tooltip(node, label), is_input=isinstance(node.op, Input),
@@ -119,9 +109,9 @@ def _outputs(graph: Graph) -> list[Draft]:
     outputs = zip(graph.outputs, graph.output_names, strict=True)
     return [
         Draft(
-            id=f"output_{place}", op="output", kind="port",
+            id=f"output {place}", op="output", kind="port",
             lines=(shorten(format_type(value.type.with_quant(None)), COLUMNS), tail(name)),
-            tooltip=f"output_{place}: {_cut(name)}\n{_cut(format_type(value.type, full=False))}",
+            tooltip=f"output {place}: {_cut(name)}\n{_cut(format_type(value.type, full=False))}",
         )
         for place, (value, name) in enumerate(outputs)
         if not isinstance(value.node.op, Constant | Param)
@@ -148,11 +138,10 @@ def _tooltip(node: Node, label: str) -> str:
     macs = None if isinstance(node.op, Source) else node_macs(node)
     lines = [
         f"{label}: {node.op.name}",
-        node.name,
         ", ".join(format_type(t, full=False) for t in node.types),
         f"{macs:,} MACs" if macs else "",
         f"{constant_bytes:,} bytes of constants" if constant_bytes else "",
-        str(node.origin),
+        *origins_of(node),
     ]
     return "\n".join(_cut(line) for line in lines if line)
 

@@ -13,7 +13,7 @@ import numpy as np
 from rlx.ir.graph import Constant, Param, Source
 from rlx.ir.inspect import node_macs
 from rlx.ir.printer import format_attributes, format_type, format_value
-from rlx.reports.drawing.graph import layer_labels, tail
+from rlx.reports.drawing.graph import layer_labels
 from rlx.support.text.html import table, text
 from rlx.support.text.names import shorten
 
@@ -45,20 +45,20 @@ def layer_table(graph: Graph, labels: Mapping[Node, str] | None = None) -> str:
     labels = layer_labels(graph) if labels is None else labels
     nodes = [node for node in labels if not isinstance(node.op, Source)]
     rows = [_row(node, labels[node]) for node in nodes]
-    macs = [row[4] for row in rows]
+    macs = [row[3] for row in rows]
     constant_bytes = sum(
         node.types[0].nbytes for node in graph.nodes if isinstance(node.op, Constant)
     )
     whole = None if None in macs else sum(m for m in macs if isinstance(m, int))
-    header = ("layer", "op", "name", "result", "MACs", "constants, B")
-    last = ("all", "", "", "", whole, constant_bytes)
+    header = ("layer", "op", "result", "MACs", "constants, B")
+    last = ("all", "", "", whole, constant_bytes)
     return table(header, rows, labels=[labels[node] for node in nodes], last=last if rows else ())
 
 
 def _row(node: Node, label: str) -> tuple[Cell, ...]:
     types = ", ".join(format_type(t.with_quant(None)) for t in node.types)
     return (
-        label, node.op.name, tail(node.name), shorten(types), node_macs(node),
+        label, node.op.name, shorten(types), node_macs(node),
         sum(o.type.nbytes for o in node.operands if isinstance(o.node.op, Constant)),
     )  # fmt: skip
 
@@ -87,9 +87,10 @@ def _details(node: Node, label: str, labels: Mapping[Node, str]) -> str:
 def _facts(node: Node) -> dict[str, str]:
     macs = None if isinstance(node.op, Source) else node_macs(node)
     facts = {
-        "name": shorten(node.name, _MAX_TEXT_CHARS),
+        "name in the model": shorten(node.name, _MAX_TEXT_CHARS),
         "MACs": f"{macs:,}" if macs else "",
-        "from": shorten(str(node.origin), _MAX_TEXT_CHARS),
+        "from": "; ".join(shorten(one, _MAX_TEXT_CHARS) for one in node.origin.places),
+        "passes": ", ".join(node.origin.passes),
     }
     return {key: value for key, value in facts.items() if value}
 

@@ -9,6 +9,8 @@ from html import escape
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
+from rlx.reports.drawing.arrange import COLUMNS, fits_beside
+
 if TYPE_CHECKING:
     from rlx.reports.drawing.boxes import Box, Drawing, Edge, Point
 
@@ -129,7 +131,9 @@ def _step(start: Point, end: Point) -> str:
 def _box(box: Box) -> str:
     """Return a rectangle with its texts."""
     left, right = box.x + 8, box.x + box.width - 8
-    texts = [_text(left, box.y + 16, box.id, "rlx-label"), _text(right, box.y + 16, box.op, _RIGHT)]
+    texts = [_text(left, box.y + 16, _end(box.id), "rlx-label")]
+    if fits_beside(box.id, box.op):
+        texts.append(_text(right, box.y + 16, box.op, _RIGHT))
     texts += [
         _text(left, box.y + 31 + 15 * row, line, "rlx-muted" if row else "")
         for row, line in enumerate(box.lines)
@@ -146,6 +150,11 @@ def _box(box: Box) -> str:
         f'<rect x="{box.x:g}" y="{box.y:g}" width="{box.width:g}" height="{box.height:g}" rx="4"/>'
         f"{''.join(texts)}</g>"
     )
+
+
+def _end(label: str) -> str:
+    """Return a label, or its end where that is all a box has space for."""
+    return label if len(label) <= COLUMNS else f"…{label[1 - COLUMNS :]}"
 
 
 def _spoken(box: Box) -> str:

@@ -6,6 +6,7 @@ import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rlx.ir.layer_names import main_node, name_nodes, origins_of
 from rlx.ops.work import Work, node_work
 from rlx.runtime.observation.trace import write_trace
 from rlx.support.text.notebook import table_html
@@ -48,6 +49,7 @@ class NodeTime:
 
     Attributes:
         node: The node.
+        layer: Name of the layer.
         calls: Number of times that it was measured.
         seconds: Median of its times.
         minimum: The shortest one.
@@ -57,17 +59,13 @@ class NodeTime:
     """
 
     node: Node
+    layer: str
     calls: int
     seconds: float
     minimum: float
     share: float
     work: Work | None
     bound_s: float | None
-
-    @property
-    def layer(self) -> str:
-        """Name of the node; its identifier if it has none."""
-        return self.node.name or f"%{self.node.index}"
 
     @property
     def gflops(self) -> float | None:
@@ -87,8 +85,9 @@ class NodeTime:
         return {
             "node": self.node.index,
             "op": self.node.op.name,
-            "name": self.node.name,
+            "name": self.layer,
             "origin": self.node.origin.location,
+            "origins": list(origins_of(self.node)),
             "calls": self.calls,
             "us": 1e6 * self.seconds,
             "minimum_us": 1e6 * self.minimum,
@@ -108,6 +107,16 @@ class LayerTime(NamedTuple):
     ops: tuple[str, ...]
     seconds: float
     share: float
+
+
+def _layer_time(group: Sequence[NodeTime]) -> LayerTime:
+    main = main_node([n.node for n in group])
+    return LayerTime(
+        next(n.layer for n in group if n.node is main),
+        tuple(dict.fromkeys(n.node.op.name for n in group)),
+        sum(n.seconds for n in group),
+        sum(n.share for n in group),
+    )
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -152,21 +161,15 @@ class Profile:
     def layers(self) -> tuple[LayerTime, ...]:
         """Return the time of each layer, in order of execution.
 
-        Nodes of one name are a layer; without names, those from one place of the model are.
+        Nodes of one name in the model are a layer; without names, those from one place are. It is
+        called as its main node is.
         """
         groups: dict[str, list[NodeTime]] = {}
         for node_time in self.nodes:
-            key = node_time.node.name or node_time.node.origin.location or node_time.layer
+            node = node_time.node
+            key = node.name or node.origin.location or node_time.layer
             groups.setdefault(key, []).append(node_time)
-        return tuple(
-            LayerTime(
-                name,
-                tuple(dict.fromkeys(n.node.op.name for n in group)),
-                sum(n.seconds for n in group),
-                sum(n.share for n in group),
-            )
-            for name, group in groups.items()
-        )
+        return tuple(_layer_time(group) for group in groups.values())
 
     def table(self, *, by_layer: bool = False) -> Table:
         """Return a row for each node, or for each layer."""
@@ -287,9 +290,11 @@ def profile_of(
     medians = {node: statistics.median(t) / 1e9 for node, t in times.items()}
     whole = sum(medians.values()) or 1.0
     best = {} if bounds is None else {n.node: n.seconds for n in bounds.nodes}
+    names = name_nodes(times)
     nodes = tuple(
         NodeTime(
             node=node,
+            layer=names[node],
             calls=len(own),
             seconds=medians[node],
             minimum=min(own) / 1e9,

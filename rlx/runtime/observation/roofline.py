@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rlx.ir import GraphModule
 from rlx.ir.binding import symbols_of
 from rlx.ir.graph import Constant, Param
+from rlx.ir.layer_names import layer_names, origins_of
 from rlx.memory import moves_nothing
 from rlx.ops.work import Work, host_bytes, node_work
 from rlx.passes.transforms.bind import sizes_hint
@@ -41,6 +42,7 @@ class NodeBound:
 
     Attributes:
         node: The node.
+        name: Name of the layer.
         macs: Multiply-accumulates.
         flops: Operations, a multiply-accumulate as two.
         nbytes: Bytes that are read and written.
@@ -50,6 +52,7 @@ class NodeBound:
     """
 
     node: Node
+    name: str
     macs: int
     flops: int
     nbytes: int
@@ -74,8 +77,9 @@ class NodeBound:
         return {
             "node": self.node.index,
             "op": self.node.op.name,
-            "name": self.node.name,
+            "name": self.name,
             "origin": self.node.origin.location,
+            "origins": list(origins_of(self.node)),
             "macs": self.macs,
             "flops": self.flops,
             "bytes": self.nbytes,
@@ -139,7 +143,7 @@ class Roofline:
         )
         rows = tuple(
             (
-                n.node.name or f"%{n.node.index}",
+                n.name,
                 n.node.op.name,
                 n.macs,
                 n.nbytes,
@@ -210,9 +214,10 @@ def _bounds(graph: Graph, plan: MemoryPlan | None, machine: Machine) -> Iterator
             hint=sizes_hint(symbols_of(symbolic)),
         )
     weights = constant_bytes([graph]) + sum(host_bytes(v.type) for v in graph.params)
+    names = layer_names(graph)
     for node in graph.op_nodes if plan is None else plan.schedule:
         if plan is None or not moves_nothing(plan, node):
-            yield _bound(node, weights, machine, in_place=_is_in_place(node, plan))
+            yield _bound(node, names[node], weights, machine, in_place=_is_in_place(node, plan))
 
 
 def _is_in_place(node: Node, plan: MemoryPlan | None) -> bool:
@@ -223,7 +228,7 @@ def _is_in_place(node: Node, plan: MemoryPlan | None) -> bool:
     return len({(p.region, p.offset) for p in places}) == 1 and any(p.alias_of for p in places)
 
 
-def _bound(node: Node, weights: int, machine: Machine, *, in_place: bool) -> NodeBound:
+def _bound(node: Node, name: str, weights: int, machine: Machine, *, in_place: bool) -> NodeBound:
     # Of branches and loops that the data decide it is only known that they write their results.
     written = sum(host_bytes(t) for t in node.types)
     work = node_work(node, in_place=in_place) or Work(written=written)
@@ -232,6 +237,7 @@ def _bound(node: Node, weights: int, machine: Machine, *, in_place: bool) -> Nod
     moving = work.nbytes - fixed
     return NodeBound(
         node=node,
+        name=name,
         macs=work.macs,
         flops=work.flops,
         nbytes=work.nbytes,

@@ -11,6 +11,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rlx.ir.layer_names import origins_of
 from rlx.support.files.outputs import write_file
 
 if TYPE_CHECKING:
@@ -55,15 +56,16 @@ def _names(pid: int, tid: int, thread: str) -> Iterator[dict[str, Any]]:
 def _events(profile: Profile) -> Iterator[dict[str, Any]]:
     common = {"ph": "X", "pid": profile.process, "tid": profile.thread[0]}
     works = {n.node: n.work for n in profile.nodes}
+    names = {n.node: n.layer for n in profile.nodes}
     for number, run in enumerate(profile.runs):
         times = _times(run.begin_ns, run.end_ns)
         args: dict[str, Any] = {"run": number, "where": profile.where}
         yield {**common, "cat": "run", "name": profile.name, **times, "args": args}
         for step in run.steps:
-            args = _describe_step(step)
+            args = _describe_step(step, names[step.node])
             if (work := works[step.node]) is not None:
                 args |= {"macs": work.macs, "flops": work.flops, "bytes": work.nbytes}
-            label = f"{step.node.op.name} {step.node.name}".rstrip()
+            label = f"{step.node.op.name} {names[step.node]}"
             times = _times(step.begin_ns, step.end_ns)
             yield {**common, "cat": "node", "name": label, **times, "args": args}
 
@@ -72,14 +74,15 @@ def _times(begin_ns: int, end_ns: int) -> dict[str, float]:
     return {"ts": begin_ns / 1000, "dur": (end_ns - begin_ns) / 1000}
 
 
-def _describe_step(step: Timed) -> dict[str, Any]:
+def _describe_step(step: Timed, name: str) -> dict[str, Any]:
     """Return the details that a viewer shows of a selected event."""
     node = step.node
     return {
         "node": f"%{node.index}",
         "op": node.op.name,
-        "name": node.name,
+        "name": name,
         "origin": str(node.origin),
+        "origins": list(origins_of(node)),
         "operands": [str(o.type) for o in node.operands],
         "results": [str(t) for t in node.types],
     }

@@ -34,13 +34,15 @@ def layer_rows(
     layers = synthesis.get("layers", {})
     if not layers:
         return []
-    predicted = {row["name"]: row for row in report["layers"]}
+    predicted = {row.get("instance", row["name"]): row for row in report["layers"]}
     known = synthesis["device"] == report["device"] and predicted.keys() >= layers.keys()
     rows = [
         {
-            "layer": name,
+            "layer": predicted[name]["name"] if name in predicted else name,
             "op": predicted[name]["op"] if name in predicted else None,
-            "node": report.get("sources", {}).get(name),
+            "node": report.get("sources", {}).get(predicted[name]["name"])
+            if name in predicted
+            else None,
             "estimate": {kind: predicted[name][kind] for kind in PREDICTED} if known else None,
             "synthesis": resources(cells, family),
         }

@@ -17,7 +17,7 @@ from rlx.support.files.scratch import work_folder
 from rlx.support.steps import length_text, steps_of
 from rlx_fpga.devices import DEFAULT_DEVICE
 from rlx_fpga.devices import device as find_device
-from rlx_fpga.packaging.netlist import counted_parts
+from rlx_fpga.packaging.netlist import counted_parts, instance_of
 from rlx_fpga.packaging.synthesis import MAX_LINES, RESOURCES, synthesize
 from rlx_sim.hardware.emitted_report import read_report
 from rlx_sim.hardware.fpga import STALLED, design_sources
@@ -380,6 +380,7 @@ def _with_picture(work: Path, build: HardwareBuild, report: Mapping[str, Any]) -
             title=title,
             layers=counted_parts(report, design),
             rest=rest_of(report),
+            captions={instance_of(row): row["name"] for row in report["layers"]},
         ),
         encoding="utf-8",
     )

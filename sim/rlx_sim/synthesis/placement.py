@@ -109,6 +109,7 @@ def placement_svg(
     title: str,
     layers: Sequence[str],
     rest: str,
+    captions: Mapping[str, str] | None = None,
 ) -> str:
     """Return the picture.
 
@@ -118,7 +119,9 @@ def placement_svg(
         title: Title of the picture.
         layers: Names of the instances in the core that have a colour, in order.
         rest: Name of the cells that are in none of them.
+        captions: Names of layers by those of their instances, where they differ.
     """
+    captions = captions or {}
     names = [*layers, rest, WRAPPER]
     tiles: dict[tuple[int, int], Counter[str]] = defaultdict(Counter)
     large: dict[tuple[int, int], str] = {}
@@ -140,7 +143,7 @@ def placement_svg(
         rows=rows,
         first=(0 if device.family not in _FLIPPED else rows - 1),
         patches=[
-            _patch(name, colour, counts[name], owners, half, large)
+            _patch(name, captions.get(name, name), colour, counts[name], owners, half, large)
             for name, colour in zip(names, _colours(len(layers)), strict=True)
             if counts[name]
         ],
@@ -156,7 +159,7 @@ def owner_of(name: str, layers: Sequence[str], rest: str) -> str:
         return rest
     if match[1]:
         return match[2] if match[2] in layers else rest
-    # The core calls a wire after the part that it connects, as in n0_conv2d_out_data.
+    # The core calls a wire after the part that it connects, as in conv1_out_data.
     return max((one for one in layers if match[2].startswith(f"{one}_")), key=len, default=rest)
 
 
@@ -175,6 +178,7 @@ def _colours(count: int) -> list[str]:
 
 def _patch(
     name: str,
+    caption: str,
     colour: str,
     cells: int,
     owners: Mapping[tuple[int, int], str],
@@ -183,7 +187,7 @@ def _patch(
 ) -> Patch:
     owned_tiles = {place for place, owner in owners.items() if owner == name and place not in large}
     return Patch(
-        name,
+        caption,
         colour,
         cells,
         _path(owned_tiles & half),

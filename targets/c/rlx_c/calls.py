@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING
 
 from rlx.ir import DType
 from rlx.memory import moves_nothing
-from rlx.support.text.names import comment_text
 from rlx_c.ports import C_TYPES, ValueLocation
 from rlx_c.render import breaks
-from rlx_c.symbols import layer_name
 
 if TYPE_CHECKING:
     from rlx.ir import Value
@@ -66,12 +64,10 @@ class Calls:
 
     def _call(self, step: LayerStep) -> LayerCall:
         result = step.node.results[0]
-        label = comment_text(step.node.name)
-        what = f"{step.index}: {step.node.op.name} {label}".rstrip()
+        what = f"{step.index}: {step.name} ({step.node.op.name})"
         read = ", ".join(type_text(v) for v in step.layer.operands)
         comment = f"{what}, {read} -> {type_text(result)}"
-        name = layer_name(step)
-        return LayerCall(step.index, name, comment, self._statement(step, result))
+        return LayerCall(step.index, step.name, comment, self._statement(step, result))
 
     def _statement(self, step: LayerStep, result: Value) -> str:
         layer = step.layer
@@ -89,7 +85,7 @@ class Calls:
             *([own_scratch] if layer.scratch_bytes > layer.own_scratch else []),
             self._address(result),
         ]
-        function = self._symbols.kernel(layer.kernel)
+        function = f"{self._symbols.prefix}_{self._symbols.kernel(layer.kernel)}"
         return unpack + breaks(arguments, f"{function}(", ", ", ");", indent=2)
 
     def _tables(self, step: LayerStep) -> tuple[str, list[str]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rlx.ir.layer_names import layer_names
 from rlx_c.arena import MIN_ALIGNMENT, alive_by_step, find_scratch
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ class LayerStep:
 
     Attributes:
         index: Position in the order of execution.
+        name: Name of the layer.
         node: Node that is computed.
         layer: Its lowered form.
         scratch: Offset of the layer's scratch memory in the arena, in bytes.
@@ -31,6 +33,7 @@ class LayerStep:
     """
 
     index: int
+    name: str
     node: Node
     layer: LoweredLayer
     scratch: int
@@ -39,7 +42,7 @@ class LayerStep:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A kernel or table with the number in its symbol: that of the first layer with it."""
+    """A kernel or table, with the number of the first layer that has it and all such layers."""
 
     index: int
     users: tuple[int, ...]
@@ -94,8 +97,9 @@ def assemble_program(
         find_scratch(alive, layer.scratch_bytes)
         for alive, layer in zip(alive_by_step(plan), layers, strict=True)
     ]
+    names = layer_names(graph)
     steps = tuple(
-        LayerStep(index, node, layer, scratch, candidate)
+        LayerStep(index, names[node], node, layer, scratch, candidate)
         for index, (node, layer, scratch, candidate) in enumerate(
             zip(plan.schedule, layers, scratches, candidates, strict=True)
         )

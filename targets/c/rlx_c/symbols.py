@@ -12,10 +12,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from rlx.support.text.names import mangle
+
 if TYPE_CHECKING:
     from rlx.ir import Value
     from rlx_c.layer import ConstantTable, Kernel
-    from rlx_c.program import LayerStep, LoweredProgram
+    from rlx_c.program import LoweredProgram
 
 _LOCAL: Final = re.compile(r"^(?:\w+_(?:INLINE|KERNEL)|static)\b[^;({]*?(\w+)\(", re.MULTILINE)
 """Start of the definition of a function that is local to its file."""
@@ -24,19 +26,29 @@ _LOCAL: Final = re.compile(r"^(?:\w+_(?:INLINE|KERNEL)|static)\b[^;({]*?(\w+)\("
 def with_prefix(text: str, prefix: str) -> str:
     """Return C code with ``<prefix>_`` before each function that is local to it.
 
-    Layers are called like the functions that compute them: their names in comments and strings,
-    which no parenthesis follows, stay as they are.
+    What no parenthesis follows, such as a layer's name in a comment, stays as it is.
     """
     names = "|".join(sorted(set(_LOCAL.findall(text))))
     return re.sub(rf"\b(?:{names})(?=\()", rf"{prefix}_\g<0>", text) if names else text
 
 
 class Symbols:
-    """Names of everything that one program defines."""
+    """Names of everything that one program defines.
+
+    A table is called after its role and the first layer that has it. A function is called after
+    what it computes, with a number: layers share it.
+    """
 
     def __init__(self, prefix: str, program: LoweredProgram) -> None:
         self.prefix = prefix
         self._program = program
+        self._tables: dict[tuple[object, ...], str] = {}
+        reserved: set[str] = set()
+        for content, (table, named) in program.tables.items():
+            name = f"{table.role} {program.steps[named.index].name}"
+            symbol = mangle(name, prefix=prefix, reserved=reserved)
+            reserved.add(symbol)
+            self._tables[content] = symbol
 
     def kernel(self, kernel: Kernel) -> str:
         """Return the name of a function, which is local to its file, without the prefix."""
@@ -44,19 +56,8 @@ class Symbols:
 
     def table(self, table: ConstantTable) -> str:
         """Return the symbol of a layer's table."""
-        emitted, named = self._program.table_of(table)
-        return f"{self.prefix}_{emitted.role}_{named.index}"
+        return self._tables[table.content]
 
     def constant(self, value: Value) -> str:
         """Return the symbol of a constant operand."""
         return f"{self.prefix}_constant_{self._program.constants[value]}"
-
-
-def layer_name(step: LayerStep) -> str:
-    """Return the name of a layer: what computes it, and its place.
-
-    The function may be called after an earlier layer that shares it, see :meth:`Symbols.kernel`.
-    """
-    kernel = step.layer.kernel
-    kind = step.node.op.name.partition(".")[2] if kernel is None else kernel.kind
-    return f"{kind}_{step.index}"

@@ -5,7 +5,7 @@ Tests: tests/targets/cortexm/test_program.py
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -13,28 +13,37 @@ from rlx_c.layer import ConstantTable
 from rlx_c.ports import C_TYPES
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rlx.ir import Value
     from rlx_c.program import LoweredProgram
     from rlx_c.symbols import Symbols
 
 
+_MAX_USERS: Final = 3
+"""Layers that a comment names."""
+
+
 def tables_of(program: LoweredProgram, symbols: Symbols) -> list[dict[str, Any]]:
     """Return the values that the templates print of each table of a program."""
     tables = [
-        (symbols.table(table), table, named.users) for table, named in program.tables.values()
+        (symbols.table(table), table, users_text(named.users, program))
+        for table, named in program.tables.values()
     ]
-    constants = [(symbols.constant(value), _table(value), ()) for value in program.constants]
+    constants = [
+        (symbols.constant(value), _table(value), "An operand") for value in program.constants
+    ]
     return [_row(symbols.prefix, *table) for table in (*tables, *constants)]
 
 
-def users_text(steps: tuple[int, ...]) -> str:
-    """Return for a comment which layers use something."""
-    if not steps:
-        return "An operand"
-    return f"Layer{'s' if len(steps) > 1 else ''} {', '.join(map(str, steps))}"
+def users_text(steps: Sequence[int], program: LoweredProgram) -> str:
+    """Return for a comment which layers use something, at most three by name."""
+    names = [program.steps[step].name for step in steps[:_MAX_USERS]]
+    more = f" and {len(steps) - _MAX_USERS} more" if len(steps) > _MAX_USERS else ""
+    return f"Layer{'s' if len(steps) > 1 else ''} {', '.join(names)}{more}"
 
 
-def _row(prefix: str, symbol: str, table: ConstantTable, users: tuple[int, ...]) -> dict[str, Any]:
+def _row(prefix: str, symbol: str, table: ConstantTable, users: str) -> dict[str, Any]:
     channel = table.element == "channel"
     return {
         "symbol": symbol,
@@ -42,7 +51,7 @@ def _row(prefix: str, symbol: str, table: ConstantTable, users: tuple[int, ...])
         "channel": channel,
         "length": len(table.data),
         "note": table.note,
-        "users": users_text(users),
+        "users": users,
         "data": table.data,
     }
 

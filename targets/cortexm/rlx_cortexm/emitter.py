@@ -194,7 +194,7 @@ class Emitter:
         return self._render(
             f"kernels/{kernel.template}.c",
             name=self._symbols.kernel(kernel),
-            users=users_text(named.users),
+            users=users_text(named.users, self._program),
             **kernel.context,
         )
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rlx.ir.layer_names import origins_of
 from rlx.memory import ScratchPlace, alive_bytes
 from rlx_c.calls import type_text
-from rlx_c.symbols import layer_name
 from rlx_cortexm.code_size import code_bytes, kernel_bytes
 
 if TYPE_CHECKING:
@@ -43,7 +43,8 @@ def _row(program: LoweredProgram, step: LayerStep, ram_bytes: int) -> dict[str, 
     return {
         "index": step.index,
         "op": step.node.op.name,
-        "name": layer_name(step),
+        "origins": list(origins_of(step.node)),
+        "name": step.name,
         "result": type_text(step.node.results[0]),
         "macs": step.layer.macs,
         "weight_bits": step.layer.weight_bits,

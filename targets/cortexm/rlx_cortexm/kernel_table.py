@@ -6,8 +6,9 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
+from rlx.ir.layer_names import layer_names
 from rlx.support import config
-from rlx.support.text.tables import Column, Table, lay_out, printable
+from rlx.support.text.tables import Column, Table, lay_out
 from rlx_c.losers import losers
 from rlx_cortexm.code_size import code_sizes
 from rlx_cortexm.kernels.rules import RULES
@@ -52,9 +53,10 @@ def kernel_table(module: GraphModule, settings: KernelSettings, cpu: str) -> Tab
     assert module.plan is not None
     choice = choice_of(module.plan, settings)
     rows: list[tuple[object, ...]] = []
+    names = layer_names(module.graph)
     layers = zip(module.plan.schedule, choice.candidates, losers(choice, code_sizes), strict=True)
     for node, candidate, alternatives in layers:
-        rows += _rows(node, candidate, alternatives, settings.core)
+        rows += _rows(names[node], node, candidate, alternatives, settings.core)
     price = choice.objective
     title = (
         f"Kernels on a {cpu}: a byte of flash counts as {price.flash:,} instructions, one of RAM as"
@@ -64,10 +66,14 @@ def kernel_table(module: GraphModule, settings: KernelSettings, cpu: str) -> Tab
 
 
 def _rows(
-    node: Node, candidate: Candidate, alternatives: Sequence[RejectedKernel], core: CortexCore
+    name: str,
+    node: Node,
+    candidate: Candidate,
+    alternatives: Sequence[RejectedKernel],
+    core: CortexCore,
 ) -> Iterator[tuple[object, ...]]:
     """Yield the rows of one layer."""
-    yield (printable(node.label), node.op.name, *_figures(candidate), "chosen")
+    yield (name, node.op.name, *_figures(candidate), "chosen")
     for loser in alternatives:
         yield ("", "", *_figures(loser.candidate), loser.reason)
     if candidate.kernel is None:

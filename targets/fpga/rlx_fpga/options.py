@@ -68,7 +68,7 @@ LUTs are predicted to within about a fifth, so at most some 80 % are taken, whic
 place and route.
 """
 
-_FOLD: Final = re.compile(r"(\w+)=(\d+)x(\d+)")
+_FOLD: Final = re.compile(r"([\w./-]+)=(\d+)x(\d+)")
 
 
 def parse_folds(text: str) -> tuple[tuple[str, int, int], ...]:
@@ -81,7 +81,7 @@ def parse_folds(text: str) -> tuple[tuple[str, int, int], ...]:
     for part in filter(None, text.split(",")):
         match = _FOLD.fullmatch(part.strip())
         if match is None:
-            msg = f"expected LAYER=PExSIMD, for example n1_conv2d=4x9, got {part!r}"
+            msg = f"expected LAYER=PExSIMD, for example conv1=4x9, got {part!r}"
             raise ValueError(msg)
         folds.append((match[1], int(match[2]), int(match[3])))
     return tuple(folds)

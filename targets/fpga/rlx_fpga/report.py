@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from rlx.ir.layer_names import origins_of
 from rlx_fpga.cost.costs import JOINT_SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from rlx.ir import Node
     from rlx_fpga.cost.costs import Resources
     from rlx_fpga.devices import FpgaDevice
     from rlx_fpga.options import FpgaOptions
 
 MAX_LUT_PERCENT: Final = 80
 """Percent of the LUTs up to which a predicted design can be placed and routed."""
+
+
+def places_text(node: Node) -> str:
+    """Return the nodes of the model of which a layer was made."""
+    return "; ".join(origins_of(node))
 
 
 def device_report(total: Resources, interval: int, options: FpgaOptions) -> dict[str, Any]:

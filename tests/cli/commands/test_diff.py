@@ -62,7 +62,7 @@ def test_another_network(diff):
     layers = {one["name"]: one["kind"] for one in found["layers"]}
     assert layers["max_pool2d_3"] == "added"
     assert layers["softmax_5"] == "removed"
-    assert layers["conv2d_0"] == "changed"
+    assert layers["conv1"] == "changed"
     assert "include/digits.h" in found["files"]
     assert "golden/input_0.npy" in found["contents"]
 

@@ -23,7 +23,7 @@ def test_a_drawing(draw):
     assert (status, out) == (0, f"wrote {path}\n")
     root = ET.fromstring(path.read_text(encoding="utf-8"))
     boxes = [e.get("data-layer") for e in root.iter() if e.get("data-layer")]
-    assert (boxes[0], boxes[-1]) == ("input_0", "output_0")
+    assert (boxes[0], boxes[-1]) == ("image", "output 0")
 
 
 def test_a_page_is_the_same_every_time(draw):

@@ -20,7 +20,7 @@ def test_tables_are_printed(folder, capsys):
     assert main(["report", str(folder), "--no-run"]) == 0
     out = capsys.readouterr().out
     assert "digits: layers, instructions" in out
-    assert "conv2d_2" in out
+    assert "conv2" in out
     assert out.endswith("not verified\n")
 
 
@@ -40,7 +40,7 @@ def test_files_are_written_beside_the_folder(folder, tmp_path, capsys):
 def test_json_holds_every_layer(folder, capsys):
     assert main(["report", str(folder), "--no-run", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert [layer["name"] for layer in found["layers"]][:2] == ["conv2d_0", "max_pool2d_1"]
+    assert [layer["name"] for layer in found["layers"]][:2] == ["conv1", "pool"]
     assert found["memory"]["bytes"] == 640
 
 

@@ -45,7 +45,7 @@ def test_cells_of_each_layer_add_up_and_are_shown(designs, tmp_path, capsys):
     out = capsys.readouterr().out
     found = json.loads((kept / "build.json").read_text())
     assert msgspec.to_builtins(msgspec.convert(found, SCHEMAS["build"])) == found
-    assert [row["layer"] for row in found["layers"]] == ["n0_dense", "n1_dense", REST]
+    assert [row["layer"] for row in found["layers"]] == ["dense", "dense_2", REST]
     assert [row["op"] for row in found["layers"]] == ["q.dense", "q.dense", None]
     check_sums(found)
     # Multipliers are instances of their layers, whose number is exact.
@@ -58,11 +58,11 @@ def test_cells_of_each_layer_add_up_and_are_shown(designs, tmp_path, capsys):
     assert line.split()[3:] == ["-", *line.split()[4:]]
     assert f"{rest['lut']:,}" in line
     report = api.report(folder, run=False, build=kept)
-    assert [one.name for one in report.layer_cells] == ["n0_dense", "n1_dense", REST]
+    assert [one.name for one in report.layer_cells] == ["dense", "dense_2", REST]
     assert report.placement == (kept / "placement.svg").read_text()
-    assert "n0_dense: " in report.placement
+    assert "dense: " in report.placement
     assert 'src="data:image/svg+xml;base64,' in report.to_html()
-    assert f"| n0\\_dense | {first['lut']:,} (" in report.to_markdown()
+    assert f"| dense | {first['lut']:,} (" in report.to_markdown()
 
 
 @pytest.mark.synth

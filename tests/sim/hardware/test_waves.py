@@ -160,9 +160,10 @@ def test_layouts_of_the_testbench_are_in_its_waveform(designs, tmp_path, name):
         assert [name for name in parts if name in layers] == layers
     if report["architecture"] == "dataflow":
         assert parts[0] == "in_register"
-        dut = "net_tb.dut.u_core.u_n0_dense"
+        (first, *_) = report["layers"]
+        dut = f"net_tb.dut.u_core.u_{first['instance']}"
         assert {f"{dut}.{way}_{one}" for way in ("in", "out") for one in ("valid", "ready")} <= set(
-            groups["-n0_dense: q.dense"]
+            groups[f"-{first['name']}: q.dense"]
         )
     assert ("control" in titles) == ("control" in OPTIONS[name])
 
@@ -190,9 +191,9 @@ def test_layouts_of_the_harness_are_in_its_waveform(designs, tmp_path, name):
 def test_names_of_a_model_cannot_become_lines_or_commands(named):
     text = "conv__exit____-____22__end"
     save = gtkwave(named / "tb" / "net_top.gtkw")
-    assert list(save)[3] == f"-n0_clamp: q.clamp, {text}"
+    assert list(save)[3] == f"-{text}: q.clamp"
     commands = surfer(named / "tb" / "net_top.sucl")
-    assert list(commands)[3] == "n0_clamp_q_clamp_" + text.replace("-", "_")
+    assert list(commands)[3] == f"{text}_q_clamp".replace("-", "_")
     assert HOSTILE not in (named / "README.md").read_text()
 
 

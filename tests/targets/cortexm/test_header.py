@@ -88,8 +88,8 @@ def test_the_hook_sees_every_layer_and_the_end(folder):
     (folder / "settings.h").write_text(SETTINGS)
     options = ('-DTINY_CONFIG="settings.h"', "-I", folder)
     assert run_program(folder, HOOK, *options) == [
-        "0:conv2d_0", "1:depthwise_1", "2:pointwise_2", "3:add_3", "4:avg_pool2d_4",
-        "5:reshape_5", "6:dense_6", "7:softmax_7", "8:end",
+        "0:conv", "1:depthwise", "2:pointwise", "3:shortcut", "4:pool",
+        "5:flatten", "6:logits", "7:softmax", "8:end",
     ]  # fmt: skip
 
 

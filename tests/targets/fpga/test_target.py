@@ -31,7 +31,7 @@ from rlx.ops.q import (
 )
 from rlx.support.errors import DoesNotFitError, EmitError, UnsupportedOpError, UsageError
 from rlx.support.process import kept_environment
-from rlx.support.text.names import comment_text
+from rlx.support.text.names import KEYWORDS, comment_text
 from rlx.targets import load
 from rlx_fpga import TARGET, FpgaOptions
 from rlx_fpga.architectures import ARCHITECTURES
@@ -84,10 +84,10 @@ def test_emission_holds_the_folder_and_the_report():
     emission = TARGET.emit(network(), FpgaOptions(dsp=60))
     memories = [path for path in emission.files if path.startswith("mem/")]
     assert memories == [
-        "mem/net_n0_conv2d_bias.mem", "mem/net_n0_conv2d_weights_0.mem",
-        "mem/net_n0_conv2d_constants.mem", "mem/net_n1_add_x_table0.mem",
-        "mem/net_n2_dense_bias.mem", "mem/net_n2_dense_weights_0.mem",
-        "mem/net_n3_softmax_table.mem",
+        "mem/net_conv_bias.mem", "mem/net_conv_weights_0.mem",
+        "mem/net_conv_constants.mem", "mem/net_sum_x_table0.mem",
+        "mem/net_dense_bias.mem", "mem/net_dense_weights_0.mem",
+        "mem/net_probabilities_table.mem",
     ]  # fmt: skip
     cells = [path for path in emission.files if path.startswith("rtl/cells/")]
     kinds = {path.removeprefix("rtl/cells/net_").rpartition("_")[0] for path in cells}
@@ -109,7 +109,7 @@ def test_emission_holds_the_folder_and_the_report():
     assert [row["op"] for row in report["layers"]] == [
         "q.conv2d", "q.add", "q.dense", "q.softmax", "q.argmax",
     ]  # fmt: skip
-    assert report["sources"]["n2_dense"] == "dense"
+    assert report["sources"]["dense"] == "dense"
     assert report["multipliers"] == sum(row["multipliers"] for row in report["layers"]) <= 60
     assert report["interval"] == max(row["cycles"] for row in report["layers"])
     assert [port["name"] for port in interface["inputs"]] == ["s_axis"]
@@ -126,10 +126,10 @@ def test_shortcut_gets_a_queue():
 
 
 def test_folding_can_be_given():
-    options = FpgaOptions(fold=(("n2_dense", 2, 5), ("n0_conv2d", 1, 2)))
+    options = FpgaOptions(fold=(("dense", 2, 5), ("conv", 1, 2)))
     rows = {row["name"]: row for row in TARGET.estimate(network(), options)["layers"]}
-    assert (rows["n2_dense"]["pe"], rows["n2_dense"]["simd"]) == (2, 5)
-    assert (rows["n0_conv2d"]["pe"], rows["n0_conv2d"]["simd"]) == (1, 2)
+    assert (rows["dense"]["pe"], rows["dense"]["simd"]) == (2, 5)
+    assert (rows["conv"]["pe"], rows["conv"]["simd"]) == (1, 2)
 
 
 def test_more_multipliers_are_never_slower():
@@ -144,7 +144,7 @@ def test_more_multipliers_are_never_slower():
     [
         ({"dsp": 0}, DoesNotFitError, r"^ecp5-85k: the layers need at least \d+ DSP slices"),
         ({"fold": (("n9_dense", 1, 1),)}, UsageError, r"^no layer is called 'n9_dense'"),
-        ({"fold": (("n2_dense", 3, 1),)}, UsageError, r"^layer 'n2_dense' cannot have pe 3"),
+        ({"fold": (("dense", 3, 1),)}, UsageError, r"^layer 'dense' cannot have pe 3"),
     ],
 )
 def test_emit_refuses_options_that_do_not_fit(options, error, message):
@@ -291,7 +291,7 @@ def test_parameters_must_be_bound():
 
 HOSTILE = [
     '"; $system("x"); //', "*/ endmodule module evil(); /*", "module", "\\esc aped ", "a\nb",
-    "`include \"/etc/passwd\"", "n1_add_queue", "{{ 7 * 7 }}", "ü\u202e", "'''", "${IFS}",
+    "`include \"/etc/passwd\"", "conv_queue", "{{ 7 * 7 }}", "ü\u202e", "'''", "${IFS}",
 ]  # fmt: skip
 
 
@@ -300,21 +300,33 @@ def uncommented(text):
     return [line for line in text.splitlines() if not line.lstrip().startswith("//")]
 
 
+def anonymous(files):
+    """Return a core's code with numbers in the place of its layers' names, without spaces."""
+    rows = json.loads(files["report.json"])["layers"]
+    code = "\n".join(uncommented(files["rtl/net_core.sv"]))
+    code = re.sub(r"\bnet_(\w+)(?=_[0-9a-f]{6}\b)", lambda m: m[0].upper(), code)
+    numbers = {row["instance"]: f"layer{k}" for k, row in enumerate(rows)}
+    names = "|".join(sorted(map(re.escape, numbers), key=len, reverse=True))
+    text = re.sub(rf"(?<![A-Za-z0-9])({names})(?=_|\W)", lambda m: numbers[m[1]], code)
+    return "".join(text.split())
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("start", range(0, len(HOSTILE), 3))
-def test_names_of_the_model_reach_no_code(start):
+def test_names_of_the_model_are_mangled_in_code(start):
     names = tuple(HOSTILE[(start + k) % len(HOSTILE)] for k in range(6))
     plain = files_of(network(), prefix="net")
     hostile = files_of(network(model=HOSTILE[start], names=names), prefix="net")
-    assert plain.keys() == hostile.keys()
-    different = {name for name in plain if plain[name] != hostile[name]}
-    layouts = {f"tb/net_{end}" for end in ("tb.gtkw", "tb.sucl", "top.gtkw", "top.sucl")}
-    assert different <= {"report.json", "rtl/net_core.sv", "README.md", *layouts}
-    rows = [line for line in hostile["README.md"].splitlines() if line.startswith("| n0_conv2d |")]
-    assert [row.split(" | ")[2] for row in rows] == [f"`{comment_text(names[1])}`"]
-    core = [uncommented(files["rtl/net_core.sv"]) for files in (plain, hostile)]
-    assert core[0] == core[1]
-    assert json.loads(hostile["report.json"])["sources"]["n0_conv2d"] == names[1]
+    report = json.loads(hostile["report.json"])
+    instances = [row["instance"] for row in report["layers"]]
+    assert len(set(instances)) == len(instances) == 5
+    assert all(re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", one) for one in instances)
+    assert not KEYWORDS & set(instances)
+    assert all(re.fullmatch(r"[\w./-]+", row["name"], re.ASCII) for row in report["layers"])
+    assert anonymous(plain) == anonymous(hostile)
+    (row,) = (one for one in hostile["README.md"].splitlines() if "| q.conv2d |" in one)
+    assert row.split(" | ")[2] == f"`{comment_text(names[1])}`"
+    assert report["layers"][0]["origins"] == [names[1]]
 
 
 @pytest.mark.slow

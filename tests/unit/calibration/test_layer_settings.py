@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rlx
-from rlx.calibration.layer_settings import read_settings, unique_names
+from rlx.calibration.layer_settings import read_settings
 from rlx.cli import main
 from rlx.ir.file import save, to_file_bytes
 from rlx.ir.module import GraphModule
@@ -173,20 +173,12 @@ def test_a_file_that_cannot_be_read(tmp_path):
         read_settings(tmp_path / "none.toml")
 
 
-def test_layers_that_share_a_name_are_numbered():
-    assert unique_names(["a", "b", "a"]) == ["a (1)", "b", "a (2)"]
-    file = read_settings({"layers": {"a (2)": {"bits": 4}}})
-    assert list(file.matched(["a", "b", "a"], "net")) == [2]
-    with raises(UsageError):
-        read_settings({"layers": {"a": {}}}).matched(["a", "b", "a"], "net")
-
-
-def test_names_of_a_model_stay_names():
+def test_names_of_a_model_are_keys_of_tables():
     graph = named(GRAPH)
     name = 'x"\n[layers]\\\x7f\u00e9'
     object.__setattr__(next(n for n in graph.nodes if n.name == "conv1"), "name", name)
     text = rlx.quantize(graph, CALIB, **ANY).report.settings_text()
-    assert next(iter(tomllib.loads(text)["layers"])) == name
+    assert next(iter(tomllib.loads(text)["layers"])) == "x_layers"
 
 
 def test_the_command_writes_and_reads_settings(tmp_path, capsys, monkeypatch):

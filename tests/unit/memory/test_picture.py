@@ -44,8 +44,8 @@ def test_text_of_a_small_plan():
     ]  # fmt: skip
     rows = [line.split()[:4] for line in buffers.splitlines()[1:]]
     assert rows == [["a", "0", "16", "0-3"], ["b", "16", "1", "3-4"], ["#", "17", "7", "3-3"]]
-    assert buffers.splitlines()[1].endswith("  q.table a = q.table n")
-    assert buffers.splitlines()[3].endswith("  scratch of q.max_pool2d c")
+    assert buffers.splitlines()[1].endswith("  a (q.table) = n (q.table)")
+    assert buffers.splitlines()[3].endswith("  scratch of c (q.max_pool2d)")
     lines = map_.splitlines()
     assert len(lines) == 24
     assert lines[0] == "         23    #"

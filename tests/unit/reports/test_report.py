@@ -129,7 +129,7 @@ def test_what_is_wrong_is_said(folder):
     assert report.warnings[0] == "outputs differ from the reference: 1 mismatches"
     assert "RAM exceeds its limit: 2,000 of 1,024 B" in report.warnings
     report = collect(folder, FolderMeasurements(layers=(90000, *COUNTS[1:])))
-    assert re.match(r"conv2d_0: predicted [\d,]+, measured 90,000 instructions", report.warnings[0])
+    assert re.match(r"conv1: predicted [\d,]+, measured 90,000 instructions", report.warnings[0])
 
 
 def test_the_command_names_what_is_not_the_default(folder, hardware):
@@ -143,7 +143,7 @@ def test_the_command_emits_the_same(tmp_path, target):
     from rlx.cli import main
 
     given = {"cortexm": ["--cpu", "cortex-m33", "--package", "cmake,zephyr", "--io", "uint8"],
-             "fpga": ["--clock", "50MHz", "--fold", "n0_conv2d=2x3,n3_dense=1x1", "--control",
+             "fpga": ["--clock", "50MHz", "--fold", "conv1=2x3,dense=1x1", "--control",
                       "axi-lite"]}[target]  # fmt: skip
     start = ["emit", str(DIGITS), "--target", target, "--frames", "1"]
     assert main([*start, *given, "-o", str(tmp_path / "a")]) == 0
@@ -156,7 +156,7 @@ def test_the_command_emits_the_same(tmp_path, target):
 def test_csv_has_the_columns_of_vela(measured):
     rows = list(csv.DictReader(io.StringIO(measured.to_csv())))
     assert tuple(rows[0])[: len(VELA_COLUMNS)] == VELA_COLUMNS
-    assert [row["Name"] for row in rows][:2] == ["conv2d_0", "max_pool2d_1"]
+    assert [row["Name"] for row in rows][:2] == ["conv1", "pool"]
     assert rows[0]["Op Cycles"] == "21395"
     assert rows[0]["Unit"] == "instructions"
     assert float(rows[2]["Network% (MAC)"]) == 72.0
@@ -179,7 +179,7 @@ def test_markdown_is_short_and_escaped(measured):
     text = replace(measured, title="a|b<script>").to_markdown()
     assert text.startswith("### a\\|b&lt;script>: cortexm cortex-m7\n\n✅ 2 of 2 outputs equal")
     assert "| RAM | 640 B | 640 B | +0.0 % | 1,024 B |" in text
-    assert "| conv2d\\_2 | q.conv2d | i8 1 x 4 x 4 x 16 | 18,432 |" in text
+    assert "| conv2 | q.conv2d | i8 1 x 4 x 4 x 16 | 18,432 |" in text
 
 
 def test_changes_are_per_layer(folder, tmp_path):
@@ -194,10 +194,10 @@ def test_changes_are_per_layer(folder, tmp_path):
     assert "weights" not in conv.changed
     gone = replace(new, layers=new.layers[:-1], inputs=())
     changes = changes_of(old, gone)
-    assert (changes.layers[-1].name, changes.layers[-1].new) == ("softmax_5", None)
+    assert (changes.layers[-1].name, changes.layers[-1].new) == ("probabilities", None)
     assert changes.ports[0].startswith("input 0: image i8 1 x 8 x 8 x 1, scale 0.00392157")
     text = replace(gone, changes=changes).to_markdown()
-    assert re.search(r"\| softmax\\_5 \| [\d,]+ \| - \| removed \|", text)
+    assert re.search(r"\| probabilities \| [\d,]+ \| - \| removed \|", text)
 
 
 def test_the_report_of_two_equal_folders_says_so(folder):
@@ -207,7 +207,7 @@ def test_the_report_of_two_equal_folders_says_so(folder):
 
 @pytest.mark.parametrize(
     ("name", "text"),
-    [("b.json", '{"conv2d_2": 40000}'), ("b.csv", "layer,cycles\nconv2d_2,40000\n")],
+    [("b.json", '{"conv2": 40000}'), ("b.csv", "layer,cycles\nconv2,40000\n")],
 )
 def test_times_of_a_board(folder, tmp_path, name, text):
     (tmp_path / name).write_text(text)
@@ -218,7 +218,7 @@ def test_times_of_a_board(folder, tmp_path, name, text):
 
 @pytest.mark.parametrize(
     ("name", "text"),
-    [("b.json", '{"x": 1}'), ("b.json", "[1]"), ("b.csv", "conv2d_2")],
+    [("b.json", '{"x": 1}'), ("b.json", "[1]"), ("b.csv", "conv2")],
 )
 def test_times_that_do_not_fit_are_refused(folder, tmp_path, name, text):
     (tmp_path / name).write_text(text)

@@ -191,7 +191,13 @@ def counted_parts(report: Mapping[str, Any], interface: Mapping[str, Any]) -> li
         interface: As in ``report.json``; that of an older rlx names no instances.
     """
     parts = interface.get("parts", ())
-    return [row["name"] for row in report["layers"] if row["name"] in parts] or list(parts)
+    rows = [instance_of(row) for row in report["layers"]]
+    return [name for name in rows if name in parts] or list(parts)
+
+
+def instance_of(row: Mapping[str, Any]) -> str:
+    """Return the identifier of a layer's instance, of its row in a report."""
+    return str(row.get("instance", row["name"]))
 
 
 def layer_comments(nodes: Sequence[Node], report: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -204,14 +210,20 @@ def layer_comments(nodes: Sequence[Node], report: Mapping[str, Any]) -> dict[str
     if not nodes:
         return {}
     return {
-        row["name"]: [
-            f"{node.op.name}: {', '.join(_tensor(value) for value in node.operands)}"
+        instance_of(row): [
+            f"{row['name']} ({node.op.name}): {', '.join(map(_tensor, node.operands))}"
             f" -> {_tensor(node.result)}",
             _pace(row),
-            f"node of the model: {comment_text(report['sources'].get(row['name'], ''))}",
+            *(f"node of the model: {origin}" for origin in _origins(row, report)),
         ]
         for node, row in zip(nodes, report["layers"], strict=True)
     }
+
+
+def _origins(row: Mapping[str, Any], report: Mapping[str, Any]) -> list[str]:
+    """Return the nodes of the model that a layer was made of, as a comment may show them."""
+    origins = row.get("origins", [report.get("sources", {}).get(row["name"], "")])
+    return [comment_text(origin) for origin in origins if origin]
 
 
 def _tensor(value: GraphValue) -> str:
@@ -272,11 +284,11 @@ def readme(
 ) -> str:
     """Return the folder's README; ``formal`` if there are proofs in the folder."""
     columns = report["columns"]
-    sources = report.get("sources", {})
+    names = {instance_of(row): row["name"] for row in report["layers"]}
 
     def cells(row: Mapping[str, Any]) -> list[str]:
         name, op, *rest = (str(row.get(column, "")) for column in columns)
-        node = comment_text(sources.get(row["name"], ""))
+        node = next(iter(_origins(row, report)), "")
         return [name, op, node and f"`{node}`", *rest]
 
     return render(
@@ -287,7 +299,7 @@ def readme(
         columns=[*columns[:2], "node of the model", *columns[2:]],
         cells=cells,
         counted={
-            name: resources(found, device.family)
+            names.get(name, name): resources(found, device.family)
             for name, found in report.get("synthesis", {}).get("layers", {}).items()
         },
         formal=formal,

@@ -43,8 +43,7 @@ def wave_layouts(interface: Interface, report: Mapping[str, Any]) -> dict[str, s
 
     Args:
         interface: Ports of the core, and the parts of it.
-        report: With ``layers``, rows with ``name`` and ``op``; ``sources`` maps each to its name
-            in the model.
+        report: With ``layers``, rows with ``name``, ``instance`` and ``op``.
     """
     benches = {
         interface.top: interface.top,
@@ -63,13 +62,12 @@ def _groups(interface: Interface, report: Mapping[str, Any], top: str) -> Iterat
     streams = [SignalGroup(port.name, "", _signals(top, port.signals)) for port in interface.ports]
     inputs = len(streams) - len(interface.outputs)
     yield from streams[:inputs]
-    layers = {row["name"]: row["op"] for row in report["layers"]}
-    sources = report.get("sources", {})
+    layers = {str(row.get("instance", row["name"])): row for row in report["layers"]}
     for part in interface.parts:
-        op, source = layers.get(part.name), sources.get(part.name)
-        comment = ", ".join([*([op] if op else []), *([comment_text(source)] if source else [])])
+        row = layers.get(part.name, {})
+        name, comment = comment_text(row.get("name", part.name)), row.get("op", "")
         path = f"{top}.u_core.{part.instance}"
-        yield SignalGroup(part.name, comment, _signals(path, part.signals))
+        yield SignalGroup(name, comment, _signals(path, part.signals))
     yield from streams[inputs:]
     other_signals = interface.control_signals + interface.error_signals
     if other_signals:

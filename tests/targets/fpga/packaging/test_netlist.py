@@ -43,7 +43,7 @@ REPORT = {
     "interval": 48, "device": "ecp5-25k", "fps": 2.5, "clock_mhz": 75.0,
     "columns": ["name", "op", "cycles"],
     **{key: 1 for name in ("lut", "ff", "dsp", "bram") for key in (name, f"{name}_percent")},
-    "layers": [{"name": "n0_add", "op": "q.add", "cycles": 48},
+    "layers": [{"name": "block/Add", "instance": "block_Add", "op": "q.add", "cycles": 48},
                {"name": "n1_reshape", "op": "q.reshape", "cycles": 0}],
 }  # fmt: skip
 
@@ -92,7 +92,7 @@ def test_parts_are_the_instances_of_the_core_without_clock_and_reset():
 
 
 def test_cells_are_counted_for_layers_with_an_instance_or_for_what_they_share():
-    assert counted_parts(REPORT, {"parts": ["queue", "n0_add"]}) == ["n0_add"]
+    assert counted_parts(REPORT, {"parts": ["queue", "block_Add"]}) == ["block_Add"]
     assert counted_parts(REPORT, {"parts": ["array", "queue"]}) == ["array", "queue"]
     assert counted_parts(REPORT, {}) == []
 
@@ -108,9 +108,9 @@ def test_comments_of_a_layer_say_types_pace_and_node():
     ]
     nodes = [node for node in graph.nodes if isinstance(node.op, QClamp)]
     comments = layer_comments(nodes, {"layers": layers, "sources": {"a": "conv\n*/1"}})
-    head = "q.clamp: int8[1,4,2] -> int8[1,4,2]"
-    assert comments["a"][:2] == [head, "pe 2 x simd 9, 12,345 cycles per frame"]
-    assert comments["b"] == [head, "7 cycles per frame", "node of the model: "]
+    head = "(q.clamp): int8[1,4,2] -> int8[1,4,2]"
+    assert comments["a"][:2] == [f"a {head}", "pe 2 x simd 9, 12,345 cycles per frame"]
+    assert comments["b"] == [f"b {head}", "7 cycles per frame"]
     assert comments["a"][2].startswith("node of the model: conv")
     assert "\n" not in comments["a"][2]
     assert layer_comments((), {"layers": layers}) == {}
@@ -128,14 +128,19 @@ def test_a_bench_waits_for_four_frames_at_least(interval, idle):
 
 
 def test_rows_of_the_readme_have_the_node_in_the_third_column():
-    report = {**REPORT, "sources": {"n0_add": "block`/Add"}}
-    report["layers"] = [{**report["layers"][0]}, {"name": "n1_reshape", "op": "q.reshape"}]
+    origins = ["net.onnx node 3 Add 'block`/Add'", "net.onnx node 4 Relu"]
+    added = {**REPORT["layers"][0], "origins": origins}
+    report = {**REPORT, "layers": [added, {"name": "n1_reshape", "op": "q.reshape"}]}
     text = readme(replace(interface(), modules=()), report, device("ecp5-25k"))
-    rows = [line.split("|")[1:-1] for line in text.splitlines() if line.startswith("| n")]
+    rows = [
+        line.split("|")[1:-1] for line in text.splitlines() if line.startswith(("| n", "| block"))
+    ]
     cells = [[cell.strip() for cell in row] for row in rows]
     assert ["name", "op", "node of the model", "cycles"] in cells
-    added, reshaped = (next(row for row in cells if row[0] == n) for n in ("n0_add", "n1_reshape"))
+    added, reshaped = (
+        next(row for row in cells if row[0] == n) for n in ("block/Add", "n1_reshape")
+    )
     assert added[1] == "q.add"
-    assert added[2].count("`") == 2
+    assert added[2] == "`net.onnx_node_3_Add__block_/Add_`"
     assert added[3] == "48"
     assert reshaped == ["n1_reshape", "q.reshape", "", ""]

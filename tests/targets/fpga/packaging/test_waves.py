@@ -73,14 +73,14 @@ def interface(**changes):
         "net",
         (stream("s0_axis", "i0", "in", 1), stream("s1_axis", "i1", "in", 2)),
         (stream("m_axis", "o", "out", 3),),
-        parts=(CoreInstance("n0_add", (PortSignal("in0_data", 8, "in"),)),
+        parts=(CoreInstance("block_Add", (PortSignal("in0_data", 8, "in"),)),
                CoreInstance("queue", (PortSignal("in_valid", 1, "in"),
                                       PortSignal("out_data", 24, "out")))),
         **changes,
     )  # fmt: skip
 
 
-REPORT = {"layers": [{"name": "n0_add", "op": "q.add"}], "sources": {"n0_add": "block/Add:0"}}
+REPORT = {"layers": [{"name": "block/Add", "instance": "block_Add", "op": "q.add"}]}
 
 
 def groups(text):
@@ -97,7 +97,7 @@ def test_groups_are_in_the_order_of_the_network():
         f"tb/net_{bench}.{kind}" for bench in ("tb", "top") for kind in ("gtkw", "sucl")
     ]
     names = [
-        "clock_and_reset", "s0_axis", "s1_axis", "s_axis_weights", "n0_add: q.add, block/Add_0",
+        "clock_and_reset", "s0_axis", "s1_axis", "s_axis_weights", "block/Add: q.add",
         "queue", "m_axis", "control",
     ]  # fmt: skip
     assert groups(layouts["tb/net_tb.gtkw"]) == groups(layouts["tb/net_top.gtkw"]) == names

@@ -71,7 +71,8 @@ def folding_for(
     )
     # Delays are shorter the faster a layer is.
     margin = None if options.aim == "latency" else MAX_LAYER_SPEEDUP
-    fixed_folds = {name: (pe, simd) for name, pe, simd in options.fold}
+    instances = {stage.layer_name: stage.name for stage in program.stages}
+    fixed_folds = {instances.get(name, name): (pe, simd) for name, pe, simd in options.fold}
     return Folding(choices, fixed_folds, price, guess, margin)
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from rlx.ir.inspect import node_macs
+from rlx.ir.layer_names import origins_of
 from rlx.support.text.tables import Column, Table, share_text
 from rlx_fpga.cost.costs import PORTS
-from rlx_fpga.report import cells_of, device_report
+from rlx_fpga.report import cells_of, device_report, places_text
 from rlx_fpga.view import CELLS, cell_columns, layers_table, plain_op, total
 
 if TYPE_CHECKING:
@@ -30,11 +31,12 @@ COLUMNS: Final = ("name", "op", "pe", "simd", "cycles", "lut", "ff", "dsp", "bra
 def report_of(design: StreamDesign) -> dict[str, Any]:
     """Return ``layers``, ``columns``, ``sources``, totals and shares of the device, for JSON.
 
-    A layer has ``name`` (of its module), ``op``, ``macs`` of a frame, ``pe`` and ``simd``,
-    ``cycles`` for a frame, ``lut``, ``ff``, ``dsp`` and ``bram`` of the device (predicted; see
-    ``rlx_fpga.cost.costs``), ``multipliers`` (DSP slices that the cells ask for), ``memory_bits``
-    (weights, tables, line buffers) and ``queue_bits`` (before its operands). ``sources`` maps
-    each layer to its name in the model. ``interval`` (the initiation interval) and ``latency`` are
+    A layer has ``name``, ``instance`` (of its module), ``op``, ``origins`` (nodes of the model),
+    ``macs`` of a frame, ``pe`` and ``simd``, ``cycles`` for a frame, ``lut``, ``ff``, ``dsp`` and
+    ``bram`` of the device (predicted; see ``rlx_fpga.cost.costs``), ``multipliers`` (DSP slices
+    that the cells ask for), ``memory_bits`` (weights, tables, line buffers) and ``queue_bits``
+    (before its operands). ``sources`` maps each layer to its origins. ``interval`` (the initiation
+    interval) and ``latency`` are
     in cycles; ``fill`` is the number of frames that line buffers, and layers that need a whole
     frame, hold back. The other entries are those of ``rlx_fpga.report.device_report``.
     """
@@ -50,7 +52,7 @@ def report_of(design: StreamDesign) -> dict[str, Any]:
         "pipelined": True,
         "layers": rows,
         "columns": list(COLUMNS),
-        "sources": {stage.name: stage.node.name for stage in stages},
+        "sources": {stage.layer_name: places_text(stage.node) for stage in stages},
         "interval": interval,
         "latency": pipeline.latency,
         "fill": round(pipeline.fill, 4),
@@ -65,8 +67,10 @@ def _row(
     stage: PipelineStage, layer: LayerHardware, queues: list[Queue], resources: Resources
 ) -> dict[str, Any]:
     return {
-        "name": stage.name,
+        "name": stage.layer_name,
+        "instance": stage.name,
         "op": stage.node.op.name,
+        "origins": list(origins_of(stage.node)),
         "macs": node_macs(stage.node),
         "pe": layer.fold.pe,
         "simd": layer.fold.simd,

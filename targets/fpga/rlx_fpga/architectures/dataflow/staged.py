@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from rlx.ir import DType
 from rlx.support.errors import EmitError
 from rlx_fpga.architectures.dataflow.lower import Alias, plan_of
+from rlx_fpga.architectures.instances import named_instances
 from rlx_fpga.architectures.refusals import INT8_INPUT
 from rlx_fpga.cells.multiply import Packing
 from rlx_fpga.cells.rom import Store
@@ -25,12 +26,14 @@ class PipelineStage:
 
     Attributes:
         name: Identifier, unique in the pipeline.
+        layer_name: Name of the layer (see ``rlx.ir.layer_names``), of which the identifier is made.
         node: The op.
         plan: Its possible implementations.
         sources: For each operand, the value whose stream it is (aliases resolved).
     """
 
     name: str
+    layer_name: str
     node: Node
     plan: Plan
     sources: tuple[Value, ...]
@@ -130,15 +133,15 @@ def staged_graph(graph: Graph) -> StagedGraph:
         _check_input(value)
     stream_of_value: dict[Value, Value] = {value: value for value in graph.inputs}
     stages: list[PipelineStage] = []
+    instances = named_instances(graph)
     for node in graph.op_nodes:
         plan = plan_of(node)
         sources = tuple(stream_of_value[operand] for operand in plan.operands)
         if isinstance(plan, Alias):
             stream_of_value[node.result] = sources[0]
             continue
-        # Names of the model never reach hardware; the report maps stages to nodes.
-        name = f"n{len(stages)}_{node.op.name.rpartition('.')[2]}"
-        stages.append(PipelineStage(name, node, plan, sources))
+        layer, name = instances[node]
+        stages.append(PipelineStage(name, layer, node, plan, sources))
         stream_of_value[node.result] = node.result
     for value in graph.outputs:
         if value not in stream_of_value:

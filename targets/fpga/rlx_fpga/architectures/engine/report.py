@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from rlx.ir.inspect import node_macs
+from rlx.ir.layer_names import origins_of
 from rlx.support.text.tables import Column, Table, share_text
 from rlx_fpga.architectures.engine.program import Feed
-from rlx_fpga.report import device_report
+from rlx_fpga.report import device_report, places_text
 from rlx_fpga.view import layers_table, plain_op, total
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def report_of(design: Engine, options: FpgaOptions) -> dict[str, Any]:
         {
             "name": one.name,
             "op": one.node.op.name,
+            "origins": list(origins_of(one.node)),
             "macs": node_macs(one.node),
             "lanes": one.lanes,
             "cycles": code.cycles(one),
@@ -55,7 +57,7 @@ def report_of(design: Engine, options: FpgaOptions) -> dict[str, Any]:
         "pipelined": False,
         "layers": rows,
         "columns": list(COLUMNS),
-        "sources": {one.name: one.node.name for one in code.instructions},
+        "sources": {one.name: places_text(one.node) for one in code.instructions},
         "interval": code.interval,
         "slowest": max(rows, key=lambda row: row["cycles"])["name"],
         "lanes": code.lanes,

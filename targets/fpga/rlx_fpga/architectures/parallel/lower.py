@@ -26,6 +26,7 @@ from rlx.ops.q import (
 )
 from rlx.support.errors import DoesNotFitError
 from rlx.targets.operands import constant_operand, unsupported
+from rlx_fpga.architectures.instances import named_instances
 from rlx_fpga.architectures.parallel.netlist import Netlist
 from rlx_fpga.architectures.parallel.program import signed_digits
 from rlx_fpga.architectures.parallel.rules import PADDING, RULES, requantizer, scaled
@@ -60,6 +61,7 @@ class ParallelLayer:
 
     Attributes:
         name: Identifier, unique in the design.
+        layer_name: Name of the layer (see ``rlx.ir.layer_names``), of which the identifier is made.
         node: The op.
         netlist: Its steps; inputs are the elements of ``operands``, one after another.
         operands: Operands that are computed, each once.
@@ -67,6 +69,7 @@ class ParallelLayer:
     """
 
     name: str
+    layer_name: str
     node: Node
     netlist: Netlist
     operands: tuple[Value, ...]
@@ -90,7 +93,7 @@ def unroll(graph: Graph) -> list[ParallelLayer]:
             where=f"graph {graph.name!r}",
             hint=_SHARED,
         )
-    layers = [_layer(node, index) for index, node in enumerate(graph.op_nodes)]
+    layers = [_layer(node, *names) for node, names in named_instances(graph).items()]
     _require_some_device(graph, layers)
     return layers
 
@@ -134,7 +137,7 @@ def _digit_counts() -> Integers:
     return np.array([len(signed_digits(weight)) for weight in range(-128, 128)])
 
 
-def _layer(node: Node, index: int) -> ParallelLayer:
+def _layer(node: Node, name: str, instance: str) -> ParallelLayer:
     netlist = Netlist()
     computed: dict[Value, Wires] = {}
     wires = []
@@ -153,9 +156,8 @@ def _layer(node: Node, index: int) -> ParallelLayer:
             computed[operand] = np.array(steps, np.int64).reshape(shape)
         wires.append(computed[operand])
     result = RULES[type(node.op)](netlist, node, wires)
-    name = f"n{index}_{node.op.name.rpartition('.')[2]}"
     outputs = tuple(result.reshape(-1).tolist())
-    return ParallelLayer(name, node, netlist, tuple(computed), outputs)
+    return ParallelLayer(instance, name, node, netlist, tuple(computed), outputs)
 
 
 @RULES.rule(QDense)

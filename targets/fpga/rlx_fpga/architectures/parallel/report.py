@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from rlx.ir.inspect import node_macs
+from rlx.ir.layer_names import origins_of
 from rlx.support.text.tables import Column, Table
 from rlx_fpga.cost.costs import Resources
-from rlx_fpga.report import cells_of, device_report
+from rlx_fpga.report import cells_of, device_report, places_text
 from rlx_fpga.view import cell_columns, layers_table, plain_op, total
 
 if TYPE_CHECKING:
@@ -24,16 +25,19 @@ COLUMNS: Final = ("name", "op", "latency", "adders", "lut", "ff")
 def report_of(design: ParallelDesign, options: FpgaOptions) -> dict[str, Any]:
     """Return ``layers``, ``columns``, ``sources`` and totals, ready for JSON.
 
-    A layer has ``name`` (of its module), ``op``, ``macs`` of a frame, ``cycles`` (1), ``latency``,
-    ``adders``, ``adder_bits`` (about one LUT each), ``multipliers`` and ``memory_bits`` (0); and
+    A layer has ``name``, ``instance`` (of its module), ``op``, ``origins`` (nodes of the model),
+    ``macs`` of a frame, ``cycles`` (1), ``latency``, ``adders``, ``adder_bits`` (about one LUT
+    each), ``multipliers`` and ``memory_bits`` (0); and
     predicted ``lut`` and ``ff``. ``latency`` is that of the pipeline, without the output queue. The
     other entries are those of ``rlx_fpga.report.device_report``.
     """
     costs = design.costs(options.chosen_device.family)
     rows = [
         {
-            "name": layer.name,
+            "name": layer.layer_name,
+            "instance": layer.name,
             "op": layer.node.op.name,
+            "origins": list(origins_of(layer.node)),
             "macs": node_macs(layer.node),
             "cycles": 1,
             "latency": pipeline.latency,
@@ -50,7 +54,7 @@ def report_of(design: ParallelDesign, options: FpgaOptions) -> dict[str, Any]:
         "pipelined": True,
         "layers": rows,
         "columns": list(COLUMNS),
-        "sources": {layer.name: layer.node.name for layer in design.layers},
+        "sources": {layer.layer_name: places_text(layer.node) for layer in design.layers},
         "interval": 1,
         "latency": design.latency,
         "slowest": "ports",

@@ -434,7 +434,7 @@ TINY_KERNEL void tiny_unpack_planes4(const int8_t *x, int32_t step, int32_t pixe
 }
 
 /*
- * Layer 0.
+ * Layer conv.
  *
  * y[oy, ox, o] = requantize(bias[o] + sum over ky, kx, c of x[iy, ix, c] * w[o, ky, kx, c]) with
  * iy = oy - 1 + ky, ix = ox - 1 + kx
@@ -496,7 +496,7 @@ TINY_KERNEL void tiny_conv2d_0(const int8_t *x, const int8_t *weights,
 }
 
 /*
- * Layer 1: one channel of 3 rows.
+ * Layer depthwise: one channel of 3 rows.
  *
  * x: int16[5, 8], the channel's inputs, row by row
  * w: int8[3, 3]
@@ -550,7 +550,7 @@ TINY_KERNEL void tiny_depthwise_1_plane(const int16_t *x, const int8_t *w, int32
 }
 
 /*
- * Layer 1.
+ * Layer depthwise.
  *
  * y[oy, ox, c] = requantize(bias[c] + sum over ky, kx of x[iy, ix, c] * w[c, ky, kx]) with
  * iy = oy - 1 + ky, ix = ox - 1 + kx
@@ -597,7 +597,7 @@ TINY_KERNEL void tiny_depthwise_1(const int8_t *x, const int8_t *weights,
 }
 
 /*
- * Layer 2.
+ * Layer pointwise.
  *
  * y[row, o] = requantize(bias[o] + sum over k of x[row, k] * w[o, k])
  *
@@ -634,7 +634,7 @@ TINY_KERNEL void tiny_pointwise_2(const int8_t *x, const int8_t *weights,
 }
 
 /*
- * Layer 3.
+ * Layer shortcut.
  *
  * z = requantize(x * 2097152 + y * 2097152 + 16777216)
  *
@@ -665,7 +665,7 @@ TINY_KERNEL void tiny_add_3(const int8_t *x, const int8_t *y,
 }
 
 /*
- * Layer 4.
+ * Layer pool.
  *
  * y[oy, ox, c] = clamp(round(mean of x[iy, ix, c] over the window), -128, 127), window 6 by 6
  *
@@ -702,7 +702,7 @@ TINY_KERNEL void tiny_avg_pool2d_4(const int8_t *x, int8_t *y)
 }
 
 /*
- * Layer 6.
+ * Layer logits.
  *
  * y[row, o] = requantize(bias[o] + sum over k of x[row, k] * w[o, k])
  *
@@ -725,7 +725,7 @@ TINY_KERNEL void tiny_dense_6(const int8_t *x, const int8_t *weights,
 }
 
 /*
- * Layer 7.
+ * Layer softmax.
  *
  * y[row, c] = 256 * exp(x[row, c]) / sum of exp(x[row, :]) - 128
  *
@@ -779,36 +779,37 @@ TINY_CODE_SECTION int32_t tiny_run(const int8_t *input, int8_t *output, void *ar
     return TINY_ERROR_ALIGN;
   }
 
-  /* 0: q.conv2d conv, i8[1, 6, 6, 3] -> i8[1, 6, 6, 8] */
-  TINY_LAYER_HOOK(0, "conv2d_0");
-  tiny_conv2d_0(input, tiny_weights_0, tiny_channels_0, memory + 288, memory);
+  /* 0: conv (q.conv2d), i8[1, 6, 6, 3] -> i8[1, 6, 6, 8] */
+  TINY_LAYER_HOOK(0, "conv");
+  tiny_conv2d_0(input, tiny_weights_conv, tiny_channels_conv, memory + 288, memory);
 
-  /* 1: q.conv2d depthwise, i8[1, 6, 6, 8] -> i8[1, 6, 6, 8] */
-  TINY_LAYER_HOOK(1, "depthwise_1");
-  tiny_depthwise_1(memory, tiny_weights_1, tiny_channels_1, memory + 576, memory + 288);
+  /* 1: depthwise (q.conv2d), i8[1, 6, 6, 8] -> i8[1, 6, 6, 8] */
+  TINY_LAYER_HOOK(1, "depthwise");
+  tiny_depthwise_1(memory, tiny_weights_depthwise, tiny_channels_depthwise, memory + 576,
+      memory + 288);
 
-  /* 2: q.conv2d pointwise, i8[1, 6, 6, 8] -> i8[1, 6, 6, 8] */
-  TINY_LAYER_HOOK(2, "pointwise_2");
-  tiny_pointwise_2(memory + 288, tiny_weights_2, tiny_channels_2, memory + 576);
+  /* 2: pointwise (q.conv2d), i8[1, 6, 6, 8] -> i8[1, 6, 6, 8] */
+  TINY_LAYER_HOOK(2, "pointwise");
+  tiny_pointwise_2(memory + 288, tiny_weights_pointwise, tiny_channels_pointwise, memory + 576);
 
-  /* 3: q.add shortcut, i8[1, 6, 6, 8], i8[1, 6, 6, 8] -> i8[1, 6, 6, 8] */
-  TINY_LAYER_HOOK(3, "add_3");
+  /* 3: shortcut (q.add), i8[1, 6, 6, 8], i8[1, 6, 6, 8] -> i8[1, 6, 6, 8] */
+  TINY_LAYER_HOOK(3, "shortcut");
   tiny_add_3(memory, memory + 576, memory);
 
-  /* 4: q.avg_pool2d pool, i8[1, 6, 6, 8] -> i8[1, 1, 1, 8] */
-  TINY_LAYER_HOOK(4, "avg_pool2d_4");
+  /* 4: pool (q.avg_pool2d), i8[1, 6, 6, 8] -> i8[1, 1, 1, 8] */
+  TINY_LAYER_HOOK(4, "pool");
   tiny_avg_pool2d_4(memory, memory + 288);
 
-  /* 5: q.reshape flatten, i8[1, 1, 1, 8] -> i8[1, 8] */
-  TINY_LAYER_HOOK(5, "reshape_5");
+  /* 5: flatten (q.reshape), i8[1, 1, 1, 8] -> i8[1, 8] */
+  TINY_LAYER_HOOK(5, "flatten");
 
-  /* 6: q.dense logits, i8[1, 8] -> i8[1, 3] */
-  TINY_LAYER_HOOK(6, "dense_6");
-  tiny_dense_6(memory + 288, tiny_weights_6, tiny_bias_6, 1099511628, 7, output);
+  /* 6: logits (q.dense), i8[1, 8] -> i8[1, 3] */
+  TINY_LAYER_HOOK(6, "logits");
+  tiny_dense_6(memory + 288, tiny_weights_logits, tiny_bias_logits, 1099511628, 7, output);
 
-  /* 7: q.softmax softmax, i8[1, 3] -> i8[1, 3] */
-  TINY_LAYER_HOOK(7, "softmax_7");
-  tiny_softmax_7(output, tiny_exponentials_7, output);
+  /* 7: softmax (q.softmax), i8[1, 3] -> i8[1, 3] */
+  TINY_LAYER_HOOK(7, "softmax");
+  tiny_softmax_7(output, tiny_exponentials_softmax, output);
 
   TINY_LAYER_HOOK(TINY_LAYERS, "end");
   return TINY_OK;

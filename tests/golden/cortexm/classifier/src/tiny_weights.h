@@ -21,14 +21,14 @@ typedef struct {
   int32_t shift;
 } tiny_channel;
 
-extern const int8_t tiny_weights_0[224] TINY_WEIGHTS_ALIGNED;
-extern const tiny_channel tiny_channels_0[8] TINY_WEIGHTS_ALIGNED;
-extern const int8_t tiny_weights_1[72] TINY_WEIGHTS_ALIGNED;
-extern const tiny_channel tiny_channels_1[8] TINY_WEIGHTS_ALIGNED;
-extern const int8_t tiny_weights_2[64] TINY_WEIGHTS_ALIGNED;
-extern const tiny_channel tiny_channels_2[8] TINY_WEIGHTS_ALIGNED;
-extern const int8_t tiny_weights_6[24] TINY_WEIGHTS_ALIGNED;
-extern const int32_t tiny_bias_6[3] TINY_WEIGHTS_ALIGNED;
-extern const int32_t tiny_exponentials_7[249] TINY_WEIGHTS_ALIGNED;
+extern const int8_t tiny_weights_conv[224] TINY_WEIGHTS_ALIGNED;
+extern const tiny_channel tiny_channels_conv[8] TINY_WEIGHTS_ALIGNED;
+extern const int8_t tiny_weights_depthwise[72] TINY_WEIGHTS_ALIGNED;
+extern const tiny_channel tiny_channels_depthwise[8] TINY_WEIGHTS_ALIGNED;
+extern const int8_t tiny_weights_pointwise[64] TINY_WEIGHTS_ALIGNED;
+extern const tiny_channel tiny_channels_pointwise[8] TINY_WEIGHTS_ALIGNED;
+extern const int8_t tiny_weights_logits[24] TINY_WEIGHTS_ALIGNED;
+extern const int32_t tiny_bias_logits[3] TINY_WEIGHTS_ALIGNED;
+extern const int32_t tiny_exponentials_softmax[249] TINY_WEIGHTS_ALIGNED;
 
 #endif

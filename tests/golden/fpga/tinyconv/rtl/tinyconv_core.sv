@@ -14,10 +14,10 @@ module tinyconv_core (
 );
 
   logic [7:0] in_register_data; logic in_register_valid, in_register_ready;
-  logic [63:0] n0_conv2d_data; logic n0_conv2d_valid, n0_conv2d_ready;
-  logic [15:0] n1_max_pool2d_data; logic n1_max_pool2d_valid, n1_max_pool2d_ready;
-  logic [31:0] n2_conv2d_data; logic n2_conv2d_valid, n2_conv2d_ready;
-  logic [7:0] n3_max_pool2d_data; logic n3_max_pool2d_valid, n3_max_pool2d_ready;
+  logic [63:0] conv1_data; logic conv1_valid, conv1_ready;
+  logic [15:0] pool1_data; logic pool1_valid, pool1_ready;
+  logic [31:0] conv2_data; logic conv2_valid, conv2_ready;
+  logic [7:0] pool2_data; logic pool2_valid, pool2_ready;
 
   // Registers on payload, valid and ready: breaks every combinational path between two cells.
   tinyconv_skid_buffer_<hash> u_in_register (
@@ -26,52 +26,48 @@ module tinyconv_core (
     .out_data(in_register_data), .out_valid(in_register_valid), .out_ready(in_register_ready)
   );
 
-  // q.conv2d: int8[1,28,28,1], int8[8,3,3,1], int32[8] -> int8[1,26,26,8]
+  // conv1 (q.conv2d): int8[1,28,28,1], int8[8,3,3,1], int32[8] -> int8[1,26,26,8]
   // pe 8 x simd 9, 784 cycles per frame
   // node of the model: conv1
-  tinyconv_conv2d_<hash> u_n0_conv2d (
+  tinyconv_conv2d_<hash> u_conv1 (
     .clk, .rst,
     .in_data(in_register_data), .in_valid(in_register_valid), .in_ready(in_register_ready),
-    .out_data(n0_conv2d_data), .out_valid(n0_conv2d_valid), .out_ready(n0_conv2d_ready)
+    .out_data(conv1_data), .out_valid(conv1_valid), .out_ready(conv1_ready)
   );
 
-  // q.max_pool2d: int8[1,26,26,8] -> int8[1,13,13,8]
+  // pool1 (q.max_pool2d): int8[1,26,26,8] -> int8[1,13,13,8]
   // pe 8 x simd 1, 676 cycles per frame
   // node of the model: pool1
-  tinyconv_max_pool2d_<hash> u_n1_max_pool2d (
+  tinyconv_max_pool2d_<hash> u_pool1 (
     .clk, .rst,
-    .in_data(n0_conv2d_data), .in_valid(n0_conv2d_valid), .in_ready(n0_conv2d_ready),
-    .out_data(n1_max_pool2d_data),
-    .out_valid(n1_max_pool2d_valid),
-    .out_ready(n1_max_pool2d_ready)
+    .in_data(conv1_data), .in_valid(conv1_valid), .in_ready(conv1_ready),
+    .out_data(pool1_data), .out_valid(pool1_valid), .out_ready(pool1_ready)
   );
 
-  // q.conv2d: int8[1,13,13,8], int8[16,3,3,8], int32[16] -> int8[1,11,11,16]
+  // conv2 (q.conv2d): int8[1,13,13,8], int8[16,3,3,8], int32[16] -> int8[1,11,11,16]
   // pe 8 x simd 24, 749 cycles per frame
   // node of the model: conv2
-  tinyconv_conv2d_<hash> #(.Files("mem/tinyconv_n2_conv2d")) u_n2_conv2d (
+  tinyconv_conv2d_<hash> #(.Files("mem/tinyconv_conv2")) u_conv2 (
     .clk, .rst,
-    .in_data(n1_max_pool2d_data), .in_valid(n1_max_pool2d_valid), .in_ready(n1_max_pool2d_ready),
-    .out_data(n2_conv2d_data), .out_valid(n2_conv2d_valid), .out_ready(n2_conv2d_ready)
+    .in_data(pool1_data), .in_valid(pool1_valid), .in_ready(pool1_ready),
+    .out_data(conv2_data), .out_valid(conv2_valid), .out_ready(conv2_ready)
   );
 
-  // q.max_pool2d: int8[1,11,11,16] -> int8[1,5,5,16]
+  // pool2 (q.max_pool2d): int8[1,11,11,16] -> int8[1,5,5,16]
   // pe 4 x simd 1, 484 cycles per frame
   // node of the model: pool2
-  tinyconv_max_pool2d_<hash> u_n3_max_pool2d (
+  tinyconv_max_pool2d_<hash> u_pool2 (
     .clk, .rst,
-    .in_data(n2_conv2d_data), .in_valid(n2_conv2d_valid), .in_ready(n2_conv2d_ready),
-    .out_data(n3_max_pool2d_data),
-    .out_valid(n3_max_pool2d_valid),
-    .out_ready(n3_max_pool2d_ready)
+    .in_data(conv2_data), .in_valid(conv2_valid), .in_ready(conv2_ready),
+    .out_data(pool2_data), .out_valid(pool2_valid), .out_ready(pool2_ready)
   );
 
-  // q.dense: int8[1,400], int8[10,400], int32[10] -> int8[1,10]
+  // dense (q.dense): int8[1,400], int8[10,400], int32[10] -> int8[1,10]
   // pe 2 x simd 4, 500 cycles per frame
   // node of the model: dense
-  tinyconv_dense_<hash> #(.Files("mem/tinyconv_n4_dense")) u_n4_dense (
+  tinyconv_dense_<hash> #(.Files("mem/tinyconv_dense")) u_dense (
     .clk, .rst,
-    .in_data(n3_max_pool2d_data), .in_valid(n3_max_pool2d_valid), .in_ready(n3_max_pool2d_ready),
+    .in_data(pool2_data), .in_valid(pool2_valid), .in_ready(pool2_ready),
     .out_data, .out_valid, .out_ready
   );
 

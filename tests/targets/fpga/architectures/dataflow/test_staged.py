@@ -94,7 +94,7 @@ def test_renamings_lead_to_the_stream_that_they_rename():
     graph.output(graph.apply(QReshape(shape=(4, 3)), y), flat)
     program = staged_graph(graph)
     (stage,) = program.stages
-    assert (stage.name, stage.sources) == ("n0_clamp", (x,))
+    assert (stage.name, stage.sources) == ("clamp", (x,))
     assert program.outputs == (y, x)
 
 
