@@ -81,7 +81,7 @@ def emit(
         folder: Appears complete, or not at all.
         vectors: Inputs to store as golden vectors, ``[frames, *shape]`` by input name (or ``x``
             where there is one input), and optionally the expected outputs ``y``; None for random
-            ones. Real numbers for a quantized input are quantized by its scale.
+            ones. Floats for a quantized input are quantized by its scale.
         frames: Golden vectors to store; None for all given, or a number that suits the graph.
         policies: Policies: ops that are written in others although the target has them, or never.
         force: Replace a folder that rlx made before.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Table: TypeAlias = "dict[str, Any]"
 
 ACTIVATIONS = {"none": (None, None), "relu": (0.0, None), "relu6": (0.0, 6.0)}
-"""The ends of each activation, as real numbers; None where there is none."""
+"""The ends of each activation, as floats; None where there is none."""
 
 
 def positive(text: str) -> int:

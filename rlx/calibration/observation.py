@@ -129,7 +129,7 @@ def observe(
 
 
 def _values_inside_functions(graph: Graph, values: Sequence[Value]) -> set[Value]:
-    """Return the values within functions of one number, which are tables as a whole.
+    """Return the values within unary functions, which are tables as a whole.
 
     They may overflow: ``exp(-x)`` in ``1 / (1 + exp(-x))``.
     """

@@ -26,13 +26,16 @@ def manifest(module: GraphModule, options: CompileOptions | None = None) -> Bind
     Raises:
         UsageError: A dimension is a symbol.
     """
+    from rlx.ir.binding import symbols_of
     from rlx.passes.transforms.bind import sizes_hint, symbols
     from rlx.runtime import Session
 
     graph = module.graph
     if unbound := symbols(graph):
+        dynamic = next(v for v in (*graph.inputs, *graph.params) if symbols_of(v.type))
+        names = ", ".join(repr(printable(name)) for name in sorted(symbols_of(dynamic.type)))
         raise UsageError(
-            f"has dimensions that are no numbers: {', '.join(map(printable, unbound))}",
+            f"{printable(dynamic.name)!r} has a dynamic dimension: {names}",
             where=f"graph {printable(graph.name)!r}",
             hint=sizes_hint(unbound),
         )

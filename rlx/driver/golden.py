@@ -32,7 +32,7 @@ def golden_vectors(
         boundary: The model, and the program that is emitted of it.
         vectors: Arrays of the user, as the model takes them or as the emitted program does (see
             :func:`rlx.driver.reference.given_inputs`); floats for quantized inputs are quantized,
-            and classes (one whole number for each sample) left out. None for random inputs.
+            and classes (one integer for each sample) left out. None for random inputs.
         frames: Number of frames; None for all given, or a number that suits the graph.
 
     Raises:

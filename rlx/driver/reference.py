@@ -99,7 +99,7 @@ def _random(random: np.random.Generator, graph: Graph, value: Value, frames: int
 def _random_integers(
     random: np.random.Generator, low: int, high: int, shape: tuple[int, ...], dtype: DType
 ) -> Array:
-    """Return uniformly random whole numbers in [low, high]."""
+    """Return uniformly random integers in [low, high]."""
     # 64 bits a value: of narrower types NumPy draws several at once, and blocks would change them.
     drawn = np.uint64 if dtype is DType.U64 else np.int64
     values = np.empty(math.prod(shape), dtype.numpy)

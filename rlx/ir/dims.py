@@ -1,6 +1,6 @@
-"""Dimensions whose size is bound later: sums of products of symbols and whole numbers.
+"""Dimensions whose size is bound later: sums of products of symbols and integers.
 
-A symbol stands for a whole number from 1. An expression has one form: a polynomial without equal
+A symbol stands for an integer from 1. An expression has one form: a polynomial without equal
 terms, the terms of most symbols first, then by the names of their symbols. So expressions are
 equal exactly where they are written alike, and an expression without symbols is a plain number.
 """
@@ -36,7 +36,7 @@ class Dim:
     """A dimension whose size is bound later: a symbol, or an expression of symbols and numbers.
 
     ``Dim("past") + 1`` and ``4 * Dim("batch") * Dim("length")`` are dimensions. The operators
-    ``+``, ``-``, ``*`` take dimensions and whole numbers; ``//`` takes a divisor that leaves no
+    ``+``, ``-``, ``*`` take dimensions and integers; ``//`` takes a divisor that leaves no
     remainder for any size. Where no symbol is left, the result is a number.
 
     Attributes:

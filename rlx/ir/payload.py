@@ -78,7 +78,7 @@ def from_bytes(data: bytes | memoryview, type_: TensorType) -> Array:
 def to_numbers(array: Array) -> list[bool | int | float] | None:
     """Return the elements in row-major order as Python numbers, or None if that loses something.
 
-    Real numbers are the shortest ones that read back as the same element.
+    Floats are the shortest ones that read back as the same element.
     """
     dtype = DType.of(array)
     flat = np.ravel(array)

@@ -264,7 +264,11 @@ class Comparison:
 
 _FIGURES: Final = (
     Column("largest", priority=2, meaning="largest difference of a value"),
-    Column("relative", priority=4, meaning="largest difference relative to the first model's"),
+    Column(
+        "relative",
+        priority=4,
+        meaning="largest difference relative to the first model's value, where that is not 0",
+    ),
     Column("mean", priority=2, meaning="mean difference"),
     Column("cosine", priority=1),
     Column("SQNR", "dB", meaning="ratio of signal to quantization noise"),
@@ -279,7 +283,7 @@ def _cells(figures: Closeness) -> tuple[object, ...]:
     bad = sum(figures.nonfinite)
     return (
         figures.maximum,
-        figures.relative,
+        figures.relative_shown,
         figures.mean,
         figures.cosine,
         figures.as_json()["sqnr_db"],
@@ -441,7 +445,7 @@ def _span(side: Side, index: int) -> float:
 def _output_pair(
     a: tuple[OutputSide, Array], b: tuple[OutputSide, Array]
 ) -> tuple[Numbers, Numbers]:
-    """Return an output of both sides: as it is where the types are equal, else as real numbers."""
+    """Return an output of both sides: as it is where the types are equal, else as floats."""
     (a_port, x), (other, y) = a, b
     if np.size(x) != np.size(y):
         raise UsageError(

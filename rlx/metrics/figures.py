@@ -55,6 +55,7 @@ class Closeness:
         maximum: Largest absolute difference.
         relative: Largest difference relative to the reference, which is taken as
             ``MIN_REFERENCE`` at least.
+        relative_shown: The same over elements whose reference is not 0; None without such.
         unequal: Elements that are not the same number; NaN is none.
         worst: Place of the largest absolute difference; None where all numbers are equal.
         nonfinite: Elements of the reference and of the numbers found that are NaN or infinite.
@@ -68,6 +69,7 @@ class Closeness:
     worst: ElementPosition | None = None
     nonfinite: tuple[int, int] = (0, 0)
     first_nonfinite: ElementPosition | None = None
+    relative_shown: float | None = None
     _rows: int = 0
     _left_out: int = 0
     _difference: float = 0.0
@@ -79,7 +81,7 @@ class Closeness:
     def add(self, reference: Numbers, actual: Numbers) -> None:
         """Compare two arrays with as many elements, the first axis of which counts samples."""
         shape = reference.shape
-        # Whole numbers of 64 bits are not all numbers of float64.
+        # Integers of 64 bits are not all numbers of float64.
         same_type = reference.dtype == actual.dtype
         differ = reference.reshape(-1) != actual.reshape(-1) if same_type else None
         a = reference.reshape(-1).astype(np.float64)
@@ -122,6 +124,9 @@ class Closeness:
             self.worst = self._place(a, b, where, shape)
         ratio = difference / np.maximum(np.abs(a), MIN_REFERENCE)
         self.relative = max(self.relative, float(ratio.max()))
+        defined = ratio[np.abs(a) >= MIN_REFERENCE]
+        if defined.size:
+            self.relative_shown = max(self.relative_shown or 0.0, float(defined.max()))
 
     def _place(self, a: Numbers, b: Numbers, where: int, shape: tuple[int, ...]) -> ElementPosition:
         index = [int(i) for i in np.unravel_index(where, shape)]

@@ -1,4 +1,4 @@
-"""Quantized integers of real numbers, and the real numbers that quantized integers stand for.
+"""Quantized integers of floats, and the floats that quantized integers stand for.
 
 Tests: tests/unit/runtime/test_batching.py
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def quantized(array: npt.NDArray[Any], type_: TensorType) -> Array:
-    """Return real numbers as the integers of a quantized type, as ``real.quantize`` does.
+    """Return floats as the integers of a quantized type, as ``real.quantize`` does.
 
     Args:
         array: Finite numbers of any shape; where the type has a scale for each channel, its axes.

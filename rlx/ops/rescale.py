@@ -11,7 +11,7 @@ Scales are float32 numbers. Two widths and one rounding are used, those of the r
   of two float32 numbers is exact there, so that the multiplier of 31 bits is the nearest one; in
   float32 about every multiplier would differ in its last bits.
 - The ends of activations are quotients in float32, as the reference computes them.
-- Real numbers become integers by rounding to the nearest, halves away from zero (C's ``round``),
+- Floats become integers by rounding to the nearest, halves away from zero (C's ``round``),
   never half to even as NumPy's ``round`` does.
 
 Tests: tests/unit/frontends/test_quantization.py
@@ -195,7 +195,7 @@ def quantized(real: float, scale: float, zero_point: int) -> int:
     The result is not clamped to an element type.
 
     Args:
-        real: A real number, exact in float32.
+        real: A float, exact in float32.
         scale: A scale, exact in float32.
         zero_point: Code that stands for zero.
 
@@ -220,7 +220,7 @@ def activation_bounds(
     Source: tflite-micro ``CalculateActivationRangeQuantized``.
 
     Args:
-        low: Smallest real number that it lets through, exact in float32; None if it has no end.
+        low: Smallest float that it lets through, exact in float32; None if it has no end.
         high: The largest one, likewise.
         scale: Scale of the result.
         zero_point: Zero point of the result.

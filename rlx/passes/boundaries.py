@@ -1,6 +1,6 @@
-"""Inputs and outputs of a graph on a target: quantized values, or real numbers.
+"""Inputs and outputs of a graph on a target: quantized values, or floats.
 
-The host computes a graph as it is. A target may take conversions from and to real numbers off, or
+The host computes a graph as it is. A target may take conversions from and to floats off, or
 have some added: :func:`with_ports` makes the graph whose inputs and outputs are those of the
 emitted program, so that the reference computes its golden vectors. What lies between the
 conversions stays the same bits.
@@ -35,9 +35,9 @@ UINT8_OFFSET: Final = 128
 class PortKind(enum.Enum):
     """Kind of values exchanged with an emitted program.
 
-    ``INT8``: quantized values; conversions from and to real numbers are taken off, and uint8
-    becomes int8. ``UINT8``: the same, but int8 becomes uint8. ``FLOAT``: real numbers. int16 and
-    int32 stay what they are, but int16 becomes real numbers with ``FLOAT``.
+    ``INT8``: quantized values; conversions from and to floats are taken off, and uint8
+    becomes int8. ``UINT8``: the same, but int8 becomes uint8. ``FLOAT``: floats. int16 and
+    int32 stay what they are, but int16 becomes floats with ``FLOAT``.
     """
 
     INT8 = "int8"
@@ -163,7 +163,7 @@ def with_ports(graph: Graph, kind: PortKind, *, channels_last: bool = False) -> 
         channels_last: Whether images are channels last, also where the model has them otherwise.
 
     Raises:
-        QuantizationError: Values that are to become real numbers have no scale.
+        QuantizationError: Values that are to become floats have no scale.
         UnsupportedOpError: A conversion that is to be taken off has several scales.
     """
     ported = graph
@@ -286,7 +286,7 @@ class _StripConversions(_Rewrite):
         return None
 
     def leave(self, rewriter: Rewriter, name: str, value: Value) -> Value:
-        """Return the quantized values of an output of real numbers."""
+        """Return the quantized values of an output of floats."""
         op = value.node.op
         if not isinstance(op, RealDequantize) or not _is_code(value.node.operands[0]):
             return rewriter[value]
@@ -418,10 +418,10 @@ class _Unsigned(_Rewrite):
 
 
 class _Real(_Rewrite):
-    """Replacement of quantized values by real numbers."""
+    """Replacement of quantized values by floats."""
 
     def enter(self, new: Graph, graph: Graph, node: Node) -> tuple[Value, tuple[Op, ...]]:
-        """Append real numbers for an input of quantized values, and their quantization."""
+        """Append floats for an input of quantized values, and their quantization."""
         type_ = node.types[0]
         if type_.dtype not in CODE_RANGE:
             return _Rewrite.enter(self, new, graph, node)
@@ -431,7 +431,7 @@ class _Real(_Rewrite):
         return new.apply(op, real), (RealDequantize(quant=quant),)
 
     def leave(self, rewriter: Rewriter, name: str, value: Value) -> Value:
-        """Return the real numbers of an output of quantized values."""
+        """Return the floats of an output of quantized values."""
         found = rewriter[value]
         if not _is_code(found):
             return found

@@ -31,7 +31,7 @@ class Arguments:
     def converted(self, inputs: Mapping[str, npt.ArrayLike]) -> list[Array]:
         """Return the inputs in order, in their element types.
 
-        Real numbers for a quantized input are quantized by its scale.
+        Floats for a quantized input are quantized by its scale.
 
         Raises:
             TypeError: Numbers do not fit an element type.
@@ -91,7 +91,7 @@ class Arguments:
 
 
 def _converted_input(name: str, type_: TensorType, value: npt.ArrayLike) -> Array:
-    """Return ``value`` in the element type of an input, quantized if it holds real numbers."""
+    """Return ``value`` in the element type of an input, quantized if it holds floats."""
     array = _array(f"input {name!r}", type_, value)
     if array.dtype == type_.dtype.numpy:
         return array

@@ -36,7 +36,7 @@ _DELIMITERS: Final = ",;\t"
 def read_csv(path: Path, value: Value) -> dict[str, Numbers]:
     """Return a table as samples of an input, and the column of classes as ``y`` if it has one.
 
-    Whole numbers for an integer input are taken as they are; numbers with a point are real.
+    Integers for an integer input are taken as they are; numbers with a point are real.
 
     Raises:
         UsageError: There are not as many columns as the input has elements.
@@ -152,7 +152,7 @@ def _classes(column: npt.NDArray[np.float64], file: str) -> Numbers:
 
 
 def _typed(rows: Numbers, value: Value, file: str, *, whole: bool) -> Numbers:
-    """Return whole numbers in the element type of an integer input; others as float32.
+    """Return integers in the element type of an integer input; others as float32.
 
     Raises:
         UsageError: The type has no such number.

@@ -68,7 +68,7 @@ def read(paths: Sequence[Path], inputs: Sequence[Value], scaling: Scaling | None
         paths: A ``.npy``, ``.npz`` or ``.csv`` file; or pictures or sounds, one sample each, or a
             folder of them, in the order of their names.
         inputs: The network's inputs; their dimensions are numbers.
-        scaling: Conversion of pixels and samples of sounds to real numbers.
+        scaling: Conversion of pixels and samples of sounds to floats.
 
     Raises:
         UsageError: There is no such file, or it does not fit the inputs.

@@ -36,7 +36,7 @@ def read_picture(path: Path, value: Value, scaling: Scaling) -> tuple[Numbers, s
     """Return a picture as a sample of an input, and what was done to its pixels.
 
     Pictures in grey, of a palette and in colour become what the input's channels demand. Without a
-    scaling, 0 to 255 are spread over the range of an 8-bit input, and over 0 to 1 for real numbers.
+    scaling, 0 to 255 are spread over the range of an 8-bit input, and over 0 to 1 for floats.
 
     Raises:
         UsageError: Its size is not the input's, or the input takes no pictures.

@@ -38,7 +38,7 @@ class Scaling:
     def apply(
         self, stored: npt.NDArray[Any], *, default: float, where: str
     ) -> npt.NDArray[np.float32]:
-        """Return real numbers.
+        """Return floats.
 
         Args:
             stored: [..., channels].

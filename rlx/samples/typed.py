@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def as_inputs(
     inputs: Sequence[Value], arrays: Mapping[str, Numbers]
 ) -> tuple[dict[str, Numbers], list[str]]:
-    """Quantize real numbers for quantized inputs; return all arrays, and what was done.
+    """Quantize floats for quantized inputs; return all arrays, and what was done.
 
     Args:
         inputs: The network's inputs.

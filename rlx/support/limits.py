@@ -72,7 +72,7 @@ def parse_limits(settings: Iterable[str], limits: Limits = DEFAULT_LIMITS) -> Li
         limits: Limits to change.
 
     Raises:
-        UsageError: A name is unknown, or its number is not a whole number from 1.
+        UsageError: A name is unknown, or its number is not an integer from 1.
     """
     names = {f.name.replace("_", "-"): f.name for f in fields(Limits)}
     changes: dict[str, int] = {}
@@ -98,7 +98,7 @@ def raise_hint(name: str, needed: float | None = None) -> str:
 
 
 def _number(setting: str, text: str) -> int:
-    """Return a whole number from 1."""
+    """Return an integer from 1."""
     base, power, exponent = text.partition("^")
     try:
         value = float(base) ** int(exponent) if power else float(base)

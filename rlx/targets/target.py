@@ -268,7 +268,7 @@ OUTSIDE: Final = (
 
 
 def quantize_hint(graph: Graph) -> str:
-    """Return the hint for a graph that computes with real numbers."""
+    """Return the hint for a graph that is float."""
     # Commands that only list targets need no IR.
     from rlx.passes.quantize.readiness import calibration_error, conversion_error
 
@@ -314,7 +314,7 @@ def claim(
     Args:
         target: The target.
         options: Instance of its options.
-        hint: Returns what to do about ops on real numbers.
+        hint: Returns what to do about ops on floats.
     """
     # Commands that only list targets need no IR.
     from rlx.ir import Refusal

@@ -326,11 +326,11 @@ class Graph:
         return self.concat([t.expand_dims(axis) for t in tensors], axis)
 
     def quantize(self, x: Tensor, quant: QuantParams, dtype: DTypeLike = DType.I8) -> Tensor:
-        """Return real numbers as quantized values."""
+        """Return floats as quantized values."""
         return x.apply(real.RealQuantize(quant=quant, dtype=as_dtype(dtype)))
 
     def dequantize(self, x: Tensor, quant: QuantParams | None = None) -> Tensor:
-        """Return quantized values as real numbers, by their own parameters or by given ones."""
+        """Return quantized values as floats, by their own parameters or by given ones."""
         params = quant or x.type.quant
         if params is None:
             raise ValueError(f"{x!r} carries no quantization parameters; give them")

@@ -47,12 +47,12 @@ class Codes:
 
     @property
     def spread(self) -> float:
-        """Standard deviation of the real numbers that uniform codes stand for."""
+        """Standard deviation of the floats that uniform codes stand for."""
         return _TYPICAL_CODE * self.scale
 
     @property
     def mean(self) -> float:
-        """Mean of the real numbers that uniform codes stand for."""
+        """Mean of the floats that uniform codes stand for."""
         return (-0.5 - self.zero_point) * self.scale
 
     @property
@@ -134,7 +134,7 @@ class Draft:
         return Codes(self.scale(), self.zero_point())
 
     def codes_for(self, spread: float, mean: float = 0.0) -> Codes:
-        """Return codes that suit real numbers of a standard deviation and mean, mostly well."""
+        """Return codes that suit floats of a standard deviation and mean, mostly well."""
         scale = spread / _TYPICAL_CODE * self.log_uniform(0.3, 8.0)
         scale = float(np.float32(np.clip(scale, 1e-5, 1e3)))
         if self.chance(0.3):

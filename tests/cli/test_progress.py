@@ -143,7 +143,7 @@ def emitted(tmp_path_factory, digits_model):
 @pytest.mark.parametrize(
     ("before", "after", "lines"),
     [((), (), ["host: 1 inputs: N s"]), (("--quiet",), (), []), (("-q",), (), []),
-     ((), ("--json",), [])],
+     ((), ("--quiet",), []), ((), ("-q",), []), ((), ("--json",), [])],
 )  # fmt: skip
 def test_verify_reports_its_steps(capsys, emitted, before, after, lines):
     command = [*before, "verify", str(emitted), "--with", "host", "--inputs", "1", "--no-cache"]

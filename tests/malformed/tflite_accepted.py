@@ -69,7 +69,7 @@ CASES: dict[str, Case] = {
         lambda: reconnected(CONV_OP, X, W, -1), "-1 stands for an optional input that is absent"
     ),
     "shape constant without quantization": Accepted(
-        lambda: set_tensor(SHAPE, quantization=None), "whole numbers need no scale"
+        lambda: set_tensor(SHAPE, quantization=None), "integers need no scale"
     ),
     "one zero point for three scales": Accepted(
         lambda: set_quantization(W, zeroPoint=np.zeros(1, np.int64)),

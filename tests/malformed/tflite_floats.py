@@ -181,7 +181,7 @@ CASES: dict[str, Case] = {
         "operator 0 CONV_2D",
         "tensor 1 'w' is int8[4, 3, 3, 2] without scale and zero point",
     ),
-    "weights of whole numbers": Refused(
+    "weights of integers": Refused(
         lambda: _set("fc_w", type=2),
         FrontendError,
         "operator 7 FULLY_CONNECTED",

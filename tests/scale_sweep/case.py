@@ -116,7 +116,7 @@ def rescale(*reals: float) -> Rescale:
     return Rescale(multipliers, shifts)
 
 
-# Fused activations: their ends as real numbers, None where there is none.
+# Fused activations: their ends as floats, None where there is none.
 BOUNDS: Mapping[str, tuple[float | None, float | None]] = {
     "NONE": (None, None),
     "RELU": (0.0, None),

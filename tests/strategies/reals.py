@@ -31,7 +31,7 @@ def number_type(make: Maker) -> DType:
 
 
 def numbers(make: Maker, shape: tuple[int, ...], dtype: DType = DType.F32) -> Array:
-    """Return numbers of both signs near 1, zeros and whole numbers among them."""
+    """Return numbers of both signs near 1, zeros and integers among them."""
     generator = np.random.default_rng(make.integer(0, 2**16 - 1))
     if dtype is DType.BOOL:
         return np.asarray(generator.integers(0, 2, shape), np.bool_)

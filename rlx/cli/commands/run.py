@@ -66,7 +66,7 @@ def command(
 ) -> None:
     """Run MODEL on the host and show its outputs: those of the reference, bit for bit.
 
-    Real numbers for a quantized input are quantized by its scale.
+    Floats for a quantized input are quantized by its scale.
     """
     from rlx.metrics.inference import run
     from rlx.samples import read_classes, read_names

@@ -114,7 +114,7 @@ class Record:
     values: Mapping[str, Any] = field(default_factory=dict)
 
     def integer(self, name: str) -> int:
-        """Return a whole number."""
+        """Return an integer."""
         return int(self.values[name])
 
     def flag(self, name: str) -> bool:
@@ -131,7 +131,7 @@ class Record:
         return found
 
     def integers(self, name: str) -> tuple[int, ...]:
-        """Return a vector of whole numbers."""
+        """Return a vector of integers."""
         return tuple(int(v) for v in self.values[name])
 
     def record(self, name: str) -> Record | None:

@@ -189,7 +189,7 @@ def _add_inputs(scope: Scope) -> None:
 
 
 def _unsigned(type_: Type) -> Type:
-    """Return the uint8 type for the same real numbers as int8 (see ``tflite_signed``)."""
+    """Return the uint8 type for the same floats as int8 (see ``tflite_signed``)."""
     quant = type_.quant
     if quant is not None:
         quant = replace(quant, zero_point=tuple(z + UINT8_OFFSET for z in quant.zero_point))
@@ -197,7 +197,7 @@ def _unsigned(type_: Type) -> Type:
 
 
 def _uint8_conversion(zero_point: int, dtype: DType) -> QConvert:
-    """Return the op between uint8 and int8 for the same real numbers; ``zero_point`` of int8."""
+    """Return the op between uint8 and int8 for the same floats; ``zero_point`` of int8."""
     points = (zero_point + UINT8_OFFSET, zero_point)
     given, result = points if dtype is DType.I8 else points[::-1]
     return QConvert(x_zero_point=given, rescale=Rescale.of(1.0), zero_point=result, dtype=dtype)

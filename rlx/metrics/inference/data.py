@@ -37,7 +37,7 @@ def samples_of(graph: Graph, data: Inputs, *, labels: npt.NDArray[Any] | None = 
     """Return the data of a user as samples for the inputs of ``graph``.
 
     Numbers of an input's own element type are taken as they are.
-    Real numbers for a quantized input are quantized by its scale. Axes of one element may be
+    Floats for a quantized input are quantized by its scale. Axes of one element may be
     missing, and so may the axis of the samples, for one sample.
 
     Args:
@@ -94,7 +94,7 @@ def _long_axes(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _typed(array: Numbers, type_: TensorType, where: str) -> Numbers:
-    """Return Python's whole numbers, which have no element type, in that of an input.
+    """Return Python's integers, which have no element type, in that of an input.
 
     Raises:
         UsageError: The element type has no such number.

@@ -63,7 +63,7 @@ class Output:
         """The integers that the network gives.
 
         Raises:
-            UsageError: It gives real numbers.
+            UsageError: It gives floats.
         """
         if not self.type.dtype.is_integer:
             raise UsageError(
@@ -202,7 +202,7 @@ class Result:
 
     @property
     def values(self) -> npt.NDArray[Any]:
-        """The real numbers of the only output, ``[samples, *shape]``."""
+        """The floats of the only output, ``[samples, *shape]``."""
         return self.output.values
 
     def top(self, k: int = 3, labels: Sequence[str] | None = None) -> list[list[Ranked]]:

@@ -54,7 +54,7 @@ class Counts(NamedTuple):
     counts: npt.NDArray[np.int64]
     """Numbers in each bin."""
     edges: npt.NDArray[np.float64]
-    """Ends of the bins as real numbers, one more than there are bins."""
+    """Ends of the bins as floats, one more than there are bins."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -66,10 +66,10 @@ class LayerValues:
         op: Name of its op, such as ``q.conv2d``.
         place: Origin, such as ``operator 3 CONV_2D``; may be empty.
         type: Type of what it gives, for one sample.
-        minimum: Smallest real number.
-        maximum: Largest real number.
+        minimum: Smallest float.
+        maximum: Largest float.
         saturated: Share of integers at an end of their type's range, not counting those that stand
-            for zero; None if they are real numbers.
+            for zero; None if they are floats.
         histogram: Count of each number given: integers of 8 bits one by one, others in bins.
         closeness: Closeness to the same layer of another network; None if none was given.
     """
@@ -95,7 +95,7 @@ class LayerValues:
         """Its integers, as :attr:`array`.
 
         Raises:
-            UsageError: It gives real numbers.
+            UsageError: It gives floats.
         """
         if not self.type.dtype.is_integer:
             raise UsageError(
@@ -107,7 +107,7 @@ class LayerValues:
 
     @property
     def values(self) -> Numbers:
-        """Its real numbers, as :attr:`array`."""
+        """Its floats, as :attr:`array`."""
         return sample_reals(self.array, self.type)
 
     @property
@@ -213,7 +213,7 @@ class _Accumulator:
         self.histogram.add(sample_reals(numbers, self.type))
 
     def range(self) -> tuple[float, float]:
-        """Return the smallest and the largest real number."""
+        """Return the smallest and the largest float."""
         if self.counts is None:
             return self.histogram.minimum, self.histogram.maximum
         used = np.flatnonzero(self.counts)
@@ -240,7 +240,7 @@ class _Accumulator:
         return Counts(counts, edges)
 
     def _real(self, position: float) -> float:
-        """Return the real number of a place among the counts."""
+        """Return the float of a place among the counts."""
         quant = self.type.quant
         code = position + self.low
         return code if quant is None else (code - quant.zero_point[0]) * quant.scale[0]

@@ -173,7 +173,7 @@ class Rescale:
 
     @property
     def real(self) -> tuple[float, ...]:
-        """The factors as real numbers."""
+        """The factors as floats."""
         return tuple(m * 2.0 ** (s - 31) for m, s in zip(self.multiplier, self.shift, strict=True))
 
     def take(self, channels: Sequence[int]) -> Rescale:

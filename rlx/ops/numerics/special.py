@@ -1,4 +1,4 @@
-"""Functions of real numbers that NumPy lacks."""
+"""Functions of floats that NumPy lacks."""
 
 from __future__ import annotations
 

@@ -308,7 +308,7 @@ class RealCompare(Op):
         return (TensorType(broadcast_shapes(self, *operands), DType.BOOL),)
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
-        """Return the truth values."""
+        """Return the booleans."""
         x, y = map(widen, operands)
         return (np.asarray(RELATIONS[self.relation](x, y)),)
 

@@ -94,7 +94,7 @@ def _keep_low_bits(x: Array, dtype: DType) -> Array:
 class RealBitcast(Op):
     """The same bits, read as another element type of the same width.
 
-    Operand: ``x`` [*] of real numbers of 8 bits or more, or quantized values, which become plain
+    Operand: ``x`` [*] of floats of 8 bits or more, or quantized values, which become plain
     integers. Result: [*] of ``dtype``.
 
     Attributes:

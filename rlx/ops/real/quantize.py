@@ -1,4 +1,4 @@
-"""Conversion between real numbers and quantized values."""
+"""Conversion between floats and quantized values."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def along_axis(quant: QuantParams, values: Sequence[float], rank: int, dtype: ty
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealQuantize(Op):
-    """Quantized values of real numbers: ``y = clamp(round(x / scale) + zero_point)``.
+    """Quantized values of floats: ``y = clamp(round(x / scale) + zero_point)``.
 
     The scale is rounded to float32 first; the quotient is float32 (float64 for f64). NaN
     becomes the zero point.
@@ -121,7 +121,7 @@ class RealQuantize(Op):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealDequantize(Op):
-    """Real numbers of quantized values: ``y = scale * (x - zero_point)``, in float32.
+    """Floats of quantized values: ``y = scale * (x - zero_point)``, in float32.
 
     Operand: ``x`` integers [*]; if they carry quantization parameters, these must be ``quant``.
     Result: f32 [*].
@@ -145,7 +145,7 @@ class RealDequantize(Op):
         return (TensorType(x.shape, DType.F32),)
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
-        """Return the real numbers."""
+        """Return the floats."""
         (x,) = operands
         zero_point = along_axis(self.quant, self.quant.zero_point, x.ndim, np.int64)
         scale = along_axis(self.quant, self.quant.scale, x.ndim, np.float32)

@@ -228,7 +228,7 @@ class RealPad(Op):
         before: Constants in front of each axis.
         after: Constants behind each axis.
         interior: Constants between neighbours of each axis; empty for none.
-        value: The constant, a whole number for integers.
+        value: The constant, an integer for integers.
     """
 
     name: ClassVar[str] = "real.pad"

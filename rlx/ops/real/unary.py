@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealUnary(Op):
-    """Base of functions of one number. Operand: ``x`` floating-point [*]. Result: the same type.
+    """Base of unary functions. Operand: ``x`` floating-point [*]. Result: the same type.
 
     Outside a function's domain the result is NaN or infinite, as IEEE 754 says.
     """
@@ -101,7 +101,7 @@ class RealSign(RealUnary):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealFloor(RealUnary):
-    """Largest whole number not above ``x``."""
+    """Largest integer not above ``x``."""
 
     name: ClassVar[str] = "real.floor"
 
@@ -113,7 +113,7 @@ class RealFloor(RealUnary):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealCeil(RealUnary):
-    """Smallest whole number not below ``x``."""
+    """Smallest integer not below ``x``."""
 
     name: ClassVar[str] = "real.ceil"
 
@@ -125,7 +125,7 @@ class RealCeil(RealUnary):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealRound(RealUnary):
-    """Nearest whole number, ties to the even one."""
+    """Nearest integer, ties to the even one."""
 
     name: ClassVar[str] = "real.round"
 

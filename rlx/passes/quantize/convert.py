@@ -1,7 +1,7 @@
 """The conversion of calibrated float graphs to graphs of exact integer ops.
 
 First every value gets parameters: given ones, carried through what only moves values
-(``rlx.passes.quantize.params``). Then each node is converted: a function of one number becomes a
+(``rlx.passes.quantize.params``). Then each node is converted: a unary function becomes a
 table of its 256 values, other ops have rules (``rlx.passes.quantize.rules``), and what has neither
 is written in simpler ops by the fitting engine (``rlx.passes.fit``), whose parts are asked for in
 turn.
@@ -429,7 +429,7 @@ def _lower(call: NodeConversion) -> Sequence[Value]:
 
 
 def _copy(call: NodeConversion) -> Sequence[Value]:
-    """Append a node that computes whole numbers as it is."""
+    """Append a node that computes integers as it is."""
     operands = []
     for operand in call.node.operands:
         numbers = known(operand)

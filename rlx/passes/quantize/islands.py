@@ -1,7 +1,7 @@
 """Float ops between int8 values of a network that computes with integers, as tables.
 
 Quantizing tools leave ops in float that they have no integer form for: ``dequantize(x)``, a leaky
-ReLU, ``quantize``. A function of one number is a table of 256 values, exact to the last bit.
+ReLU, ``quantize``. A unary function is a table of 256 values, exact to the last bit.
 """
 
 from __future__ import annotations

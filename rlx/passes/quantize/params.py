@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 class Needed:
     """The op nodes of a graph that are converted.
 
-    Left out are those whose results are known, those within a function of one number, and layers
+    Left out are those whose results are known, those within a unary function, and layers
     whose bias is added behind them.
 
     Attributes:

@@ -50,7 +50,7 @@ def sign_params(graph: Graph) -> dict[Value, QuantParams]:
 
 @once_per_node
 def _is_sign(node: Node) -> bool:
-    """Return whether a function of one number has one value below 0, and another one from 0 on."""
+    """Return whether a unary function has one value below 0, and another one from 0 on."""
     value = argument(node)
     if value is None or not node.types[0].dtype.is_float:
         return False

@@ -47,7 +47,7 @@ def parse_bytes(text: str) -> int:
     ``KB`` and ``KiB`` are ``K``, as in linker scripts and data sheets; so are small letters.
 
     Raises:
-        ValueError: It is something else, or no whole number of bytes.
+        ValueError: It is something else, or not an integral number of bytes.
     """
     match = _BYTES.fullmatch(text.strip().upper())
     found = None if match is None else float(match[1]) * _POWERS[match[2] or ""]
@@ -61,7 +61,7 @@ def parse_count(text: str) -> int:
     """Return the count in ``text``: a number, or one followed by k, M or G (1000, 1000000, ...).
 
     Raises:
-        ValueError: It is something else, or no whole number.
+        ValueError: It is something else, or not an integer.
     """
     match = _COUNT.fullmatch(text.strip())
     found = None if match is None else round(float(match[1]) * _FACTORS[match[2]], 6)

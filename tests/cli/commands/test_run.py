@@ -15,7 +15,7 @@ from rlx.support.files.golden import read_golden
 
 @pytest.fixture
 def samples(tmp_path, digits_model):
-    """Real numbers of 40 images with the classes that the network finds, but for two of them."""
+    """Floats of 40 images with the classes that the network finds, but for two of them."""
     images = np.random.default_rng(4).random((40, 8, 8, 1))
     found = rlx.run(digits_model, images).codes.argmax(axis=1)
     found[:2] = (found[:2] + 1) % 10

@@ -1,4 +1,4 @@
-"""Sizes among the attributes of ops: every whole number is known to be one, or not to be one."""
+"""Sizes among the attributes of ops: every integer is known to be one, or not to be one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rlx.ir.sizes import SIZES, sizes_of
 from rlx.ops.q import QMaxPool2d, QPad, Window
 from rlx.ops.real import RealSlice
 
-# Whole numbers that no loop and no array is as long as.
+# Integers that no loop and no array is as long as.
 OTHERS = {
     "axes", "axis", "diff_min", "high", "left_shift", "low", "multiplier", "shift", "table",
     "value", "window", "x_batch", "x_contract", "x_zero_point", "y_batch", "y_contract",
@@ -24,7 +24,7 @@ OTHERS = {
 
 
 def whole_numbers(cls: Any) -> set[str]:
-    """Return the names of attributes that hold whole numbers, alone or in tuples."""
+    """Return the names of attributes that hold integers, alone or in tuples."""
     found: set[str] = set()
     for name, annotation in annotations_of(cls).items():
         if is_dataclass(annotation):

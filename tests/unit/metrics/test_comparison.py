@@ -329,3 +329,12 @@ def test_integers_under_another_name_are_those_of_the_output():
 def test_what_is_no_network_is_refused():
     with raises(UsageError):
         rlx.compare(lambda x: x, {"y": np.zeros((1, 2))})
+
+
+def test_tables_leave_out_relative_differences_from_zero():
+    a, b = np.array([[0.0, 2.0]]), np.array([[0.5, 3.0]])
+    closeness = rlx.compare({"y": a}, {"y": b}).outputs[0].closeness
+    assert closeness.relative == 0.5 / 1e-12
+    assert closeness.relative_shown == 0.5
+    zeros = rlx.compare({"y": a * 0}, {"y": b}).outputs[0].closeness
+    assert zeros.relative_shown is None

@@ -92,7 +92,7 @@ def changes(op: Op, operands: list[Array]) -> Iterator[tuple[int, int, Array, Ar
 
 
 def larger(value: Any, random: np.random.Generator) -> Any:
-    """Return a larger code, or another real number."""
+    """Return a larger code, or another float."""
     if value.dtype == np.bool_:
         return not value
     if value.dtype != np.int8:

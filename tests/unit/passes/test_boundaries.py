@@ -23,7 +23,7 @@ def moved(quant, by):
 
 
 def float_graph(dtype=DType.I8, ties=Ties.AWAY):
-    """Real numbers in and out; between them int8, whatever the type at the ends."""
+    """Floats in and out; between them int8, whatever the type at the ends."""
     by = 128 if dtype is DType.U8 else 0
     g = Graph("net")
     x = g.input("x", f32(2, 5))

@@ -1,4 +1,4 @@
-"""Several samples in one run, real numbers for quantized inputs, and back."""
+"""Several samples in one run, floats for quantized inputs, and back."""
 
 from __future__ import annotations
 

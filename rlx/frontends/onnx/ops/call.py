@@ -115,7 +115,7 @@ class Call:
                 )
 
     def integer(self, name: str, default: int | None = None) -> int:
-        """Return a whole number."""
+        """Return an integer."""
         found = self.attribute(name)
         if found is None and default is not None:
             return default
@@ -142,11 +142,11 @@ class Call:
         return found
 
     def flag(self, name: str) -> bool:
-        """Return a whole number as a truth value."""
+        """Return an integer as a boolean."""
         return bool(self.integer(name, 0))
 
     def integers(self, name: str) -> tuple[int, ...] | None:
-        """Return a list of whole numbers, None if it is not given."""
+        """Return a list of integers, None if it is not given."""
         found = self.attribute(name)
         if found is None:
             return None
@@ -267,7 +267,7 @@ class Call:
         return self.scope.bounds.get(name)
 
     def dims(self, index: int) -> tuple[int | Dim, ...]:
-        """Return the whole numbers of an input that must be known but for symbols."""
+        """Return the integers of an input that must be known but for symbols."""
         operand = self.operand(index)
         array = operand if not isinstance(operand, Real) and operand.dtype == object else (
             self.array(index)
@@ -280,7 +280,7 @@ class Call:
         return tuple(v if isinstance(v, Dim) else int(v) for v in flat)
 
     def ints(self, index: int) -> tuple[int, ...]:
-        """Return the whole numbers of an input that must be known, without symbols."""
+        """Return the integers of an input that must be known, without symbols."""
         dims = self.dims(index)
         numbers = tuple(d for d in dims if isinstance(d, int))
         if len(numbers) != len(dims):

@@ -54,7 +54,7 @@ def one_number(call: Call, index: int) -> np.generic:
 
 
 def one_integer(call: Call, index: int) -> int:
-    """Return the only element of an input that must be a known whole number."""
+    """Return the only element of an input that must be a known integer."""
     scalar = one_number(call, index)
     if scalar.dtype.kind not in "iu":
         raise call.malformed(f"input {index} holds {scalar.dtype}, expected an integer")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rlx.frontends.onnx.ops.scope import Real
 
 _MAX_ADDED: Final = 64
-"""Thresholds up to here are compared one by one: a function of one number, so maybe a table."""
+"""Thresholds up to here are compared one by one: a unary function, so maybe a table."""
 
 _LAYOUTS: Final = {2: "NC", 3: "NWC", 4: "NCHW"}
 

@@ -73,7 +73,7 @@ class Real(Layers):
 
 
 Symbolic: TypeAlias = "npt.NDArray[np.object_]"
-"""Whole numbers that are known but for symbols: an array of ``int`` and ``Dim``."""
+"""Integers that are known but for symbols: an array of ``int`` and ``Dim``."""
 
 Result: TypeAlias = "Real | npt.NDArray[Any]"
 Results: TypeAlias = "Result | Sequence[Result | None]"

@@ -1,4 +1,4 @@
-"""Whole numbers that are known but for symbols: arithmetic on shapes that the file leaves open.
+"""Integers that are known but for symbols: arithmetic on shapes that the file leaves open.
 
 Tests: tests/unit/frontends/test_open_shapes.py
 """
@@ -169,7 +169,7 @@ def fold_product(call: Call) -> Symbolic | None:
 
 
 def plain(array: Symbolic) -> npt.NDArray[Any]:
-    """Return whole numbers without symbols as int64, others as they are."""
+    """Return integers without symbols as int64, others as they are."""
     if all(isinstance(v, int) for v in array.reshape(-1).tolist()):
         return array.astype(np.int64)
     return array

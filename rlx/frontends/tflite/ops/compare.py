@@ -98,7 +98,7 @@ def import_relation(call: Call) -> None:
 
 @real_importer("LOGICAL_AND", "LOGICAL_OR")
 def import_logical(call: Call) -> None:
-    """``LOGICAL_AND`` and ``LOGICAL_OR``: the minimum and the maximum of truth values."""
+    """``LOGICAL_AND`` and ``LOGICAL_OR``: the minimum and the maximum of booleans."""
     call.arity(2)
     for tensor in (*call.inputs, call.output):
         require_type(tensor, TensorType.BOOL)
@@ -108,7 +108,7 @@ def import_logical(call: Call) -> None:
 
 @real_importer("LOGICAL_NOT")
 def import_logical_not(call: Call) -> None:
-    """``LOGICAL_NOT``: whether a truth value equals false."""
+    """``LOGICAL_NOT``: whether a boolean equals false."""
     call.arity(1)
     for tensor in (*call.inputs, call.output):
         require_type(tensor, TensorType.BOOL)
@@ -118,7 +118,7 @@ def import_logical_not(call: Call) -> None:
 
 @real_importer("SELECT", "SELECT_V2")
 def import_select(call: Call) -> None:
-    """``SELECT`` and ``SELECT_V2``; a vector of truth values in the former chooses slices."""
+    """``SELECT`` and ``SELECT_V2``; a vector of booleans in the former chooses slices."""
     call.arity(3)
     condition, x = call.input(0), call.input(1)
     require_type(condition, TensorType.BOOL)

@@ -70,7 +70,7 @@ _REDUCTIONS: dict[str, type[RealReduce]] = {
 
 @real_importer("REDUCE_ANY", "REDUCE_ALL")
 def import_truth_reduction(call: Call) -> None:
-    """``REDUCE_ANY`` and ``REDUCE_ALL``: the maximum and the minimum of truth values."""
+    """``REDUCE_ANY`` and ``REDUCE_ALL``: the maximum and the minimum of booleans."""
     call.arity(2)
     for tensor in (call.input(0), call.output):
         require_type(tensor, TensorType.BOOL)

@@ -52,7 +52,7 @@ class Rule:
 
 
 RULES: RuleTable[Rule] = RuleTable("quantization")
-"""Rules for nodes of float graphs; functions of one number need none (see ``functions``)."""
+"""Rules for nodes of float graphs; unary functions need none (see ``functions``)."""
 
 
 def rule(

@@ -1,4 +1,4 @@
-"""Ops that have no integer form, and why. Elementwise ones are fine as functions of one number.
+"""Ops that have no integer form, and why. Elementwise ones are fine as unary functions.
 
 Tests: tests/unit/passes/quantize/test_every_op.py
 """

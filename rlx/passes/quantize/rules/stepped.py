@@ -38,7 +38,7 @@ _MAX_SUMS = 1 << 20
 
 
 def averages_of(graph: Graph) -> set[Node]:
-    """Return the averages whose results are read by functions of one number only."""
+    """Return the averages whose results are read by unary functions only."""
     users, outputs = graph.users(), set(graph.outputs)
     return {
         node

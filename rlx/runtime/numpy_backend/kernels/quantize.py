@@ -1,4 +1,4 @@
-"""Conversion between real numbers and quantized values.
+"""Conversion between floats and quantized values.
 
 Tests: tests/unit/runtime/numpy_backend/test_kernels.py
 """

@@ -19,7 +19,7 @@ FIRST, LAST = Layout.CHANNELS_FIRST, Layout.CHANNELS_LAST
 
 
 def whole(shape):
-    """Small whole numbers, whose sums of products are exact in float32."""
+    """Small integers, whose sums of products are exact in float32."""
     return GENERATOR.integers(-4, 5, shape).astype(np.float32)
 
 

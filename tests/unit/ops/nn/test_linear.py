@@ -12,7 +12,7 @@ GENERATOR = np.random.default_rng(0)
 
 
 def whole(*shape):
-    """Small whole numbers, whose sums of products are exact in float32."""
+    """Small integers, whose sums of products are exact in float32."""
     return GENERATOR.integers(-4, 5, shape).astype(np.float32)
 
 

@@ -38,7 +38,7 @@ def test_take_along_reads_elements():
 
 @pytest.mark.parametrize("axis", [0, 1, -1])
 def test_scatter_add_is_the_adjoint_of_gather(axis):
-    """<gather(x), u> == <x, scatter_add(0, u)> for whole numbers, exactly."""
+    """<gather(x), u> == <x, scatter_add(0, u)> for integers, exactly."""
     generator = np.random.default_rng(0)
     indices = generator.integers(0, X.shape[axis], (2, 3))
     (y,) = RealGather(axis=axis).evaluate(X, indices)

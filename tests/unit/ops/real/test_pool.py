@@ -54,7 +54,7 @@ def test_average_is_the_mean_of_what_is_seen(data):
     for n, *place, c in np.ndindex(y.shape):
         numbers = list(seen(x, node.op.window, n, place, c))
         count = int(np.prod(node.op.window.kernel)) if node.op.count_padding else len(numbers)
-        # The sum of whole numbers is exact: one rounding is left, that of the division.
+        # The sum of integers is exact: one rounding is left, that of the division.
         assert y[(n, *place, c)] == float(Fraction(sum(numbers), count))
 
 

@@ -75,7 +75,7 @@ class Net(TfliteBuilder):
 
 
 def unary(chain: Chain, result: dict[str, Any] = RESULT, repeats: int = 1) -> bytes:
-    """Return a network with functions of one number between dense layers."""
+    """Return a network with unary functions between dense layers."""
     net = Net()
     x = net.input()
     y = net.dense(x, FIRST)

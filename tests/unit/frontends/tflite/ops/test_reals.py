@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 TOLERANCE = 2e-6
-"""Of the greatest magnitude of a result; integers and truth values are equal."""
+"""Of the greatest magnitude of a result; integers and booleans are equal."""
 
 
 @dataclass(frozen=True)

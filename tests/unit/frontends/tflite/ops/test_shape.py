@@ -80,7 +80,7 @@ def test_contradictions_of_computed_shapes_are_refused(data: bytes) -> None:
 
 
 def _known(code: str, *inputs: int | list[int], out: tuple[int, ...], **options: Any) -> bytes:
-    """Return a model with one operator on whole numbers; the input -1 is int8's own shape."""
+    """Return a model with one operator on integers; the input -1 is int8's own shape."""
     model = TfliteBuilder()
     x = model.tensor((2, 3, 4), **CODES)
     shape, y = model.tensor((3,), "int32"), model.tensor(out, "int32")
