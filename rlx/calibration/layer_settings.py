@@ -1,7 +1,8 @@
 """Settings of a quantization layer by layer, as TOML: what was used, to be edited and used again.
 
 A file has the settings of the network, and a table for each layer, by the name that tables of
-layers show. A layer has ``bits`` of its weights, and an ``observer`` that chooses the range of its results, or the ``range`` itself::
+layers show. A layer has ``bits`` of its weights, and an ``observer`` that chooses the range of its
+results, or the ``range`` itself::
 
     weights = "8"
     observer = "mse"

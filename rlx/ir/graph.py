@@ -78,7 +78,7 @@ class Origin:
             if name not in (*texts, "passes", "joined_places") or not isinstance(lines, tuple):
                 raise ValueError(f"it has no such field: {name}")
             if not all(isinstance(line, str) for line in lines):
-                raise ValueError(f"{name} is no text")
+                raise ValueError(f"{name}: expected texts")
         if missing := {"source", "location", "passes"} - fields.keys():
             raise ValueError(f"it lacks {', '.join(sorted(missing))}")
         return cls(**fields)
@@ -254,7 +254,7 @@ class Graph:
 
     Graphs are equal where they compute the same by structure (``rlx.ir.hash.structural_hash``):
     names and unused nodes do not count. So ops that hold graphs compare as other ops do. A graph
-    that still grows is no key of a dictionary: what it equals changes.
+    that still grows cannot be the key of a dictionary: what it equals changes.
     """
 
     def __init__(self, name: str) -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rlx.ir.module import GraphModule
 
 MAX_PART: Final = 40
-"""Characters of a part that is a name by itself; a longer one is no name to read."""
+"""Characters of a part that is a name by itself; a longer one cannot be read at a glance."""
 
 _MAX_TEXT: Final = 2_000
 """Characters of a model's name that are looked at."""
@@ -295,7 +295,7 @@ def _segments(path: str) -> tuple[str, ...]:
             segments.append(number + segment)
             number = ""
         elif segment:
-            number = f"{number}{segment}/"  # a number alone is no name: it goes with the next
+            number = f"{number}{segment}/"  # a number alone names nothing: it belongs to the next
     if number:
         segments.append(number[:-1])
     if len(segments) > 1:

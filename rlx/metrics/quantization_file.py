@@ -33,14 +33,14 @@ def path_beside(network: Path) -> Path:
 
 
 def check_path(path: Path) -> None:
-    """Refuse to replace a file that is no result of a quantization.
+    """Refuse to replace a file that is not the result of a quantization.
 
     Raises:
         UsageError: There is such a file.
     """
     if path.exists() and _values(path) is None:
         raise UsageError(
-            "is no result of 'rlx quantize', which would be written there",
+            "expected a result of 'rlx quantize', which would be written there",
             where=str(path),
             hint="move it, or give the integer network another name",
         )
@@ -67,9 +67,9 @@ def read_result(path: Path) -> dict[str, Any]:
     values = _values(path)
     if values is None:
         raise UsageError(
-            "is no result of 'rlx quantize'",
+            "expected a result of 'rlx quantize'",
             where=str(path),
-            hint="give the file that 'rlx quantize -o NET.q.rlx' writes beside it: NET.q.json",
+            hint="give the file that 'rlx quantize -o NET.q.rlx' writes next to it: NET.q.json",
         )
     if values["schema"] != SCHEMA:
         raise UsageError(
@@ -81,7 +81,7 @@ def read_result(path: Path) -> dict[str, Any]:
 
 
 def _values(path: Path) -> dict[str, Any] | None:
-    """Return the values in a file; None if it is no result of a quantization."""
+    """Return the values in a file; None if it is not the result of a quantization."""
     try:
         if path.stat().st_size > _MAX_BYTES:
             return None

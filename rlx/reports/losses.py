@@ -43,7 +43,7 @@ def losses_of(
         raise UsageError(
             f"is of the network {losses.graph!r}, of which the folder has no layer",
             where=str(path),
-            hint="give the file beside the model that was emitted: NET.q.json of NET.q.rlx",
+            hint="give the file next to the model that was emitted: NET.q.json of NET.q.rlx",
         )
     if network is None or values["sha256"] == network:
         return losses, ()

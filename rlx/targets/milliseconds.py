@@ -90,5 +90,5 @@ class CycleRange:
 
 
 def _number(value: float) -> str:
-    """Return a time as people write it: three digits, or all of a whole number."""
+    """Return a time as people write it: three digits, or all digits of an integer."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

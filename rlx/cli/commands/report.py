@@ -42,7 +42,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option(
     "--model",
     type=_FILE,
-    help="Model file, for the accuracy of the reference too; NET.q.json beside it has the losses.",
+    help="Model file, for the accuracy of the reference too; NET.q.json next to it has the losses.",
 )
 @click.option(
     "--quantization",

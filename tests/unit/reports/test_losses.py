@@ -119,7 +119,7 @@ def test_a_file_of_the_user_is_not_replaced(folder, tmp_path, capsys):
     mine.write_text("{}")
     arguments = ["--calib", str(folder / "calib.npz"), "-o", str(tmp_path / "net.q.rlx")]
     assert main(["quantize", str(folder / "net.rlx"), *arguments]) == 2
-    assert "is no result of 'rlx quantize'" in capsys.readouterr().err
+    assert "expected a result of 'rlx quantize'" in capsys.readouterr().err
     assert mine.read_text() == "{}"
     assert not (tmp_path / "net.q.rlx").exists()
 
