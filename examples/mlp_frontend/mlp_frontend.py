@@ -31,7 +31,7 @@ ACTIVATIONS = {"none": (None, None), "relu": (0.0, None), "relu6": (0.0, 6.0)}
 def positive(text: str) -> int:
     """Return a number from 1."""
     if not text.isdecimal() or int(text) < 1:
-        raise ValueError(f"{text!r} is no number from 1")
+        raise ValueError(f"{text!r} is not a number from 1")
     return int(text)
 
 
@@ -75,7 +75,7 @@ def parse(data: bytes) -> Table:
     try:
         document: Table = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise DamagedError(f"is no JSON: {error}") from None
+        raise DamagedError(f"expected JSON: {error}") from None
     return document
 
 
@@ -84,7 +84,7 @@ def build(document: Table, options: MlpOptions, source: str) -> Graph:
     graph = Graph(source.removesuffix(".mlp"))
     size = get(document, "inputs", int)
     if size < 1:
-        raise MalformedError(f"has {size} inputs, want at least 1")
+        raise MalformedError(f"has {size} inputs, expected at least 1")
     quant = quantization(document)
     type_ = TensorType((options.batch, size), DType.I8, quant)
     x = graph.input("x", type_, origin=Origin(source, "inputs"))
@@ -129,7 +129,7 @@ def quantization(table: Table) -> QuantParams:
     """Return the scale and zero point of an input or a layer's result."""
     zero_point = get(table, "zero_point", int)
     if not -128 <= zero_point <= 127:
-        raise MalformedError(f"'zero_point' is {zero_point}, want -128 to 127")
+        raise MalformedError(f"'zero_point' is {zero_point}, expected -128 to 127")
     return QuantParams.per_tensor(scale(table, "scale"), zero_point)
 
 
@@ -138,7 +138,7 @@ def scale(table: Table, name: str) -> float:
     with np.errstate(over="ignore"):
         found = float(np.float32(get(table, name, float)))
     if not 0 < found < float("inf"):
-        raise MalformedError(f"{name!r} is {found!r}, want a finite number above 0")
+        raise MalformedError(f"{name!r} is {found!r}, expected a finite number above 0")
     return found
 
 

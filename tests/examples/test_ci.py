@@ -109,7 +109,7 @@ def test_the_workflow_runs(project):
             done = run(project, step["run"], **variables)
             assert done.returncode == 0, done.stdout + done.stderr
             outputs[step["name"]] = done.stdout
-    assert "budget: kept" in outputs["Verify"]
+    assert "budget: met" in outputs["Verify"]
     summary = (project.parent / "summary.md").read_text(encoding="utf-8")
     assert "equal: every file is the same" in summary
     uploaded = found[-1]["with"]["path"]
@@ -131,7 +131,7 @@ def test_the_workflow_fails_where_a_limit_is_passed(project):
     assert run(project, scripts["Compile"]).returncode == 0
     done = run(project, scripts["Verify"])
     assert done.returncode == 3
-    assert "NOT KEPT: flash" in done.stdout
+    assert "over budget: flash" in done.stdout
     assert ET.parse(project / "results.xml").getroot().get("failures") == "1"
 
 
@@ -199,7 +199,7 @@ def test_the_hook_checks_models(project):
     shutil.copy(MODEL, project / "models")
     done = hook(project, "models/digits.tflite")
     assert done.returncode == 3
-    assert "NOT KEPT: flash" in done.stdout
+    assert "over budget: flash" in done.stdout
 
 
 @pytest.mark.slow
