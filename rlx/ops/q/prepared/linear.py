@@ -163,9 +163,9 @@ class ConvForm:
         views = self._op.window.views(padded)
         inner, outputs = self._weights[0].shape
         pixels = sums.size // sums.shape[-1]
-        pointwise = padded.size == pixels * inner
-        if groups == 1 and pointwise:
-            return [_product(padded.reshape(pixels, inner), self._weights[0], sums)]
+        if groups == 1 and views.flags.c_contiguous:
+            # The image is the matrix already: windows of one pixel, or of whole rows in a row.
+            return [_product(views.reshape(pixels, inner), self._weights[0], sums)]
         # One product of two long dimensions, not one for each row of the image.
         rows = take((pixels, inner), self._dtype)
         part = sums if groups == 1 else take((pixels, outputs), self._dtype)

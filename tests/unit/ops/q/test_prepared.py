@@ -55,6 +55,20 @@ def test_prepared_networks_equal_definition(case: Case) -> None:
     check_case(case)
 
 
+@pytest.mark.parametrize("channels", [1, 2])
+@pytest.mark.parametrize("kernel", [(1, 1), (1, 2), (2, 1), (2, 2), (2, 3), (3, 1)])
+def test_convolutions_of_small_images(kernel: tuple[int, int], channels: int) -> None:
+    """Windows side by side hold as many elements as the image, but seldom in the same order."""
+    w = codes(1, (3, *kernel, channels))
+    for stride in ((1, 1), (1, 2), (2, 1), kernel):
+        window = Window(kernel=kernel, stride=stride)
+        op = QConv2d(window=window, x_zero_point=5, rescale=Rescale.of(0.01), zero_point=-3)
+        for height in range(kernel[0], 5):
+            for width in range(kernel[1], 5):
+                x = codes(2, (2, height, width, channels))
+                check(op, x, w, np.arange(3, dtype=np.int32))
+
+
 @pytest.mark.parametrize("rounding", Rounding)
 @pytest.mark.parametrize("groups", [1, 2, 16])
 @pytest.mark.parametrize("batch", [1, 9])
