@@ -213,8 +213,8 @@ class Node:
 
     @property
     def label(self) -> str:
-        """Name of the node in messages: that of its layer or its own, and its identifier."""
-        name = self.origin.layer or self.name
+        """Name of the node in messages: that of its layer if it has a name, and its identifier."""
+        name = self.name and (self.origin.layer or self.name)
         return f"%{self.index} {name!r}" if name else f"%{self.index}"
 
     def __repr__(self) -> str:

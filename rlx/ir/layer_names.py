@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
-from rlx.ir.graph import Constant, Input, Param, Source
+from rlx.ir.graph import Constant, Input, Param
 from rlx.ir.macs import MACS
 from rlx.ir.rewriter import Rewriter
 from rlx.support.text.names import COMMENT_LENGTH
@@ -270,11 +270,7 @@ def _named_by_source(nodes: Sequence[Node], texts: Mapping[str, str]) -> dict[No
 def _source(node: Node, texts: Mapping[str, str]) -> tuple[str, ...]:
     """Return the key that nodes of one layer of the model have in common, its name first."""
     text = texts.get(node.origin.location, "") or node.name
-    if text:
-        return (text,)
-    if node.origin.location and not isinstance(node.op, Source):
-        return ("", node.origin.source, node.origin.location)
-    return ("", str(node.index))
+    return (text,) if text else ("", str(node.index))
 
 
 def _paths(text: str) -> list[tuple[str, ...]]:
