@@ -12,7 +12,8 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
-from itertools import combinations
+from functools import cache
+from itertools import chain, combinations
 from typing import TYPE_CHECKING, Final
 
 from rlx.ir.graph import Constant, Input, Param
@@ -21,7 +22,7 @@ from rlx.ir.rewriter import Rewriter
 from rlx.support.text.names import COMMENT_LENGTH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from rlx.ir.graph import Graph, Node
     from rlx.ir.module import GraphModule
@@ -155,9 +156,10 @@ def shortest_names(layers: Sequence[SourceLayer]) -> list[str]:
     tell it apart; else a pair or a triple of segments of one path, else the whole path.
     """
     paths = [_paths(layer.text) for layer in layers]
-    mentions = [_mentions(chain) for chain in paths]
+    mentions = [_mentions(path) for path in paths]
     everywhere = Counter(segment for shares in mentions for segment in shares)
     result, used = [""] * len(layers), _Used()
+    words = cache(lambda i, size: _combinations(paths[i], size))
     for rank in sorted({layer.rank for layer in layers}):
         mine = [i for i, layer in enumerate(layers) if layer.rank == rank]
         rivals = mine if rank < _LAST_RANK else range(len(layers))
@@ -171,7 +173,7 @@ def shortest_names(layers: Sequence[SourceLayer]) -> list[str]:
                 waiting.append(i)
             else:
                 result[i] = used.claim(name)
-        for i, name in _several(waiting, [paths[i] for i in rivals], paths, used):
+        for i, name in _several(waiting, rivals, words, used):
             result[i] = name
         for i in mine:
             result[i] = result[i] or used.claim(_fallback(layers[i], paths[i]))
@@ -194,13 +196,15 @@ class _Used:
 
     def claim(self, name: str) -> str:
         """Return a name that no layer has, with a number behind it if need be, and use it."""
-        candidate, count = name, self._counts[_key(name)]
-        while not self.is_free(candidate):
+        base = key = _key(name)
+        candidate, count = name, self._counts[base]
+        while key in self._keys:
             count = max(count, 1) + 1
             suffix = f"_{count}"
             candidate = name[: COMMENT_LENGTH - len(suffix)] + suffix
-        self._counts[_key(name)] = count
-        self._keys.add(_key(candidate))
+            key = _key(candidate)
+        self._counts[base] = count
+        self._keys.add(key)
         return candidate
 
 
@@ -351,19 +355,19 @@ def _telling(
 
 def _several(
     waiting: Sequence[int],
-    rivals: Sequence[Sequence[tuple[str, ...]]],
-    paths: Sequence[Sequence[tuple[str, ...]]],
+    rivals: Sequence[int],
+    words: Callable[[int, int], set[tuple[str, ...]]],
     used: _Used,
 ) -> Iterator[tuple[int, str]]:
     """Yield the names of layers that have no segment of their own: pairs, then triples of them."""
     for size in range(2, _MAX_WORDS + 1):
         if not waiting:
             return
-        counts = Counter(c for chain in rivals for c in _combinations(chain, size))
+        counts = Counter(chain.from_iterable(words(i, size) for i in rivals))
         left = []
         for i in waiting:
-            choices = [c for c in _combinations(paths[i], size) if counts[c] == 1]
-            choices.sort(key=lambda c: (c[-1][0] == _LAST, sum(map(len, c))))
+            choices = [c for c in words(i, size) if counts[c] == 1]
+            choices.sort(key=lambda c: (c[-1][0] == _LAST, sum(map(len, c)), c))
             texts = ("/".join(c).replace(_LAST, "") for c in choices)
             name = next((t for t in texts if len(t) <= MAX_PART and used.is_free(t)), None)
             if name is None:
