@@ -243,10 +243,7 @@ def adopted(target: Any) -> Target:  # noqa: ANN401 - what a package offers
     return made
 
 
-QUANTIZE: Final = (
-    "quantize it first: rlx quantize MODEL --calib SAMPLES.npz -o MODEL.q.rlx; what it will need, "
-    "without samples: rlx estimate MODEL --target NAME"
-)
+QUANTIZE: Final = "quantize it first: rlx quantize MODEL --calib SAMPLES.npz -o MODEL.q.rlx"
 """Hint for a model that computes in float."""
 
 CONVERT: Final = "it holds its own scales: rlx quantize MODEL -o MODEL.q.rlx"

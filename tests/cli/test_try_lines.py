@@ -63,13 +63,11 @@ MISTAKES = [
     Mistake("E030", "emit float.rlx --target cortexm -o out"),
     Mistake("E030", "quantize float.rlx -o new.rlx"),
     Mistake("E041", "emit digits.tflite --target fpga --architecture parallel -o out"),
-    Mistake("E041", "estimate float.rlx --target cortexm"),
-    Mistake("E041", "estimate float.rlx --target fpga --devices all"),
     Mistake("E030", "quantize float.rlx --test SAMPLES.npz -o new.rlx"),
     Mistake("E041", "quantize integers.rlx --calib SAMPLES.npz -o new.rlx"),
     Mistake("E041", "export float.rlx -o net.tflite"),
     Mistake("E030", "emit loop.rlx --target cortexm -o out"),
-    Mistake("E041", "estimate scales.rlx --target fpga"),
+    Mistake("E030", "emit scales.rlx --target fpga -o out"),
     Mistake("E050", "emit fixed.rlx --target cortexm --io arena -o out"),
     Mistake("E060", "emit digits.tflite --target asic -o out", follows=False),
     Mistake("E061", "verify out --with qemu", before="emit digits.tflite --target cortexm -o out",
@@ -229,7 +227,7 @@ def test_who_follows_the_line_does_not_meet_the_error_again(run, monkeypatch, mi
 def test_advice_names_a_file_with_blanks_and_one_in_another_folder(run):
     Path("in here").mkdir()
     shutil.move("float.rlx", "in here/a b.rlx")
-    status, said = run(["estimate", "in here/a b.rlx", "--target", "cortexm"])
+    status, said = run(["emit", "in here/a b.rlx", "--target", "cortexm", "-o", "out"])
     assert status
     assert "try: quantize it first: rlx quantize 'in here/a b.rlx' --calib SAMPLES.npz" in said
     assert "-o 'a b.q.rlx'" in said
@@ -252,5 +250,5 @@ def test_a_network_without_an_integer_form_is_not_sent_to_quantize(run, name, co
     assert status
     (line,) = re.findall(r"^  try: (.*)$", said, re.MULTILINE)
     assert "rlx quantize" not in line
-    assert REFUSED[name][2] in line
+    assert REFUSED[name][2] in said
     assert run(["quantize", f"{name}.rlx", "--calib", f"{name}.npz", "-o", "q.rlx"])[0] == 5

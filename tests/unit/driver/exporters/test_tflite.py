@@ -93,7 +93,7 @@ def test_a_narrow_layer_is_stored_as_int8():
 
 # A single op's message, or a line for each op below a line that counts them.
 AVERAGES = re.compile(
-    r"(\d+ ops have no form in TFLite)?(\n?( +q\.conv2d [^\n]*: )?averages windows to [^\n]*)+"
+    r"(TFLite cannot express \d+ ops)?(\n?( +q\.conv2d [^\n]*: )?averages windows to [^\n]*)+"
 )
 
 
