@@ -1,7 +1,4 @@
-"""Numbers with units and nouns: parsing and formatting.
-
-Tests: tests/cli/test_units.py
-"""
+"""Numbers with units and nouns: parsing and formatting."""
 
 from __future__ import annotations
 
