@@ -67,7 +67,8 @@ def test_unknown_option_of_a_target(capsys, tmp_path):
         ),
         (
             ("--fps", "fast"),
-            "--fps: 'fast' is not a number of frames per second\n  try: write for example 1000",
+            "--fps: expected a number of frames per second, for example 1000, got 'fast'\n"
+            "  try: --fps RATE: Frames per second to reach, at minimum cost; fail if impossible.",
         ),
         (("--clock", "0"), "--clock: expected a clock, got '0'\n  try: write for example 100MHz"),
         (

@@ -245,9 +245,9 @@ def test_a_core_has_no_real_numbers(capsys, tmp_path):
     model = saved(float_graph(), tmp_path)
     assert emit(model, tmp_path / "out", "--target", "fpga", "--io", "float") == 2
     assert capsys.readouterr().err == (
-        "error[RLX-E001]: --io float: a core cannot convert from or to floats: its streams carry"
-        " quantized values\n"
-        "  try: leave it out: the report has scale and zero point, by which software converts\n"
+        "error[RLX-E001]: --io float: expected a quantized type: a core cannot convert from or to"
+        " floats\n"
+        "  try: leave it out, and convert in software: the report has scale and zero point\n"
     )
 
 

@@ -145,7 +145,7 @@ def test_signal_ends_all_and_leaves_nothing(tmp_path, start, name, status, messa
 def test_kill_ends_what_was_started(tmp_path, start, session):
     process, pids = start(session=session)
     left = sorted((tmp_path / "tmp").iterdir())
-    assert [path.name[:9] for path in left] == ["rlx-host-", "rlx-tool-"]
+    assert [path.name[:9] for path in left] == ["rlx-tool-", "rlx-verif"]
     sweep(tmp_path / "tmp")
     assert all(path.exists() for path in left)  # their process is alive
     process.kill()

@@ -68,7 +68,7 @@ def test_parts_that_do_not_fit_or_are_too_slow(digits_model, capsys):
     assert [(row["part"], row["fits"]) for row in table] == [("nrf52840", True), ("samd21", False)]
     assert table[1]["reason"] == "it runs at 48 MHz at most"
     table = rows(capsys, digits_model, "--part", "rp2040,nrf52840", "--ram", "8", status=3)
-    assert "needed for the arena" in table[0]["reason"]
+    assert "the arena needs" in table[0]["reason"]
     status, _, err = run(capsys, digits_model, "--parts", "all", "--cpu", "cortex-m4")
     assert status == 2
     assert "--cpu: the part sets the core" in err

@@ -114,5 +114,5 @@ def test_help_lists_every_command_by_job(capsys):
 
     assert main(["--help"]) == 0
     text = capsys.readouterr().out
-    assert text.index("First steps:") < text.index("  demo ") < text.index("What was emitted:")
+    assert text.index("First steps:") < text.index("  demo ") < text.index("Emitted folders:")
     assert all(f"\n  {name} " in text for name in COMMANDS)

@@ -46,7 +46,7 @@ def test_json_holds_every_layer(folder, capsys):
 
 def test_nothing_is_written_into_the_folder(folder, capsys):
     assert main(["report", str(folder), "--no-run", "--html", str(folder / "x.html")]) == 2
-    assert "lies inside the output folder" in capsys.readouterr().err
+    assert "is inside the output folder" in capsys.readouterr().err
     assert not (folder / "x.html").exists()
 
 
