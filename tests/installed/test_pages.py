@@ -50,6 +50,8 @@ NOT_RUN = {
     "rlx build out/fpga                      # place and route; needs rlx[synth]": _BUILD,
     "rlx emit tagger.rlx --target fpga --architecture parallel -o out/tagger": _OWN,
     "rlx new cmake product --model kws.tflite": _OWN,
+    "rlx estimate digits.onnx --target cortexm": _OWN,
+    "rlx estimate digits.onnx --devices all --weight-bits 4": _OWN,
     "pip install 'rlx[sim,synth]'": _BUILD,
     "rlx emit digits/digits.tflite --target fpga -o hardware": _BUILD,
     "rlx build hardware -o built": _BUILD,

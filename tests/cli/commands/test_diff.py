@@ -160,7 +160,7 @@ def test_a_limit_holds_for_both_models(digits_model, capsys):
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (("digits", "digits/README.md"), "is a folder, the other is none"),
+        (("digits", "digits/README.md"), "cannot compare the folder"),
         (("digits", "digits/src"), "cannot be read: no such file"),
         (("none", "digits/README.md"), "no file"),
         (("digits", "none"), "no file"),

@@ -340,10 +340,10 @@ def test_model_name_becomes_an_identifier(name):
 @pytest.mark.slow
 def test_bytes_do_not_depend_on_the_environment(tmp_path):
     program = (
-        "import sys; sys.path.insert(0, sys.argv[1]); import test_target as t;"
+        "import sys; sys.path[:0] = sys.argv[1].split(); import test_target as t;"
         "from pathlib import Path; t.write(Path(sys.argv[2]))"
     )
-    here = str(Path(__file__).parent)
+    here = f"{Path(__file__).parent} {Path(__file__).parents[2]}"
     # The cache holds translated tools; another one would only cost time.
     cache = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))
     contents = []

@@ -117,7 +117,7 @@ def test_a_box_plot_has_the_range_between_its_margins():
 
 def test_losses_in_tables(lossy):
     rows = loss_rows(lossy.losses)
-    assert rows[0] == ["conv2d_0", 4, 0.002, 31.5, 0.999, "1.00%", "1.00%"]
+    assert rows[0] == ["conv1", 4, 0.002, 31.5, 0.999, "1.00%", "1.00%"]
     assert rows[-1][:4] == ["gone", 4, 0.002, None]
     assert lossy.as_json()["losses"]["layers"][0]["weight_values"]["steps"][-1] == 7.5
 
