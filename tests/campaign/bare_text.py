@@ -24,9 +24,13 @@ MAY_DIFFER: Final = re.compile(r"[A-Za-z0-9_./-]*")
 _C = re.compile(
     r'"(?:[^"\\\n]|\\.)*"|' r"'(?:[^'\\\n]|\\.)*'|/\*.*?\*/|//(?:\\\n|[^\n])*", re.DOTALL
 )
+_PORT_NAME = re.compile(r", [A-Za-z0-9_./-]+ in the model\b")
+"""Name of a port in the header's first comment."""
+
 # Where a model's names may stand in parsed files.
-_JSON_NAMES = ("description", "sources")
-_XML_NAMES = ("description", "title")
+_JSON_NAMES = ("description", "name", "instance", "origins", "slowest", "parts")
+_XML_NAMES = ("description", "title", "text", "tspan")
+_XML_LABELS = ("data-layer", "aria-label")
 _SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -41,13 +45,29 @@ def bare(path: str, text: str) -> object:
     return text if read is None else read(text)
 
 
+def renamed_alike(plain: object, hostile: object) -> bool:
+    """Return whether two texts of code differ in their identifiers alone, one for one."""
+    tokens = [re.findall(r"\w+|[^\w\s]", str(text)) for text in (plain, hostile)]
+    if len(tokens[0]) != len(tokens[1]):
+        return False
+    pairs = set(zip(*tokens, strict=True))
+    names = [pair for pair in pairs if pair[0] != pair[1]]
+    one_for_one = len({p for p, _ in pairs}) == len({h for _, h in pairs}) == len(pairs)
+    return one_for_one and all(re.fullmatch(r"[A-Za-z_]\w*", name) for p in names for name in p)
+
+
 def suspicious(plain: str, hostile: str) -> str:
     """Return the first difference that more than a harmless name makes, or nothing."""
-    lines = plain.split("\n"), hostile.split("\n")
+    lines = plain.split("\n"), _PORT_NAME.sub("", hostile).split("\n")
     if len(lines[0]) != len(lines[1]):
         return f"{len(lines[1])} lines, not {len(lines[0])}"
     for one, other in zip(*lines, strict=True):
-        if one != other and not MAY_DIFFER.fullmatch(_between(one, other)):
+        words = [re.findall(r"[A-Za-z0-9_./-]+|.", line) for line in (one, other)]
+        # Several names in a line, each a word, or a single one of several words.
+        apart = len(words[0]) != len(words[1]) or any(
+            a != b and not MAY_DIFFER.fullmatch(b) for a, b in zip(*words, strict=True)
+        )
+        if one != other and apart and not MAY_DIFFER.fullmatch(_between(one, other)):
             return f"line {other[:200]!r}"
     return ""
 
@@ -76,8 +96,8 @@ def _json_bare(value: Any) -> Any:
     if isinstance(value, list):
         return [_json_bare(item) for item in value]
     if isinstance(value, dict):
-        return {k: sorted(v) if k == "sources" and isinstance(v, dict) else _json_bare(v)
-                for k, v in value.items() if k != "description"}  # fmt: skip
+        return {k: len(v) if k == "sources" and isinstance(v, dict) else _json_bare(v)
+                for k, v in value.items() if k not in _JSON_NAMES}  # fmt: skip
     return value
 
 
@@ -93,17 +113,19 @@ def _network(text: str) -> Any:
     """Return the description of a network without its own names."""
     values = json.loads(text)
     del values["name"]
+    values.get("totals", {}).pop("slowest", None)
     for port in (*values["inputs"], *values["outputs"]):
         del port["name"]
     for layer in values["layers"]:
-        del layer["source"]
+        for key in ("source", "name", "origins"):
+            layer.pop(key, None)
     return values
 
 
 def _xml(text: str) -> list[Any]:
     root = ET.fromstring(text)
     return [
-        (element.tag, element.attrib, "" if element.tag.removeprefix(_SVG) in _XML_NAMES
+        (element.tag, {k: v for k, v in element.attrib.items() if k not in _XML_LABELS}, "" if element.tag.removeprefix(_SVG) in _XML_NAMES
          else element.text)
         for element in root.iter()
     ]  # fmt: skip

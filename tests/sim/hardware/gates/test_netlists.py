@@ -166,7 +166,7 @@ def test_families_without_models_are_refused(tmp_path):
 def test_c_has_no_netlist(tmp_path, capsys):
     write_folder(tmp_path / "c", {}, producer=Producer(rlx_version="0", target="cortexm"))
     assert main(["verify", str(tmp_path / "c"), "--netlist"]) == 2
-    assert "--netlist: C has no netlist" in capsys.readouterr().err
+    assert "--netlist: only FPGA folders have a netlist" in capsys.readouterr().err
 
 
 def test_a_build_says_why_the_netlist_was_not_simulated(tmp_path, monkeypatch):
