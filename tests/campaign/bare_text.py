@@ -123,12 +123,14 @@ def _network(text: str) -> Any:
 
 
 def _xml(text: str) -> list[Any]:
-    root = ET.fromstring(text)
     return [
-        (element.tag, {k: v for k, v in element.attrib.items() if k not in _XML_LABELS}, "" if element.tag.removeprefix(_SVG) in _XML_NAMES
-         else element.text)
-        for element in root.iter()
-    ]  # fmt: skip
+        (
+            element.tag,
+            {k: v for k, v in element.attrib.items() if k not in _XML_LABELS},
+            "" if element.tag.removeprefix(_SVG) in _XML_NAMES else element.text,
+        )
+        for element in ET.fromstring(text).iter()
+    ]
 
 
 def _yaml(text: str) -> Any:
