@@ -44,5 +44,5 @@ def test_what_would_fit_is_told(shared_models, tmp_path, capsys):
     wanted = told.rpartition("--ram ")[2].strip()
     assert emit(shared_models, tmp_path / "b", "--ram", wanted) == 0
     assert emit(shared_models, tmp_path / "c", "--flash", "40K", "--ram", "64K") == 3
-    assert "flash: about " in capsys.readouterr().err
+    assert "--flash is 40.0 KiB" in capsys.readouterr().err
     assert not (tmp_path / "a").exists()

@@ -109,6 +109,9 @@ def test_verify_runs_everything_but_cocotb(folder, tmp_path):
     assert [(row["simulation"], row["equal"]) for row in result.pop("runs")] == [
         ("verilator", 6), ("verilator, pauses and a reset", 2),
     ]  # fmt: skip
+    seconds = result.pop("seconds")
+    assert [row["simulation"] for row in seconds] == ["lint", "verilator"]
+    assert set(seconds[1]) == {"simulation", "compile", "simulate", "compare"}
     assert result == {
         "target": "fpga", "inputs": 6, "equal": 6, "mismatches": [],
         "latency": LATENCY, "interval": INTERVAL,
