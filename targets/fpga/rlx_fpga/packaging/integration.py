@@ -174,7 +174,7 @@ def litex_module(interface: Interface, slices: str = "") -> str:
 
 
 def _endpoints(word: str, ports: tuple[StreamPort, ...]) -> list[tuple[StreamPort, str]]:
-    """Return each port with its name in LiteX: ``sink`` for ``s_axis``, ``sink_a``, ``sink0`` ..."""
+    """Return each port with its name in LiteX: ``sink``, ``sink_audio`` or ``sink0``."""
     return [(port, word + port.name[1:].replace("_axis", "", 1)) for port in ports]
 
 
