@@ -15,7 +15,7 @@ _GENERIC: Final = re.compile(
 
 
 def port_word(name: str, *, max_chars: int) -> str:
-    """Return the word that tells an input or output apart; empty where its name says nothing.
+    """Return a word for an input or output; empty where its name says nothing.
 
     Args:
         name: The model's name of it, any text.

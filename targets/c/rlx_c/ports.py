@@ -29,7 +29,7 @@ C_TYPES: Final = {
 }
 """C types of the elements that code of these targets reads and writes."""
 
-_LONGEST: Final = len("_dequantize_") + len("_999")
+_MAX_AFFIX_CHARS: Final = len("_dequantize_") + len("_999")
 """Characters around a port's name in the longest identifier with it, a number included."""
 
 
@@ -129,7 +129,7 @@ def ports(
 
 def _parameters(kind: str, names: Sequence[str], prefix: str) -> list[str]:
     """Return a C name for each of several ports; all differ in capitals too."""
-    max_chars = IDENTIFIER_LENGTH - len(prefix) - _LONGEST
+    max_chars = IDENTIFIER_LENGTH - len(prefix) - _MAX_AFFIX_CHARS
     parameters: list[str] = []
     for index, name in enumerate(names):
         word = port_word(name, max_chars=max_chars - len(kind) - 1)
