@@ -1,4 +1,4 @@
-"""Fit the coefficients of LUTs and flip-flops to what Yosys makes of cells and designs.
+"""Fit the coefficients of LUTs and flip-flops to the results of Yosys for cells and designs.
 
 ``python -m benchmarks.fpga.fit [--measure | --missing] [FAMILY ...]`` writes
 ``rlx_fpga/cost/coefficients.json``. With ``--measure`` the samples are synthesized first, each

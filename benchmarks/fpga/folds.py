@@ -34,7 +34,7 @@ def pipeline_of(module: GraphModule, options: FpgaOptions, folds: Sequence[list[
     """Return the pipeline of a network with the given foldings.
 
     Raises:
-        LookupError: A layer has no such folding.
+        LookupError: A layer lacks one of the foldings.
     """
     program = staged_graph(_lowered(module, options))
     rows = zip(program.stages, folds, strict=True)
@@ -42,7 +42,7 @@ def pipeline_of(module: GraphModule, options: FpgaOptions, folds: Sequence[list[
 
 
 def digest(folds: Sequence[list[Any]]) -> str:
-    """Return eight hexadecimal digits that stand for foldings."""
+    """Return a hash of foldings, eight hexadecimal digits."""
     return hashlib.sha256(json.dumps(folds).encode()).hexdigest()[:8]
 
 

@@ -40,7 +40,7 @@ SCALE = Rescale.of(0.004)
 
 
 class NetworkBuilder:
-    """Builds a network of random parameters, which depend on its name alone."""
+    """Builds a network of random parameters, which depend only on its name."""
 
     def __init__(self, name: str, *shape: int) -> None:
         self.graph = Graph(name)
