@@ -1,4 +1,4 @@
-"""Finds the programs and packages that simulation uses, and says how to install them."""
+"""Finds the programs and packages that simulation uses, with hints for installing them."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def find(name: str) -> InstalledTool:
     """Return the tool called ``name``.
 
     Raises:
-        ToolMissingError: It is not installed; the hint says how to install it.
+        ToolMissingError: It is not installed; the hint is the command to install it.
         ValueError: No tool of that name is known here.
     """
     if name not in _ENTRIES:
@@ -149,7 +149,7 @@ def nothing_runs(language: str, not_run: Sequence[NotRun]) -> ToolMissingError:
     """Return (not raise) the error of a machine that lacks the tools of every simulation.
 
     Args:
-        language: Language of what was emitted.
+        language: Language of the emitted code.
         not_run: Simulations of the default.
     """
     each = "; ".join(f"{absent_run.platform}: {absent_run.reason}" for absent_run in not_run)

@@ -1,4 +1,4 @@
-"""Runs what a target emitted and compares every output with the golden vectors (``rlx verify``).
+"""Runs the output of a target and compares it with the golden vectors (``rlx verify``).
 
 :data:`CORTEXM` and :data:`FPGA` are found through the entry-point group ``rlx.verifiers``.
 """
@@ -86,7 +86,7 @@ class CortexmVerifier:
             tools: Some of ``host``, ``sanitize``, ``qemu``, ``unicorn``; the last two may name a
                 compiler: ``qemu:gcc`` (as by default), ``unicorn:zig`` (as by default). None for
                 ``host`` and ``qemu``, or ``unicorn`` in place of the latter where it is missing;
-                what cannot run here is in ``not_run`` of the result.
+                simulations that cannot run here are in ``not_run`` of the result.
             timeout_s: Wall-clock limit of each run.
             waves: Must be None: programs have no waveforms.
             progress: Called with a description of each step.
@@ -160,7 +160,7 @@ class CortexmVerifier:
     ) -> LayerCounts | None:
         """Return the instructions of each layer under QEMU (``rlx.targets.verifier.LayerCounts``).
 
-        None for a processor of which QEMU has no board.
+        None for a processor that is on none of QEMU's boards.
 
         Raises:
             OutputError: The folder is not complete or of another target.
@@ -219,7 +219,7 @@ class FpgaVerifier:
             progress: Called with a description of each step.
 
         Returns:
-            The figures hold ``latency`` and ``interval`` in cycles, and what
+            The figures hold ``latency`` and ``interval`` in cycles, and those that
             :func:`rlx_sim.hardware.fpga.verify_fpga` adds.
 
         Raises:
@@ -319,7 +319,7 @@ def _netlist_device(manifest: Manifest, tools: Sequence[str] | None) -> FpgaDevi
     """Return the device whose netlist is simulated, if one is asked for.
 
     Raises:
-        UsageError: Yosys has no models of its cells.
+        UsageError: Yosys lacks models of its cells.
     """
     if "netlist" not in (tools or ()):
         return None

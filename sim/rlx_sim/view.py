@@ -24,7 +24,7 @@ _SIMULATORS: Final = {
 
 
 def firmware_view(network: str, report: Mapping[str, Any]) -> View:
-    """Return the runs of emitted C and what its firmware needed.
+    """Return the runs of emitted C and the resources of its firmware.
 
     Args:
         network: Prefix of its identifiers.

@@ -89,7 +89,7 @@ CPUS: Final[Mapping[str, Cpu]] = {
             "mps2_an505.ld",
             "mps2-an505",
         ),
-        # GCC takes the vector and floating-point units from the name of the core.
+        # GCC derives the vector and floating-point units from the name of the core.
         Cpu(
             "cortex-m55",
             ("-mfloat-abi=hard",),

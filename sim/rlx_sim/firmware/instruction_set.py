@@ -181,7 +181,7 @@ def _code(program: Any, symbols: list[Any]) -> Iterator[tuple[int, bytes]]:  # n
         if not section["sh_flags"] & _EXECUTABLE:
             continue
         start, content = section["sh_addr"], section.data()
-        # What no symbol speaks of is code.
+        # Bytes before the first symbol are code.
         marks = [(start, True)]
         marks += sorted(
             (symbol["st_value"], symbol.name.startswith("$t"))

@@ -1,4 +1,4 @@
-"""The simulations of emitted C, by the names that ``rlx verify --with`` takes.
+"""The simulations of emitted C, by the names that ``rlx verify --with`` accepts.
 
 Tests: tests/sim/test_verify.py
 """
@@ -49,7 +49,7 @@ def kinds(tools: Sequence[str]) -> tuple[str, ...]:
 
 
 def _emulation(cpu: str) -> tuple[str, list[str]]:
-    """Return the default emulation of a core, and notes about what it stands in for."""
+    """Return the default emulation of a core, with a note for each tool that it replaces."""
     notes = []
     compiler = "gcc"
     if search("arm-none-eabi-gcc") is None:

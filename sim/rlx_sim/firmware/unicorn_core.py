@@ -1,7 +1,7 @@
 """The process in which unicorn runs firmware: ``python -m rlx_sim.firmware.unicorn_core ELF CPU``.
 
-It emulates what the firmware uses of QEMU's board: semihosting with files below the working folder,
-and the timer that counts instructions. The exit status is the firmware's.
+It emulates the parts of QEMU's board that the firmware uses: semihosting with files below the
+working folder, and the timer that counts instructions. The exit status is the firmware's.
 
 Unicorn's engine is under GPL-2.0: this module is the only one that imports it, is imported by none,
 and imports nothing of rlx.

@@ -124,7 +124,7 @@ class _FirstTest:
 
 
 def bench_reader(show: Callable[[str], None] | None) -> Callable[[str], None] | None:
-    """Return a function for the bench's lines that gives ``show`` compiled files and tests."""
+    """Return a reader of the bench's lines that calls ``show`` for each compiled file and test."""
     compiled = compilation_reader(show)
     if show is None or compiled is None:
         return None

@@ -117,7 +117,7 @@ def verify_fpga(
         if waves is not None:
             find("verilator")  # nothing else writes waveforms
         return _icarus_alone(report, folder, vectors, timeout_s, notify)
-    if waves is None and netlist is None:  # writing waves takes as long as much changes
+    if waves is None and netlist is None:  # the time for waves depends on activity
         size = _megabytes(folder, design["sources"])
         expected_steps = expected(
             report, size, vectors.frames, cocotb=cocotb, testbenches=testbenches
@@ -207,7 +207,7 @@ def trace_format(waves: Path | None) -> str | None:
 
 
 def layouts(folder: Path, top: str) -> list[str]:
-    """Return the files that say how viewers show a waveform of the harness, if there are any."""
+    """Return the viewer configurations for a waveform of the harness, if there are any."""
     found = (folder / "tb" / f"{top}.{kind}" for kind in ("gtkw", "sucl"))
     return [str(path) for path in found if path.is_file()]
 

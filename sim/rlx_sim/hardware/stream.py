@@ -37,7 +37,7 @@ _STATUS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class BenchPort:
-    """One port of the core, with what the bench needs of it.
+    """One port of the core, as the bench drives it.
 
     Attributes:
         name: Prefix of the signals.

@@ -72,10 +72,10 @@ class HardwareBuild:
             ``placed`` (nextpnr; with the four-pin wrapper) and ``available`` in the device.
         layers: For each layer ``layer``, ``op``, ``node`` (of the model), ``estimate`` and
             ``synthesis``, cells by resource; see ``rlx_sim.hardware.layers``.
-        routed: Result of each seed; empty if the device has no open-source place and route.
+        routed: Result of each seed; empty for a device without open-source place and route.
         interval: Cycles for each frame, from the report.
         problems: Resources or clock beyond the device or the given limits.
-        notes: Steps that were left out, and how to run them.
+        notes: Steps that were left out, with the tool for each, and warnings of Yosys.
         tools: Name and version of each tool used.
         placement: Name of the picture of the first placement, in the folder that is kept.
         netlist: Simulation of the mapped netlist; None if it was left out.

@@ -65,7 +65,7 @@ class CellNetlist:
     Attributes:
         top: Name of the module.
         ports: Direction (``input``, ``output``) and nets, lowest bit first, by name.
-        cells: Instances, without buffers and what only describes.
+        cells: Instances, without buffers and cells that only carry information.
     """
 
     top: str
@@ -137,7 +137,7 @@ def _ends(
 
 
 def _without_buffers(netlist: CellNetlist) -> CellNetlist:
-    """Connect what reads a buffer to what the buffer reads."""
+    """Connect the readers of each buffer to the buffer's input."""
     sources = {
         cell.bit(BUFFERS[cell.kind][1]): cell.bit(BUFFERS[cell.kind][0])
         for cell in netlist.cells
