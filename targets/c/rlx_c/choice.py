@@ -185,7 +185,7 @@ def _option(
 
 
 def flash_bytes(candidates: Iterable[Candidate], code_sizes: CodeSizes) -> int:
-    """Return the flash that chosen candidates take together; what is shared counts once."""
+    """Return the flash that chosen candidates use together; shared parts count once."""
     parts: dict[Hashable, int] = {}
     alone = 0
     for candidate in candidates:

@@ -121,10 +121,10 @@ class LoweredLayer:
         scratch_bytes: Bytes of the arena that the function uses while it runs.
         macs: Multiplications of weights and activations, padding included.
         instructions: Estimate for the processor at hand.
-        weight_bits: Of a weight as it is stored; None without weights.
+        weight_bits: Stored bits of a weight; None without weights.
         packed_bytes: Bytes saved by packing several weights to a byte.
         unpacked: Weights of the first table that are unpacked to bytes at the start of the scratch
-            memory before the call; 0: the function reads the table as it is.
+            memory before the call; 0: the function reads the table directly.
     """
 
     kernel: Kernel | None

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StridedLoop:
-    """One loop: how often, and how far each array moves at each step (in elements)."""
+    """One loop: its number of steps, and the stride of each array (in elements)."""
 
     extent: int
     strides: tuple[int, ...]

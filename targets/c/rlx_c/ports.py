@@ -116,7 +116,7 @@ def ports(
         prefix: First part of the network's C names: long ones leave less for names of ports.
 
     Raises:
-        EmitError: One has an element type that C code of this target cannot take.
+        EmitError: One has an element type that C code of this target does not support.
     """
     parameters = [kind] if len(values) == 1 else _parameters(kind, names, prefix)
     return tuple(

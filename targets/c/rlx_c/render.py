@@ -77,7 +77,7 @@ def affine(expression: str, factor: int, number: int) -> str:
 
 
 def steps(loops: Sequence[StridedLoop]) -> str:
-    """Return for a comment how often nested loops run."""
+    """Return the trip counts of nested loops, for a comment."""
     return " by ".join(str(loop.extent) for loop in loops) + " elements" if loops else "1 element"
 
 
