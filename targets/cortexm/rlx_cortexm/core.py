@@ -1,4 +1,4 @@
-"""The cores that C can be emitted for, and what the choice of kernels has to know of them.
+"""The cores that C can be emitted for, with the properties that the choice of kernels needs.
 
 Tests: tests/targets/cortexm/test_cores.py
 """

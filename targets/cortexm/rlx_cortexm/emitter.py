@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from rlx_cortexm.options import CortexMOptions
 
 STACK_BYTES: Final = 1024
-"""Stack that every run can do with; what compilers tell of each kernel is tested against it."""
+"""Stack that is enough for every run; tests compare it with the frames that compilers report."""
 
 
 class Emitter:
-    """Renders one program as the options want it."""
+    """Renders one program according to the options."""
 
     def __init__(self, program: LoweredProgram, options: CortexMOptions) -> None:
         self.prefix = options.prefix_for(program.graph.name)

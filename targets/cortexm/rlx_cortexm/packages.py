@@ -77,7 +77,7 @@ def package_files(
         "target": _target(common["prefix"]),
         "option": _option(common["prefix"]),
         "vendor": VENDOR,
-        # PACK.xsd wants at least two characters.
+        # PACK.xsd requires at least two characters.
         "group": common["prefix"] if len(common["prefix"]) > 1 else f"{common['prefix']}_net",
     }
     files: dict[str, str] = {}
@@ -87,7 +87,7 @@ def package_files(
 
 
 def usage(names: Sequence[str], prefix: str) -> list[tuple[str, str]]:
-    """Return for each package a line with its build system and how to use the folder there."""
+    """Return for each package its build system and a line on the use of the folder there."""
     target, option = _target(prefix), _option(prefix)
     texts = {
         "cmake": f"CMake: `add_subdirectory` this folder, link `{target}::{target}`; or"

@@ -32,14 +32,14 @@ def in_place(node: Node) -> tuple[int, ...]:
 
 
 def settings_of(options: CortexMOptions) -> KernelSettings:
-    """Return the settings of the choice of kernels that the options give."""
+    """Return the settings of the choice of kernels, from the options."""
     return KernelSettings(options.optimize, options.ram, options.flash, options.core)
 
 
 def plan(module: GraphModule, options: CortexMOptions) -> GraphModule:
     """Return ``module`` at stage LIR, with space for the minimum scratch memory of every node.
 
-    Where a small arena is wanted, layers may be computed in stripes of rows, if that helps.
+    With a limit on RAM or ``--optimize ram``, layers may be computed in stripes of rows.
     """
     settings = settings_of(options)
     ports_in_arena = options.in_arena

@@ -60,7 +60,7 @@ def program(module: GraphModule, settings: KernelSettings | None = None) -> Lowe
 
     Raises:
         UnsupportedOpError: A node cannot be lowered.
-        ValueError: The module has no plan.
+        ValueError: The module lacks a plan.
     """
     if module.stage is not Stage.LIR or module.plan is None:
         raise ValueError(f"expected a module at stage lir, got {module.stage.value}")

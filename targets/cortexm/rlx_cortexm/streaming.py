@@ -36,8 +36,8 @@ class StripedChain:
     Attributes:
         chain: The part.
         rows: Rows of a stripe.
-        peak: About how many bytes are alive at one time, in the whole graph.
-        work: About how many instructions are added.
+        peak: Approximate maximum of live bytes, in the whole graph.
+        work: Approximate number of added instructions.
     """
 
     chain: RowChain
@@ -95,7 +95,7 @@ def _cuts(
 ) -> Iterator[StripedChain]:
     """Yield the ways to cut one chain."""
     ends = (chain.source, chain.nodes[-1].result)
-    # What the chain reads and writes is there all the time.
+    # Input and output of the chain are live all the time.
     around = sum(v.type.nbytes for v in ends if plan.of(v).region is Region.ARENA)
     for rows in sorted({-(-chain.height // stripes) for stripes in STRIPE_COUNTS}):
         if rows >= chain.height or -(-chain.height // rows) * len(chain.nodes) > MAX_STRIPED_LAYERS:
@@ -134,7 +134,7 @@ def _peak_bytes(chain: RowChain, reads: Sequence[Rows]) -> int:
 
 
 def _work(chain: RowChain, stripes: Sequence[Sequence[Rows]], costs: Sequence[int]) -> int:
-    """Return the instructions that computing rows twice takes."""
+    """Return the instructions for rows that are computed twice."""
     added = 0.0
     for i, cost in enumerate(costs[:-1]):
         height = chain.nodes[i].types[0].static_shape[1]

@@ -1,4 +1,4 @@
-"""Tactics: how kernels of a kind can compute a node.
+"""Tactics: ways to compute a node with kernels of a kind.
 
 Tests: tests/targets/cortexm/test_kernels.py
 """
@@ -20,7 +20,7 @@ class Tactic:
     """A way to compute nodes, in one variant or many.
 
     Attributes:
-        candidates: Returns its variants for a node; none where it does not fit. It raises
+        candidates: Returns its variants for a node, none where it does not apply. It raises
             UnsupportedOpError where the node cannot be computed exactly by any kernel.
         summary: Names of candidates in reports, and their function: a line of Markdown.
         portable: Instructions of its path in plain C, on a core without DSP extension, for each on

@@ -1,4 +1,4 @@
-"""The target ``cortexm``: what the compiler sees of this package."""
+"""The target ``cortexm``: the interface of this package to the compiler."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class CortexM(Target):
     def plan(self, module: GraphModule, options: CortexMOptions) -> GraphModule:
         """Return ``module`` with a place for every value and for the minimum scratch memory.
 
-        When kernels are chosen, faster ones may take what the arena has left.
+        Kernels chosen later may use the rest of the arena for more scratch memory.
         """
         return plan(module, options)
 
@@ -64,8 +64,8 @@ class CortexM(Target):
 
         Raises:
             UnsupportedOpError: A node cannot be lowered exactly.
-            EmitError: An input or output has an element type that C code cannot take.
-            DoesNotFitError: It needs more memory than the options give.
+            EmitError: An input or output has an element type that C code does not support.
+            DoesNotFitError: It needs more memory than the options allow.
         """
         lowered = self._program(module, options)
         emitter = Emitter(lowered, options)
@@ -96,7 +96,7 @@ class CortexM(Target):
             As ``emit``.
         """
         lowered = self._program(module, options)
-        Emitter(lowered, options)  # refuses ports that C code cannot take
+        Emitter(lowered, options)  # refuses ports that C code does not support
         return _fitting_estimate(lowered, options)
 
     @property

@@ -1,10 +1,9 @@
-"""Cycles that an instruction takes, by core: from instructions to milliseconds.
+"""Cycles per instruction, by core: from instructions to milliseconds.
 
-The lowest number is that of an instruction at its best: one cycle, or half a cycle where a core
-issues two at once. The highest one is above what emitted networks reach where every load, branch
-and multiplication takes the longest time in Arm's tables: 1.5 cycles on a Cortex-M0, 1.8 on a
-Cortex-M3, 1.7 on a Cortex-M4, counted for three networks. Wait states of a part's flash are added
-as if it had no cache.
+The minimum is that of the best case: one cycle, or half a cycle on a core with dual issue. The
+maximum is above the mean of emitted networks if every load, branch and multiplication has the
+longest time in Arm's tables: 1.5 cycles on a Cortex-M0, 1.8 on a Cortex-M3, 1.7 on a Cortex-M4,
+counted for three networks. Wait states of a part's flash are added as without a cache.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ CYCLES: Final = MappingProxyType({
     "cortex-m1": (*_IN_ORDER, "Arm DDI 0413"),
     "cortex-m3": (*_IN_ORDER, "Arm DDI 0337"),
     "cortex-m4": (*_IN_ORDER, "Arm DDI 0439"),
-    # No tables of timings: the highest number is that of a Cortex-M4 or less.
+    # No tables of timings: the maximum is that of a Cortex-M4 or less.
     "cortex-m23": (*_IN_ORDER, "Arm DDI 0550"),
     "cortex-m7": (*_DUAL_ISSUE, "Arm DDI 0489"),
     "cortex-m33": (*_DUAL_ISSUE, "Arm 100230"),
@@ -38,7 +37,7 @@ CYCLES: Final = MappingProxyType({
     # A vector of 128 bits takes two cycles or more.
     "cortex-m52": (*_VECTORS, "Arm 102776"),
     "cortex-m55": (*_VECTORS, "Arm 101051"),
-    # Three instructions at once, at its best.
+    # At best three instructions in a cycle.
     "cortex-m85": (0.3, 3.0, "Arm 101924"),
 })  # fmt: skip
 """Fewest and most cycles of an instruction without wait states, and Arm's technical reference

@@ -172,7 +172,7 @@ def _candidates(node: Node, core: CortexCore) -> tuple[Candidate, ...]:
 def _on(
     core: CortexCore, way: Candidate, tactic: Tactic, content: tuple[Hashable, ...]
 ) -> Candidate:
-    """Return a candidate with what it takes on a core, and a key of its tables."""
+    """Return a candidate with its costs on a core, and a key of its tables."""
     if way.kernel is None:
         return way
     return replace(

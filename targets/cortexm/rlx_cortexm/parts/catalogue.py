@@ -96,11 +96,11 @@ def boards() -> Mapping[str, CortexPart]:
 def part(name: str) -> CortexPart:
     """Return the part or board called ``name``.
 
-    Capitals and hyphens do not count. An order code stands for its part, and so does the beginning
-    of a name that no other part has.
+    Capitals and hyphens do not count. An order code selects its part, and so does an unambiguous
+    beginning of a name.
 
     Raises:
-        UsageError: There is none, or there are several.
+        UsageError: No part matches, or several do.
     """
     plain = _plain(name)
     for key, entry in {**parts(), **boards()}.items():

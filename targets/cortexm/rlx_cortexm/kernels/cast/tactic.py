@@ -64,7 +64,7 @@ def _candidates(node: Node, instructions: int) -> tuple[Candidate, ...]:
     }
     if constants["way"] == "saturate":
         low, high = integer_range(op.dtype)
-        # Both are powers of two, or 1 off one: float32 numbers. INT32_MIN has no literal in C.
+        # Both are powers of two, or 1 off one: exact in float32. C lacks a literal for INT32_MIN.
         constants |= {
             "low": low if op.dtype is not DType.I32 else "INT32_MIN",
             "high": high,

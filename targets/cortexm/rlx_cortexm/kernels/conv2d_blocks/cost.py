@@ -19,7 +19,7 @@ PASS: Final = 3
 """Instructions per step of two values of each window; per pass, if there are several."""
 
 LEVEL: Final = 44
-"""Instructions to begin, scale and store the sums of a block whose channels shift alike."""
+"""Instructions to begin, scale and store the sums of a block with one shift for all channels."""
 
 BLOCK: Final = {
     "requantize_folded": 50,

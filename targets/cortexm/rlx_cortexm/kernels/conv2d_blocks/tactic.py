@@ -35,7 +35,7 @@ UNROLLED_STEPS: Final = (4, 8, 16, 32)
 """Numbers of steps that may be unrolled; a step is two values of each window."""
 
 MAX_READY_STEPS: Final = 16
-"""Steps of windows whose weights may be stored as they are multiplied: that takes flash twice."""
+"""Maximum steps of windows whose weights may be stored ready to multiply, in twice the flash."""
 
 PANEL_GROUPS: Final = (2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 48)
 """Groups of three windows that a panel may hold."""

@@ -101,7 +101,7 @@ class Tiles:
 
     @property
     def stream(self) -> int:
-        """Numbers of 16 bits that a pair's transformed weights take."""
+        """Number of 16-bit values in a pair's transformed weights."""
         return POSITIONS * self.steps * 2 * CHANNELS + 2
 
     @property

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rlx_cortexm.weighted import WeightedLayer
 
 PAIR: Final = 4
-"""Instructions per pair of outputs, besides its products, for what registers do not hold."""
+"""Instructions per pair of outputs, in addition to its products, for spilled values."""
 
 WORD: Final = 0.85
 """Instructions per pair of outputs and word of weights for which no register is left."""

@@ -1,4 +1,4 @@
-"""A depthwise convolution on planes: geometry, and how a line of taps is multiplied."""
+"""A depthwise convolution on planes: geometry, and the multiplication of a line of taps."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Load(NamedTuple):
 
     @property
     def reach(self) -> int:
-        """Largest offset in values: LDR takes 12 bits of bytes, LDRD 8 bits of words."""
+        """Largest offset in values: LDR has 12 bits of bytes, LDRD 8 bits of words."""
         return 1020 // 2 if len(self.registers) > 1 else 4095 // 2
 
 
@@ -67,7 +67,7 @@ class TapLine:
 
     Attributes:
         weights: Taps in the lower and upper half of each word, None for zero.
-        products: For each word of inputs, what it is multiplied by.
+        products: For each word of inputs, its products with weights.
     """
 
     weights: tuple[tuple[int, int | None], ...]

@@ -2,8 +2,8 @@
 
 Four channels at a time, the values are unpacked and sorted by channel: neighbours of a line
 share a word; a line is a row of the image or, where that wastes less, a column. Then
-SMLAD multiplies two taps, the weights stay in registers for all lines, and two outputs are
-computed from what is loaded.
+SMLAD multiplies two taps, the weights stay in registers for all lines, and two outputs share
+each load.
 
 Tests: tests/targets/cortexm/kernels/depthwise_planes/test_planes.py
 """

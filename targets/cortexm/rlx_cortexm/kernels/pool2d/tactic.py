@@ -28,7 +28,7 @@ MAX_UNROLLED_TAPS: Final = 8
 
 _MIN_COSTLY_TAPS: Final = 12
 _COMPILER_UNROLLED_TAPS: Final = 2
-"""Taps from which a clipped window takes more for each; taps that compilers unroll."""
+"""Taps from which each tap of a clipped window costs more; taps that compilers unroll."""
 
 
 def average(node: Node) -> tuple[Candidate, ...]:
@@ -39,7 +39,7 @@ def average(node: Node) -> tuple[Candidate, ...]:
 
 
 def maximum(node: Node) -> tuple[Candidate, ...]:
-    """Return the candidate that takes the maximum of each window."""
+    """Return the candidate that computes the maximum of each window."""
     return (Candidate.of(_pool(node, "max_pool2d", "pool2d/max", CodeSize(0.6)), "max pool2d"),)
 
 
