@@ -77,7 +77,7 @@ class Fpga(Target):
         return options.ports
 
     def plan(self, module: GraphModule, options: FpgaOptions) -> GraphModule:
-        """Return ``module`` as it is: streams keep no bytes that could be shared.
+        """Return ``module`` unchanged: streams do not occupy memory that could be shared.
 
         An architecture that has a memory plans it when it builds.
         """
@@ -121,7 +121,7 @@ class Fpga(Target):
     def estimate(self, module: GraphModule, options: FpgaOptions) -> Mapping[str, Any]:
         """Return layers with folding, cycles and cells, totals, and shares of the device.
 
-        ``fits`` is whether the design fits, ``short`` what it lacks if it does not.
+        ``fits`` is whether the design fits, ``short`` the resources that it lacks if it does not.
         """
         core = build_with_advice(module, options)
         report = with_ports(core.report, _interface(module, core, options), options)

@@ -1,4 +1,4 @@
-"""The core for a model and options, or a refusal with what to try."""
+"""The core for a model and options, or a refusal with advice."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def build_with_advice(module: GraphModule, options: FpgaOptions) -> Core:
         known_advice = e.advice if isinstance(e, DesignTooLargeError) else Advice(otherwise=e.hint)
         advice = known_advice.extended(islice(_fitting_architectures(module, options), 1))
         if not advice.suggestions and not known_advice.otherwise:
-            # Not after advice that says what to change: a search may take seconds for each device.
+            # Only without other advice: a search may take seconds for each device.
             estimate = _estimate_of(module)
             advice = known_advice.extended(islice(fitting_devices(options, estimate), 1))
         raise DesignTooLargeError(e.message, where=e.where, advice=advice) from None

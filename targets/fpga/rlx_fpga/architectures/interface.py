@@ -106,9 +106,9 @@ class Architecture(Protocol):
         ...
 
     def variants(self, options: FpgaOptions) -> Sequence[tuple[str, FpgaOptions]]:
-        """Return ways to build with it, as text for the command line and as options.
+        """Return variants of ``options``, as text for the command line and as options.
 
-        The first is as given; those after it take less of a device.
+        The first one equals ``options``; the others use less of a device.
         """
         ...
 

@@ -55,8 +55,8 @@ class _Binary(Cell):
     def elaborate(self, platform: object) -> Module:
         """Three pipeline registers with a common enable; the derived class builds the first.
 
-        It may be inside a memory, which is slow: there is no logic between it and the second. The
-        second and third are inside a DSP slice where products are instances.
+        The first may be inside a memory, which is slow, so the second follows it directly, without
+        logic between. The second and third are inside a DSP slice where products are instances.
         """
         m = Module()
         move, both = take_pairs(m, self)
@@ -157,7 +157,7 @@ class Product(_Binary):
 
     @cached_property
     def logic(self) -> Logic:
-        """Two differences, and registers that the multiplier may take in."""
+        """Two differences, and registers that the multiplier may absorb."""
         offsets = 9 * sum(map(bool, self.zero_points))
         return Logic(self.lanes * (self.width + 18) + 3, self.lanes * offsets, test=16)
 

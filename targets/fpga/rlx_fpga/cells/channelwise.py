@@ -139,7 +139,7 @@ class Pool(Cell):
 
     Members:
         i: In, ``pe`` times int8: one tap of ``pe`` channels.
-        o: Out, ``lanes`` times int ``out_bits``: 8 for a maximum, what the sum needs for a sum.
+        o: Out, ``lanes`` times int ``out_bits``: 8 for a maximum, the width of the sum for a sum.
 
     Initiation interval 1. No multipliers, no memory.
     """

@@ -131,7 +131,7 @@ def queue_depth(latency: int, *, burst: int = 1, group: int = 1, beat_cycles: in
         latency: Cycles from a reservation to its first ``push``.
         burst: Beats of a reservation, pushed in consecutive cycles.
         group: Cycles between reservations, at least ``burst * beat_cycles``.
-        beat_cycles: Cycles that the consumer takes for a beat.
+        beat_cycles: Cycles of the consumer for each beat.
     """
     depth, age = burst, group
     while True:

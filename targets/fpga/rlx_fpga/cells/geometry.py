@@ -182,13 +182,13 @@ class Geometry:
 
     @cached_property
     def hold(self) -> Fraction:
-        """Maximum part of a frame that can have been taken beyond the share produced."""
+        """Maximum part of a frame that can have been accepted beyond the share produced."""
         before = [0, *self.released[:-1]]
         return self._max_lag([free + self.depth for free in before])
 
     @cached_property
     def lead(self) -> Fraction:
-        """Maximum part of a frame that can have been produced beyond the share taken."""
+        """Maximum part of a frame that can have been produced beyond the share accepted."""
         return -self._min_lag(self.needed, 1)
 
     @cached_property

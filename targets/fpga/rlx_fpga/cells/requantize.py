@@ -28,7 +28,7 @@ def lane_multipliers(parts: int) -> dict[int, int]:
     """Return the multipliers of a lane by its cycles for each beat.
 
     Args:
-        parts: Products of 18 by 18 bits that one multiplication takes (``ChannelScaling.parts``).
+        parts: Products of 18 by 18 bits in one multiplication (``ChannelScaling.parts``).
     """
     return {1: parts, parts: 1, **dict.fromkeys(SERIAL_BITS, 0)}
 
@@ -39,16 +39,16 @@ class Requantize(Cell):
     ``rounding="double"`` is the arithmetic of TensorFlow Lite Micro and CMSIS-NN: a doubling high
     multiply that rounds half up, then a shift that rounds half away from zero. ``"single"`` rounds
     once, half up, in the shift of the whole product; ``"even"`` and ``"odd"`` do so with halves to
-    the even or odd number; ``"float32"`` rounds the product to float32 before, and takes float32
-    factors and accumulators that saturate to 25 bits. With non-negative multipliers only the
-    final clamp can saturate.
+    the even or odd integer; ``"float32"`` rounds the product to float32 before, and requires
+    float32 factors and accumulators that saturate to 25 bits. With non-negative multipliers only
+    the final clamp can saturate.
 
     Members:
         i: In, ``lanes`` times int ``acc_width``.
         o: Out, ``lanes`` times int8.
 
     Latency ``latency``, initiation interval ``beat_cycles``. Accumulators are saturated to the
-    fewest bits that give the same results. A product has parts of 18 by 18 bits: two if these bits
+    fewest bits with the same results. A product has parts of 18 by 18 bits: two if these bits
     (plus the maximum left shift) are at most 18, else four. Cost of each lane:
     - ``beat_cycles=1``: one multiplier for each part;
     - a cycle for each part: one multiplier;

@@ -69,7 +69,7 @@ MAX_ARRAY_BITS = 62
 
 
 MAX_RIPPLE_WORDS = 256
-"""Maximum words of a memory, or of a bank, whose address counter has no carry chain.
+"""Maximum words of a memory, or of a bank, with an address counter without a carry chain.
 
 If its address feeds no carry chain, Yosys maps a memory that becomes logic to a quarter of the LUTs
 on devices with 6-input LUTs, and to somewhat fewer with 4-input LUTs.

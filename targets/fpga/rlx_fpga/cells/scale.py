@@ -29,7 +29,7 @@ ROUNDING_STAGES: Final = 2
 """Registers after the high part of the product: rounding offset added, shifted."""
 
 FLOAT32_STAGES: Final = 4
-"""The same in float32: the integer below, what float32 rounds to a half, the sum, the shift."""
+"""The same in float32: the integer below, the test for halves in float32, the sum, the shift."""
 
 
 def rounding_stages(rounding: RoundingName) -> int:
@@ -87,7 +87,7 @@ def lane_logic(scaling: ChannelScaling, beat_cycles: int, *, serial: bool) -> tu
     Args:
         scaling: The constants.
         beat_cycles: Cycles of a beat.
-        serial: Lanes have no multiplier.
+        serial: Lanes work without a multiplier.
     """
     form = _FORMS[0 if serial else scaling.parts, beat_cycles]
     sizes = np.array((1, scaling.width, scaling.right_bits))
@@ -100,7 +100,7 @@ def lane_logic(scaling: ChannelScaling, beat_cycles: int, *, serial: bool) -> tu
         mux=int(sizes @ form.mux) + shift,
     )
     if Rounding(scaling.rounding).to_parity is not None:
-        # A bit for what is dropped, down to the rounding, and the choice of the integer's lowest.
+        # A bit for the dropped bits, down to the rounding, and the choice of the lowest bit.
         lane += Logic(register=5, add=2, test=scaling.base, mux=1 << scaling.right_bits)
     if scaling.rounding == "float32":
         # 24 bits more of the product, three times; the integer below and its flags.
@@ -113,8 +113,8 @@ def lane_logic(scaling: ChannelScaling, beat_cycles: int, *, serial: bool) -> tu
 class Lane:
     """Builder of one lane's pipeline, which never stalls.
 
-    Accumulator and constants of a beat are valid in the cycle in which ``taken`` is high; the next
-    beat follows after at least ``beat_cycles``.
+    Accumulator and constants of a beat are valid in the cycle in which ``taken`` is high; there are
+    at least ``beat_cycles`` cycles from one beat to the next.
 
     Attributes:
         stages: Cycles from that cycle to the rounded number.
@@ -196,9 +196,9 @@ class Lane:
         """Return the rounding shift of a product that is rounded to float32 first.
 
         ``high`` has ``FLOAT32_BITS`` fraction bits at the minimum shift, and a lower one for all
-        that was dropped. A product is a half in float32 if it is as near to one as half of the last
-        of its 24 bits, which depends on how many bits the integer below has. It goes to the even
-        integer then. Integers with more bits than results are clamped in any case.
+        dropped bits. A product is a half in float32 if it is as near to one as half of the last
+        of its 24 bits, which depends on the number of bits of the integer below. It is then rounded
+        to the even integer. Integers with more bits than results are clamped in any case.
         """
         right = self._follow(right, "right_high")
         fraction_bits = FLOAT32_BITS + 1

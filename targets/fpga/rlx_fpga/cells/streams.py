@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 class Lanes(data.ArrayLayout):
     """Payload of a stream: ``lanes`` signed integers of ``width`` bits.
 
-    It is a ``data.ArrayLayout`` whose signals are printed as one number: the netlist has no
-    wires named ``payload[0]``: Yosys 0.70 fails on such names.
+    It is a ``data.ArrayLayout`` whose signals are printed as one vector, without wires named
+    ``payload[0]``, on which Yosys 0.70 fails.
     """
 
     def __init__(self, lanes: int, width: int = 8) -> None:
@@ -67,8 +67,8 @@ class Part(wiring.Component):
     search counts, parts of foldings that it compares. Ports would take most of the time.
 
     Attributes:
-        internals: Registers and memories by name, of a part that has been elaborated: what the
-            invariants of its proof are about (see ``rlx_fpga.formal``).
+        internals: Registers and memories by name, of a part that has been elaborated, for the
+            invariants of its proof (see ``rlx_fpga.formal``).
     """
 
     internals: Mapping[str, Any]

@@ -203,7 +203,7 @@ class AddressGenerator(Part):
     Members:
         go: In, 1 bit: step at the end of this cycle.
         pixel_done: Out, 1 bit: this step leaves the current output pixel.
-        advance: Out, signed: how many more words the next output pixel needs than this one.
+        advance: Out, signed: additional words that the next output pixel needs.
         valid: Out, 1 bit: there was a step in the previous cycle.
         address: Out: position of its word in the circular buffer.
         padded: Out, 1 bit: its word is outside of the image.
@@ -275,7 +275,7 @@ class AddressGenerator(Part):
 
     @cached_property
     def logic(self) -> Logic:
-        """Counters of all loops, the address, the place in a padded image, what to release."""
+        """Counters of all loops, the address, the place in a padded image, the words to release."""
         geometry = self.geometry
         address_bits = (self.depth - 1).bit_length()
         loops = [loop.count for loop in self.loops()[:-1] if loop.count > 1]
@@ -302,7 +302,7 @@ class AddressGenerator(Part):
                 yield Logic(2 * bits + 1, bits, bits + 1, 5, 4)
 
     def _pixel_logic(self) -> Iterator[Logic]:
-        """Yield the counters that are a pixel ahead, and what follows from them."""
+        """Yield the counters that are a pixel ahead, and the logic that reads them."""
         geometry = self.geometry
         for size in (geometry.out_width, geometry.out_height):
             if size > 1:
@@ -378,7 +378,7 @@ class AddressGenerator(Part):
         return result
 
     def _needs(self, m: Module) -> None:
-        """Compute what the step to the next output pixel releases and needs.
+        """Compute the words that the step to the next output pixel releases and needs.
 
         Both are computed during the previous pixel: the counters here are a pixel ahead.
         """

@@ -1,6 +1,6 @@
-"""Cells that a design takes on a device, predicted from what its parts are made of.
+"""Cells that a design uses on a device, predicted from the logic and memories of its parts.
 
-Block RAMs follow from Yosys's own arithmetic (``memories``), DSP slices from what the cells state.
+Block RAMs follow from Yosys's own arithmetic (``memories``), DSP slices are declared by the cells.
 LUTs and flip-flops are sums over the kinds of :class:`~rlx_fpga.cost.logic.Logic`, each times a
 coefficient of the family. ``benchmarks/fpga/fit.py`` fits the coefficients in
 ``coefficients.json`` to Yosys's counts; the file has Yosys's version.

@@ -58,8 +58,8 @@ class FpgaDevice:
         clock_pin: Pin of the board's clock; empty if the logic has none of its own.
         platform: Class of ``board`` in amaranth-boards; empty for a device without a board.
         reset: Reset button of ``board``; empty if no button is active low.
-        pll_pad: Whether the clock of ``board`` is at the pin of a PLL, which then takes no other
-            (iCE40).
+        pll_pad: Whether the clock of ``board`` is at the pin of a PLL, which then accepts no
+            other (iCE40).
     """
 
     name: str

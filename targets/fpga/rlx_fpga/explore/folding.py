@@ -1,4 +1,4 @@
-"""Choose how far each layer is folded: exactly, under a budget, for a goal.
+"""Choose the folding of each layer: exactly, under a budget, for a goal.
 
 A choice is the result of ``solver.choose`` for the foldings that are fast enough:
 
@@ -57,10 +57,10 @@ class Folding:
     Args:
         choices: Foldings to choose from, by name of the layer.
         fixed: ``(pe, simd)`` of layers whose folding is fixed.
-        price: Resources of a folding of a layer, and their cost. It is asked for once, and
-            only for those that can be chosen (again for those that are).
-        guess: About what a folding takes, found faster than its price: it says only where a
-            search for the fastest choice begins.
+        price: Returns the resources of a folding of a layer, and their cost. It is called once,
+            and only for those that can be chosen (again for those that are).
+        guess: Returns approximate resources of a folding, faster than ``price``: only the start
+            of the search for the fastest choice depends on them.
         margin: Factor by which a layer may be faster than its slowest permitted folding; None for
             any.
 
@@ -80,7 +80,7 @@ class Folding:
             allowed[name] = [_fixed_fold(self.choices, name, pe, simd)]
         self.allowed = allowed
         for folds in allowed.values():
-            # From small to large: of choices with equal values the first one is taken.
+            # From small to large: of choices with equal values the first one is used.
             folds.sort(
                 key=lambda fold: (fold.multipliers, fold.logic, fold.pe * fold.simd, fold.cycles)
             )
@@ -89,7 +89,7 @@ class Folding:
 
     @cached_property
     def steps(self) -> list[int]:
-        """All cycles that a layer can take, ascending."""
+        """All possible cycles of a layer, ascending."""
         return sorted({fold.cycles for folds in self.allowed.values() for fold in folds})
 
     def fastest(self, limit: Amount) -> dict[str, Fold] | None:
@@ -98,7 +98,7 @@ class Folding:
         return None if cycles is None else self.cheapest(limit, cycles)
 
     def cheapest(self, limit: Amount, cycles: int | None = None) -> dict[str, Fold] | None:
-        """Return the foldings of minimum cost with no layer slower than ``cycles``, if given."""
+        """Return the foldings of minimum cost with no layer slower than ``cycles``, if not None."""
         return self._choose(limit, cycles, self._cost)
 
     def smallest(self, limit: Amount, cycles: int | None = None) -> dict[str, Fold] | None:

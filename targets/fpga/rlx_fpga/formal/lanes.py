@@ -31,7 +31,7 @@ def step(bench: ProofBench) -> None:
 
 
 def _passes(bench: ProofBench) -> None:
-    """State what wires promise."""
+    """State the properties of wires."""
     offer, leave = bench.source("i"), bench.sink("o")
     arrive, waiting = bench.first_offer("i", offer)
     watch = Watch(bench, "beats", arrive, leave, 1, len(offer.codes))

@@ -165,7 +165,7 @@ class StreamPort:
 
     @property
     def regroup(self) -> Mapping[str, int]:
-        """Parameters of the module between the port and the core, if ``stream_bits`` is given."""
+        """Parameters of the module between the port and the core, if ``stream_bits`` is set."""
         core = self.core_width // 8
         port_bytes, core_bytes = (self.beat_bytes, self.last_bytes), (core, core)
         ends = (port_bytes, core_bytes) if self.direction == "in" else (core_bytes, port_bytes)
@@ -203,7 +203,7 @@ class StreamPort:
         return f"{scale!r} * (q {sign} {abs(zero_point)})"
 
     def to_json(self) -> dict[str, object]:
-        """Return the port as it stands in ``report.json``."""
+        """Return the port in the form of ``report.json``."""
         return {
             "name": self.name,
             "direction": self.direction,
@@ -241,7 +241,7 @@ class WeightPort:
         return "for every frame" if self.each_frame else "once after each reset"
 
     def to_json(self) -> dict[str, object]:
-        """Return the port as it stands in ``report.json``."""
+        """Return the port in the form of ``report.json``."""
         return {**self.port.to_json(), "file": self.path, "each_frame": self.each_frame}
 
 
@@ -336,7 +336,7 @@ class Interface:
         return f"{self.prefix.upper()}_FOLDER"
 
     def to_json(self) -> dict[str, object]:
-        """Return the ports as they stand in ``report.json``."""
+        """Return the ports in the form of ``report.json``."""
         return {
             "top": self.top,
             "core": self.core,
@@ -379,7 +379,7 @@ def port_names(letter: Literal["s", "m"], names: Sequence[str]) -> tuple[str, ..
 
 
 def top_verilog(interface: Interface) -> str:
-    """Return the SystemVerilog wrapper that gives the netlist its AXI4-Stream ports."""
+    """Return the SystemVerilog wrapper that adds AXI4-Stream ports to the netlist."""
     return render("top.sv.j2", interface=interface)
 
 

@@ -74,7 +74,7 @@ class Names:
         return self._of[key]
 
     def free(self, base: str) -> str:
-        """Return a name that resembles ``base``, and take it."""
+        """Return an unused name that resembles ``base``, and reserve it."""
         name = mangle(base, reserved=self._taken)
         self._taken.add(name)
         return name

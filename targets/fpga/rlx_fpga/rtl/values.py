@@ -20,7 +20,7 @@ Arm = TypeVar("Arm")
 def sliced(value: Value) -> tuple[Value, int, int]:
     """Return the value that ``value`` is part of, the first bit of the part and the last plus one.
 
-    Slices of slices, and of values whose sign was changed, are parts of what is below.
+    Slices of slices, and of values whose sign was changed, are parts of the innermost value.
     """
     start, stop = 0, len(value)
     while True:

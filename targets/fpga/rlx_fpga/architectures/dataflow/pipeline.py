@@ -223,7 +223,7 @@ class Pipeline(Component):
         return m
 
     def _built(self, nets: Sequence[_Net]) -> dict[Component, Stage]:
-        """Return each layer, with what belongs to it, by its cell."""
+        """Return each stage, a layer with its queues and registers, by the cell of the layer."""
         registers = {net.component: net.register for net in nets}
         before: dict[Component, dict[str, dict[str, Cell]]] = {}
         for net in nets:
@@ -333,8 +333,8 @@ class Pipeline(Component):
         """Return the part of a frame to queue if jitter is to cost no cycles.
 
         Only next to the slowest stage: others have time to catch up. Inputs of the pipeline are
-        assumed to be available at any time. Results that never come faster than they are taken
-        need no queue.
+        assumed to be available at any time. A queue is not needed for results that never come
+        faster than the consumer accepts them.
         """
         if source < 0:
             return Fraction(0)

@@ -52,12 +52,12 @@ class Engine(Component):
 
     Args:
         code: The program.
-        large: Use SPRAM for what needs only one port: streamed weights, and activations if
-            ``code.one_port``.
+        large: Use SPRAM for memories that need only one port: of streamed weights, and of
+            activations if ``code.one_port``.
 
     Attributes:
         code: The program.
-        large: As given.
+        large: SPRAM is used.
     """
 
     _MustUse__silence = True

@@ -92,7 +92,7 @@ def assemble(
         options: Options of the user, for suggestions; None for the defaults.
 
     Raises:
-        UnsupportedOpError: An op has no instruction.
+        UnsupportedOpError: An op lacks an instruction.
         EmitError: Inputs, outputs or parameters cannot become streams, or weights are missing.
         DoesNotFitError: The budget is too small for one lane.
     """
@@ -135,7 +135,7 @@ def refused(node: Node, reason: str) -> UnsupportedOpError:
 def refusal(node: Node) -> str | None:
     """Return the reason why the engine cannot build ``node``, or None if it can.
 
-    What stands around the node is not looked at.
+    The rest of the graph is not considered.
     """
     if (reason := _lack(node)) is not None:
         return reason
@@ -159,7 +159,7 @@ def refusal(node: Node) -> str | None:
 
 
 def _lack(node: Node) -> str | None:
-    """Return the reason why the op of ``node`` has no rule, or None if it has one."""
+    """Return the reason why the op of ``node`` lacks a rule, or None if it has one."""
     reason = RULES.reason(type(node.op))
     return None if reason is None else f"not supported by the engine: {reason}"
 

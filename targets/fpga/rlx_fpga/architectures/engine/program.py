@@ -222,7 +222,7 @@ class EngineProgram:
 
     @property
     def beats_a_scale(self) -> int:
-        """Beats of the weight stream that the constants of a result take."""
+        """Beats of the weight stream with the constants of a result."""
         return -(-self.constants.width // (8 * self.lanes))
 
     @property

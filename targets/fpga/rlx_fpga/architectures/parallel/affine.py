@@ -1,7 +1,7 @@
 """Requantizers as one short multiplication: ``clamp((a * factor + addend) >> shift)``.
 
 A requantizer is monotonic, so it is determined by its steps: for each result, the minimum
-accumulator that gives it. A line is equal if it reaches every result exactly at its step: two
+accumulator with it. A line is equal if it reaches every result exactly at its step: two
 monotonic functions that agree on both sides of every step agree everywhere. Of these lines, the one
 with the fewest signed digits in its factor is used: far fewer than the 31 bits of the definition,
 with the same results. If numbers of both signs are rounded away from zero, two addends are needed.
@@ -144,7 +144,7 @@ def _by_sign(steps: Integers, results: Integers, zero: int) -> list[_Limits]:
 
 
 def _min_arguments(quantizer: Quantizer, results: Integers, ends: tuple[int, int]) -> Integers:
-    """Return for each result the minimum accumulator that gives at least it (binary search)."""
+    """Return for each result the minimum accumulator that reaches it (binary search)."""
     low = np.full(len(results), ends[0], np.int64)
     high = np.full(len(results), ends[1], np.int64)
     while (low < high).any():

@@ -24,9 +24,9 @@ FREE = frozenset({"input", "constant", "right"})
 
 @dataclass(frozen=True, slots=True)
 class NetlistStep:
-    """One number of a netlist.
+    """One integer of a netlist.
 
-    What ``numbers`` mean depends on the kind; ``a``, ``b`` are the operands:
+    The meaning of ``numbers`` depends on the kind; ``a``, ``b`` are the operands:
 
     - ``input``: place in the layer's operands;
     - ``constant``: the value;

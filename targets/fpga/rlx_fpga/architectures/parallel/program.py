@@ -1,4 +1,4 @@
-"""Products with a constant matrix as a program of additions, and what the additions cost."""
+"""Products with a constant matrix as a program of additions, and the cost of the additions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_PARTNERS: Final = 8
 """Terms that are tried as the second operand of the next addition."""
 
 LEVEL_BITS: Final = 4
-"""Weight of a level of depth, in bits, when the order of a sum is chosen. Without it trees take
+"""Weight of a level of depth, in bits, when the order of a sum is chosen. Without it trees have
 1.5 % fewer adder bits but are two levels deeper, which costs a quarter more flip-flops."""
 
 
@@ -68,7 +68,7 @@ class ShiftAdd:
         return max(self._depths, default=0)
 
     def spelled(self, first: Term, second: Term) -> tuple[Addition, int, int]:
-        """Return the addition that gives the sum of two terms, its shift and its sign.
+        """Return the addition of two terms, with the shift and the sign of the sum.
 
         Bits below the larger shift pass through without a carry, unless they are subtracted: of
         two differences the one that subtracts the operand with the larger shift is cheaper, and the

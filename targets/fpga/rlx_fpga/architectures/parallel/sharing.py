@@ -139,7 +139,7 @@ class TermSharing:
         self._queue.put(index, (count - 1) * worth)
 
     def _worth(self, pattern: Pattern) -> int:
-        """Return the worth of one occurrence. On a tie, the pattern seen first is taken."""
+        """Return the worth of one occurrence. On a tie, the pattern seen first is used."""
         a, b, distance, sign = pattern
         ends = self.program.ends
         return self.worth(*_measures(ends[a], ends[b], distance, sign, itself=a == b))
@@ -194,7 +194,7 @@ class TermSharing:
 
 
 def repeated_patterns(rows: Sequence[Sequence[Term]]) -> dict[Pattern, int]:
-    """Return the patterns that occur more than once, and how often, in order of appearance.
+    """Return the patterns that occur more than once, with their counts, in order of appearance.
 
     Args:
         rows: Terms of each sum, in ascending order of operands.

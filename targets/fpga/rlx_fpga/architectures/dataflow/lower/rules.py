@@ -36,10 +36,10 @@ class LayerHardware:
         cell: One input stream for each of the plan's operands, one output stream.
         fold: Folding that it was built from.
         cycles: Initiation interval if neither input nor output ever waits.
-        hold: Maximum part of a frame that can have been taken beyond the share produced.
-        lead: Maximum part of a frame that can have been produced beyond the share taken.
-        skew: For each operand, by how much of a frame it can be ahead of the share produced, and by
-            how much behind; empty if all are read in step.
+        hold: Maximum part of a frame that can have been accepted beyond the share produced.
+        lead: Maximum part of a frame that can have been produced beyond the share accepted.
+        skew: For each operand, the parts of a frame by which it can be ahead of the share produced,
+            and behind it; empty if all are read in step.
         jitter: Deviation of input and output from a constant rate, in frames.
         burst: Cycles for a frame at the rate of results without waiting; 0 if as ``cycles``.
         demand: Amount of its operands that its results need, and when.

@@ -195,8 +195,8 @@ class Drain:
 def _order(drain: Drain) -> tuple[int, ...]:
     """Return a sort key, cheapest first: without multipliers if that costs no more.
 
-    A lane that multiplies by adding takes about the same share of a device's LUTs as a multiplier
-    takes of its DSP slices.
+    A lane that multiplies by adding uses about the same share of a device's LUTs as a multiplier
+    of its DSP slices.
     """
     cost = drain.multipliers or drain.lanes
     return cost, drain.multipliers, drain.lanes, -drain.beat_cycles
