@@ -110,7 +110,7 @@ def _with_description(type_: Any, text: str | None) -> Any:  # noqa: ANN401 - an
 
 @cache
 def _names(module: ModuleType) -> dict[str, Any]:
-    """Return the names of a module, with those that it imports for type checkers alone."""
+    """Return the names of a module, with those that it imports only for type checkers."""
     names = dict(vars(module))
     for node in ast.parse(inspect.getsource(module)).body:
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
