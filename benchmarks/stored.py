@@ -80,7 +80,7 @@ def elsewhere(rows: Iterable[Row], stored: Iterable[Row], key: Sequence[str]) ->
 
 
 def _machine(row: Row) -> str:
-    """Return the processor of a row and its kernels for products; nothing if it has none."""
+    """Return the processor of a row and its BLAS kernels; empty for a row without them."""
     blas = row.get("blas")
     return row.get("processor", "") + (f" with kernels of {blas}" if blas else "")
 

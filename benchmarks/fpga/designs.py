@@ -34,7 +34,7 @@ FITTED = (
     Point("TinyConv", "ice40-hx8k", 3600),
     Point("TinyConv", "ice40-hx8k", 4000),
 )
-"""Designs for iCE40, for which the tables have none."""
+"""Designs for iCE40, a family that is not in the tables."""
 
 HELD_OUT = (
     Point("TinyConv", "ice40-up5k", 8),

@@ -1,4 +1,4 @@
-"""Foldings of a design: by them a stored result is known to belong to the design of a point."""
+"""Foldings of a design, which show whether a stored result is still that of a point's design."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def folds_of(module: GraphModule, options: FpgaOptions) -> list[list[Any]]:
 
 
 def pipeline_of(module: GraphModule, options: FpgaOptions, folds: Sequence[list[Any]]) -> Pipeline:
-    """Return the pipeline of a network with the given foldings.
+    """Return the pipeline of a network with foldings.
 
     Raises:
         LookupError: A layer lacks one of the foldings.

@@ -175,7 +175,7 @@ def row(network: str, device: str, architecture: str) -> dict[str, Any]:
     """Return the result of one design.
 
     Raises:
-        SimulationError: The netlist computes something else than the reference.
+        SimulationError: The outputs of the netlist differ from those of the reference.
     """
     options = FpgaOptions(device=device, architecture=architecture, dsp=8)
     with tempfile.TemporaryDirectory(prefix="rlx-benchmark-") as work:

@@ -123,7 +123,7 @@ print(json.dumps([seconds, len(foreign)]))
 
 
 def _import_times() -> Iterator[dict[str, Any]]:
-    """Yield the ratios of imports, in turns with that of NumPy, and the modules that they load."""
+    """Yield the ratios of imports, measured alternately with NumPy's, and the modules they load."""
     programs = {"import numpy": "import numpy", **IMPORTS}
     measurements: dict[str, list[tuple[float, int]]] = {name: [] for name in programs}
     for _ in range(IMPORT_PROCESSES):

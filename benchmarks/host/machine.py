@@ -37,8 +37,8 @@ def versions() -> dict[str, str]:
 def blas() -> str:
     """Return the processor whose kernels NumPy's OpenBLAS uses here, or ``-``.
 
-    OpenBLAS selects them when it is loaded. A version that does not know the processor uses older
-    ones, which may halve the rate of multiplications.
+    OpenBLAS selects them when it is loaded. A version older than the processor uses kernels of an
+    earlier one, which may halve the rate of multiplications.
     """
     maps = Path("/proc/self/maps")
     text = maps.read_text(encoding="utf-8") if maps.is_file() else ""
@@ -52,7 +52,7 @@ def blas() -> str:
 
 
 def _processor() -> str:
-    """Return the processor's name, and its family and model where the name says little."""
+    """Return the processor's name, with its family and model where the name is generic."""
     info = Path("/proc/cpuinfo")
     if not info.is_file():
         return platform.processor() or platform.machine()

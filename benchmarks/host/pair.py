@@ -68,7 +68,7 @@ def calls(case: Case) -> tuple[Call, Call]:
 
 
 def difference(ours: Array, theirs: Array) -> float:
-    """Return the largest difference, relative to the largest number if that exceeds 1."""
+    """Return the largest difference, relative to the largest value if that exceeds 1."""
     if ours.shape != theirs.shape:
         raise ValueError(f"shapes differ: {ours.shape} and {theirs.shape}")
     scale = max(1.0, float(np.abs(theirs).max()))

@@ -32,7 +32,7 @@ ITERATIONS: Final = {
     "encoder": 1,
     "decode step": 4,
 }
-"""Networks, and calls in a turn of each engine."""
+"""Networks, with the number of calls of each engine in a turn."""
 
 KWS: Final = "KWS int8, batch 64"
 

@@ -44,7 +44,7 @@ class Case:
 
 
 class SeededWeights:
-    """Seeded numbers, so that both forms of a network have the same."""
+    """Seeded random weights, equal for both forms of a network."""
 
     def __init__(self, seed: int) -> None:
         self._generator = np.random.default_rng(seed)
