@@ -63,8 +63,8 @@ class Install:
     """Commands that install a tool.
 
     Attributes:
-        apt: Packages of Debian that hold it, separated by blanks; empty for none.
-        extra: Extra of rlx that brings it; empty for none.
+        apt: Packages of Debian that hold it, separated by blanks; empty if not packaged.
+        extra: Extra of rlx that installs it; empty if none does.
     """
 
     apt: str = ""
@@ -90,7 +90,7 @@ def find(name: str) -> InstalledTool:
 
     Raises:
         ToolMissingError: It is not installed; the hint is the command to install it.
-        ValueError: No tool of that name is known here.
+        ValueError: The name of the tool is unknown.
     """
     if name not in _ENTRIES:
         msg = f"no tool is called {name!r}; known: {', '.join(sorted(_ENTRIES))}"
@@ -115,7 +115,7 @@ def survey() -> tuple[ToolStatus, ...]:
 
 
 def absent(parts: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
-    """Return the parts of a job that nothing installed can play.
+    """Return the parts of a job for which no tool is installed, with their tools.
 
     Args:
         parts: For each part the tools of which one is needed.

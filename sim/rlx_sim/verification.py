@@ -64,7 +64,7 @@ class VerificationReport:
         return report_html(repr(self)[1:-1], {**self.figures, **self.tools}, wrong)
 
     def as_json(self) -> dict[str, Any]:
-        """Return everything as one JSON object."""
+        """Return the results as one JSON object."""
         return {
             **self.figures,
             "target": self.target,

@@ -88,7 +88,7 @@ class CortexmVerifier:
                 ``host`` and ``qemu``, or ``unicorn`` in place of the latter where it is missing;
                 simulations that cannot run here are in ``not_run`` of the result.
             timeout_s: Wall-clock limit of each run.
-            waves: Must be None: programs have no waveforms.
+            waves: Must be None: waveforms are of hardware.
             progress: Called with a description of each step.
 
         Returns:
@@ -100,7 +100,7 @@ class CortexmVerifier:
         Raises:
             OutputError: The folder is not complete or of another target.
             UsageError: A tool's name is unknown.
-            ToolMissingError: A tool that was asked for is not installed, or nothing can run.
+            ToolMissingError: A requested tool is not installed, or no simulation can run.
             SimulationError: The C does not build, crashed, or violated its interface.
             TimeLimitError: A run took too long.
             DoesNotFitError: Measured bytes exceed the limits that the folder was emitted for.
@@ -215,7 +215,7 @@ class FpgaVerifier:
                 mapped to its device by Yosys, under Verilator) to run these too; None for the first
                 two whose tools are installed, or ``testbench:icarus`` in place of both.
             timeout_s: Wall-clock limit of each step.
-            waves: File for a waveform, ``.vcd`` or ``.fst``; None for none.
+            waves: File for a waveform, ``.vcd`` or ``.fst``, or None.
             progress: Called with a description of each step.
 
         Returns:
@@ -225,7 +225,7 @@ class FpgaVerifier:
         Raises:
             OutputError: The folder is not complete or of another target.
             UsageError: A tool's name is unknown.
-            ToolMissingError: A tool that was asked for is not installed, or nothing can run.
+            ToolMissingError: A requested tool is not installed, or no simulation can run.
             SimulationError: A step failed for another reason than wrong outputs.
             TimeLimitError: A step took too long.
         """
@@ -239,7 +239,7 @@ class FpgaVerifier:
         plan = self.plan(folder, tools)
         if tools is None and not plan.tools:
             raise nothing_runs("SystemVerilog", plan.not_run)
-        self.tools_used(folder, tools)  # one that is missing is known before anything is built
+        self.tools_used(folder, tools)  # refuse missing tools before building
         benches = {"testbench": "verilator", "testbench:icarus": "icarus"}
         testbenches = [benches[name] for name in tools or () if name in benches]
         results = verify_fpga(
@@ -316,7 +316,7 @@ def _manifest(folder: Path, target: str, *, check_files: bool = True) -> Manifes
 
 
 def _netlist_device(manifest: Manifest, tools: Sequence[str] | None) -> FpgaDevice | None:
-    """Return the device whose netlist is simulated, if one is asked for.
+    """Return the device whose netlist is simulated, if requested.
 
     Raises:
         UsageError: Yosys lacks models of its cells.

@@ -70,7 +70,7 @@ _PARTS: Final = ("lint", "synthesize", "compile", "simulate", "compare")
 
 
 def _time(report: Mapping[str, Any]) -> list[Table]:
-    """Return the seconds of the parts of each simulation; nothing without measurements."""
+    """Return the seconds of the parts of each simulation; empty without measurements."""
     seconds = report.get("seconds", ())
     parts = [part for part in _PARTS if any(part in row for row in seconds)]
     if not parts:
@@ -113,7 +113,7 @@ def _firmware_figures(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:
 
 
 def _share(report: Mapping[str, Any], memory: str, nbytes: int) -> str:
-    """Return the share of a part's memory that is needed; nothing without a part's size."""
+    """Return the share of a part's memory that is needed; empty without a part's size."""
     part = report.get("part", {})
     whole = part.get(f"{memory}_bytes")
     if whole is None:

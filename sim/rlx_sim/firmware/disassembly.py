@@ -140,7 +140,7 @@ def _addresses(elf: Path) -> dict[str, int]:
 
     with elf.open("rb") as file:
         table = ELFFile(file).get_section_by_name(".symtab")
-        # The lowest bit of an address says that the code is Thumb.
+        # The lowest bit of an address marks Thumb code.
         return {
             symbol.name: symbol["st_value"] & ~1
             for symbol in table.iter_symbols()

@@ -163,7 +163,7 @@ def _first(rows: Sequence[tuple[int, int, Needs]], bits: int, other: Needs) -> N
 
 
 def instructions(code: bytes) -> Iterator[tuple[int, int, int | None]]:
-    """Yield offset, first and second half-word (None if there is one) of Thumb instructions.
+    """Yield offset, first and second half-word (None if it is short) of Thumb instructions.
 
     An instruction has two half-words if the five upper bits of the first are 29, 30 or 31.
     """

@@ -81,7 +81,7 @@ def simulator_of(name: str, cpu: str) -> HostC | Qemu | Unicorn:
     """Return the simulation with a name such as ``unicorn:gcc``.
 
     Raises:
-        UsageError: There is none of that name.
+        UsageError: The name is unknown.
     """
     kind, _, compiler = name.partition(":")
     if kind not in CORTEXM_TOOLS or (compiler and compiler not in COMPILERS):
@@ -94,7 +94,7 @@ def simulator_of(name: str, cpu: str) -> HostC | Qemu | Unicorn:
 
 
 def unknown_tool(name: str, known: Sequence[str]) -> UsageError:
-    """Return (not raise) the error of a name that is none of ``known``."""
+    """Return (not raise) the error of a name that is not in ``known``."""
     return UsageError(
         f"no simulator is called {name!r}", hint=did_you_mean(name, known, what="simulators")
     )

@@ -138,7 +138,7 @@ class _Core:
             self._timer_start = self._instructions
 
     def _interrupt(self, engine: Any, number: int, data: object) -> None:  # noqa: ANN401
-        """Answer a semihosting call; anything else is a fault of the program."""
+        """Answer a semihosting call; other interrupts are faults of the program."""
         pc = engine.reg_read(self._arm.UC_ARM_REG_PC)
         if bytes(engine.mem_read(pc, 2)) != _SEMIHOSTING_BREAKPOINT:
             _print(f"rlx fault\nexception {number} at {pc:#x}\n")

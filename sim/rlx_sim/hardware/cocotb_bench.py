@@ -109,7 +109,7 @@ class _FirstTest:
     """Reads the lines of the bench, and notes when its first test begins.
 
     Args:
-        read: Called with each line; None for nothing.
+        read: Called with each line, if not None.
     """
 
     def __init__(self, read: Callable[[str], None] | None) -> None:

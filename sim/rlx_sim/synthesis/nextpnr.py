@@ -167,7 +167,7 @@ def place_and_route(
         device: The device to place it in; its ``pnr`` must not be empty.
         seed: Seed of the placement.
         target_mhz: Clock that nextpnr optimizes for; a lower result is not an error.
-        locations: File in ``folder`` for the placed netlist; None for none.
+        locations: File in ``folder`` for the placed netlist, or None.
         timeout_s: Wall-clock limit.
         show: Called with the phase of nextpnr and its progress.
 
@@ -221,7 +221,7 @@ def read_routed(path: Path, seed: int) -> RoutedDesign:
     """Return the content of nextpnr's report.
 
     Raises:
-        SimulationError: The report is missing or is something else.
+        SimulationError: The report is missing or has another form.
     """
     try:
         report = json.loads(path.read_text(encoding="utf-8"))
@@ -256,7 +256,7 @@ def _end(pin: Mapping[str, Any]) -> str:
 def _refusal(
     completed: Completed, device: FpgaDevice, log: Path
 ) -> SimulationError | DoesNotFitError:
-    """Return the error for a run that failed: too few cells, or something else."""
+    """Return the error for a run that failed: too few cells, or another reason."""
     text = completed.stderr + completed.stdout
     if log.is_file():
         text += log.read_text(errors="replace")

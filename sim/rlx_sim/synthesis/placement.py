@@ -118,7 +118,7 @@ def placement_svg(
         device: Device that they are placed on.
         title: Title of the picture.
         layers: Names of the instances in the core that have a colour, in order.
-        rest: Name of the cells that are in none of them.
+        rest: Name of the other cells of the core.
         captions: Names of layers by those of their instances, where they differ.
     """
     captions = captions or {}

@@ -34,8 +34,8 @@ class Clocking:
 
     Attributes:
         clock: Expression with the edge, ``posedge n2``.
-        enable: Expression; ``1'b1`` for none.
-        reset: Expression; ``1'b0`` for none.
+        enable: Expression; ``1'b1`` without one.
+        reset: Expression; ``1'b0`` without one.
         asynchronous: The edge of the reset, if it does not wait for the clock.
         enabled_reset: Whether the reset acts only with the enable.
     """

@@ -59,7 +59,7 @@ _ONLY: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     },
     "RAMB36E1": {"RAM_EXTENSION_A": ("NONE",), "RAM_EXTENSION_B": ("NONE",)},
 }
-"""Values of text parameters that our models know."""
+"""Values of text parameters that our models support."""
 
 _ZERO: Final = {
     "RAMB18E1": ("DOA_REG", "DOB_REG"),
@@ -103,7 +103,7 @@ def instance(cell: NetlistCell) -> tuple[dict[str, str], dict[str, tuple[int | s
     """Return parameters as Verilog and pins of an instance of a model.
 
     Raises:
-        SimulationError: The cell is used in a way that our model does not know.
+        SimulationError: The cell is used in a way that our model does not support.
     """
     parameters = {name: _literal(value) for name, value in cell.parameters.items()}
     if cell.kind in SHARED["ecp5"] + SHARED["ice40"] + SHARED["xc7"]:
