@@ -26,7 +26,7 @@ class Candidate:
         name: Name of the kernel and its variant, for reports.
         kernel: The function; layers that call it share its code.
         lower: Makes the layer.
-        instructions: Estimate for the processor at hand.
+        instructions: Estimate for the target processor.
         table_bytes: Weights and other constants of this layer in flash.
         scratch_bytes: Bytes of the arena while it runs.
         summary: Work of its kernel, a line of Markdown, equal for all variants; may be empty.
@@ -66,5 +66,5 @@ class Candidate:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural unless it is one: names of candidates."""
+    """Return a count with its noun, in the plural unless it is one, for names of candidates."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -88,7 +88,7 @@ def choose(
     limits: MemoryLimits,
     code_sizes: CodeSizes,
 ) -> tuple[Candidate, ...] | None:
-    """Return a candidate for each layer, as cheap as found; None if none keep to the limits.
+    """Return the cheapest candidates found, one for each layer; None if the limits are too small.
 
     Args:
         needs: The layers.

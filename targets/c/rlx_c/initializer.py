@@ -1,4 +1,4 @@
-"""Text of C initializers: numbers in wrapped lines, millions of them without a loop over each."""
+"""Text of C initializers: values in wrapped lines, vectorized for tables of millions."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def c_array(data: Array) -> str:
 
 
 class _Block:
-    """Words without spaces: which of some distinct ones stand where."""
+    """Sequence of words without spaces, as indices into the distinct ones."""
 
     def __init__(self, words: list[str], indices: npt.NDArray[np.intp]) -> None:
         self._indices = indices

@@ -53,7 +53,7 @@ class EntryPort:
         bytes: Size.
         element_bytes: Size of an element.
         name: The model's name of it.
-        quant: Meaning of quantized values, if there is one scale.
+        quant: Scale and zero point of quantized values, if not by channel.
         text: Type in the notation of the IR, for comments.
         offset: Bytes from the start of the arena, or None if it is an array of the caller.
     """
@@ -76,7 +76,7 @@ class EntryPort:
 
     @property
     def comment(self) -> str:
-        """The model's name for a comment; empty where the C name says it, or it says nothing."""
+        """The model's name for a comment; empty if the C name contains it, or it is meaningless."""
         says_nothing = not port_word(self.name, max_chars=1) or self.name in self.parameter
         return "" if says_nothing else comment_text(self.name)
 
@@ -106,8 +106,8 @@ def ports(
 ) -> tuple[EntryPort, ...]:
     """Return the ports of the graph's inputs or outputs.
 
-    A single one is called like its kind, several ``<kind>_<name>``, or ``<kind><number>`` where
-    the model's name says nothing.
+    A single one is named after its kind, several ``<kind>_<name>``, or ``<kind><index>`` where
+    the model's name is meaningless.
 
     Args:
         kind: ``input`` or ``output``.
@@ -195,7 +195,7 @@ def float32_text(value: float) -> str:
     """Return a C constant of type float for ``value`` rounded to float32.
 
     Raises:
-        ValueError: It is not a normal number above 0 there.
+        ValueError: It is not positive and normal in float32.
     """
     rounded = np.float32(value)
     if not np.finfo(np.float32).tiny <= rounded < np.inf:

@@ -1,8 +1,9 @@
 """One option for each of several layers, where options share parts: branch and bound.
 
-A start is found by descent, layer by layer; the search then looks for something better until a
-fixed effort is spent: results are the same anywhere. Under a limit of bytes the bounds are
-those of Lagrange: bytes get dearer until the descent keeps to the limit.
+The initial selection is found by descent, layer by layer; the search then improves it until it has
+visited a fixed number of partial selections, so results do not depend on the machine. Under a
+limit of bytes the bounds are Lagrangian: the price of bytes rises until the descent keeps to the
+limit.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class Alternative(Generic[T, P]):
     Attributes:
         tag: Object that it represents.
         cost: Its cost without bytes.
-        nbytes: Bytes that it shares with no other option.
+        nbytes: Bytes that it does not share with other options.
         shared: Parts that other layers may use too.
     """
 
@@ -89,7 +90,7 @@ class Selection(Generic[T, P]):
         return self._rest(0, frozenset(), 0)
 
     def solve(self) -> list[Alternative[T, P]] | None:
-        """Return the cheapest selection found, or None if none within the limit was found."""
+        """Return the cheapest selection found within the limit, or None."""
         rise, start = self._start()
         return _BranchAndBound(self, rise, start).run()
 
@@ -112,7 +113,7 @@ class Selection(Generic[T, P]):
 
         Args:
             rise: Amount added to the price of a byte.
-            free: Parts that cost nothing at first.
+            free: Parts that are free at first.
         """
         selected = [min(layer, key=lambda o: self._added(o, rise, free)) for layer in self._layers]
         used = Counter(part for option in selected for part in option.shared)

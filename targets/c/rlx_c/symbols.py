@@ -33,7 +33,7 @@ def with_prefix(text: str, prefix: str) -> str:
 
 
 class Symbols:
-    """Names of everything that one program defines.
+    """Names of the functions and tables that one program defines.
 
     A table is named after its role and the first layer that has it. A function is named after its
     computation, with a number: layers share it.
