@@ -15,7 +15,7 @@ class CortexCore:
     """A processor.
 
     Attributes:
-        name: As compilers call it.
+        name: Name for compilers.
         pairs: Whether it has the DSP extension, which multiplies pairs of 16 bits.
         vectors: Whether it has the vector extension MVE (Helium): kernels for it are candidates.
     """
@@ -55,8 +55,8 @@ ALIASES: Final = MappingProxyType({
     "cortex-m52": "cortex-m55",
     "cortex-m85": "cortex-m55",
 })  # fmt: skip
-"""Other cores as GCC's option -mcpu calls them, each with the one whose kernels and costs are
-right: it has the instructions that these depend on, and no others of them."""
+"""Other cores by their names in GCC's option -mcpu, each with the one whose kernels and costs
+apply: of the instructions that these depend on, both have the same."""
 
 DEFAULT_CORE: Final = CORES["cortex-m4"]
 """The core whose instructions the costs were fitted to."""

@@ -161,7 +161,7 @@ class Emitter:
         return {self._self_test: text}
 
     def _sources(self) -> tuple[dict[str, str], dict[str, str]]:
-        """Return the C files, and the header of the tables if there are some."""
+        """Return the C files, and the header of the tables, if any."""
         prefix, tables = self.prefix, tables_of(self._program, self._symbols)
         sources, header = {f"src/{prefix}.c": self._code()}, {}
         if tables:
@@ -205,7 +205,7 @@ class Emitter:
 def _tested(
     kind: str, ports: tuple[EntryPort, ...], arrays: tuple[Array, ...]
 ) -> list[dict[str, Any]]:
-    """Return the inputs or outputs for the self-test's template: numbers by their bits."""
+    """Return the inputs or outputs for the self-test's template, float32 values as their bits."""
     return [
         {"kind": kind, "port": port, "data": _integers(array).reshape(len(array), -1)}
         for port, array in zip(ports, arrays, strict=True)
@@ -219,5 +219,5 @@ def _hex_lines(values: Sequence[int]) -> str:
 
 
 def _integers(array: Array) -> Array:
-    """Return integers, or the bits of float32 numbers."""
+    """Return integers, or the bits of float32 values."""
     return np.ascontiguousarray(array).view(np.uint32) if array.dtype == np.float32 else array

@@ -209,7 +209,7 @@ class CortexMOptions:
 
     @property
     def device(self) -> str:
-        """Core for a reader, with the microcontroller if there is one."""
+        """Core for a reader, with the microcontroller, if set."""
         chip = self.chip
         return self.cpu if chip is None else f"{self.cpu} ({chip.name})"
 
@@ -247,7 +247,7 @@ def _check_io(io: str) -> None:
     """Refuse a value other than one word, or one of each kind separated by a comma.
 
     Raises:
-        UsageError: It is something else.
+        UsageError: It is another value.
     """
     words = io.split(",")
     for word in words:

@@ -34,7 +34,7 @@ Parameters = dict[str, Any]
 
 
 def parse_packages(text: str) -> tuple[str, ...]:
-    """Return the packages named in ``text``, separated by commas; ``none`` is none of them."""
+    """Return the packages named in ``text``, separated by commas; empty for ``none``."""
     return () if text == "none" else tuple(part.strip() for part in text.split(","))
 
 
@@ -65,7 +65,7 @@ def package_files(
         names: Keys of :data:`PACKAGES`.
         common: Context of every template: ``prefix``, ``macro``, ``title``, ``version``, ``id``.
         sources: The C files, by path relative to the folder.
-        package_version: Three numbers with dots between.
+        package_version: Three integers separated by dots.
         package_url: Address of a page on the network.
     """
     parameters = {

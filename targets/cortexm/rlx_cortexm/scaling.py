@@ -1,6 +1,6 @@
 """Requantization at compile time: the C function to call, and its constants.
 
-The exact function for any number costs some ten instructions; the usual case, proven here from the
+The exact function for any int32 costs some ten instructions; the usual case, proven here from the
 actual weights, costs half of that.
 """
 
@@ -63,7 +63,7 @@ class AccumulatorScaling:
 
     @property
     def rounds_twice(self) -> bool:
-        """Whether halves of negative numbers need a correction, as with two roundings."""
+        """Whether halves of negative values need a correction, as with two roundings."""
         twice = ("requantize_narrow", "requantize_folded", "requantize_wide")
         return self.function in twice or self.function.removeprefix("requantize_level_").isdigit()
 
@@ -89,7 +89,7 @@ def scaling(rescale: Rescale, bound: int) -> AccumulatorScaling:
 
 
 def scaling_of_values(rescale: Rescale, values: Int64) -> AccumulatorScaling:
-    """Return the cheapest exact way to scale given values, by any rounding with equal results."""
+    """Return the cheapest exact way to scale ``values``, by any rounding with equal results."""
     twice = replace(rescale, rounding=Rounding.DOUBLE)
     same = np.array_equal(twice.apply(values), rescale.apply(values))
     return scaling(twice if same else rescale, int(np.abs(values).max()))
@@ -113,7 +113,7 @@ def _single_rounding(rescale: Rescale, bound: int) -> AccumulatorScaling:
         if min(high) >= 1:
             return AccumulatorScaling("requantize_high", multiplier, high)
     elif set(multiplier) <= {0, 1 << 30}:
-        # Beyond twice the bound everything becomes zero, as a factor of zero makes it.
+        # For divisors beyond twice the bound all results are zero, as with a factor of zero.
         max_shift = bound.bit_length() + 1
         shifts = tuple(
             min(t - 30, max_shift) if m else max_shift
@@ -173,8 +173,8 @@ def level(
     """Return a scaling that shifts all channels by the same number of places, if int32 holds it.
 
     A channel that ``requantize_folded`` shifts by ``s`` places is kept ``2^(places - s)`` times as
-    large and shifted by ``common_shift``, a number in the instruction that also clamps. Nothing is
-    rounded in between: every bit stays. ``shift`` counts the places by which accumulators
+    large and shifted by ``common_shift``, an immediate of the instruction that also clamps. There
+    is no rounding in between: every bit stays. ``shift`` counts the places by which accumulators
     are pre-scaled, one more than that: a product's high word is half of the scaled sum.
 
     Args:

@@ -69,9 +69,9 @@ def variants(module: GraphModule, core: CortexCore, ram: int | None) -> list[Gra
 
 
 def _candidates_of(graph: Graph, plan: MemoryPlan, core: CortexCore) -> Iterator[StripedChain]:
-    """Yield the ways that touch the step where most bytes are alive."""
+    """Yield the ways that include the step with the most live bytes."""
     alive = alive_bytes(plan)
-    if not alive:  # only views of the inputs: nothing runs
+    if not alive:  # only views of the inputs: no layer runs
         return
     steps = {node: step for step, node in enumerate(plan.schedule)}
     top = plan.schedule[alive.index(max(alive))]
@@ -112,7 +112,7 @@ def _cuts(
 def _is_aligned(
     chain: RowChain, stripes: Sequence[Sequence[Rows]], rows: int, plan: MemoryPlan
 ) -> bool:
-    """Whether stripes begin at aligned places of the arena: then nothing has to be copied."""
+    """Whether stripes begin at aligned offsets of the arena, so that copies are not needed."""
     source = isinstance(chain.source.node.op, Input) or all(
         reads[0].first * _row_bytes(chain.source) % plan.alignment == 0 for reads in stripes
     )

@@ -45,7 +45,7 @@ class CortexM(Target):
         return RULES.reason(op)
 
     def lowering(self, node: Node, options: CortexMOptions) -> Kernels | Refusal:
-        """Return the kernels for a node on the chosen core, or why there are none."""
+        """Return the kernels for a node on the chosen core, or the reason why it is refused."""
         return lowering(node, options.core)
 
     def ports(self, options: CortexMOptions) -> Ports:

@@ -59,7 +59,7 @@ def cycle_range(cpu: str, clock_hz: float, part: CortexPart | None) -> CycleRang
     """Return the cycles of an instruction.
 
     Args:
-        cpu: Core as GCC calls it, possibly with extensions.
+        cpu: GCC's name of the core, possibly with extensions.
         clock_hz: Its clock.
         part: Microcontroller whose flash the code is in; None for memory without wait states.
     """

@@ -87,7 +87,7 @@ class WeightedLayer:
 
     @property
     def narrow(self) -> str:
-        """Ending of the names of functions that read packed weights; nothing for int8."""
+        """Suffix of the names of functions that read packed weights; empty for int8."""
         return "" if self.bits == WHOLE_BITS else f"_i{self.bits}"
 
     def packed(self, weights: Array) -> Array:
@@ -117,7 +117,7 @@ class WeightedLayer:
     def level_in_16_bits(self) -> WeightedLayer:
         """Return the same with a scaling whose factors fit in 16-bit weights."""
         by_channel = self.weights.reshape(len(self.weights), -1).astype(np.int64)
-        # -128 times 2^8 is the smallest 16-bit number.
+        # -128 times 2^8 is the minimum of 16 bits.
         most = np.abs(by_channel).max(axis=1).clip(1, 127)
         places = np.floor(np.log2(WEIGHT_LIMIT / most)).astype(np.int64)
         return self.level(places if self.scaling.per_channel else places.min(keepdims=True))

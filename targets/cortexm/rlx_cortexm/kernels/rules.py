@@ -141,7 +141,7 @@ def candidates(node: Node, core: CortexCore = DEFAULT_CORE) -> tuple[Candidate, 
     """Return every way to compute a node on a core, the plain one last.
 
     Raises:
-        UnsupportedOpError: There is none.
+        UnsupportedOpError: The node cannot be computed.
     """
     found = lowering(node, core)
     if isinstance(found, Refusal):
@@ -151,7 +151,7 @@ def candidates(node: Node, core: CortexCore = DEFAULT_CORE) -> tuple[Candidate, 
 
 @once_per_node
 def lowering(node: Node, core: CortexCore) -> Kernels | Refusal:
-    """Return every way to compute a node on a core, or why there is none."""
+    """Return every way to compute a node on a core, or the reason why it is refused."""
     reason = RULES.reason(type(node.op))
     if reason is not None:
         return Refusal(reason)

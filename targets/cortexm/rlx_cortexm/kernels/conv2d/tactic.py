@@ -40,7 +40,7 @@ _SHORT_ROW: Final = 17
 
 
 def candidates(node: Node) -> tuple[Candidate, ...]:
-    """Return the candidate for a convolution that no other plain kernel fits; none for others."""
+    """Return the candidate for a convolution without another plain kernel; none for others."""
     if rows_of(node) is not None or is_depthwise(node):
         return ()
     return (Candidate.of(_layer(node), "conv2d"),)

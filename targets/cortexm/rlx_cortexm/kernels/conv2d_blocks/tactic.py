@@ -1,7 +1,7 @@
 """Convolutions in register blocks: two output channels by three windows at a time.
 
 The values of a panel of windows are unpacked to 16 bits once, three windows side by side, then the
-weights of two channels at a time, one SMLAD multiplies two values, and everything loaded is
+weights of two channels at a time, one SMLAD multiplies two values, and each loaded word is
 used two or three times: 8 instructions for 12 products. ``templates/cortexm/blocks.c.j2`` holds
 that block, ``pointwise.c.j2`` and ``kernel.c.j2`` the loops around it.
 

@@ -44,7 +44,7 @@ SCALE_MIN: Final = 3
 CLAMP: Final = 2
 NEGATIVE: Final = 4
 PARITY: Final = 2
-"""Instructions to clamp a result at one end; to round halves of negative numbers away from zero; to
+"""Instructions to clamp a result at one end; to round halves of negative values away from zero; to
 round all halves to even or odd integers."""
 
 
