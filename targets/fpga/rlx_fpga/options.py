@@ -93,10 +93,10 @@ def rate_text(rate: float) -> str:
 
 
 def parse_rate(text: str) -> float:
-    """Return a number above 0.
+    """Return a positive float.
 
     Raises:
-        ValueError: It is something else.
+        ValueError: It is not a positive number.
     """
     try:
         rate = float(text)

@@ -84,4 +84,4 @@ SWEEP = Sweep(
     caveat=doubt,
     with_value=_on,
 )
-"""The comparison over devices; ``boards`` are devices whose pins are known."""
+"""The comparison over devices; ``boards`` are devices with known pins."""

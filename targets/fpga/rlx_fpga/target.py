@@ -59,7 +59,7 @@ class Fpga(Target):
         return architecture(options.architecture).reason(op)
 
     def lowering(self, node: Node, options: FpgaOptions) -> Lowering | Refusal:
-        """Return the chosen architecture's lowering of a node, or the reason why it has none."""
+        """Return the chosen architecture's lowering of a node, or the reason why it is refused."""
         return lowering(node, options.architecture)
 
     def alternatives(self, options: FpgaOptions) -> tuple[str, dict[str, FpgaOptions]]:
@@ -136,7 +136,7 @@ class Fpga(Target):
 
 def _proofs(core: Core) -> dict[str, str | bytes]:
     """Return the files that prove the small cells of a core."""
-    # Only those who ask for proofs wait for the import.
+    # The import is slow and only needed for proofs.
     from rlx_fpga.formal.proof import proof_files
     from rlx_fpga.formal.table import proofs_of
 
@@ -166,7 +166,7 @@ def _interface(module: GraphModule, core: Core, options: FpgaOptions) -> Interfa
 
 
 def _weight_files(interface: Interface, core: Core) -> dict[str, str | bytes]:
-    """Return the file that is sent to the weight port, if there is one."""
+    """Return the file that is sent to the weight port, if any."""
     if interface.weights is None or core.weights is None:
         return {}
     return {interface.weights.path: core.weights.content}

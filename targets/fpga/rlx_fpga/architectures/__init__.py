@@ -27,6 +27,6 @@ DEFAULT: Final = "dataflow"
 
 
 def architecture(name: str) -> Architecture:
-    """Return the architecture called ``name``, which is imported where it is asked for."""
+    """Return the architecture called ``name``, importing it on first use."""
     found: Architecture = import_module(f"{__name__}.{name}.architecture").ARCHITECTURE
     return found

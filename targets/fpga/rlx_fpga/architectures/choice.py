@@ -41,7 +41,7 @@ def lowering(node: Node, name: str) -> Lowering | Refusal:
     if not other_architectures:
         return outcome
     names = f"--architecture {' or '.join(other_architectures)}"
-    # The reason says it too: tables of operators show no hints.
+    # The reason repeats it: tables of operators do not show hints.
     hint = f"{outcome.hint}, or use {names}" if outcome.hint else f"use {names}"
     return Refusal(f"{outcome.reason}; {names} can build it", hint)
 
@@ -58,7 +58,7 @@ def build(module: GraphModule, options: FpgaOptions) -> Core:
 
 
 def build_with_advice(module: GraphModule, options: FpgaOptions) -> Core:
-    """Return the core that ``build`` makes; if there is none, say which architecture would fit.
+    """Return the core of ``build``; its error suggests options, architectures or devices that fit.
 
     Raises:
         RlxError: As ``build``.

@@ -28,7 +28,7 @@ class Ranges:
 
     Attributes:
         sum_bits: Bits of the sums without bias, partial sums included.
-        bias_bits: Bits of the biases; 0 if there are none.
+        bias_bits: Bits of the biases; 0 without biases.
         out_bits: Bits of the results, bias included.
     """
 

@@ -82,7 +82,7 @@ class Depthwise(Cell):
 
     @cached_property
     def rom(self) -> CyclicRom:
-        """The memory of the weights; its words are packed when they are first asked for."""
+        """The memory of the weights; its words are packed on first access."""
         (rom,) = self.weights.roms(self.products, 1, self.array.packing, self.store)
         return rom
 

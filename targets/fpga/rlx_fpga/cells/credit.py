@@ -1,8 +1,8 @@
 """Credit-based flow control for pipelines that never stall.
 
 A pipeline that can stall needs a wire that reaches all of its registers within a cycle, and such
-wires add up from layer to layer. Here nothing stalls: a beat enters only if the queue at the end of
-the pipeline has space for its results. Only that queue sees the consumer.
+wires add up from layer to layer. Pipelines here do not stall: a beat enters only if the queue at
+the end of the pipeline has space for its results. Only that queue sees the consumer.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ class Geometry:
 
     @property
     def is_padded(self) -> bool:
-        """Whether anything is added."""
+        """Whether there is padding."""
         return self.padded != (self.height, self.width)
 
     @property
@@ -154,7 +154,7 @@ class Geometry:
     def depth(self) -> int:
         """Words of the line buffer: enough to never stall a reader that could continue.
 
-        While a pixel is read, everything that the next one needs can be written. And an input at a
+        While a pixel is read, all words that the next one needs can be written. And an input at a
         constant rate is never stalled by an equally fast reader that skips rows.
         """
         following = [*self.needed[1:], self.words + self.needed[0]]

@@ -94,7 +94,7 @@ class NetlistPlatform:
     Attributes:
         prefix: Prefix of the names of separate modules.
         memories: Replaces read-only memories; None to keep their words in the netlist.
-        family: Family of the device; empty if the design has nothing that depends on it.
+        family: Family of the device; empty if the design does not depend on it.
     """
 
     prefix: str
@@ -160,7 +160,7 @@ def multiply(
 
 
 def has_blocks(platform: object) -> bool:
-    """Return whether products in DSP slices must be instances: synthesis is not asked for any."""
+    """Return whether products in DSP slices must be instances: synthesis does not infer them."""
     return isinstance(platform, NetlistPlatform) and platform.family == "ice40"
 
 

@@ -97,7 +97,7 @@ class MatrixVector(Cell):
 
     @cached_property
     def roms(self) -> list[CyclicRom]:
-        """The memories of the weights; their words are packed when they are first asked for."""
+        """The memories of the weights; their words are packed on first access."""
         return self.weights.roms(self.pe, self.simd, self.array.packing, self.store)
 
     @cached_property

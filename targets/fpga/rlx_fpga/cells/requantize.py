@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rlx_fpga.cells.scaling import RoundingName
 
 CODE_STAGES: Final = 2
-"""Registers between the rounded number and the int8 result."""
+"""Registers between the rounded value and the int8 result."""
 
 
 def lane_multipliers(parts: int) -> dict[int, int]:
@@ -61,7 +61,7 @@ class Requantize(Cell):
         channels: Channels of a pixel; their constants are used in turn.
         lanes: Channels of a beat; divides ``channels``.
         acc_width: Bits of an accumulator, at most 32.
-        multiplier: Q0.31 numbers in [0, 2^31 - 1]: one for each channel, or one for all.
+        multiplier: Q0.31 values in [0, 2^31 - 1]: one for each channel, or one for all.
         shift: Powers of two in [-31, 30], positive to the left, one for each multiplier.
         zero_point: Added to the rounded result.
         low: Minimum result.
@@ -172,7 +172,7 @@ class Requantize(Cell):
 
 
 def _saturated(value: Value, width: int) -> Value:
-    """Return a signed number saturated to ``width`` bits."""
+    """Return a signed value saturated to ``width`` bits."""
     top, sign = value[width - 1 :], value[-1]
     fits = top.all() | ~top.any()
     return Mux(fits, value[:width], Cat((~sign).replicate(width - 1), sign))

@@ -37,7 +37,7 @@ class OutputRange:
     """Zero point and range of a requantizer's results.
 
     Attributes:
-        zero_point: Added to the rounded number.
+        zero_point: Added to the rounded value.
         low: Minimum result.
         high: Maximum result.
     """
@@ -62,7 +62,7 @@ def saturated_width(
 
     Args:
         acc_width: Bits of an accumulator.
-        multiplier: Non-negative Q0.31 numbers.
+        multiplier: Non-negative Q0.31 values.
         shift: A power of two for each multiplier.
         rounding: Value of a ``Rounding``.
         outputs: Zero point and range of results.
@@ -119,7 +119,7 @@ class ChannelScaling:
         """Return the constants for arguments of ``Requantize``.
 
         Raises:
-            ValueError: They are out of range, or their number does not match the channels.
+            ValueError: They are out of range, or their count does not match the channels.
         """
         factors = np.array(multiplier, np.int64)
         shifts = np.array(shift, np.int64)

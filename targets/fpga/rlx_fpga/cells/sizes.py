@@ -10,7 +10,7 @@ from amaranth import Signal
 
 
 def index_signal(count: int, *, name: str | None = None, init: int = 0) -> Signal:
-    """Return a signal for the numbers 0 .. ``count - 1``, named after its variable."""
+    """Return a signal for the values 0 .. ``count - 1``, named after its variable."""
     return Signal(range(max(2, count)), name=name, init=init, src_loc_at=1)
 
 

@@ -42,7 +42,7 @@ class Lanes(data.ArrayLayout):
         super().__init__(signed(width), lanes)
 
     def format(self, value: Value, format_spec: str) -> Format:
-        """Print the payload as one unsigned number."""
+        """Print the payload as one unsigned integer."""
         if format_spec:
             msg = f"format specifier {format_spec!r} is not supported"
             raise ValueError(msg)
@@ -82,7 +82,7 @@ class Part(wiring.Component):
 
     @cached_property
     def logic(self) -> Logic:
-        """Logic of the part, everything inside it included."""
+        """Logic of the part, including that of its parts."""
         raise NotImplementedError(f"expected a property 'logic' in {type(self).__name__}, got none")
 
     @cached_property

@@ -40,9 +40,8 @@ class WindowGenerator(Cell):
     - ``dense``: ``repeat`` times: for each row and column of the window, all blocks of channels.
     - ``channelwise``: for each block of channels, ``repeat`` times: each row and column.
 
-    Reading and writing overlap: while one pixel is read, everything that the next one needs can
-    be written, across frame boundaries too. Input rows and columns that no window needs are
-    skipped.
+    Reading and writing overlap: while one pixel is read, all words that the next one needs can be
+    written, across frame boundaries too. Input rows and columns that no window needs are skipped.
 
     Members:
         i: In, ``lanes`` times int8: the image.
@@ -424,14 +423,14 @@ def _ahead(m: Module, step: Value, rounds: int, name: str, started: bool) -> tup
 
 
 def _chosen(last: list[Value], values: Sequence[int], shape: object) -> Value:
-    """Return ``_outermost`` of numbers in a common shape; a constant if they are all the same."""
+    """Return ``_outermost`` of ints in a common shape; a constant if they are all the same."""
     if len(set(values)) == 1:
         return Const(values[0], shape)
     return _outermost(last, [Const(value, shape) for value in values])
 
 
 def _signed(magnitude: int) -> object:
-    """Return the shape of signed numbers up to ``magnitude`` either way."""
+    """Return the shape of signed values of at most ``magnitude``."""
     return signed(ceil_log2(magnitude + 1) + 1)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MUX_COST: Final = 0.5
 
 READ_COST: Final = 2
-"""Cost of a read port that shares its address with no write port: not of a memory in logic."""
+"""Cost of a read port that does not share the address of a write port, except in logic."""
 
 OLD_WORD_COST: Final = 12
 """Cost of the registers that return the old word: 6 for the write port, 6 for each read port."""
@@ -137,7 +137,7 @@ class MemoryMapping:
 
     Attributes:
         kind: ``block``, ``lut`` or ``logic``.
-        parts: Parts of blocks, if there are any.
+        parts: Number of parts of blocks.
         luts: LUTs that serve as memory.
         muxed: Bits of the multiplexers after several blocks.
     """

@@ -39,7 +39,7 @@ MAX_PRICED_FOLDINGS: Final = 10_000
 
 
 def nothing(name: str, fold: Fold) -> Amount:
-    """Return an estimate of a folding's resources, if nothing is known."""
+    """Return zero resources as an estimate for any folding."""
     del name, fold
     return Amount()
 
@@ -138,7 +138,7 @@ class Folding:
         return best_folds
 
     def min_cycles(self, limit: Amount) -> int | None:
-        """Return the minimum cycles of the slowest layer within ``limit``; None if nothing fits."""
+        """Return the minimum cycles of the slowest layer within ``limit``, None without a choice."""
         if not self.steps:
             return 0
         if self.cheapest(limit, self.steps[-1]) is None:
@@ -148,7 +148,7 @@ class Folding:
         return first_step(self.steps, lambda step: self._step(limit, step), guess=guess or 0)
 
     def _step(self, limit: Amount, cycles: int) -> int | None:
-        """Return ``cycles`` if there is a choice with no slower layer, else None."""
+        """Return ``cycles`` if there is a choice without a slower layer, else None."""
         return None if self.cheapest(limit, cycles) is None else cycles
 
     def min_amount(self) -> Amount:
@@ -212,7 +212,7 @@ class Folding:
         return [every[n] for n in indices], [known[n] for n in indices]
 
     def _price(self, name: str, index: int) -> Option:
-        """Return the price of a folding, which is asked for once."""
+        """Return the cached price of a folding."""
         key = name, index
         if key not in self._priced:
             self._priced[key] = self.price(name, self.allowed[name][index])
@@ -230,9 +230,9 @@ def first_step(
 
     Args:
         steps: Ascending.
-        build: Returns None if nothing can be built for a step.
-        minimum: For smaller steps nothing can be built.
-        guess: About the first step.
+        build: Returns None for a step without a result.
+        minimum: Smaller steps are known to have no result.
+        guess: Approximate first step.
     """
     results: dict[int, T | None] = {}
 

@@ -47,7 +47,7 @@ class Amount:
         return Amount(self.dsp - other.dsp, self.bram - other.bram, self.lut - other.lut)
 
     def fits(self, limit: Amount) -> bool:
-        """Whether nothing exceeds ``limit``."""
+        """Whether each amount is at most that of ``limit``."""
         return self.dsp <= limit.dsp and self.bram <= limit.bram and self.lut <= limit.lut
 
 
@@ -74,7 +74,7 @@ def choose(layers: Sequence[Sequence[Option]], limit: Amount) -> list[int] | Non
         limit: Limit for all layers together.
 
     Returns:
-        None if nothing fits.
+        None if no choice fits.
     """
     if not all(layers):
         return None
@@ -224,7 +224,7 @@ def _lagrangian_bounds(
 ) -> tuple[list[int] | None, list[dict[int, Option]]] | None:
     """Return the best choice found with prices, and the options that a better one may have.
 
-    None if nothing fits: the bound exceeds the sum of all maximum values.
+    None if no choice fits: the bound exceeds the sum of all maximum values.
     """
     option_indices = [place for layer in layers for place in layer]
     options = [option for layer in layers for option in layer.values()]
@@ -246,7 +246,7 @@ def _lagrangian_bounds(
         total = float(lowest.sum() - prices @ limit)
         if total > bound:
             bound, excess = total, over
-        # The dual bound exceeds every sum of values: nothing fits. The slack covers rounding.
+        # The dual bound exceeds every sum of values: no choice fits. The slack covers rounding.
         if bound > most * (1 + RELATIVE_SLACK) + 1:
             return None
         if (used <= limit).all() and values[selection].sum() < best:

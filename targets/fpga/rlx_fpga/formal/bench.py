@@ -8,8 +8,8 @@ properties.
 
 A reset may come in any cycle, in the middle of a frame or while a beat waits. It resets the bench
 with the cell: from the next cycle on all properties are those of a cell after power-up.
-Anything that a cell keeps over a reset, a beat or its place in a frame, breaks one of them. In the
-cycle of the reset itself inputs are arbitrary, and nothing is promised.
+State that a cell keeps over a reset, a beat or its place in a frame, breaks one of them. In the
+cycle of the reset itself inputs are arbitrary, and properties need not hold.
 
 Tests: tests/targets/fpga/formal/test_refuted.py
 """
@@ -160,7 +160,7 @@ class ProofBench:
         return ~refused | (port.valid & (raw(port) == before))
 
     def moves(self, inputs: Sequence[str], outputs: Sequence[str], cycles: int) -> None:
-        """Prove that something moves within ``cycles`` cycles of beats offered and consumers ready.
+        """Prove progress within ``cycles`` cycles of beats offered and consumers ready.
 
         Elements inside are bounded: in the long run outputs match inputs.
         """

@@ -181,7 +181,7 @@ def _by_lanes(count: int) -> list[str]:
 
 
 def _number(value: int) -> str:
-    """Return a number as part of an identifier."""
+    """Return an int as part of an identifier."""
     return f"minus_{-value}" if value < 0 else str(value)
 
 

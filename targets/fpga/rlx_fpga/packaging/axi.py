@@ -160,7 +160,7 @@ class StreamPort:
 
     @property
     def last_keep(self) -> str:
-        """``tkeep`` of a frame's last beat, as a Verilog number."""
+        """``tkeep`` of a frame's last beat, as a Verilog literal."""
         return f"{self.beat_bytes}'h{(1 << self.last_bytes) - 1:x}"
 
     @property
@@ -291,7 +291,7 @@ class Interface:
 
     @property
     def ports(self) -> tuple[StreamPort, ...]:
-        """Inputs, the weight port if there is one, then outputs."""
+        """Inputs, the weight port, if any, then outputs."""
         weights = () if self.weights is None else (self.weights.port,)
         return self.inputs + weights + self.outputs
 
@@ -308,7 +308,7 @@ class Interface:
 
     @property
     def control_signals(self) -> tuple[PortSignal, ...]:
-        """The AXI4-Lite port and the interrupt, if there are any."""
+        """The AXI4-Lite port and the interrupt, if any."""
         if self.control is None:
             return ()
         port = tuple(PortSignal(f"s_axil_{name}", bits, way) for name, bits, way in _AXI_LITE)
@@ -359,7 +359,7 @@ def port_names(letter: Literal["s", "m"], names: Sequence[str]) -> tuple[str, ..
     """Return the prefixes of the signals of all inputs or all outputs.
 
     A single port is ``s_axis`` or ``m_axis``, several are ``s_axis_<name>``, or ``s0_axis``,
-    ``s1_axis`` ... where the model's name says nothing.
+    ``s1_axis`` ... where the model's name is meaningless.
 
     Args:
         letter: ``s`` for inputs, ``m`` for outputs.
@@ -391,7 +391,7 @@ def regroup_files(interface: Interface) -> dict[str, str]:
 
 
 def control_files(interface: Interface) -> dict[str, str]:
-    """Return the registers in SystemVerilog and their C driver, if there are registers."""
+    """Return the registers in SystemVerilog and their C driver, if any."""
     if interface.control is None:
         return {}
     return {

@@ -221,7 +221,7 @@ def layer_comments(nodes: Sequence[Node], report: Mapping[str, Any]) -> dict[str
 
 
 def _origins(row: Mapping[str, Any], report: Mapping[str, Any]) -> list[str]:
-    """Return the nodes of the model that a layer was made of, as a comment may show them."""
+    """Return the nodes of the model that a layer was lowered from, as text for a comment."""
     origins = row.get("origins", [report.get("sources", {}).get(row["name"], "")])
     return [comment_text(origin) for origin in origins if origin]
 
@@ -282,7 +282,7 @@ def ports_of(component: wiring.Component) -> dict[str, tuple[Value, PortDirectio
 def readme(
     interface: Interface, report: Mapping[str, Any], device: FpgaDevice, *, formal: bool = False
 ) -> str:
-    """Return the folder's README; ``formal`` if there are proofs in the folder."""
+    """Return the folder's README; ``formal`` for a folder with proofs."""
     columns = report["columns"]
     names = {instance_of(row): row["name"] for row in report["layers"]}
 

@@ -65,7 +65,7 @@ def with_ports(
     are fetched ahead. The latency is not predicted where a port is slower than the core.
 
     Raises:
-        DoesNotFitError: The ports are too slow for the frame rate asked for.
+        DoesNotFitError: The ports are too slow for the requested frame rate.
     """
     if not interface.stream_bits:
         return dict(report)
@@ -98,7 +98,7 @@ def with_ports(
 
 
 def _require_rate(interval: int, options: FpgaOptions) -> None:
-    """Check that the rate asked for is reached.
+    """Check that the requested rate is reached.
 
     Raises:
         DoesNotFitError: It is not.

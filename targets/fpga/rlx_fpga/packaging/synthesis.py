@@ -165,7 +165,7 @@ def synthesize(
 
     Returns:
         ``tool``, ``device``, a number for each of :data:`RESOURCES` (there may be half block RAMs),
-        ``cells`` (count by type), ``warnings`` (lines of Yosys, if there are any), and ``layers``:
+        ``cells`` (count by type), ``warnings`` (lines of Yosys, if any), and ``layers``:
         the cells of each of ``layers``, by name.
 
     Raises:
@@ -263,7 +263,7 @@ def near_constants(device: FpgaDevice) -> dict[str, str]:
     It is applied after cells have been counted.
 
     Returns:
-        Its Verilog by its path; empty where nextpnr needs none.
+        Its Verilog by its path; empty where nextpnr does not need it.
     """
     template = _NEAR.get(device.family)
     return {} if template is None else {f"synth/{device.family}_near.v": render(template)}

@@ -1,7 +1,7 @@
 """Prints elaborated hardware as SystemVerilog that an engineer would have written.
 
 Amaranth's own conversion to Verilog uses Yosys, which flattens expressions into anonymous wires.
-Here its statements are printed as they stand: names, ``if`` and ``case``, operators; one module for
+Here its statements are printed unchanged: names, ``if`` and ``case``, operators; one module for
 each distinct cell. The modules are
 
 - ``values``: operands and slices of Amaranth's values;
@@ -16,5 +16,5 @@ each distinct cell. The modules are
 - ``modules``: whole modules, equal ones once.
 
 They read classes of ``amaranth.hdl`` that Amaranth does not document, so its version is bounded in
-``pyproject.toml`` and tests hold every construct against Amaranth's own netlist.
+``pyproject.toml`` and tests compare every construct with Amaranth's own netlist.
 """

@@ -259,7 +259,7 @@ class _Printer:
         for statement, signal, other in aliases(statements, ports, self._driven):
             self._copies.add(id(statement))
             if id(signal) in self._sent and id(other) not in ports:
-                # A stream between two parts is called after its source.
+                # A stream between two parts is named after its source.
                 signal, other = other, signal
             self._names.join(signal, other)
 
@@ -300,7 +300,7 @@ class _Printer:
         return found
 
     def _states(self) -> list[str]:
-        """Return the names of the states of state machines; call it when all else is printed."""
+        """Return the names of states; to be called after the other parts are printed."""
         return [
             f"localparam logic [{width - 1}:0] {name} = {width}'d{number};"
             for name, (width, number) in sorted(
@@ -309,7 +309,7 @@ class _Printer:
         ]
 
     def _wires(self) -> list[str]:
-        """Return the wires of expressions; call it when all else is printed."""
+        """Return the wires of expressions; to be called after the other parts are printed."""
         return [
             f"wire logic {f'[{width - 1}:0] ' if width > 1 else ''}{name} = {text};"
             for name, (width, text) in self._expressions.wires.items()

@@ -29,7 +29,7 @@ def _part(part: str) -> str:
 
 
 def component_of(fragment: Fragment) -> wiring.Component | None:
-    """Return the component that a fragment was made of."""
+    """Return the component that a fragment was elaborated from."""
     origins = fragment.origins or ()
     return next((o for o in origins if isinstance(o, wiring.Component)), None)
 

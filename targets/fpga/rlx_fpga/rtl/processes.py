@@ -2,7 +2,7 @@
 
 A signal that is assigned once, whole and without a condition is an ``assign``. All others of the
 combinational domain get a block of their own, which first assigns their initial value; only
-signals of one assignment share one. So simulators see no loop where there is none. All registers of
+signals of one assignment share one. So simulators do not see false loops. All registers of
 a clock are in one block: statements in their order, then the reset.
 
 Tests: tests/targets/fpga/rtl/test_parts.py

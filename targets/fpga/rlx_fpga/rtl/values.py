@@ -62,5 +62,5 @@ def signals_of(value: Value) -> Iterator[Signal]:
         if isinstance(value, Signal):
             yield value
         else:
-            # Of a kind without an entry nothing is printed: expressions refuse it by name.
+            # Kinds without an entry are skipped: expressions refuse them by name.
             waiting += _INNER.get(type(value), lambda _: ())(value)

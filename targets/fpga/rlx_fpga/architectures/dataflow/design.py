@@ -58,7 +58,7 @@ def design_of(graph: Graph, options: FpgaOptions) -> StreamDesign:
     """Return the design for ``graph`` under the options.
 
     LUT multipliers are used with a LUT budget; within ``FpgaOptions.default_lut``, if they
-    make the design faster, or no other reaches the rate; and if nothing else fits.
+    make the design faster, or no other reaches the rate; and if no other design fits.
 
     Raises:
         UnsupportedOpError: An op cannot be built exactly.
@@ -106,7 +106,7 @@ def _within_budget(
 
 
 class _Search:
-    """The search for foldings of one graph under the given options.
+    """The search for foldings of one graph under the user's options.
 
     Foldings are chosen by the resources of the layers. Those of the queues and registers between
     layers depend on all foldings: they are counted afterwards, and reserved if the sum does not
@@ -118,7 +118,7 @@ class _Search:
         logic: LUT multipliers may be used.
 
     Attributes:
-        smallest: Cells of the last design that did not fit; None if there was none.
+        smallest: Cells of the last design that did not fit, or None.
     """
 
     def __init__(self, program: StagedGraph, options: FpgaOptions, *, logic: bool) -> None:
@@ -158,7 +158,7 @@ class _Search:
         )
 
     def may_reach(self, cycles: int) -> bool:
-        """Return whether the layers fit with no slower one, without the cells between them."""
+        """Return whether all layers fit within ``cycles``, without the cells between them."""
         return self._folding(few=MAX_FREED_PRODUCTS).cheapest(self.limit, cycles) is not None
 
     def best(self) -> StreamDesign | None:
@@ -178,7 +178,7 @@ class _Search:
         return self._cheapest(interval) or design
 
     def fastest(self) -> StreamDesign | None:
-        """Return a design with the minimum initiation interval; None if nothing fits."""
+        """Return a design with the minimum initiation interval; None if no design fits."""
         folding = self.folding
         if not folding.steps:
             # No layer can be folded: there is one design.
@@ -209,8 +209,8 @@ class _Search:
         """Return the design of the best choice that fits as a whole.
 
         Args:
-            choose: Selects foldings within a limit, none slower than a number of cycles.
-            cycles: Maximum initiation interval, if there is one.
+            choose: Selects foldings within a limit, of at most the given cycles.
+            cycles: Maximum initiation interval, or None.
         """
         limit, slowest = self.limit, cycles
         for _ in range(MAX_REFOLDINGS):

@@ -1,4 +1,4 @@
-"""Predict when the results of a frame arrive, with no other frame under way.
+"""Predict when the results of a frame arrive, without other frames in flight.
 
 Every layer has a ``Demand`` (the part of its operands it needs before each part of its work), its
 cycles for a frame, and the latency of its registers. A stream is described by an arrival curve: the
@@ -84,7 +84,7 @@ EVEN: Final = Demand(*(np.zeros((3, 0))))
 
 
 def at_once(started: float = 0.0, ended: float = 1.0) -> Demand:
-    """Return the demand of a layer that produces nothing before it has the whole frame.
+    """Return the demand of a layer that needs the whole frame before its first result.
 
     Args:
         started: Part of its work that needs less than the whole frame.
@@ -151,7 +151,7 @@ def arrival_curves(
 
     Args:
         stages: In topological order.
-        inputs: Cycles until each input of the pipeline has arrived, by its (negative) number.
+        inputs: Cycles until each input of the pipeline has arrived, by its (negative) index.
     """
     curves = {
         source: ArrivalCurve(np.array([0.0, 1.0]), np.array([0.0, cycles]))

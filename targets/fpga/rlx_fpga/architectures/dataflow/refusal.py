@@ -38,7 +38,7 @@ def too_slow(
         program: The stages.
         options: The user's options, with a rate.
         fastest: Minimum initiation interval within the budget.
-        lut: A LUT budget with which it is reached, if there is one.
+        lut: A LUT budget with which it is reached, or None.
     """
     assert options.fps is not None
     suggestions = (

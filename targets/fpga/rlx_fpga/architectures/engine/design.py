@@ -131,7 +131,7 @@ class Engine(Component):
         return resources_of(self.logic + self.array.sums(family), family, self.multipliers)
 
     def elaborate(self, platform: object) -> Module:
-        """Connect everything; one state for each stream, one for the program."""
+        """Connect all parts; one state for each stream, one for the program."""
         m = Module()
         m.submodules.sequencer, m.submodules.array = self.sequencer, self.array
         m.submodules.scale = self.scale

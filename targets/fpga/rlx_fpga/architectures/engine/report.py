@@ -1,4 +1,4 @@
-"""The report of an engine: figures that are known without running it."""
+"""The report of an engine: figures that do not need a simulation."""
 
 from __future__ import annotations
 

@@ -238,7 +238,7 @@ def _product_of(netlist: Netlist, node: Node, a: int, b: int) -> int:
 
 @RULES.rule(QReshape)
 def unroll_reshape(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires:
-    """Change nothing: the order in memory stays."""
+    """Return the operand's wires in the result's shape."""
     del netlist
     return operands[0].reshape(node.types[0].static_shape)
 

@@ -55,7 +55,7 @@ class NetlistStep:
 
     @property
     def width(self) -> int:
-        """Bits of the number in two's complement."""
+        """Bits of the integer in two's complement."""
         return signed_bits(self.low, self.high)
 
 
@@ -120,7 +120,7 @@ class Netlist:
         return self._append("clamp", (a,), (low, high), *ends)
 
     def maximum(self, a: int, b: int) -> int:
-        """Append the maximum of two numbers."""
+        """Append the maximum of two steps."""
         x, y = self.steps[a], self.steps[b]
         return self._append("max", (a, b), (), max(x.low, y.low), max(x.high, y.high))
 

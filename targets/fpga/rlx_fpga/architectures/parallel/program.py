@@ -46,8 +46,8 @@ class ShiftAdd:
     """A product with a matrix as a program of additions.
 
     Attributes:
-        ends: Minimum and maximum of each number, the operands first.
-        steps: Additions: the one at index k computes number ``operands + k``.
+        ends: Minimum and maximum of each value, the operands first.
+        steps: Additions: the one at index k computes the value at ``operands + k``.
         outputs: Each result as a term, or None if it is 0.
         bits: Bits of all additions that need a carry.
     """
@@ -106,7 +106,7 @@ class ShiftAdd:
         return self._known[step], base, sign
 
     def total(self, terms: Sequence[Term]) -> Term | None:
-        """Append the sum of many terms as a tree; return it, None if there are none.
+        """Append the sum of terms as a tree; return it, None without terms.
 
         An addition costs about the bits that its result has above the larger shift. So narrow
         and shallow terms are added first, as in Huffman coding.

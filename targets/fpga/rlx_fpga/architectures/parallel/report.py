@@ -1,4 +1,4 @@
-"""The report of a parallel design: figures that are known without running it."""
+"""The report of a parallel design: figures that do not need a simulation."""
 
 from __future__ import annotations
 

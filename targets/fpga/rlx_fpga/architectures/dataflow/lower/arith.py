@@ -84,7 +84,7 @@ class BinaryPlan(Plan):
         return divisors(math.gcd(channels, *groups))
 
     def skew(self, lanes: int) -> tuple[tuple[Fraction, Fraction], ...]:
-        """Return the lead and lag of each operand where one is repeated; else nothing."""
+        """Return the lead and lag of each operand if one is repeated, else an empty tuple."""
         if not any(self.repeats):
             return ()
         return tuple(_skew(o.type.static_shape, self.shape, lanes) for o in self.operands)
@@ -106,7 +106,7 @@ class BinaryPlan(Plan):
 
 
 class RequantizedPlan(BinaryPlan):
-    """A number made of two values, and the requantizer of the result."""
+    """A sum or product of two values, and the requantizer of the result."""
 
     @abstractmethod
     def first(self, lanes: int) -> ScaledSum | Product:

@@ -93,11 +93,11 @@ class Alias(Plan):
     """A node whose result is its operand's stream, unchanged."""
 
     def folds(self) -> list[Fold]:
-        """Return the only choice: nothing to build."""
+        """Return the only folding, which is empty."""
         return [Fold(1, 1, 0)]
 
     def build(self, fold: Fold) -> LayerHardware:
-        """Not possible: there is nothing to build."""
+        """Fail: an alias has no hardware."""
         raise AssertionError("expected an op with a layer, got an alias")
 
 
@@ -113,7 +113,7 @@ def divisors(number: int) -> list[int]:
 
 @once_per_node
 def planned(node: Node) -> Plan | Refusal:
-    """Return the plan for ``node``, or why there is none."""
+    """Return the plan for ``node``, or the reason why it is refused."""
     reason = RULES.reason(type(node.op))
     if reason is not None:
         return Refusal(reason)
@@ -127,7 +127,7 @@ def plan_of(node: Node) -> Plan:
     """Return the plan for ``node``.
 
     Raises:
-        UnsupportedOpError: There is none.
+        UnsupportedOpError: The node cannot be built.
     """
     found = planned(node)
     if isinstance(found, Refusal):

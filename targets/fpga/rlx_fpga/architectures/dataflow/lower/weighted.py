@@ -304,7 +304,7 @@ class Matrix(WeightedPlan):
         return -(-len(self.weights) // fold.pe)
 
     def _front(self, fold: Fold) -> dict[str, Cell]:
-        """Return the cells before the array: a window, unless it would change nothing."""
+        """Return the cells before the array: a window, unless it would be the identity."""
         repeat = self._repeat(fold)
         if self.pixelwise and repeat == 1:
             return {}
@@ -322,7 +322,7 @@ class Matrix(WeightedPlan):
         return {"window": window}
 
     def build(self, fold: Fold) -> LayerHardware:
-        """Return window, matrix-vector unit and requantizer; no window if none is needed."""
+        """Return window (if needed), matrix-vector unit and requantizer."""
         _ = self.ranges
         matrix = MatrixVector(
             self.weights,
