@@ -155,7 +155,7 @@ def _between(packages: dict[str, Package], graph: grimp.ImportGraph) -> Iterator
 
 
 def _places(module: str, packages: dict[str, Package], graph: grimp.ImportGraph) -> str:
-    """Return the packages where a module could stand, by its imports and its importers."""
+    """Return the packages that a module could be in, by its imports and its importers."""
 
     def owners(modules: set[str]) -> list[Package]:
         return [packages[p] for m in modules if (p := package_of(m, packages))]

@@ -98,7 +98,7 @@ def _of_dataclass(type_: type) -> Any:  # noqa: ANN401 - a TypedDict
 
 
 def _typed_dict(type_: type, types: dict[str, Any], about: str | None) -> Any:  # noqa: ANN401
-    """Return a TypedDict that is called like another type."""
+    """Return a TypedDict with the name of another type."""
     named: Any = TypedDict(type_.__name__, types)  # type: ignore[operator]
     named.__module__, named.__doc__ = type_.__module__, about
     return named
