@@ -138,7 +138,7 @@ class Folding:
         return best_folds
 
     def min_cycles(self, limit: Amount) -> int | None:
-        """Return the minimum cycles of the slowest layer within ``limit``, None without a choice."""
+        """Return the minimum cycles of the slowest layer within ``limit``; None if none fits."""
         if not self.steps:
             return 0
         if self.cheapest(limit, self.steps[-1]) is None:
