@@ -43,7 +43,7 @@ _CONTAINERS = {Mapping: dict, Sequence: list, Union: Union, UnionType: Union}
 
 
 def schema_text(name: str, type_: Any) -> str:  # noqa: ANN401 - any type
-    """Return the JSON Schema of a type as it is stored."""
+    """Return the text of the JSON Schema file of a type."""
     schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"rlx {name}",

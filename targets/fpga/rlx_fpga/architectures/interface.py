@@ -79,7 +79,7 @@ class Core:
 
 
 class Architecture(Protocol):
-    """A way to make hardware of a graph; ``ARCHITECTURE`` of the module ``architecture``."""
+    """Generator of hardware from a graph; ``ARCHITECTURE`` of the module ``architecture``."""
 
     def knows(self, op: type[Op]) -> bool:
         """Whether ``op`` has a rule, or is refused with a reason."""

@@ -223,7 +223,7 @@ class WeightMemories:
 
 
 def _stored(weights: Integers, bits: int) -> Bits:
-    """Return weights as they are stored in ``bits`` bits."""
+    """Return the stored form of weights: ``bits`` bits in two's complement."""
     return weights.astype(np.uint16) & np.uint16((1 << bits) - 1)
 
 

@@ -73,7 +73,7 @@ def _reachable_rate(options: FpgaOptions, cycles: int) -> Iterator[Suggestion]:
 def too_large(
     program: StagedGraph, options: FpgaOptions, smallest: Resources | None
 ) -> DesignTooLargeError:
-    """Return (not raise) the error for a budget that no design meets at any speed.
+    """Return (not raise) the error for a budget that is too small for any design, at any speed.
 
     Args:
         program: The stages.
