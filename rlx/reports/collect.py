@@ -183,7 +183,7 @@ def _milliseconds(
     instructions = totals.get("instructions") if counted is None else counted
     if cycles is None or not isinstance(instructions, int):
         return None
-    return cycles.milliseconds(instructions, predicted=counted is None)
+    return cycles.milliseconds(instructions)
 
 
 def _figures(
