@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rlx.calibration.report import LayerReport, QuantizationReport
 
 GLOBAL_KEYS: Final = ("weights", "observer", "symmetric", "equalize", "bias_correction")
-"""Keys for the whole network, besides its name and the layers."""
+"""Keys for the whole network, other than its name and the layers."""
 
 LAYER_KEYS: Final = ("bits", "observer", "range")
 """Keys of a layer."""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Progress = Callable[[str, int, int], None]
 
 MAX_TERMS: Final = 2048
-"""Terms of a row up to which second moments are measured: they need as much memory squared."""
+"""Maximum terms of a row for second moments, whose memory grows with the square of it."""
 
 _PATCH_BYTES: Final = 8 << 20
 """Bytes of the patches of a layer's input that are made at a time."""

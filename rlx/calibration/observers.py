@@ -86,7 +86,7 @@ class Observer:
                 )
 
     def range(self, method: Method) -> Range:
-        """Return the range that ``method`` chooses; zero lies in it."""
+        """Return the range that ``method`` chooses; it includes zero."""
         low, high = _METHODS[method](self)
         return min(low, 0.0), max(high, 0.0)
 
@@ -182,7 +182,7 @@ def _squared_error(
 
 
 def _kl(observer: Observer) -> Range:
-    """Search one limit for both ends: the divergence is no smooth function of either."""
+    """Search one limit for both ends: the divergence is not a smooth function of either."""
     histogram = observer.histogram
     low, high = min(histogram.minimum, 0.0), max(histogram.maximum, 0.0)
     if low == high:

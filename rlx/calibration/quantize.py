@@ -280,10 +280,10 @@ class _Work:
     def _balanced_layers(
         self, comparison: Comparison, measured: MeasuredGraph, converted: Converted
     ) -> Comparison:
-        """Return the comparison with the layers beside those of the balanced float network.
+        """Return the comparison with the layers next to those of the balanced float network.
 
-        Balanced channels have other factors than in the network that was given: beside that one,
-        its layers would seem to lose everything.
+        Balanced channels have other factors than in the given network: compared with that one, its
+        layers would seem to lose everything.
         """
         samples = self.tested or self.samples
         balanced = compare_on(measured.graph, converted.graph, (samples, samples))

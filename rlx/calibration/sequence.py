@@ -75,7 +75,7 @@ def rounded_in_sequence(
         widths: Bits of the weights of each.
         params: The quantization of values.
         observed: Moments of the layers' inputs in the float network, from all samples.
-        samples: Calibration data, of which as many are run as memory allows.
+        samples: Calibration data, run up to the memory limit.
 
     Returns:
         None if the network does not take several samples together, or too few fit the memory.

@@ -37,7 +37,7 @@ class Settings:
         equalize: Whether channels are balanced across layers; None for where it helps.
         bias_correction: Whether biases make up for what weights lose on average.
         max_drop: Loss that is allowed, as a share; None for no limit.
-        min_sqnr: Ratio of signal to noise, in decibels, below which an output is of no use.
+        min_sqnr: Ratio of signal to noise, in decibels, below which an output is unusable.
         min_agreement: Share of samples with the same class, likewise.
         bits: Mean bits of a weight that ``auto`` must reach; None for any.
         flash: Bytes of weights that ``auto`` must reach; None for any.

@@ -1,4 +1,4 @@
-"""Check that an integer network is of use: its outputs beside those of the float network.
+"""Check that an integer network is usable: compare its outputs with the float network's.
 
 Tests: tests/unit/calibration/test_quantize.py
 """

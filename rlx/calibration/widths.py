@@ -140,7 +140,7 @@ def last_accepted(count: int, accept: Callable[[int], bool]) -> int:
     """Return an index below ``count`` before the first that ``accept`` refuses; 0 if it is that.
 
     The loss grows with the index, about: steps from the start double until one is refused, and
-    a binary search goes on from there. A far index that is accepted by chance is never reached.
+    a binary search continues from there. A far index that is accepted by chance is never reached.
     """
     low, high, step = 0, 1, 1
     while high < count and accept(high):

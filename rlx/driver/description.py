@@ -1,4 +1,4 @@
-"""The description of an emitted network that lies beside it: ``report/network.json``.
+"""Description of an emitted network, written to ``report/network.json``.
 
 It holds what a report shows and cannot know otherwise: the graph of the layers, their types and
 weights in numbers, the memory plan, and the target's predictions. Same network, same bytes.
@@ -170,7 +170,7 @@ def _rows(node: Node, constants: Sequence[Array]) -> list[str] | None:
 
 
 def _inputs(node: Node, positions: Mapping[int, int]) -> list[int]:
-    """Return the layers whose results a node reads, also through nodes that are no layers."""
+    """Return the layers whose results a node reads, also through nodes that are not layers."""
     inputs: dict[int, None] = {}
     waiting = [value.node for value in reversed(node.operands)]
     visited: set[int] = set()
@@ -202,7 +202,7 @@ def _type(value: Value) -> dict[str, Any]:
 
 
 def _memory(plan: MemoryPlan, scratch: Sequence[ScratchPlace]) -> dict[str, Any]:
-    """Return ``bytes`` of the arena and ``boxes``: what lies where over which steps.
+    """Return ``bytes`` of the arena and ``boxes``: the bytes and steps that each value occupies.
 
     A box has ``layer`` (the step that writes it, -1 for an input), ``first`` and ``last`` step,
     ``offset``, ``bytes`` and ``scratch``: whether it is the layer's own while it runs.

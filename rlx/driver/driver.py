@@ -126,7 +126,7 @@ def fit_to_target(
     observe: Observer = unobserved,
     boundary: Boundary | None = None,
 ) -> Lowered:
-    """Return ``module`` simplified and, as far as it goes, in the target's ops; without a plan.
+    """Return ``module`` simplified and, where possible, in the target's ops; without a plan.
 
     Args:
         module: The imported model.
@@ -138,7 +138,7 @@ def fit_to_target(
 
     Raises:
         UsageError: A dimension is a symbol, or a parameter has no value.
-        QuantizationError: Inputs or outputs cannot be what the options want.
+        QuantizationError: Inputs or outputs cannot have the types that the options ask for.
         UnsupportedOpError: The conversion of an input or output cannot be removed.
     """
     check_bound(module.graph)

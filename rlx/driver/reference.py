@@ -36,7 +36,7 @@ _BLOCK_VALUES = 1 << 18
 """Random values generated at a time, 64 bits each. The block size does not change the values.."""
 
 _PARTS_PER_STEP = 4
-"""Parts of a step between two quantized values, for random floats: some lie halfway."""
+"""Parts of a step between two quantized values, for random floats: some are halfway."""
 
 
 def reference_outputs(graph: Graph, inputs: tuple[Array, ...]) -> Golden:

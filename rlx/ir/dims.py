@@ -1,8 +1,8 @@
 """Dimensions whose size is bound later: sums of products of symbols and integers.
 
-A symbol stands for an integer from 1. An expression has one form: a polynomial without equal
+A symbol represents an integer of at least 1. An expression has one form: a polynomial without equal
 terms, the terms of most symbols first, then by the names of their symbols. So expressions are
-equal exactly where they are written alike, and an expression without symbols is a plain number.
+equal exactly where their texts are equal, and an expression without symbols is a plain number.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Dim:
         )
 
     def text(self, name: Callable[[str], str] = str) -> str:
-        """Return the expression as it is written, such as ``batch * past + 4 * batch - 1``.
+        """Return the text of the expression, such as ``batch * past + 4 * batch - 1``.
 
         Args:
             name: Spelling of a symbol.
@@ -138,7 +138,7 @@ class Dim:
 
 
 def _dimension(terms: Iterable[Term]) -> int | Dim:
-    """Return the sum of ``terms``, whose symbols may stand in any order.
+    """Return the sum of ``terms``, whose symbols may be in any order.
 
     Raises:
         ShapeError: It has too many terms, or too many symbols in one.
@@ -270,6 +270,6 @@ def minimum(dim: int | Dim) -> int | None:
 
 
 def is_negative(dim: int | Dim) -> bool:
-    """Return whether a dimension is plainly below 0, whatever its symbols stand for."""
+    """Return whether a dimension is below 0 for all values of its symbols."""
     lowest = minimum(-dim)
     return lowest is not None and lowest > 0

@@ -70,7 +70,7 @@ class Origin:
         """Return the origin whose ``to_plain`` is ``fields``.
 
         Raises:
-            ValueError: They are no fields of one, or have other types.
+            ValueError: They are not its fields, or have other types.
         """
         texts = {"source", "location", "layer"}
         for name, value in fields.items():
@@ -302,7 +302,7 @@ class Graph:
     ) -> Value:
         """Append an op with one result and return that.
 
-        ``quant`` says what the result's integers stand for, where the op cannot know it.
+        ``quant`` is the quantization of the result's integers, where the op cannot know it.
         """
         return self.append(op, *operands, name=name, quant=quant, origin=origin).result
 

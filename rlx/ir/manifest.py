@@ -45,7 +45,7 @@ class IoBindingEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightBlock:
-    """Parameters whose names begin alike.
+    """Parameters whose names have a common prefix.
 
     Attributes:
         prefix: Their common beginning, without the separator; empty for names without one.

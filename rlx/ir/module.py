@@ -44,7 +44,7 @@ class Placement:
     """The place of one value.
 
     Attributes:
-        value: The value; constants have no placement, they lie in read-only memory.
+        value: The value; constants have no placement, they are in read-only memory.
         region: The caller's input or output buffer, the buffer of a state, or the arena.
         offset: Bytes from the start of the region's buffer.
         nbytes: Size in bytes.
@@ -69,7 +69,7 @@ class StateCopy:
     Attributes:
         source: The next value.
         state: The state.
-        through: Offset in the arena of as many bytes, where the next value waits: before anything
+        through: Offset in the arena of the copy in which the next value waits: before anything
             is moved to a state, every such value is moved there. None if it is moved directly.
     """
 
@@ -84,7 +84,7 @@ class MemoryPlan:
 
     Attributes:
         schedule: Every node that computes, in order of execution.
-        placements: One entry for each value that is no constant.
+        placements: One entry for each value that is not a constant.
         arena_bytes: Bytes of the arena.
         alignment: Every arena offset is a multiple of this.
         copies: Next values of states that are not computed in the buffers of the states, and are
@@ -201,7 +201,7 @@ class GraphModule:
 
 @dataclass(frozen=True, slots=True)
 class HasModule:
-    """Base class of objects that hold a module, and are accepted wherever one is.
+    """Base class of objects that hold a module, and are accepted in place of one.
 
     Attributes:
         module: The module.
@@ -215,7 +215,7 @@ Given = TypeVar("Given", bound="Graph | GraphModule | HasModule")
 
 
 def graph_of(model: Graph | GraphModule | HasModule) -> Graph:
-    """Return a graph that was given as it is, as a module, or in an object that holds a module.
+    """Return the graph of a graph, a module, or an object that holds a module.
 
     Raises:
         TypeError: It is none of these.
@@ -226,7 +226,7 @@ def graph_of(model: Graph | GraphModule | HasModule) -> Graph:
 
 
 def as_module(model: Graph | GraphModule | HasModule) -> GraphModule:
-    """Return a module that was given as it is, in an object that holds it, or as a graph of HIR.
+    """Return the module of a module, an object that holds one, or a graph of HIR.
 
     Raises:
         TypeError: It is none of these.

@@ -42,7 +42,7 @@ class Op(metaclass=_OpMeta):
         name: Name in printed IR, ``dialect.op``. The dialect gives the level: ``nn`` (model
             level), ``real`` (tensor algebra), ``q`` (exact integers), ``core`` (any level).
         operand_count: Number of operands: a number, or ``(minimum, maximum)``, None for no bound.
-        traits: Properties of every use of the op. Every class declares it, if need be as
+        traits: Properties of every use of the op. Every class declares it, without any as
             ``Traits()``; passes assume nothing of an op that does not.
         registry: Every op class by name.
     """

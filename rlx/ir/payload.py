@@ -142,7 +142,7 @@ def _stored_dtype(dtype: DType) -> np.dtype[np.generic]:
 
 
 def _to_stored(array: Array) -> Array:
-    """Return ``array`` as it is stored."""
+    """Return ``array`` in its stored form."""
     dtype = DType.of(array)
     return array.astype(_stored_dtype(dtype), copy=False)
 

@@ -89,7 +89,7 @@ class Codec:
 
 
 def is_word(text: str) -> bool:
-    """Return whether ``text`` can stand unquoted in the text form."""
+    """Return whether ``text`` can be written without quotes in the text form."""
     return _WORD.match(text) is not None and text not in RESERVED
 
 
@@ -177,7 +177,7 @@ def codec(annotation: Hashable) -> Codec:
 
 
 class _step:  # noqa: N801 - reads as a statement
-    """Context manager that puts ``step`` in front of the path of a PlainError."""
+    """Context manager that prepends ``step`` to the path of a PlainError."""
 
     __slots__ = ("step",)
 
@@ -350,7 +350,7 @@ def map_plain(plain: Plain, visit: Callable[[Plain, str], Plain], path: str) -> 
 
     Args:
         plain: The plain value.
-        visit: Returns what stands for a value, given with its path, such as ``body`` or
+        visit: Returns the replacement of a value, called with its path, such as ``body`` or
             ``cases[1]``. If it returns the value itself, those inside of it are visited.
         path: Path of the plain value itself.
     """

@@ -207,7 +207,7 @@ def _clamp_address(address: int) -> int:
 def _may_share(earlier: _Cell, later: _Cell) -> bool:
     """Return whether two values may overlap in memory while both are alive."""
     if earlier.content == later.content:
-        # They agree on every byte, if each lies where the whole would put it.
+        # They agree on every byte, if each is at its position in the whole.
         a, b = (cell.placement.offset - cell.within for cell in (earlier, later))
         return a == b
     if _is_part(earlier, later):
@@ -216,7 +216,7 @@ def _may_share(earlier: _Cell, later: _Cell) -> bool:
 
 
 def _in_place(operand: _Cell, result: _Cell) -> bool:
-    """Return whether a result lies exactly where an operand of its node does.
+    """Return whether a result has exactly the bytes of an operand of its node.
 
     Only then is element ``i`` overwritten after it was read, and by element ``i``: an operand that
     is a part of those bytes is broadcast, and read again later.
@@ -227,7 +227,7 @@ def _in_place(operand: _Cell, result: _Cell) -> bool:
 
 
 def _is_part(part: _Cell, whole: _Cell) -> bool:
-    """Return whether a value lies at its place in the result of an op that joins its operands."""
+    """Return whether a value is at its place in the result of an op that joins its operands."""
     node = whole.placement.value.node
     offsets = join_offsets(node)
     if offsets is None or whole.placement.value != whole.content:
@@ -264,7 +264,7 @@ def _next_values(graph: Graph, plan: MemoryPlan) -> Iterator[str]:
 
 
 def _is_at(plan: MemoryPlan, value: Value, state: Value) -> bool:
-    """Return whether a value lies in the buffer of a state."""
+    """Return whether a value is in the buffer of a state."""
     if isinstance(value.node.op, Constant | Param):
         return False
     place = plan.of(value)
@@ -272,7 +272,7 @@ def _is_at(plan: MemoryPlan, value: Value, state: Value) -> bool:
 
 
 def _copies(plan: MemoryPlan, cells: list[_Cell]) -> Iterator[str]:
-    """Yield copies to states that lose bytes: read too late, or waiting where something lies."""
+    """Yield copies to states that lose bytes: read too late, or waiting in bytes that are in use."""
     homes = {c.placement.value: c.root for c in cells if c.placement.region is Region.STATE}
     end = len(plan.schedule)
     occupied = [

@@ -37,7 +37,7 @@ def elementwise_in_place(node: Node) -> tuple[int, ...]:
 
 
 def no_scratch(node: Node) -> int:
-    """Return 0: no node needs memory beside its operands and results."""
+    """Return 0: no node needs memory besides its operands and results."""
     del node
     return 0
 
@@ -47,7 +47,7 @@ class Lifetime:
     """A buffer: one value, or several that share its bytes.
 
     Attributes:
-        values: Each value in it with the bytes in front of it, the one in front that names the
+        values: Each value in it with its offset in bytes, first the one that names the
             buffer; none for scratch memory.
         region: Memory region of the buffer.
         nbytes: Its size.
@@ -85,9 +85,9 @@ def lifetimes(
         graph: The graph, with static shapes.
         order: Every node that computes, operands first.
         in_place: Operands that a node may overwrite.
-        alignment: Every value begins at a multiple of so many bytes of its buffer.
-        ports_inside: Inputs and outputs lie in the arena: an input may be overwritten after its
-            last use, and an output lie where something else was.
+        alignment: Alignment in bytes of every value in its buffer.
+        ports_inside: Inputs and outputs are in the arena: an input may be overwritten after its
+            last use, and an output may reuse bytes of another value.
     """
     return lifetimes_in(BufferSharing(graph, alignment, ports_inside=ports_inside), order, in_place)
 

@@ -47,8 +47,8 @@ def compare(
 ) -> Comparison:
     """Return the comparison of two networks on the same data.
 
-    A graph is run by the reference, with its nodes; a compiled graph as it was compiled, and of it
-    only the outputs are compared.
+    A graph is run by the reference, with its nodes; a compiled graph without a change, and only its
+    outputs are compared.
 
     Args:
         a: The reference.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Criteria:
     """Criteria for the numbers of two networks, which must keep all that are given.
 
-    NaN and infinite numbers keep no criteria, wherever they are.
+    NaN or infinite values fail all criteria.
 
     Attributes:
         exact: Whether every number must be the same.
@@ -94,7 +94,7 @@ EXACT: Final = Criteria(exact=True)
 STRICT: Final = Criteria(max_abs=1e-4, max_rel=1e-3, cosine=0.9999)
 """Criteria for two forms of a float32 network."""
 HALF: Final = Criteria(max_abs=5e-2, max_rel=5e-2, cosine=0.999)
-"""Criteria for a network in float16 or bfloat16 beside the same in float32."""
+"""Criteria for a network in float16 or bfloat16 against the same in float32."""
 
 PRESETS: Final[Mapping[str, Criteria]] = MappingProxyType(
     {"exact": EXACT, "strict": STRICT, "half": HALF}

@@ -79,7 +79,7 @@ class Closeness:
     _product: float = 0.0
 
     def add(self, reference: Numbers, actual: Numbers) -> None:
-        """Compare two arrays with as many elements, the first axis of which counts samples."""
+        """Compare two arrays of the same number of elements; their first axis counts samples."""
         shape = reference.shape
         # Integers of 64 bits are not all numbers of float64.
         same_type = reference.dtype == actual.dtype
@@ -206,7 +206,7 @@ class Closeness:
 
 @dataclass(slots=True)
 class Scores:
-    """Classes and scores that two networks give, beside labels where there are some.
+    """Classes and scores of two networks, and labels if there are any.
 
     Attributes:
         samples: Samples compared.

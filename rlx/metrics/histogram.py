@@ -106,18 +106,18 @@ class Histogram:
         return self.zeros + int(self.counts.sum())
 
     def centres(self) -> npt.NDArray[np.float64]:
-        """Return the number that stands for each bin: its middle, within the range seen."""
+        """Return the value that represents each bin: its middle, within the observed range."""
         middles = (np.arange(len(self.counts)) + self.first + 0.5) * self.width
         return np.clip(middles, self.minimum, self.maximum)
 
     def numbers(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-        """Return the numbers that stand for what was counted, in ascending order, and counts."""
+        """Return the values that represent the bins, in ascending order, and their counts."""
         numbers = np.append(self.centres(), 0.0)
         order = np.argsort(numbers, kind="stable")
         return numbers[order], np.append(self.counts, self.zeros)[order]
 
     def percentiles(self, percents: Sequence[float]) -> tuple[float, ...]:
-        """Return the numbers below which so many percent lie, each to half the width of a bin."""
+        """Return the percentiles, each with an error of up to half the width of a bin."""
         numbers, counts = self.numbers()
         below = np.cumsum(counts)
         ranks = np.asarray(percents) / 100 * max(int(below[-1]) - 1, 0)

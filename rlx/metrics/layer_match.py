@@ -16,8 +16,8 @@ def matched_runs(
 ) -> Iterator[tuple[Sequence[L], Sequence[L]]]:
     """Yield all layers of both versions in order, as runs that belong together.
 
-    Layers are matched as lines of a text are: a pair of runs is equal in every key, or it is what
-    stands in one version instead of what stands in the other; either run may be empty.
+    Layers are matched as lines of a text are: a pair of runs is equal in every key, or it is the
+    run of one version that replaces a run of the other; either run may be empty.
 
     Args:
         old: Layers of the first version.

@@ -1,4 +1,4 @@
-"""Sides of a comparison: a graph that is run, a compiled graph as it is, or outside arrays.
+"""Sides of a comparison: a graph that is run, a compiled graph, or outside arrays.
 
 Tests: tests/unit/metrics/test_comparison.py
 """
@@ -78,10 +78,10 @@ class GraphSide:
 
 
 class CompiledSide:
-    """A compiled graph, run as it was compiled: a sample at a time.
+    """A compiled graph, run without a change, one sample at a time.
 
     Samples hold values of states too, which are bound before each run; those of the given object
-    stay as they are.
+    stay unchanged.
     """
 
     batch = MAX_BATCH
@@ -129,7 +129,7 @@ class ArraySide:
                 its quantized numbers. None if these are arrays too.
 
         Raises:
-            UsageError: There are none, or not as many samples in each.
+            UsageError: There are none, or their numbers of samples differ.
         """
         self._arrays: dict[str, npt.NDArray[Any]] = {k: np.asarray(v) for k, v in arrays.items()}
         counts = {a.shape[0] if a.ndim else 0 for a in self._arrays.values()}

@@ -26,7 +26,7 @@ class Spread:
     Attributes:
         minimum: Smallest number.
         maximum: Largest number.
-        percentiles: The numbers below which 0.1, 25, 50, 75 and 99.9 % lie.
+        percentiles: The 0.1, 25, 50, 75 and 99.9 % percentiles.
         low: Smallest number that the type represents; of weights, in the channel with the largest
             scale.
         high: Largest number that it represents.

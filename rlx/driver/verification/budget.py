@@ -1,4 +1,4 @@
-"""Budgets: limits for what a network takes, in a file that is kept beside the model.
+"""Budgets: limits for the resources of a network, in a file next to the model.
 
 A file (``rlx.toml``) has a table for each network and target, named by the prefix of the emitted
 identifiers and by the target::
@@ -85,7 +85,7 @@ class Budgeted(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class BudgetRow:
-    """One limit beside what is taken.
+    """One limit and the measured value.
 
     Attributes:
         name: Name of the limit, such as ``flash``.
@@ -125,7 +125,7 @@ class Budget:
     def rows(
         self, folder: Path, result: Verification, build: Mapping[str, Any] | None = None
     ) -> list[BudgetRow]:
-        """Return each limit beside what is taken; arguments as :meth:`Budgeted.taken`."""
+        """Return each limit with the measured value; arguments as :meth:`Budgeted.taken`."""
         taken = self.meter.taken(folder, result, build)
         quantities = self.meter.quantities
         return [
@@ -174,7 +174,7 @@ def read_build(build: Path, folder: Path) -> Mapping[str, Any]:
         folder: The output folder that it must be a build of.
 
     Raises:
-        OutputError: It is no such folder, or was changed.
+        OutputError: It is not such a folder, or was changed.
         UsageError: It is the build of something else.
     """
     if read_manifest(build).producer != read_manifest(folder, check_files=False).producer:
@@ -210,7 +210,7 @@ def _tables(file: Path) -> Mapping[str, Mapping[str, Mapping[str, object]]]:
     """Return the tables of a file: by network, then by target.
 
     Raises:
-        UsageError: It cannot be read, or something in it is no such table.
+        UsageError: It cannot be read, or something in it is not such a table.
     """
     try:
         with file.open("rb") as stream:

@@ -49,7 +49,7 @@ def results_xml(
     Args:
         suite: Name of the suite, such as ``kws.cortexm``.
         report: ``as_json()`` of a verification.
-        rows: Limits beside what is taken.
+        rows: Limits and measured values.
         seconds: Wall-clock time of all.
     """
     cases = [*_simulations(report), *map(_not_run, report.get("not_run", ())), *map(_limit, rows)]

@@ -59,7 +59,7 @@ def required(
         verifier: Verifier of the folder's target.
         folder: An output folder.
         tools: Simulators by name; None for what is installed.
-        names: Those that must run; ``all`` stands for every one of the default.
+        names: Those that must run; ``all`` selects every one of the default.
 
     Raises:
         ToolMissingError: One of them cannot run here.
@@ -93,5 +93,5 @@ def required(
 
 
 def not_run_here(verifier: Verifier, folder: Path) -> tuple[NotRun, ...]:
-    """Return the simulations of the default whose tools are missing, as far as it is known."""
+    """Return the simulations of the default whose tools are missing, where that is known."""
     return verifier.plan(folder, None).not_run if isinstance(verifier, Planning) else ()

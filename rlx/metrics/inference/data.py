@@ -36,7 +36,7 @@ _WHAT = "data"
 def samples_of(graph: Graph, data: Inputs, *, labels: npt.NDArray[Any] | None = None) -> Samples:
     """Return the data of a user as samples for the inputs of ``graph``.
 
-    Numbers of an input's own element type are taken as they are.
+    Values of an input's own element type are used unchanged.
     Floats for a quantized input are quantized by its scale. Axes of one element may be
     missing, and so may the axis of the samples, for one sample.
 

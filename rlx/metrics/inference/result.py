@@ -1,4 +1,4 @@
-"""Results of a network for samples: numbers, and the classes they stand for.
+"""Results of a network for samples: values, and the classes they represent.
 
 Tests: tests/unit/metrics/inference/test_run.py
 """
@@ -36,7 +36,7 @@ class Ranked(NamedTuple):
     number: int
     """Number of the class: the place of the output."""
     score: float
-    """Value of the output: a probability, behind a softmax."""
+    """Value of the output: a probability, after a softmax."""
     label: str
     """Name of the class; its number as a text if there are no names."""
 
@@ -75,7 +75,7 @@ class Output:
 
     @property
     def values(self) -> npt.NDArray[Any]:
-        """The numbers that quantized ones stand for; without quantization those that are given."""
+        """The dequantized values; without quantization the values themselves."""
         return sample_reals(self.array, self.type)
 
     @property

@@ -68,8 +68,8 @@ class LayerValues:
         type: Type of what it gives, for one sample.
         minimum: Smallest float.
         maximum: Largest float.
-        saturated: Share of integers at an end of their type's range, not counting those that stand
-            for zero; None if they are floats.
+        saturated: Share of integers at an end of their type's range, not counting those that
+            represent zero; None if they are floats.
         histogram: Count of each number given: integers of 8 bits one by one, others in bins.
         closeness: Closeness to the same layer of another network; None if none was given.
     """
@@ -185,7 +185,7 @@ class _Accumulator:
 
     @property
     def exact(self) -> bool:
-        """Whether each integer is counted by itself."""
+        """Whether each integer is counted separately."""
         quant = self.type.quant
         whole = quant is None or quant.axis is None
         return self.type.dtype.is_integer and self.type.dtype.bits <= 8 and whole

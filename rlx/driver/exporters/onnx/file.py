@@ -41,7 +41,7 @@ def onnx_package() -> Any:  # noqa: ANN401 - a module without annotations
 
 
 class OnnxFile:
-    """A graph whose nodes stand in the order in which they are added.
+    """A graph whose nodes are in the order in which they are added.
 
     Attributes:
         opset: Version of the standard operators.
@@ -68,7 +68,7 @@ class OnnxFile:
         """Add a constant and return its name.
 
         Args:
-            name: The name wanted.
+            name: The requested name.
             data: Its contents.
             bits: 4 to store int8 contents as 4-bit integers; else their own type.
         """

@@ -39,7 +39,7 @@ def to_tflite(graph: Graph) -> bytes:
 
 
 def _give_up(call: ExportedNode) -> None:
-    """Give the results of a refused node a tensor, whichever it is."""
+    """Add a tensor for each result of a refused node."""
     for value in call.node.results:
         call.state.tensors.setdefault(value, 0)
 

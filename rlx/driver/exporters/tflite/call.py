@@ -190,7 +190,7 @@ class ExportedNode(NodeExport):
         clamp: tuple[int, int],
         **options: Any,  # noqa: ANN401 - fields of the operator's table of options
     ) -> None:
-        """Add an operator that has no fused activation, clamped by operators behind it."""
+        """Add an operator that has no fused activation, followed by operators that clamp."""
         if clamp == FULL:
             self.finish(operator, *inputs, version=version, **options)
             return
