@@ -141,7 +141,7 @@ def _bind_sizes(dims: Dims, shape: tuple[int, ...]) -> dict[str, int] | None:
 def _batches(inputs: Sequence[OpenInput]) -> dict[str, OpenInput]:
     """Return the names of batches, each with the first input that has it.
 
-    A batch is the first of several dimensions, and stands nowhere else.
+    A batch is the first of several dimensions, and occurs nowhere else.
     """
     others = {d for i in inputs for d in i.dims[1:] if isinstance(d, str)}
     found: dict[str, OpenInput] = {}

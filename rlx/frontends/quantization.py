@@ -37,7 +37,7 @@ ResultT = TypeVar("ResultT")
 def _of_a_file(function: Callable[ArgumentsP, ResultT]) -> Callable[ArgumentsP, ResultT]:
     """Return a function that refuses as readers of files do.
 
-    An activation whose range lies beyond all quantized values contradicts its file; other scales
+    An activation whose range is beyond all quantized values contradicts its file; other scales
     may be valid, but exceed what rlx models.
     """
 

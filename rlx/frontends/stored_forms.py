@@ -26,7 +26,7 @@ class StorageForm:
 
     Attributes:
         name: Name of the type in its format.
-        elements: Elements of a block, which lie one behind the other.
+        elements: Elements of a block, one after the other.
         nbytes: Bytes of a block.
         decode: Converts bytes of blocks, uint8[n, nbytes], to float32[n, elements]; None for a form
             that is known by its size alone.
@@ -48,7 +48,7 @@ class StorageForm:
         return count // self.elements * self.nbytes
 
     def read(self, data: bytes | memoryview) -> Floats:
-        """Return the elements, one behind the other.
+        """Return the elements, one after the other.
 
         Raises:
             ValueError: The form is known by its size alone.

@@ -225,7 +225,7 @@ def _outputs(before: Graph, after: Graph, pairs: _Pairs) -> Iterator[str]:
 
 
 def _lines(before: Graph, after: Graph, pairs: _Pairs) -> Iterator[str]:
-    """Yield the differences in the order of the second graph, removed nodes at their old position."""
+    """Yield the differences in the order of the second graph, removed nodes in their old place."""
     partners = {new: old for old, new in pairs.partner.items()}
     removed = deque(n for n in before.nodes if n not in pairs.partner)
     for node in after.nodes:

@@ -272,7 +272,7 @@ def _is_at(plan: MemoryPlan, value: Value, state: Value) -> bool:
 
 
 def _copies(plan: MemoryPlan, cells: list[_Cell]) -> Iterator[str]:
-    """Yield copies to states that lose bytes: read too late, or waiting in bytes that are in use."""
+    """Yield copies to states that lose bytes: read too late, or waiting in bytes in use."""
     homes = {c.placement.value: c.root for c in cells if c.placement.region is Region.STATE}
     end = len(plan.schedule)
     occupied = [

@@ -32,7 +32,7 @@ STATES_PER_NODE: Final = 4
 
 
 def state_limit(nodes: int) -> int:
-    """Return the number of sets of nodes visited by a search of a graph of ``count`` nodes."""
+    """Return the number of sets of nodes visited by a search of a graph."""
     return MAX_STATES if nodes <= MAX_SEARCHED_NODES else min(STATES_PER_NODE * nodes, MAX_STATES)
 
 

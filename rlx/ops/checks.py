@@ -34,7 +34,7 @@ def accumulator_bound(magnitudes: Int64, bias: Array, x_zero_point: int) -> Int6
         magnitudes: Sum of the weights' magnitudes of each channel, int64[O]
             (``rlx.ops.numerics.products.magnitudes``).
         bias: int32[O].
-        x_zero_point: Code of the operand that stands for zero.
+        x_zero_point: Zero point of the operand.
     """
     return accumulator_bounds(magnitudes, bias, 128 + abs(x_zero_point))
 

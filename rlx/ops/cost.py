@@ -56,7 +56,7 @@ def choice_macs(node: Node) -> int | None:
 
 @MACS.rule(Scan, While)
 def loop_macs(node: Node) -> int | None:
-    """Return those of all iterations; of as many as there can be where the data decide."""
+    """Return those of all iterations; of the maximum number where it depends on the data."""
     counts = [region_macs(region) for _, region in node.op.regions()]
     if None in counts:
         return None

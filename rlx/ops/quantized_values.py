@@ -26,7 +26,7 @@ def constant_beside(x: Own, array: npt.ArrayLike, dtype: type[Any] = np.float32)
 
 
 def plain_integers(x: Own) -> Own:
-    """Return quantized values as plain integers; others as they are."""
+    """Return quantized values as plain integers; others unchanged."""
     return x if x.type.quant is None else x.apply(RealBitcast(dtype=x.dtype))
 
 
@@ -48,5 +48,5 @@ def spread(values: npt.ArrayLike, axis: int | None, rank: int) -> npt.NDArray[An
 
 
 def meant(x: Own, quant: QuantParams) -> Own:
-    """Return the numbers that quantized values stand for."""
+    """Return the real values that quantized values represent."""
     return x.apply(RealDequantize(quant=quant))

@@ -197,7 +197,7 @@ def quantized(real: float, scale: float, zero_point: int) -> int:
     Args:
         real: A float, exact in float32.
         scale: A scale, exact in float32.
-        zero_point: Code that stands for zero.
+        zero_point: Quantized value of 0.
 
     Raises:
         RangeError: The quotient does not fit int32.

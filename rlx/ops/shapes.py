@@ -37,7 +37,7 @@ def normalize_axis(op: Op, axis: int, rank: int) -> int:
     """Return ``axis`` counted from the front.
 
     Raises:
-        ShapeError: It lies outside ``[-rank, rank)``.
+        ShapeError: It is outside ``[-rank, rank)``.
     """
     if not -rank <= axis < rank:
         raise op.refuse(f"axis {axis} is outside a tensor of {rank} dimensions")
@@ -48,7 +48,7 @@ def normalize_axes(op: Op, axes: Sequence[int], rank: int) -> tuple[int, ...]:
     """Return distinct ``axes`` counted from the front, sorted.
 
     Raises:
-        ShapeError: One lies outside the rank or occurs twice.
+        ShapeError: One is outside the rank or occurs twice.
     """
     normal = sorted(normalize_axis(op, a, rank) for a in axes)
     if len(set(normal)) != len(normal):

@@ -1,6 +1,6 @@
 """Narrower element types for parts of a graph: f16 or bf16 where a policy allows it.
 
-Only f32 values are touched. Integers, booleans, indices and other types stay as they are, and so do
+Only f32 values are touched. Integers, booleans, indices and other types stay unchanged, and so do
 the types of inputs, states, parameters and outputs. What is computed in a narrow type is what
 ``evaluate`` says: the op in f32 on operands of that type, its result rounded once.
 """
@@ -201,7 +201,7 @@ def apply_precision(graph: Graph, policy: PrecisionPolicy | str) -> Precision:
     Applying the policy again changes nothing.
 
     Args:
-        graph: At stage MIR: model-level ops stay as they are, so decompose them before.
+        graph: At stage MIR: model-level ops stay unchanged, so decompose them before.
         policy: The policy, or its name.
 
     Raises:

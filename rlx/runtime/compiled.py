@@ -318,7 +318,7 @@ class CompiledGraph(Execution):
             inputs: A value for each input by name; numbers are converted to its element type. Real
                 numbers for a quantized input are quantized by its scale.
             outputs: Names or places of the outputs wanted; all in order by default.
-            dequantized: Whether quantized outputs are returned as the numbers that they stand for,
+            dequantized: Whether quantized outputs are returned as the real values that they represent,
                 as float64.
 
         Raises:

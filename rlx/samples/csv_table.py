@@ -36,7 +36,7 @@ _DELIMITERS: Final = ",;\t"
 def read_csv(path: Path, value: Value) -> dict[str, Numbers]:
     """Return a table as samples of an input, and the column of classes as ``y`` if it has one.
 
-    Integers for an integer input are taken as they are; numbers with a point are real.
+    Integers for an integer input are used unchanged; numbers with a point are real.
 
     Raises:
         UsageError: There are not as many columns as the input has elements.

@@ -253,7 +253,7 @@ def override(**changes: Unpack[SettingChanges]) -> Iterator[Config]:
     ``contextvars.copy_context()`` to hand these down.
 
     Args:
-        changes: The settings, by name; others stay as they are.
+        changes: The settings, by name; others stay unchanged.
 
     Raises:
         UsageError: There is no such setting, or it cannot take such a value.

@@ -176,7 +176,7 @@ class Target(ABC):
         """Return ``module``, in ops that are not refused, as ``emit`` and ``estimate`` take it.
 
         A target that keeps values in memory calls :func:`rlx.memory.to_lir`, which gives it stage
-        LIR; by default the module stays as it is. What is computed stays the same bits.
+        LIR; by default the module stays unchanged. What is computed stays the same bits.
         """
         del options
         return module

@@ -34,7 +34,7 @@ _MAX_NAME_BYTES: Final = 512
 _MAX_MEMBERS: Final = 10_000
 """Names of an archive that are looked at."""
 
-# Entries of a zip archive: the signature and how many bytes lie between it and the name's length,
+# Entries of a zip archive: the signature and the number of bytes between it and the name's length,
 # and between the length and the name. One is before each file, the other in the list at the end.
 _ZIP_ENTRY: Final = re.compile(rb"PK\x03\x04.{22}(..)..|PK\x01\x02.{24}(..).{16}", re.DOTALL)
 _CONTROL: Final = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
@@ -136,7 +136,7 @@ def _is_frozen_graph(sample: Sample) -> bool:
     start = sample.start
     if start[:1] != b"\x0a":
         return False
-    at = 3 if start[1:2] >= b"\x80" else 2  # behind the node's length
+    at = 3 if start[1:2] >= b"\x80" else 2  # after the node's length
     name = int.from_bytes(start[at + 1 : at + 2])
     op = start[at + 2 + name : at + 4 + name]
     if start[at : at + 1] != b"\x0a" or op[:1] != b"\x12" or len(op) < 2:

@@ -1,4 +1,4 @@
-"""Contents of an ONNX file as plain structures: nothing behind this module sees protobuf.
+"""Contents of an ONNX file as plain structures: no other module uses protobuf.
 
 Tests: tests/unit/frontends/onnx/test_mutations.py
 """
@@ -58,7 +58,7 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """An attribute of a function's body that stands for one of the caller's."""
+    """An attribute of a function's body that refers to one of the caller's."""
 
     name: str
 
@@ -163,7 +163,7 @@ class Model:
         nodes: All operators, in the order of execution.
         tensors: Constants by name.
         texts: Constants that hold texts, by name.
-        inputs: Inputs that are no constants.
+        inputs: Inputs that are not constants.
         outputs: Outputs.
         functions: Functions by domain and name.
         versions: Version of each domain's operators.

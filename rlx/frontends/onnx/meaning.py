@@ -1,4 +1,4 @@
-"""Inputs of quantized values get the scale that the nodes behind them state.
+"""Inputs of quantized values get the scale of the nodes after them.
 
 Tests: tests/unit/frontends/onnx/ops/test_on_quantized.py
 """

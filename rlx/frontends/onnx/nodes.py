@@ -52,8 +52,7 @@ class Refusals:
 def import_nodes(scope: Scope, nodes: Sequence[Node], refusals: Refusals) -> None:
     """Import nodes in order.
 
-    A node that is refused leaves its results out; those behind it are only asked whether rlx has
-    their operator.
+    A node that is refused leaves its results out; of those after it only the operator is checked.
 
     Raises:
         MalformedError: A node contradicts itself or its operands.
@@ -125,7 +124,7 @@ def _as_refusals(call: Call) -> Iterator[None]:
         refusal = MalformedError(reason)
     else:
         return
-    # What is wrong with open dimensions may be right with the numbers that they stand for.
+    # What is wrong with open dimensions may be right with the sizes that they represent.
     raise (UnsupportedError(reason, hint=OPEN_SHAPE) if call.is_open else refusal) from None
 
 

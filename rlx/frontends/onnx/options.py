@@ -88,7 +88,7 @@ class OnnxOptions:
             need is left out.
         allow_external: Whether tensors may be read from other files of the model's folder than the
             one with its name.
-        channels_last: Whether images come in and go out channels last, not as the file has them.
+        channels_last: Whether images are read and returned channels last, not as the file has them.
     """
 
     input_shape: Shapes = field(default=(), metadata=SHAPE_OPTION)

@@ -1,4 +1,4 @@
-"""A TFLite file as plain, checked structures. Nothing later goes back to the bytes.
+"""A TFLite file as plain, checked structures. Later code does not read the bytes.
 
 Tests: tests/unit/frontends/tflite/test_mutations.py
 """
@@ -39,7 +39,7 @@ class Quantization:
 
     Attributes:
         scale: float32, one for the tensor or one for each index of ``axis``.
-        zero_point: int64, as many as scales.
+        zero_point: int64, one for each scale.
         axis: The axis that the scales belong to (no meaning for a single scale).
     """
 
@@ -119,7 +119,7 @@ class Operator:
         index: Number in the file, which is the order of execution.
         name: Name of the builtin operator, or ``CUSTOM 'name'``.
         version: Version of its definition.
-        inputs: Tensor numbers; -1 stands for an optional input that is absent.
+        inputs: Tensor numbers; -1 for an optional input that is absent.
         outputs: Tensor numbers.
         options: Its options by the schema's names, ranges checked.
         custom_options: Data that a custom operator's program reads; its format is its own.
@@ -306,7 +306,7 @@ def _refusal(record: Record, type_: TensorType) -> UnsupportedError | None:
 def _data(number: int, buffer: Record, file: memoryview) -> npt.NDArray[np.uint8] | None:
     """Return the bytes of a constant, or None if the buffer is empty.
 
-    Large files have them behind the flatbuffer; an offset or size of 0 or 1 says that they do not.
+    Large files have them after the flatbuffer; an offset or size of 0 or 1 says that they do not.
     """
     offset, size = buffer.integer("offset"), buffer.integer("size")
     if offset > 1 and size > 1:

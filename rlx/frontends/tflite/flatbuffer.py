@@ -122,7 +122,7 @@ class Record:
         return bool(self.values[name])
 
     def text(self, name: str) -> str:
-        """Return a string as it stands in the file (malformed UTF-8 replaced)."""
+        """Return a string of the file (malformed UTF-8 replaced)."""
         return str(self.values[name])
 
     def array(self, name: str) -> npt.NDArray[Any]:
@@ -182,7 +182,7 @@ class Reader:
             raise error if error.path else error.inside(f"root table {table.name}") from None
 
     def _need(self, start: int, size: int, what: str, align: int = 1) -> None:
-        """Check that ``what`` lies in the file and is aligned."""
+        """Check that ``what`` is in the file and aligned."""
         if start < 0 or start + size > len(self._data):
             raise DamagedError(
                 f"{what} takes bytes {start} to {start + size}, "

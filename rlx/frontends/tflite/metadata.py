@@ -107,7 +107,7 @@ def _labels_file(files: Iterable[Record]) -> str | None:
 
 
 def _lines(content: bytes, name: str) -> tuple[str, ...] | None:
-    """Return the lines of a file of the archive behind the model."""
+    """Return the lines of a file of the archive after the model."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         entry = archive.getinfo(name)
         plain = entry.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)

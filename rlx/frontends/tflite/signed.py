@@ -21,7 +21,7 @@ UINT8_OFFSET: Final = 128
 """Offset of a uint8 value from the int8 value of the same real: ``uint8 = int8 + 128``."""
 
 BETWEEN_TYPES: Final = ("QUANTIZE", "DEQUANTIZE", "CAST")
-"""Operators that read and write uint8 as it is."""
+"""Operators that read and write uint8 without an offset."""
 
 _LAYERS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
 _INT8_MIN, _INT8_MAX = -128, 127

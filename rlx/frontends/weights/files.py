@@ -45,7 +45,7 @@ def open_file(path: Path, limits: Limits) -> dict[str, Weight]:
 
     Args:
         path: ``.npz``, ``.safetensors``, the ``.index.json`` of weights in several
-            ``.safetensors`` files beside it, ``.gguf``, or ``.onnx``.
+            ``.safetensors`` files next to it, ``.gguf``, or ``.onnx``.
         limits: Limits on the size of headers, and of an index.
 
     Raises:
@@ -120,7 +120,7 @@ def _mapped(file: MappedFile, start: int, type_: TensorType, name: str, order: s
     """Return an array whose elements stay in the file, unless the machine cannot read them there.
 
     Raises:
-        FrontendError: The bytes are no elements of the type.
+        FrontendError: The bytes are not elements of the type.
     """
     try:
         array = from_bytes(file.view(start, type_.nbytes), type_)

@@ -114,7 +114,7 @@ def _tensor(path: Path, head: _Head, limits: Limits) -> StoredTensor:
 
 
 def _check(tensors: list[StoredTensor], size: int) -> None:
-    """Raise MalformedError if names repeat, or elements lie outside the file."""
+    """Raise MalformedError if names repeat, or elements are outside the file."""
     for before, tensor in pairwise(tensors):
         if before.name == tensor.name:
             raise MalformedError(f"has two tensors called {quoted(tensor.name)}")

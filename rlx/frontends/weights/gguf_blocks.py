@@ -43,7 +43,7 @@ def _q4_1(data: Bytes) -> Floats:
 
 
 def _five(high: Bytes, low: Bytes) -> Floats:
-    """Return numbers whose fifth bits lie apart."""
+    """Return integers whose fifth bits are stored separately."""
     return (_low_high(low) | (bits_of(high, 1) << 4)).astype(np.float32)
 
 

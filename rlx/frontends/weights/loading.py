@@ -42,17 +42,17 @@ def load_weights(
     Parameters become constants; a constant of that name gets other elements. Every parameter has
     to be in one of the files, and every tensor of the files in the graph. Shapes are equal; element
     types are converted between floats, and between integers, where no element changes. One tensor
-    is in memory at a time, beside the graph.
+    is in memory at a time, besides the graph.
 
     Args:
         graph: A graph or a network, without a memory plan.
         paths: The files; several for weights that are stored in parts.
-        rename: The graph's name for each name of a file, as a mapping (other names stay as they
-            are) or as a function, which returns None for tensors that are left out.
+        rename: The graph's name for each name of a file, as a mapping (other names stay
+            unchanged) or as a function, which returns None for tensors that are left out.
         limits: Limits on the size of a file.
 
     Raises:
-        TypeError: It is no graph.
+        TypeError: It is not a graph.
         UsageError: A file cannot be read.
         FormatError: A file is of another format.
         FrontendError: A file is malformed or over a limit, or names, shapes or element types do
@@ -129,7 +129,7 @@ class _Assignment:
         return self
 
     def visit(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> list[Value] | None:
-        """Return the constant that stands for a parameter or for another constant."""
+        """Return the constant that replaces a parameter or for another constant."""
         del operands
         if not isinstance(node.op, Param | Constant):
             return None

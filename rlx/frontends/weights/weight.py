@@ -34,7 +34,7 @@ def shown(path: Path) -> str:
 
 @dataclass(eq=False, slots=True)
 class Weight:
-    """A weight, under whatever names.
+    """A weight, with one or more names.
 
     Attributes:
         type: Shape and element type.
@@ -71,7 +71,7 @@ class Weight:
             return self.array
 
     def unpin(self, name: str) -> None:
-        """Let one holder go.
+        """Release one holder.
 
         Raises:
             UsageError: There is none.
@@ -111,7 +111,7 @@ class MappedFile:
         """Return bytes of the file; it stays mapped as long as anything refers to them.
 
         Raises:
-            FrontendError: The file is gone, or is another one now.
+            FrontendError: The file was removed or replaced.
         """
         if not nbytes:
             return memoryview(b"")

@@ -29,7 +29,7 @@ class If(ControlOp):
     region that was run, of the same types in both.
 
     Attributes:
-        then_body: Run where the condition holds. It takes the operands behind the condition.
+        then_body: Run where the condition holds. It takes the operands after the condition.
         else_body: Run where it does not; takes the same.
     """
 

@@ -1,4 +1,4 @@
-"""Loops: as long as a condition holds, or once for each element.
+"""Loops: while a condition holds, or once for each element.
 
 Tests: tests/unit/ops/control/test_control.py
 """
@@ -27,17 +27,17 @@ _Run: TypeAlias = "Callable[..., tuple[Array, ...]]"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class While(ControlOp):
-    """A region run again and again as long as another one says so.
+    """A region that is run while the result of another one is true.
 
     ``while condition(carries, others): carries = body(carries, others)``
 
-    Operands: first values for the carries, as many as the body has outputs; then what both regions
+    Operands: first values for the carries, one for each output of the body; then what both regions
     read in every iteration. Results: the carries after the last iteration.
 
     Attributes:
         condition: Takes all operands, with the carries of this iteration; gives bool[].
         body: Takes the same; gives the carries of the next iteration.
-        max_iterations: The loop ends after so many, whatever the condition says; None for no
+        max_iterations: The loop ends after this number, for any condition; None for no
             bound, so that a loop whose condition always holds does not end.
     """
 
@@ -120,7 +120,7 @@ class Scan(ControlOp):
         carries: Number of carries.
         scanned: Number of tensors that are taken apart.
         length: Number of iterations.
-        reverse: Whether the last element comes first. What is collected still stands at the place
+        reverse: Whether the last element comes first. What is collected is still at the place
             of the element that it was computed from.
     """
 

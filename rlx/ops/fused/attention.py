@@ -111,7 +111,7 @@ def attention_at(value: Value, readers: Readers) -> AttentionMatch | None:
 
 
 def _factor(value: Value, reader: Node, readers: Readers, *, transposes: bool) -> _Factor:
-    """Return queries or keys as they are before the nodes that only ``reader`` reads."""
+    """Return queries or keys before the nodes that only ``reader`` reads."""
     factor = _Factor(value)
     while readers.only(factor.value) is reader:
         reader = factor.value.node

@@ -24,9 +24,9 @@ class GatedMatch:
 
     Attributes:
         product: The product ``p``, with its bias.
-        gate: The slice that goes through the activation.
+        gate: The slice that is the activation's operand.
         up: The other slice.
-        activation: The nodes of the activation; empty where the gate is taken as it is.
+        activation: The nodes of the activation; empty where the gate is used unchanged.
         last: The multiplication.
         gate_first: Whether the gate is the first half.
     """

@@ -41,7 +41,7 @@ class NormCore:
 
 @dataclass(slots=True)
 class NormMatch:
-    """A normalization: its core, and the nodes that may stand before and behind it.
+    """A normalization: its core, and the nodes that may be before and after it.
 
     Attributes:
         core: The standardization.

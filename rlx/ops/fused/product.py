@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Epilogue:
-    """A matrix product or convolution, and the ops behind it that a kernel does with it.
+    """A matrix product or convolution, and the ops after it that a kernel computes with it.
 
     Attributes:
         product: The product.
-        operands: Factors; behind a transpose that belongs to the pattern the value before it.
+        operands: Factors; for a transpose of the pattern, its operand.
         transposes: For each operand, the transpose of its last two axes, None without one.
         reshape: A reshape of the product that keeps the last axis, None without one.
         bias: One number for each index of the last axis, that is added; None without one.
@@ -51,7 +51,7 @@ class Epilogue:
         return tuple(dict.fromkeys(n for n in parts if n is not None))
 
     def drop_idle_reshape(self) -> None:
-        """Leave a reshape outside behind which nothing else is part of the pattern."""
+        """Leave out a reshape after which nothing else is part of the pattern."""
         if self.biased is None and self.added is None and not self.activation:
             self.reshape = None
 

@@ -68,7 +68,7 @@ _REAL = frozenset(real.REAL_OPS)
 
 
 def partner(node: Node, value: Value) -> Value | None:
-    """Return the operand of a node of two that stands beside ``value``."""
+    """Return the other operand of a node of two that reads ``value``."""
     if len(node.operands) != 2 or value not in node.operands:
         return None
     x, y = node.operands
@@ -107,7 +107,7 @@ def activation_from(value: Value, readers: Readers) -> tuple[Node, ...]:
     """Return the nodes of the longest function of ``value`` alone; empty if there is none.
 
     The function is elementwise, keeps type and shape, and reads nothing but ``value`` and numbers;
-    nothing else reads ``value`` or what lies within the function.
+    nothing else reads ``value`` or the values within the function.
     """
     nodes = _functions_of(value, readers)
     # The longest first: a shorter one has fewer inner values that other nodes may read.
@@ -168,7 +168,7 @@ class Cut:
 
     Attributes:
         body: A graph of copies of them.
-        operands: Value that each input of the body stands for.
+        operands: Value of the outer graph for each input of the body.
     """
 
     body: Graph

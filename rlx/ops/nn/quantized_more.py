@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 class NnQuantizedAveragePool(NnQuantized):
     """Mean of each window of a quantized image.
 
-    Where the kernel is as large as the image the sum is scaled once, and the zero point added
-    behind the rounding; else numbers are averaged, and it is added before.
+    Where the kernel is as large as the image the sum is scaled once, and the zero point added after
+    the rounding; else numbers are averaged, and it is added before.
 
-    Operand: ``x`` int8 or uint8. Result: an image of as many channels.
+    Operand: ``x`` int8 or uint8. Result: an image of the same number of channels.
 
     Attributes:
         quant: Quantization parameters of the result.
@@ -140,7 +140,7 @@ class NnQuantizedSoftmax(NnQuantized):
 
     def _table(self, count: int) -> npt.NDArray[np.float32]:
         """Return the exponential of each difference, as large as ``count`` of them may be."""
-        # A sum of so many exponentials must stay finite in float32, with exp(5) as reserve.
+        # A sum of this number of exponentials must stay finite in float32, with exp(5) as reserve.
         largest = np.finfo(np.float32).max / np.float32(count)
         shift = np.float64(np.log(largest, dtype=np.float32) - np.float32(5))
         steps = np.arange(-255, 1) * np.float64(float_scales(self.x_quant))

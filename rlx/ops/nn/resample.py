@@ -40,8 +40,8 @@ class NnPad(NnOp):
     Operand: ``x`` [*]. Result: ``before + n + after`` along each axis.
 
     Attributes:
-        before: Elements in front of each axis.
-        after: Elements behind each axis.
+        before: Elements before each axis.
+        after: Elements after each axis.
         border: Continuation of the tensor.
     """
 

@@ -95,11 +95,11 @@ class QPrelu(Op):
     Operands: ``x`` int8[*, C], slopes ``y`` int8[C]. Result: int8[*, C].
 
     Attributes:
-        x_zero_point: Value of ``x`` that stands for zero.
+        x_zero_point: Zero point of ``x``.
         y_zero_point: Slope that stands for zero.
         rescale: One factor: scale of ``x`` over the result's scale.
         slope_rescale: One factor: product of the scales of ``x`` and ``y`` over the result's.
-        zero_point: Value of the result that stands for zero.
+        zero_point: Zero point of the result.
         low: Minimum of the result.
         high: Maximum of the result.
 

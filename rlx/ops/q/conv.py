@@ -47,9 +47,9 @@ class QConv2d(Op):
     Attributes:
         window: Kernel, stride, dilation and padding; its kernel must be that of ``w``.
         groups: Divides C and O.
-        x_zero_point: Quantized value of ``x`` that stands for zero.
+        x_zero_point: Zero point of ``x``.
         rescale: From accumulator scale to result scale, one factor or one for each of O.
-        zero_point: Quantized value of the result that stands for zero.
+        zero_point: Zero point of the result.
         low: Minimum of the result (a fused activation raises it).
         high: Maximum of the result.
 

@@ -38,7 +38,7 @@ def fuse(
 
     Reals are the same within a few units in the last place of the largest number that was summed,
     and the same to the last bit where the report says so; integers always are. Ops of other
-    packages, and ``q.*`` ops, stay as they are.
+    packages, and ``q.*`` ops, stay unchanged.
 
     Args:
         graph: A graph without ``nn.*`` ops; the patterns are those of ``real.*`` ops.

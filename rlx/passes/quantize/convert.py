@@ -7,8 +7,8 @@ is written in simpler ops by the fitting engine (``rlx.passes.fit``), whose part
 turn.
 
 Scales in the graph itself (``real.quantize`` and ``real.dequantize`` nodes, such as ONNX's) are
-taken as they are, and weights that are dequantized constants keep their very integers: so one
-conversion serves calibrated and quantized models. Integer ops beside float ones stay as they are.
+used unchanged, and weights that are dequantized constants keep their very integers: so one
+conversion serves calibrated and quantized models. Integer ops beside float ones stay unchanged.
 """
 
 from __future__ import annotations

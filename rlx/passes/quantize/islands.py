@@ -41,7 +41,7 @@ class TabulateIslands(Pass):
     """``quantize(f(dequantize(x)))`` of int8 values -> ``q.table(x)``, beside integer ops.
 
     The table has what the float ops compute of each of the 256 values. Graphs without integer ops
-    stay as they are: all of their ops are to be converted (``rlx.passes.quantize.convert``).
+    stay unchanged: all of their ops are to be converted (``rlx.passes.quantize.convert``).
     """
 
     name: ClassVar[str] = "islands"

@@ -51,7 +51,7 @@ class RoundedWeights:
     scales: Doubles
 
     def reals(self) -> Doubles:
-        """Return the numbers that the quantized weights stand for, [outputs, terms]."""
+        """Return the real values that the quantized weights represent, [outputs, terms]."""
         return self.steps * self.scales[:, np.newaxis]
 
 

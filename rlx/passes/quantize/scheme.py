@@ -90,6 +90,6 @@ def with_float32_scale(params: QuantParams) -> QuantParams:
 
 
 def range_of(params: QuantParams) -> tuple[float, float]:
-    """Return the smallest and the largest number that int8 values of one scale stand for."""
+    """Return the smallest and the largest number that int8 values of one scale represent."""
     (scale,), (zero_point,) = params.scale, params.zero_point
     return scale * (-128 - zero_point), scale * (127 - zero_point)

@@ -101,7 +101,7 @@ class NumpyProgram:
         """Run every step.
 
         Raises:
-            IndexRangeError: An index lies outside its axis.
+            IndexRangeError: An index is outside its axis.
             Exception: Error of an op of another package, with a note that names its node.
         """
         run = None

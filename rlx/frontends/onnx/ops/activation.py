@@ -208,7 +208,7 @@ def import_identity(call: Call) -> Real:
 
 @importer("Dropout")
 def import_dropout(call: Call) -> Sequence[Real | None]:
-    """``Dropout`` as it is used after training: nothing is dropped."""
+    """``Dropout`` in inference: nothing is dropped."""
     x, _ = call.value(0), call.attribute("ratio")
     if call.has(2) and call.array(2).any() and (
         not call.has(1) or float(call.array(1).reshape(-1)[0]) != 0.0

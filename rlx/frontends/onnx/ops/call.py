@@ -34,7 +34,7 @@ _WITHOUT_EFFECT = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One node, the values around it and the graph it goes into.
+    """One node, its operands and results, and the graph it is added to.
 
     Attributes:
         scope: The graph.
@@ -314,5 +314,5 @@ class Call:
         return Real(self.scope, self.scope.constant(elements, self), self)
 
     def quantized(self, array: Array, quant: QuantParams) -> Real:
-        """Return constant quantized values with what they stand for."""
+        """Return constant quantized values with their quantization."""
         return Real(self.scope, self.scope.constant(array, self, quant), self)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rlx.frontends.onnx.ops.call import Call
     from rlx.frontends.onnx.ops.scope import Real
 
-# Labels of the axes that an ellipsis stands for, numbered from the last one.
+# Labels of the axes of an ellipsis, numbered from the last one.
 _ELLIPSIS = "."
 
 
@@ -131,7 +131,7 @@ def _product(x: _Term, y: _Term, kept_labels: set[str]) -> _Term:
 
 
 def _without_ones(x: _Term, other: _Term) -> _Term:
-    """Return a term without axes of 1 that stand for a larger one of the other term."""
+    """Return a term without axes of 1 that broadcast to a larger one of the other term."""
     sizes = dict(zip(other.labels, other.value.shape, strict=True))
     dropped_axes = [
         a for a, label in enumerate(x.labels)

@@ -107,7 +107,7 @@ def _rows(call: Call, shape: Shape, indices: Real, batch: int = 0) -> tuple[Real
     Args:
         call: The node.
         shape: Shape of what is indexed.
-        indices: Places in the axes behind the first ``batch`` ones, i64[..., depth].
+        indices: Places in the axes after the first ``batch`` ones, i64[..., depth].
         batch: Leading axes that both have.
     """
     depth = _depth(call, indices)
@@ -145,7 +145,7 @@ def import_scatter_nd(call: Call) -> Real:
 
 @importer("ScatterElements", "Scatter")
 def import_scatter_elements(call: Call) -> Real:
-    """``ScatterElements``: each update goes to its own place but for the index along ``axis``."""
+    """``ScatterElements``: each update is written at its own place except for the index along ``axis``."""
     x, indices, updates = call.value(0), call.value(1).cast(DType.I64), call.value(2)
     axis = call.axis(call.integer("axis"), x.ndim)
     shape, index_shape = numbers(call, x.shape), numbers(call, indices.shape)

@@ -36,7 +36,7 @@ def import_matmul_integer_to_float(call: Call) -> Real:
     a, b = call.type(0), call.type(1)
     total = matmul(centred_operand(call, 0, 4, a.rank - 2), centred_operand(call, 1, 5, b.rank - 1))
     left = call.value(2)
-    # Scales of rows of A stand beside its rows, those of columns of B beside theirs.
+    # Scales of A broadcast along its rows, those of B along its columns.
     wide = left.reshape(*left.shape, 1) if left.ndim == 1 and left.shape != (1,) else left
     return _scaled(call, total, wide * call.value(3), 6)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def grown(window: SpatialWindow, extra: tuple[int, ...]) -> SpatialWindow:
-    """Return a window with more padding behind each axis."""
+    """Return a window with more padding after each axis."""
     padding = tuple((b, a + e) for (b, a), e in zip(window.padding, extra, strict=True))
     return SpatialWindow(window.kernel, window.stride, window.dilation, padding)
 

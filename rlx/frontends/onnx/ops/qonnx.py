@@ -97,7 +97,7 @@ def _bits(call: Call, index: int) -> float:
 
 
 def _limits(call: Call, bits: float) -> tuple[float, float]:
-    """Return the smallest and the largest number of so many bits, before they are rounded."""
+    """Return minimum and maximum of an integer of ``bits`` bits, before they are rounded."""
     narrow = float(call.integer("narrow", 0) != 0)
     if call.integer("signed", 1):
         return -(2.0 ** (bits - 1)) + narrow, 2.0 ** (bits - 1) - 1

@@ -239,7 +239,7 @@ def _resize_axis_by_matrix(
 
 
 def _fill_outside(x: Real, axes: dict[int, Axis], method: ResampleMethod) -> Real:
-    """Return ``x`` with a constant where places lie outside of the image."""
+    """Return ``x`` with a constant where places are outside the image."""
     for place, axis in axes.items():
         places = method.places(axis)
         inside = (places >= 0) & (places <= axis.old - 1)
@@ -375,7 +375,7 @@ def _sized(
     if policy != "stretch":
         scale = min(scales) if policy == "not_larger" else max(scales)
         scales = [scale] * len(scales)
-        # Halves go up, as ONNX defines its round_int (Resize since version 18).
+        # Halves round up, as ONNX defines its round_int (Resize since version 18).
         sizes = [math.floor(o * scale + 0.5) for o in old]
     ways = zip(old, sizes, scales, crops, strict=True)
     return [Axis(o, n, s, c) for o, n, s, c in ways]

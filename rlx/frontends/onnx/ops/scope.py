@@ -1,4 +1,4 @@
-"""The graph that ONNX nodes go into: values with arithmetic, constants computed at once.
+"""The graph that ONNX nodes are added to: values with arithmetic, constants computed at once.
 
 Tests: tests/unit/frontends/onnx/ops/test_versions.py
 """
@@ -77,7 +77,7 @@ Symbolic: TypeAlias = "npt.NDArray[np.object_]"
 
 Result: TypeAlias = "Real | npt.NDArray[Any]"
 Results: TypeAlias = "Result | Sequence[Result | None]"
-"""Results of an importer: a value or known elements for each output that is wanted."""
+"""Results of an importer: a value or known elements for each output that is read."""
 
 
 @dataclass(slots=True)

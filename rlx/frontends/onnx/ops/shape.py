@@ -56,7 +56,7 @@ def import_reshape(call: Call) -> Real:
 
 @importer("Flatten")
 def import_flatten(call: Call) -> Real:
-    """``Flatten``: a matrix of the axes in front of ``axis`` and those from it on."""
+    """``Flatten``: a matrix of the axes before ``axis`` and those from it on."""
     x, axis = call.value(0), call.integer("axis")
     if not -x.ndim <= axis <= x.ndim:
         raise call.malformed(f"the axis is {axis}, but there are {x.ndim} dimensions")

@@ -140,7 +140,7 @@ _BORDERS = {"reflect": nn.Border.REFLECT, "edge": nn.Border.EDGE, "wrap": nn.Bor
 
 @importer("Pad")
 def import_pad(call: Call) -> Real:
-    """``Pad``: a constant or the tensor goes on; negative pads cut."""
+    """``Pad``: the padding is a constant or continues the tensor; negative pads crop."""
     x, mode = call.value(0), call.text("mode")
     before, after = _pads(call, x.ndim)
     x = _cropped(x, before, after)
@@ -153,7 +153,7 @@ def import_pad(call: Call) -> Real:
 
 
 def _pads(call: Call, rank: int) -> tuple[list[int], list[int]]:
-    """Return the padding in front of each axis and behind it; negative numbers take off."""
+    """Return the padding before and after each axis; negative numbers crop."""
     flat_pads = (call.integers("pads") or ()) if call.version < 11 else call.ints(1)
     axes = call.ints(3) if call.has(3) else tuple(range(rank))
     if len(flat_pads) != 2 * len(axes):
@@ -229,7 +229,7 @@ def import_space_to_depth(call: Call) -> Real:
 
 @importer("ReverseSequence")
 def import_reverse_sequence(call: Call) -> Real:
-    """``ReverseSequence``: of each sequence the first elements, as many as it says, turned."""
+    """``ReverseSequence``: the first elements of each sequence, up to its length, in reverse order."""
     x, lengths = call.value(0), call.value(1).cast(DType.I64)
     time, batch = call.integer("time_axis"), call.integer("batch_axis")
     if {time, batch} != {0, 1}:

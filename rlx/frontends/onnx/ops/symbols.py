@@ -169,7 +169,7 @@ def fold_product(call: Call) -> Symbolic | None:
 
 
 def plain(array: Symbolic) -> npt.NDArray[Any]:
-    """Return integers without symbols as int64, others as they are."""
+    """Return integers without symbols as int64, others unchanged."""
     if all(isinstance(v, int) for v in array.reshape(-1).tolist()):
         return array.astype(np.int64)
     return array

@@ -96,7 +96,7 @@ def _numbers(call: Call, tensor: Tensor) -> Value:
     """Return a value as plain numbers.
 
     Raises:
-        UnsupportedError: It holds quantized values that stand for other numbers.
+        UnsupportedError: Its quantized values represent other real values.
     """
     if tensor.type in REAL_TYPES:
         return call.scope.real(tensor)

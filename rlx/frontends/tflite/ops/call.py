@@ -56,7 +56,7 @@ class Scope:
     Attributes:
         model: The file.
         graph: Graph that is made of it.
-        tensors: The tensors of the file; those with open shapes get theirs as they are computed.
+        tensors: The tensors of the file; those with open shapes get theirs when they are computed.
         values: The value of each tensor that entered the graph.
         known: Tensors that operators compute, but of constants and shapes alone (see ``known``).
         weights: Constants that operators share, by tensor and by the order of their axes.
@@ -139,7 +139,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One operator, the tensors around it and the graph it goes into."""
+    """One operator, its tensors and the graph it is added to."""
 
     scope: Scope
     operator: Operator
@@ -222,7 +222,7 @@ class Call:
         return quant_of(self.output)
 
     def check_moves(self, index: int = 0) -> None:
-        """Check that the outputs can hold elements of an input as they are."""
+        """Check that the outputs can hold elements of an input unchanged."""
         if not self.is_real:
             self.same_quant(index)
 
@@ -287,7 +287,7 @@ class Call:
         return value % rank
 
     def number(self, value: float) -> Value:
-        """Append a number as a float32 constant of no dimensions."""
+        """Append a number as a float32 constant without dimensions."""
         return self.scope.graph.constant(np.array(value, np.float32), origin=self.origin)
 
     def emit(self, op: Op, *operands: Value, quant: PerTensor | QuantParams | None = None) -> Value:
@@ -314,7 +314,7 @@ class Call:
         self.bind(value, output=tensor)
 
     def bind(self, value: Value, *, output: Tensor | None = None) -> None:
-        """Let a value stand for an output, and check the type that the file claims for it."""
+        """Map an output to a value, and check the type that the file claims for it."""
         tensor = self.shaped(value.type.static_shape, output=output)
         claimed_type = Type(tensor.shape, DTYPES.get(tensor.type, DType.I8), self.claimed(tensor))
         fits_claim = value.type.with_quant(None) == claimed_type.with_quant(None)
@@ -348,7 +348,7 @@ class Call:
     def claimed(self, tensor: Tensor) -> QuantParams | None:
         """Return the quantization of a tensor's values; None for plain numbers.
 
-        int8 always stands for something, uint8 and int16 where the file says for what.
+        int8 always has a quantization, uint8 and int16 where the file has one for them.
         """
         if tensor.type is TensorType.INT8 or (
             tensor.type in QUANTIZED_TYPES and tensor.quantization is not None

@@ -43,7 +43,7 @@ def import_minimum(call: Call) -> None:
 
 
 def _extreme(call: Call, op: QMaximum | QMinimum) -> None:
-    """Append a comparison; the interpreter compares int8 values whatever they stand for."""
+    """Append a comparison; the interpreter ignores the quantization of int8 values."""
     call.arity(2)
     call.same_quant(0)
     call.same_quant(1)

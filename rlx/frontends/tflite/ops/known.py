@@ -89,7 +89,7 @@ def _computed(call: Call) -> list[Numbers] | None:
 
 
 def _dequantize(call: Call) -> Numbers:
-    """Return the numbers that a constant of int8, float16 or in blocks stands for."""
+    """Return the real values of a constant of int8, float16 or in blocks."""
     call.arity(1)
     x, result = call.input(0), call.output
     require_type(result, TensorType.FLOAT32)
@@ -113,4 +113,4 @@ def _rank(call: Call) -> Numbers:
 
 
 OF_SHAPES: Mapping[str, Callable[[Call], Numbers]] = {"SHAPE": _shape, "RANK": _rank}
-"""Results of operators that depend on shapes alone, whatever their input's elements are."""
+"""Results of operators that depend on shapes alone, not on their input's elements."""

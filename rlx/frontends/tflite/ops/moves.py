@@ -34,7 +34,7 @@ def part(call: Call, start: Integers, stop: Integers, step: Integers = ()) -> Op
 
 
 def pad(call: Call, before: Integers, after: Integers) -> Op:
-    """Return the op that adds values that stand for the number 0."""
+    """Return the op that adds values that represent 0."""
     if call.is_real:
         return RealPad(before=before, after=after)
     return QPad(before=before, after=after, value=call.quant(0).zero_point)

@@ -155,7 +155,7 @@ def import_real_pad(call: Call) -> None:
 
 
 def _widths(call: Call, arity: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the elements that go in front of and behind each axis."""
+    """Return the padding before and after each axis."""
     call.arity(arity)
     rank, widths = len(call.input(0).shape), call.integers(1)
     if len(widths) != 2 * rank:

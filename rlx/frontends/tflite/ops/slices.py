@@ -139,7 +139,7 @@ def _split(call: Call, index: int, axis: int, sizes: Integers) -> None:
 
 @both_importer("UNPACK")
 def import_unpack(call: Call) -> None:
-    """``UNPACK``: one output for each index of an axis, which goes away."""
+    """``UNPACK``: one output for each index of an axis, which is removed."""
     call.arity(1, outputs=call.options["num"])
     call.check_moves()
     shape = call.input(0).shape

@@ -39,7 +39,7 @@ DTYPES: Mapping[TensorType, DType] = {
 
 
 QUANTIZED_TYPES = (TensorType.INT8, TensorType.UINT8, TensorType.INT16)
-"""Element types that stand for reals by scale and zero point."""
+"""Element types of quantized values, with scale and zero point."""
 
 REAL_TYPES = (
     TensorType.FLOAT32,
@@ -57,7 +57,7 @@ class PerTensor:
 
     Attributes:
         scale: As the file holds it. Bounds of activations are divided by it in float32.
-        zero_point: Code that stands for zero.
+        zero_point: Quantized value of 0.
     """
 
     scale: np.float32
@@ -80,12 +80,12 @@ class PerTensor:
 
 
 def is_near(x: QuantParams | None, y: QuantParams | None) -> bool:
-    """Return whether values can be copied from ``x`` to ``y``: they stand for the same numbers.
+    """Return whether values can be copied from ``x`` to ``y``: they represent the same real values.
 
     Converters write scales that differ in the last digit. TensorFlow Lite Micro takes those of
     pools for equal that differ by 1e-6 at most (``PoolingPrepare``), and does not look at those of
     other copies. Here they differ by that, or by the last four bits of a float32, and never by so
-    much that a value stands for a number half a step away.
+    much that a value represents a real value half a step away.
     """
     if x is None or y is None or x.axis is not None or y.axis is not None:
         return x == y
@@ -151,8 +151,8 @@ def positive(scales: npt.NDArray[np.float32]) -> tuple[float, ...]:
 def nonzero(tensor: Tensor) -> npt.NDArray[Any]:
     """Return the elements of a constant with the zero point for all whose scale is 0.
 
-    Some converters give the scale 0 to a channel without weights; whatever is stored there stands
-    for 0.
+    Some converters give the scale 0 to a channel without weights; the values stored there represent
+    0.
     """
     array, quantization = tensor.array(), tensor.quantization
     if quantization is None or quantization.scale.all():
