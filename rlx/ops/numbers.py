@@ -1,4 +1,4 @@
-"""Quantized integers of floats, and the floats that quantized integers stand for.
+"""Quantized integers of floats, and the floats that quantized integers represent.
 
 Tests: tests/unit/runtime/test_batching.py
 """
@@ -44,7 +44,7 @@ def reals(array: Array, quant: QuantParams | None) -> npt.NDArray[Any]:
 
 
 def sample_reals(array: npt.NDArray[Any], type_: TensorType) -> npt.NDArray[Any]:
-    """Return the numbers that an array of a type, or of several samples, stands for, as float64.
+    """Return the real values of an array of a type, or of several samples, as float64.
 
     Args:
         array: ``[samples, *shape]``, where a leading dimension of 1 that the type has is that of

@@ -21,7 +21,7 @@ Own = TypeVar("Own", bound=Expression)
 
 
 def constant_beside(x: Own, array: npt.ArrayLike, dtype: type[Any] = np.float32) -> Own:
-    """Return an array as a constant beside ``x``."""
+    """Return an array as a constant in the graph of ``x``."""
     return x.wrap(x.graph.constant(np.asarray(array, dtype)))
 
 

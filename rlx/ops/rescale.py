@@ -135,7 +135,7 @@ class SumScaling:
 def sum_scaling(
     x_scale: float, y_scale: float, scale: float, rounding: Rounding = Rounding.DOUBLE
 ) -> SumScaling:
-    """Return the scalings of a sum: both operands go to twice the larger scale, all in double.
+    """Return the scalings of a sum: both operands are scaled to twice the larger scale, all in double.
 
     Source: tflite-micro ``CalculateOpDataAdd`` and ``CalculateOpDataSub``.
 
@@ -160,7 +160,7 @@ class SoftmaxScaling:
 
     Attributes:
         multiplier: Multiplier of 31 bits.
-        left_shift: Power of two that goes with it.
+        left_shift: Power of two of the multiplier.
         diff_min: Smallest difference to the largest input that counts, at most 0.
     """
 

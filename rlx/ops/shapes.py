@@ -57,7 +57,7 @@ def normalize_axes(op: Op, axes: Sequence[int], rank: int) -> tuple[int, ...]:
 
 
 def has_elements_of(shape: Shape, other: Shape) -> bool:
-    """Return whether two shapes have as many elements, whatever their symbols stand for."""
+    """Return whether two shapes have as many elements, for all values of their symbols."""
     left, right = _differences(shape, other)
     return product(left) == product(right)
 

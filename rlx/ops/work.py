@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rlx.ir import Node, TensorType
 
 _PICKS = RealGather, RealSlice, RealTakeAlong, QSlice
-"""Ops that read as much of their first operand as they return."""
+"""Ops that read an element of their first operand for each one that they return."""
 
 _POOLS = RealAveragePool, RealMaxPool, QAveragePool2d, QMaxPool2d
 
@@ -39,7 +39,7 @@ _WHOLE = RealCumprod, RealCumsum, QMean, QSoftmax
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Work of a node, whatever computes it.
+    """Work of a node, independent of the target.
 
     Attributes:
         macs: Multiply-accumulates.
@@ -118,7 +118,7 @@ def _arithmetic(node: Node) -> tuple[int, int] | None:
 
 
 def _of_body(graph: Graph, times: int = 1) -> tuple[int, int] | None:
-    """Return the sums over the nodes of a graph that runs so many times."""
+    """Return the sums over the nodes of a graph that runs a number of times."""
     macs = operations = 0
     for node in graph.op_nodes:
         count = _arithmetic(node)

@@ -44,7 +44,7 @@ class Pass(ABC):
 
     @abstractmethod
     def apply(self, graph: Graph) -> Graph:
-        """Return the rewritten graph; the operand is left as it is."""
+        """Return the rewritten graph; the operand is unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def verifying(observe: Observer, *, each: bool | None = None) -> Observer:
 
     Args:
         observe: The observer.
-        each: Whether that is wanted; None for the setting ``verify_each``.
+        each: Whether to do so; None for the setting ``verify_each``.
     """
 
     def verified(step: Step, module: GraphModule) -> None:
@@ -162,7 +162,7 @@ class _Stepper:
 
 
 def _named(step: Step, graph: Graph, change: Callable[[Graph], Graph]) -> Graph:
-    """Return the changed graph; whatever is raised names the step."""
+    """Return the changed graph; an exception names the step."""
     try:
         return change(graph)
     except Exception as error:
@@ -204,7 +204,7 @@ class UntilStable:
     def _run_until_stable(
         self, graph: Graph, depth: int, take: Callable[[Step, Graph, Change], Graph]
     ) -> Graph:
-        """Return the graph after as many rounds as it takes, on the graphs at one depth.
+        """Return the graph after the rounds that it takes, on the graphs at one depth.
 
         Raises:
             AssertionError: It still changes after all rounds; the passes that do it are named.
@@ -234,7 +234,7 @@ def in_regions(graph: Graph, change: Callable[[Graph], Graph]) -> Graph:
 
     Args:
         graph: The graph.
-        change: Returns what stands for a region; those inside of it are its business.
+        change: Returns the replacement of a region, and handles those inside of it.
     """
     if not any(node.op.regions() for node in graph.op_nodes):
         return graph

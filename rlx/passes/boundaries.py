@@ -1,9 +1,9 @@
 """Inputs and outputs of a graph on a target: quantized values, or floats.
 
-The host computes a graph as it is. A target may take conversions from and to floats off, or
+The host computes a graph without a change. A target may take conversions from and to floats off, or
 have some added: :func:`with_ports` makes the graph whose inputs and outputs are those of the
-emitted program, so that the reference computes its golden vectors. What lies between the
-conversions stays the same bits.
+emitted program, so that the reference computes its golden vectors. Between the conversions all bits
+stay the same.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Ports:
     Attributes:
         kind: Kind of values that its program takes and gives.
         inverts: It turns int8 into uint8 itself, at its ports, so that its graph stays int8.
-        channels_last: Images come and go channels last, whatever they are in the model.
+        channels_last: Images are read and returned channels last, for any layout of the model.
     """
 
     kind: PortKind = PortKind.INT8
@@ -227,17 +227,17 @@ class _Rewrite:
         return rewriter.new, conversions
 
     def enter(self, new: Graph, graph: Graph, node: Node) -> tuple[Value, tuple[Op, ...]]:
-        """Append an input; return the stand-in for the old one, and the ops from old to new."""
+        """Append an input; return the replacement of the old one, and the ops from old to new."""
         del graph
         return new.input(node.name, node.types[0]), ()
 
     def visit(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        """Return the values that stand for a node's results, or None to copy it."""
+        """Return the values that replace a node's results, or None to copy it."""
         del new, node, operands
         return None
 
     def leave(self, rewriter: Rewriter, name: str, value: Value) -> Value:
-        """Return the output that stands for the old graph's output ``value``."""
+        """Return the output that replaces the old graph's output ``value``."""
         del name
         return rewriter[value]
 

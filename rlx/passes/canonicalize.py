@@ -72,6 +72,6 @@ def is_identity(node: Node) -> bool:
 
 
 def _keeps_order(axes: tuple[int, ...], shape: tuple[int, ...]) -> bool:
-    """Return whether a transpose leaves the elements' order in memory as it is."""
+    """Return whether a transpose keeps the elements' order in memory."""
     moved = [a for a in axes if shape[a] != 1]
     return moved == sorted(moved)

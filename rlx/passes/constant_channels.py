@@ -1,8 +1,8 @@
-"""Compute away channels that are constant whatever the input is, or that no op reads.
+"""Compute away channels that are constant for all inputs, or that no op reads.
 
 A pruned network has many of them: in MLPerf Tiny's visual-wake-words network 971 of the 1498
 output channels of pointwise layers have weights that are all zero. Their value is known at compile
-time, and so is what they add to every accumulator behind them; no target needs to compute, store
+time, and so is their share of every accumulator after them; no target needs to compute, store
 or read them.
 """
 
@@ -70,7 +70,8 @@ def _kept_channels(graph: Graph, ranges: dict[Value, Range]) -> dict[Value, Kept
     changed = True
     while changed:
         changed = False
-        # From the outputs on: demands go from results to operands. Masks only grow, so it ends.
+        # From the outputs on: demands go from results to operands. Masks only grow, so the loop
+        # terminates.
         for node in reversed(graph.nodes):
             changed |= _spread_demands(node, masks, ranges)
     return masks

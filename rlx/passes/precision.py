@@ -205,7 +205,7 @@ def apply_precision(graph: Graph, policy: PrecisionPolicy | str) -> Precision:
         policy: The policy, or its name.
 
     Raises:
-        UsageError: An entry of ``policy.keep`` is no op and matches no node of the graph, or no
+        UsageError: An entry of ``policy.keep`` is not an op and matches no node of the graph, or no
             policy has the name.
     """
     if isinstance(policy, str):
@@ -241,8 +241,8 @@ class _Work:
 
     Attributes:
         policy: The policy.
-        rewriter: The new graph, and what stands for each value of the given one, in the type that
-            it is computed in.
+        rewriter: The new graph, and the replacement of each value of the given one, in the type
+            that it is computed in.
         forms: Values of the new graph in other types.
         fixed: Values of the given graph that depend on parameters and constants only.
         rows: Labels of nodes by op, class, type and reason.
@@ -279,7 +279,7 @@ class _Work:
         return PrecisionReport(name, tuple(ordered), self.casts, self.constants)
 
     def _compute(self, node: Node) -> None:
-        """Append what stands for a node that computes."""
+        """Append the replacement of a node that computes."""
         dtype, reason = self._choice(node)
         row = (node.op.name, class_of(type(node.op)), dtype, reason)
         self.rows.setdefault(row, []).append(node.label)
@@ -313,7 +313,7 @@ class _Work:
         return (None, lost) if lost else (dtype, "")
 
     def _stays(self, node: Node, reals: Sequence[Value]) -> str:
-        """Return the reason for which a node stays, whatever its operands; empty if it need not."""
+        """Return the reason for which a node stays, for any operands; empty if it need not."""
         op_class = class_of(type(node.op))
         if not reals:
             return "it has no f32 operand"

@@ -1,4 +1,4 @@
-"""Ranges of the integers that each channel of each value can hold, whatever the input.
+"""Ranges of the integers that each channel of each value can hold, for all inputs.
 
 Channels are the indices of the last axis; a value of rank 0 has one channel. A range is an
 interval; it may be wider than the truth, never narrower. Where both ends meet, the channel is

@@ -85,7 +85,7 @@ def _up(op: Op, names: Sequence[str]) -> Op:
 
 
 def _cheaper(node: Node, ranges: Mapping[Value, Range]) -> Op:
-    """Return the op with as many factors as possible that round halves up."""
+    """Return the op with as many factors as possible rounding halves up."""
     names = _to_parity(node.op)
     if _in_float32(node.op):
         return _in_fixed_point(node, ranges)

@@ -123,7 +123,7 @@ def _scan(
 
 
 def _while(new: Graph, op: While, operands: tuple[Value, ...], space: int) -> list[Value] | None:
-    """core.while(c..., o...) -> body(c..., o...) as often as the condition says."""
+    """core.while(c..., o...) -> body(c..., o...) while the condition holds."""
     count = len(op.body.outputs)
     trips = fixed_trips(op, [o.constant for o in operands], space // max(_size(op.body), 1))
     if trips is None:
@@ -135,7 +135,7 @@ def _while(new: Graph, op: While, operands: tuple[Value, ...], space: int) -> li
 
 
 def fixed_trips(op: While, known: Sequence[Array | None], max_trips: int) -> int | None:
-    """Return the number of times that the body of a loop runs, whatever the data are.
+    """Return the number of times that the body of a loop runs, for all data.
 
     Args:
         op: The loop.
@@ -189,7 +189,7 @@ def _ancestors(region: Graph, values: Iterable[Value]) -> set[Node]:
 def _evaluate_known(
     region: Graph, operands: Sequence[Array | None], outputs: Sequence[Value]
 ) -> list[Array | None]:
-    """Return the outputs of a region as far as they are ``outputs`` and follow from constants."""
+    """Return the outputs of a region that are among ``outputs`` and follow from constants."""
     known: dict[Value, Array | None] = dict(zip(region.inputs, operands, strict=True))
     needed = _ancestors(region, outputs)
     for node in region.nodes:

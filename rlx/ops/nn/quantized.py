@@ -83,7 +83,7 @@ class NnQuantized(NnOp):
         return Ties.ODD if self.quant.zero_point[0] % 2 else Ties.EVEN
 
     def check_operand(self, x: TensorType, quant: QuantParams) -> None:
-        """Raise ShapeError unless a type holds quantized values that may have the quantization ``quant``."""
+        """Raise ShapeError unless a type holds quantized values that fit ``quant``."""
         if x.dtype not in (DType.I8, DType.U8) or x.quant not in (None, quant):
             raise self.refuse(f"expected int8 or uint8 values of {quant}, got {x}")
         RealDequantize(quant=quant).infer(x)

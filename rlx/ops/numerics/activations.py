@@ -45,7 +45,7 @@ def logistic_q4(x: Int64) -> Int64:
 
 def tanh_q4(x: Int64) -> Int64:
     """Return ``tanh(x)`` in Q0.31 for ``x`` in Q4.27."""
-    # exp(2x): the same bits read as Q5.26 stand for twice the value.
+    # exp(2x): the same bits read as Q5.26 are twice the value.
     magnitude = one_minus_x_over_one_plus_x(exp_on_negative_values(-np.abs(x), _INTEGER_BITS + 1))
     result: Int64 = np.sign(x) * magnitude
     return result

@@ -50,7 +50,7 @@ class Rounding(enum.Enum):
 
     @property
     def to_parity(self) -> int | None:
-        """Parity of the integers that halves go to: 0 for even, 1 for odd, None for neither."""
+        """Parity of the integers that halves round to: 0 for even, 1 for odd, None for neither."""
         return {Rounding.EVEN: 0, Rounding.ODD: 1}.get(self)
 
 
@@ -99,7 +99,7 @@ def multiply_by_quantized_multiplier(
         total, product = np.int64(31) - shift, x * multiplier
         half = np.int64(1) << (total - 1)
         if rounding.to_parity is not None:
-            # The integer below a half goes up only if it has the wrong parity.
+            # The integer below a half is rounded up only if it has the wrong parity.
             half = half - 1 + ((product >> total & 1) ^ rounding.to_parity)
         return (product + half) >> total
     left = np.maximum(shift, 0)
@@ -139,8 +139,8 @@ class Rescale:
     """A scaling by one fixed-point factor, or by one for each channel (last axis).
 
     Attributes:
-        multiplier: Q0.31 multipliers, one or as many as channels.
-        shift: As many shifts, positive to the left.
+        multiplier: Q0.31 multipliers, one or one for each channel.
+        shift: The same number of shifts, positive to the left.
         rounding: One of the definitions.
     """
 

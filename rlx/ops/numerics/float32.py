@@ -3,7 +3,8 @@
 Accumulators are mapped to clamped integers by a staircase. ``Rounding.FLOAT32`` has its steps where
 the float32 product rounds; a fixed-point factor has the same ones if it agrees on both sides of
 each. So every step bounds the factor from below or above, and one within all bounds is as good.
-There is none where products that float32 rounds to a half go down at one step, and up at another.
+There is none where products that float32 rounds to a half are rounded down at one step, and up at
+another.
 """
 
 from __future__ import annotations

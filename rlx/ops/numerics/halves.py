@@ -1,6 +1,6 @@
 """Accumulators that reach a half that is not rounded up: a congruence, solved exactly.
 
-``a * multiplier / 2^total`` lies halfway between the integers ``k`` and ``k + 1`` if and only if
+``a * multiplier / 2^total`` is halfway between the integers ``k`` and ``k + 1`` if and only if
 ``a * multiplier = (2 k + 1) * 2^(total - 1)``. Halves to even and halves up differ where ``k`` is
 even, halves to odd and halves up where it is odd: where the odd factor ``2 k + 1`` is 1, or 3,
 modulo 4. That fixes ``a`` modulo a power of two.
@@ -67,7 +67,7 @@ def rounds_up(
     exponent = total - 1 - zeros
     if multiplier == 0 or exponent < 0:
         return True
-    # Halves beyond the ends are clamped, whatever they are rounded to.
+    # Halves beyond the ends are clamped, in both directions of rounding.
     first, last = (2 * ends[0] + 1) << (total - 1), (2 * ends[1] - 1) << (total - 1)
     unclamped = accumulators.within(-(-first // multiplier), last // multiplier)
     # An odd number is its own inverse modulo 4.

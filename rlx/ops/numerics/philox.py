@@ -57,11 +57,11 @@ def philox(counters: Words, key: Words) -> Words:
 
 
 def advance(counter: Words, blocks: int | _Wide) -> Words:
-    """Return a counter so many blocks further on, modulo 2^128.
+    """Return a counter advanced by ``blocks``, modulo 2^128.
 
     Args:
         counter: uint32[4], the lowest word first.
-        blocks: Less than 2^64; an array gives as many counters.
+        blocks: Less than 2^64; an array gives a counter for each element.
 
     Returns:
         uint32[..., 4].

@@ -64,7 +64,7 @@ def sum_range(weights: Array) -> tuple[Int64, Int64]:
         weights: Products run over axis 0, [K, N].
     """
     wide = weights.astype(np.int64)
-    # The extreme of each product is at an end of int8, whichever sign the weight has.
+    # The extreme of each product is at an end of int8, for both signs of the weight.
     a, b = wide * -128, wide * 127
     return np.minimum(a, b).sum(axis=0), np.maximum(a, b).sum(axis=0)
 

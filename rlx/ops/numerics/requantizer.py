@@ -81,7 +81,7 @@ class AccumulatorRequantizer:
         self._addend: Float64 = self._factor * what.offset
         parity = what.rescale.rounding.to_parity
         self._half = what.zero_point + 128.5
-        # Added behind the rounding to even: what would change the parity in front of it.
+        # Odd terms, added after the rounding to even: before it they would change the parity.
         self._last: int | None = None
         if parity is not None:
             self._last = (what.zero_point ^ parity) & 1
@@ -138,7 +138,7 @@ class AccumulatorRequantizer:
     def _bind_fast(self, x: Array, out: Int8, take: Take) -> list[Callable[[], object]]:
         """Return ``bind`` in floating point."""
         channels = x.shape[-1]
-        # Whole rows as one axis, and factors as long as it: NumPy's fastest loops.
+        # Whole rows as one axis, and factors of the same length: NumPy's fastest loops.
         size = max(1, min(_BLOCK_ELEMENTS // max(channels, 1), len(x))) * channels
         if self._what.rescale.rounding is Rounding.FLOAT32:
             return self._bind_float32(x.reshape(-1), out.reshape(-1), size, take)
@@ -211,7 +211,7 @@ class AccumulatorRequantizer:
 
 
 def _long(values: npt.NDArray[NumberT], size: int) -> npt.NDArray[NumberT]:
-    """Return one number, or one for each channel, for each of so many numbers."""
+    """Return a value, or the values of the channels, repeated for a block of rows."""
     return np.resize(values, size)
 
 

@@ -37,8 +37,8 @@ _BLOCK_VALUES = 1 << 20
 class QConv2d(Op):
     """2-D convolution (cross-correlation), grouped or depthwise, on quantized values.
 
-    ``y = clamp(rescale(sum((x - x_zero_point) * w) + bias) + zero_point)``; padding stands for
-    real zero, that is for ``x_zero_point``.
+    ``y = clamp(rescale(sum((x - x_zero_point) * w) + bias) + zero_point)``; padding represents real
+    zero, that is ``x_zero_point``.
 
     Operands: ``x`` int8[N, H, W, C], ``w`` int8|int4|int2[O, KH, KW, C / groups],
     ``bias`` int32[O]. Result: int8[N, OH, OW, O]. Output channel ``o`` reads the input channels

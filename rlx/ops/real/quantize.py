@@ -43,7 +43,7 @@ class Ties(enum.Enum):
         if self is Ties.CEIL:
             return np.ceil(x)
         if self in (Ties.EVEN, Ties.ODD):
-            # In float64 a sum with 1 is exact wherever the number has a half.
+            # In float64 a sum with 1 is exact where the number can have a half.
             odd = float(self is Ties.ODD)
             return np.asarray(np.rint(x + odd) - odd)
         # Not trunc(x + 1/2): that sum rounds up just below a half.

@@ -37,8 +37,8 @@ class RealReshape(Op):
     Operand: ``x`` [*]. Result: [shape].
 
     Attributes:
-        shape: Dimensions of the result; as many elements as the operand, whatever its symbols
-            stand for.
+        shape: Dimensions of the result; as many elements as the operand, for all values of its
+            symbols.
     """
 
     name: ClassVar[str] = "real.reshape"
@@ -225,8 +225,8 @@ class RealPad(Op):
     ``interior`` constants between neighbours, ``after`` constants.
 
     Attributes:
-        before: Constants in front of each axis.
-        after: Constants behind each axis.
+        before: Constants before each axis.
+        after: Constants after each axis.
         interior: Constants between neighbours of each axis; empty for none.
         value: The constant, an integer for integers.
     """

@@ -2,12 +2,12 @@
 
 What an integer network costs hardly depends on its scales. What counts is which values share one,
 how far those of channels are apart, and that no channel is constant. So the network is run on a few
-random inputs, always the same ones, and converted as one that is calibrated. What it answers is of
-no use; what it costs is.
+random inputs, always the same ones, and converted as one that is calibrated. Its results are
+meaningless; its cost is accurate.
 
 Inputs are smooth, as images and spectra are: filters that see noise alone have other ranges. They
-are so large that what the first layers compute of them, not their biases, decides on the signs
-behind: else channels seem constant that are not.
+are so large that what the first layers compute of them, not their biases, decides on the signs of
+values after it: else channels seem constant that are not.
 
 Tests: tests/unit/driver/test_assumption.py
 """
@@ -103,7 +103,7 @@ def convert_assumed(graph: Graph, bits: Bits = 8) -> Converted:
     ready = DeadCode().apply(prepare(_with_filled_channels(DeadCode().apply(plain))).graph)
     params = activation_params(ready, assumed_ranges(ready))
     layers = [v for v in weighted_layers(ready) if v.node.operands[0] in params]
-    # Eight bits are rounded to nearest, whatever the inputs are.
+    # Eight bits are rounded to nearest, independent of the inputs.
     moments = {} if bits == 8 else _second_moments(ready, layers)
     new = {}
     for layer in layers:
@@ -175,7 +175,7 @@ class _Runs:
 
     Attributes:
         nodes: The nodes that are computed, in order.
-        watched: The values whose arrays are wanted.
+        watched: The values whose arrays are returned.
         deviation: Standard deviation of floating-point inputs.
     """
 
@@ -251,7 +251,7 @@ def _deviation(graph: Graph) -> float:
 
 
 def _first_layers(graph: Graph) -> tuple[dict[Value, Weighted], list[Node]]:
-    """Return the layers that no other layer lies before, by their results, and all nodes before."""
+    """Return the layers without another layer before them, by their results, and all nodes before."""
     layers: dict[Value, Weighted] = {}
     behind: set[Value] = set()
     moving = set(_moving(graph))

@@ -103,7 +103,7 @@ class LayerRow:
     Attributes:
         name: Its name.
         op: Its op.
-        path: Path of its conversion: as it stands, as a table, or written in other ops.
+        path: Path of its conversion: unchanged, as a table, or written in other ops.
         integer_ops: Names of the integer ops that replace it.
         bits: Bits of its weights; None if it has none.
     """
@@ -117,13 +117,13 @@ class LayerRow:
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """An integer graph, and the float nodes and values that it stands for.
+    """An integer graph, and the float nodes and values that it replaces.
 
     Attributes:
         graph: It begins with ``real.quantize`` of each input and ends with ``real.dequantize``.
         values: Integer value of each value of the float graph that has one to compare with. Those
-            whose range is that of the clamp behind them have none. The type has the parameters.
-        sources: For each integer op of the graph, the name of the float node that it stands for.
+            whose range is that of the clamp after them have none. The type has the parameters.
+        sources: For each integer op of the graph, the name of the float node that it replaces.
         layers: Conversion of each converted node, in order.
         bounded: Places of layers with weights whose range nothing says: theirs is that of the
             largest sums that the weights allow, which is wider than what occurs.
@@ -149,7 +149,7 @@ def prepare(graph: Graph) -> Fitted:
     """Return ``graph`` in the ops that are converted, so that calibration sees every value.
 
     What has no integer form itself is written in simpler ops. ``convert`` of the result changes
-    nothing more, and its ``values`` say where those of ``graph`` went.
+    nothing more, and its ``values`` map those of ``graph``.
 
     Raises:
         UnsupportedOpError: Something has no integer form; the message names all of it.
@@ -178,7 +178,7 @@ def prepare(graph: Graph) -> Fitted:
 
 
 def _table_problems(graph: Graph) -> list[str]:
-    """Return the problems of functions whose results are no floating-point numbers."""
+    """Return the problems of functions whose results are not floating-point."""
     return [
         f"{node.op.name} ({node.label}): its result is {node.types[0]}, which no table holds"
         for node in Needed.of(graph).nodes
@@ -192,7 +192,7 @@ _QUANTIZED: Final = (
 
 
 def refusal(node: Node) -> Refusal | None:
-    """Return the refusal of a node of a float graph that cannot be converted as it is, or None."""
+    """Return the refusal of a node of a float graph that cannot be converted, or None."""
     if known(node.results[0]) is not None or stays(node) or argument(node) is not None:
         return None
     if not all(t.is_static for t in (*node.types, *(o.type for o in node.operands))):
@@ -272,8 +272,8 @@ def convert(
             have 8 bits.
         rounding: Rounding of ops to their scales; None for twice, as the reference does, or once
             where the graph has quantize nodes and no integer ops, since others compute these in
-            floating point. Then halves go to even integers if those of a quantize node do, as in
-            ONNX, else up.
+            floating point. Then halves round to even if those of a quantize node do, as in ONNX,
+            else up.
 
     Raises:
         UnsupportedOpError: Something has no integer form; the message names all of it.
@@ -413,7 +413,7 @@ def _output(conversion: Conversion, value: Value, name: str) -> Value:
 
 
 def _lower(call: NodeConversion) -> Sequence[Value]:
-    """Append the integer form of a node and return the values that stand for its results."""
+    """Append the integer form of a node and return the values that replace its results."""
     try:
         if argument(call.node) is not None:
             return [_function(call)]
@@ -429,7 +429,7 @@ def _lower(call: NodeConversion) -> Sequence[Value]:
 
 
 def _copy(call: NodeConversion) -> Sequence[Value]:
-    """Append a node that computes integers as it is."""
+    """Append a node that computes integers unchanged."""
     operands = []
     for operand in call.node.operands:
         numbers = known(operand)
@@ -474,7 +474,7 @@ def _function(call: NodeConversion) -> Value:
 def _layers(
     sources: Mapping[Node, Node], conversion: Conversion, fitted: Fitted
 ) -> tuple[LayerRow, ...]:
-    """Return a row for each node of the float graph that something stands for."""
+    """Return a row for each node of the float graph that has a replacement."""
     op_names: dict[Node, list[str]] = {}
     for new, node in sources.items():
         if new.op.dialect == "q":

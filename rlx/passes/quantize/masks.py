@@ -1,6 +1,6 @@
 """Elements that only mask others: what they are says nothing of a value's range.
 
-Such as the lowest float around an image in front of a max pool, or -1e9 that is added to what a
+Such as the lowest float around an image before a max pool, or -1e9 that is added to what a
 softmax or an argmax is not to choose. Saturated they mask as well.
 """
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Found = npt.NDArray[np.bool_]
 
 _MIN_SOFTMAX_DISTANCE: Final = 64.0
-"""Distance below the largest number from which a share, exp(-64), is lost beside 1 in float32."""
+"""Distance below the largest number from which a share, exp(-64), is lost when added to 1 in float32."""
 
 _PARTS_OF_ONE: Final = 512
 """Parts of 1: one of them is half a step of a softmax's int8 result, and rounds to zero."""
@@ -109,7 +109,7 @@ def _mask_of_number(number: float) -> Mask:
 
 
 def _mask_of_positions(masked_positions: Found, side: int) -> Mask:
-    """Return the mask of some places; in theirs stand numbers a little beyond the others."""
+    """Return the mask of some places; their numbers are a little beyond the others."""
 
     def where(array: Numbers) -> Found:
         shape = masked_positions.shape

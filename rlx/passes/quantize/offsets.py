@@ -37,7 +37,7 @@ def offsets(rescale: Rescale, ties: Ties) -> Int64 | None:
 
     Args:
         rescale: Factors that round halves up.
-        ties: Rounding that is wanted of the scaled accumulators.
+        ties: Required rounding of the scaled accumulators.
     """
     addends = np.zeros(rescale.channels, np.int64)
     if ties not in (Ties.FLOOR, Ties.CEIL):
@@ -60,7 +60,7 @@ def turn_halves(rescale: Rescale, ties: Ties, magnitude: int) -> Rescale:
 
     Args:
         rescale: Factors that round halves up.
-        ties: Rounding that is wanted; factors of others stay.
+        ties: Required rounding; factors of others stay.
         magnitude: Largest magnitude of an accumulator.
     """
     if ties not in (Ties.AWAY, Ties.TOWARD):

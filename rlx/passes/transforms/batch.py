@@ -131,7 +131,7 @@ def _input_type(node: Node, size: int | Dim) -> TensorType:
 
 
 def _repeat(graph: Graph, value: Value, size: int | Dim) -> Value:
-    """Return a constant for every element of a batch; any other value as it is."""
+    """Return a constant for every element of a batch; any other value unchanged."""
     if value.constant is None or value.type.shape[:1] != (1,):
         return value
     if isinstance(size, Dim):

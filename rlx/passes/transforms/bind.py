@@ -32,7 +32,7 @@ def symbols(graph: Graph) -> tuple[str, ...]:
 
 
 def bind(graph: Given, sizes: Mapping[str, int]) -> Given:
-    """Return ``graph`` with symbols replaced by numbers, and every type inferred anew.
+    """Return ``graph`` with symbols replaced by numbers, and every type inferred again.
 
     Args:
         graph: A graph or a network, without a memory plan.

@@ -145,7 +145,7 @@ def import_scatter_nd(call: Call) -> Real:
 
 @importer("ScatterElements", "Scatter")
 def import_scatter_elements(call: Call) -> Real:
-    """``ScatterElements``: each update is written at its own place except for the index along ``axis``."""
+    """``ScatterElements``: each update keeps its own place except along ``axis``."""
     x, indices, updates = call.value(0), call.value(1).cast(DType.I64), call.value(2)
     axis = call.axis(call.integer("axis"), x.ndim)
     shape, index_shape = numbers(call, x.shape), numbers(call, indices.shape)

@@ -229,7 +229,7 @@ def import_space_to_depth(call: Call) -> Real:
 
 @importer("ReverseSequence")
 def import_reverse_sequence(call: Call) -> Real:
-    """``ReverseSequence``: the first elements of each sequence, up to its length, in reverse order."""
+    """``ReverseSequence``: the first elements of each sequence, up to its length, reversed."""
     x, lengths = call.value(0), call.value(1).cast(DType.I64)
     time, batch = call.integer("time_axis"), call.integer("batch_axis")
     if {time, batch} != {0, 1}:

@@ -51,7 +51,7 @@ def import_l2_pool(call: Call) -> None:
 
 
 def _check_uint8(pool_window: Window) -> None:
-    """Refuse means of uint8 values that may be at a half, which rounds up; those of int8 round away from 0.
+    """Refuse means of uint8 values that may be at a half: uint8 rounds up, int8 away from 0.
 
     The mean of an odd number of values is never there.
     """

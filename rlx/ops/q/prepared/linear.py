@@ -142,7 +142,7 @@ class ConvForm:
     def _pad_input(self, x: Array, step: int, take: Take) -> tuple[Float, list[Run]]:
         """Return memory for ``step`` images with padding, and the calls that fill the padding.
 
-        Of a depthwise convolution, each channel stands there as often as it has outputs.
+        Of a depthwise convolution, each channel occurs once for each of its outputs.
         """
         op, window = self._op, self._op.window
         channels = self._weights[0].shape[-1] if self._depthwise else x.shape[3]
@@ -189,7 +189,7 @@ class ConvForm:
         if self._op.window.stride[1] > 1:
             apart = sums.reshape(batch, rows, columns, channels)
             return [partial(np.einsum, "nrchwx,hwx->nrcx", views, taps, out=apart)]
-        # Columns and channels lie side by side, as one long axis: fewer, longer loops.
+        # Columns and channels are adjacent, as one long axis: fewer, longer loops.
         shifted = views.transpose(0, 1, 3, 4, 2, 5).reshape(
             batch, rows, kernel_h, kernel_w, columns * channels
         )

@@ -18,7 +18,7 @@ _INT8_VALUES = np.arange(256, dtype=np.uint8).view(np.int8)
 
 
 def prepare_unary(op: Op) -> Evaluator:
-    """Return the evaluator of an op that maps each value by itself."""
+    """Return the evaluator of an op that maps each value separately."""
     (results,) = op.evaluate(_INT8_VALUES)
     table = results.tobytes()
 
@@ -32,7 +32,7 @@ def prepare_unary(op: Op) -> Evaluator:
 
 
 def prepare_binary(op: Op) -> Evaluator:
-    """Return the evaluator of an op that maps each pair of values by itself, with broadcasting."""
+    """Return the evaluator of an op that maps each pair of values separately, with broadcasting."""
     (results,) = op.evaluate(_INT8_VALUES[:, np.newaxis], _INT8_VALUES)
     table = results.reshape(-1)
 
@@ -45,7 +45,7 @@ def prepare_binary(op: Op) -> Evaluator:
 
 
 def prepare_by_channel(op: Op, constant: Array) -> Evaluator:
-    """Return the evaluator of an op that maps each value by itself, by its channel's constant.
+    """Return the evaluator of an op that maps each value separately, by its channel's constant.
 
     Args:
         op: An op of two operands.

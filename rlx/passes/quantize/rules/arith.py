@@ -154,8 +154,9 @@ def _nearest(
 ) -> Binary:
     """Return an op whose factor gives the integers of the float ops, where a model states them.
 
-    These round numbers and result to float32, and halves may go away from zero. A factor a few
-    units larger or smaller decides alike for nearly all scales; else the one of fewest differences.
+    These round numbers and result to float32, and halves may round away from zero. A factor a few
+    units larger or smaller decides the same for nearly all scales; else the one of fewest
+    differences.
 
     Args:
         call: The node.

@@ -170,21 +170,21 @@ def _stored_weights(call: NodeConversion, values: Stored, axes: tuple[int, ...])
 
 
 def _bias_operand(call: NodeConversion) -> Value | None:
-    """Return the bias of a layer, its own or one that is added behind it."""
+    """Return the bias of a layer, its own or one that is added after it."""
     if call.addition is not None and len(call.node.operands) == 2 and _is_bias(call.addition):
         return bias_of(call.addition)
     return call.node.operands[2] if len(call.node.operands) > 2 else None
 
 
 def _is_bias(node: Node) -> bool:
-    """Return whether a node adds a bias right behind its layer."""
+    """Return whether a node adds a bias right after its layer."""
     return isinstance(node.op, RealAdd) and any(
         isinstance(o.node.op, NnConv | NnLinear | RealConv | RealMatmul) for o in node.operands
     )
 
 
 def _line(call: NodeConversion) -> ChannelLine | None:
-    """Return the normalization behind a layer that becomes part of it, if there is one."""
+    """Return the normalization after a layer that becomes part of it, if there is one."""
     if call.addition is None or (len(call.node.operands) == 2 and _is_bias(call.addition)):
         return None
     line = line_of(call.addition, call.node)
@@ -222,7 +222,7 @@ def _without_masks(call: NodeConversion, axes: tuple[int, ...], bias: Doubles) -
         return bias
     weights = np.abs(np.asarray(call.known(1), np.float64).transpose(axes))
     x = max(map(abs, range_of(quant_of(call.quantized(0)))))
-    # The largest sum of products: a bias beyond it and the range saturates whatever the input is.
+    # The largest sum of products: a bias beyond it and the range saturates for all inputs.
     reach = x * weights.reshape(len(weights), -1).sum(axis=1)
     line = _line(call)
     if line is not None:

@@ -80,7 +80,7 @@ def _largest(call: NodeConversion, x: Value) -> Value:
     op, shape = cast("RealReduceMax | RealReduceMin", call.node.op), x.type.static_shape
     axes = tuple(sorted(a % len(shape) for a in op.axes))
     outer_axes = tuple(a for a in range(len(shape)) if a not in axes)
-    # What stays before the reduced axes goes through the pool as the batch, the rest as channels.
+    # Kept axes before the reduced ones are the batch of the pool, the rest its channels.
     front = tuple(a for a in outer_axes if a < axes[0])
     back = outer_axes[len(front) :]
     transposed = call.transpose(x, (*front, *axes, *back))
@@ -92,7 +92,7 @@ def _largest(call: NodeConversion, x: Value) -> Value:
 
 
 def _negate(call: NodeConversion, x: Value) -> Value:
-    """Return -1 - x, int8 values that stand for the negative numbers."""
+    """Return -1 - x, int8 values that represent the negative numbers."""
     quant = quant_of(x)
     negative = QuantParams(quant.scale, (-1 - quant.zero_point[0],))
     table = QTable(table=tuple(range(127, -129, -1)), function="neg")
