@@ -135,7 +135,7 @@ class SumScaling:
 def sum_scaling(
     x_scale: float, y_scale: float, scale: float, rounding: Rounding = Rounding.DOUBLE
 ) -> SumScaling:
-    """Return the scalings of a sum: both operands are scaled to twice the larger scale, all in double.
+    """Return the scalings of a sum: both operands get twice the larger scale, all in double.
 
     Source: tflite-micro ``CalculateOpDataAdd`` and ``CalculateOpDataSub``.
 

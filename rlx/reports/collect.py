@@ -234,7 +234,7 @@ def _layers(
         for index, row in enumerate(rows)
     ]
     times = [(one.predicted if one.measured is None else one.measured) or 0 for one in layers]
-    # Layers that work at the same time are shown beside the slowest.
+    # Layers that work at the same time are shown relative to the slowest.
     whole = max(times, default=0) if pipelined else sum(times)
     return tuple(
         replace(one, share=time / whole if whole else 0.0)

@@ -36,7 +36,7 @@ _MAX_FILE_BYTES: Final = 16 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportRequest:
-    """Contents that are wanted of a report besides predictions.
+    """Requested contents of a report besides predictions.
 
     Attributes:
         verify: Returns a verification of the folder; None to run nothing.
@@ -48,7 +48,7 @@ class ReportRequest:
         model: The model's graph, for its accuracy.
         old: An output folder to compare with.
         quantization: File with the losses of the quantization, which ``rlx quantize`` wrote.
-        model_file: The model's file, beside which such a file may lie.
+        model_file: The model's file, such a file may be next to it.
     """
 
     verify: Callable[[], Verification] | None = None
@@ -66,7 +66,7 @@ class ReportRequest:
 def gather(
     folder: Path, request: ReportRequest, *, progress: Callable[[str], None] | None = None
 ) -> Report:
-    """Return the report of an output folder, with everything that is wanted.
+    """Return the report of an output folder, with the requested contents.
 
     Raises:
         OutputError: A folder was not made by rlx or was changed.
@@ -105,7 +105,7 @@ def gather(
 def _losses(
     request: ReportRequest, report: Report, network: str | None
 ) -> tuple[Losses | None, tuple[str, ...]]:
-    """Return losses by quantization, from a file that is named or lies beside the model."""
+    """Return losses by quantization, from a given file or the one next to the model."""
     if request.quantization is not None:
         return losses_of(request.quantization, report.layers, network)
     if request.model_file is not None:
@@ -160,7 +160,7 @@ def _board(path: Path, network: Mapping[str, Any]) -> dict[str, float]:
     """Return the time of layers by name, measured by the user.
 
     Raises:
-        UsageError: The file is no table of layers and numbers, or names an unknown layer.
+        UsageError: The file is not a table of layers and numbers, or names an unknown layer.
     """
     text = _text(path)
     where = str(path)

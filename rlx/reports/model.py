@@ -154,7 +154,7 @@ class MemoryBox:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """The arena over time: its size, what lies in it, and the limit that was given, in bytes."""
+    """The arena over time: its size, the values in it, and the limit that was given, in bytes."""
 
     bytes: int
     boxes: tuple[MemoryBox, ...]
@@ -318,7 +318,7 @@ class Changes:
 
     @property
     def count(self) -> int:
-        """Layers that are new, gone or different."""
+        """Layers that are added, removed or changed."""
         return sum(bool(one.changed) or None in (one.old, one.new) for one in self.layers)
 
 

@@ -251,7 +251,7 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1
 
 
 def _cell(text: str) -> str:
-    """Return a text that Markdown shows as it is, in one line."""
+    """Return a text that Markdown shows unchanged, in one line."""
     plain = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;")
     for mark in "\\|`*_[]":
         plain = plain.replace(mark, f"\\{mark}")

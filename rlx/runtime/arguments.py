@@ -44,7 +44,7 @@ class Arguments:
         """Return the inputs in order, which must be arrays of exactly the element types.
 
         Raises:
-            TypeError: A value is no array, or of another element type.
+            TypeError: A value is not an array, or of another element type.
             ValueError: A name is missing or unknown.
         """
         given = self._check_names(inputs)
@@ -63,7 +63,7 @@ class Arguments:
         return inputs
 
     def check_count(self, inputs: Sequence[Any]) -> None:
-        """Raise ValueError if there are not as many inputs as the graph takes."""
+        """Raise ValueError if the number of inputs is not the graph's."""
         if len(inputs) != len(self.types):
             raise ValueError(f"expected {counted(len(self.types), 'input')}, got {len(inputs)}")
 
@@ -130,7 +130,7 @@ def converted(what: str, type_: TensorType, value: npt.ArrayLike) -> Array:
 
 
 def _array(what: str, type_: TensorType, value: npt.ArrayLike) -> Array:
-    """Return ``value`` as an array of whatever it holds."""
+    """Return ``value`` as an array with a matching element type."""
     try:
         return np.asarray(value)
     except ValueError:

@@ -94,7 +94,7 @@ class Batches:
         return None
 
     def count(self, arrays: Sequence[Array]) -> int | None:
-        """Return the number of samples that arrays hold, or None if they are no batch.
+        """Return the number of samples that arrays hold, or None if they are not a batch.
 
         Args:
             arrays: An array for each input, in order.
@@ -158,7 +158,7 @@ class Batches:
         return array if lead == (1,) else array[np.newaxis]
 
     def _program(self, size: int, most: int) -> LoadedProgram:
-        """Return the program for so many samples at a time."""
+        """Return the program for a number of samples at a time."""
         if size == 1:
             assert self._single is not None
             return self._single

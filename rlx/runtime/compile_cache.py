@@ -63,7 +63,7 @@ class CompileCache:
         """Return the compiled graph for ``graph`` and these options.
 
         Graphs are the same if their structure, constants, options and all names are. Values that
-        a graph made by hand has for its parameters are set anew each time.
+        a graph made by hand has for its parameters are set again each time.
 
         Args:
             graph: As ``Session.compile`` takes it.
@@ -90,7 +90,7 @@ class CompileCache:
             return compiled
 
     def clear(self) -> None:
-        """Drop all compiled graphs; those in use go on working."""
+        """Drop all compiled graphs; those in use stay valid."""
         with self._lock:
             self._entries.clear()
 

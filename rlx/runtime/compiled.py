@@ -57,7 +57,7 @@ class CompiledGraph(Execution):
     ``clone`` each.
 
     Attributes:
-        graph: The graph as it was given.
+        graph: The given graph.
         device: Device that it runs on.
         dispatch: Report of the backend on each op.
     """
@@ -140,7 +140,7 @@ class CompiledGraph(Execution):
             sizes: A size for each symbol of the dimensions; none if there are none.
 
         Raises:
-            ValueError: A symbol has no size, or a size is no positive number.
+            ValueError: A symbol has no size, or a size is not positive.
         """
         bindings = dict(sizes or {})
         unbound = [name for name in self._symbols if name not in bindings]
@@ -207,7 +207,7 @@ class CompiledGraph(Execution):
 
         Args:
             params: A value for each, as for ``set_param``.
-            strict: Whether a name that is no parameter is refused; else it is left alone.
+            strict: Whether a name without a parameter is refused; else it is ignored.
 
         Raises:
             TypeError: The numbers do not fit an element type.
@@ -243,7 +243,7 @@ class CompiledGraph(Execution):
         """Let an input that was bound as a state come with each run again.
 
         Raises:
-            ValueError: It is no input, or not bound.
+            ValueError: It is not an input, or not bound.
         """
         with self._lock:
             self._check_input(name)
@@ -312,13 +312,14 @@ class CompiledGraph(Execution):
         """Return the outputs, as arrays of their own.
 
         Where every input has a leading dimension of 1, the arrays may have any other number there:
-        so many samples, which the outputs then hold too. ``batching`` says how they are computed.
+        the number of samples, which the outputs then hold too. ``batching`` says how they are
+        computed.
 
         Args:
             inputs: A value for each input by name; numbers are converted to its element type. Real
                 numbers for a quantized input are quantized by its scale.
-            outputs: Names or places of the outputs wanted; all in order by default.
-            dequantized: Whether quantized outputs are returned as the real values that they represent,
+            outputs: Names or places of the requested outputs; all in order by default.
+            dequantized: Whether quantized outputs are returned as real values,
                 as float64.
 
         Raises:
@@ -378,7 +379,7 @@ class CompiledGraph(Execution):
 
         Raises:
             ValueError: ``actual`` is not in [1, ``upper``], the graph has symbols in its
-                dimensions, or no op computes rows by themselves.
+                dimensions, or no op is row-wise.
         """
         with self._lock:
             self._extent = self._extent_of(actual, upper)
@@ -461,8 +462,8 @@ class CompiledGraph(Execution):
 
         Raises:
             TypeError: The numbers do not fit an input's element type.
-            ValueError: An input or parameter is missing, unknown or has another shape, or there
-                are no runs.
+            ValueError: An input or parameter is missing, unknown or has another shape, or the
+                number of runs is 0.
         """
         if runs < 1 or warm_up < 0:
             raise ValueError(f"cannot measure {runs} runs after {warm_up}; one at least is needed")

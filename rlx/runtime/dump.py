@@ -1,6 +1,6 @@
 """The text of a graph after every step of compilation that changed it.
 
-For those who look for what went wrong: in files of a folder, or printed.
+For debugging: in files of a folder, or printed.
 
 Tests: tests/cli/test_stages.py
 """

@@ -36,7 +36,7 @@ class Execution:
     """A graph with a program for each set of sizes that came up; ``CompiledGraph`` is its face.
 
     Attributes:
-        graph: The graph as it was given.
+        graph: The given graph.
     """
 
     def __init__(self, graph: Graph, backend: Backend, options: CompileOptions) -> None:
@@ -71,7 +71,7 @@ class Execution:
             raise ValueError(f"no state is called {name!r}; there are: {known}")
 
     def _check_input(self, name: str) -> None:
-        """Raise ValueError if ``name`` is no input that can be bound as a state."""
+        """Raise ValueError unless ``name`` is an input that can be bound as a state."""
         if name in self._states.types:
             raise ValueError(f"{name!r} is a state of the graph, not an input")
         if name not in self._inputs:
@@ -135,7 +135,7 @@ class Execution:
         """Return the program for the first rows; None if that is all of them.
 
         Raises:
-            ValueError: There cannot be so many, or no op computes rows by themselves.
+            ValueError: The number is out of range, or no op is row-wise.
         """
         if self._symbols:
             raise ValueError(

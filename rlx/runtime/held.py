@@ -107,7 +107,7 @@ class HeldInputs:
 
 
 def _may_hold(type_: TensorType, other: TensorType) -> bool:
-    """Whether an array of ``other`` may be one of ``type_``: symbols stand for any size."""
+    """Whether an array of ``other`` may be one of ``type_``: symbols match any size."""
     if type_.dtype is not other.dtype or type_.rank != other.rank:
         return False
     sizes = zip(type_.shape, other.shape, strict=True)

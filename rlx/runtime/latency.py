@@ -1,4 +1,4 @@
-"""Latency of a network on this machine, alone or beside ONNX Runtime."""
+"""Latency of a network on this machine, alone or compared with ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     Clock: TypeAlias = Callable[[], int]
 
 ENGINES: Final = ("onnxruntime",)
-"""Engines that a network can be run beside."""
+"""Engines that a network can be compared with."""
 
 WARM_UP_CALLS: Final = 3
 """Calls of each engine before the first one that counts."""
 
 MIN_CALLS: Final = 10
-"""Measured calls, whatever time they take."""
+"""Minimum number of measured calls, for any time that they take."""
 
 _TURN_NS: Final = 2_000_000
 """Nanoseconds after which it is the other engine's turn."""
@@ -122,8 +122,8 @@ def bench(
     """Return the times of a network's calls: NumPy arrays in, NumPy arrays out.
 
     Inputs are random, the same every time; integers of more than 8 bits are 0, since they may be
-    indices. With another engine both take turns of some milliseconds, so that whatever else the
-    machine does meets both; it uses as many threads as ``OPENBLAS_NUM_THREADS`` says.
+    indices. With another engine both take turns of some milliseconds, so that other load of the
+    machine affects both; it uses ``OPENBLAS_NUM_THREADS`` threads.
 
     Args:
         graph: A network whose dimensions are numbers.
@@ -136,7 +136,7 @@ def bench(
 
     Raises:
         UsageError: A dimension is a symbol, a parameter has no value, the engine is unknown, it
-            cannot run the model, or the time is no number from 0.
+            cannot run the model, or the time is negative or not a number.
         ToolMissingError: The other engine is not installed.
     """
     if not (isfinite(seconds) and seconds >= 0):
@@ -169,7 +169,7 @@ def bench(
 def compiled_for(
     graph: Graph, *, batch: int = 1, options: CompileOptions | None = None
 ) -> tuple[CompiledGraph, dict[str, Array]]:
-    """Return a network compiled for calls of so many inputs, and random ones.
+    """Return a network compiled for calls of a number of inputs, and random ones.
 
     Raises:
         UsageError: A dimension is a symbol, or a parameter has no value.
@@ -208,7 +208,7 @@ def measure(calls: Sequence[Call], seconds: float, clock: Clock) -> list[list[in
 
 
 def random_inputs(graph: Graph) -> dict[str, Array]:
-    """Return a value for each input that is no state, the same every time."""
+    """Return a value for each input that is not a state, the same every time."""
     generator = np.random.default_rng(0)
     states = {state.name for state, _ in graph.states}
     return {v.name: _random(generator, v.type) for v in graph.inputs if v.name not in states}

@@ -137,5 +137,5 @@ def optimize(
 
 
 def _stage(graph: Graph) -> Stage:
-    """Return the stage of a fitted graph: a backend may take model-level ops as they are."""
+    """Return the stage of a fitted graph: a backend may run model-level ops."""
     return Stage.HIR if any(isinstance(n.op, NnOp) for n in all_nodes(graph)) else Stage.MIR

@@ -162,7 +162,7 @@ def lowered(
     *,
     observe: Observer = unobserved,
 ) -> HostModule:
-    """Return a graph as it is compiled for a device.
+    """Return the form of a graph that is compiled for a device.
 
     Args:
         graph: A graph of static shapes.

@@ -34,10 +34,10 @@ class Pending:
         """Return the outputs, as ``CompiledGraph.run`` does, when they are there.
 
         Args:
-            timeout_s: Seconds to wait at most; None for as long as it takes.
+            timeout_s: Seconds to wait at most; None for no limit.
 
         Raises:
-            TimeoutError: The run has not ended in time; it goes on.
+            TimeoutError: The run has not ended in time; it continues.
             Exception: Error of the run.
         """
         try:

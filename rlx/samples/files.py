@@ -155,7 +155,7 @@ def _files_of(path: Path) -> list[Path]:
 
 
 def _kind(path: Path) -> str:
-    """Return the kind of a file's contents, as a suffix: ``.npy`` stands for ``.npz`` too."""
+    """Return the kind of a file's contents, as a suffix: ``.npy`` for ``.npz`` too."""
     try:
         with path.open("rb") as file:
             start = file.read(12)

@@ -46,7 +46,7 @@ class Scaling:
             where: The file, for messages.
 
         Raises:
-            UsageError: There are neither one nor as many means or deviations as channels.
+            UsageError: The number of means or deviations is neither 1 nor that of the channels.
         """
         channels = stored.shape[-1]
         for name, numbers in (("mean", self.mean), ("std", self.std)):

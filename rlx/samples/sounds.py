@@ -51,7 +51,7 @@ def read_sound(path: Path, value: Value, scaling: Scaling) -> tuple[Numbers, str
 
 
 def _stored(path: Path, value: Value) -> tuple[Numbers, int]:
-    """Return signed integers [samples, channels], and what stands for 1."""
+    """Return signed integers [samples, channels], and the integer that represents 1."""
     try:
         with path.open("rb") as file, wave.open(file) as sound:
             channels, width, count = (

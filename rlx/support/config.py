@@ -1,8 +1,8 @@
 """Settings of rlx: environment variables ``RLX_*``, and other values for a part of a program.
 
 The variables are read once, when the first setting is needed. A variable that no setting has, or a
-value that its setting cannot take, is an error. :func:`override` sets others for the ``with``
-statement that it stands in, and only for the thread or asyncio task that runs it::
+value that its setting cannot take, is an error. :func:`override` sets others for its ``with``
+statement, and only for the thread or asyncio task that runs it::
 
     with rlx.config.override(check_finite=True):
         compiled = rlx.Session().compile(graph)
@@ -41,7 +41,7 @@ FOREIGN: Final = frozenset(
         "RLX_VERSION_FILE",
     }
 )
-"""Variables that are no settings: others than this module read them."""
+"""Variables that are not settings: other modules read them."""
 
 Dispatch: TypeAlias = Literal["prefer-native", "common", "native"]
 """The names of ``rlx.passes.Policy``, which is of a higher layer."""

@@ -37,11 +37,11 @@ class Limits:
         operations: Multiply-accumulates of one frame, and steps of what multiplies nothing (an
             operator takes at least one step for each element of its result).
         taps: Positions of one window: height times width of a kernel.
-        constant_bytes: Bytes of all constant tensors together, as often as they are read.
+        constant_bytes: Bytes of all constant tensors together, counted at each read.
         name_bytes: Bytes of a name that are kept; a longer name is cut.
         nesting: Depth of tables inside tables.
         overlap: Number of times that the objects of a file may cover its bytes. A shared object
-            is legal in some formats; without a bound a small file can stand for a huge one.
+            is legal in some formats; without a bound a small file can describe a huge graph.
     """
 
     file_bytes: int = 512 * MIB

@@ -44,7 +44,7 @@ class _CallbackSteps(Steps):
 
 
 def steps_of(progress: Callable[[str], None] | None) -> Steps:
-    """Return ``progress`` as :class:`Steps`, whatever it is."""
+    """Return any kind of ``progress`` as :class:`Steps`."""
     if progress is None:
         return Steps()
     return progress if isinstance(progress, Steps) else _CallbackSteps(progress)

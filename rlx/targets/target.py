@@ -42,9 +42,9 @@ class Emission:
         facts: Entries for the manifest, as JSON values: what the target's verifier must know, such
             as the prefix of its identifiers.
         nodes: The node of each row of ``report["layers"]``; reports draw the graph of these. Empty
-            if rows are no nodes.
+            if rows are not nodes.
         inputs: The network's inputs in the graph of ``nodes``, if that is another graph.
-        scratch: Memory of the arena that layers need beside the plan's placements.
+        scratch: Memory of the arena that layers need besides the plan's placements.
         vector_files: Makes more files from the golden vectors; None if there are none to make.
     """
 
@@ -162,7 +162,7 @@ class Target(ABC):
 
     @abstractmethod
     def lowering(self, node: Node, options: Any) -> Lowering | Refusal:  # noqa: ANN401 - own class
-        """Return the lowering of this node as it stands, or the reason that there is none.
+        """Return the lowering of this node unchanged, or the reason that there is none.
 
         Asked several times in one emission, so the work should be done :func:`once for each node
         <rlx.ir.once_per_node>`.

@@ -53,7 +53,7 @@ class Plan:
         tools: Their names, as ``Verifier.verify`` takes them.
         not_run: Those of the default whose tools are missing.
         notes: Deviations from the default, and why.
-        names: Names that stand for one of them too: ``qemu`` for ``qemu:zig``.
+        names: Aliases of one of them: ``qemu`` for ``qemu:zig``.
     """
 
     tools: tuple[str, ...]

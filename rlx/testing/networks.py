@@ -45,7 +45,7 @@ class _WithoutFrames:
         """Do nothing."""
 
     def __exit__(self, kind: object, error: BaseException | None, frames: object) -> None:
-        """Raise an error of rlx anew."""
+        """Raise an error of rlx again."""
         __tracebackhide__ = True
         if isinstance(error, RlxError):
             raise error.with_traceback(None) from None

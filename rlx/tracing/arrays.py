@@ -80,7 +80,7 @@ def converted_to(array: Array, dtype: DType) -> Array | None:
 
 
 def array_like(value: object, like: TensorType) -> Array:
-    """Return ``value`` as a constant that stands beside a tensor: in its element type.
+    """Return ``value`` as a constant operand next to a tensor: in its element type.
 
     Raises:
         TypeError: The values do not fit the element type.

@@ -44,7 +44,7 @@ def if_(
         operands: Arguments of the functions.
 
     Raises:
-        ShapeError: The condition is no single boolean, or the functions give different types.
+        ShapeError: The condition is not a single boolean, or the functions give different types.
         TypeError: A function gives something else than tensors.
     """
     parent = condition.builder.innermost
@@ -88,10 +88,10 @@ def while_loop(
         condition: Gives one boolean, bool[].
         body: Gives the carry of the next iteration, in the types of the first one.
         carry: First values: a tensor or a tuple of them.
-        max_iterations: The loop ends after so many; None for no bound.
+        max_iterations: The loop ends after this number; None for no bound.
 
     Raises:
-        ShapeError: The condition is no single boolean, or the body gives a carry of other types.
+        ShapeError: The condition is not a single boolean, or the body gives a carry of other types.
         TypeError: A function gives something else than tensors.
     """
     carries = flat(carry, "the carry")
@@ -142,7 +142,7 @@ def scan(
         carry: First values: a tensor, a tuple of them or None.
         xs: Taken apart along the first axis: a tensor, a tuple of them or None.
         length: Number of steps; may be left out where ``xs`` says it.
-        reverse: Whether the last element comes first. What is collected stands at its place.
+        reverse: Whether the last element comes first. What is collected is at its place.
 
     Raises:
         ShapeError: ``xs`` differ in length, or the function gives a carry of other types.
@@ -174,7 +174,7 @@ def scan(
 
 
 def _builder(tensors: Sequence[Tensor], otherwise: str) -> Graph:
-    """Return the graph that ops on ``tensors`` go to; raise TypeError if there are none."""
+    """Return the graph that ops on ``tensors`` are added to; raise TypeError if there are none."""
     if not tensors:
         raise TypeError(otherwise)
     return tensors[0].builder.innermost

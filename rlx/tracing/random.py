@@ -22,7 +22,7 @@ KEY_END = 2**64
 
 
 def random_bits(key: Tensor | int, counter: Tensor, shape: ShapeLike) -> tuple[Tensor, Tensor]:
-    """Return random words u32[shape], and the counter behind them.
+    """Return random words u32[shape], and the counter after them.
 
     ::
 
@@ -47,7 +47,7 @@ def random_bits(key: Tensor | int, counter: Tensor, shape: ShapeLike) -> tuple[T
 def random_uniform(
     key: Tensor | int, counter: Tensor, shape: ShapeLike, low: float = 0.0, high: float = 1.0
 ) -> tuple[Tensor, Tensor]:
-    """Return random numbers f32[shape] from ``low`` to ``high``, and the counter behind them.
+    """Return random numbers f32[shape] from ``low`` to ``high``, and the counter after them.
 
     Without bounds they are multiples of 2^-24 in [0, 1). With bounds each is multiplied and added
     in f32, and may be rounded to ``high``. Arguments as ``random_bits``.
@@ -59,7 +59,7 @@ def random_uniform(
 def random_normal(
     key: Tensor | int, counter: Tensor, shape: ShapeLike, mean: float = 0.0, deviation: float = 1.0
 ) -> tuple[Tensor, Tensor]:
-    """Return normally distributed numbers f32[shape], and the counter behind them.
+    """Return normally distributed numbers f32[shape], and the counter after them.
 
     Arguments as ``random_bits``.
     """

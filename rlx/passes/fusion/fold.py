@@ -143,7 +143,7 @@ def _scaled_operand_index(node: Node) -> int | None:
 
 
 def _take_behind(matching: Matching, affine: Affine) -> None:
-    """Take the nodes that scale, shift, reshape and transpose the product, up to the first other node."""
+    """Take the nodes that scale, shift, reshape and transpose the product, up to another node."""
     channels = _ChannelAxis(affine.product.results[0], affine.product.types[0].rank - 1)
     while (node := matching.readers.only(channels.value)) is not None:
         if isinstance(node.op, real.RealReshape | real.RealTranspose):

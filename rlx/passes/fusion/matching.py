@@ -62,7 +62,7 @@ class Notes:
         self.of = {n: NodeNote(n.op.name, n.label, str(n.origin)) for n in graph.nodes}
 
     def inherit(self, rewriter: Rewriter) -> None:
-        """Set place and origin of the nodes of a rewrite to those of the nodes that they replace."""
+        """Set place and origin of the nodes of a rewrite to those of the replaced nodes."""
         for node, (old, *_) in rewriter.sources.items():
             note, name = self.of[old], node.op.name
             same = name == note.op

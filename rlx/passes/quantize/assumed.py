@@ -251,7 +251,7 @@ def _deviation(graph: Graph) -> float:
 
 
 def _first_layers(graph: Graph) -> tuple[dict[Value, Weighted], list[Node]]:
-    """Return the layers without another layer before them, by their results, and all nodes before."""
+    """Return the layers before all others, by their results, and all nodes before them."""
     layers: dict[Value, Weighted] = {}
     behind: set[Value] = set()
     moving = set(_moving(graph))

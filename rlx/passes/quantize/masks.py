@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Found = npt.NDArray[np.bool_]
 
 _MIN_SOFTMAX_DISTANCE: Final = 64.0
-"""Distance below the largest number from which a share, exp(-64), is lost when added to 1 in float32."""
+"""Distance below the largest number from which exp(-64) plus 1 is 1 in float32."""
 
 _PARTS_OF_ONE: Final = 512
 """Parts of 1: one of them is half a step of a softmax's int8 result, and rounds to zero."""

@@ -40,7 +40,7 @@ def layout(
     Args:
         graph: The graph.
         heights: Share of the whole (0 to 1) of some nodes, such as of the time: their boxes are
-            higher by as much.
+            higher by this share.
         labels: The ``id`` of each box; None for :func:`layer_labels`.
         notes: A short text for some nodes, such as ``12 %``, at the right edge of the box.
     """

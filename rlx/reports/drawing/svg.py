@@ -24,7 +24,7 @@ _DARK: Final = {
     "port": "#21262d", "weights": "#173a63", "elementwise": "#163f23", "moves": "#4a3a12",
     "other": "#3b2a55",
 }  # fmt: skip
-# Half transparent over whatever the page has, with the page's own colour of text.
+# Half transparent over the background of the page, with the page's own colour of text.
 _INHERIT: Final = {
     "page": "transparent", "text": "currentColor", "muted": "#848d97", "line": "#8c959f",
     "port": "#8c959f33", "weights": "#2f81f744", "elementwise": "#2da44e44", "moves": "#bf870044",

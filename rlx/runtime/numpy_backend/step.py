@@ -90,6 +90,6 @@ def _misfit(node: Node, results: Sequence[object]) -> ShapeError:
 def bind(step: BoundStep) -> Run:
     """Return the function that computes a step."""
     op = type(step.node.op)
-    # There is nothing to gain, and reshape cannot infer a dimension of no elements.
+    # There is nothing to gain, and reshape cannot infer a dimension without elements.
     empty = any(not array.size for array in (*step.inputs, *step.outputs))
     return KERNELS[op](step) if op in KERNELS and not empty else prepare(step)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rlx.ir import Array
 
 ALIGNMENT: Final = 64
-"""Arrays begin at multiples of so many bytes: a cache line, and the widest vector."""
+"""Alignment of arrays in bytes: a cache line, and the widest vector."""
 
 
 def aligned(nbytes: int) -> npt.NDArray[np.uint8]:

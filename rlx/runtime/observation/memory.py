@@ -159,7 +159,7 @@ def _unpacked_bytes(plan: MemoryPlan) -> int:
 def constant_bytes(graphs: Iterable[Graph]) -> int:
     """Return the bytes of all constants, those with the same contents once.
 
-    Constants that lie in the same memory, such as parts of one file, count their bytes once.
+    Constants that are in the same memory, such as parts of one file, count their bytes once.
     """
     alike: dict[TensorType, dict[int, Array]] = {}
     for node in (n for graph in graphs for n in all_nodes(graph)):

@@ -188,8 +188,8 @@ class Roofline:
 def roofline(graph: Graph | GraphModule, machine: Machine) -> Roofline:
     """Return the minimum time that a graph of static shapes takes.
 
-    Weights come from wherever all weights fit; other operands may still be in the fastest cache
-    that holds them. So the bound is one for a graph that is run again and again.
+    Weights are read from the fastest level that holds all of them; other operands may still be in
+    the fastest cache that holds them. So the bound is one for a graph that is run again and again.
 
     Args:
         graph: A graph; of a module at stage LIR the nodes that share the bytes of their operands

@@ -37,9 +37,9 @@ _ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
 _MAX_HEADER_BYTES: Final = 10_000
 """Bytes of a header: the limit of ``numpy.load`` (``max_header_size``)."""
 _MAX_DIMENSIONS: Final = 32
-"""Dimensions of an array, as many as NumPy 1 has."""
+"""Maximum number of dimensions of an array, that of NumPy 1."""
 _MAX_DIGITS: Final = 18
-"""Digits of a size: as many fit 63 bits."""
+"""Maximum number of digits of a size: they fit 63 bits."""
 _KINDS: Final = "biuf"
 _METHODS: Final = {
     zipfile.ZIP_BZIP2: "bzip2",
@@ -51,7 +51,7 @@ _ITEM: Final = re.compile(
     re.VERBOSE,
 )
 _LOCAL: Final = struct.Struct("<26xHH")
-"""The header in front of a member of a .zip file, and there the lengths of what follows it."""
+"""The header before a member of a .zip file, and there the lengths of what follows it."""
 
 _KEYS: Final = frozenset({"descr", "fortran_order", "shape"})
 
@@ -104,7 +104,7 @@ def read_npy(path: Path) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class StoredArray:
-    """An array in a file that is read block by block, as often as needed.
+    """An array in a file that is read block by block, any number of times.
 
     Attributes:
         path: A ``.npy`` or ``.npz`` file.

@@ -32,7 +32,7 @@ _CLOSE_S: Final = 1.0
 
 
 class PipeOutput(bytearray):
-    """Output of a program on one stream; each complete line is reported as it comes."""
+    """Output of a program on one stream; each complete line is reported when it is read."""
 
     def __init__(self, on_line: Callable[[str], None] | None) -> None:
         super().__init__()
@@ -87,7 +87,7 @@ def pipes_of(
 
     Args:
         process: The program, started with two pipes.
-        on_line: Called with each complete line of either stream as it is read.
+        on_line: Called with each complete line of either stream when it is read.
     """
     assert process.stdout is not None
     assert process.stderr is not None

@@ -1,4 +1,4 @@
-"""Pieces of HTML; whatever comes from a model is escaped here.
+"""Pieces of HTML; texts of a model are escaped here.
 
 Tests: tests/unit/reports/drawing/test_page.py
 """

@@ -20,7 +20,7 @@ GAP: Final = "  "
 """Space between two columns."""
 
 _MIN_COLUMN_WIDTH: Final = 6
-"""Characters that each column keeps as long as the line has space for them."""
+"""Minimum width of each column in characters, if the line has space for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ def table_of(title: str, rows: Sequence[Mapping[str, object]], first: object = N
 
     Args:
         title: Description of the rows.
-        rows: Cells by key; what is no number or text is left out.
+        rows: Cells by key; other values than numbers and texts are left out.
         first: Keys that are shown where there is no space for all; None for the order of the keys.
     """
     keys = dict.fromkeys(key for row in rows for key in row)

@@ -1,4 +1,4 @@
-"""Ops that compute each element by itself.
+"""Ops that compute each element independently.
 
 The result may have the bytes of an operand: it is written by the last call that reads operands.
 

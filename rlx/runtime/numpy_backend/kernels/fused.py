@@ -1,6 +1,6 @@
 """Fused ops: the ops of their bodies, bound together: values between them stay in the cache.
 
-Products come first, whole, where a body has one; what follows goes over blocks of their result.
+Products come first, whole, where a body has one; the rest is computed in blocks of their result.
 
 Tests: tests/unit/runtime/numpy_backend/test_kernels.py
 """

@@ -1,4 +1,4 @@
-"""Several nodes bound as one step: values between them lie in the workspace, block by block.
+"""Several nodes bound as one step: values between them are in the workspace, block by block.
 
 Tests: tests/unit/runtime/numpy_backend/test_kernels.py
 """
@@ -31,7 +31,7 @@ BLOCK_ELEMENTS: Final = 1 << 14
 """Numbers of a value that are computed at a time: several such values stay in the cache."""
 
 _VIEWS: Final = (real.RealTranspose, real.RealSlice, real.RealBroadcastTo, real.RealReverse)
-"""Ops whose result is read where the operand lies, in other strides."""
+"""Ops whose result is read from the operand's bytes, with other strides."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +125,7 @@ def free_axes(nodes: Sequence[Node], shape: Sequence[int]) -> int:
 
 
 def _free_axes(node: Node, rank: int) -> int:
-    """Return the number of leading axes of which a node computes each place by itself."""
+    """Return the number of leading axes of which a node computes each place independently."""
     op = node.op
     if node.op.traits.elementwise:
         return rank

@@ -1,4 +1,4 @@
-"""Output folders: written beside their final place, moved there in one step."""
+"""Output folders: written next to their final place, moved there in one step."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def read_manifest(path: str | os.PathLike[str], *, check_files: bool = True) -> 
 
 @contextlib.contextmanager
 def _temporary_folder(final: Path) -> Iterator[Path]:
-    """Make a folder beside ``final``; whatever has its name at the end is discarded.
+    """Make a folder next to ``final``; an entry with its name is discarded at the end.
 
     An old folder that was put aside when a signal came is put back first, or discarded too.
     """

@@ -1,4 +1,4 @@
-"""Temporary files beside an output, and those that a killed writer left.
+"""Temporary files next to an output, and those that a killed writer left.
 
 For an output ``NAME`` there may be, in the same folder:
 
@@ -83,7 +83,7 @@ def restore(final: Path) -> None:
 
 
 def discard(path: Path, final: Path) -> None:
-    """Remove a temporary file, a half-written folder, or an old one as far as it is ours.
+    """Remove a temporary file, a half-written folder, or an old one if it is ours.
 
     A folder with a manifest is complete: an old one, or a new one that was not used. Of such a
     folder what the manifest proves is removed, and what ``final`` holds too; anything else is a
@@ -133,7 +133,7 @@ def is_ours(path: Path, name: str, manifest: Manifest) -> bool:
 
 
 def _temporary_paths(final: Path, kind: str) -> list[Path]:
-    """Return the paths beside ``final`` with a temporary name, in order of names."""
+    """Return the paths next to ``final`` with a temporary name, in order of names."""
     pattern = re.compile(re.escape(prefix(final, kind)) + rf"[0-9a-f]{{{DIGITS}}}")
     try:
         names = [path.name for path in final.parent.iterdir()]

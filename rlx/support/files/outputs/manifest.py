@@ -216,7 +216,7 @@ def _file_entry(value: object) -> FileEntry:
     """Return one value of ``files``.
 
     Raises:
-        ValueError: It is no object with a hash and a size.
+        ValueError: It is not an object with a hash and a size.
     """
     match value:
         case {"sha256": str(sha256), "bytes": int(size)} if (
