@@ -124,7 +124,7 @@ def module_of(model: Model) -> tuple[GraphModule, str | None]:
 def bound_module(model: Model, data: Any = None) -> tuple[GraphModule, str | None]:  # noqa: ANN401
     """Return a model whose dimensions are numbers, and the hash of its file if it is one.
 
-    What a file leaves open is as large as in the samples; the first dimension of an input is the
+    Open dimensions of a file have the sizes of the samples; the first dimension of an input is the
     batch, and 1.
 
     Args:

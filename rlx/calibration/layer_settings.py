@@ -1,4 +1,4 @@
-"""Settings of a quantization layer by layer, as TOML: what was used, to be edited and used again.
+"""Settings of a quantization layer by layer, as TOML: those of a run, to be edited and reused.
 
 A file has the settings of the network, and a table for each layer, by the name that tables of
 layers show. A layer has ``bits`` of its weights, and an ``observer`` that chooses the range of its

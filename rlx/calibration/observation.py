@@ -40,7 +40,7 @@ _PATCH_BYTES: Final = 8 << 20
 
 @dataclass(slots=True)
 class Moments:
-    """Sums over what the rows of a layer's weights are multiplied with.
+    """Sums over the inputs that the rows of a layer's weights are multiplied with.
 
     Attributes:
         count: Positions.
@@ -85,7 +85,7 @@ class Observation:
 def observe(
     graph: Graph, samples: Samples, *, squares: bool, progress: Progress | None = None
 ) -> Observation:
-    """Run ``graph`` over samples and return what was seen.
+    """Run ``graph`` over samples and return the observations.
 
     Args:
         graph: A float network.

@@ -101,7 +101,7 @@ class Observer:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """Range that a method chooses of what was seen.
+    """Range that a method chooses from the observed values.
 
     Attributes:
         observer: Numbers that were seen.
@@ -133,7 +133,7 @@ def _moving_average(observer: Observer) -> Range:
 def _percentile(observer: Observer) -> Range:
     """Cut the same share off both ends."""
     histogram = observer.histogram
-    # Half of what is left out on either side.
+    # Half of the excluded share on either side.
     cut = (1 - PERCENTILE / 100) * histogram.total / 2
     edges = (np.arange(len(histogram.counts) + 1) + histogram.first) * histogram.width
     counts = histogram.counts.astype(np.float64)
@@ -219,7 +219,7 @@ def divergence(histogram: Histogram, low: float, high: float) -> float:
         return 0.0 if not total else float("inf")
     p, q = clipped / total, spread / spread_total
     where = p > 0
-    # What the quantized distribution lacks (outliers beyond a bin that was empty) counts dearly.
+    # Mass missing from the quantized distribution (outliers beyond an empty bin) costs much.
     return float((p[where] * np.log(p[where] / np.maximum(q[where], 1e-9))).sum())
 
 

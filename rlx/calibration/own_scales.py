@@ -63,7 +63,7 @@ def convert_graph(
     Args:
         graph: The graph.
         test: Samples to measure it on; None for random ones over the range of the input's scale.
-        settings: Have the limits for what it may lose.
+        settings: Have the limits for its loss.
         progress: Called with a text, samples done and all samples.
 
     Raises:
@@ -97,7 +97,7 @@ def convert_graph(
 def random_data(graph: Graph) -> dict[str, npt.NDArray[Any]] | None:
     """Return random samples by the name of the input; None if an input takes indices or the like.
 
-    Numbers are normal about the middle of what the input's scale holds, and the same each time.
+    Values are normal about the middle of the range of the input's scale, from a fixed seed.
     """
     random, users, samples = np.random.default_rng(0), graph.users(), {}
     for value in graph.inputs:

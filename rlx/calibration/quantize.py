@@ -69,7 +69,7 @@ _TOLERANCE: Final = 1e-12
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Quantized(HasModule):
-    """An integer network and what is known about it.
+    """An integer network and the facts about it.
 
     Attributes:
         module: The network; its inputs and outputs are still float.
@@ -104,7 +104,7 @@ def quantize_graph(
         test: Other samples, on which the loss is measured; None for the calibration data, which
             the report then says.
         settings: Settings of the quantization.
-        progress: Called with a text, what is done and what there is to do.
+        progress: Called with a text, the finished and the total amount.
 
     Raises:
         UsageError: The data do not fit.

@@ -1,4 +1,4 @@
-"""Weights of few bits, layer after layer: each makes up for what the layers before it lost.
+"""Weights of few bits, layer after layer: each compensates for the losses of the layers before it.
 
 The samples run through the float network and through the network as it is quantized so far, side by
 side. A layer that sees the inputs ``q`` in place of ``f`` is given the weights ``v`` whose results
@@ -45,7 +45,7 @@ MIN_SAMPLES: Final = 32
 """Samples below which nothing is fitted: two samples made networks lose more, not less."""
 
 MAX_BYTES: Final = 64 << 20
-"""Bytes of the largest layer's operand and result, in both networks: what else limits samples."""
+"""Bytes of the largest layer's operand and result, in both networks: the other limit on samples."""
 
 _RIDGE: Final = 0.3
 """Regularization, relative to the mean square of the inputs, that holds weights to the layer's own:

@@ -35,14 +35,14 @@ class Settings:
         observer: Method that chooses the ranges of activations.
         symmetric: Whether activations have the zero point 0.
         equalize: Whether channels are balanced across layers; None for where it helps.
-        bias_correction: Whether biases make up for what weights lose on average.
+        bias_correction: Whether biases compensate for the mean error of the weights.
         max_drop: Loss that is allowed, as a share; None for no limit.
         min_sqnr: Ratio of signal to noise, in decibels, below which an output is unusable.
         min_agreement: Share of samples with the same class, likewise.
         bits: Mean bits of a weight that ``auto`` must reach; None for any.
         flash: Bytes of weights that ``auto`` must reach; None for any.
         balance: Channels that are balanced, one of ``EQUALIZE``, in place of ``equalize``; None for
-            what that says.
+            its setting.
         file: Settings of single layers, or None.
     """
 

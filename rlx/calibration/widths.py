@@ -1,7 +1,7 @@
-"""Widths of weights, layer by layer: what each choice of them loses and saves.
+"""Widths of weights, layer by layer: losses and savings of each choice.
 
-What layers lose is taken to add up. Of all choices of a width for each layer, those remain that no
-other beats in both bits and error: the Pareto front.
+The losses of layers are assumed to add up. Of all choices of a width for each layer, those remain
+that no other beats in both bits and error: the Pareto front.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Float networks at a target with assumed scales: what they will need, without samples."""
+"""Float networks at a target with assumed scales: their resource needs, without samples."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Description of an emitted network, written to ``report/network.json``.
 
-It holds what a report shows and cannot know otherwise: the graph of the layers, their types and
-weights in numbers, the memory plan, and the target's predictions. Same network, same bytes.
+It holds the contents of a report that have no other source: the graph of the layers, their types
+and weights in numbers, the memory plan, and the target's predictions. Same network, same bytes.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def describe(module: GraphModule, emission: Emission) -> dict[str, Any]:
     the first input of the network, -2 for the second; ``weights``
     (see :func:`weight_figures`); ``parameters``: elements of its constant operands; ``constants``:
     hash of these, with types and shapes; ``rows``: hash of weights and bias of each output of a
-    dense layer, else None; and ``figures``: what the target predicts. ``totals`` are the numbers
+    dense layer, else None; and ``figures``: the target's predictions. ``totals`` are the numbers
     and texts of its report.
     """
     rows = list(emission.report.get("layers", ()))

@@ -181,7 +181,7 @@ def golden_for(
     vectors: Mapping[str, Array] | None = None,
     frames: int | None = None,
 ) -> Golden:
-    """Return golden vectors of what ``target`` emits; see :func:`golden_vectors`."""
+    """Return golden vectors of the program of ``target``; see :func:`golden_vectors`."""
     check_bound(graph)
     options = target.options() if options is None else options
     return golden_vectors(Boundary.of(graph, target.ports(options)), vectors, frames)
@@ -274,7 +274,7 @@ def compile(
     golden: Golden | None = None,
     observe: Observer = unobserved,
 ) -> Compiled:
-    """Return what ``target`` makes of ``module``, with golden vectors. Nothing is written.
+    """Return the files of ``target`` for ``module``, with golden vectors. Nothing is written.
 
     Args:
         module: The imported model.

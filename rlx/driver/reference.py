@@ -40,7 +40,7 @@ _PARTS_PER_STEP = 4
 
 
 def reference_outputs(graph: Graph, inputs: tuple[Array, ...]) -> Golden:
-    """Return ``inputs`` (each [frames, *shape]) with what the reference computes for them."""
+    """Return ``inputs`` (each [frames, *shape]) with the reference's results for them."""
     frames = [
         evaluate(graph, {v.name: a[i] for v, a in zip(graph.inputs, inputs, strict=True)})
         for i in range(len(inputs[0]))
@@ -172,7 +172,7 @@ def _array_of(name: str, vectors: Mapping[str, Array], *, alone: bool) -> Array 
 
 
 def _compare(expected: Array, golden: Golden) -> None:
-    """Refuse vectors whose outputs ``y`` are not what the reference gives."""
+    """Refuse vectors whose outputs ``y`` are not the reference's."""
     stored = golden.outputs[0]
     size = stored[0].size
     frames = expected.reshape(-1, size) if expected.size % size == 0 else np.empty((0, size))

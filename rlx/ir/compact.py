@@ -1,4 +1,4 @@
-"""The text form of small graphs, for people to write: what has its default is left out.
+"""The text form of small graphs, for people to write: defaults are left out.
 
 ``rlx.ir.parser`` reads it, as it reads every text form::
 

@@ -110,7 +110,8 @@ class _Pairs:
         self._digests = {**_digests(before), **_digests(after)}
         self.partner: dict[Node, Node] = {}
         paired: set[Node] = set()
-        # From the surest to the vaguest evidence: each key pairs what those before left single.
+        # From the surest to the vaguest evidence: each key pairs the nodes that those before left
+        # single.
         for key in (self._same_value, _alike, _same_name, _same_type):
             self._pair(before, after, key, paired)
         self.changes = {

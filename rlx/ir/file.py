@@ -209,7 +209,7 @@ def verify_read(module: GraphModule, path: str | os.PathLike[str]) -> None:
     """Check every invariant of a module that was read from ``path``.
 
     Raises:
-        VerifyError: It lists what is broken.
+        VerifyError: It lists the broken rules.
     """
     try:
         verify(module, where=f"{Path(path).name}: graph")

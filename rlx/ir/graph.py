@@ -42,7 +42,7 @@ class Origin:
         return replace(self, passes=(*self.passes, pass_name))
 
     def join(self, further: Iterable[Origin]) -> Origin:
-        """Return the origin of a node that computes what nodes of other origins did, too."""
+        """Return the origin of a node that also replaces nodes of other origins."""
         places = dict.fromkeys(self.joined_places)
         for other in further:
             places.update(dict.fromkeys((other.place, *other.joined_places)))
@@ -254,7 +254,7 @@ class Graph:
 
     Graphs are equal where they compute the same by structure (``rlx.ir.hash.structural_hash``):
     names and unused nodes do not count. So ops that hold graphs compare as other ops do. A graph
-    that still grows cannot be the key of a dictionary: what it equals changes.
+    that still grows cannot be the key of a dictionary: its equality changes.
     """
 
     def __init__(self, name: str) -> None:
@@ -348,7 +348,7 @@ class Graph:
         try:
             inferred = op.infer_checked(*(o.type for o in operands))
         except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError) as e:
-            # What was written down is not to be trusted: numbers may be beyond all reason.
+            # The text is untrusted: numbers may be arbitrarily large.
             raise op.refuse(f"cannot infer its types: {e}") from e
         expected = inferred
         if len(inferred) == len(types):
@@ -486,7 +486,7 @@ def copy_node(
     """Append a copy of ``node`` with other operands, keeping name, origin and quantization."""
     origin = origin or node.origin
     if all(a.type == b.type for a, b in zip(operands, node.operands, strict=True)):
-        # What the op infers from these types is known.
+        # The inferred types for these operands are known.
         return graph._add(node.op, operands, node.types, node.name, origin)
     types = node.op.infer_checked(*(o.type for o in operands))
     copied_types = tuple(

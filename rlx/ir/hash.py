@@ -34,7 +34,7 @@ def structural_hash(graph: Graph) -> str:
     right; inputs and parameters come before all others in the order of their declaration.
 
     Raises:
-        ValueError: An attribute is not what its annotation says.
+        ValueError: An attribute does not match its annotation.
     """
     known = graph.digest
     if known is None or known[:2] != (graph.count, len(graph.outputs)):

@@ -56,7 +56,7 @@ class EntryChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestDiff:
-    """Differences between two manifests. False if none is in what a caller must bind.
+    """Differences between two manifests. False if none affects the values that a caller must bind.
 
     Attributes:
         before: Name of the first graph.

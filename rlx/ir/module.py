@@ -134,14 +134,14 @@ class Reference:
 class GraphModule:
     """A graph, its stage and, at the last stage, its memory plan.
 
-    What each stage guarantees is checked by ``rlx.ir.verify.verify``, not by this class.
+    The guarantees of each stage are checked by ``rlx.ir.verify.verify``, not by this class.
 
     Attributes:
         graph: The graph.
         stage: Its stage.
         plan: Its memory plan; None before stage LIR.
         reference: Reference that the importer follows; None if no importer made the graph
-            (builders, and ``.rlx`` files, which hold integers and not what they were derived from).
+            (builders, and ``.rlx`` files, which hold integers, not their sources).
     """
 
     graph: Graph

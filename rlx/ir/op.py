@@ -112,7 +112,7 @@ class Op(metaclass=_OpMeta):
         """Return ``infer(*operands)`` after checking the number of operands.
 
         Raises:
-            ShapeError: Too few or too many operands, or what ``infer`` raises.
+            ShapeError: Too few or too many operands, or an error of ``infer``.
         """
         count = self.operand_count
         minimum, maximum = (count, count) if isinstance(count, int) else count

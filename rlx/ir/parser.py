@@ -104,7 +104,7 @@ class _Dense:
 
 
 class _Parser(TextReader):
-    """Reads one text; each method reads what its name says."""
+    """Reads one text; each method reads the part in its name."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)

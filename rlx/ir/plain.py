@@ -1,7 +1,7 @@
 """Attributes as plain data, so that the text form and the file form can hold every op.
 
-The type annotations of a dataclass say how each of its fields is written and, on reading, what
-is accepted. Nothing is looked up by a name from the outside: a record is read as the class that
+The type annotations of a dataclass define how each of its fields is written and, on reading, the
+accepted values. Nothing is looked up by a name from the outside: a record is read as the class that
 the annotation asks for, and its name must be the name of that class.
 
 ================================ =================================================
@@ -43,7 +43,7 @@ class PlainRecord:
 
     Attributes:
         name: Name of the class, or symbol of the member.
-        fields: Plain values by field; what is left out has its default.
+        fields: Plain values by field; others have their defaults.
     """
 
     name: str
@@ -54,7 +54,7 @@ Plain: TypeAlias = "bool | int | float | str | tuple[Plain, ...] | PlainRecord |
 
 
 class PlainError(ValueError):
-    """A value is not what the annotation asks for.
+    """A value does not match the annotation.
 
     Attributes:
         message: Value that is expected, and the one that was found.
@@ -110,7 +110,7 @@ def encode_fields(instance: Any) -> dict[str, Plain]:  # noqa: ANN401 - any data
     """Return the fields of a dataclass instance as plain values, those with defaults too.
 
     Raises:
-        PlainError: A field does not hold what its annotation says.
+        PlainError: A field does not match its annotation.
     """
     cls: type = type(instance)
     encoded: dict[str, Plain] = {}
@@ -124,7 +124,7 @@ def decode_fields(cls: type, plain_fields: Mapping[str, Plain]) -> dict[str, Any
     """Return the arguments that make an instance of dataclass ``cls`` out of plain values.
 
     Raises:
-        PlainError: A field is missing, unknown or not what its annotation says.
+        PlainError: A field is missing, unknown or does not match its annotation.
     """
     annotations = annotations_of(cls)
     for name in plain_fields:
@@ -247,7 +247,8 @@ def _union(members: tuple[Codec, ...]) -> Codec:
             try:
                 return getattr(member, method)(value)
             except PlainError as e:
-                # A member that took the value for its own, but not what is inside, knows better.
+                # The most specific error is of a member that accepted the value but not its
+                # contents.
                 if e.path or not e.message.startswith("must be"):
                     closest = e
         raise closest or _refusal(wants, value)

@@ -63,7 +63,7 @@ def format_graph(graph: Graph, *, full: bool = True) -> str:
             read back; ``str(graph)`` is abbreviated, but shows the nodes of regions.
 
     Raises:
-        ValueError: An attribute is not what its annotation says.
+        ValueError: An attribute does not match its annotation.
     """
     return _graph(graph, full) + "\n"
 
@@ -165,7 +165,7 @@ def format_attributes(op: Op, *, full: bool = False, regions: bool | None = None
     """Return the text of each attribute by name; ``full`` and ``regions`` as ``format_node``.
 
     Raises:
-        ValueError: An attribute is not what its annotation says.
+        ValueError: An attribute does not match its annotation.
     """
     if isinstance(op, Constant):
         return {"value": _dense(op.value, full)}

@@ -25,9 +25,9 @@ class Rewriter:
         return rewriter.finish()
 
     A node of which the loop says nothing is kept: inputs, states, parameters and constants
-    unchanged, others on the new values of their operands. What is appended to ``new`` while a node
-    is visited gets the name and the origin of that node, and ``by`` in the origin, unless it is
-    given its own.
+    unchanged, others on the new values of their operands. Nodes that are appended to ``new`` while
+    a node is visited get the name and the origin of that node, and ``by`` in the origin, unless it
+    is given its own.
 
     Attributes:
         old: The graph that is read.

@@ -25,7 +25,7 @@ MAX_DIGITS = 400
 
 
 class TextReader:
-    """Base of the parser of graphs; each method reads what its name says."""
+    """Base of the parser of graphs; each method reads the part in its name."""
 
     def __init__(self, text: str) -> None:
         self._text = text

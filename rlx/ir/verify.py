@@ -49,7 +49,7 @@ def verify(module: GraphModule, *, where: str | None = None) -> None:
     states with a next value, symbols that an input or parameter has, zero points and scales that
     agree, sums that stay within int32; all this in regions too, which have neither parameters nor
     states. MIR holds no ops that decompose (``nn``); LIR has a memory plan in which nothing
-    overwrites what is still needed.
+    overwrites bytes that are still needed.
 
     Args:
         module: Module to check.
@@ -179,7 +179,7 @@ def _symbols_in(node: Node) -> frozenset[str]:
 def _node(node: Node, stage: Stage) -> Iterator[str]:
     """Yield the problems of one node.
 
-    A node never changes: what was found right once is not looked at again.
+    A node never changes: a node found valid is not checked again.
     """
     if (_node, stage) not in node.memo:
         found = [*_problems(node, stage)]
@@ -209,7 +209,7 @@ def _attributes(node: Node) -> Iterator[str]:
 
 
 def _types(node: Node) -> Iterator[str]:
-    """Yield a difference between the types of the results and what the op infers."""
+    """Yield a difference between the types of the results and those that the op infers."""
     try:
         inferred = node.op.infer_checked(*(o.type for o in node.operands))
     except ShapeError as e:

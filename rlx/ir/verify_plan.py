@@ -31,7 +31,7 @@ def plan_problems(module: GraphModule) -> list[str]:
         return [f"the plan's alignment must be at least 1, got {plan.alignment}"]
     broken = [*_schedule(graph, plan), *_coverage(graph, plan)]
     if broken:
-        return broken  # what follows needs a step and a place for everything
+        return broken  # the next checks need a step and a place for everything
     steps = {node: step for step, node in enumerate(plan.schedule)}
     spans = _spans(graph, steps)
     messages = [*_addresses(plan), *_lifetimes(plan, spans)]
@@ -44,14 +44,14 @@ def plan_problems(module: GraphModule) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Cell:
-    """A placement with what the graph itself says about its value.
+    """A placement with the graph's facts about its value.
 
     Attributes:
         placement: The placement.
         first: Step that writes the value, -1 for inputs.
         last: Last step that reads it; the number of steps for outputs.
         root: The value at the end of the chain of aliases.
-        content: The value whose bytes it has: itself, or what it is a view of.
+        content: The value whose bytes it has: itself, or the one that it is a view of.
         within: Bytes from the start of that value.
     """
 

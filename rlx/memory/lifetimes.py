@@ -76,9 +76,9 @@ def lifetimes(
 ) -> list[Lifetime]:
     """Return the buffers that an execution in ``order`` needs, in order of first use.
 
-    A view (a reshape, a slice that is one run of bytes) shares its operand's bytes; what is joined
-    is computed where the whole has it; a node that may work in place takes over the bytes of an
-    operand that no node reads afterwards. None of them joins the caller's input buffer with
+    A view (a reshape, a slice that is one run of bytes) shares its operand's bytes; an operand of a
+    join is computed at its place in the whole; a node that may work in place takes over the bytes
+    of an operand that no node reads afterwards. None of them joins the caller's input buffer with
     anything written, nor an output with another output.
 
     Args:

@@ -92,7 +92,7 @@ class OrderSearch:
     dictionaries, and are tested and joined for every edge of the search.
 
     Args:
-        sharing: The graph, and what it says about bytes that values share.
+        sharing: The graph, and the bytes that its values share.
         in_place: Operands that a node may overwrite.
         scratch: Bytes that a node needs while it runs.
         alignment: Sizes are rounded up to a multiple of this, in bytes.

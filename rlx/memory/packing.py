@@ -190,7 +190,7 @@ def _place(
 
 
 class _PackingSearch:
-    """Depth-first search for packings, lowest offset first, pruning what cannot be better.
+    """Depth-first search for packings, lowest offset first, pruning branches that cannot be better.
 
     In any packing every buffer can be moved down until it starts at 0 or at the end of one whose
     lifetime overlaps. By rising offset, each then starts exactly at the end of an earlier one: the

@@ -294,7 +294,7 @@ def _cells(figures: Closeness) -> tuple[object, ...]:
 
 
 def _imprecision(output: OutputFigures) -> float:
-    """Return the noise of an output as a share of its signal, or of what it reaches."""
+    """Return the noise of an output as a share of its signal, or of its range."""
     return min(output.closeness.noise_to(output.span), 1.0)
 
 

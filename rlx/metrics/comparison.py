@@ -86,7 +86,7 @@ def _graph(network: Comparable) -> Graph | None:
 
 
 def _samples(network: Comparable, data: Inputs | None, labels: Labels | None) -> Samples | None:
-    """Return the samples on which something is run; None for what is not run."""
+    """Return the samples on which something is run; None for a side that is not run."""
     graph = _graph(network)
     if graph is None:
         return None

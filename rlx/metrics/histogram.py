@@ -1,4 +1,4 @@
-"""Counts of numbers in bins: what calibration keeps of a tensor, however many samples it sees.
+"""Histograms: the record of a tensor in calibration, for any number of samples.
 
 Tests: tests/unit/calibration/test_observers.py
 """

@@ -125,7 +125,7 @@ class ArraySide:
 
         Args:
             arrays: By name of the output.
-            other: Outputs of what they are compared with: integers of an output's element type are
+            other: Outputs of the other side: integers of an output's element type are
                 its quantized numbers. None if these are arrays too.
 
         Raises:

@@ -1,8 +1,8 @@
 """Quantization arithmetic: scales and zero points become the integers of ``q.*`` ops.
 
 Frontends of integer files and the conversion of float networks use it. Functions take scales, zero
-points and element types as plain values, know no file format, and refuse what the integers cannot
-hold with ``ScaleError``.
+points and element types as plain values, know no file format, and refuse values beyond the integers
+with ``ScaleError``.
 
 Scales are float32 numbers. Two widths and one rounding are used, those of the reference
 (docs/design/0005-one-reference.md):

@@ -49,7 +49,7 @@ class Pass(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One application of a pass, or another step between a model and what is emitted.
+    """One application of a pass, or another step between a model and the emitted files.
 
     Attributes:
         name: Name of the pass.

@@ -37,7 +37,7 @@ class PortKind(enum.Enum):
 
     ``INT8``: quantized values; conversions from and to floats are taken off, and uint8
     becomes int8. ``UINT8``: the same, but int8 becomes uint8. ``FLOAT``: floats. int16 and
-    int32 stay what they are, but int16 becomes floats with ``FLOAT``.
+    int32 are unchanged, but int16 becomes floats with ``FLOAT``.
     """
 
     INT8 = "int8"

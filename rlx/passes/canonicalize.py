@@ -51,7 +51,7 @@ def _visit(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Valu
 
 
 def _merged(node: Node, before: Node) -> dict[str, Any]:
-    """Return quantization and origin of a node that does what another did before it, too."""
+    """Return quantization and origin of a node that also replaces another one before it."""
     origin = node.origin.join([before.origin]).through(Canonicalize.name)
     return {"quant": node.types[0].quant, "origin": origin}
 

@@ -42,8 +42,9 @@ class ChannelsLast(Pass):
     Transposes are not carried out at their place, but as late as possible: layers, elementwise
     ops, reductions, pads, concatenations and so on compute in the order in which their operands
     are, and transposes that meet cancel. Constants are re-ordered at once, quantized ones too. Of a
-    flattened image, the columns of the weights after it are re-ordered instead. What is left
-    is at an input or an output, or where an op needs one order (a matrix product, a reshape).
+    flattened image, the columns of the weights after it are re-ordered instead. The remaining
+    transposes are at an input or an output, or where an op needs one order (a matrix product, a
+    reshape).
     """
 
     name: ClassVar[str] = "channels-last"
@@ -387,7 +388,7 @@ class _Reordering:
         return None
 
     def _reshaped(self, value: Value, shape: Shape) -> Value:
-        """Return a reshape, of what another reshape was made of if that is so."""
+        """Return a reshape; of a reshape, one of its operand."""
         source = value.node.operands[0] if isinstance(value.node.op, _RESHAPES) else value
         op = self._to_shape(source, shape)
         origin = value.node.origin.through(ChannelsLast.name)

@@ -29,7 +29,7 @@ Kept: TypeAlias = "npt.NDArray[np.bool_]"
 
 @dataclass(frozen=True, slots=True)
 class DropConstantChannels(Pass):
-    """Remove constant and unread channels; fold what they add to accumulators into biases."""
+    """Remove constant and unread channels; fold their share of accumulators into biases."""
 
     name: ClassVar[str] = "drop-constant-channels"
 
@@ -55,8 +55,8 @@ def _kept_channels(graph: Graph, ranges: dict[Value, Range]) -> dict[Value, Kept
     """Return the channels of each int8 value that must stay.
 
     A channel stays if some reader needs it: one whose weights for it are not all zero, and that
-    cannot fold it because it is not constant. Demands spread until nothing changes; what an op
-    does channel by channel keeps the same channels on both sides.
+    cannot fold it because it is not constant. Demands spread until nothing changes; an op that is
+    separate for each channel keeps the same channels on both sides.
     """
     masks = {
         value: np.zeros(len(range_.low), np.bool_)

@@ -51,7 +51,7 @@ class FoldConstants(Pass):
         ]
 
     def _is_known(self, node: Node, operands: tuple[Value, ...]) -> bool:
-        """Return whether a node is to be evaluated, given what its operands have become."""
+        """Return whether a node is to be evaluated, given its new operands."""
         if not operands or any(o.constant is None for o in operands):
             return False
         if isinstance(node.op, self.keep):

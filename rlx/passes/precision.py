@@ -1,8 +1,8 @@
 """Narrower element types for parts of a graph: f16 or bf16 where a policy allows it.
 
 Only f32 values are touched. Integers, booleans, indices and other types stay unchanged, and so do
-the types of inputs, states, parameters and outputs. What is computed in a narrow type is what
-``evaluate`` says: the op in f32 on operands of that type, its result rounded once.
+the types of inputs, states, parameters and outputs. The result in a narrow type is that of
+``evaluate``: the op in f32 on operands of that type, its result rounded once.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _TYPES: Final = (DType.F32, DType.F16, DType.BF16)
 class PrecisionPolicy:
     """Types in which ops on f32 are computed, by their class; ``F32`` leaves them as written.
 
-    Data movement has the type of what it moves, and boundaries keep theirs. What depends on
-    parameters and constants only is computed as written, since that happens once.
+    Data movement has the type of its operand, and boundaries keep theirs. Nodes that depend on
+    parameters and constants only are computed as written, since that happens once.
 
     ::
 
@@ -79,7 +79,7 @@ class PrecisionPolicy:
         """Return the policy called ``name``, with the ops to keep as given.
 
         ``f32`` leaves all as written, ``f16`` and ``bf16`` narrow all classes, ``mixed-f16`` and
-        ``mixed-bf16`` matrix products, convolutions and what follows them element by element:
+        ``mixed-bf16`` matrix products, convolutions and elementwise ops after them:
         reductions, normalization and softmax stay f32.
 
         Raises:

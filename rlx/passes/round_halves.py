@@ -49,7 +49,7 @@ class RoundHalvesUp(Pass):
     """Halves to even or odd integers become halves up in ops that compute the same either way.
 
     Factors in float32 become fixed-point ones in layers that compute the same with them. Proven for
-    each node from its factors and from what its accumulators can be.
+    each node from its factors and the range of its accumulators.
     """
 
     name: ClassVar[str] = "round-halves-up"

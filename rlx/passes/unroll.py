@@ -33,10 +33,10 @@ class Unroll(Pass):
 
     A choice by a constant becomes the region that is chosen; a scan of a fixed length and a loop
     whose condition depends on constants alone become one copy of their body for each iteration.
-    What depends on the data stays.
+    Loops that depend on the data stay.
 
     Attributes:
-        limit: Maximum nodes of the new graph; what would make it larger stays.
+        limit: Maximum nodes of the new graph; loops that would make it larger stay.
     """
 
     name: ClassVar[str] = "unroll"
@@ -231,7 +231,7 @@ def _element(new: Graph, x: Value, index: int) -> Value:
     shape = x.type.static_shape
     start, stop = (index, *[0] * (len(shape) - 1)), (index + 1, *shape[1:])
     step = (1,) * len(shape)
-    # What is made of int8 stays exact integers, for targets.
+    # Results of int8 stay exact integers, for targets.
     exact = x.type.dtype is DType.I8
     taken: Op = (QSlice if exact else RealSlice)(start=start, stop=stop, step=step)
     return new.apply(_reshape(x.type, shape[1:]), new.apply(taken, x))

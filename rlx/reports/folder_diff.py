@@ -130,7 +130,7 @@ class Emitted:
     """Description of an output folder.
 
     Attributes:
-        manifest: Who made it, from what.
+        manifest: Versions and sources of its generator.
         network: The description of the network: inputs, outputs, layers, totals.
     """
 
@@ -212,7 +212,7 @@ def _figures(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Ch
         old, new = before.get(name), after.get(name)
         if name.endswith("_bytes"):
             yield from _change(name.removesuffix("_bytes").replace("_", " "), old, new, "B")
-        elif not name.endswith("_percent"):  # a share of what is shown as a number
+        elif not name.endswith("_percent"):  # a share of a figure that is shown too
             yield from _change(name.replace("_", " "), old, new)
 
 

@@ -1,4 +1,4 @@
-"""Runs what a report needs: verification, counts of layers, accuracy; reads what was kept.
+"""Runs verification, counts of layers and accuracy for a report; reads kept results.
 
 Tests: tests/unit/reports/test_report.py
 """
@@ -40,8 +40,8 @@ class ReportRequest:
 
     Attributes:
         verify: Returns a verification of the folder; None to run nothing.
-        verified: File with what ``rlx verify --json`` printed, used instead of a run.
-        build: Folder of ``rlx build -o``, or a file with what ``rlx build --json`` printed.
+        verified: File with the output of ``rlx verify --json``, used instead of a run.
+        build: Folder of ``rlx build -o``, or a file with the output of ``rlx build --json``.
         board: File with the time of layers on hardware: ``.json`` (an object) or ``.csv``.
         data: Labelled samples.
         labels: Names of the classes.

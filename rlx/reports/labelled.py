@@ -92,8 +92,8 @@ def accuracy_of(
 def _ports_alone(network: Mapping[str, Any]) -> Graph:
     """Return a graph with the inputs and outputs of a network and nothing between them.
 
-    Images that are channels last in what was emitted may be channels first in the model, and so in
-    the samples.
+    Images that are channels last in the emitted program may be channels first in the model, and so
+    in the samples.
     """
     graph, origin = Graph(str(network["name"])), Origin(passes=(ChannelsLastPorts.name,))
     for port in network["inputs"]:

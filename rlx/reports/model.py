@@ -41,7 +41,7 @@ class Figure:
 
     @property
     def error(self) -> float | None:
-        """Error of the prediction, as a share of what was measured; None if unknown."""
+        """Error of the prediction, as a share of the measured value; None if unknown."""
         return error_of(self.predicted, self.measured)
 
     @property
@@ -68,7 +68,7 @@ class Layer:
 
     Attributes:
         index: Its position, from 0 on.
-        name: Its name in what was emitted.
+        name: Its name in the emitted program.
         source: Its name in the model, possibly empty.
         op: Name of the op.
         shape: Shape of its result.
@@ -112,7 +112,7 @@ class Layer:
 
     @property
     def error(self) -> float | None:
-        """Error of the prediction, as a share of what was measured; None if unknown."""
+        """Error of the prediction, as a share of the measured value; None if unknown."""
         return error_of(self.predicted, self.measured)
 
     @property
@@ -184,7 +184,7 @@ class Resource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerCells:
-    """Cells of a layer of an FPGA design after synthesis; the last row is what belongs to none.
+    """Cells of a layer of an FPGA design after synthesis; the last row is the rest.
 
     Attributes:
         name: Name of the layer.
@@ -199,7 +199,7 @@ class LayerCells:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clock:
-    """Clock of an FPGA design in MHz: what rates are computed for, and what each seed reached."""
+    """Clock of an FPGA design in MHz: that of the rates, and that reached by each seed."""
 
     target: float | None
     seeds: tuple[tuple[int, float], ...] = ()
@@ -231,9 +231,9 @@ class Accuracy:
 
     Attributes:
         samples: Number of samples.
-        correct: Correct ones by what computed them, such as ``reference`` and ``host-c``.
+        correct: Correct ones by program, such as ``reference`` and ``host-c``.
         labels: Name of each class.
-        confusion: Samples by true class (rows) and by what the emitted network said (columns).
+        confusion: Samples by true class (rows) and by class of the emitted network (columns).
     """
 
     samples: int
@@ -323,8 +323,8 @@ class Changes:
 
 
 def error_of(predicted: Number | None, measured: Number | None) -> float | None:
-    """Return the error of a prediction, as a share of what was measured; None if unknown."""
-    if not predicted or not measured:  # nothing was predicted of what only moves a pointer
+    """Return the error of a prediction, as a share of the measured value; None if unknown."""
+    if not predicted or not measured:  # ops that only move a pointer have no prediction
         return None
     return (predicted - measured) / measured
 

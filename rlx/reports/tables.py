@@ -21,7 +21,7 @@ VELA_COLUMNS: Final = (
 )  # fmt: skip
 """Columns that Vela's per-layer file has under the same names.
 
-``Op Cycles`` counts what ``Unit`` says: instructions on a Cortex-M. ``Util% (MAC)`` is given where
+``Op Cycles`` has the unit in ``Unit``: instructions on a Cortex-M. ``Util% (MAC)`` is given where
 multipliers and cycles are known.
 """
 

@@ -117,7 +117,7 @@ class Batches:
         return count if count > 1 and self.how.most else None
 
     def params_changed(self) -> None:
-        """Let the next runs compute again what depends on parameters."""
+        """Let the next runs recompute the values that depend on parameters."""
         for program in self._programs.values():
             program.params_changed()
 

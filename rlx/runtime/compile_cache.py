@@ -23,7 +23,7 @@ _Entry: TypeAlias = "tuple[_Key, CompileOptions, CompiledGraph]"
 class CompileCache:
     """Compiles each graph once: for one that computes the same it returns the same object.
 
-    What it returns is shared by all who ask for it, with its parameters and states; take a
+    The returned graph is shared by all callers, with its parameters and states; take a
     ``clone`` for some of your own. Threads may call one cache.
 
     ::
@@ -32,7 +32,7 @@ class CompileCache:
         compiled = cache.compile(graph)
 
     Attributes:
-        session: Compiles what is not there.
+        session: Compiles missing graphs.
         most: Compiled graphs that are kept; the one that was not asked for longest is dropped.
         hits: Number of times that a graph was there.
         misses: Number of times that one was compiled.

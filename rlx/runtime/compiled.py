@@ -134,7 +134,7 @@ class CompiledGraph(Execution):
             return None if loaded is None else loaded.lowered.fusion
 
     def manifest(self, sizes: Mapping[str, int] | None = None) -> BindingManifest:
-        """Return names, types, bytes and places of what is bound to the graph.
+        """Return names, types, bytes and places of the arrays bound to the graph.
 
         Args:
             sizes: A size for each symbol of the dimensions; none if there are none.
@@ -220,7 +220,7 @@ class CompiledGraph(Execution):
         """Set the value that a state has before the next run; it is copied.
 
         ``reset_state`` returns to it. An input may be bound too: then it is a state, which runs
-        are not given any more, and which keeps its value unless ``feed`` says what the next one is.
+        are not given any more, and which keeps its value unless ``feed`` sets the next one.
 
         Raises:
             TypeError: The numbers do not fit the element type.
@@ -406,7 +406,7 @@ class CompiledGraph(Execution):
             inputs: As for ``run``.
 
         Returns:
-            An object whose ``wait`` returns what ``run`` would, or raises what happened on the way.
+            An object whose ``wait`` returns the result of ``run``, or raises its exception.
 
         Raises:
             TypeError: The numbers do not fit an input's element type.

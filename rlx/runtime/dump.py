@@ -46,7 +46,7 @@ class ChangedSteps:
         self._text = ""
 
     def __call__(self, step: Step, module: GraphModule) -> None:
-        """Take a step and what it made."""
+        """Accept a step and its results."""
         last, self._module = self._module, module
         if last is not None and last.graph is module.graph and last.plan is module.plan:
             return
@@ -79,7 +79,7 @@ class StageDump:
         self._observe = ChangedSteps(self.add)
 
     def __call__(self, step: Step, module: GraphModule) -> None:
-        """Take a step and what it made."""
+        """Accept a step and its results."""
         self._observe(step, module)
 
     def add(self, step: Step, before: str, after: str) -> None:

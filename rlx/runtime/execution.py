@@ -123,7 +123,7 @@ class Execution:
         return Batches(self.graph, self._backend, self._options, single)
 
     def _params_changed(self) -> None:
-        """Let the next runs compute again what depends on parameters."""
+        """Let the next runs recompute the values that depend on parameters."""
         for program in self._programs.values():
             program.params_changed()
         for extent in self._extents.values():

@@ -1,4 +1,4 @@
-"""A graph compiled for one set of sizes: its program, and what computes its parameters.
+"""A graph compiled for one set of sizes: its program, and the one that computes its parameters.
 
 Tests: tests/unit/runtime/test_session.py
 """
@@ -52,7 +52,7 @@ class LoadedProgram:
         self._stale = True
 
     def params_changed(self) -> None:
-        """Let the next run compute again what depends on parameters."""
+        """Let the next run recompute the values that depend on parameters."""
         self._stale = True
 
     def run(self, inputs: Sequence[Array], params: Mapping[str, Array]) -> Sequence[Array]:

@@ -73,7 +73,7 @@ def lower(
 ) -> HostModule:
     """Return ``graph`` as ``backend`` compiles it.
 
-    After ``optimize``, what depends on parameters alone is split off, and memory is planned.
+    After ``optimize``, nodes that depend on parameters alone are split off, and memory is planned.
 
     Args:
         graph: A graph of static shapes.
@@ -102,8 +102,8 @@ def optimize(
 ) -> OptimizedModule:
     """Return ``graph`` in as few ops as ``backend`` runs it in.
 
-    The steps: ops that the backend lacks are written in others, constants folded and what is
-    computed twice or never removed, element types narrowed and patterns fused as the options say.
+    The steps: ops that the backend lacks are written in others, constants folded, duplicate and
+    unread nodes removed, element types narrowed and patterns fused as the options say.
 
     Args:
         graph: A graph; sizes may be symbols.

@@ -43,8 +43,8 @@ def memory_needed(
         graph: A graph of static shapes; a module at stage LIR is used unchanged planned.
         device: Device that it will run on.
         options: Options of compilation.
-        workspace: Whether to compile the graph, and drop it, to find what single steps need: else
-            the plan alone is read.
+        workspace: Whether to compile the graph, and drop it, to find the needs of single steps:
+            else the plan alone is read.
 
     Raises:
         UsageError: A size is a symbol.
@@ -88,7 +88,7 @@ class DeviceChoice:
         device: The device.
         machine: Its limits.
         roofline: The minimum time that the graph takes there.
-        reason: Reason in a sentence, with what the others would take or lack.
+        reason: Reason in a sentence, with the cost or the gaps of the others.
     """
 
     device: Device

@@ -55,7 +55,7 @@ class Session:
 
         Raises:
             UnsupportedOpError: The backend cannot run some op; the message lists all of them.
-            TypeError: It is not a graph, or the options are not.
+            TypeError: It is not a graph, or ``options`` are not CompileOptions.
             ValueError: The graph has no outputs, or nothing gives a state its size.
         """
         chosen = options or self.options

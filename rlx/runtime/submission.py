@@ -52,8 +52,8 @@ class Pending:
 class Submissions:
     """Runs on a thread of their own, one at a time and in order.
 
-    The thread begins with the first run, and ends with this object or the interpreter, when what
-    was submitted has ended.
+    The thread begins with the first run, and ends with this object or the interpreter, when all
+    submitted runs have ended.
     """
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class Submissions:
         self._failed: dict[int, BaseException] = {}  # by number, until somebody sees it
 
     def submit(self, run: Callable[[], Results]) -> Pending:
-        """Let the thread call ``run`` after what was submitted before."""
+        """Let the thread call ``run`` after the runs submitted before."""
         # Not self: the call would keep this object, and with it the thread, alive.
         failed = self._failed
 

@@ -21,7 +21,7 @@ class Scaling:
     """``(stored * scale - mean) / std``, as in training.
 
     Attributes:
-        scale: Factor; None for 1 / 255 of pictures, and for what makes sounds -1 to 1.
+        scale: Factor; None for 1 / 255 of pictures, and for sounds the factor to -1 to 1.
         mean: One number, or one for each channel.
         std: One number, or one for each channel.
     """

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 
 def read_sound(path: Path, value: Value, scaling: Scaling) -> tuple[Numbers, str]:
-    """Return a sound as a sample of an input, and what was done to its numbers.
+    """Return a sound as a sample of an input, and the conversion of its values.
 
-    Without a scaling they become -1 to 1, or stay what they are for int16 without a scale.
+    Without a scaling they become -1 to 1, or are unchanged for int16 without a scale.
 
     Raises:
         UsageError: Its length is not the input's.

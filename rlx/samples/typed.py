@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def as_inputs(
     inputs: Sequence[Value], arrays: Mapping[str, Numbers]
 ) -> tuple[dict[str, Numbers], list[str]]:
-    """Quantize floats for quantized inputs; return all arrays, and what was done.
+    """Quantize floats for quantized inputs; return all arrays, and a description of the conversion.
 
     Args:
         inputs: The network's inputs.
@@ -75,7 +75,7 @@ def labels_in(graph: Graph, arrays: Mapping[str, Numbers]) -> tuple[str, Numbers
 def vectors_for(
     graph: Graph, arrays: Mapping[str, Numbers]
 ) -> tuple[dict[str, Numbers], list[str]]:
-    """Return samples as golden vectors: quantized, without classes; and what was done.
+    """Return samples as golden vectors: quantized, without classes; and describe the conversion.
 
     Raises:
         UsageError: A number is NaN or infinite.

@@ -7,8 +7,8 @@ statement, and only for the thread or asyncio task that runs it::
     with rlx.config.override(check_finite=True):
         compiled = rlx.Session().compile(graph)
 
-What a caller gives, such as ``CompileOptions(backend=...)`` or an option of the command line, has
-precedence over both.
+An argument of a caller, such as ``CompileOptions(backend=...)`` or an option of the command line,
+has precedence over both.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ class Emission:
         report: Figures known without running it, ready for JSON: ``layers`` (a list of rows with
             the same keys), ``columns`` (those of them that tables show, all if it is missing) and
             totals.
-        facts: Entries for the manifest, as JSON values: what the target's verifier must know, such
+        facts: Entries for the manifest, as JSON values: facts for the target's verifier, such
             as the prefix of its identifiers.
         nodes: The node of each row of ``report["layers"]``; reports draw the graph of these. Empty
             if rows are not nodes.
@@ -88,8 +88,8 @@ class Sweep:
         columns: Columns of a row, by key, in order.
         by: Key of the figure that rows are ranked by.
         maximize: Whether the highest figure is the best one.
-        lowering_key: Returns what a lowered graph depends on: it is made once for all options for
-            which this is equal.
+        lowering_key: Returns the options that a lowered graph depends on: it is made once for all
+            options for which this is equal.
         attempts: Called with options and the names of those that the user chose; returns options
             to try in order, until one fits.
         estimate: As ``Target.estimate``, but without looking for other options that would fit.
@@ -116,8 +116,8 @@ class Sweep:
 class Lowering:
     """Lowering of one node; each target has subclasses of its own.
 
-    The core asks whether there is one, and hands none of them on: a target keeps what it found out
-    about a node with :func:`rlx.ir.once_per_node`, and reads it again when it plans and emits.
+    The core asks whether there is one, and hands none of them on: a target caches results about a
+    node with :func:`rlx.ir.once_per_node`, and reads it again when it plans and emits.
     """
 
     __slots__ = ()
@@ -129,7 +129,7 @@ options with these. Where it refuses a model, the message says which of them wou
 
 
 class Target(ABC):
-    """A target: what a package offers under the entry-point group ``rlx.targets``.
+    """Base of a target, an object of the entry-point group ``rlx.targets``.
 
     A target defines ``name``, ``summary``, ``options``, ``knows``, ``lowering`` and ``emit``; all
     else has a default. One that has these members without this class as its base is taken too.
@@ -140,7 +140,7 @@ class Target(ABC):
         pipeline: Name of the pass pipeline that prepares a graph for it (``rlx.passes``).
         options: Frozen dataclass with a default for every field; each field's metadata has
             ``help`` text. ``rlx emit`` offers the fields as command-line options. Where the
-            metadata have ``values`` (what an option takes, and in a line what each means),
+            metadata have ``values`` (the values of an option, each with a line about its meaning),
             ``rlx targets NAME`` lists them.
         api: Version of this interface that it is written for (:data:`rlx.support.plugins.API`);
             each target has its own, and is written for 1 without it.
@@ -169,14 +169,14 @@ class Target(ABC):
 
         Args:
             node: The node.
-            options: Instance of ``options``: what can be lowered may depend on them.
+            options: Instance of ``options``: the lowered ops may depend on them.
         """
 
     def plan(self, module: GraphModule, options: Any) -> GraphModule:  # noqa: ANN401 - own class
         """Return ``module``, in ops that are not refused, as ``emit`` and ``estimate`` take it.
 
         A target that keeps values in memory calls :func:`rlx.memory.to_lir`, which gives it stage
-        LIR; by default the module stays unchanged. What is computed stays the same bits.
+        LIR; by default the module stays unchanged. The results stay the same bits.
         """
         del options
         return module
@@ -228,8 +228,8 @@ _MEMBERS: Final = [
 ]
 
 
-def adopted(target: Any) -> Target:  # noqa: ANN401 - what a package offers
-    """Return a target with the defaults of :class:`Target` for what it lacks.
+def adopted(target: Any) -> Target:  # noqa: ANN401 - any object of a package
+    """Return a target with the defaults of :class:`Target` for missing attributes.
 
     Args:
         target: A target, which is returned, or an object with the members of one.
@@ -311,7 +311,7 @@ def claim(
     Args:
         target: The target.
         options: Instance of its options.
-        hint: Returns what to do about ops on floats.
+        hint: Returns advice about ops on floats.
     """
     # Commands that only list targets need no IR.
     from rlx.ir import Refusal

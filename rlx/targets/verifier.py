@@ -183,7 +183,7 @@ def view_of(result: Verification) -> View:
 
 
 def load(target: str) -> Verifier:
-    """Return the verifier for what ``target`` emits.
+    """Return the verifier for the files of ``target``.
 
     Raises:
         TargetNotFoundError: None is installed, or its library is missing.

@@ -56,9 +56,9 @@ class Networks:
 
     Args:
         models: Path of each model file.
-        work: Existing folder for what is emitted.
+        work: Existing folder for the emitted files.
         missing: Action where a simulator of the default is missing: ``fail``, ``skip`` (the test)
-            or ``allow`` (run what is there).
+            or ``allow`` (run the available ones).
         record: Whether :meth:`Network.require_golden` writes its file instead of comparing.
     """
 
@@ -103,7 +103,7 @@ class Network:
 
     Args:
         path: Its model file.
-        folder: Folder for what is emitted; made when it is needed.
+        folder: Folder for the emitted files; made when it is needed.
         settings: Settings of the test session.
     """
 

@@ -138,15 +138,15 @@ def scan(
 
     Args:
         step: Called with a carry and one element of ``xs``; gives the next carry, in the types of
-            the first one, and what is collected: a tensor, a tuple of them or None.
+            the first one, and the values to collect: a tensor, a tuple of them or None.
         carry: First values: a tensor, a tuple of them or None.
         xs: Taken apart along the first axis: a tensor, a tuple of them or None.
         length: Number of steps; may be left out where ``xs`` says it.
-        reverse: Whether the last element comes first. What is collected is at its place.
+        reverse: Whether the last element comes first. Each collected value is at its place.
 
     Raises:
         ShapeError: ``xs`` differ in length, or the function gives a carry of other types.
-        TypeError: The function gives something else than a carry and what is collected.
+        TypeError: The function gives something else than a carry and collected values.
     """
     carries, scanned = flat(carry, "the carry"), flat(xs, "xs")
     parent = _builder((*carries, *scanned), "scan needs a tensor to carry or to take apart")

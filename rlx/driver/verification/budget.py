@@ -7,7 +7,7 @@ identifiers and by the target::
     flash = "40K"
     instructions = "2.8M"
 
-Which limits a target knows, and what is measured for them, its verifier says (:class:`Budgeted`).
+The limits of a target, and the measured values, come from its verifier (:class:`Budgeted`).
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Taken:
 
 @runtime_checkable
 class Budgeted(Protocol):
-    """Interface of a verifier if there can be budgets for what it verifies."""
+    """Interface of a verifier that supports budgets."""
 
     @property
     def quantities(self) -> Mapping[str, Quantity]:

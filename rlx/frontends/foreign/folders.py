@@ -1,4 +1,4 @@
-"""Folders that are given as models: what they are, by the names of the files in them.
+"""Kinds of folders that are given as models, by the names of the files in them.
 
 Tests: tests/unit/frontends/foreign/test_foreign.py
 """

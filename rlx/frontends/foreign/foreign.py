@@ -1,4 +1,4 @@
-"""Files that rlx does not read: what they are, by their content, and how to get from them to ONNX.
+"""Kinds of files that rlx does not read, by their content, and their conversion to ONNX.
 
 Nothing in a file is executed or unpickled, and no more of it is read than its two ends. The names
 of files in a zip archive are found by their signatures, so that a damaged archive is named too.
@@ -249,7 +249,7 @@ def is_weights(path: Path) -> bool:
     """
     start = read_start(path, _START_BYTES)
     size = int.from_bytes(start[:8], "little")
-    # Those of rlx have their metadata at the start. What is cut short is left to the reader.
+    # Those of rlx have their metadata at the start. The reader reports a truncated file.
     return start[8:10] == b'{"' and b'"rlx"' not in start and 8 + size <= path.stat().st_size
 
 

@@ -58,7 +58,7 @@ def branch(call: Call, expand: Callable[[Scope, Subgraph], Results]) -> Results:
 
 def _import_branch(call: Call, name: str, expand: Callable[[Scope, Subgraph], Results]) -> Results:
     graph, outer = call.attribute(name), call.scope
-    assert isinstance(graph, Subgraph)  # attribute() raises what could not be read
+    assert isinstance(graph, Subgraph)  # attribute() raises the error of an unreadable one
     if len(graph.outputs) < len(call.node.outputs):
         raise call.malformed(
             f"{name} has {len(graph.outputs)} results, expected {call.node.outputs}"

@@ -202,7 +202,7 @@ def parse(data: bytes, source: str, external: External, limits: Limits = DEFAULT
     Args:
         data: The file.
         source: Its name, for messages.
-        external: Reads what tensors keep in other files.
+        external: Reads the data of tensors in other files.
         limits: Limits that the model must keep.
 
     Raises:

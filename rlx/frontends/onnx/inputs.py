@@ -1,4 +1,4 @@
-"""The inputs of an ONNX graph, with what the user said of them, and its outputs.
+"""The inputs of an ONNX graph, with the user's options for them, and its outputs.
 
 Tests: tests/unit/frontends/onnx/test_branches.py
 """
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def cut(model: Model, options: OnnxOptions) -> Model:
-    """Return a checked model with the outputs that the user named, and what these need alone.
+    """Return a checked model with the outputs that the user named, and only the nodes for these.
 
     Raises:
         UnsupportedError: There is no such value.
@@ -148,7 +148,7 @@ def _bind(info: Info, shape: tuple[int, ...], known: dict[str, int]) -> None:
 def _input_type(
     info: Info, shapes: dict[str, tuple[int, ...]], known: dict[str, int]
 ) -> TensorType:
-    """Return the type of a graph input; what the file names stays a symbol."""
+    """Return the type of a graph input; a named dimension stays a symbol."""
     if info.refusal is not None:
         raise info.refusal
     if info.dtype is None:

@@ -1,4 +1,4 @@
-"""Import the nodes of an ONNX graph one by one; what is not supported is gathered.
+"""Import the nodes of an ONNX graph one by one; unsupported ones are collected.
 
 Tests: tests/unit/frontends/onnx/test_frontend.py
 """
@@ -113,7 +113,7 @@ def _results(
 
 @contextmanager
 def _as_refusals(call: Call) -> Iterator[None]:
-    """Turn errors of what computes a node into refusals of the node."""
+    """Turn errors of the computation of a node into refusals of the node."""
     try:
         yield
     except ShapeError as error:
@@ -124,7 +124,7 @@ def _as_refusals(call: Call) -> Iterator[None]:
         refusal = MalformedError(reason)
     else:
         return
-    # What is wrong with open dimensions may be right with the sizes that they represent.
+    # An error with open dimensions may disappear with their sizes.
     raise (UnsupportedError(reason, hint=OPEN_SHAPE) if call.is_open else refusal) from None
 
 

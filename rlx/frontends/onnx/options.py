@@ -84,8 +84,8 @@ class OnnxOptions:
             to them.
         input_value: Numbers of inputs, also as a mapping: such an input becomes a constant, every
             element of which is the number.
-        outputs: Names of values that are the outputs, in place of the file's; what they do not
-            need is left out.
+        outputs: Names of values that are the outputs, in place of the file's; nodes that they do
+            not need are left out.
         allow_external: Whether tensors may be read from other files of the model's folder than the
             one with its name.
         channels_last: Whether images are read and returned channels last, not as the file has them.

@@ -203,7 +203,7 @@ def _model(root: Record, source: str, file: memoryview) -> Model:
     graphs = root.records("subgraphs")
     if not graphs:
         raise MalformedError("the file holds no subgraph").inside("model")
-    # The first subgraph is what runs. Others matter to the operators that call them (IF, WHILE,
+    # The first subgraph is run. Others matter only to the operators that call them (IF, WHILE,
     # CALL_ONCE and so on), which rlx refuses by name.
     graph, buffers = graphs[0], root.records("buffers")
     kinds = root.records("operator_codes")

@@ -2,7 +2,7 @@
 
 A flatbuffer is a web of relative offsets. Here every one is checked for range and alignment
 before it is followed, so reading *is* verifying: ``Reader.root`` either returns plain records of
-everything that the schema asks for, or raises ``MalformedError``. What the schema does not name is
+everything that the schema asks for, or raises ``MalformedError``. Fields unknown to the schema are
 neither read nor checked.
 
 Source: the FlatBuffers "internals" page (layout of tables, vtables, vectors and strings).
@@ -58,7 +58,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """Whether the field is there; what it holds is not read."""
+    """Whether the field is there; its contents are not read."""
 
 
 @dataclass(frozen=True, slots=True)

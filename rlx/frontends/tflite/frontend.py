@@ -68,7 +68,7 @@ def load(
 ) -> GraphModule:
     """Import a model.
 
-    A graph of integers computes what ``REFERENCE`` computes, to the last bit, and names it; one
+    A graph of integers computes the results of ``REFERENCE`` bit for bit, and names it; one
     that computes in float32 names no reference. Inputs and outputs keep the model's order, shapes,
     types and quantization. Weights of int8 with float32 activations (dynamic range) become
     float32: scale times code.
@@ -113,7 +113,7 @@ def build(
 
     Raises:
         FrontendError: Operators and tensors do not fit together, or ask for too much work.
-        UnsupportedOpError: The model holds what rlx does not import.
+        UnsupportedOpError: The model holds operators that rlx does not import.
     """
     model, from_uint8 = signed(joined(model))
     _refuse_by_kind(model)

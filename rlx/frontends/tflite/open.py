@@ -1,4 +1,4 @@
-"""Files whose shapes are open: what the inputs' shapes are, from the file and from the user.
+"""Files whose shapes are open: shapes of the inputs, from the file and from the user.
 
 Converters mark dimensions that they do not know with -1 in a tensor's ``shape_signature``, and
 store a placeholder, mostly 1, in its shape. An interpreter recomputes the shapes of values after
@@ -74,7 +74,7 @@ def _dims_text(signature: Shape) -> str:
 
 
 def _example(tensor: Tensor) -> str:
-    """Return a shape as the option takes it, 16 for what is not known."""
+    """Return a shape as the option takes it, 16 for unknown dimensions."""
     sizes = [16 if d == -1 else d for d in tensor.signature]
     if tensor.signature[0] == -1:
         sizes[0] = 1

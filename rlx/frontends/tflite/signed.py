@@ -1,6 +1,6 @@
 """uint8 models as int8 models: every stored value 128 less, and every zero point too.
 
-``scale * (value - zero_point)`` stays what it was, and so does the arithmetic of operators, which
+``scale * (value - zero_point)`` is unchanged, and so is the arithmetic of operators, which
 see values only by their distance to the zero point. ``AVERAGE_POOL_2D`` does not: its importer
 refuses windows in which that matters.
 """

@@ -1,4 +1,4 @@
-"""Files of weights: what is in them, and how each weight is read when it is first used."""
+"""Files of weights: their entries, and readers of each weight on first use."""
 
 from __future__ import annotations
 

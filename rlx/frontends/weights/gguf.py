@@ -1,4 +1,4 @@
-"""GGUF files: what tensors there are. Blocks of few bits become float32 when they are read.
+"""GGUF files: the tensors in them. Blocks of few bits become float32 when they are read.
 
 Source: the specification of GGUF in the repository ggml, docs/gguf.md, versions 2 and 3.
 """

@@ -57,7 +57,7 @@ def load_weights(
         FormatError: A file is of another format.
         FrontendError: A file is malformed or over a limit, or names, shapes or element types do
             not fit; all that do not are in one message.
-        VerifyError: The weights contradict what the graph's integer ops promise.
+        VerifyError: The weights violate bounds that the graph's integer ops declare.
     """
     files = []
     for path in map(Path, paths):

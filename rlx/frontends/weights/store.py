@@ -283,7 +283,7 @@ class WeightStore(Mapping[str, "Array"]):
     def release(self) -> int:
         """Forget the arrays that nobody has pinned; they are read again at their next use.
 
-        Arrays that were handed out stay unchanged. What was given as an array stays too.
+        Arrays that were handed out stay unchanged. Weights that were given as arrays stay too.
 
         Returns:
             Bytes of the arrays.

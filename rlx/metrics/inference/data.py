@@ -85,7 +85,7 @@ def _array(value: Value, numbers: npt.ArrayLike) -> Numbers:
         return array.reshape(len(array), *shape)
     if _long_axes(array.shape) == _long_axes(shape) or array.shape == (math.prod(shape),):
         return array.reshape(1, *shape)
-    return array  # the reader says what is wrong, unless it takes such an array
+    return array  # the reader raises the error, unless it takes such an array
 
 
 def _long_axes(shape: tuple[int, ...]) -> tuple[int, ...]:

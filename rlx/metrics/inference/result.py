@@ -31,7 +31,7 @@ _MAX_SHOWN_SAMPLES: Final = 8
 
 
 class Ranked(NamedTuple):
-    """A class, and what speaks for it."""
+    """A class, and its score."""
 
     number: int
     """Number of the class: the place of the output."""

@@ -45,7 +45,7 @@ def run_samples(graph: Graph, samples: Samples, *, progress: Progress | None = N
     parts: list[list[Array]] = []
     count = 0
     for inputs, arrays in runner.run(samples):
-        # What a program returns may be written again by its next run.
+        # The arrays that a program returns may be overwritten by its next run.
         parts.append([array.copy() for array in arrays])
         count += len(next(iter(inputs.values())))
         if progress is not None:

@@ -65,7 +65,7 @@ class LayerValues:
         name: Its name; made different from those of other layers where it was not.
         op: Name of its op, such as ``q.conv2d``.
         place: Origin, such as ``operator 3 CONV_2D``; may be empty.
-        type: Type of what it gives, for one sample.
+        type: Type of its result, for one sample.
         minimum: Smallest float.
         maximum: Largest float.
         saturated: Share of integers at an end of their type's range, not counting those that

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 class If(ControlOp):
     """One of two regions: the other one is not run.
 
-    Operands: the condition, bool[]; then what both regions read. Results: the outputs of the
-    region that was run, of the same types in both.
+    Operands: the condition, bool[]; then the values that both regions read. Results: the outputs of
+    the region that was run, of the same types in both.
 
     Attributes:
         then_body: Run where the condition holds. It takes the operands after the condition.

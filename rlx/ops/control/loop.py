@@ -31,8 +31,9 @@ class While(ControlOp):
 
     ``while condition(carries, others): carries = body(carries, others)``
 
-    Operands: first values for the carries, one for each output of the body; then what both regions
-    read in every iteration. Results: the carries after the last iteration.
+    Operands: first values for the carries, one for each output of the body; then the values that
+        both regions read in every iteration.
+    Results: the carries after the last iteration.
 
     Attributes:
         condition: Takes all operands, with the carries of this iteration; gives bool[].
@@ -110,17 +111,17 @@ class Scan(ControlOp):
     ``for t in range(length): carries, ys[t] = body(carries, xs[t], others)``
 
     Operands: first values for the carries; the tensors that are taken apart, each with ``length``
-    as its first dimension; then what the body reads in every iteration. Results: the carries after
-    the last iteration; then each other output of the body, all iterations along a new first axis.
-    A body that gives its carry as such an output too saves the way it took.
+    as its first dimension; then the values that the body reads in every iteration. Results: the
+    carries after the last iteration; then each other output of the body, all iterations along a new
+    first axis. A body that gives its carry as such an output too saves the way it took.
 
     Attributes:
         body: Takes carries, one element of each tensor, and the others; gives the carries of the
-            next iteration, then what is collected.
+            next iteration, then the collected values.
         carries: Number of carries.
         scanned: Number of tensors that are taken apart.
         length: Number of iterations.
-        reverse: Whether the last element comes first. What is collected is still at the place
+        reverse: Whether the last element comes first. A collected value is still at the place
             of the element that it was computed from.
     """
 

@@ -211,7 +211,8 @@ class AttentionForm:
 class FusedAttention(Fused):
     """``y = softmax(steps(scale * q k^T)) v``, over the last axis.
 
-    Operands: queries, keys, values, and what the steps read: masks that broadcast to the scores.
+    Operands: queries, keys, values, and other operands of the steps: masks that broadcast to the
+        scores.
     Result: [..., S, E].
 
     Attributes:

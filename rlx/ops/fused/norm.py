@@ -171,7 +171,7 @@ class NormForm:
     """Parameters of a kernel of ``fused.norm`` or ``fused.residual_norm``.
 
     Attributes:
-        x: Place of what is normalized among the operands, or of the first addend.
+        x: Place of the normalized value among the operands, or of the first addend.
         addend: Place of the second addend, None where nothing is added before.
         gamma: Place of the scale, None for none. It has the shape of the last ``axes`` axes of
             ``x``, with 1 before them.

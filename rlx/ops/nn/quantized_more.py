@@ -99,8 +99,8 @@ class NnQuantizedAveragePool(NnQuantized):
 class NnQuantizedSoftmax(NnQuantized):
     """Softmax of quantized values along an axis, from a table of 256 exponentials.
 
-    The result's scale counts as 1 over an integer, the next one below its reciprocal. What
-    overflows saturates (one element, or a scale far below 1/256).
+    The result's scale counts as 1 over an integer, the next one below its reciprocal. An overflow
+    saturates (one element, or a scale far below 1/256).
 
     Operand: ``x`` int8 or uint8 [*]. Result: [*] of ``dtype``.
 

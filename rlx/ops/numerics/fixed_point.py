@@ -34,7 +34,7 @@ class Rounding(enum.Enum):
     """Rounding of the product of accumulator and multiplier to an integer.
 
     ``DOUBLE`` rounds twice: half up in the doubling high multiply, then half away from zero in
-    the shift. It is what TFLite Micro and CMSIS-NN do by default. The others round the exact
+    the shift. It is the default of TFLite Micro and CMSIS-NN. The others round the exact
     product once, and differ in halves only: ``SINGLE`` rounds them up, ``EVEN`` to the even
     integer as ONNX and QONNX do, ``ODD`` to the odd one. ``ODD`` is for formats that add an odd
     zero point before they round to even, as ``QLinearAdd`` of ONNX Runtime. ``FLOAT32`` rounds

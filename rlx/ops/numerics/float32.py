@@ -75,7 +75,7 @@ def fixed_point_form(
     Args:
         rescale: Factors with ``Rounding.FLOAT32``.
         accumulators: Accumulators that may be scaled, for each channel.
-        ends: Minimum and maximum of the scaled number; what is beyond is clamped.
+        ends: Minimum and maximum of the scaled number; values beyond are clamped.
     """
     sides = _sides(rescale, accumulators, ends)
     pairs = [side.bounds() for side in sides]

@@ -58,7 +58,7 @@ def rounds_up(
         rescale: Factors that round halves to even or to odd integers.
         channel: The factor's index.
         accumulators: Accumulators that may be scaled.
-        ends: Minimum and maximum of the scaled number; what is beyond is clamped.
+        ends: Minimum and maximum of the scaled number; values beyond are clamped.
     """
     multiplier, total = rescale.multiplier[channel], 31 - rescale.shift[channel]
     parity = rescale.rounding.to_parity

@@ -81,7 +81,7 @@ class AccumulatorRequantizer:
         self._addend: Float64 = self._factor * what.offset
         parity = what.rescale.rounding.to_parity
         self._half = what.zero_point + 128.5
-        # Odd terms, added after the rounding to even: before it they would change the parity.
+        # Odd part of the zero point, added after the rounding: before, it would change the parity.
         self._last: int | None = None
         if parity is not None:
             self._last = (what.zero_point ^ parity) & 1
@@ -222,7 +222,7 @@ class _Terms:
     Attributes:
         factor: Factors.
         addend: Added to the products.
-        tie: Bits of what is added with the sign of the sum, or None.
+        tie: Bits of the addend that has the sign of the sum, or None.
         half: Added after that.
     """
 

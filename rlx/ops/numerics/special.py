@@ -27,7 +27,7 @@ _ERF_END = 6.0
 _DEGREES = 11, 16
 
 # In float32, atanh(erf(x)) / x as a polynomial in x^2, the highest coefficient first: a fit
-# over [0, 3.92], weighted by what an error adds to erf. A test measures the result.
+# over [0, 3.92], weighted by the effect of an error on erf. A test measures the result.
 _SINGLE = tuple(
     np.float32(c)
     for c in (

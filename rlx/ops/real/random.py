@@ -4,8 +4,8 @@ Nothing is hidden: the same key and counter give the same numbers, on every mach
 returns the counter after the blocks that it used, for the next op or, as a state, the next run.
 
 Elements in row-major order take the words of the blocks at ``counter``, ``counter + 1``, ... in
-order, one word each: element ``i`` takes word ``i % 4`` of block ``i // 4``. What is left of the
-last block is not used.
+order, one word each: element ``i`` takes word ``i % 4`` of block ``i // 4``. The rest of the last
+    block is not used.
 """
 
 from __future__ import annotations

@@ -139,7 +139,7 @@ def join(matching: Matching, sets: Sequence[Joint]) -> Graph:
 
 
 def _parts(rewriter: WeightRewriter, joint: Joint) -> dict[Value, Value]:
-    """Append the joined product, and return the slice for what each product comes to."""
+    """Append the joined product, and return the slice for the result of each product."""
     weights = [rewriter[p.operands[1]] for p in joint.products]
     weight = rewriter.compute(real.RealConcat(axis=1), *weights)
     first, *further = joint.products

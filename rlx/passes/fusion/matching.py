@@ -185,8 +185,8 @@ class Matching:
             op: Class of the op.
             nodes: The nodes.
             results: The values that are read outside.
-            inputs: Names of the first inputs of the body. What has a name is an input even if it
-                is a number.
+            inputs: Names of the first inputs of the body. A named value is an input even if it is a
+                number.
             detail: For the report.
         """
         ordered = tuple(sorted(set(nodes), key=lambda n: n.index))

@@ -1,4 +1,4 @@
-"""The rewrites before fusion: weights come first, and what is known is computed.
+"""The rewrites before fusion: weights come first, and constants are folded.
 
 Tests: tests/unit/passes/fusion/test_product.py
 """

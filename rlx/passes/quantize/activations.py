@@ -113,9 +113,9 @@ def _open_scores(
     ranges: Mapping[Value, Range],
     users: Mapping[Value, list[Node]],
 ) -> None:
-    """Let what a score is computed from reach a hit, or a miss, where the samples hold none.
+    """Widen the range of a score's operand to a hit, or a miss, where the samples hold none.
 
-    Only where the score leaves the network: gates within one keep what was observed.
+    Only where the score leaves the network: gates within one keep the observed range.
     """
     for output in graph.outputs:
         score = _source(output)
@@ -147,7 +147,7 @@ def _limit_terms(
     users: Mapping[Value, list[Node]],
     outputs: set[Value],
 ) -> None:
-    """Limit the ranges of terms of sums to what does not saturate the sum alone.
+    """Limit the ranges of terms of sums to values that do not saturate the sum alone.
 
     A computed mask of -1e9 would have steps of millions. Terms that are not much wider keep theirs.
     """

@@ -1,12 +1,12 @@
 """Quantization without samples: ranges as random inputs give them.
 
-What an integer network costs hardly depends on its scales. What counts is which values share one,
-how far those of channels are apart, and that no channel is constant. So the network is run on a few
-random inputs, always the same ones, and converted as one that is calibrated. Its results are
+The cost of an integer network hardly depends on its scales. It depends on the values that share
+one, how far those of channels are apart, and that no channel is constant. So the network is run on
+a few random inputs, always the same ones, and converted as one that is calibrated. Its results are
 meaningless; its cost is accurate.
 
 Inputs are smooth, as images and spectra are: filters that see noise alone have other ranges. They
-are so large that what the first layers compute of them, not their biases, decides on the signs of
+are so large that the results of the first layers, not their biases, decide on the signs of
 values after it: else channels seem constant that are not.
 
 Tests: tests/unit/driver/test_assumption.py
@@ -89,7 +89,7 @@ class AssumedRange:
 def convert_assumed(graph: Graph, bits: Bits = 8) -> Converted:
     """Return the integer graph of a float network, with assumed scales of its activations.
 
-    It costs what the network costs that is quantized with samples; its results mean nothing.
+    It has the cost of the network that is quantized with samples; its results mean nothing.
 
     Args:
         graph: A float network; parameters frozen, dimensions bound.
@@ -149,7 +149,7 @@ def _with_filled_channels(graph: Graph) -> Graph:
 
 
 def _second_moments(graph: Graph, layers: Sequence[Weighted]) -> dict[Node, Doubles]:
-    """Return the second moments of what rows of weights are multiplied with, where they are few."""
+    """Return the second moments of the inputs of rows of weights, for short rows."""
     readers: dict[Value, list[Weighted]] = {}
     for layer in layers:
         if layer.rows().shape[1] <= _MAX_TERMS:
@@ -192,7 +192,7 @@ class _Runs:
     def values(self) -> Iterator[tuple[Value, Array]]:
         """Yield the watched values with their arrays, run after run.
 
-        What cannot be computed, such as an element that a table lacks, is left out.
+        Values that cannot be computed, such as elements that a table lacks, are left out.
         """
         last = {operand: node for node in self.nodes for operand in node.operands}
         macs = sum(node_macs(node) or 0 for node in self.nodes)

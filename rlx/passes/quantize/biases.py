@@ -42,8 +42,8 @@ class ChannelLine:
 def normalized_layers(graph: Graph) -> dict[Node, Node]:
     """Return for each node that is a line of a layer's channels, the layer.
 
-    Such as a batch normalization, or an equivalent product and sum. Nothing else reads
-    what is computed between.
+    Such as a batch normalization, or an equivalent product and sum. Nothing else reads the values
+    between.
     """
     outputs, live = set(graph.outputs), _live(graph)
     users = {v: [n for n in nodes if n in live] for v, nodes in graph.users().items()}

@@ -1,10 +1,10 @@
 """The conversion of calibrated float graphs to graphs of exact integer ops.
 
-First every value gets parameters: given ones, carried through what only moves values
+First every value gets parameters: given ones, carried through data movement
 (``rlx.passes.quantize.params``). Then each node is converted: a unary function becomes a
-table of its 256 values, other ops have rules (``rlx.passes.quantize.rules``), and what has neither
-is written in simpler ops by the fitting engine (``rlx.passes.fit``), whose parts are asked for in
-turn.
+table of its 256 values, other ops have rules (``rlx.passes.quantize.rules``), and ops without
+either are written in simpler ops by the fitting engine (``rlx.passes.fit``), whose parts are asked
+for in turn.
 
 Scales in the graph itself (``real.quantize`` and ``real.dequantize`` nodes, such as ONNX's) are
 used unchanged, and weights that are dequantized constants keep their very integers: so one
@@ -126,7 +126,7 @@ class Converted:
         sources: For each integer op of the graph, the name of the float node that it replaces.
         layers: Conversion of each converted node, in order.
         bounded: Places of layers with weights whose range nothing says: theirs is that of the
-            largest sums that the weights allow, which is wider than what occurs.
+            largest sums that the weights allow, which is wider than the occurring values.
     """
 
     graph: Graph
@@ -148,7 +148,7 @@ class Converted:
 def prepare(graph: Graph) -> Fitted:
     """Return ``graph`` in the ops that are converted, so that calibration sees every value.
 
-    What has no integer form itself is written in simpler ops. ``convert`` of the result changes
+    Ops without an integer form are written in simpler ops. ``convert`` of the result changes
     nothing more, and its ``values`` map those of ``graph``.
 
     Raises:
@@ -259,14 +259,14 @@ def convert(
 ) -> Converted:
     """Return the integer graph of a calibrated float graph.
 
-    Inputs and outputs stay what they are: a float input is quantized first, and float outputs are
+    Inputs and outputs keep their types: a float input is quantized first, and float outputs are
     dequantized last.
 
     Args:
         graph: A float graph: ``nn`` and ``real`` ops, parameters frozen, dimensions bound. Between
             ``real.quantize`` and ``real.dequantize`` its scales are those of these nodes.
         activations: Parameters of int8 values for values of the graph. Values that only move others
-            need none, nor do parts of what is converted as one; where a layer is written in
+            need none, nor do parts of a group that is converted as one; where a layer is written in
             simpler ops, calibrate the result of ``prepare``, or bounds are derived.
         weights: Scheme for the weights of every layer, or of each by the name of its node; others
             have 8 bits.
@@ -356,7 +356,7 @@ def _check_params(params: Mapping[Value, QuantParams]) -> None:
 
 
 def _refuse_missing(graph: Graph, missing: Sequence[Value], needed: Needed) -> None:
-    """Raise QuantizationError for values without parameters; what follows of them is not named."""
+    """Raise QuantizationError for values without parameters; not for those computed from them."""
     lines = [place_of(v.node) for v in missing if set(missing).isdisjoint(needed.reads(v.node))]
     raise QuantizationError(
         f"{counted(len(lines), 'value')} without a scale:\n    " + "\n    ".join(lines),

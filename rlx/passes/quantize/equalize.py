@@ -87,7 +87,7 @@ def _depthwise(layer: Weighted) -> bool:
 def equalize_results(graph: Graph, ranges: Mapping[Node, Floats]) -> Graph:
     """Return the graph with results before depthwise layers whose channels fill the same range.
 
-    What a layer computes has one scale, while weights have one for each output channel. So a
+    The result of a layer has one scale, while weights have one for each output channel. So a
     channel of small numbers gains precision, and the depthwise layer, whose weights take the
     factors, loses none.
 

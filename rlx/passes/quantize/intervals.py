@@ -1,7 +1,7 @@
 """Bounds of values that no calibration has seen: parts of layers that were written in other ops.
 
-Calibrated ranges are narrower; these hold for any input whose values keep to the ranges of what
-they are computed from.
+Calibrated ranges are narrower; these hold for any input whose values are within the calibrated
+ranges of their operands.
 
 Tests: tests/unit/passes/quantize/test_convert.py
 """

@@ -40,7 +40,7 @@ def _computes_in_float(node: Node) -> bool:
 class TabulateIslands(Pass):
     """``quantize(f(dequantize(x)))`` of int8 values -> ``q.table(x)``, next to integer ops.
 
-    The table has what the float ops compute of each of the 256 values. Graphs without integer ops
+    The table has the result of the float ops for each of the 256 values. Graphs without integer ops
     stay unchanged: all of their ops are to be converted (``rlx.passes.quantize.convert``).
     """
 

@@ -1,7 +1,7 @@
-"""Elements that only mask others: what they are says nothing of a value's range.
+"""Elements that only mask others: they do not count for a value's range.
 
-Such as the lowest float around an image before a max pool, or -1e9 that is added to what a
-softmax or an argmax is not to choose. Saturated they mask as well.
+Such as the lowest float around an image before a max pool, or -1e9 that is added to elements that a
+softmax or an argmax must not choose. Saturated they mask as well.
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ class Resolver:
         calibrated: Parameters of values, from calibration.
         needed: The nodes that are converted.
         clamped: Values that are computed into the range of the clamp after them.
-        bounded: Values whose range was derived from those of what they are computed from.
+        bounded: Values whose range was derived from those of their operands.
     """
 
     graph: Graph
@@ -142,7 +142,7 @@ class Resolver:
         return {v: c.ties for v, c in self._classes.items() if c.ties is not None}
 
     def _collect(self) -> None:
-        """Find out who reads what, and the parameters that nodes state."""
+        """Collect the readers of values, and the parameters that nodes state."""
         values = [o for o in self.graph.outputs if known(o) is None]
         for node in self.needed.nodes:
             for value in self.needed.reads(node):

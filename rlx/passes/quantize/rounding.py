@@ -1,4 +1,4 @@
-"""Scales and quantized values of weights, chosen for what the layer computes.
+"""Scales and quantized values of weights, chosen for the layer's results.
 
 Eight bits are rounded to nearest. With fewer, rounding errors of the weights of one output are
 made to cancel: the squared error of the layer's results on calibration data is minimized over the

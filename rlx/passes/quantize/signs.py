@@ -1,7 +1,7 @@
 """Values of which only the sign is read: their scale is so small that none but 0 rounds to 0.
 
 Networks of one bit take the sign of a sum of products. As int8 values in steps of the sum, or in
-finer ones, every sum but 0 keeps its sign, and what is larger saturates.
+finer ones, every sum but 0 keeps its sign, and larger sums saturate.
 """
 
 from __future__ import annotations

@@ -43,8 +43,7 @@ Rule: TypeAlias = Callable[[Any, BatchingCall], Any]
 RULES: RuleTable[Rule] = RuleTable(
     "batching", hint="run the network once for each input, or write it for the batch that you need"
 )
-"""Rules for ops whose traits do not say it: the op that does for every element of a batch what it
-does for one."""
+"""Rules for ops without such a trait: the op for all elements of a batch."""
 
 
 def rule_of(op: type[Op]) -> Rule:

@@ -70,7 +70,7 @@ def place(
     Args:
         sizes: Width and height of each box, in an order in which every edge leads forwards.
         edges: Indices of two boxes each.
-        inputs: Boxes that represent inputs. What does not depend on them, and the inputs
+        inputs: Boxes that represent inputs. Boxes that do not depend on them, and the inputs
             themselves, are right above their first reader.
     """
     fed = _depends_on_input(len(sizes), edges, inputs)

@@ -67,9 +67,9 @@ def to_svg(drawing: Drawing, *, theme: str = "auto") -> str:
 
     Args:
         drawing: Result of ``layout``.
-        theme: ``light`` or ``dark``; ``auto`` for what the reader's system has; ``inherit`` for the
-            text's colour of the page around it, as in notebooks; ``page`` for no styles at all:
-            the page has those that :func:`style` returns.
+        theme: ``light`` or ``dark``; ``auto`` for the setting of the reader's system; ``inherit``
+            for the text's colour of the page around it, as in notebooks; ``page`` for no styles at
+            all: the page has those that :func:`style` returns.
 
     Raises:
         ValueError: There is no such theme.

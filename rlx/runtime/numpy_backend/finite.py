@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def check(step: BoundStep, run: Run) -> Run:
-    """Return ``run`` followed by a check of what it made.
+    """Return ``run`` followed by a check of its results.
 
     The function raises FloatingPointError if the step makes NaN of numbers, or infinity of finite
     ones.

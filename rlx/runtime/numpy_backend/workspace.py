@@ -1,4 +1,4 @@
-"""Memory for what a step needs while it runs, shared by all steps of a program.
+"""Scratch memory, shared by all steps of a program.
 
 Tests: tests/unit/runtime/numpy_backend/test_kernels.py
 """
@@ -29,8 +29,8 @@ def aligned(nbytes: int) -> npt.NDArray[np.uint8]:
 class Workspace:
     """Scratch memory of a program.
 
-    While steps are bound, each takes arrays from the same bytes: what one step leaves there, the
-    next one overwrites.
+    While steps are bound, each takes arrays from the same bytes: each step overwrites the data of
+        the one before.
 
     Attributes:
         nbytes: Most bytes that a step has taken.
@@ -50,7 +50,7 @@ class Workspace:
         return self._taken
 
     def release(self, mark: int) -> None:
-        """Let what was taken since ``mark`` be taken again."""
+        """Release the memory that was taken since ``mark``."""
         self._taken = mark
 
     def take(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:

@@ -1,4 +1,4 @@
-"""Lower bounds of time: what a machine's arithmetic, memory and calls allow at best."""
+"""Lower bounds of time: limits of a machine's arithmetic, memory and calls."""
 
 from __future__ import annotations
 

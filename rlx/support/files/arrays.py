@@ -1,8 +1,8 @@
 """Read arrays from untrusted ``.npy`` and ``.npz`` files.
 
-NumPy's own reader allocates what a header asks for and evaluates it as Python. Here a header is
-matched, its element type and shape are checked against the bytes that are there, and the size that
-a compressed array unpacks to is limited, before anything is allocated. ``stored_arrays`` reads
+NumPy's own reader allocates the size in a header and evaluates the header as Python. Here a header
+is matched, its element type and shape are checked against the bytes that are there, and the size
+that a compressed array unpacks to is limited, before anything is allocated. ``stored_arrays`` reads
 large files a block at a time.
 """
 
@@ -51,7 +51,7 @@ _ITEM: Final = re.compile(
     re.VERBOSE,
 )
 _LOCAL: Final = struct.Struct("<26xHH")
-"""The header before a member of a .zip file, and there the lengths of what follows it."""
+"""The header before a member of a .zip file, and there the lengths of name and extra field."""
 
 _KEYS: Final = frozenset({"descr", "fortran_order", "shape"})
 
@@ -160,7 +160,7 @@ class StoredArray:
 def stored_arrays(path: Path) -> dict[str, StoredArray]:
     """Return the arrays of a ``.npz`` file by name, or that of a ``.npy`` file as ``""``.
 
-    Only headers are read. What is compressed may unpack to any size, because it is never unpacked
+    Only headers are read. Compressed members may unpack to any size, because it is never unpacked
     as a whole.
 
     Raises:

@@ -57,12 +57,12 @@ class Held:
 def held(create: Callable[[], Held], discard: Callable[[Path], None]) -> Iterator[Path]:
     """Hold something temporary while the context lasts, then discard it.
 
-    A signal's handler may raise anywhere: before what was made is known, or while it is discarded.
+    A signal's handler may raise anywhere: before the new file is known, or while it is discarded.
     So signals wait while it is made, and it is discarded twice.
 
     Args:
         create: Makes it: :func:`create_folder` or :func:`create_file` with arguments.
-        discard: Removes what is at a path, if anything is left there; raises no error.
+        discard: Removes the file or folder at a path, if there is one; raises no error.
 
     Raises:
         OSError: It cannot be made.

@@ -40,7 +40,7 @@ def makefile() -> Path:
 
 
 def schema_folder() -> Path:
-    """Return the folder of the JSON Schemas of what commands print and write."""
+    """Return the folder of the JSON Schemas of the outputs of commands."""
     return _PACKAGE / "cli" / "schemas"
 
 

@@ -34,7 +34,7 @@ def work_folder(purpose: str) -> Iterator[Path]:
 
     It is in ``TMPDIR`` (or another folder that Python's ``tempfile`` chooses), unless that path
     holds a space or another character that make cannot build under: then in ``/tmp``, ``/var/tmp``
-    or ``/dev/shm``. What killed runs left there is removed first.
+    or ``/dev/shm``. Leftovers of killed runs are removed first.
 
     Args:
         purpose: Lower-case letters.

@@ -1,7 +1,7 @@
 """Reading of a program's two output streams while it runs.
 
 Where the system can wait for several pipes at once (POSIX), one loop reads both. Windows cannot
-wait for pipes: there a thread for each stream reads, and hands on what came.
+wait for pipes: there a thread for each stream reads and hands on the data.
 
 Tests: tests/unit/support/process/test_program.py
 """
@@ -26,7 +26,7 @@ CHUNK: Final = 1 << 16
 _WAITING_CHUNKS: Final = 16
 """Chunks that wait to be taken from the threads."""
 _SETTLE_S: Final = 0.1
-"""Seconds that a thread may need to hand on what was written at the end."""
+"""Seconds that a thread may need to hand on the last output."""
 _CLOSE_S: Final = 1.0
 """Seconds for the threads to end after the program."""
 
@@ -154,7 +154,7 @@ class ThreadedPipes:
         return not self._came.empty() or any(thread.is_alive() for thread in self._threads)
 
     def read(self, timeout_s: float) -> list[PipeOutput]:
-        """See :class:`Pipes`; what a program wrote at its end may take a moment to come."""
+        """See :class:`Pipes`; the last output of a program may arrive late."""
         deadline = time.monotonic() + max(timeout_s, _SETTLE_S)
         while self.open and time.monotonic() < deadline:
             with contextlib.suppress(queue.Empty):

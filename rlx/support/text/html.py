@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Cell: TypeAlias = "str | int | float | None"
 
-# Inline: notebooks take no style sheet from what they show.
+# Inline: notebooks ignore style sheets of their outputs.
 _RIGHT = ' style="text-align:right"'
 _LEFT = ' style="text-align:left"'
 

@@ -133,7 +133,7 @@ def import_shrink(call: Call) -> Real:
 
 
 def _shrink_whole(x: Real, bias: float, limit: float) -> Real:
-    """Return integers shrunk in float32, which is what the operator's definition does."""
+    """Return integers shrunk in float32, as in the operator's definition."""
     y = x.cast(DType.F32)
     return (y + bias).where(y < -limit, (y - bias).where(y > limit, 0.0)).cast(x.dtype)
 

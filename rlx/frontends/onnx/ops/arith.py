@@ -199,7 +199,7 @@ def import_bit_shift(call: Call) -> Real:
 
 @importer("IsNaN")
 def import_is_nan(call: Call) -> Real:
-    """``IsNaN``: what is not equal to itself."""
+    """``IsNaN``: elements that are not equal to themselves."""
     x = call.value(0)
     return x.not_equal(x)
 

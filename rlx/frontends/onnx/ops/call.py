@@ -1,4 +1,4 @@
-"""One ONNX node on its way into a graph: what an importer sees and does.
+"""Interface of importers to one ONNX node and the graph.
 
 Tests: tests/unit/frontends/onnx/test_frontend.py
 """

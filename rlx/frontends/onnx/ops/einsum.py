@@ -110,7 +110,7 @@ def _sum_labels(term: _Term, kept_labels: set[str]) -> _Term:
 
 
 def _product(x: _Term, y: _Term, kept_labels: set[str]) -> _Term:
-    """Return the product of two terms, summed over what only they have."""
+    """Return the product of two terms, summed over the axes that only they have."""
     x, y = _without_ones(x, y), _without_ones(y, x)
     x = _sum_labels(x, {*kept_labels, *y.labels})
     y = _sum_labels(y, {*kept_labels, *x.labels})

@@ -106,7 +106,7 @@ def _rows(call: Call, shape: Shape, indices: Real, batch: int = 0) -> tuple[Real
 
     Args:
         call: The node.
-        shape: Shape of what is indexed.
+        shape: Shape of the indexed tensor.
         indices: Places in the axes after the first ``batch`` ones, i64[..., depth].
         batch: Leading axes that both have.
     """
@@ -214,7 +214,7 @@ def import_compress(call: Call) -> Real:
 
 @importer("NonZero")
 def import_non_zero(call: Call) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
-    """``NonZero`` of what is known; else the shape of the result would depend on values."""
+    """``NonZero`` of known elements; else the shape of the result would depend on values."""
     return np.array(np.nonzero(call.array(0)), np.int64)
 
 
@@ -224,7 +224,7 @@ def window_argmax(call: Call, x: Real, window: SpatialWindow, *, by_column: bool
     Args:
         call: The node.
         x: The image.
-        window: The windows, with what is padded around the image.
+        window: The windows, with the padding around the image.
         by_column: Whether the spatial axes are counted with the first one fastest.
     """
     batch, channels, *size = numbers(call, x.shape)

@@ -1,4 +1,4 @@
-"""Standard operators on quantized values: what the standard computes on their integers.
+"""Standard operators on quantized values: the standard's arithmetic on their integers.
 
 Where an operator only picks or bounds values, it does the same on the real values,
 so that the result keeps its meaning; other operators see plain integers.

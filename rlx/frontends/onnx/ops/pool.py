@@ -44,7 +44,7 @@ def import_max_pool(call: Call) -> Sequence[Real]:
 
 @importer("AveragePool")
 def import_average_pool(call: Call) -> Real:
-    """``AveragePool``; what ``ceil_mode`` adds is never counted."""
+    """``AveragePool``; padding of ``ceil_mode`` is never counted."""
     x = call.value(0)
     size = sizes(call, x.shape)
     window = window_of(call, size, kernel_of(call))

@@ -186,7 +186,7 @@ def _form(call: Call, x: Real, mode: str, limits: tuple[float, float]) -> _Form 
     ties = _ties(mode, points, limits)
     if ties is None:
         return None
-    # Limits of numbers of bits that are not whole are rounded as what is limited to them.
+    # Limits of fractional bit widths are rounded like the values limited to them.
     low, high = map(int, ties.round(np.array(limits)))
     if not _keeps_bounds(scales, (low, high), ties):
         return None

@@ -40,7 +40,7 @@ class Real(Layers):
 
     Attributes:
         scope: Scope that it belongs to.
-        call: The node that makes it, which names what is appended.
+        call: The node that makes it, whose name the appended nodes get.
     """
 
     __slots__ = ("call", "scope")

@@ -80,7 +80,7 @@ def _is_zero(difference: int | Dim) -> bool | None:
 
 @symbolic("Where")
 def fold_where(call: Call) -> Symbolic | None:
-    """Choose by what is known."""
+    """Choose by a known condition."""
     condition = call.known(0)
     if condition is None:
         return None

@@ -166,7 +166,7 @@ def import_floor_div(call: Call) -> None:
     call.arity(2)
     x, y = call.value(0), call.value(1)
     if x.type.dtype.is_integer:
-        # What is left of x without its remainder is a multiple of y.
+        # x minus its remainder is a multiple of y.
         multiple = call.emit(RealSub(), x, call.emit(RealRemainder(), x, y))
         call.finish(RealDiv(), multiple, y)
         return

@@ -67,7 +67,7 @@ def _image(call: Call) -> Integers:
 
 
 def _permute(call: Call, parts: Integers, result: Integers) -> None:
-    """Append what exchanges the third and fourth of six axes."""
+    """Append a transpose that exchanges the third and fourth of six axes."""
     value = call.emit(moves.reshape(call, parts), call.value(0))
     moved = call.emit(moves.transpose(call, (0, 1, 3, 2, 4, 5)), value)
     call.finish(moves.reshape(call, result), moved)

@@ -1,4 +1,4 @@
-"""One operator on its way into a graph: what an importer sees and does.
+"""Interface of importers to one operator and the graph.
 
 Tests: tests/unit/frontends/tflite/ops/test_reals.py
 """
@@ -103,7 +103,7 @@ class Scope:
         Raises:
             UnsupportedError: It holds quantized values that are computed, or elements that no
                 operator takes.
-            MalformedError: It holds what is not a number.
+            MalformedError: It holds NaN or infinity.
         """
         array = self.known.get(tensor.index)
         if array is None and tensor.data is None:
@@ -126,7 +126,7 @@ class Scope:
         return self.reals[key]
 
     def _narrow(self, tensor: Tensor, axes: tuple[int, ...], origin: Origin) -> Value:
-        """Return weights of 4 or 2 bits, dequantized in the graph, which keeps what they are."""
+        """Return weights of 4 or 2 bits, dequantized in the graph, which keeps their values."""
         array, quant = nonzero(tensor).astype(narrow_dtype(tensor).numpy), quant_of_axis(tensor)
         if axes:
             array = array.transpose(axes)
@@ -337,7 +337,7 @@ class Call:
         return tensor
 
     def makes(self, shape: tuple[int, ...], *, output: Tensor | None = None) -> tuple[int, ...]:
-        """Return the shape of an output after comparing it with what the file claims."""
+        """Return the shape of an output after comparing it with the file's."""
         tensor = self.shaped(shape, output=output)
         if shape != tensor.shape:
             raise MalformedError(

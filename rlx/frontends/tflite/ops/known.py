@@ -1,4 +1,4 @@
-"""Tensors that are known when a model is imported: shapes and what is made of them, weights.
+"""Tensors that are known when a model is imported: shapes and values computed from them, weights.
 
 Converters compute the shape for a ``RESHAPE`` at run time (``SHAPE``, ``STRIDED_SLICE``,
 ``PACK``) where the batch was not fixed. In a file all shapes are fixed, so these operators have

@@ -144,7 +144,7 @@ def quant_of_axis(tensor: Tensor) -> QuantParams:
 
 
 def positive(scales: npt.NDArray[np.float32]) -> tuple[float, ...]:
-    """Return scales in double, 1 for those that are 0: what they scale is 0 (``nonzero``)."""
+    """Return scales in double, 1 for those that are 0: their values are 0 (``nonzero``)."""
     return tuple(float(s) if s else 1.0 for s in scales)
 
 

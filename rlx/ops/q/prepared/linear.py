@@ -1,7 +1,8 @@
 """Convolutions and dense layers: exact sums by floating-point products, then requantization.
 
-A form holds what weights and bias give. It is bound to an input, an output and memory for
-temporaries; what that returns allocates nothing, so that a runtime can bind it once for all runs.
+A form holds the data derived from weights and bias. It is bound to an input, an output and memory
+for temporaries; the bound function allocates nothing, so that a runtime can bind it once for all
+runs.
 
 Tests: tests/unit/ops/q/test_prepared.py
 """

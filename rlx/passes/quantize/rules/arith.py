@@ -94,7 +94,7 @@ def _sum(call: NodeConversion, make: type[QAdd], function: np.ufunc) -> Value:
 
 
 def _term(call: NodeConversion, index: int, make: type[QAdd]) -> Value:
-    """Return an operand of a sum; of a constant no more than what saturates the result.
+    """Return an operand of a sum; of a constant, clamped where it saturates the result.
 
     A number that masks, such as -1e9, would leave no steps for the others.
     """

@@ -202,8 +202,8 @@ class NodeConversion:
     def _requantize_op(self, source: QuantParams, quant: QuantParams) -> QRequantize | QTable:
         """Return the op that brings values to another scale.
 
-        Where the graph determines the rounding of halves, it computes what dequantize and quantize
-        do in float32, as a table where no other op does.
+        Where the graph determines the rounding of halves, it has the results of dequantize and
+        quantize in float32, as a table where no other op does.
         """
         op = QRequantize(
             x_zero_point=source.zero_point[0],

@@ -65,7 +65,7 @@ def _check_reduced(node: Node) -> Refusal | None:
 
 @rule(RealReduceMax, check=_check_reduced, shares=True)
 def maximum(call: NodeConversion) -> Sequence[Value]:
-    """``reduce_max(x)`` -> q.max_pool2d of an image whose height is what is reduced."""
+    """``reduce_max(x)`` -> q.max_pool2d of an image whose height has the reduced elements."""
     return [_largest(call, call.quantized(0, call.quant))]
 
 

@@ -64,7 +64,7 @@ def _count(node: Node) -> int | None:
 
 
 def _image(call: NodeConversion, average: Node) -> tuple[Value, Window]:
-    """Return the averaged value as an image, and the window that covers what an average is of."""
+    """Return the averaged value as an image, and the window of the average's elements."""
     x, op = call.conversion.values[average.operands[0]], average.op
     if isinstance(op, RealReduceMean):
         rank, shape = x.type.rank, x.type.static_shape

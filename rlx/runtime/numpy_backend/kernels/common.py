@@ -123,7 +123,7 @@ _WIDE = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 def wide_operand(step: BoundStep, index: int, runs: list[Run]) -> Numbers:
-    """Return an operand in the type that the op computes in; what a run must do is added."""
+    """Return an operand in the op's computation type; its conversion in each run is added."""
     x, constant = step.inputs[index], step.constants[index]
     if is_wide(x):
         return x

@@ -57,7 +57,7 @@ def _region(step: BoundStep) -> Run:
 
 @KERNELS.rule(fused.FusedMatmul, fused.FusedGated)
 def _matmul(step: BoundStep) -> Run:
-    """Compute the product, then what follows in blocks."""
+    """Compute the product, then the following ops in blocks."""
     op = _body(step)
     nodes = tuple(op.body.op_nodes)
     (node,) = (n for n in nodes if isinstance(n.op, real.RealMatmul))

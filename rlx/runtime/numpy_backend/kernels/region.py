@@ -172,7 +172,7 @@ class _Block:
             if self._view(node):
                 continue
             outputs = tuple(self._place(v, node, step) for v in node.results)
-            # What a node takes while it runs, the next one may take again.
+            # The next node may reuse the scratch memory of a node.
             mark = self._region.workspace.mark()
             runs.append(bind(self._step(node, outputs)))
             self._region.workspace.release(mark)
@@ -196,7 +196,7 @@ class _Block:
         if outside or isinstance(node.operands[0].node.op, Constant):
             return False
         if isinstance(node.op, real.RealReshape):
-            # Strided elements have no such view; what is computed here is not strided.
+            # Strided elements have no such view; values that are computed here are not strided.
             return not self._index and not isinstance(node.operands[0].node.op, _VIEWS)
         return isinstance(node.op, _VIEWS)
 

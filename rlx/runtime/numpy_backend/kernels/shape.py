@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     real.RealReverse,
 )
 def _view(step: BoundStep) -> Run:
-    """Copy what ``evaluate`` returns: of these ops a view of the operand."""
+    """Copy the result of ``evaluate``, for these ops a view of the operand."""
     (view,) = step.node.op.evaluate(step.inputs[0])
     return partial(np.copyto, step.outputs[0], view)
 

@@ -1,4 +1,4 @@
-"""Output folders and files that appear whole or not at all, with a manifest of what they hold.
+"""Output folders and files that appear whole or not at all, with a manifest of their contents.
 
 Output is written next to its final place and then renamed: a full disk, an interrupt or a kill
 leaves the old state or the new one under the final name, never half of either. The next writer to

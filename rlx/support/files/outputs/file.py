@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def write_file(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a file that appears at ``path`` by one rename, and replaces what is there.
+    """Write a file that appears at ``path`` by one rename, and replaces an existing one.
 
     A device or a pipe is written to directly, because it cannot be replaced.
 
@@ -85,7 +85,7 @@ def sync_folder(path: Path) -> None:
 
 @contextlib.contextmanager
 def reported(name: str, what: str) -> Iterator[None]:
-    """Turn a system error into one that names the output and ``what`` it is."""
+    """Turn a system error into one that names the output and its kind, ``what``."""
     try:
         yield
     except OSError as error:

@@ -37,7 +37,7 @@ DIGITS: Final = 12
 """Hexadecimal digits at the end of temporary names."""
 
 _STEM_BYTES: Final = 200
-"""Bytes of the output's name in temporary names: with what is added they keep to 255."""
+"""Bytes of the output's name in temporary names: with the suffix they have at most 255."""
 _HASH_DIGITS: Final = 16
 """Hexadecimal digits of the hash that ends a shortened name."""
 
@@ -86,7 +86,7 @@ def discard(path: Path, final: Path) -> None:
     """Remove a temporary file, a half-written folder, or an old one if it is ours.
 
     A folder with a manifest is complete: an old one, or a new one that was not used. Of such a
-    folder what the manifest proves is removed, and what ``final`` holds too; anything else is a
+    folder files of the manifest are removed, and those that ``final`` has too; anything else is a
     user's work that came into it late, and stays under a visible name, ``NAME.kept-<digits>``.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The manifest of an output folder: who made it from what, and each file with its hash.
+"""The manifest of an output folder: its generator and sources, and each file with its hash.
 
 It holds no date, host or path, so the same input gives the same bytes.
 

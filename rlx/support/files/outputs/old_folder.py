@@ -81,7 +81,7 @@ def exists(path: str) -> OutputError:
 
 
 def carry_over(old: Path, new: Path, manifest: Manifest) -> None:
-    """Link into folder ``new`` what is in ``old`` and not listed in its manifest.
+    """Link into folder ``new`` the files of ``old`` that its manifest does not list.
 
     A link (or a copy, where the file system has no links) leaves the old folder unchanged, until
     the new one has taken its place.
