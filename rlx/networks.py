@@ -1,4 +1,4 @@
-"""Networks as the functions of rlx take them: read, built, traced, or as files.
+"""Networks that the functions of rlx accept: read, built, traced, or as files.
 
 Level 7.
 """

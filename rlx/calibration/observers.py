@@ -95,7 +95,7 @@ class Observer:
         return params_of(*self.range(method), symmetric=symmetric)
 
     def by(self, method: Method) -> Observed:
-        """Return the range that ``method`` chooses, as the quantization of activations takes it."""
+        """Return the range that ``method`` chooses, as used by the quantization of activations."""
         return Observed(self, method)
 
 

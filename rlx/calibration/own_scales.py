@@ -95,7 +95,7 @@ def convert_graph(
 
 
 def random_data(graph: Graph) -> dict[str, npt.NDArray[Any]] | None:
-    """Return random samples by the name of the input; None if an input takes indices or the like.
+    """Return random samples by the name of the input; None if an input has indices or the like.
 
     Values are normal about the middle of the range of the input's scale, from a fixed seed.
     """

@@ -99,7 +99,7 @@ def quantize_graph(
     Args:
         graph: A float network; parameters frozen, dimensions bound.
         calib: Samples from which ranges are taken, see
-            :func:`rlx.samples.batches.read_samples`. With labels, ``auto`` goes by the share
+            :func:`rlx.samples.batches.read_samples`. With labels, ``auto`` uses the share
             of correct classes on them.
         test: Other samples, on which the loss is measured; None for the calibration data, which
             the report then says.

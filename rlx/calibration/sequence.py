@@ -1,6 +1,6 @@
 """Weights of few bits, layer after layer: each compensates for the losses of the layers before it.
 
-The samples run through the float network and through the network as it is quantized so far, side by
+The samples run through the float network and through the partially quantized network, side by
 side. A layer that sees the inputs ``q`` in place of ``f`` is given the weights ``v`` whose results
 ``v q`` are nearest to ``w f``, the layer's own; these are then rounded as usual.
 
@@ -78,7 +78,7 @@ def rounded_in_sequence(
         samples: Calibration data, run up to the memory limit.
 
     Returns:
-        None if the network does not take several samples together, or too few fit the memory.
+        None if the network does not accept several samples together, or too few fit the memory.
     """
     count = min(MAX_SAMPLES, samples.count, MAX_BYTES // _largest(graph))
     if count < MIN_SAMPLES:
@@ -93,7 +93,7 @@ def rounded_in_sequence(
 
 
 def _largest(graph: Graph) -> int:
-    """Return the bytes that the largest node's values take for one sample, in both networks."""
+    """Return the bytes of the largest node's values for one sample, in both networks."""
     sizes = (
         sum(v.type.nbytes for v in (*node.operands, *node.results) if v.constant is None)
         for node in graph.op_nodes
@@ -105,7 +105,7 @@ def _compile_node(node: Node, count: int) -> Step:
     """Return the function that computes a node's results for ``count`` samples at a time.
 
     Raises:
-        ShapeError: It does not take several samples together.
+        ShapeError: It does not accept several samples together.
         UnsupportedOpError: Likewise.
     """
     if Weighted.of(node) is not None:

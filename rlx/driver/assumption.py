@@ -54,7 +54,7 @@ class Assumption:
 
 @dataclass(frozen=True, slots=True)
 class Assumed:
-    """A network as a target can take it, if it can.
+    """A network in a form that a target supports, if there is one.
 
     Attributes:
         module: The network itself, or the integer network that replaces a float one.

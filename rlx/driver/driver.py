@@ -86,7 +86,7 @@ def _advice(
     policies: Policies | None,
     refused: DispatchReport,
 ) -> str | None:
-    """Return a hint: values of an option with which the target takes the whole model, or none.
+    """Return a hint: values of an option with which the target accepts the whole model, or none.
 
     Hints for single ops may lead in a circle: each architecture lacks another one. None where
     it is not about this option.
@@ -281,8 +281,8 @@ def compile(
         target: The target.
         options: Instance of ``target.options``; None for the defaults.
         policies: Ops that are written in others although the target has them, or never.
-        vectors: Arrays of the user for golden vectors, as :func:`golden_vectors` takes them; None
-            for random inputs.
+        vectors: Arrays of the user for golden vectors, in a form that :func:`golden_vectors`
+            accepts; None for random inputs.
         frames: Number of golden vectors; None for all given, or a number that suits the graph.
         golden: Golden vectors of the emitted program that were made already.
         observe: Is given each step and its result, the plan last.

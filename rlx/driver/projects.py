@@ -39,7 +39,7 @@ class ProjectKind:
         rendered: Path in the project to template, relative to ``templates/new``.
         copied: Path in the project to file, relative to the examples.
         commands: Commands to type next in the project.
-        one_port: It takes networks with one input and one output.
+        one_port: It supports only networks with one input and one output.
     """
 
     summary: str

@@ -50,7 +50,7 @@ def reference_outputs(graph: Graph, inputs: tuple[Array, ...]) -> Golden:
 
 
 def random_frames(graph: Graph) -> int:
-    """Return the number of random frames for a graph: fewer where each takes the reference long."""
+    """Return the number of random frames for a graph: fewer where the reference is slow."""
     elements = sum(t.size for node in graph.op_nodes for t in node.types)
     return max(1, min(MAX_RANDOM_FRAMES, MAX_RANDOM_ELEMENTS // max(elements, 1)))
 
@@ -64,7 +64,7 @@ def random_inputs(graph: Graph, frames: int | None = None, seed: int = 0) -> tup
     Args:
         graph: Whose inputs.
         frames: Number of frames; None for ``random_frames``.
-        seed: Another seed gives other values.
+        seed: Seed of the random values.
 
     Raises:
         UsageError: A dimension is a symbol, or a parameter has no value.
@@ -152,7 +152,7 @@ def check_expected(graph: Graph, vectors: Mapping[str, Array], golden: Golden) -
 
     Raises:
         UsageError: They have another shape.
-        DifferenceError: The reference gives others.
+        DifferenceError: The reference's outputs differ.
     """
     if "y" in vectors and len(graph.outputs) == 1:
         _compare(vectors["y"], golden)

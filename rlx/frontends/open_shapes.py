@@ -47,7 +47,7 @@ class OpenInput:
 
 
 def shape_hint(inputs: Sequence[OpenInput]) -> str:
-    """Return the options that give the shapes of ``inputs``, on the command line and in Python."""
+    """Return the options that set the shapes of ``inputs``, on the command line and in Python."""
     named = [(shorten(printable(i.name)), i.example) for i in inputs]
     flags = " ".join(f"--input-shape {name}={'x'.join(map(str, s))}" for name, s in named)
     shapes = ", ".join(f"{name!r}: {shape}" for name, shape in named)
@@ -108,7 +108,7 @@ class DimensionSizes:
         return self.samples.get("x") if found is None and alone else found
 
     def _matched(self, dims: Dims, shape: tuple[int, ...] | None) -> dict[str, int]:
-        """Return the sizes that samples give an input's dimensions; none if they do not fit."""
+        """Return the sizes of an input's dimensions in samples; none if they do not fit."""
         if shape is None:
             return {}
         orders = [dims]

@@ -38,7 +38,7 @@ class StorageForm:
     decode: Callable[[Bytes], Floats] | None = None
 
     def size(self, count: int) -> int:
-        """Return the bytes that ``count`` elements take.
+        """Return the bytes of ``count`` elements.
 
         Raises:
             ValueError: The count is not a multiple of the elements of a block.

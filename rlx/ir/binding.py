@@ -60,7 +60,7 @@ def bind_graph(graph: Graph, sizes: Mapping[str, int]) -> Graph:
 
     Raises:
         ValueError: A dimension would be negative.
-        ShapeError: An op does not take operands of these sizes.
+        ShapeError: An op does not accept operands of these sizes.
     """
     if symbols_of(graph).isdisjoint(sizes):
         return graph
@@ -93,18 +93,18 @@ def _with(dim: Dim, sizes: Mapping[str, int]) -> str:
 def match_shapes(
     types: Iterable[tuple[str, TensorType]], arrays: Sequence[Array]
 ) -> dict[str, int]:
-    """Return the size of each symbol that the shapes of ``arrays`` give.
+    """Return the size of each symbol that follows from the shapes of ``arrays``.
 
     A symbol is found where a dimension is the symbol, or a number times it plus a number. Other
-    expressions need symbols that other dimensions give.
+    expressions need symbols that other dimensions define.
 
     Args:
         types: Name of each array in messages, and the type it has to match.
         arrays: One array for each.
 
     Raises:
-        ValueError: A shape does not fit, two arrays give a symbol different sizes, or no
-            dimension gives a symbol.
+        ValueError: A shape does not fit, two arrays have different sizes for a symbol, or no
+            dimension defines a symbol.
     """
     sizes: dict[str, int] = {}
     pending: list[_Axis] = []
@@ -149,7 +149,7 @@ class _Axis:
         return dim
 
     def settle(self, sizes: dict[str, int]) -> bool:
-        """Check the axis, or add the one symbol it gives to ``sizes``; whether that was possible.
+        """Check the axis, or add the one symbol it defines to ``sizes``; whether that was possible.
 
         Raises:
             ValueError: The axis does not fit.

@@ -36,7 +36,7 @@ class Dim:
     """A dimension whose size is bound later: a symbol, or an expression of symbols and numbers.
 
     ``Dim("past") + 1`` and ``4 * Dim("batch") * Dim("length")`` are dimensions. The operators
-    ``+``, ``-``, ``*`` take dimensions and integers; ``//`` takes a divisor that leaves no
+    ``+``, ``-``, ``*`` accept dimensions and integers; ``//`` accepts a divisor that leaves no
     remainder for any size. Where no symbol is left, the result is a number.
 
     Attributes:
@@ -189,7 +189,7 @@ def _text(term: Term, name: Callable[[str], str]) -> str:
 
 
 def _is_term(term: object) -> bool:
-    """Return whether a plain value is a factor and the names of symbols, as many as are allowed."""
+    """Return whether a plain value is a factor and the names of symbols, within the limit."""
     if not isinstance(term, tuple) or not 1 <= len(term) <= MAX_DEGREE + 1:
         return False
     return type(term[0]) is int and all(isinstance(name, str) for name in term[1:])

@@ -6,8 +6,8 @@ are stored as bytes. All else is one JSON text in the metadata, under the key ``
 
     {"version": 1, "sha256": <of the document and of all constants>, "document": <_Document>}
 
-The same module gives the same bytes. Nothing in a file is executed; every error in one is found
-before the graph is handed out.
+The same module results in the same bytes. Nothing in a file is executed; every error in one is
+found before the graph is handed out.
 """
 
 from __future__ import annotations

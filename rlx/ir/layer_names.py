@@ -143,7 +143,7 @@ def origins_of(node: Node) -> tuple[str, ...]:
     """Return the nodes of the model of which a node was made, its main one first.
 
     Each is a text such as ``net.onnx node 3 Conv '/conv1/Conv'``; in a network made by hand it is
-    the name that its author gave.
+    the name from its author.
     """
     return node.origin.places or tuple(filter(None, (node.name,)))
 

@@ -39,7 +39,7 @@ class Op(metaclass=_OpMeta):
     region: it has inputs and constants, no parameters, and reads nothing from around the op.
 
     Attributes:
-        name: Name in printed IR, ``dialect.op``. The dialect gives the level: ``nn`` (model
+        name: Name in printed IR, ``dialect.op``. The dialect determines the level: ``nn`` (model
             level), ``real`` (tensor algebra), ``q`` (exact integers), ``core`` (any level).
         operand_count: Number of operands: a number, or ``(minimum, maximum)``, None for no bound.
         traits: Properties of every use of the op. Every class declares it, without any as
@@ -83,7 +83,7 @@ class Op(metaclass=_OpMeta):
         """Return a function with the results of ``evaluate``, prepared for many calls.
 
         An op overrides this where work can be done once for all calls: weights converted, tables
-        filled. The function takes every operand, constant ones included, may be called by several
+        filled. The function accepts every operand, constant ones included, may be called by several
         threads, and must not change its operands. For a ``q.*`` op its results are those of
         ``evaluate`` to the last bit; ``evaluate`` stays the definition.
 
@@ -135,7 +135,7 @@ def _register(cls: type[Op]) -> None:
 
     Raises:
         TypeError: Another class has this name. The same class again (a module that is reloaded,
-            the copy that a dataclass with slots makes of it) takes the place of its forerunner.
+            the copy that a dataclass with slots makes of it) replaces the earlier class.
     """
     known = Op.registry.get(cls.name)
     if known is not None and _identity(known) != _identity(cls):

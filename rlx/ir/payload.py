@@ -22,7 +22,7 @@ _SUB_BYTE = {DType.I4: (-8, 7), DType.I2: (-2, 1)}
 def to_bytes(array: Array) -> bytes:
     """Return the elements in row-major order, little-endian; those below 8 bits take a byte each.
 
-    Equal arrays give equal bytes on every machine.
+    Equal arrays result in equal bytes on every machine.
     """
     return to_buffer(array).tobytes()
 

@@ -238,7 +238,7 @@ _SCALARS: dict[Any, Codec] = {
 
 
 def _union(members: tuple[Codec, ...]) -> Codec:
-    """Return the codec that takes the first of ``members`` which accepts the value."""
+    """Return the codec of the first of ``members`` that accepts the value."""
     wants = " or ".join(m.wants for m in members)
 
     def first(method: str, value: Any) -> Any:  # noqa: ANN401 - of one of the members

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 _SIGNATURE: Final = re.compile(r"serving_default_(.+):\d+", re.DOTALL)
-"""Name that TensorFlow's converter gives an input: the model's name inside."""
+"""Name of an input from TensorFlow's converter: the model's name inside."""
 
 _GENERIC: Final = re.compile(
     r"[xyv]|in|out|inputs?|outputs?|args?|tensor|identity|statefulpartitionedcall"

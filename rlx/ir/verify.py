@@ -27,7 +27,7 @@ MAX_PROBLEMS = 20
 """Problems that one message lists."""
 
 CHECKS: RuleTable[Callable[[Node], Iterable[str]]] = RuleTable("the verifier")
-"""Invariants of the nodes of an op beyond its types; rules give the problems they find."""
+"""Invariants of the nodes of an op beyond its types; rules return the problems that they find."""
 
 _ZERO_POINTS = (
     ("x_zero_point", "operand", 0), ("y_zero_point", "operand", 1), ("zero_point", "result", 0),

@@ -34,9 +34,9 @@ class BufferSharing:
         alignment: As given.
         ports_inside: As given.
         unpacked: As given.
-        states: The states with buffers of their own, and their next values. A state that is also an
-            output besides its next value is not one of them: the caller reads the old value when
-            the buffer has the new one.
+        states: The states with buffers of their own, and their next values. A state that is an
+            output, as well as its next value, is not one of them: the caller reads the old value
+            when the buffer has the new one.
         outputs: The outputs but the next values of these states.
         views: The values that stay in their first operand's bytes, and their offsets in it.
         joined: The values that can be computed where the result of a join has them: for each of
@@ -61,7 +61,7 @@ class BufferSharing:
         self.joined = _join_placements(graph, users, outside, alignment)
 
     def nbytes(self, value: Value) -> int:
-        """Return the bytes that a value takes."""
+        """Return the size of a value in bytes."""
         type_ = value.type
         return type_.size * type_.dtype.numpy.itemsize if self.unpacked else type_.nbytes
 

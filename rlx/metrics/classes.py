@@ -1,4 +1,4 @@
-"""Classes in the outputs of networks, and how often two networks give the same one.
+"""Classes in the outputs of networks, and how often two networks agree on them.
 
 Boxes, landmarks and embeddings have a largest number too, but no class.
 
@@ -60,7 +60,7 @@ class ClassForm(enum.Enum):
 
 @dataclass(slots=True)
 class Classes:
-    """An output that says a class, and how often two networks give the same.
+    """An output that determines a class, and how often two networks agree on it.
 
     Attributes:
         form: Form in which it says the class.

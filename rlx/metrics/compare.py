@@ -112,7 +112,7 @@ class Comparison:
 
     Attributes:
         samples: Samples compared.
-        agreement: Share of samples for which both give the same class, of the output where it is
+        agreement: Share of samples for which both have the same class, of the output where it is
             smallest; None without classes.
         top1: Shares of correct classes, of the first and the second network; None without labels.
         auc: Areas under the receiver operating characteristic, where labels are 0 and 1; else None.

@@ -1,4 +1,4 @@
-"""Compare anything that gives outputs on the same data: ``rlx.compare``."""
+"""Compare anything with outputs on the same data: ``rlx.compare``."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def compare(
     Args:
         a: The reference.
         b: Network or outputs that are compared with it.
-        data: As :func:`rlx.run` takes it; None if nothing is run.
+        data: As for :func:`rlx.run`; None if nothing is run.
         labels: A class for each sample, if they are not in ``data``.
         criteria: Criteria that the outputs must keep, or the name of a preset.
         nodes: Whether to compare the nodes of two graphs too.

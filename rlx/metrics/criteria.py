@@ -99,7 +99,7 @@ HALF: Final = Criteria(max_abs=5e-2, max_rel=5e-2, cosine=0.999)
 PRESETS: Final[Mapping[str, Criteria]] = MappingProxyType(
     {"exact": EXACT, "strict": STRICT, "half": HALF}
 )
-"""Criteria by the name that ``rlx compare --criteria`` takes."""
+"""Criteria by their name in ``rlx compare --criteria``."""
 
 
 def criteria_of(criteria: Criteria | str) -> Criteria:

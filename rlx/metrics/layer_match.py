@@ -25,7 +25,7 @@ def matched_runs(
         key: Gives the op of a layer, and its name in the model.
     """
     keys = [[key(one) for one in layers] for layers in (old, new)]
-    if not set(keys[0]) & set(keys[1]):  # another training gives other names
+    if not set(keys[0]) & set(keys[1]):  # another training results in other names
         keys = [[(op, "") for op, _ in names] for names in keys]
     matcher = SequenceMatcher(None, keys[0], keys[1], autojunk=False)
     for _, first, last, begin, end in matcher.get_opcodes():

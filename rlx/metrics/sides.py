@@ -41,7 +41,7 @@ class Side(Protocol):
         ports: Its outputs.
         graph: Graph that it computes, if that is known.
         count: Samples.
-        batch: Samples that it takes together at most.
+        batch: Maximum samples of one run.
     """
 
     ports: tuple[OutputSide, ...]

@@ -49,7 +49,7 @@ def decomposed_macs(node: Node) -> int | None:
 
 @MACS.rule(If)
 def choice_macs(node: Node) -> int | None:
-    """Return those of the region that takes more."""
+    """Return those of the more expensive region."""
     counts = [region_macs(region) for _, region in node.op.regions()]
     return None if None in counts else max(c or 0 for c in counts)
 

@@ -66,7 +66,7 @@ _WHOLE = _Part()
 
 
 def indexing_ops(type_: TensorType, index: Index) -> list[Op]:
-    """Return the ops that take ``x[index]`` of a tensor of ``type_``: slices, then a reshape.
+    """Return the ops that compute ``x[index]`` of a tensor of ``type_``: slices, then a reshape.
 
     Raises:
         IndexError: There are too many indices, or one is outside its axis.
@@ -98,7 +98,7 @@ def _spread(type_: TensorType, index: tuple[IndexItem, ...]) -> list[IndexItem]:
 
 
 def _part(type_: TensorType, axis: int, item: IndexItem) -> _Part:
-    """Return the indices that ``item`` takes of an axis."""
+    """Return the indices that ``item`` selects from an axis."""
     size = type_.shape[axis]
     if isinstance(item, slice):
         if item == slice(None):
@@ -120,7 +120,7 @@ def _symbolic(item: slice) -> bool:
 
 
 def _symbolic_part(type_: TensorType, axis: int, item: slice) -> _Part:
-    """Return the indices that a slice takes where the axis or a bound is a symbol.
+    """Return the indices that a slice selects where the axis or a bound is a symbol.
 
     Bounds are assumed to be within the axis, which binding the symbols checks.
     """

@@ -1,8 +1,8 @@
 """Quantization arithmetic: scales and zero points become the integers of ``q.*`` ops.
 
-Frontends of integer files and the conversion of float networks use it. Functions take scales, zero
-points and element types as plain values, know no file format, and refuse values beyond the integers
-with ``ScaleError``.
+Frontends of integer files and the conversion of float networks use it. Functions accept scales,
+zero points and element types as plain values, know no file format, and refuse values beyond the
+integers with ``ScaleError``.
 
 Scales are float32 numbers. Two widths and one rounding are used, those of the reference
 (docs/design/0005-one-reference.md):
@@ -83,7 +83,7 @@ def linear_rescale(
     """Return the scaling of a convolution's or dense layer's accumulators to its result.
 
     In double and in this order: ``x_scale * weight_scale / scale``. Another order rounds
-    differently, which in rare cases gives another multiplier.
+    differently, which in rare cases results in another multiplier.
 
     Source: tflite-micro ``PopulateConvolutionQuantizationParams`` and
     ``GetQuantizedConvolutionMultipler``.

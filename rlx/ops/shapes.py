@@ -57,13 +57,13 @@ def normalize_axes(op: Op, axes: Sequence[int], rank: int) -> tuple[int, ...]:
 
 
 def has_elements_of(shape: Shape, other: Shape) -> bool:
-    """Return whether two shapes have as many elements, for all values of their symbols."""
+    """Return whether two shapes have equally many elements for all values of their symbols."""
     left, right = _differences(shape, other)
     return product(left) == product(right)
 
 
 def missing_dimension(shape: Shape, sizes: Shape) -> int | Dim | None:
-    """Return the dimension that gives ``sizes`` the elements of ``shape``, None if none does."""
+    """Return the dimension with which ``sizes`` has the elements of ``shape``, None if none."""
     left, right = _differences(shape, sizes)
     return quotient(product(left), product(right))
 

@@ -77,7 +77,7 @@ def node_work(node: Node, *, in_place: bool = False) -> Work | None:
 
     Args:
         node: The node.
-        in_place: Whether its result takes the bytes of its first operand.
+        in_place: Whether its result reuses the bytes of its first operand.
     """
     if isinstance(node.op, Source):
         return Work()

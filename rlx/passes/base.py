@@ -204,7 +204,7 @@ class UntilStable:
     def _run_until_stable(
         self, graph: Graph, depth: int, take: Callable[[Step, Graph, Change], Graph]
     ) -> Graph:
-        """Return the graph after the rounds that it takes, on the graphs at one depth.
+        """Return the graph after all rounds, on the graphs at one depth.
 
         Raises:
             AssertionError: It still changes after all rounds; the passes that do it are named.

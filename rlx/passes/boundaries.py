@@ -1,7 +1,7 @@
 """Inputs and outputs of a graph on a target: quantized values, or floats.
 
-The host computes a graph without a change. A target may take conversions from and to floats off, or
-have some added: :func:`with_ports` makes the graph whose inputs and outputs are those of the
+The host computes a graph without a change. A target may have conversions from and to floats removed
+or added: :func:`with_ports` makes the graph whose inputs and outputs are those of the
 emitted program, so that the reference computes its golden vectors. Between the conversions all bits
 stay the same.
 """
@@ -50,7 +50,7 @@ class Ports:
     """Treatment of inputs and outputs by a target.
 
     Attributes:
-        kind: Kind of values that its program takes and gives.
+        kind: Kind of values of the inputs and outputs of its program.
         inverts: It turns int8 into uint8 itself, at its ports, so that its graph stays int8.
         channels_last: Images are read and returned channels last, for any layout of the model.
     """
@@ -276,7 +276,7 @@ class _StripConversions(_Rewrite):
         return new.input(node.name, type_), (op,)
 
     def visit(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        """Drop the quantization of values quantized already; give outputs their parameters."""
+        """Drop the quantization of values quantized already; set the parameters of outputs."""
         if isinstance(node.op, RealQuantize) and not operands[0].type.dtype.is_float:
             return operands
         quants = self._quants.get(node.results[0], set())

@@ -148,7 +148,7 @@ def _link_all(values: list[Value], masks: dict[Value, Kept]) -> None:
 
 
 def _link_reshape(node: Node, masks: dict[Value, Kept]) -> None:
-    """Keep a channel in every pixel that the last axis takes in, or in none."""
+    """Keep a channel in every pixel of the last axis, or in none."""
     x, y = node.operands[0], node.result
     union = masks[x] | masks[y].reshape(_pixels(node), -1).any(axis=0)
     masks[x], masks[y] = union, np.tile(union, _pixels(node))

@@ -108,7 +108,7 @@ def fit(
     policies: Policies | None = None,
     rewrites: RuleTable[Rewrite] = REWRITES,
 ) -> Fitted:
-    """Return ``graph`` in ops that ``owner`` takes, and the dispatch of each op.
+    """Return ``graph`` in ops that ``owner`` supports, and the dispatch of each op.
 
     Every node is asked for once; where something has to be changed, every node of the changed
     graph too.

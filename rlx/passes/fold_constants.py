@@ -25,7 +25,7 @@ class FoldConstants(Pass):
         limit_bytes: Results larger than this stay computed, so that a small file cannot grow a
             program without bound.
         keep_narrow: Leave integers of 4 and 2 bits in their stored form, before their
-            ``real.dequantize``, whose scales the reader takes.
+            ``real.dequantize``, whose scales the reader uses.
         keep: Ops that stay, such as those after which a model stores integers.
     """
 

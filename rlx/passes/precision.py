@@ -328,7 +328,7 @@ class _Work:
         return ""
 
     def _operand_dtype(self, reals: Sequence[Value]) -> DType:
-        """Return the type that an op takes over from its operands."""
+        """Return the type that an op inherits from its operands."""
         types = {self.rewriter[o].type.dtype for o in reals if o not in self.fixed}
         if not types:  # a table that is read by index: as the policy has all else
             return self.policy.elementwise or DType.F32

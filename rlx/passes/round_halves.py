@@ -1,6 +1,6 @@
-"""Round halves up where they are not reached, so that targets take their cheapest form.
+"""Round halves up where they are not reached, so that targets can use their cheapest form.
 
-Likewise take fixed-point factors for float32 ones, where no product is rounded to a half.
+Likewise replace float32 factors by fixed-point ones, where no product is rounded to a half.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def _in_float32(op: Op) -> bool:
 
 
 def _in_fixed_point(node: Node, ranges: Mapping[Value, Range]) -> Op:
-    """Return a layer with fixed-point factors, if there are any that give the same results."""
+    """Return a layer with fixed-point factors, if there are any with the same results."""
     op, sums = node.op, _sums(node, ranges)
     assert isinstance(op, QConv2d | QDense)
     form = sums and fixed_point_form(op.rescale, sums, _ends(op))

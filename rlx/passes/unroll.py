@@ -251,5 +251,5 @@ def _concat_rows(new: Graph, rows: Sequence[Value]) -> Value:
 
 
 def _reshape(type_: TensorType, shape: tuple[int, ...]) -> Op:
-    """Return the op that gives a tensor another shape."""
+    """Return the op that reshapes a tensor."""
     return (QReshape if type_.dtype is DType.I8 else RealReshape)(shape=shape)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from rlx.targets.milliseconds import Milliseconds
 
 UNITS: Final = ("instructions", "cycles")
-"""Predictions of a layer that are its time, by the key that the target gives them."""
+"""Predictions of a layer that are its time, by their key of the target."""
 
 RESOURCES: Final = ("lut", "ff", "dsp", "bram", "spram")
 

@@ -36,7 +36,7 @@ _MAX_FILE_BYTES: Final = 16 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportRequest:
-    """Requested contents of a report besides predictions.
+    """Requested contents of a report in addition to predictions.
 
     Attributes:
         verify: Returns a verification of the folder; None to run nothing.

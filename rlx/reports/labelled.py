@@ -52,7 +52,7 @@ def accuracy_of(
         folder: Folder that ``rlx emit`` wrote.
         network: Its description; see :func:`rlx.driver.description.describe`.
         target: Name of the target that emitted it.
-        data: Samples with labels, as ``rlx.run`` takes them; ``y`` or ``labels`` holds a class for
+        data: Samples with labels, as for ``rlx.run``; ``y`` or ``labels`` holds a class for
             each.
         labels: Name of each class; none for their numbers.
         model: The model, to compute the same with the reference; None to leave that out.
@@ -60,7 +60,8 @@ def accuracy_of(
         progress: Called with a description of each step.
 
     Raises:
-        UsageError: The data do not fit, hold no labels, or the network gives no classes.
+        UsageError: The data do not fit, hold no labels, or the outputs of the network are not
+            classes.
         RlxError: A tool is missing or failed.
     """
     samples, shapes = samples_of(_ports_alone(network), data), network["inputs"]

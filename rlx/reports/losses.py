@@ -123,8 +123,8 @@ def _number(value: Any) -> float | None:  # noqa: ANN401 - JSON
 def _positions(names: Sequence[str], layers: Sequence[Layer]) -> list[int | None]:
     """Return the position of each quantized layer among those of the report, by its name.
 
-    A layer that was emitted as several is the last of them, which gives its result. Of layers that
-    share a name, the first is the first of that name.
+    A layer that was emitted as several is the last of them, which computes its result. Of layers
+    that share a name, the first is the first of that name.
     """
     emitted = defaultdict(list)
     for layer in layers:

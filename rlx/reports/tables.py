@@ -31,7 +31,7 @@ _MIN_WITHOUT_DECIMALS: Final = 10_000
 """Numbers from here on are shown without decimals."""
 
 _TEXT: Final = frozenset("=+-@\t\r")
-"""First characters that make a spreadsheet take a text for a formula."""
+"""First characters with which a spreadsheet evaluates a text as a formula."""
 
 
 def csv_text(report: Report) -> str:
@@ -263,5 +263,5 @@ def _percent(part: float | None, whole: float) -> float | None:
 
 
 def _safe(text: str) -> str:
-    """Return a text that no spreadsheet takes for a formula."""
+    """Return a text that no spreadsheet evaluates as a formula."""
     return f"'{text}" if text[:1] in _TEXT else text

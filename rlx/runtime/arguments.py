@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Arguments:
-    """Inputs that a caller gives with each run.
+    """Inputs that a caller passes to each run.
 
     Attributes:
         types: Type of each input by name, in order.

@@ -95,7 +95,7 @@ class Backend(Protocol):
         ...
 
     def plan(self, module: GraphModule, options: CompileOptions) -> GraphModule:
-        """Return ``module`` at stage LIR, as ``compile`` takes it.
+        """Return ``module`` at stage LIR, as ``compile`` requires it.
 
         Args:
             module: A graph of static shapes without refused nodes.

@@ -32,11 +32,11 @@ MAX_BATCH: Final = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batching:
-    """Way in which a run takes several samples.
+    """Way in which a run processes several samples.
 
     Attributes:
         most: Number of samples computed together at most; 1 if they are computed one by one,
-            0 if a run takes one sample only.
+            0 if a run accepts one sample only.
         reason: Reason that they are not computed together; empty if they are.
     """
 
@@ -81,7 +81,7 @@ class Batches:
         return DeadCode().apply(decompose(self._graph))
 
     def _refusal(self) -> str | None:
-        """Return the reason that a run takes one sample only, or None."""
+        """Return the reason that a run accepts one sample only, or None."""
         if named := symbols(self._graph):
             return f"its dimensions have the symbols {', '.join(named)}"
         if self._graph.states:

@@ -66,7 +66,7 @@ class CompileCache:
         a graph made by hand has for its parameters are set again each time.
 
         Args:
-            graph: As ``Session.compile`` takes it.
+            graph: As for ``Session.compile``.
             options: Options for this graph; those of the session by default.
 
         Raises:

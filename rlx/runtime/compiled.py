@@ -298,7 +298,7 @@ class CompiledGraph(Execution):
 
     @property
     def batching(self) -> Batching:
-        """Way in which ``run`` takes several samples."""
+        """Way in which ``run`` processes several samples."""
         with self._lock:
             return self._batches.how
 
@@ -344,7 +344,7 @@ class CompiledGraph(Execution):
         return dict(zip(self.output_names, results, strict=True))
 
     def run_typed(self, inputs: Mapping[str, Array]) -> list[Array]:
-        """Return the outputs, as ``run``, but take only arrays of exactly the declared types."""
+        """Return the outputs, as ``run``, but accept only arrays of exactly the declared types."""
         arguments = self._arguments
         return self._outputs(arguments, arguments.typed(inputs))
 
@@ -488,7 +488,7 @@ class CompiledGraph(Execution):
         )
 
     def memory(self) -> MemoryEstimate:
-        """Return the bytes that the program that ran last takes; each byte is in one part.
+        """Return the bytes of the program that ran last; each byte is in one part.
 
         Raises:
             ValueError: The sizes of symbols are not known before the first run.

@@ -52,8 +52,8 @@ class Latency:
     Attributes:
         calls: Number of calls that were measured.
         minimum: Seconds of the fastest one.
-        median: Seconds that half of the calls take at most.
-        p90: Seconds that nine of ten calls take at most.
+        median: Seconds within which half of the calls end.
+        p90: Seconds within which nine of ten calls end.
     """
 
     calls: int
@@ -127,7 +127,7 @@ def bench(
 
     Args:
         graph: A network whose dimensions are numbers.
-        batch: Inputs in one call, for a network that takes one.
+        batch: Inputs in one call, for a network that accepts one.
         seconds: Time to measure, of each engine; at least ten calls are measured.
         against: ``"onnxruntime"`` to run the network's file there; it must be an ONNX file.
         file: The file that the network was read from.

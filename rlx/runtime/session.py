@@ -56,7 +56,7 @@ class Session:
         Raises:
             UnsupportedOpError: The backend cannot run some op; the message lists all of them.
             TypeError: It is not a graph, or ``options`` are not CompileOptions.
-            ValueError: The graph has no outputs, or nothing gives a state its size.
+            ValueError: The graph has no outputs, or the size of a state is unknown.
         """
         chosen = options or self.options
         backend = self._backend(chosen)

@@ -145,7 +145,7 @@ class Samples:
             start += len(part_arrays[0])
 
     def _converted(self, value: Value, part: Array, start: int) -> Array:
-        """Return a block as the input takes it."""
+        """Return a block in the type and layout of the input."""
         type_ = value.type
         shaped = part.reshape(len(part), *sample_shape(type_))
         if shaped.dtype.kind == "f":
@@ -182,7 +182,7 @@ def read_samples(
 
     Args:
         graph: The graph.
-        data: A file, as :func:`rlx.samples.read` takes it, an array for the only input, or arrays
+        data: A file, as for :func:`rlx.samples.read`, an array for the only input, or arrays
             by name: each input's own, or ``x`` where there is one input; ``y`` or ``labels`` for
             labels.
         what: Name in messages, such as ``calibration data``.

@@ -39,7 +39,7 @@ def read_picture(path: Path, value: Value, scaling: Scaling) -> tuple[Numbers, s
     scaling, 0 to 255 are spread over the range of an 8-bit input, and over 0 to 1 for floats.
 
     Raises:
-        UsageError: Its size is not the input's, or the input takes no pictures.
+        UsageError: Its size is not the input's, or the input does not accept pictures.
         FrontendError: It is damaged.
         ToolMissingError: Pillow is not installed.
     """

@@ -1,7 +1,7 @@
 """Settings of rlx: environment variables ``RLX_*``, and other values for a part of a program.
 
 The variables are read once, when the first setting is needed. A variable that no setting has, or a
-value that its setting cannot take, is an error. :func:`override` sets others for its ``with``
+value that its setting does not accept, is an error. :func:`override` sets others for its ``with``
 statement, and only for the thread or asyncio task that runs it::
 
     with rlx.config.override(check_finite=True):
@@ -186,7 +186,7 @@ def from_environment(environment: Mapping[str, str]) -> Config:
 
     Raises:
         UsageError: A variable ``RLX_*`` belongs to no setting, or has a value that its setting
-            cannot take.
+            does not accept.
     """
     names = {variable(name): name for name in _KINDS}
     settings: dict[str, object] = {}
@@ -256,7 +256,7 @@ def override(**changes: Unpack[SettingChanges]) -> Iterator[Config]:
         changes: The settings, by name; others stay unchanged.
 
     Raises:
-        UsageError: There is no such setting, or it cannot take such a value.
+        UsageError: There is no such setting, or it does not accept such a value.
     """
     for name in changes:
         if name not in _KINDS:

@@ -1,4 +1,4 @@
-"""Every error that rlx raises on purpose, and the exit status each one gives the command line.
+"""Every error that rlx raises on purpose, and the exit status of each one on the command line.
 
 A message has three parts, in this order: what is wrong (with the found and the expected value),
 where (op, node or file), and what to do about it: ``hint``. Classes whose errors have one cause
@@ -161,7 +161,7 @@ class StreamError(OutputError):
 
 
 class SimulationError(RlxError):
-    """A compiler or simulator failed or gave unreadable output; carries its last lines."""
+    """A compiler or simulator failed or had unreadable output; carries its last lines."""
 
     code = "RLX-E080"
     exit_status = 1

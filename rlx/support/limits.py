@@ -35,7 +35,7 @@ class Limits:
         elements: Elements of one input or computed tensor, and of an image with its padding.
         total_elements: Elements of all computed tensors of one frame together.
         operations: Multiply-accumulates of one frame, and steps of operators without products (an
-            operator takes at least one step for each element of its result).
+            operator counts at least one step for each element of its result).
         taps: Positions of one window: height times width of a kernel.
         constant_bytes: Bytes of all constant tensors together, counted at each read.
         name_bytes: Bytes of a name that are kept; a longer name is cut.

@@ -1,7 +1,7 @@
 """Plug-ins: objects of installed packages, found by their entry points, and loaded here alone.
 
-A package that cannot be loaded takes nothing else along: it is named in one line and left out. A
-plug-in that the user asked for by name gives an error instead, with the reason.
+A package that cannot be loaded does not affect others: it is named in one line and left out. A
+plug-in that the user asked for by name raises an error instead, with the reason.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Progress reports of work that takes a while.
 
-Functions take ``progress: Callable[[str], None] | None`` and call it with each step. A display of
+Functions accept ``progress: Callable[[str], None] | None`` and call it with each step. A display of
 more than a text is a :class:`Steps`, which is such a function too; :func:`steps_of` makes one of
 any.
 

@@ -44,7 +44,7 @@ class Emission:
         nodes: The node of each row of ``report["layers"]``; reports draw the graph of these. Empty
             if rows are not nodes.
         inputs: The network's inputs in the graph of ``nodes``, if that is another graph.
-        scratch: Memory of the arena that layers need besides the plan's placements.
+        scratch: Memory of the arena that layers need in addition to the plan's placements.
         vector_files: Makes more files from the golden vectors; None if there are none to make.
     """
 
@@ -79,7 +79,7 @@ class Emission:
 class Sweep:
     """Comparison of models over the values of one option, such as all devices.
 
-    ``rlx estimate MODEL --devices all`` gives a row for each value, the best first. A target that
+    ``rlx estimate MODEL --devices all`` prints a row for each value, the best first. A target that
     offers it returns it as :attr:`Target.sweep`.
 
     Attributes:
@@ -125,7 +125,7 @@ class Lowering:
 
 Alternatives: TypeAlias = "tuple[str, Mapping[str, Any]]"
 """Result of a target's method ``alternatives(options)``: an option, and by its other values the
-options with these. Where it refuses a model, the message says which of them would take it."""
+options with these. Where it refuses a model, the message says which of them would accept it."""
 
 
 class Target(ABC):
@@ -173,17 +173,17 @@ class Target(ABC):
         """
 
     def plan(self, module: GraphModule, options: Any) -> GraphModule:  # noqa: ANN401 - own class
-        """Return ``module``, in ops that are not refused, as ``emit`` and ``estimate`` take it.
+        """Return ``module``, in ops that are not refused, as ``emit`` and ``estimate`` require it.
 
-        A target that keeps values in memory calls :func:`rlx.memory.to_lir`, which gives it stage
-        LIR; by default the module stays unchanged. The results stay the same bits.
+        A target that keeps values in memory calls :func:`rlx.memory.to_lir`, which lowers it to
+        stage LIR; by default the module stays unchanged. The results stay the same bits.
         """
         del options
         return module
 
     @abstractmethod
     def emit(self, module: GraphModule, options: Any) -> Emission:  # noqa: ANN401 - own class
-        """Return the files for ``module``, as ``plan`` gave it. Nothing is written or run."""
+        """Return the files for ``module``, a result of ``plan``. Nothing is written or run."""
 
     def estimate(self, module: GraphModule, options: Any) -> Mapping[str, Any]:  # noqa: ANN401
         """Return bytes, MACs and, where known, cycles or instructions; by default emit's report.
@@ -218,7 +218,7 @@ class Target(ABC):
         return () if self.sweep is None else (self.sweep,)
 
     def alternatives(self, options: Any) -> Alternatives | None:  # noqa: ANN401 - own class
-        """Return the options with other values of one of them, which may take other models."""
+        """Return the options with other values of one of them, which may accept other models."""
         del options
         return None
 
@@ -306,7 +306,7 @@ def claim(
     options: Any,  # noqa: ANN401 - the target's own class
     hint: Callable[[], str] = lambda: QUANTIZE,
 ) -> Claim:
-    """Return the target's answer for each node with ``options``, as ``rlx.passes.fit`` takes it.
+    """Return the target's answer for each node with ``options``, as for ``rlx.passes.fit``.
 
     Args:
         target: The target.

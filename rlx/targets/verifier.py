@@ -26,7 +26,7 @@ class NotRun:
     """A simulation that runs by default, but not here: its tools are missing.
 
     Attributes:
-        name: Name of the simulator, as ``rlx verify --require`` takes it.
+        name: Name of the simulator, as in ``rlx verify --require``.
         platform: The same for a reader: language and machine.
         reason: Parts that are missing, such as ``no emulator``.
         install: Commands that install them; each alone is enough.
@@ -50,7 +50,7 @@ class Plan:
     """Simulations that a verification would run on this machine.
 
     Attributes:
-        tools: Their names, as ``Verifier.verify`` takes them.
+        tools: Their names, as for ``Verifier.verify``.
         not_run: Those of the default whose tools are missing.
         notes: Deviations from the default, and why.
         names: Aliases of one of them: ``qemu`` for ``qemu:zig``.

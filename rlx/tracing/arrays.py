@@ -64,7 +64,7 @@ def as_shape(shape: ShapeLike) -> Shape:
 def converted_to(array: Array, dtype: DType) -> Array | None:
     """Return ``array`` in another element type, or None if that would lose more than precision.
 
-    Floating-point types take any numbers; integer types take integers in range.
+    Floating-point types accept any numbers; integer types accept integers in range.
     """
     if array.dtype == dtype.numpy:
         return array

@@ -47,7 +47,7 @@ class Graph:
     Every node records the file and line of the caller as its origin.
 
     Attributes:
-        graph: The graph itself, as passes, targets and files take it.
+        graph: The graph itself, as passes, targets and files require it.
         parameters: Values of the parameters that were given one.
         parent: For a region that is being traced, the graph of the op that it belongs to.
     """

@@ -31,10 +31,9 @@ def random_bits(key: Tensor | int, counter: Tensor, shape: ShapeLike) -> tuple[T
         graph.set_state(counter, following)
 
     Args:
-        key: u32[2], the lower word first, or an integer below 2^64. Other keys give other
-            numbers.
-        counter: u32[4], the lowest word first: where to begin. The same key and counter give the
-            same numbers.
+        key: u32[2], the lower word first, or an integer below 2^64. Other keys have other numbers.
+        counter: u32[4], the lowest word first: where to begin. The same key and counter result in
+            the same numbers.
         shape: Dimensions of the result.
 
     Raises:

@@ -97,12 +97,12 @@ def adopt(traced: Traced, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
 
 
 def finish(traced: Traced, results: Sequence[Tensor], shared: Sequence[Tensor]) -> IrGraph:
-    """Return the region as an op takes it, and refuse further ops.
+    """Return the region in the form of an op's attribute, and refuse further ops.
 
     Args:
         traced: The region.
         results: Its outputs, tensors of it.
-        shared: Tensors from around it that it takes after the function's arguments; others that
+        shared: Tensors from around it that are inputs after the function's arguments; others that
             its siblings read are among them.
     """
     region = traced.region

@@ -50,7 +50,7 @@ class Quantity(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """Amount of something that a network takes.
+    """Amount of a resource that a network uses.
 
     Attributes:
         value: Bytes, a count or hertz; None if that is not known.
@@ -73,7 +73,7 @@ class Budgeted(Protocol):
     def taken(
         self, folder: Path, result: Verification, build: Mapping[str, Any] | None
     ) -> Mapping[str, Taken]:
-        """Return the amount that a network takes of each of :attr:`quantities`.
+        """Return the amount that a network uses of each of :attr:`quantities`.
 
         Args:
             folder: Folder that was verified.

@@ -72,7 +72,7 @@ def reader(model: Path | None, limits: Limits, *, allowed: bool) -> External:
 
 
 def _data_file_names(name: str) -> tuple[str, ...]:
-    """Return the names that exporters give the file of a model's data: PyTorch, Optimum, onnx."""
+    """Return the names of the file of a model's data by exporter: PyTorch, Optimum, onnx."""
     stem = name.removesuffix(".onnx")
     return tuple(dict.fromkeys(f"{base}{end}" for base in (name, stem) for end in _ENDS))
 

@@ -138,8 +138,8 @@ class Function:
         inputs: Names of its parameters.
         outputs: Names of its results.
         nodes: Its operators in order.
-        attributes: Attributes that a caller must give.
-        defaults: Attributes that a caller may give.
+        attributes: Attributes without a default.
+        defaults: Attributes with a default.
         versions: Version of each domain's operators.
     """
 

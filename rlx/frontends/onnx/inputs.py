@@ -66,7 +66,7 @@ def _values(model: Model) -> str:
 
 
 def add_inputs(scope: Scope, options: OnnxOptions, sizes: DimensionSizes | None) -> None:
-    """Put a model's inputs into its graph, or constants where the user gave them a value."""
+    """Put a model's inputs into its graph, or constants where the user specified a value."""
     values = dict(options.input_value)
     for name in (*values, *dict(options.input_shape)):
         _require_input(scope.model, name)
@@ -111,7 +111,7 @@ def _require_input(model: Model, name: str) -> None:
 def _bindings(
     model: Model, options: OnnxOptions, sizes: DimensionSizes | None
 ) -> tuple[dict[str, tuple[int, ...]], dict[str, int]]:
-    """Return the shapes that the user gave, and the sizes of names that follow from them."""
+    """Return the shapes from the user, and the sizes of names that follow from them."""
     shapes = dict(options.input_shape)
     known: dict[str, int] = {}
     for info in model.inputs:
@@ -175,7 +175,7 @@ def _symbol(info: Info, axis: int, dim: str | None, known: dict[str, int]) -> in
 def _input_constant(
     info: Info, type_: TensorType, number: float
 ) -> np.ndarray[tuple[int, ...], np.dtype]:
-    """Return the constant that an input is, each element the number that the user gave."""
+    """Return the constant for an input, each element the number from the user."""
     input_name = shorten(printable(info.name))
     if not type_.is_static:
         raise UnsupportedError(

@@ -1,4 +1,4 @@
-"""The order of a graph's nodes: a file may list them in any, as runtimes take them.
+"""The order of a graph's nodes: a file may list them in any, since runtimes accept that.
 
 Tests: tests/unit/frontends/onnx/test_structure.py
 """

@@ -70,7 +70,7 @@ class Child:
 
 @dataclass(frozen=True, slots=True)
 class Children:
-    """A vector of tables, at most as many as the field ``limit`` of ``Limits``."""
+    """A vector of tables, up to the field ``limit`` of ``Limits``."""
 
     table: Table
     limit: str
@@ -279,7 +279,7 @@ class Reader:
         return self._reference(entry.name, kind, position + offset, depth)
 
     def _scalar(self, name: str, kind: Scalar, position: int, width: int) -> float:
-        """Read a number (``position`` 0: take its default) and check its range."""
+        """Read a number (``position`` 0: its default) and check its range."""
         value: float = kind.default
         if position:
             self._need(position, width, f"the field {name}", width)

@@ -74,8 +74,8 @@ def labels_of(path: Path) -> tuple[str, ...] | None:
     """Return the names of the classes of a TFLite file's first output.
 
     Args:
-        path: A file; one without such names, of another format or with damaged metadata gives None:
-            a network does not depend on them.
+        path: A file; one without such names, of another format or with damaged metadata results in
+            None: a network does not depend on them.
     """
     content = path.read_bytes()
     if content[4:8] != IDENTIFIER:

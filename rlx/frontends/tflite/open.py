@@ -22,7 +22,7 @@ Shape = tuple[int, ...]
 
 
 def bound(model: Model, shapes: Sequence[tuple[str, Shape]]) -> Model:
-    """Return a model whose inputs have the shapes that the user gave.
+    """Return a model whose inputs have the shapes from the user.
 
     An open first dimension is the batch: 1 unless it was given. Other placeholders are used
     unchanged where they are more than 1.
@@ -74,7 +74,7 @@ def _dims_text(signature: Shape) -> str:
 
 
 def _example(tensor: Tensor) -> str:
-    """Return a shape as the option takes it, 16 for unknown dimensions."""
+    """Return a shape in the form of the option, 16 for unknown dimensions."""
     sizes = [16 if d == -1 else d for d in tensor.signature]
     if tensor.signature[0] == -1:
         sizes[0] = 1

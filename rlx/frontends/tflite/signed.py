@@ -31,7 +31,7 @@ def signed(model: Model) -> tuple[Model, frozenset[int]]:
     """Return a model with int8 for uint8 between layers, and the numbers of those tensors.
 
     Weights whose distances to their zero point fit int8 become those distances, so that their
-    zero point is 0; layers take no other.
+    zero point is 0; layers do not support others.
     """
     inner = [o for o in model.operators if o.name not in BETWEEN_TYPES]
     used = {index for o in inner for index in (*o.inputs, *o.outputs)}

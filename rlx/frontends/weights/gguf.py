@@ -169,7 +169,7 @@ class _Head:
             if inner in _SIZES:
                 self.take(count * _SIZES[inner])
                 return
-            for _ in range(count):  # every turn takes bytes, or ends
+            for _ in range(count):  # every turn consumes bytes, or ends
                 self.skip(inner, depth=depth + 1)
         else:
             raise DamagedError(f"has metadata of type {kind}")

@@ -95,7 +95,7 @@ class _Assignment:
 
     Attributes:
         tensors: The tensor for each name of the graph.
-        unused: Names of tensors that no node took yet, as the graph would name them.
+        unused: Names of tensors that no node has read yet, as the graph would name them.
         missing: Parameters without a tensor.
         problems: Everything else that does not fit, a line each.
     """
@@ -210,6 +210,6 @@ def exactly(array: Array, dtype: DType) -> Array | None:
         converted = array.astype(dtype.numpy)
         same = np.asarray(converted.astype(array.dtype) == array)
     if source.is_integer:
-        # Wrapping twice gives the number back, but with another sign.
+        # Wrapping twice results in the same number, but with another sign.
         same &= np.less(converted, 0) == np.less(array, 0)
     return converted if bool(same.all()) else None

@@ -70,7 +70,7 @@ class StoredTensor:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that it takes in the file."""
+        """Number of its bytes in the file."""
         type_ = TensorType(self.shape, self.dtype)
         return type_.nbytes if self.form is None else self.form.size(type_.size)
 

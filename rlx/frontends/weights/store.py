@@ -51,7 +51,7 @@ class WeightEntry:
 
 
 class Pin:
-    """A hold on a weight, as :meth:`WeightStore.pin` gives it; ``with`` ends it.
+    """A hold on a weight, returned by :meth:`WeightStore.pin`; ``with`` ends it.
 
     Attributes:
         array: The elements.
@@ -85,7 +85,7 @@ class WeightStore(Mapping[str, "Array"]):
     A weight is read when it is first asked for. Where its elements have the same layout in the file
     as in memory, they stay there, mapped: the system reads the pages that are used, and shares them
     between processes. That is so in ``.safetensors`` and ``.gguf`` files; in ``.npz`` files it
-    takes an array that is not compressed and begins at a multiple of its element's size.
+    requires an array that is not compressed and begins at a multiple of its element's size.
 
     Stores made of another one (``under``, ``renamed``, ``with_aliases``) share its weights and
     pins. Several threads may use a store.

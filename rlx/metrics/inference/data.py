@@ -1,4 +1,4 @@
-"""Samples for the inputs of a network, of the sample or the batch that a user gives.
+"""Samples for the inputs of a network, from the sample or the batch of a user.
 
 Tests: tests/unit/samples/test_layout.py
 """
@@ -85,7 +85,7 @@ def _array(value: Value, numbers: npt.ArrayLike) -> Numbers:
         return array.reshape(len(array), *shape)
     if _long_axes(array.shape) == _long_axes(shape) or array.shape == (math.prod(shape),):
         return array.reshape(1, *shape)
-    return array  # the reader raises the error, unless it takes such an array
+    return array  # the reader raises the error, unless it accepts such an array
 
 
 def _long_axes(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -48,8 +48,8 @@ class Output:
     Attributes:
         name: Its name.
         type: Its type, for one sample.
-        array: As the network gives it, ``[samples, *shape of one sample]``; a leading dimension of
-            1 that the type has is that of the samples.
+        array: As the network returns it, ``[samples, *shape of one sample]``; a leading dimension
+            of 1 that the type has is that of the samples.
         rebuilt: Whether it has the shape of the only input, as that of an autoencoder has.
     """
 
@@ -60,10 +60,10 @@ class Output:
 
     @property
     def codes(self) -> npt.NDArray[Any]:
-        """The integers that the network gives.
+        """The integers that the network returns.
 
         Raises:
-            UsageError: It gives floats.
+            UsageError: It returns floats.
         """
         if not self.type.dtype.is_integer:
             raise UsageError(

@@ -95,7 +95,7 @@ class LayerValues:
         """Its integers, as :attr:`array`.
 
         Raises:
-            UsageError: It gives floats.
+            UsageError: It returns floats.
         """
         if not self.type.dtype.is_integer:
             raise UsageError(
@@ -259,7 +259,7 @@ def layers(
         progress: Called with a text, samples done and all samples.
 
     Raises:
-        UsageError: The data do not fit the inputs, or a layer gives NaN or infinite numbers.
+        UsageError: The data do not fit the inputs, or a layer returns NaN or infinity.
         FrontendError: A file is damaged.
     """
     samples = samples_of(graph, data)

@@ -29,8 +29,8 @@ class If(ControlOp):
     the region that was run, of the same types in both.
 
     Attributes:
-        then_body: Run where the condition holds. It takes the operands after the condition.
-        else_body: Run where it does not; takes the same.
+        then_body: Run where the condition holds. Its inputs are the operands after the condition.
+        else_body: Run where it does not, with the same inputs.
     """
 
     name: ClassVar[str] = "core.if"

@@ -36,8 +36,8 @@ class While(ControlOp):
     Results: the carries after the last iteration.
 
     Attributes:
-        condition: Takes all operands, with the carries of this iteration; gives bool[].
-        body: Takes the same; gives the carries of the next iteration.
+        condition: Accepts all operands, with the carries of this iteration; returns bool[].
+        body: Accepts the same; returns the carries of the next iteration.
         max_iterations: The loop ends after this number, for any condition; None for no
             bound, so that a loop whose condition always holds does not end.
     """
@@ -113,11 +113,11 @@ class Scan(ControlOp):
     Operands: first values for the carries; the tensors that are taken apart, each with ``length``
     as its first dimension; then the values that the body reads in every iteration. Results: the
     carries after the last iteration; then each other output of the body, all iterations along a new
-    first axis. A body that gives its carry as such an output too saves the way it took.
+    first axis. A body that returns its carry as such an output too saves each step.
 
     Attributes:
-        body: Takes carries, one element of each tensor, and the others; gives the carries of the
-            next iteration, then the collected values.
+        body: Accepts carries, one element of each tensor, and the others; returns the carries of
+            the next iteration, then the collected values.
         carries: Number of carries.
         scanned: Number of tensors that are taken apart.
         length: Number of iterations.

@@ -154,7 +154,7 @@ def _steps_to(value: Value) -> tuple[Node, tuple[_Step, ...]] | None:
 
 
 def _step(value: Value) -> tuple[Value, _Step] | None:
-    """Return the scores before the last step that gave ``value``, and the step."""
+    """Return the scores before the last step that computed ``value``, and the step."""
     node = value.node
     scaled = _match_scale(node)
     if scaled is not None:

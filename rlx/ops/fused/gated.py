@@ -66,7 +66,7 @@ def gated_from(product: Node, readers: Readers) -> GatedMatch | None:
 
 
 def _half(node: Node, value: Value) -> int | None:
-    """Return the half of the last axis of ``value`` that a node takes, None if it takes none."""
+    """Return the half of the last axis of ``value`` that a node reads, None if it reads neither."""
     op, width = node.op, value.type.shape[-1]
     if not isinstance(op, real.RealSlice) or not isinstance(width, int) or width % 2:
         return None

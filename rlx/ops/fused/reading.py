@@ -178,7 +178,7 @@ class Cut:
 def cut_out(
     name: str, nodes: Sequence[Node], results: Sequence[Value], inputs: Mapping[str, Value]
 ) -> Cut:
-    """Return a graph of copies of ``nodes``, and the values that it takes.
+    """Return a graph of copies of ``nodes``, and the values that it reads.
 
     Numbers become constants of the body; every other value from outside becomes an input.
 

@@ -26,7 +26,7 @@ class NnAttention(NnOp):
     Operands: ``q`` floating-point [..., S, D], ``k`` [..., T, D], ``v`` [..., T, E], and maybe
     ``mask``, which broadcasts to [..., S, T]: bool (true: attend) or floating-point (added).
     Leading axes broadcast; heads are one of them. Result: [..., S, E]. A query that attends to
-    nothing gives NaN.
+    nothing results in NaN.
 
     Attributes:
         scale: Factor of the scores; None for ``1 / sqrt(D)``.

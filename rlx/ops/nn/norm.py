@@ -40,7 +40,7 @@ class NnLayerNorm(NnOp):
     ``y = (x - mean(x)) / sqrt(variance(x) + epsilon) * gamma + beta``
 
     Operands: ``x`` floating-point [..., D...], ``gamma`` [D...], ``beta`` [D...] (may be left
-    out). The shape of ``gamma`` gives the axes. Result: the type of ``x``.
+    out). The shape of ``gamma`` determines the axes. Result: the type of ``x``.
 
     Attributes:
         epsilon: Added to the variance.
@@ -81,8 +81,8 @@ class NnRmsNorm(NnOp):
 
     ``y = x / sqrt(mean(x^2) + epsilon) * gamma``
 
-    Operands: ``x`` floating-point [..., D...], ``gamma`` [D...], whose shape gives the
-    axes. Result: the type of ``x``.
+    Operands: ``x`` floating-point [..., D...], ``gamma`` [D...], whose shape determines the axes.
+    Result: the type of ``x``.
 
     Attributes:
         epsilon: Added to the mean square.

@@ -153,7 +153,7 @@ class _Weighted(NnQuantized):
         return self.saturated(total.cast(DType.F32) * self._factor(total, behind))
 
     def _factor(self, total: Expression, behind: int) -> Expression:
-        """Return the factor of a sum; ``behind`` axes follow that of the channels."""
+        """Return the factor of a sum; ``behind`` axes come after that of the channels."""
         # In the order of the definition: each product and quotient is rounded to float32.
         left = np.float32(self.alpha) * float_scales(self.x_quant)
         factor = left * float_scales(self.w_quant) / float_scales(self.quant)

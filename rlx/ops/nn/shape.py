@@ -188,7 +188,7 @@ def _image_size(op: NnOp, image: TensorType) -> tuple[int, int, int]:
     """Return height, width and channels of ``image``.
 
     Raises:
-        ShapeError: It has not two spatial axes, or a symbol besides the batch.
+        ShapeError: It does not have two spatial axes, or has a symbol other than the batch.
     """
     numbers = tuple(n for n in image.shape[1:] if isinstance(n, int))
     if image.rank != 4 or len(numbers) != 3:

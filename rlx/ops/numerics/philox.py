@@ -61,7 +61,7 @@ def advance(counter: Words, blocks: int | _Wide) -> Words:
 
     Args:
         counter: uint32[4], the lowest word first.
-        blocks: Less than 2^64; an array gives a counter for each element.
+        blocks: Less than 2^64; an array results in a counter for each element.
 
     Returns:
         uint32[..., 4].
@@ -83,7 +83,7 @@ def random_words(counter: Words, key: Words, count: int) -> Words:
 
 
 def blocks_of(count: int) -> int:
-    """Return the number of blocks that ``count`` words take."""
+    """Return the number of blocks of ``count`` words."""
     return -(-count // WORDS)
 
 
@@ -96,7 +96,7 @@ def uniform(words: Words) -> npt.NDArray[np.float32]:
 def normal(words: Words) -> npt.NDArray[np.float32]:
     """Return a number of the standard normal distribution for each word of an even number of them.
 
-    Box and Muller: words ``a`` and ``b`` of a pair give ``r cos t`` and ``r sin t``, where
+    Box and Muller: words ``a`` and ``b`` of a pair become ``r cos t`` and ``r sin t``, where
     ``r = sqrt(-2 ln(1 - uniform(a)))`` and ``t = 2 pi uniform(b)``, computed in float64 and rounded
     once. The largest magnitude is about 5.77.
     """

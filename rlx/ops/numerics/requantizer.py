@@ -119,7 +119,7 @@ class AccumulatorRequantizer:
         Args:
             x: Accumulators [rows, channels], one run of bytes.
             out: int8 [rows, channels], one run of bytes.
-            take: Gives memory for temporaries, which a call need not keep for the next one.
+            take: Returns memory for temporaries, which a call need not keep for the next one.
         """
         if not self.is_fast:
             return [partial(self._define, x, out)]

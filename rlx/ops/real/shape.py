@@ -1,4 +1,4 @@
-"""Ops that move elements without computing. They take any element type, quantized values included.
+"""Ops that move elements without computing. They support all element types, also quantized ones.
 
 Dimensions may be symbols; an attribute that names a symbol gets its number when the graph is
 bound (``rlx.passes.transforms.bind``).
@@ -56,7 +56,7 @@ class RealReshape(Op):
         return (x.with_shape(self.shape),)
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
-        """Return the reshaped array; at most one symbol may be open and takes the rest."""
+        """Return the reshaped array; at most one symbol may be open and is the rest."""
         (x,) = operands
         return (x.reshape([n if isinstance(n, int) else -1 for n in self.shape]),)
 

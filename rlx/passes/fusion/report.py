@@ -107,7 +107,7 @@ class FusionReport:
 
     @property
     def exact(self) -> bool:
-        """Whether the fused graph gives the same to the last bit."""
+        """Whether the fused graph is bit-identical."""
         return all(f.exact for f in self.fused)
 
     @property

@@ -1,4 +1,4 @@
-"""Quantization without samples: ranges as random inputs give them.
+"""Quantization without samples: ranges from random inputs.
 
 The cost of an integer network hardly depends on its scales. It depends on the values that share
 one, how far those of channels are apart, and that no channel is constant. So the network is run on
@@ -67,7 +67,7 @@ _MAX_TERMS: Final = 512
 """Terms of a row up to which second moments are computed, for weights of few bits."""
 
 _UNKNOWN: Final = (-1.0, 1.0)
-"""Range of a value that no run gives a finite number for."""
+"""Range of a value that is not finite in any run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ def convert_assumed(graph: Graph, bits: Bits = 8) -> Converted:
 
 
 def assumed_ranges(graph: Graph) -> dict[Value, AssumedRange]:
-    """Return a range for each float value that depends on inputs, as a few random inputs give it.
+    """Return a range for each float value that depends on inputs, from a few random inputs.
 
     Elements that only mask others count as they do in a calibration.
     """
@@ -185,7 +185,7 @@ class _Runs:
 
     @staticmethod
     def of(graph: Graph) -> _Runs:
-        """Return the runs that give an array of each float value that depends on inputs."""
+        """Return the runs that compute an array of each float value that depends on inputs."""
         watched = frozenset(v for v in _moving(graph) if v.type.dtype.is_float)
         return _Runs(tuple(graph.nodes), watched, _deviation(graph))
 

@@ -8,7 +8,7 @@ for in turn.
 
 Scales in the graph itself (``real.quantize`` and ``real.dequantize`` nodes, such as ONNX's) are
 used unchanged, and weights that are dequantized constants keep their very integers: so one
-conversion serves calibrated and quantized models. Integer ops beside float ones stay unchanged.
+conversion serves calibrated and quantized models. Integer ops among float ones stay unchanged.
 """
 
 from __future__ import annotations

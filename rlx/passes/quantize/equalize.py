@@ -88,7 +88,7 @@ def equalize_results(graph: Graph, ranges: Mapping[Node, Floats]) -> Graph:
     """Return the graph with results before depthwise layers whose channels fill the same range.
 
     The result of a layer has one scale, while weights have one for each output channel. So a
-    channel of small numbers gains precision, and the depthwise layer, whose weights take the
+    channel of small numbers gains precision, and the depthwise layer, whose weights absorb the
     factors, loses none.
 
     Args:

@@ -1,4 +1,4 @@
-"""Activations with a scale for each channel, as NNCF gives them to depthwise layers.
+"""Activations with a scale for each channel, as NNCF creates them for depthwise layers.
 
 Such values are those of one scale, 1, after a factor of each channel: the factor before the
 quantize node becomes part of the layer before, that after the dequantize node part of the

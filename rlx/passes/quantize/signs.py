@@ -71,7 +71,7 @@ def _move_chain(value: Value) -> list[Value]:
 def _only_signs(
     value: Value, users: Mapping[Value, Sequence[Node]], chain: Sequence[Value]
 ) -> bool:
-    """Return whether every reader of a value is on its way to a sign, or takes it."""
+    """Return whether every reader of a value leads to a sign, or is one."""
     return all(_reads_sign(node, value) or node.results[0] in chain for node in users[value])
 
 

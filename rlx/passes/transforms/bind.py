@@ -42,7 +42,7 @@ def bind(graph: Given, sizes: Mapping[str, int]) -> Given:
         TypeError: It is something else.
         ValueError: The graph has no such symbol, a size is not positive, or a dimension would
             be negative.
-        ShapeError: An op does not take operands of these sizes.
+        ShapeError: An op does not accept operands of these sizes.
     """
     inner = graph_of(graph)
     known = list(symbols(inner))

@@ -32,7 +32,7 @@ _INHERIT: Final = {
 }  # fmt: skip
 
 THEMES: Final = ("auto", "light", "dark", "inherit", "page")
-"""Values that ``to_svg`` takes as ``theme``."""
+"""Accepted values of ``theme`` of ``to_svg``."""
 
 _RULES: Final = """\
 .rlx-drawing { background: var(--rlx-page); font: 11px ui-monospace, Menlo, Consolas, \

@@ -29,7 +29,7 @@ def aligned(nbytes: int) -> npt.NDArray[np.uint8]:
 class Workspace:
     """Scratch memory of a program.
 
-    While steps are bound, each takes arrays from the same bytes: each step overwrites the data of
+    While steps are bound, all allocate arrays in the same bytes: each step overwrites the data of
         the one before.
 
     Attributes:
@@ -42,7 +42,7 @@ class Workspace:
         self._memory = aligned(0)
 
     def begin(self) -> None:
-        """Let the next step take memory from the start."""
+        """Let the next step allocate memory from the start."""
         self._taken = 0
 
     def mark(self) -> int:

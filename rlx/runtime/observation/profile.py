@@ -151,7 +151,7 @@ class Profile:
 
     @property
     def between(self) -> float:
-        """Median time of a run besides its nodes: copies of inputs and states, the loop."""
+        """Median time of a run outside its nodes: copies of inputs and states, the loop."""
         rests = [
             run.end_ns - run.begin_ns - sum(s.end_ns - s.begin_ns for s in run.steps)
             for run in self.runs

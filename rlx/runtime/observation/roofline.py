@@ -221,7 +221,7 @@ def _bounds(graph: Graph, plan: MemoryPlan | None, machine: Machine) -> Iterator
 
 
 def _is_in_place(node: Node, plan: MemoryPlan | None) -> bool:
-    """Whether a node's result takes the bytes of its first operand."""
+    """Whether a node's result reuses the bytes of its first operand."""
     if plan is None or not node.operands or _is_fixed(node.operands[0].node):
         return False
     places = [plan.of(v) for v in (node.operands[0], node.results[0])]
@@ -248,7 +248,7 @@ def _bound(node: Node, name: str, weights: int, machine: Machine, *, in_place: b
 
 
 def _is_fixed(node: Node) -> bool:
-    """Whether a node gives the same in every run."""
+    """Whether a node has the same results in every run."""
     return isinstance(node.op, Constant | Param)
 
 

@@ -64,7 +64,7 @@ class Pipes(Protocol):
 
     @property
     def open(self) -> bool:
-        """Whether a stream may still give something."""
+        """Whether a stream may have more data."""
         ...
 
     def read(self, timeout_s: float) -> list[PipeOutput]:

@@ -21,7 +21,7 @@ def closest(name: str, known: Iterable[str], *, alike: float = _MIN_SIMILARITY) 
     Args:
         name: Name that was given.
         known: Names that could have been given.
-        alike: Minimum share of two names that must be equal, from 0 to 1.
+        alike: Minimum similarity of two names, from 0 to 1.
     """
     by_lower = {one.lower(): str(one) for one in known}
     found = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=alike)

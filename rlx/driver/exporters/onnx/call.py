@@ -195,7 +195,7 @@ class ExportedNode(NodeExport):
     def parameters(self, quant: QuantParams, dtype: DType) -> tuple[str, ...]:
         """Return the constants of scale and zero point, without dimensions if there is one.
 
-        int32 values, which biases have, take no zero point.
+        int32 values, which biases have, are without a zero point.
         """
         shape = () if quant.axis is None else (len(quant.scale),)
         scale = self.file.shared("scale", np.array(quant.scale, np.float32).reshape(shape))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rlx.ir import Array, TensorType
 
 MIN_OPSET: Final = 13
-"""Version of ai.onnx that gave QuantizeLinear and DequantizeLinear a scale for each channel."""
+"""Version of ai.onnx from which QuantizeLinear and DequantizeLinear have scales per channel."""
 
 MAX_OPSET: Final = 25
 """Version of ai.onnx up to which the operators used are known not to have changed."""

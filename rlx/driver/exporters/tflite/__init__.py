@@ -25,7 +25,7 @@ def to_tflite(graph: Graph) -> bytes:
         graph: ``q.*`` ops, with ``real.quantize`` and ``real.dequantize`` at the ends.
 
     Raises:
-        UnsupportedOpError: Ops have no operator that gives the same bits; all are listed.
+        UnsupportedOpError: Ops have no operator with bit-identical results; all are listed.
         ToolMissingError: The package flatbuffers is not installed.
     """
     file = TfliteFile(printable(graph.name) or "main")

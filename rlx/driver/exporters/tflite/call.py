@@ -62,7 +62,7 @@ class ExportedNode(NodeExport):
         self.state = state
 
     def params(self, value: Value, zero_point: int) -> QuantParams:
-        """Return scale and zero point of ``value``, which the op takes to be ``zero_point``.
+        """Return scale and zero point of ``value``, which the op assumes to be ``zero_point``.
 
         Raises:
             UnsupportedOpError: The value has no scale, or another zero point.

@@ -95,7 +95,7 @@ def _heads(call: Call) -> _Heads:
 
 @importer("Attention")
 def import_attention(call: Call) -> Sequence[Real | None]:
-    """``Attention``; a query that attends to nothing gives zeros."""
+    """``Attention``; a query that attends to nothing results in zeros."""
     heads = _heads(call)
     queries, steps = heads.q.shape[-2], heads.k.shape[-2]
     aligned = not call.flag("is_causal") or heads.past is not None or queries == steps

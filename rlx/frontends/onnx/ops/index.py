@@ -190,7 +190,7 @@ def import_tensor_scatter(call: Call) -> Real:
 
 @importer("OneHot")
 def import_one_hot(call: Call) -> Real:
-    """``OneHot``: indices outside of the depth give no hot element."""
+    """``OneHot``: indices outside of the depth have no hot element."""
     indices = call.value(0).cast(DType.I64)
     depth, values = int(float(one_number(call, 1))), call.value(2)
     if not 0 < depth <= call.scope.limits.dimension:

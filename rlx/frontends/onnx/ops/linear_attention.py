@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rlx.frontends.onnx.ops.call import Call
     from rlx.frontends.onnx.ops.scope import Real
 
-# Each element of the sequence takes some ten nodes.
+# Each element of the sequence becomes some ten nodes.
 _MAX_STEPS: Final = 256
 
 # Whether a rule lets the state decay, and whether it subtracts the state's share of a value.

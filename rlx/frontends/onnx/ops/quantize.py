@@ -43,7 +43,7 @@ def params(
         x: Type of the quantized values or of the real values that they represent.
         scale: One scale, or one for each index of ``axis``.
         zero_point: As many zero points, None for 0.
-        axis: The axis; None takes the attribute ``axis``.
+        axis: The axis; None for the attribute ``axis``.
     """
     scales = np.asarray(scale, np.float64)
     if scales.ndim > 1:

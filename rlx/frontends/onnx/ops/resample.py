@@ -88,7 +88,7 @@ _COORDINATES: dict[str, Callable[[Axis, Places], Places]] = {
 }
 
 _NEAREST: dict[str, Callable[[Places], Places]] = {
-    # Not np.rint, which takes halves to the even neighbour.
+    # Not np.rint, which rounds halves to even.
     "round_prefer_floor": lambda x: np.ceil(x - 0.5),
     "round_prefer_ceil": lambda x: np.floor(x + 0.5),
     "floor": np.floor,

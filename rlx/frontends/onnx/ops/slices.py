@@ -96,7 +96,7 @@ def import_split(call: Call) -> Sequence[Real]:
 
 
 def _equal(call: Call, size: int | Dim) -> Sequence[int | Dim]:
-    """Return the sizes of as many equal parts as there are outputs."""
+    """Return the sizes of equal parts, one for each output."""
     count = call.integer("num_outputs", len(call.node.outputs))
     if count < 1 or count > call.scope.limits.operands:
         raise call.malformed(f"makes {count} parts")
@@ -169,7 +169,7 @@ def _pads(call: Call, rank: int) -> tuple[list[int], list[int]]:
 
 
 def _cropped(x: Real, before: Sequence[int], after: Sequence[int]) -> Real:
-    """Return ``x`` without the elements that negative pads take off."""
+    """Return ``x`` without the elements that negative pads remove."""
     if min((*before, *after), default=0) >= 0:
         return x
     ends = zip(before, after, strict=True)

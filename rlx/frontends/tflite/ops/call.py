@@ -102,7 +102,7 @@ class Scope:
 
         Raises:
             UnsupportedError: It holds quantized values that are computed, or elements that no
-                operator takes.
+                operator accepts.
             MalformedError: It holds NaN or infinity.
         """
         array = self.known.get(tensor.index)

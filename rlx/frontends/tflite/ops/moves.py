@@ -18,7 +18,7 @@ Integers = tuple[int, ...]
 
 
 def reshape(call: Call, shape: Integers) -> Op:
-    """Return the op that gives elements another shape."""
+    """Return the op that reshapes elements."""
     return RealReshape(shape=shape) if call.is_real else QReshape(shape=shape)
 
 
@@ -28,7 +28,7 @@ def transpose(call: Call, axes: Integers) -> Op:
 
 
 def part(call: Call, start: Integers, stop: Integers, step: Integers = ()) -> Op:
-    """Return the op that takes a part; every element of it without ``step``."""
+    """Return the op that selects a part; every element of it without ``step``."""
     make = RealSlice if call.is_real else QSlice
     return make(start=start, stop=stop, step=step or (1,) * len(start))
 

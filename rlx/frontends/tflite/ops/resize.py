@@ -74,7 +74,7 @@ def _coordinates(call: Call) -> Coordinates:
 
 
 def _nearest(call: Call, old: int, new: int) -> npt.NDArray[np.int32]:
-    """Return the index of the input that each index of the result takes along one axis.
+    """Return the index of the input that each index of the result reads along one axis.
 
     Source: tflite ``reference_ops::GetNearestNeighbor``.
     """

@@ -47,7 +47,7 @@ def _infer_dimension(call: Call, new_shape: tuple[int, ...]) -> tuple[int, ...]:
 
 @both_importer("SQUEEZE")
 def import_squeeze(call: Call) -> None:
-    """``SQUEEZE``: takes away dimensions of 1."""
+    """``SQUEEZE``: removes dimensions of 1."""
     call.arity(1)
     shape = call.input(0).shape
     axes = {call.axis(int(a), len(shape)) for a in call.options["squeeze_dims"]}

@@ -1,4 +1,4 @@
-"""Operators that take parts of a tensor.
+"""Operators that select parts of a tensor.
 
 Tests: tests/unit/frontends/tflite/ops/test_shape.py
 """

@@ -82,8 +82,8 @@ class PerTensor:
 def is_near(x: QuantParams | None, y: QuantParams | None) -> bool:
     """Return whether values can be copied from ``x`` to ``y``: they represent the same real values.
 
-    Converters write scales that differ in the last digit. TensorFlow Lite Micro takes those of
-    pools for equal that differ by 1e-6 at most (``PoolingPrepare``), and does not look at those of
+    Converters write scales that differ in the last digit. TensorFlow Lite Micro treats those of
+    pools as equal that differ by 1e-6 at most (``PoolingPrepare``), and does not look at those of
     other copies. Here they differ by that, or by the last four bits of a float32, and never by so
     much that a value represents a real value half a step away.
     """
@@ -151,8 +151,8 @@ def positive(scales: npt.NDArray[np.float32]) -> tuple[float, ...]:
 def nonzero(tensor: Tensor) -> npt.NDArray[Any]:
     """Return the elements of a constant with the zero point for all whose scale is 0.
 
-    Some converters give the scale 0 to a channel without weights; the values stored there represent
-    0.
+    Some converters write the scale 0 for a channel without weights; the values stored there
+    represent 0.
     """
     array, quantization = tensor.array(), tensor.quantization
     if quantization is None or quantization.scale.all():
@@ -179,7 +179,7 @@ def real_array(tensor: Tensor) -> npt.NDArray[Any]:
     """Return the plain numbers of a constant; int8 weights are dequantized to float32.
 
     Raises:
-        UnsupportedError: The element type is one that no operator takes.
+        UnsupportedError: No operator accepts the element type.
         MalformedError: One of them is not a number (NaN).
     """
     if tensor.type is TensorType.INT8:

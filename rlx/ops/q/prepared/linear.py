@@ -85,7 +85,7 @@ class DenseForm:
     def bind(self, x: Array, out: Int8, take: Take) -> list[Run]:
         """Return the calls that compute ``out`` int8[..., N] from ``x`` int8[..., K].
 
-        ``take`` gives memory for temporaries, which a call need not keep for the next one.
+        ``take`` returns memory for temporaries, which a call need not keep for the next one.
         """
         inner, outputs = self._matrix.shape
         rows = take((out.size // max(outputs, 1), inner), self._matrix.dtype)
@@ -118,7 +118,7 @@ class ConvForm:
     def bind(self, x: Array, out: Int8, take: Take) -> list[Run]:
         """Return the calls that compute ``out`` int8[N, OH, OW, O] from ``x`` int8[N, H, W, C].
 
-        ``take`` gives memory for temporaries, which a call need not keep for the next one.
+        ``take`` returns memory for temporaries, which a call need not keep for the next one.
         """
         if not out.size:
             return []

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rlx.ir.op import Evaluator
 
 _INT8_VALUES = np.arange(256, dtype=np.uint8).view(np.int8)
-"""Every int8 value, at the index that its bits give as an unsigned number."""
+"""Every int8 value, at the index of its bits as an unsigned integer."""
 
 
 def prepare_unary(op: Op) -> Evaluator:

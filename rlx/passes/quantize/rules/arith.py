@@ -152,7 +152,7 @@ def _product(call: NodeConversion, x: Value, y: Value) -> Value:
 def _nearest(
     call: NodeConversion, op: Binary, values: Sequence[Value], function: np.ufunc
 ) -> Binary:
-    """Return an op whose factor gives the integers of the float ops, where a model states them.
+    """Return an op whose factor matches the integers of the float ops, where a model has them.
 
     These round numbers and result to float32, and halves may round away from zero. A factor a few
     units larger or smaller decides the same for nearly all scales; else the one of fewest

@@ -47,7 +47,7 @@ def _bound_region(
 ) -> _Region:
     """Bind the steps of a region.
 
-    Values that depend on constants only are computed now. Steps take their scratch memory from the
+    Values that depend on constants only are computed now. Steps get their scratch memory from the
     same bytes as those around the region, which do not run meanwhile.
 
     Args:

@@ -73,7 +73,7 @@ class KernelRegion:
         runs: list[Run] = []
         mark = self.workspace.mark()
         for index in blocks(sizes, max(BLOCK_ELEMENTS // max(unit, 1), 1)):
-            # Every block takes the same memory.
+            # Every block uses the same memory.
             self.workspace.release(mark)
             runs += _Block(self, _shift_index(index, first.start)).runs()
         return runs

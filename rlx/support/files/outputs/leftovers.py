@@ -2,8 +2,8 @@
 
 For an output ``NAME`` there may be, in the same folder:
 
-- ``.NAME.tmp-<hexadecimal digits>``: a file or folder that is being written. A folder takes the
-  place of the old one by exchange, so that after it the old one bears this name, until it is
+- ``.NAME.tmp-<hexadecimal digits>``: a file or folder that is being written. A folder replaces the
+  old one by exchange, so that after it the old one bears this name, until it is
   removed.
 - ``.NAME.old-<hexadecimal digits>``: where the system cannot exchange two folders, the old one
   while the new one is moved into its place.

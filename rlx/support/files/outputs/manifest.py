@@ -1,6 +1,6 @@
 """The manifest of an output folder: its generator and sources, and each file with its hash.
 
-It holds no date, host or path, so the same input gives the same bytes.
+It holds no date, host or path, so the same input results in the same bytes.
 
 Tests: tests/unit/support/files/outputs/test_folder.py
 """
