@@ -122,7 +122,7 @@ def module_of(model: Model) -> tuple[GraphModule, str | None]:
 
 
 def bound_module(model: Model, data: Any = None) -> tuple[GraphModule, str | None]:  # noqa: ANN401
-    """Return a model whose dimensions are numbers, and the hash of its file if it is one.
+    """Return a model whose dimensions are integers, and the hash of its file if it is one.
 
     Open dimensions of a file have the sizes of the samples; the first dimension of an input is the
     batch, and 1.

@@ -48,7 +48,7 @@ class FixedRange:
     """Range that the settings state.
 
     Attributes:
-        ends: Smallest and largest number.
+        ends: Minimum and maximum.
     """
 
     ends: tuple[float, float]

@@ -94,7 +94,7 @@ def observe(
         progress: Called with a text, samples done and all samples.
 
     Raises:
-        UsageError: The data are constant, hold NaN or infinite numbers, or overflow in a layer.
+        UsageError: The data are constant, hold NaN or infinity, or overflow in a layer.
     """
     watched = [v for v in computed_values(graph) if v.type.dtype.is_float]
     position = {value: i for i, value in enumerate(watched)}
@@ -159,7 +159,7 @@ def _add(observer: Observer, value: Value, array: Array) -> None:
     """Observe an array.
 
     Raises:
-        UsageError: It holds NaN or infinite numbers.
+        UsageError: It holds NaN or infinity.
     """
     try:
         observer.add(array)

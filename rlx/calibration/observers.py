@@ -1,4 +1,4 @@
-"""Choice of the range of numbers that the 256 values of an int8 tensor cover.
+"""Choice of the range of floats that the 256 values of an int8 tensor cover.
 
 An observer sees the numbers of one tensor batch by batch and keeps a histogram of them, never the
 numbers. Afterwards a method chooses the range; zero is always in it and exactly representable.
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Range = tuple[float, float]
 
 PERCENTILE = 99.99
-"""Share of the numbers, in percent, that ``PERCENTILE`` covers."""
+"""Share of the values, in percent, that ``PERCENTILE`` covers."""
 
 _MOMENTUM = 0.95
 """Share of the running range that one more sample keeps."""
@@ -39,7 +39,7 @@ _DIVERGENCE_STEPS = 128
 
 
 class Method(enum.Enum):
-    """Method that finds the range of a tensor from the numbers that were seen.
+    """Method that finds the range of a tensor from the observed values.
 
     ``MIN_MAX`` covers all of them. ``MOVING_AVERAGE`` averages the extremes of single samples,
     later ones counting more. ``PERCENTILE`` leaves out outliers. ``MSE`` minimizes the mean squared
@@ -59,7 +59,7 @@ class Observer:
     """Numbers that were seen of one tensor.
 
     Attributes:
-        histogram: Counts of all numbers.
+        histogram: Counts of all values.
         average: Moving average of the minimum and maximum of a sample; None before the first.
     """
 
@@ -70,7 +70,7 @@ class Observer:
         """Observe a batch [samples, ...].
 
         Raises:
-            ValueError: A number is NaN or infinite.
+            ValueError: A value is NaN or infinite.
         """
         self.histogram.add(samples)
         rows = samples.reshape(len(samples), -1)
@@ -113,11 +113,11 @@ class Observed:
 
     @property
     def ends(self) -> Range:
-        """Smallest and largest number."""
+        """Minimum and maximum."""
         return self.observer.histogram.minimum, self.observer.histogram.maximum
 
     def params(self, *, whole: bool, symmetric: bool) -> QuantParams:
-        """Return the parameters of int8 values, over all numbers if ``whole``."""
+        """Return the parameters of int8 values, over all values if ``whole``."""
         method = Method.MIN_MAX if whole else self.method
         return self.observer.params(method, symmetric=symmetric)
 
@@ -192,7 +192,7 @@ def _kl(observer: Observer) -> Range:
 
 
 def divergence(histogram: Histogram, low: float, high: float) -> float:
-    """Return the divergence of int8 values over ``low`` to ``high`` from the numbers.
+    """Return the divergence of int8 values over ``low`` to ``high`` from the values.
 
     Numbers outside belong to the ends of the clipped distribution; within a step of the scale the
     quantized distribution is flat over the bins that are not empty.

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Progress = Callable[[str, int, int], None]
 
 RANDOM_SAMPLES: Final = 16
-"""Random samples on which a network is measured where none are given."""
+"""Number of random samples for measurements without data of the user."""
 
 _DEVIATIONS_PER_RANGE: Final = 4.0
 """Standard deviations of random numbers that the range of an input's scale is wide."""
@@ -116,7 +116,7 @@ def random_data(graph: Graph) -> dict[str, npt.NDArray[Any]] | None:
 
 
 def _ends(value: Value, users: dict[Value, list[Any]]) -> tuple[float, float] | None:
-    """Return the range of an input's numbers, as its quantize node or its element type says."""
+    """Return the range of an input's values, as its quantize node or its element type says."""
     if not value.type.dtype.is_float:
         small = value.type.dtype in (DType.I8, DType.U8)
         low, high = integer_range(value.type.dtype) if small else (0, 0)

@@ -156,7 +156,7 @@ def _judged_values(graph: Graph) -> list[Value]:
 
 
 def through(array: Numbers, params: QuantParams) -> Numbers:
-    """Return numbers as int8 values with ``params`` hold them."""
+    """Return floats rounded to the int8 values with ``params``."""
     (scale,), (zero,) = params.scale, params.zero_point
     with np.errstate(over="ignore"):
         steps = np.clip(np.rint(array / scale), -128 - zero, 127 - zero)

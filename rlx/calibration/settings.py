@@ -76,7 +76,7 @@ def settings_of(
     settings: str | Path | Mapping[str, Any] | None = None,
     **values: Any,  # noqa: ANN401 - what the user typed
 ) -> Settings:
-    """Return settings from plain values: an observer by name, weights as a number.
+    """Return settings from plain values: an observer by name, weights as an integer.
 
     Args:
         settings: Settings of layers: a file, or a mapping of the same form; see
@@ -106,7 +106,7 @@ def _with_file(values: dict[str, Any], file: SettingsFile) -> dict[str, Any]:
     """Return values with those of a settings file.
 
     Raises:
-        UsageError: The file says another value than the one that was given.
+        UsageError: The file has another value than the argument.
     """
     defaults = {one.name: one.default for one in fields(Settings)} | {"observer": Method.MSE.value}
     merged = {**values, "file": file}

@@ -112,7 +112,7 @@ def _advice(
 
 
 def step_names(target: Target) -> tuple[str, ...]:
-    """Return the names of the steps that an observer of ``lower`` may be given."""
+    """Return the names of the steps that an observer of ``lower`` may be called with."""
     names = pipeline(target.pipeline).names
     return ("given", "ports", TabulateIslands.name, *names, "fit", "plan")
 
@@ -133,7 +133,7 @@ def fit_to_target(
         target: The target.
         options: Instance of ``target.options``; None for the defaults.
         policies: Ops that are written in others although the target has them, or never.
-        observe: Is given each step and its result.
+        observe: Is called with each step and its result.
         boundary: Inputs and outputs of the program, if they are known already.
 
     Raises:
@@ -285,7 +285,7 @@ def compile(
             accepts; None for random inputs.
         frames: Number of golden vectors; None for all given, or a number that suits the graph.
         golden: Golden vectors of the emitted program that were made already.
-        observe: Is given each step and its result, the plan last.
+        observe: Is called with each step and its result, the plan last.
 
     Raises:
         RlxError: Any error of the steps.

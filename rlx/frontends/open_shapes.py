@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 Dims: TypeAlias = "tuple[int | str, ...]"
-"""The dimensions of an input: numbers, and names of those that have none."""
+"""The dimensions of an input: integers, and names of those that are open."""
 
 _EXAMPLES: Final = {2: 224, 1: 128}
 """Size of an open dimension in examples, by how many follow batch and channels."""
@@ -32,7 +32,7 @@ class OpenInput:
 
     @property
     def example(self) -> tuple[int, ...]:
-        """Its shape with numbers where it has names: 1 for the batch."""
+        """Its shape with integers where it has names: 1 for the batch."""
         size = _EXAMPLES.get(len(self.dims) - 2, 8)
         first = len(self.dims) > 1
         return tuple(

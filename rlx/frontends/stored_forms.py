@@ -70,7 +70,7 @@ def bits_of(data: Bytes, bits: int) -> Bytes:
 
 
 def _small_float(name: str, dtype: Any, bits: int) -> StorageForm:  # noqa: ANN401 - ml_dtypes has no types
-    """Return the form of floats of few bits, for which NumPy's extension has the numbers."""
+    """Return the form of floats of few bits, with the values of NumPy's extension."""
     numbers = np.arange(1 << bits, dtype=np.uint8).view(dtype).astype(np.float32)
     elements = {8: 1, 6: 4, 4: 2}[bits]
     return StorageForm(
@@ -89,4 +89,4 @@ SAFETENSORS: Final = {
         _small_float("F8_E5M2FNUZ", ml_dtypes.float8_e5m2fnuz, 8),
     )
 }
-"""Types of safetensors that become float32, which holds all their numbers."""
+"""Types of safetensors that become float32, which holds all their values."""

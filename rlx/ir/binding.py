@@ -1,4 +1,4 @@
-"""Symbols bound to numbers: in graphs and attributes of ops, and out of the shapes of arrays.
+"""Symbols bound to integers: in graphs and attributes of ops, and out of the shapes of arrays.
 
 Tests: tests/unit/passes/transforms/test_bind.py
 """
@@ -56,7 +56,7 @@ def symbols_of(value: Any) -> set[str]:  # noqa: ANN401 - any attribute
 
 
 def bind_graph(graph: Graph, sizes: Mapping[str, int]) -> Graph:
-    """Return ``graph`` with symbols replaced by numbers, itself if it has none of them.
+    """Return ``graph`` with symbols replaced by integers, itself if it has none of them.
 
     Raises:
         ValueError: A dimension would be negative.
@@ -95,7 +95,7 @@ def match_shapes(
 ) -> dict[str, int]:
     """Return the size of each symbol that follows from the shapes of ``arrays``.
 
-    A symbol is found where a dimension is the symbol, or a number times it plus a number. Other
+    A symbol is found where a dimension is the symbol, or an integer times it plus an integer. Other
     expressions need symbols that other dimensions define.
 
     Args:

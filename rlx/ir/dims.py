@@ -2,7 +2,7 @@
 
 A symbol represents an integer of at least 1. An expression has one form: a polynomial without equal
 terms, the terms of most symbols first, then by the names of their symbols. So expressions are
-equal exactly where their texts are equal, and an expression without symbols is a plain number.
+equal exactly where their texts are equal, and an expression without symbols is an integer.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ Term: TypeAlias = tuple[int, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class Dim:
-    """A dimension whose size is bound later: a symbol, or an expression of symbols and numbers.
+    """A dimension whose size is bound later: a symbol, or an expression of symbols and integers.
 
     ``Dim("past") + 1`` and ``4 * Dim("batch") * Dim("length")`` are dimensions. The operators
     ``+``, ``-``, ``*`` accept dimensions and integers; ``//`` accepts a divisor that leaves no
-    remainder for any size. Where no symbol is left, the result is a number.
+    remainder for any size. Where no symbol is left, the result is an integer.
 
     Attributes:
         terms: Factor and symbols of each term.
@@ -85,7 +85,7 @@ class Dim:
         return _exact(other, self)
 
     def bind(self, sizes: Mapping[str, int]) -> int | Dim:
-        """Return the dimension with the symbols in ``sizes`` replaced by numbers."""
+        """Return the dimension with the symbols in ``sizes`` replaced by integers."""
         if not any(name in sizes for name in self.symbols):
             return self
         return _dimension(
@@ -174,7 +174,7 @@ def _too_large(message: str) -> ShapeError:
 
 
 def _terms(value: int | Dim) -> tuple[Term, ...]:
-    """Return the terms of a dimension; a number is one term without symbols."""
+    """Return the terms of a dimension; an integer is one term without symbols."""
     if isinstance(value, Dim):
         return value.terms
     if not isinstance(value, int | np.integer):

@@ -113,7 +113,7 @@ class _Copy:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """A memory plan, its nodes as numbers."""
+    """A memory plan, its nodes as indices."""
 
     schedule: tuple[int, ...]
     placements: tuple[_Place, ...]
@@ -476,7 +476,7 @@ def _op(node: _Node, path: NodePath, reading: _Reading) -> Op:
 
 
 def _value(nodes: Sequence[Node], pair: tuple[int, int]) -> Value:
-    """Return the value of a pair of numbers."""
+    """Return the value for a pair of indices."""
     index, result = pair
     if not (0 <= index < len(nodes) and 0 <= result < len(nodes[index].types)):
         raise PlainError(f"value {list(pair)} does not exist yet")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rlx.ir.types import Array, TensorType
 
 NodePath: TypeAlias = tuple[int | str, ...]
-"""Place of a node: its number; in a region after the number of the outer node and the attribute."""
+"""Place of a node: its index; in a region after the index of the outer node and the attribute."""
 
 # Stored unchanged; all others as bytes.
 _NATIVE = {

@@ -89,7 +89,7 @@ class Origin:
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Source(Op):
-    """Base of inputs, parameters and constants: no operands, and a type that is given.
+    """Base of inputs, parameters and constants: no operands, and a given type.
 
     Operands: none. Result: of the given type.
 
@@ -337,7 +337,7 @@ class Graph:
     ) -> Node:
         """Append a node that was written down with its types, and return it.
 
-        The types must be those that the op infers; only quantization may be given where the op
+        The types must be those that the op infers; only quantization may be set where the op
         infers none, or another one.
 
         Raises:

@@ -59,7 +59,7 @@ class NodeInspection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphInspection:
-    """A graph in numbers.
+    """Figures of a graph.
 
     Attributes:
         name: Name of the graph.

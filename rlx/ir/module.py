@@ -211,7 +211,7 @@ class HasModule:
 
 
 Given = TypeVar("Given", bound="Graph | GraphModule | HasModule")
-"""A graph in the form in which a function was given it."""
+"""A graph in the form of a function's argument."""
 
 
 def graph_of(model: Graph | GraphModule | HasModule) -> Graph:
@@ -242,7 +242,7 @@ def as_module(model: Graph | GraphModule | HasModule) -> GraphModule:
 
 
 def with_graph(model: Given, graph: Graph) -> Given:
-    """Return a rewritten graph in the form in which the graph was given.
+    """Return a rewritten graph in the form of the given graph.
 
     Raises:
         ValueError: There is a plan, which holds for its own graph only.

@@ -33,15 +33,15 @@ class _OpMeta(ABCMeta):
 class Op(metaclass=_OpMeta):
     """One op: its attributes (dataclass fields), its typing rule and its meaning.
 
-    A subclass is a frozen, keyword-only dataclass. Attributes are plain data: numbers, strings,
-    booleans, None, enums, graphs, tuples and frozen dataclasses of these, so that the text form
-    and the file form can hold every op without knowing it. A graph among the attributes is a
+    A subclass is a frozen, keyword-only dataclass. Attributes are plain data: integers, floats,
+    strings, booleans, None, enums, graphs, tuples and frozen dataclasses of these, so that the text
+    form and the file form can hold every op without knowing it. A graph among the attributes is a
     region: it has inputs and constants, no parameters, and reads nothing from around the op.
 
     Attributes:
         name: Name in printed IR, ``dialect.op``. The dialect determines the level: ``nn`` (model
             level), ``real`` (tensor algebra), ``q`` (exact integers), ``core`` (any level).
-        operand_count: Number of operands: a number, or ``(minimum, maximum)``, None for no bound.
+        operand_count: Number of operands: an integer, or ``(minimum, maximum)``, None for no bound.
         traits: Properties of every use of the op. Every class declares it, without any as
             ``Traits()``; passes assume nothing of an op that does not.
         registry: Every op class by name.

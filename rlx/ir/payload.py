@@ -1,4 +1,4 @@
-"""Contents of constants as bytes and as numbers, for files, text and hashes."""
+"""Contents of constants as bytes and as Python numbers, for files, text and hashes."""
 
 from __future__ import annotations
 

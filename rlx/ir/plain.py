@@ -381,7 +381,7 @@ def to_json(plain: Plain) -> Any:  # noqa: ANN401 - JSON
 
 
 def from_json(value: Any) -> Plain:  # noqa: ANN401 - JSON
-    """Return the value that ``to_json`` was given.
+    """Return the value for a result of ``to_json``.
 
     Raises:
         PlainError: An object has no name under ``@``.

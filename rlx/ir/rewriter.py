@@ -27,7 +27,7 @@ class Rewriter:
     A node of which the loop says nothing is kept: inputs, states, parameters and constants
     unchanged, others on the new values of their operands. Nodes that are appended to ``new`` while
     a node is visited get the name and the origin of that node, and ``by`` in the origin, unless it
-    is given its own.
+    gets its own.
 
     Attributes:
         old: The graph that is read.

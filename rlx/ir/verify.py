@@ -163,7 +163,7 @@ def _states(graph: Graph) -> Iterator[str]:
 
 
 def _symbols(graph: Graph) -> Iterator[str]:
-    """Yield symbols among the attributes of ops that no run binds to a number."""
+    """Yield symbols among the attributes of ops that no run binds to an integer."""
     given = symbols_of(tuple(v.type for v in (*graph.inputs, *graph.params)))
     for node in graph.op_nodes:
         for name in sorted(_symbols_in(node) - given):

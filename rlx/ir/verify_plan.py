@@ -200,7 +200,7 @@ def _meetings(cells: list[_Cell]) -> Iterator[tuple[_Cell, _Cell]]:
 
 
 def _clamp_address(address: int) -> int:
-    """Return an address of a file that may hold any number, as one that NumPy accepts."""
+    """Return an address of a file that may hold any integer, as one that NumPy accepts."""
     return max(-_MAX_ADDRESS, min(address, _MAX_ADDRESS))
 
 

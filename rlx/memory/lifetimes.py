@@ -95,7 +95,7 @@ def lifetimes(
 def lifetimes_in(
     sharing: BufferSharing, order: Sequence[Node], in_place: InPlace
 ) -> list[Lifetime]:
-    """Return the result of :func:`lifetimes`, given the sharing that the graph determines."""
+    """Return the result of :func:`lifetimes` with the sharing that the graph determines."""
     buffers = _Buffers(sharing, order, in_place)
     for step, node in enumerate(order):
         for value in node.results:

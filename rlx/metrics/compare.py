@@ -55,7 +55,7 @@ class OutputFigures:
         closeness: The figures.
         failures: Criteria that are not kept, a sentence each.
         classes: Agreement of both on the class; None where the output has none.
-        span: Magnitude that its numbers reach by definition, such as 1 of a sigmoid; 0 if unknown.
+        span: Magnitude that its values reach by definition, such as 1 of a sigmoid; 0 if unknown.
     """
 
     name: str

@@ -46,19 +46,18 @@ class ElementPosition:
 
 @dataclass(slots=True)
 class Closeness:
-    """Closeness of numbers to a reference.
+    """Closeness of values to a reference.
 
-    NaN and infinite numbers are counted, and are in no other figure but the unequal ones.
+    NaN and infinities are counted, and are in no other figure but the unequal ones.
 
     Attributes:
         count: Numbers compared.
         maximum: Largest absolute difference.
-        relative: Largest difference relative to the reference, which is taken as
-            ``MIN_REFERENCE`` at least.
+        relative: Largest difference relative to the reference, at least ``MIN_REFERENCE``.
         relative_shown: The same over elements whose reference is not 0; None without such.
-        unequal: Elements that are not the same number; NaN is none.
-        worst: Place of the largest absolute difference; None where all numbers are equal.
-        nonfinite: Elements of the reference and of the numbers found that are NaN or infinite.
+        unequal: Elements that are not equal; NaN never is.
+        worst: Place of the largest absolute difference; None where all values are equal.
+        nonfinite: Elements of the reference and of the compared values that are NaN or infinite.
         first_nonfinite: Place of the first of these; None without any.
     """
 
@@ -136,7 +135,7 @@ class Closeness:
 
     @property
     def exact(self) -> bool:
-        """Whether all numbers are equal, and none is NaN or infinite."""
+        """Whether all values are equal, and none is NaN or infinite."""
         return not self.unequal and not any(self.nonfinite)
 
     @property

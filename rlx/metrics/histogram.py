@@ -25,16 +25,16 @@ _MIN_EXPONENT = -1000
 
 @dataclass(slots=True)
 class Histogram:
-    """Counts of numbers in the bins ``[k * width, (k + 1) * width)``; zeros are counted apart.
+    """Counts of values in the bins ``[k * width, (k + 1) * width)``; zeros are counted apart.
 
-    The width is the smallest power of two at which all numbers so far and zero fit into
+    The width is the smallest power of two at which all values so far and zero fit into
     :data:`BINS` bins. When the range grows, neighbouring bins are merged exactly, so that the
-    result depends neither on the order of the numbers nor on how they came in batches.
+    result depends neither on the order of the values nor on their batches.
 
     Attributes:
         zeros: Number of zeros.
-        minimum: Smallest number so far; 0 before the first.
-        maximum: Largest number so far.
+        minimum: Minimum so far; 0 before the first.
+        maximum: Maximum so far.
         exponent: The width is ``2 ** exponent``.
         first: ``k`` of the first bin.
         counts: int64 [bins].
@@ -102,7 +102,7 @@ class Histogram:
 
     @property
     def total(self) -> int:
-        """Count of all numbers, zeros included."""
+        """Count of all values, zeros included."""
         return self.zeros + int(self.counts.sum())
 
     def centres(self) -> npt.NDArray[np.float64]:

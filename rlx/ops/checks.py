@@ -27,7 +27,7 @@ ACCUMULATOR_MAX = 2**31 - 1
 def accumulator_bound(magnitudes: Int64, bias: Array, x_zero_point: int) -> Int64:
     """Return, for each output channel, a bound on the magnitude of every sum of products.
 
-    It holds for sums in any order, with the zero point taken off each operand or folded into
+    It holds for sums in any order, with the zero point subtracted from each operand or folded into
     the bias beforehand, since ``|x - z| <= 128 + |z|`` and ``|x| <= 128``.
 
     Args:

@@ -68,7 +68,7 @@ class Expression:
 
     @property
     def shape(self) -> Shape:
-        """Dimensions: numbers or symbols."""
+        """Dimensions: integers or symbols."""
         return self.type.shape
 
     @property
@@ -189,7 +189,7 @@ class Expression:
         return self.wrap(condition.value).apply(real.RealWhere(), self, self.lift(other))
 
     def cast(self, dtype: DType) -> Self:
-        """Return the same numbers in another element type."""
+        """Return the same values in another element type."""
         return self if dtype is self.dtype else self.apply(real.RealCast(dtype=dtype))
 
     def reshape(self, *shape: int | Dim) -> Self:

@@ -48,7 +48,7 @@ def sample_reals(array: npt.NDArray[Any], type_: TensorType) -> npt.NDArray[Any]
 
     Args:
         array: ``[samples, *shape]``, where a leading dimension of 1 that the type has is that of
-            the samples; numbers without quantization are returned unchanged.
+            the samples; values without quantization are returned unchanged.
         type_: The type of one sample.
     """
     quant = type_.quant

@@ -1,4 +1,4 @@
-"""Arithmetic on quantized values: without their scale, less their zero points, as numbers.
+"""Arithmetic on quantized values: without their scale, minus their zero points, as real values.
 
 Tests: tests/unit/ops/nn/test_quantized.py
 """
@@ -40,7 +40,7 @@ def centred(x: Own, quant: QuantParams, dtype: DType) -> Own:
 
 
 def spread(values: npt.ArrayLike, axis: int | None, rank: int) -> npt.NDArray[Any]:
-    """Return a number, or one for each index of an axis, so that it broadcasts."""
+    """Return a scalar, or one value for each index of an axis, so that it broadcasts."""
     array = np.asarray(values)
     if axis is None:
         return array.reshape(())

@@ -4,11 +4,11 @@ Frontends of integer files and the conversion of float networks use it. Function
 zero points and element types as plain values, know no file format, and refuse values beyond the
 integers with ``ScaleError``.
 
-Scales are float32 numbers. Two widths and one rounding are used, those of the reference
+Scales are float32 values. Two widths and one rounding are used, those of the reference
 (docs/design/0005-one-reference.md):
 
 - Scales are widened to double (Python's ``float``) before they are multiplied or divided. A product
-  of two float32 numbers is exact there, so that the multiplier of 31 bits is the nearest one; in
+  of two float32 values is exact there, so that the multiplier of 31 bits is the nearest one; in
   float32 about every multiplier would differ in its last bits.
 - The ends of activations are quotients in float32, as the reference computes them.
 - Floats become integers by rounding to the nearest, halves away from zero (C's ``round``),

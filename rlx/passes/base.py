@@ -68,7 +68,7 @@ class Step:
 
 
 Observer: TypeAlias = "Callable[[Step, GraphModule], None]"
-"""Is given each step and its result, whether the step changed anything or not."""
+"""Is Called with each step and its result, whether the step changed anything or not."""
 
 
 def unobserved(step: Step, module: GraphModule) -> None:
@@ -76,7 +76,7 @@ def unobserved(step: Step, module: GraphModule) -> None:
 
 
 def verifying(observe: Observer, *, each: bool | None = None) -> Observer:
-    """Return an observer that verifies the module of a step before ``observe`` is given it.
+    """Return an observer that verifies the module of a step before it is passed to ``observe``.
 
     Args:
         observe: The observer.
@@ -117,7 +117,7 @@ class Pipeline:
 
         Args:
             module: Module to rewrite.
-            observe: Is given each application of each pass and the graph it made.
+            observe: Called with each application of each pass and the graph it made.
 
         Raises:
             VerifyError: The graph breaks an invariant; ``where`` names the pass and its round.
@@ -148,8 +148,8 @@ class _Stepper:
     """Takes the steps of a pipeline: errors name them, an observer sees them.
 
     Attributes:
-        module: The module that the pipeline was given.
-        observe: Is given each step.
+        module: The module before the pipeline.
+        observe: Is called with each step.
     """
 
     module: GraphModule
@@ -183,7 +183,7 @@ class UntilStable:
 
     Attributes:
         passes: Passes of one round, in order.
-        rounds: Rounds after which a graph that still changes is taken for a bug.
+        rounds: Rounds after which a graph that still changes is reported as a bug.
     """
 
     name: ClassVar[str] = "until-stable"

@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from rlx.ir import Array, Graph, Node, Op
 
 UINT8_OFFSET: Final = 128
-"""Difference of the uint8 and the int8 value of one number: ``uint8 = int8 + 128``."""
+"""Difference of the uint8 and the int8 code of one real value: ``uint8 = int8 + 128``."""
 
 
 class PortKind(enum.Enum):
     """Kind of values exchanged with an emitted program.
 
-    ``INT8``: quantized values; conversions from and to floats are taken off, and uint8
+    ``INT8``: quantized values; conversions from and to floats are removed, and uint8
     becomes int8. ``UINT8``: the same, but int8 becomes uint8. ``FLOAT``: floats. int16 and
     int32 are unchanged, but int16 becomes floats with ``FLOAT``.
     """
@@ -164,7 +164,7 @@ def with_ports(graph: Graph, kind: PortKind, *, channels_last: bool = False) -> 
 
     Raises:
         QuantizationError: Values that are to become floats have no scale.
-        UnsupportedOpError: A conversion that is to be taken off has several scales.
+        UnsupportedOpError: A conversion that would be removed has several scales.
     """
     ported = graph
     conversions: tuple[tuple[Op, ...], ...] = ((),) * len(graph.inputs)

@@ -163,7 +163,7 @@ def _link_depthwise(node: Node, masks: dict[Value, Kept]) -> None:
 
 
 def _foldable(node: Node, x: Range, outputs: Kept) -> Kept:
-    """Return the input channels that add the same number to each accumulator of ``outputs``."""
+    """Return the input channels that add the same value to each accumulator of ``outputs``."""
     weights = node.operands[1].constant
     assert weights is not None
     read = weights[outputs]

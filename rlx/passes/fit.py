@@ -47,7 +47,7 @@ REWRITES: RuleTable[Rewrite] = RuleTable("fit")
 """Other forms, exact to the last bit, of ops that a target may lack."""
 
 MAX_ROUNDS: Final = 16
-"""Rounds after which ops that still decompose are taken for a bug."""
+"""Rounds after which ops that still decompose are reported as a bug."""
 
 
 @REWRITES.rule(QClamp, QRequantize)

@@ -140,7 +140,7 @@ def fixed_trips(op: While, known: Sequence[Array | None], max_trips: int) -> int
     Args:
         op: The loop.
         known: For each operand its value if it is a constant, else None.
-        max_trips: Iterations after which it is given up.
+        max_trips: Maximum number of iterations.
 
     Returns:
         The number of iterations, or None if it depends on data or exceeds ``max_trips``.

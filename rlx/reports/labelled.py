@@ -54,7 +54,7 @@ def accuracy_of(
         target: Name of the target that emitted it.
         data: Samples with labels, as for ``rlx.run``; ``y`` or ``labels`` holds a class for
             each.
-        labels: Name of each class; none for their numbers.
+        labels: Name of each class; none for their indices.
         model: The model, to compute the same with the reference; None to leave that out.
         timeout_s: Wall-clock limit of the run, in seconds.
         progress: Called with a description of each step.

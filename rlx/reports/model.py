@@ -52,7 +52,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weights:
-    """Weights of a layer in numbers; see :func:`rlx.driver.description.weight_figures`."""
+    """Figures of a layer's weights; see :func:`rlx.driver.description.weight_figures`."""
 
     elements: int
     zeros: int
@@ -77,7 +77,7 @@ class Layer:
         macs: Multiply-accumulates of a frame; None if unknown.
         inputs: Positions of the layers that it reads; -1 for the first input of the network.
         attributes: Text of each attribute.
-        weights: Its largest constant operand in numbers, or None.
+        weights: Figures of its largest constant operand, or None.
         parameters: Elements of its constant operands.
         predicted: Predicted time, in the report's unit, or None.
         measured: The same, measured.
@@ -154,7 +154,7 @@ class MemoryBox:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """The arena over time: its size, the values in it, and the limit that was given, in bytes."""
+    """The arena over time: its size, the values in it, and the given limit, in bytes."""
 
     bytes: int
     boxes: tuple[MemoryBox, ...]

@@ -1,4 +1,4 @@
-"""The arrays that a run is given, checked against the inputs of a graph."""
+"""The arrays passed to a run, checked against the inputs of a graph."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ class Arguments:
 
         Raises:
             TypeError: Numbers do not fit an element type.
-            ValueError: A name is missing or unknown; NaN or infinity is given to a quantized input.
+            ValueError: A name is missing or unknown; NaN or infinity is passed to a quantized
+                input.
         """
         given = self._check_names(inputs)
         return [_converted_input(n, t, given[n]) for n, t in self.types.items()]

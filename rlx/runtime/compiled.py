@@ -52,8 +52,8 @@ class CompiledGraph(Execution):
 
     Each program has an arena: all values are computed there, and a run allocates nothing but the
     copies of the outputs that ``run`` returns; ``run_slots`` and ``run_raw`` return views of the
-    arena. Several threads may call one object: it runs one call at a time. Views that a thread
-    was given are overwritten by the next run of any thread, so threads that use them take a
+    arena. Several threads may call one object: it runs one call at a time. Views that were returned
+    to a thread are overwritten by the next run of any thread, so threads that use them take a
     ``clone`` each.
 
     Attributes:
@@ -183,10 +183,10 @@ class CompiledGraph(Execution):
         raise TypeError("a compiled graph cannot be pickled; keep its graph (rlx.save), compile it")
 
     def set_param(self, name: str, value: npt.ArrayLike) -> None:
-        """Set a parameter; numbers are converted to its element type, and copied.
+        """Set a parameter; values are converted to its element type, and copied.
 
         Raises:
-            TypeError: The numbers do not fit the element type.
+            TypeError: The values do not fit the element type.
             ValueError: There is no such parameter, or it has another shape.
         """
         if name not in self._param_types:
@@ -210,7 +210,7 @@ class CompiledGraph(Execution):
             strict: Whether a name without a parameter is refused; else it is ignored.
 
         Raises:
-            TypeError: The numbers do not fit an element type.
+            TypeError: The values do not fit an element type.
             ValueError: There is no such parameter, or it has another shape.
         """
         for name in params if strict else [n for n in self._param_types if n in params]:
@@ -220,10 +220,10 @@ class CompiledGraph(Execution):
         """Set the value that a state has before the next run; it is copied.
 
         ``reset_state`` returns to it. An input may be bound too: then it is a state, which runs
-        are not given any more, and which keeps its value unless ``feed`` sets the next one.
+        are not passed any more, and which keeps its value unless ``feed`` sets the next one.
 
         Raises:
-            TypeError: The numbers do not fit the element type.
+            TypeError: The values do not fit the element type.
             ValueError: There is no such state or input, or it has another shape.
         """
         with self._lock:
@@ -316,16 +316,16 @@ class CompiledGraph(Execution):
         computed.
 
         Args:
-            inputs: A value for each input by name; numbers are converted to its element type. Real
-                numbers for a quantized input are quantized by its scale.
+            inputs: A value for each input by name; values are converted to its element type. Floats
+                for a quantized input are quantized by its scale.
             outputs: Names or places of the requested outputs; all in order by default.
             dequantized: Whether quantized outputs are returned as real values,
                 as float64.
 
         Raises:
-            TypeError: The numbers do not fit an input's element type.
+            TypeError: The values do not fit an input's element type.
             ValueError: An input or parameter is missing, unknown or has another shape; inputs hold
-                different numbers of samples; NaN or infinity is given to a quantized input.
+                different numbers of samples; NaN or infinity is passed to a quantized input.
         """
         arguments = self._arguments
         arrays = arguments.converted({} if inputs is None else inputs)
@@ -409,7 +409,7 @@ class CompiledGraph(Execution):
             An object whose ``wait`` returns the result of ``run``, or raises its exception.
 
         Raises:
-            TypeError: The numbers do not fit an input's element type.
+            TypeError: The values do not fit an input's element type.
             ValueError: An input is missing or unknown.
         """
         arguments = self._arguments
@@ -431,7 +431,7 @@ class CompiledGraph(Execution):
         another thread costs more than it gains. ``submit`` does that.
 
         Args:
-            sets: Inputs of each run, as for ``run``; each is taken after the run before it.
+            sets: Inputs of each run, as for ``run``; each is read after the run before it.
 
         Raises:
             Exception: Error of the first run that failed; those after it are not begun.
@@ -461,7 +461,7 @@ class CompiledGraph(Execution):
             machine: Limits of the machine, with which times are compared.
 
         Raises:
-            TypeError: The numbers do not fit an input's element type.
+            TypeError: The values do not fit an input's element type.
             ValueError: An input or parameter is missing, unknown or has another shape, or the
                 number of runs is 0.
         """

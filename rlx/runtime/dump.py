@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rlx.passes import Step
 
 ALL: Final = "all"
-"""Stands for every step where the name of one is taken."""
+"""Placeholder for all steps in place of the name of one."""
 
 
 Reader: TypeAlias = "Callable[[Step, str, str], None]"

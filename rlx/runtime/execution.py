@@ -104,7 +104,7 @@ class Execution:
             return [results[place].copy() for place in indices]
 
     def _fits(self, arrays: Sequence[Array]) -> bool:
-        """Whether all inputs are there, with their shapes, and these are numbers."""
+        """Whether all inputs are there, with their shapes, and these are integers."""
         return [array.shape for array in arrays] == self._shapes
 
     def _is_batch(self, arguments: Arguments, arrays: Sequence[Array]) -> bool:

@@ -42,7 +42,7 @@ _TURN_NS: Final = 2_000_000
 """Nanoseconds after which it is the other engine's turn."""
 
 _THREADS: Final = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")
-"""Settings of NumPy's threads, the first one that is given counts."""
+"""Settings of NumPy's threads, the first one that is set counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +126,7 @@ def bench(
     machine affects both; it uses ``OPENBLAS_NUM_THREADS`` threads.
 
     Args:
-        graph: A network whose dimensions are numbers.
+        graph: A network whose dimensions are integers.
         batch: Inputs in one call, for a network that accepts one.
         seconds: Time to measure, of each engine; at least ten calls are measured.
         against: ``"onnxruntime"`` to run the network's file there; it must be an ONNX file.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 STEPS: Final = (
     "given", "fit", *pipeline("host").names, "precision", "fuse", "split-params", "plan",
 )  # fmt: skip
-"""Names of the steps that an observer of ``lower`` may be given."""
+"""Names of the steps that an observer of ``lower`` may be called with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def lower(
         graph: A graph of static shapes.
         backend: Backend that will run it.
         options: Options of compilation.
-        observe: Is given each step and its result, the plan last.
+        observe: Is called with each step and its result, the plan last.
 
     Raises:
         UnsupportedOpError: The backend lacks an op that cannot be written in others.
@@ -109,7 +109,7 @@ def optimize(
         graph: A graph; sizes may be symbols.
         backend: Backend that will run it.
         options: Options of compilation.
-        observe: Is given each step and its result.
+        observe: Is called with each step and its result.
 
     Raises:
         UnsupportedOpError: The backend lacks an op that cannot be written in others.

@@ -58,7 +58,7 @@ def memory_needed(
 
 
 def _workspace(host: HostModule, device: Device, options: CompileOptions) -> int:
-    """Return the bytes that single steps need, which kernels say when they are given memory."""
+    """Return the bytes that single steps need, from a compilation of the graph."""
     program = find_backend(device, options.backend).compile(host.module, options)
     types = {v.name: v.type for v in host.module.graph.params}
     if types:
@@ -168,7 +168,7 @@ def lowered(
         graph: A graph of static shapes.
         device: Device that it will run on.
         options: Options of compilation.
-        observe: Is given each step and its result.
+        observe: Is called with each step and its result.
 
     Raises:
         UsageError: A size is a symbol.

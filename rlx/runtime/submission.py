@@ -61,7 +61,7 @@ class Submissions:
         self._numbers = itertools.count()
         self._executor: ThreadPoolExecutor | None = None
         self._last: Future[Results] | None = None
-        self._failed: dict[int, BaseException] = {}  # by number, until somebody sees it
+        self._failed: dict[int, BaseException] = {}  # by number, until it is raised
 
     def submit(self, run: Callable[[], Results]) -> Pending:
         """Let the thread call ``run`` after the runs submitted before."""

@@ -128,7 +128,7 @@ class Samples:
         A sample's shape is that of the input without its leading dimension of 1, if it has one.
 
         Raises:
-            UsageError: A number is NaN or infinite.
+            UsageError: A value is NaN or infinite.
             FrontendError: The file is damaged.
         """
         streams = [array.blocks(size * self._step) for array in self._arrays]
@@ -160,7 +160,7 @@ class Samples:
 
     def _check_finite(self, value: Value, numbers: Array, start: int) -> None:
         rows = numbers.reshape(len(numbers), -1)
-        # The sum is finite if all numbers are, but for sums that overflow.
+        # The sum is finite if all values are, except for sums that overflow.
         if np.isfinite(np.sum(rows, dtype=np.float64)):
             return
         bad = np.flatnonzero(~np.isfinite(rows.astype(np.float64)).all(axis=1))
@@ -254,7 +254,7 @@ def _input_array(value: Value, arrays: Mapping[str, _Blocks], what: str, inputs:
 
 
 def _check_type(value: Value, dtype: np.dtype[Any], what: str) -> None:
-    """Check that numbers of ``dtype`` can be given to an input."""
+    """Check that values of ``dtype`` can be passed to an input."""
     type_ = value.type
     if type_.dtype.is_float and dtype.kind != "f" and dtype != type_.dtype.numpy:
         raise UsageError(
@@ -336,7 +336,7 @@ def checked_labels(
 
 
 def classes_of(graph: Graph) -> int:
-    """Return the number of classes of labels: two where the output is one number or no vector.
+    """Return the number of classes of labels: two where the output is a scalar or not a vector.
 
     A network that reconstructs its input is scored by the error, for two classes.
     """

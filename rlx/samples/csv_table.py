@@ -36,7 +36,7 @@ _DELIMITERS: Final = ",;\t"
 def read_csv(path: Path, value: Value) -> dict[str, Numbers]:
     """Return a table as samples of an input, and the column of classes as ``y`` if it has one.
 
-    Integers for an integer input are used unchanged; numbers with a point are real.
+    Integers for an integer input are used unchanged; numbers with a point are floats.
 
     Raises:
         UsageError: The number of columns is not that of the input's elements.
@@ -62,7 +62,7 @@ def read_csv(path: Path, value: Value) -> dict[str, Numbers]:
 
 
 def read_table(path: Path) -> tuple[list[str], npt.NDArray[np.float64], bool]:
-    """Return the headings (none if the first row holds numbers), the rows, and if all are whole.
+    """Return the headings (none if the first row holds numbers), the rows, and if all are integers.
 
     Raises:
         FrontendError: It is not a table of numbers.
@@ -155,7 +155,7 @@ def _typed(rows: Numbers, value: Value, file: str, *, whole: bool) -> Numbers:
     """Return integers in the element type of an integer input; others as float32.
 
     Raises:
-        UsageError: The type has no such number.
+        UsageError: The type has no such value.
     """
     type_ = value.type
     if not (type_.dtype.is_integer and whole):

@@ -1,4 +1,4 @@
-"""Scaling of pictures' and sounds' integers to the numbers that a network was trained on.
+"""Scaling of pictures' and sounds' integers to the range that a network was trained on.
 
 Tests: tests/unit/samples/test_read.py
 """
@@ -22,8 +22,8 @@ class Scaling:
 
     Attributes:
         scale: Factor; None for 1 / 255 of pictures, and for sounds the factor to -1 to 1.
-        mean: One number, or one for each channel.
-        std: One number, or one for each channel.
+        mean: One value, or one for each channel.
+        std: One value, or one for each channel.
     """
 
     scale: float | None = None
@@ -42,7 +42,7 @@ class Scaling:
 
         Args:
             stored: [..., channels].
-            default: The scale if none was given.
+            default: The default scale.
             where: The file, for messages.
 
         Raises:

@@ -18,8 +18,8 @@ class RlxError(Exception):
     Attributes:
         message: Description of the problem.
         where: Op, node or file concerned, or None.
-        hint: Advice about it; that of the class if none was given.
-        own_hint: The hint that was given, or None: for those who raise the error as another class.
+        hint: Advice about it; that of the class by default.
+        own_hint: The given hint, or None: for those who raise the error as another class.
         code: Stable identifier that the command line prints, ``RLX-Ennn``.
         exit_status: Exit status of the command line for this class.
     """

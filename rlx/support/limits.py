@@ -30,7 +30,7 @@ class Limits:
         tensors: Tensors of a graph, and buffers of a file.
         document_bytes: Size of the text that describes the graph of a ``.rlx`` file.
         rank: Dimensions of a tensor.
-        dimension: Size of one dimension, and a number in an expression of symbols; also a kernel,
+        dimension: Size of one dimension, and an integer in an expression of symbols; also a kernel,
             stride, dilation or padding.
         elements: Elements of one input or computed tensor, and of an image with its padding.
         total_elements: Elements of all computed tensors of one frame together.

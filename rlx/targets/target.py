@@ -132,7 +132,7 @@ class Target(ABC):
     """Base of a target, an object of the entry-point group ``rlx.targets``.
 
     A target defines ``name``, ``summary``, ``options``, ``knows``, ``lowering`` and ``emit``; all
-    else has a default. One that has these members without this class as its base is taken too.
+    else has a default. One that has these members without this class as its base is accepted too.
 
     Attributes:
         name: Name on the command line.

@@ -42,11 +42,11 @@ def as_dtype(dtype: DTypeLike) -> DType:
 
 
 def as_shape(shape: ShapeLike) -> Shape:
-    """Return a shape; a dimension given by name becomes a symbol.
+    """Return a shape; the name of a dimension becomes a symbol.
 
     Raises:
-        TypeError: A dimension is neither a number nor a name.
-        ValueError: A number is negative.
+        TypeError: A dimension is neither an integer nor a name.
+        ValueError: An integer is negative.
     """
     dims: list[int | Dim] = []
     for dim in (shape,) if isinstance(shape, int) else shape:

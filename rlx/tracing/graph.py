@@ -48,7 +48,7 @@ class Graph:
 
     Attributes:
         graph: The graph itself, as passes, targets and files require it.
-        parameters: Values of the parameters that were given one.
+        parameters: Values of the parameters that have one.
         parent: For a region that is being traced, the graph of the op that it belongs to.
     """
 
@@ -85,12 +85,12 @@ class Graph:
         """Declare an input, whose value comes with each run.
 
         Args:
-            name: Name by which its value is given.
-            shape: Dimensions, numbers or names of symbols that are bound later; or a whole type.
+            name: Name by which its value is passed.
+            shape: Dimensions, integers or names of symbols that are bound later; or a whole type.
             dtype: Element type.
 
         Raises:
-            ValueError: The name is taken.
+            ValueError: The name is in use.
         """
         type_ = _type_of(shape, dtype)
         value = self.graph.input(self._new_name(name), type_, origin=self.origin())
@@ -112,7 +112,7 @@ class Graph:
             dtype: Element type.
 
         Raises:
-            ValueError: The name is taken.
+            ValueError: The name is in use.
         """
         type_ = _type_of(shape, dtype)
         value = self.graph.state(self._new_name(name), type_, origin=self.origin())
@@ -152,12 +152,12 @@ class Graph:
 
         Args:
             name: Name by which its value is set.
-            shape: Dimensions or a whole type; may be left out if ``value`` is given.
-            dtype: Element type, that of ``value`` if only this is given.
+            shape: Dimensions or a whole type; may be left out with a ``value``.
+            dtype: Element type, by default that of ``value``.
             value: Its value.
 
         Raises:
-            ValueError: The name is taken, or the value has another type.
+            ValueError: The name is in use, or the value has another type.
         """
         array = None if value is None else np.array(value)
         if shape is None:
@@ -364,7 +364,7 @@ class Graph:
 
 
 def _type_of(shape: ShapeLike | TensorType, dtype: DTypeLike) -> TensorType:
-    """Return a type given whole or in parts."""
+    """Return a type from a whole type or its parts."""
     if isinstance(shape, TensorType):
         return shape
     return TensorType(as_shape(shape), as_dtype(dtype))

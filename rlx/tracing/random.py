@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rlx.tracing.arrays import ShapeLike
 
 KEY_END = 2**64
-"""Keys that are numbers are below this."""
+"""Integer keys are below this."""
 
 
 def random_bits(key: Tensor | int, counter: Tensor, shape: ShapeLike) -> tuple[Tensor, Tensor]:
@@ -38,7 +38,7 @@ def random_bits(key: Tensor | int, counter: Tensor, shape: ShapeLike) -> tuple[T
 
     Raises:
         ShapeError: Key or counter is of another type.
-        ValueError: The key is a number out of range.
+        ValueError: The key is an integer out of range.
     """
     return _drawn(RealRandomBits(shape=as_shape(shape)), key, counter)
 

@@ -91,7 +91,7 @@ class BudgetRow:
         name: Name of the limit, such as ``flash``.
         quantity: Bytes, a count or a clock (in hertz).
         limit: The highest value allowed; of a clock the lowest.
-        value: Amount that is taken; None if it is not known.
+        value: Amount that is used; None if it is not known.
         margin: Amount that is left; negative if the limit is passed, None if it is not known.
         source: Source of the value, or the reason that there is none.
         kept: Whether the limit is kept; one whose value is not known is not.

@@ -1,4 +1,4 @@
-"""Kinds of folders that are given as models, by the names of the files in them.
+"""Kinds of folders passed as models, by the names of the files in them.
 
 Tests: tests/unit/frontends/foreign/test_foreign.py
 """

@@ -264,7 +264,7 @@ def refuse_weights(path: Path) -> RlxError:
 
 
 def refuse_folder(path: Path) -> RlxError:
-    """Return the error for a folder that was given as a model."""
+    """Return the error for a folder that was passed as a model."""
     kind = folder_kind(path)
     if kind is not None:
         return _error(path, *kind)

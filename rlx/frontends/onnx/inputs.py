@@ -129,7 +129,7 @@ def _bindings(
 
 
 def _bind(info: Info, shape: tuple[int, ...], known: dict[str, int]) -> None:
-    """Bind the symbols of an input's shape to the sizes given."""
+    """Bind the symbols of an input's shape to the given sizes."""
     if info.shape is None:
         return
     pairs = list(zip(info.shape, shape, strict=False))

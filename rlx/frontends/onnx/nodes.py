@@ -138,7 +138,7 @@ def _run_importer(call: Call, importer: Importer) -> Results:
 
 
 def _result_list(results: Results) -> Sequence[Real | npt.NDArray[Any] | None]:
-    """Return results as a list; arrays of symbols without any become plain numbers."""
+    """Return results as a list; arrays of expressions without symbols become integers."""
     listed: Sequence[Any] = results if isinstance(results, list | tuple) else [results]
     return [plain(r) if isinstance(r, np.ndarray) and r.dtype == object else r for r in listed]
 

@@ -83,7 +83,7 @@ class OnnxOptions:
         input_shape: Shapes of inputs, also as a mapping; dimensions that the file names are bound
             to them.
         input_value: Numbers of inputs, also as a mapping: such an input becomes a constant, every
-            element of which is the number.
+            element of which has this value.
         outputs: Names of values that are the outputs, in place of the file's; nodes that they do
             not need are left out.
         allow_external: Whether tensors may be read from other files of the model's folder than the

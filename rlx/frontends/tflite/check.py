@@ -1,4 +1,4 @@
-"""Checks of a TFLite graph that go beyond the range of single numbers.
+"""Checks of a TFLite graph that go beyond the range of single fields.
 
 Each check walks lists once: no recursion, no allocation that depends on a claimed size.
 

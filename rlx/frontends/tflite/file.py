@@ -119,8 +119,8 @@ class Operator:
         index: Number in the file, which is the order of execution.
         name: Name of the builtin operator, or ``CUSTOM 'name'``.
         version: Version of its definition.
-        inputs: Tensor numbers; -1 for an optional input that is absent.
-        outputs: Tensor numbers.
+        inputs: Indices of tensors; -1 for an optional input that is absent.
+        outputs: Indices of tensors.
         options: Its options by the schema's names, ranges checked.
         custom_options: Data that a custom operator's program reads; its format is its own.
     """
@@ -255,7 +255,7 @@ def _tensor(index: int, record: Record, buffers: Sequence[Record], file: memoryv
     shape, type_ = record.integers("shape"), TensorType(record.integer("type"))
     data = _data(number, buffers[number], file) if number < len(buffers) else None
     if data is None and 0 in shape and type_ in (TensorType.INT32, TensorType.INT64):
-        # A list without entries, such as the shape of a single number, has no bytes to store.
+        # A list without entries, such as the shape of a scalar, has no bytes to store.
         data = np.empty(0, np.uint8)
     signature, quantization = record.integers("shape_signature"), record.record("quantization")
     return Tensor(

@@ -150,7 +150,7 @@ class _Head:
         return found
 
     def number(self, form: str) -> int:
-        """Return the next unsigned number."""
+        """Return the next unsigned integer."""
         (found,) = struct.unpack(form, self.take(struct.calcsize(form)))
         return int(found)
 

@@ -200,7 +200,7 @@ def _name_line(what: str, names: Iterable[str]) -> list[str]:
 
 
 def exactly(array: Array, dtype: DType) -> Array | None:
-    """Return the same numbers in another element type, None if one of them would change."""
+    """Return the same values in another element type, None if one of them would change."""
     source = DType.of(array)
     if source is dtype:
         return array
@@ -210,6 +210,6 @@ def exactly(array: Array, dtype: DType) -> Array | None:
         converted = array.astype(dtype.numpy)
         same = np.asarray(converted.astype(array.dtype) == array)
     if source.is_integer:
-        # Wrapping twice results in the same number, but with another sign.
+        # Wrapping twice results in the same value, but with another sign.
         same &= np.less(converted, 0) == np.less(array, 0)
     return converted if bool(same.all()) else None

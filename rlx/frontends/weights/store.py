@@ -37,7 +37,7 @@ class WeightEntry:
         name: Its name.
         type: Shape and element type.
         nbytes: Bytes of its elements; 0 for an alias, whose bytes are those of the other name.
-        file: The file that it is in; None for an array that was given.
+        file: The file that it is in; None for an array in memory.
         alias_of: The first name of the same weight, if this is another one; else None.
         pins: Number of pins that hold it in memory.
     """
@@ -240,7 +240,7 @@ class WeightStore(Mapping[str, "Array"]):
             aliases: The name that a weight has, for each name that it gets.
 
         Raises:
-            UsageError: There is no such weight, or the new name is taken.
+            UsageError: There is no such weight, or the new name is in use.
         """
         weights = dict(self._weights)
         for new, old in aliases.items():
@@ -283,7 +283,7 @@ class WeightStore(Mapping[str, "Array"]):
     def release(self) -> int:
         """Forget the arrays that nobody has pinned; they are read again at their next use.
 
-        Arrays that were handed out stay unchanged. Weights that were given as arrays stay too.
+        Arrays that were handed out stay unchanged. Weights from arrays in memory stay too.
 
         Returns:
             Bytes of the arrays.

@@ -38,8 +38,8 @@ class Weight:
 
     Attributes:
         type: Shape and element type.
-        path: The file that it comes from; None for an array that was given.
-        read: Reads it; None for an array that was given, which cannot be read again.
+        path: The file that it comes from; None for an array in memory.
+        read: Reads it; None for an array in memory, which cannot be read again.
         array: The elements, read-only; None if they are not in memory.
         pins: Number of pins that hold the array in memory.
         lock: Held while any of this changes.
@@ -138,5 +138,5 @@ class MappedFile:
 
 
 def _identity(status: os.stat_result) -> tuple[int, int, int]:
-    """Return the numbers that differ between two files, or two contents of one."""
+    """Return the figures that differ between two files, or two contents of one."""
     return status.st_size, status.st_mtime_ns, status.st_ino

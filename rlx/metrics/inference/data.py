@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Numbers = npt.NDArray[Any]
 
 Inputs: TypeAlias = "Path | str | npt.ArrayLike | Mapping[str, npt.ArrayLike]"
-"""A file of samples, numbers for the only input, or numbers for each input by name."""
+"""A file of samples, an array for the only input, or an array for each input by name."""
 
 _WHAT = "data"
 
@@ -46,7 +46,7 @@ def samples_of(graph: Graph, data: Inputs, *, labels: npt.NDArray[Any] | None = 
         labels: A class for each sample, if they are not in ``data``.
 
     Raises:
-        UsageError: An input is missing, or its numbers are of a wrong shape or type.
+        UsageError: An input is missing, or its values are of a wrong shape or type.
         FrontendError: A file is damaged.
     """
     check_bound(graph)
@@ -70,7 +70,7 @@ def samples_of(graph: Graph, data: Inputs, *, labels: npt.NDArray[Any] | None = 
 
 
 def _array(value: Value, numbers: npt.ArrayLike) -> Numbers:
-    """Return the numbers for an input as ``[samples, *shape of a sample]``."""
+    """Return the array for an input as ``[samples, *shape of a sample]``."""
     where = f"{_WHAT}, input {printable(value.name)!r}"
     try:
         array = np.asarray(numbers)
@@ -97,7 +97,7 @@ def _typed(array: Numbers, type_: TensorType, where: str) -> Numbers:
     """Return Python's integers, which have no element type, in that of an input.
 
     Raises:
-        UsageError: The element type has no such number.
+        UsageError: The element type has no such value.
     """
     if type_.dtype.is_integer and array.size:
         low, high = integer_range(type_.dtype)

@@ -92,7 +92,7 @@ class Output:
         """The values as a score of each class, [samples, classes].
 
         Raises:
-            UsageError: There are no classes: one number, more than one axis, a reconstruction.
+            UsageError: There are no classes: one element, more than one axis, a reconstruction.
         """
         if not self.has_classes:
             raise UsageError(

@@ -27,8 +27,8 @@ def run(graph: Graph, data: Inputs, *, progress: Progress | None = None) -> Resu
     """Return the outputs of ``graph`` for data; integers are those of the reference, bit for bit.
 
     Args:
-        graph: A network whose dimensions are numbers.
-        data: A sample or a batch of them: numbers for the only input, numbers for each input by
+        graph: A network whose dimensions are integers.
+        data: A sample or a batch of them: an array for the only input, an array for each input by
             name, or a file.
         progress: Called with a text, samples done and all samples.
 

@@ -1,4 +1,4 @@
-"""Results of every layer of a network for samples, kept as figures and not as numbers.
+"""Results of every layer of a network for samples, kept as figures and not as arrays.
 
 Tests: tests/unit/metrics/inference/test_layers.py
 """
@@ -70,8 +70,8 @@ class LayerValues:
         maximum: Largest float.
         saturated: Share of integers at an end of their type's range, not counting those that
             represent zero; None if they are floats.
-        histogram: Count of each number given: integers of 8 bits one by one, others in bins.
-        closeness: Closeness to the same layer of another network; None if none was given.
+        histogram: Count of each value: integers of 8 bits one by one, others in bins.
+        closeness: Closeness to the same layer of another network; None without one.
     """
 
     name: str
@@ -199,7 +199,7 @@ class _Accumulator:
         """Add a batch.
 
         Raises:
-            ValueError: A number is NaN or infinite.
+            ValueError: A value is NaN or infinite.
         """
         numbers: Numbers = np.asarray(array)
         self.total += numbers.size
@@ -252,7 +252,7 @@ def layers(
     """Return the results of every layer of ``graph`` for data.
 
     Args:
-        graph: A network whose dimensions are numbers.
+        graph: A network whose dimensions are integers.
         data: As for :func:`rlx.metrics.inference.run`.
         against: Another network, such as the float one that ``graph`` was quantized from: the
             layers of both are compared.

@@ -110,7 +110,7 @@ class Scan(ControlOp):
 
     ``for t in range(length): carries, ys[t] = body(carries, xs[t], others)``
 
-    Operands: first values for the carries; the tensors that are taken apart, each with ``length``
+    Operands: first values for the carries; the scanned tensors, each with ``length``
     as its first dimension; then the values that the body reads in every iteration. Results: the
     carries after the last iteration; then each other output of the body, all iterations along a new
     first axis. A body that returns its carry as such an output too saves each step.
@@ -119,7 +119,7 @@ class Scan(ControlOp):
         body: Accepts carries, one element of each tensor, and the others; returns the carries of
             the next iteration, then the collected values.
         carries: Number of carries.
-        scanned: Number of tensors that are taken apart.
+        scanned: Number of scanned tensors.
         length: Number of iterations.
         reverse: Whether the last element comes first. A collected value is still at the place
             of the element that it was computed from.
@@ -159,7 +159,7 @@ class Scan(ControlOp):
             raise self.refuse(f"length must not be negative, got {self.length}")
 
     def _element(self, index: int, type_: TensorType) -> TensorType:
-        """Return the type of one element of a tensor that is taken apart."""
+        """Return the type of one element of a scanned tensor."""
         if type_.shape[:1] != (self.length,):
             raise self.refuse(
                 f"tensor {index} to take apart must begin with a dimension of {self.length},"

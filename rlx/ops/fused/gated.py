@@ -96,7 +96,7 @@ class GatedForm:
     Attributes:
         x: Place of the left factor among the operands.
         w: Place of the joined weights [..., K, 2 N].
-        bias: Place of the joined bias of 2 N numbers, None for none.
+        bias: Place of the joined bias of 2 N elements, None for none.
         transpose_x: Whether the last two axes of ``x`` are swapped before the product.
         transpose_w: The same for ``w``.
         width: N.

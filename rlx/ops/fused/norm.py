@@ -26,7 +26,7 @@ class NormCore:
         x: Value that is normalized.
         axes: The axes of the means, counted from the front.
         epsilon: Added to the mean square.
-        centred: Whether the mean is taken off.
+        centred: Whether the mean is subtracted.
         result: The standardized value.
         nodes: Every node.
     """
@@ -178,7 +178,7 @@ class NormForm:
         beta: Place of the shift, of such a shape; None for none.
         axes: Number of last axes that are normalized together.
         epsilon: Added to the mean square.
-        centred: Whether the mean is taken off (layer norm), or not (RMS norm).
+        centred: Whether the mean is subtracted (layer norm), or not (RMS norm).
         sum_result: Place of the sum among the results, None if it is none of them.
         norm_result: Place of the normalized value among the results.
     """

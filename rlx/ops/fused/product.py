@@ -26,7 +26,7 @@ class Epilogue:
         operands: Factors; for a transpose of the pattern, its operand.
         transposes: For each operand, the transpose of its last two axes, None without one.
         reshape: A reshape of the product that keeps the last axis, None without one.
-        bias: One number for each index of the last axis, that is added; None without one.
+        bias: One added value for each index of the last axis; None without one.
         biased: The addition of it.
         addend: A tensor of the product's type that is added then, such as a shortcut; None without.
         added: The addition of it.
@@ -131,7 +131,7 @@ class ProductForm:
         op: The ``real.matmul`` or ``real.conv``.
         x: Place of the left factor, or of the image, among the operands.
         y: Place of the right factor, or of the weights.
-        bias: Place of the bias: one number for each column, or output channel; None for none.
+        bias: Place of the bias: one value for each column, or output channel; None for none.
         addend: Place of a tensor of the result's type that is added then, None for none.
         transpose_x: Whether the last two axes of ``x`` are swapped before the product.
         transpose_y: The same for ``y``.
@@ -193,7 +193,7 @@ class _FusedProduct(Fused):
 class FusedMatmul(_FusedProduct):
     """``y = activation(x w + bias + addend)``, each factor maybe transposed.
 
-    Operands: the factors, and maybe a bias of one number for each column, and a tensor of the
+    Operands: the factors, and maybe a bias of one value for each column, and a tensor of the
     result's type. Result: the output of the body, with the elements of the product.
 
     Attributes:
@@ -210,7 +210,7 @@ class FusedMatmul(_FusedProduct):
 class FusedConv(_FusedProduct):
     """``y = activation(conv(x, w) + bias + addend)``.
 
-    Operands: image, weights, and maybe a bias of one number for each output channel, and a tensor
+    Operands: image, weights, and maybe a bias of one value for each output channel, and a tensor
     of the result's type. Result: the output of the body, with the elements of the convolution.
 
     Attributes:

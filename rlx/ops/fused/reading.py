@@ -86,7 +86,7 @@ def beside(value: Value, op: type[Op], test: Callable[[Value], bool]) -> tuple[V
 
 
 def is_vector(type_: TensorType, like: TensorType) -> bool:
-    """Return whether a tensor holds one number for each index of the last axis of ``like``."""
+    """Return whether a tensor holds one value for each index of the last axis of ``like``."""
     shape = type_.shape
     if not 1 <= len(shape) <= like.rank or type_.dtype is not like.dtype:
         return False

@@ -46,7 +46,7 @@ class _NnPool(NnOp):
 class NnMaxPool(_NnPool):
     """Maximum of each window; padding is never chosen.
 
-    Operand: ``x`` numbers. Result: an image of the same number of channels.
+    Operand: ``x`` numeric. Result: an image of the same number of channels.
 
     Attributes:
         window: Kernel, stride, dilation and padding.

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from rlx.ir import Graph, Value
 
-# Integers up to here are float32 numbers.
+# Integers up to here are exact in float32.
 _MAX_EXACT_FLOAT32 = 1 << 24
 """Magnitude up to which float32, with a significand of 24 bits, holds every integer."""
 
@@ -132,7 +132,7 @@ class _Weighted(NnQuantized):
 
     @abstractmethod
     def layer(self) -> NnOp:
-        """Return the layer on numbers."""
+        """Return the layer on real values."""
 
     def channel_axis(self, rank: int) -> int:
         """Return the axis of the result's channels."""
@@ -161,7 +161,7 @@ class _Weighted(NnQuantized):
         return constant_beside(total, np.reshape(factor, shape))
 
     def meaning(self, *operands: Expression) -> Expression:
-        """Return the layer on numbers; the bias is in steps of the sum."""
+        """Return the layer on real values; the bias is in steps of the sum."""
         x, w, *bias = operands
         weights = self.w_quant
         if self.alpha != 1.0:
@@ -291,7 +291,7 @@ class NnQuantizedAdd(_Binary):
         return total.maximum(float(ends[0])).minimum(float(ends[1]))
 
     def meaning(self, *operands: Expression) -> Expression:
-        """Return the sum of the numbers."""
+        """Return the sum of the real values."""
         return meant(operands[0], self.x_quant) + meant(operands[1], self.y_quant)
 
 
@@ -320,5 +320,5 @@ class NnQuantizedMul(_Binary):
         return self.saturated(x * y * float(factor), point_first=True)
 
     def meaning(self, *operands: Expression) -> Expression:
-        """Return the product of the numbers."""
+        """Return the product of the real values."""
         return meant(operands[0], self.x_quant) * meant(operands[1], self.y_quant)

@@ -33,7 +33,7 @@ class NnQuantizedAveragePool(NnQuantized):
     """Mean of each window of a quantized image.
 
     Where the kernel is as large as the image the sum is scaled once, and the zero point added after
-    the rounding; else numbers are averaged, and it is added before.
+    the rounding; else real values are averaged, and it is added before.
 
     Operand: ``x`` int8 or uint8. Result: an image of the same number of channels.
 
@@ -90,7 +90,7 @@ class NnQuantizedAveragePool(NnQuantized):
         return self.saturated(total.cast(DType.F32) * constant_beside(total, factor))
 
     def meaning(self, *operands: Expression) -> Expression:
-        """Return the means of the numbers."""
+        """Return the means of the real values."""
         numbers, axes = meant(operands[0], self.x_quant), self._whole(operands[0].type)
         return numbers.mean(*axes, keep_dims=True) if axes else numbers.apply(self._pool())
 
@@ -147,7 +147,7 @@ class NnQuantizedSoftmax(NnQuantized):
         return np.exp(steps + shift).astype(np.float32)
 
     def meaning(self, *operands: Expression) -> Expression:
-        """Return the softmax of the numbers."""
+        """Return the softmax of the real values."""
         return meant(operands[0], self.x_quant).apply(NnSoftmax(axis=self.axis))
 
 
@@ -192,7 +192,7 @@ class NnQuantizedSigmoid(NnQuantized):
         return table.gather(plain_integers(x).cast(DType.I32) - low)
 
     def meaning(self, *operands: Expression) -> Expression:
-        """Return the sigmoid of the numbers."""
+        """Return the sigmoid of the real values."""
         return meant(operands[0], self.x_quant).sigmoid()
 
 

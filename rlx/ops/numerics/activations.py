@@ -96,7 +96,7 @@ def _sigmoid_table(
     x = _int8_values() - zero_point
     # From a scale of 8 on the radius is 0 and the (then saturated) multiplier has no effect.
     radius = input_radius(math.frexp(real)[1], _INTEGER_BITS)
-    # Outside the radius the scaled number does not fit; its function value is saturated anyway.
+    # Outside the radius the scaled value does not fit; its function value is saturated anyway.
     near = np.clip(x, -radius, radius)
     fixed = multiply_by_quantized_multiplier(near, np.int64(multiplier), np.int64(shift))
     value = rounding_divide_by_power_of_two(function(fixed), 31 - bits) + result_zero_point

@@ -26,7 +26,7 @@ Scalar: TypeAlias = np.int64 | int
 INT32_MIN = -(2**31)
 INT32_MAX = 2**31 - 1
 
-# Multipliers of 31 bits that are float32 numbers, which have 24.
+# Multipliers of 31 bits that are exact in float32, which has 24.
 _FLOAT32_STEP = 1 << 7
 
 
@@ -39,7 +39,7 @@ class Rounding(enum.Enum):
     integer as ONNX and QONNX do, ``ODD`` to the odd one. ``ODD`` is for formats that add an odd
     zero point before they round to even, as ``QLinearAdd`` of ONNX Runtime. ``FLOAT32`` rounds
     accumulator and product to float32 first, then to the even integer, as ``QLinearConv`` of ONNX
-    Runtime; its factors are float32 numbers.
+    Runtime; its factors are float32 values.
     """
 
     DOUBLE = "double"
@@ -87,7 +87,7 @@ def multiply_by_quantized_multiplier(
 
     Args:
         x: Accumulators in int32's range.
-        multiplier: Q0.31 numbers in [2^30, 2^31 - 1], or 0.
+        multiplier: Q0.31 values in [2^30, 2^31 - 1], or 0.
         shift: Power of two, positive to the left, in [-31, 30].
         rounding: One of the definitions.
     """
@@ -206,8 +206,8 @@ class Rescale:
         )
 
     def apply(self, x: npt.NDArray[np.integer]) -> Int64:
-        """Return ``x`` scaled, rounded, as int64; ``x`` holds int32 numbers, channels last."""
-        # One factor is a number without dimensions, so that x may have none either.
+        """Return ``x`` scaled, rounded, as int64; ``x`` holds int32 values, channels last."""
+        # One factor is a scalar, so that x may have none either.
         shape = () if self.channels == 1 else (self.channels,)
         multiplier = np.array(self.multiplier, np.int64).reshape(shape)
         shift = np.array(self.shift, np.int64).reshape(shape)

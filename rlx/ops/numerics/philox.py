@@ -88,7 +88,7 @@ def blocks_of(count: int) -> int:
 
 
 def uniform(words: Words) -> npt.NDArray[np.float32]:
-    """Return a number in [0, 1) for each word: its upper 24 bits, divided by 2^24. Exact."""
+    """Return a float in [0, 1) for each word: its upper 24 bits, divided by 2^24. Exact."""
     scale = np.float32(2.0**-_FRACTION_BITS)
     return (words >> np.uint32(32 - _FRACTION_BITS)).astype(np.float32) * scale
 

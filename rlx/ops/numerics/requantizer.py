@@ -43,7 +43,7 @@ class Requantization:
 
     Attributes:
         rescale: One factor, or one for each channel.
-        offset: Added first: int64, one number or one for each channel.
+        offset: Added first: int64, one value or one for each channel.
         zero_point: Added after scaling.
         low: Minimum of the result.
         high: Maximum of the result.
@@ -75,7 +75,7 @@ class AccumulatorRequantizer:
         shift = np.array(what.rescale.shift)
         double = what.rescale.rounding is Rounding.DOUBLE
         # The second of two roundings moves halves away from zero: on the scale of the result,
-        # half a unit of the first rounding, to the side of the number's sign.
+        # half a unit of the first rounding, to the side of the value's sign.
         tie = np.where(double & (shift < 0), np.ldexp(0.5, np.minimum(shift, 0)), 0.0)
         self._factor: Float64 = np.array(what.rescale.real)
         self._addend: Float64 = self._factor * what.offset
@@ -97,7 +97,7 @@ class AccumulatorRequantizer:
         expected = what.exact(points)
         self.is_fast = True
         for split in (False,) if parity is not None else (False, True):
-            # If no result is below the zero point, all numbers round as positive ones.
+            # If no result is below the zero point, all values round as positive ones.
             self._tie = tie if split else None
             self._constant = self._addend + self._half + (0.0 if split else tie)
             if np.array_equal(self._approximate(points), expected):
@@ -165,7 +165,7 @@ class AccumulatorRequantizer:
     def _bind_float32(
         self, x: Array, out: Int8, size: int, take: Take
     ) -> list[Callable[[], object]]:
-        """Return ``bind`` of numbers whose products are rounded to float32."""
+        """Return ``bind`` of values whose products are rounded to float32."""
         what = self._what
         offset = _long(np.asarray(what.offset, np.float64), size)
         factor = _long(self._factor.astype(np.float32), size)
@@ -197,7 +197,7 @@ class AccumulatorRequantizer:
         yield partial(np.copyto, value, y, casting="unsafe")
 
     def _terms(self, size: int, channels: int) -> _Terms:
-        """Return the factors and the addends for ``size`` numbers."""
+        """Return the factors and the addends for ``size`` values."""
 
         def long(values: Float64) -> Float64:
             if values.size == 1:
@@ -250,7 +250,7 @@ class _Terms:
 def _points(what: Requantization, minimum: Int64, maximum: Int64) -> Int64 | None:
     """Return accumulators around every step of every channel, [..., channels], within the range.
 
-    None if they cannot be found: a number may wrap, or a step is not within reach.
+    None if they cannot be found: a value may wrap, or a step is not within reach.
     """
     factor = np.array(what.rescale.real)
     minimum, maximum, offset, _ = np.broadcast_arrays(minimum, maximum, what.offset, factor)

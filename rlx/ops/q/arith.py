@@ -56,7 +56,7 @@ class _QBinary(Op):
         return prepare_binary(self)
 
     def _subtract_zero_points(self, operands: tuple[Array, ...]) -> tuple[Int64, Int64]:
-        """Return both operands as int64 with their zero points taken off."""
+        """Return both operands as int64 with their zero points subtracted."""
         x, y = operands
         return x.astype(np.int64) - self.x_zero_point, y.astype(np.int64) - self.y_zero_point
 

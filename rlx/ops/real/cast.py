@@ -26,11 +26,11 @@ def integer_range(dtype: DType) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealCast(Op):
-    """The same numbers in another element type.
+    """The same values in another element type.
 
     Float to float rounds to the nearest, ties to even. Float to integer truncates towards zero,
     saturates, and makes 0 of NaN. Integer to integer keeps the low bits. To bool: whether the
-    number is not 0. From bool: 0 or 1.
+    element is not 0. From bool: 0 or 1.
 
     Operand: ``x`` [*] of any real element type. Result: [*] of ``dtype``.
 

@@ -1,6 +1,6 @@
 """Ops that move elements without computing. They support all element types, also quantized ones.
 
-Dimensions may be symbols; an attribute that names a symbol gets its number when the graph is
+Dimensions may be symbols; an attribute that names a symbol gets its size when the graph is
 bound (``rlx.passes.transforms.bind``).
 """
 
@@ -142,7 +142,7 @@ class RealSlice(Op):
         stop: End index of each axis (not included), in [start, dimension]; None for its end.
         step: Positive step of each axis.
 
-    Where symbols are involved, bounds that may hold are taken to hold; binding the symbols
+    Where symbols are involved, bounds that may hold are assumed to hold; binding the symbols
     checks them.
     """
 

@@ -36,7 +36,7 @@ def fuse(
 ) -> tuple[Graph, FusionReport]:
     """Return ``graph`` with its patterns fused, and the report of fused and missed patterns.
 
-    Reals are the same within a few units in the last place of the largest number that was summed,
+    Floats are the same within a few units in the last place of the largest addend,
     and the same to the last bit where the report says so; integers always are. Ops of other
     packages, and ``q.*`` ops, stay unchanged.
 

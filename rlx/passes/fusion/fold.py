@@ -2,7 +2,7 @@
 
 ``activation((x w + b) * s + t)`` is ``activation(x (w s) + (b s + t))``: a batch normalization
 after a convolution costs nothing. Sums are then rounded in another order; no result moves by more
-than a few units in the last place of the largest number that is summed.
+than a few units in the last place of the largest addend.
 
 Tests: tests/unit/passes/fusion/test_product.py
 """
@@ -174,7 +174,7 @@ def _channel_axis_after(node: Node, position: _ChannelAxis) -> int | None:
 
 
 def _is_affine(matching: Matching, node: Node, position: _ChannelAxis) -> bool:
-    """Return whether a node scales or shifts a value by one number, or by one for each channel."""
+    """Return whether a node scales or shifts a value by one value, or by one for each channel."""
     if not isinstance(node.op, _BINARY) or node.types[0] != position.value.type:
         return False
     x, y = node.operands
@@ -189,7 +189,7 @@ def _is_affine(matching: Matching, node: Node, position: _ChannelAxis) -> bool:
 
 
 def _per_channel(value: Value, position: _ChannelAxis) -> bool:
-    """Return whether a value is one number, or one for each channel of a place."""
+    """Return whether a value is a scalar, or has one element for each channel of a place."""
     shape, rank = value.type.shape, position.value.type.rank
     axes = [a + rank - len(shape) for a, n in enumerate(shape) if n != 1]
     return not axes or axes == [position.axis]
@@ -299,7 +299,7 @@ def _append_folded(rewriter: WeightRewriter, affine: Affine, matching: Matching)
 
 
 def _times(rewriter: WeightRewriter, product: Node, weights: Value, factor: Value) -> Value:
-    """Return weights times one number, or one for each output channel."""
+    """Return weights times one value, or one for each output channel."""
     flat = _flat(rewriter, factor)
     if flat.type.rank and isinstance(product.op, real.RealConv):
         rank = weights.type.rank
@@ -309,7 +309,7 @@ def _times(rewriter: WeightRewriter, product: Node, weights: Value, factor: Valu
 
 
 def _flat(rewriter: WeightRewriter, value: Value) -> Value:
-    """Return one number as rank 0, one for each channel as rank 1."""
+    """Return one value as rank 0, one for each channel as rank 1."""
     shape = tuple(n for n in value.type.shape if n != 1)
     if shape == value.type.shape:
         return value

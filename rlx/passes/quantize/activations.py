@@ -59,17 +59,17 @@ _MAX_RELATIVE_WIDTH: Final = 8
 
 
 class Range(Protocol):
-    """Range of a value's numbers."""
+    """Range of a value's elements."""
 
     @property
     def ends(self) -> Ends:
-        """Smallest and largest number."""
+        """Minimum and maximum."""
 
     def params(self, *, whole: bool, symmetric: bool) -> QuantParams:
         """Return the parameters of int8 values.
 
         Args:
-            whole: Whether all numbers are covered, or those that count.
+            whole: Whether all elements are covered, or those that count.
             symmetric: Whether the zero point is 0.
         """
 
@@ -79,7 +79,7 @@ def activation_params(
 ) -> dict[Value, QuantParams]:
     """Return the quantization of each value that has a range.
 
-    Inputs keep their whole range: their numbers are known, not computed. A layer that only an
+    Inputs keep their whole range: their elements are known, not computed. A layer that only an
     activation such as ReLU reads has the range of the activation's result.
 
     Args:

@@ -75,7 +75,7 @@ class AssumedRange:
     """Range of a value that was assumed.
 
     Attributes:
-        ends: Smallest and largest number.
+        ends: Minimum and maximum.
     """
 
     ends: Ends

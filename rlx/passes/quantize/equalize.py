@@ -113,7 +113,7 @@ def equalize_results(graph: Graph, ranges: Mapping[Node, Floats]) -> Graph:
 def pairs(graph: Graph, layers: dict[Node, Weighted]) -> list[tuple[Node, Node, int]]:
     """Return pairs of layers with only homogeneous ops between them.
 
-    The number is the number of positions for each channel in a dense layer after a flattened image;
+    The count is the number of positions for each channel in a dense layer after a flattened image;
     1 for all others.
     """
     users, outputs = graph.users(), set(graph.outputs)

@@ -37,7 +37,7 @@ _INT8_VALUES = 256
 """Number of values of int8."""
 
 INTERVALS: RuleTable[Callable[[Node, Sequence[Ends]], Ends]] = RuleTable("interval arithmetic")
-"""Range of an op's result, given those of its operands."""
+"""Range of an op's result from those of its operands."""
 
 
 def interval(value: Value, range_of: Callable[[Value], Ends | None]) -> Ends | None:
@@ -165,7 +165,7 @@ def _norm_ends(node: Node, ends: Sequence[Ends]) -> Ends:
 def exact_params(value: Value, of: Value, params: QuantParams) -> QuantParams | None:
     """Return parameters with which int8 values hold all results of a function exactly, or None.
 
-    Such as those of a floor, or of a comparison: multiples of one number.
+    Such as those of a floor, or of a comparison: multiples of one value.
 
     Args:
         value: Result of the function.

@@ -3,7 +3,7 @@
 Integer ops scale an accumulator ``a`` by ``multiplier / 2^t`` and round to the nearest integer,
 halves up. With the factor ``2^-k``, ``a`` less half of ``2^k`` is rounded down, and half of it less
 1 more rounds up. A multiplier that is one unit larger sends halves away from zero, and one that is
-smaller toward it: accumulators are too small for other numbers to notice.
+smaller toward it: accumulators are too small for other values to differ.
 
 Tests: tests/unit/passes/quantize/test_halves.py
 """

@@ -43,7 +43,7 @@ class RoundedWeights:
     Attributes:
         bits: Width.
         steps: int8 [outputs, terms], at most ``LIMITS[bits]`` in magnitude.
-        scales: float64 [outputs], each a float32 number.
+        scales: float64 [outputs], each a float32 value.
     """
 
     bits: int
@@ -146,7 +146,7 @@ def _descend(
     """Return steps and scales with a smaller squared error of the results.
 
     The error of an output is ``e M e`` for ``e = w - s * q`` and second moments ``M``; each step of
-    the descent sets one element of ``q``, or ``s``, to its best value given the others.
+    the descent sets one element of ``q``, or ``s``, to its best value for fixed others.
     """
     groups, terms, _ = moments.shape
     w, q = (a.reshape(groups, -1, terms).copy() for a in (weights, steps))

@@ -25,7 +25,7 @@ _SIGN_SCALE: Final = 2.0**-120
 """Scale of an input of which only the sign is read: float32, as its reciprocal is."""
 
 _MOVES: Final = (RealReshape, RealTranspose)
-# Five numbers from 0 on, then those below.
+# Five integers from 0 on, then those below.
 _PROBES: Final = np.array([0.0, 1e-30, 1.0, 3.0, 1e30, -1e-30, -1.0, -3.0, -1e30], np.float32)
 
 

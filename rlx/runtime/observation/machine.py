@@ -1,4 +1,4 @@
-"""Limits of a machine: given by the caller, or measured in about a second.
+"""Limits of a machine: set by the caller, or measured in about a second.
 
 Tests: tests/unit/runtime/observation/test_roofline.py
 """
@@ -30,9 +30,9 @@ _LEVELS: Final = (
     (8 << 20, 64 << 20),
     (64 << 20, 1 << 40),
 )
-"""Bytes that are read and written to measure bandwidth, and those up to which it is taken.
+"""Bytes that are read and written to measure bandwidth, and those up to which it is used.
 
-Data of a size between are taken to be as fast as smaller ones, so that bounds stay lower bounds.
+Data of a size between are assumed to be as fast as smaller ones, so that bounds stay lower bounds.
 """
 
 _PEAK_SIZES: Final = (256, 512)

@@ -55,7 +55,7 @@ class NodeTime:
         minimum: The shortest one.
         share: Its share of the medians of all nodes.
         work: Work that it does; None if that is not known.
-        bound_s: Seconds that the machine allows at best; None if no machine was given.
+        bound_s: Seconds that the machine allows at best; None without a machine.
     """
 
     node: Node

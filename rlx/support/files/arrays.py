@@ -360,7 +360,7 @@ def _is_shape(text: str) -> bool:
     """Return whether a text is a tuple of sizes, none of them of absurd length."""
     parts = [part.strip() for part in text.strip("()").split(",")]
     sizes = parts[:-1] if parts[-1] == "" else parts
-    one = len(sizes) == 1 and parts[-1] != ""  # "(3)" is a number and no tuple
+    one = len(sizes) == 1 and parts[-1] != ""  # "(3)" is an integer, not a tuple
     return not one and all(part.isdecimal() and len(part) <= _MAX_DIGITS for part in sizes)
 
 

@@ -24,7 +24,7 @@ CHUNK: Final = 1 << 16
 """Bytes that are read at once."""
 
 _WAITING_CHUNKS: Final = 16
-"""Chunks that wait to be taken from the threads."""
+"""Maximum number of unread chunks of the threads."""
 _SETTLE_S: Final = 0.1
 """Seconds that a thread may need to hand on the last output."""
 _CLOSE_S: Final = 1.0

@@ -97,7 +97,7 @@ def mangle(name: str, *, reserved: Container[str] = frozenset(), prefix: str = "
     The result is ``prefix``, if given, and words of ASCII letters and digits, joined by single
     underscores. It begins with a letter, is not a keyword, has at most :data:`IDENTIFIER_LENGTH`
     characters, is not a device of Windows (files are named after it) and is not in ``reserved``. It
-    depends on the arguments only; a name that is taken gets ``_2``, ``_3`` and so on.
+    depends on the arguments only; a name that is in use gets ``_2``, ``_3`` and so on.
 
     Args:
         name: Any text, hostile text included.

@@ -26,7 +26,7 @@ _SETTINGS: Final[Mapping[str, Any]] = {
 }
 
 _FORM: Final = "1"
-"""Number raised when the settings change: templates compiled with others are not taken."""
+"""Number raised when the settings change: templates compiled with others are not used."""
 
 
 class _Compiled(jinja2.BytecodeCache):

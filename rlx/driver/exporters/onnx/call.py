@@ -177,7 +177,7 @@ class ExportedNode(NodeExport):
         self.state.quantized[self.result, layout] = self.file.node("QuantizeLinear", inputs, name)
 
     def finish_quantized(self, operator: str, *inputs: str, **attributes: Any) -> None:  # noqa: ANN401
-        """Add a node that makes the result's quantized values, or plain numbers, itself."""
+        """Add a node that makes the result's values itself, quantized or not."""
         name = self._named(self.result, AxisOrder.LAST, self.name)
         self.state.quantized[self.result, AxisOrder.LAST] = self.file.node(
             operator, inputs, name, **attributes

@@ -165,12 +165,12 @@ def import_clip(call: Call) -> Real:
 
 
 def _clamp(x: Real, low: float, high: float) -> Real:
-    """Return numbers within bounds; where these are crossed, ``high`` is the result."""
+    """Return values within bounds; where these are crossed, ``high`` is the result."""
     if low > high:
         return x.maximum(low).minimum(high)
     if low == 0.0 and high == math.inf:
         return x.relu()
-    # Bounds that no finite number crosses are none.
+    # Bounds that no finite value crosses are ignored.
     # The largest float32, the default of the attributes before version 11.
     limit = 3.4028234663852886e38
     return x.clamp(low if low > -limit else None, high if high < limit else None)

@@ -46,7 +46,7 @@ class _Heads:
 
 
 def _numbers(call: Call, x: Real, what: str) -> tuple[int, ...]:
-    """Return a shape, which must consist of numbers but for the batch."""
+    """Return a shape, whose dimensions other than the batch must be integers."""
     shape = tuple(d for d in x.shape[1:] if isinstance(d, int))
     if len(shape) != x.ndim - 1:
         raise call.refuse(
@@ -172,7 +172,7 @@ def _mask_scores(call: Call, heads: _Heads, scores: Real) -> Real:
 
 
 def _limits(call: Call, heads: _Heads, scores: Real, queries: int, steps: int) -> list[Real]:
-    """Return masks of the keys that each query may look at, apart from the mask that is given.
+    """Return masks of the keys that each query may look at, in addition to the given mask.
 
     A query's position is its index after the earlier keys: those of past steps, or all
     valid keys but the last ones. It sees the number of keys to the left and right that the file
@@ -202,7 +202,7 @@ def _limits(call: Call, heads: _Heads, scores: Real, queries: int, steps: int) -
 
 @importer("RotaryEmbedding")
 def import_rotary_embedding(call: Call) -> Real:
-    """``RotaryEmbedding``: pairs of numbers turned by angles of their position."""
+    """``RotaryEmbedding``: pairs of elements rotated by angles of their position."""
     x, rank = call.value(0), len(call.shape(0))
     if rank == 3:
         count = call.integer("num_heads", 0)

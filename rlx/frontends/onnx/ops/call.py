@@ -124,7 +124,7 @@ class Call:
         return found
 
     def number(self, name: str, default: float | None = None) -> float:
-        """Return a floating-point number (a float32, as files hold them)."""
+        """Return a float (a float32, as files hold them)."""
         found = self.attribute(name)
         if found is None and default is not None:
             return default
@@ -155,7 +155,7 @@ class Call:
         return tuple(int(v) for v in found)
 
     def numbers(self, name: str) -> tuple[float, ...] | None:
-        """Return a list of floating-point numbers, None if it is not given."""
+        """Return a list of floats, None if it is not given."""
         found = self.attribute(name)
         if found is None:
             return None

@@ -34,7 +34,7 @@ _MERGES = {
 
 
 def numbers(call: Call, shape: Sequence[int | Dim]) -> tuple[int, ...]:
-    """Return dimensions that must be numbers."""
+    """Return dimensions that must be integers."""
     found = tuple(d for d in shape if isinstance(d, int))
     if len(found) != len(shape):
         raise call.refuse(

@@ -95,7 +95,7 @@ def seen_as(call: Call, values: Mapping[str, Real | npt.NDArray[Any]]) -> Call:
 
 
 def _pick_values(call: Call, importer: Importer, quant: QuantParams, dtype: DType) -> Results:
-    """Return an operator that picks values: of constants computed at once, else of numbers."""
+    """Return an operator that picks values: of constants computed at once, else of real values."""
     call = _with_zero(call, dtype)
     input_indices = _PICK[call.node.type] or range(call.count)
     operands = {call.node.inputs[i]: call.operand(i) for i in input_indices if call.has(i)}
@@ -131,7 +131,7 @@ def _note_bounds(call: Call) -> None:
 
 
 def _with_zero(call: Call, dtype: DType) -> Call:
-    """Return a node with the 0 that it brings itself as an input: an integer, not a number."""
+    """Return a node with the 0 that it brings itself as an input: an integer, not a real value."""
     if not (call.node.type == "Relu" or (call.node.type == "Pad" and not call.has(2))):
         return call
     name = f"{call.node.inputs[0]} 0"

@@ -88,7 +88,7 @@ def _type_of(call: Call, point: int) -> DType:
 
 
 def _through_numbers(call: Call, y: Real, scale: int) -> Real:
-    """Return numbers quantized by the scale at a place; ties round to even."""
+    """Return floats quantized by the scale at a place; ties round to even."""
     op = RealQuantize(quant=_quant(call, scale), dtype=_type_of(call, scale + 1), ties=Ties.EVEN)
     return y.apply(op)
 
@@ -178,7 +178,7 @@ def _linear(
 
 @importer("QGemm", domain=MICROSOFT)
 def import_qgemm(call: Call) -> Real:
-    """``QGemm``: quantized values, or numbers if scale and zero point of the result are left out.
+    """``QGemm``: quantized values, or floats if scale and zero point of the result are left out.
 
     ``alpha`` scales the bias too.
     """
@@ -283,7 +283,7 @@ def import_qlinear_sigmoid(call: Call) -> Real:
 
 @importer("QLinearLeakyRelu", domain=MICROSOFT)
 def import_qlinear_leaky_relu(call: Call) -> Real:
-    """``QLinearLeakyRelu``: of numbers, quantized again."""
+    """``QLinearLeakyRelu``: of floats, quantized again."""
     return _through_numbers(
         call, _dequantized_operand(call, 0).leaky_relu(call.number("alpha", 0.01)), 3
     )

@@ -83,7 +83,7 @@ def _result_type(call: Call) -> tuple[DType, tuple[int, int] | None]:
 
 
 def within(x: Real, quant: QuantParams, bounds: tuple[int, int] | None) -> Real:
-    """Return numbers clamped to the range that quantized values within bounds represent."""
+    """Return floats clamped to the range that quantized values within bounds represent."""
     if bounds is None:
         return x
     steps = along_axis(quant, quant.scale, x.ndim, np.float32)
@@ -279,7 +279,7 @@ def meant_operand(call: Call, indices: tuple[int, int, int], axis: int) -> Real:
 
 
 def _along(vector: Real, x: Real, axis: int) -> Real:
-    """Return a number, or numbers for each index of an axis, so that they broadcast."""
+    """Return a scalar, or one value for each index of an axis, so that they broadcast."""
     if vector.ndim > 1:
         return vector
     if vector.ndim == 0 or vector.shape == (1,):

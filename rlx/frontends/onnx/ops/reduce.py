@@ -101,7 +101,7 @@ def import_reduction(call: Call) -> Real:
 
 @importer("ArgMax", "ArgMin")
 def import_arg(call: Call) -> Real:
-    """``ArgMax`` and ``ArgMin``, the first or the last of equal numbers."""
+    """``ArgMax`` and ``ArgMin``, the first or the last of equal elements."""
     x = call.value(0)
     axis = call.axis(call.integer("axis"), x.ndim)
     kind = real.RealArgmax if call.node.type == "ArgMax" else real.RealArgmin

@@ -294,7 +294,7 @@ def _floats(call: Call, index: int) -> tuple[float, ...]:
 def _scaled(
     call: Call, size: int, scale: float, crop: tuple[float, float] = (0.0, 1.0)
 ) -> Axis:  # fmt: skip
-    """Return an axis of which the scale is given."""
+    """Return an axis with a given scale."""
     if not (0 < scale < call.scope.limits.dimension):
         raise call.malformed(f"a scale is {scale}")
     new = math.floor(size * (crop[1] - crop[0]) * scale)

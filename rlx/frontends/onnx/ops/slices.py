@@ -36,7 +36,7 @@ def import_slice(call: Call) -> Real:
 
 
 def _part(size: int | Dim, start: int | Dim, end: int | Dim, step: int, longest: int) -> slice:
-    """Return one axis of a part as Python's; numbers beyond the axis mean its ends.
+    """Return one axis of a part as Python's; indices beyond the axis mean its ends.
 
     No axis is longer than ``longest``: exporters write the end of one that is open as 1e9,
     2^31 - 1 or 2^63 - 1.
@@ -192,7 +192,7 @@ def _constant_pad(call: Call, x: Real, before: tuple[int, ...], after: tuple[int
 
 
 def _computed_pad(x: Real, value: Real, before: tuple[int, ...], after: tuple[int, ...]) -> Real:
-    """Return ``x`` with a number around it that is known at run time only."""
+    """Return ``x`` padded with a value that is known at run time only."""
     pad = real.RealPad(before=before, after=after)
     inside = x.wrap(x.graph.constant(np.ones((), np.bool_))).broadcast_to(*x.shape).apply(pad)
     return x.apply(pad).where(inside, value.reshape())

@@ -116,7 +116,7 @@ def fold_concat(call: Call) -> Symbolic:
 
 @symbolic("Slice")
 def fold_slice(call: Call) -> Symbolic | None:
-    """Take a part; bounds must be numbers."""
+    """Take a part; bounds must be integers."""
     x = _array(call, 0)
     if call.version < 10:
         starts, ends = call.integers("starts") or (), call.integers("ends") or ()
@@ -152,7 +152,7 @@ def fold_unsqueeze(call: Call) -> Symbolic:
 
 @symbolic("Reshape")
 def fold_reshape(call: Call) -> Symbolic:
-    """Reshape, by numbers."""
+    """Reshape, by integers."""
     return _array(call, 0).reshape(call.ints(1))
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def sizes(call: Call, shape: Shape) -> tuple[int, ...]:
-    """Return the spatial dimensions of an image [N, C, spatial...], which must be numbers.
+    """Return the spatial dimensions of an image [N, C, spatial...], which must be integers.
 
     Raises:
         MalformedError: There are none.
@@ -32,7 +32,7 @@ def sizes(call: Call, shape: Shape) -> tuple[int, ...]:
 
 
 def listed(call: Call, name: str, rank: int, minimum: int, default: int) -> tuple[int, ...]:
-    """Return an attribute with a number for each spatial axis, its default without one."""
+    """Return an attribute with a value for each spatial axis, its default without one."""
     values = call.integers(name)
     if values is None:
         return (default,) * rank

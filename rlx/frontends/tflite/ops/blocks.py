@@ -119,7 +119,7 @@ def import_batch_to_space(call: Call) -> None:
 
 
 def _blocks(call: Call) -> tuple[Integers, Integers, Integers]:
-    """Return the size of a block along each spatial axis, and two numbers for its ends."""
+    """Return the size of a block along each spatial axis, and two integers for its ends."""
     call.arity(3)
     call.check_moves()
     block, ends = call.integers(1), call.integers(2)

@@ -96,7 +96,7 @@ class Scope:
         return self.graph.constant(array, name=tensor.name, quant=quant, origin=origin)
 
     def real(self, tensor: Tensor, axes: tuple[int, ...] = ()) -> Value:
-        """Return a tensor as plain numbers, its axes reordered to ``axes``.
+        """Return an unquantized tensor, its axes reordered to ``axes``.
 
         A constant enters the graph once in each order; int8 weights enter it dequantized.
 
@@ -191,7 +191,7 @@ class Call:
 
     @property
     def is_real(self) -> bool:
-        """Whether the operator computes with plain numbers: no quantized values.
+        """Whether the operator computes with unquantized values.
 
         Constants do not count, so that weights may be quantized where activations are float32.
         """
@@ -201,7 +201,7 @@ class Call:
     def value(self, index: int) -> Value:
         """Return the value of an input of any shape, computed or constant.
 
-        It is int8, or plain numbers where the operator computes with those (see ``is_real``).
+        It is int8, or unquantized values where the operator computes with those (see ``is_real``).
         """
         tensor = self.input(index)
         if self.is_real:
@@ -287,7 +287,7 @@ class Call:
         return value % rank
 
     def number(self, value: float) -> Value:
-        """Append a number as a float32 constant without dimensions."""
+        """Append a scalar as a float32 constant without dimensions."""
         return self.scope.graph.constant(np.array(value, np.float32), origin=self.origin)
 
     def emit(self, op: Op, *operands: Value, quant: PerTensor | QuantParams | None = None) -> Value:
@@ -346,7 +346,7 @@ class Call:
         return shape
 
     def claimed(self, tensor: Tensor) -> QuantParams | None:
-        """Return the quantization of a tensor's values; None for plain numbers.
+        """Return the quantization of a tensor's values; None for unquantized values.
 
         int8 always has a quantization, uint8 and int16 where the file has one for them.
         """

@@ -43,7 +43,7 @@ _WHOLE = (TensorType.INT32, TensorType.INT64, TensorType.BOOL)
 
 
 def fold(call: Call) -> bool:
-    """Compute the operator's numbers and keep them for those that read them.
+    """Compute the operator's elements and keep them for those that read them.
 
     Returns:
         Whether they can be known now; if not, nothing was done.

@@ -1,4 +1,4 @@
-"""Ops that move elements, for quantized values or for plain numbers, as an operator has them.
+"""Ops that move elements, for quantized and unquantized values of an operator.
 
 Tests: tests/unit/frontends/tflite/ops/test_shape.py
 """

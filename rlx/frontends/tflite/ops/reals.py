@@ -1,4 +1,4 @@
-"""Parts of plain-number operators that several importers read: weights, activations, windows."""
+"""Shared parts of importers of unquantized operators: weights, activations, windows."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ def import_pad(call: Call) -> None:
 
 @real_importer("PAD", "PADV2")
 def import_real_pad(call: Call) -> None:
-    """``PAD`` and ``PADV2`` on plain numbers."""
+    """``PAD`` and ``PADV2`` on unquantized values."""
     v2 = call.operator.name == "PADV2"
     before, after = _widths(call, 3 if v2 else 2)
     value = 0.0

@@ -31,7 +31,7 @@ def import_slice(call: Call) -> None:
 
 
 def _each(call: Call, index: int, shape: Integers) -> Integers:
-    """Return a constant input with one number for each dimension."""
+    """Return a constant input with one integer for each dimension."""
     values = call.integers(index)
     if len(values) != len(shape):
         raise MalformedError(f"input {index} has {len(values)} numbers for {len(shape)} dimensions")

@@ -96,7 +96,7 @@ def import_real_leaky_relu(call: Call) -> None:
 
 
 def _slope(call: Call, *, negative: bool) -> float:
-    """Return the factor of negative numbers, itself perhaps ``negative``."""
+    """Return the factor of negative values, itself perhaps ``negative``."""
     call.arity(1)
     alpha = float(call.options["alpha"])
     if not math.isfinite(alpha) or (alpha < 0 and not negative):

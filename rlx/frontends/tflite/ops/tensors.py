@@ -48,7 +48,7 @@ REAL_TYPES = (
     TensorType.INT64,
     TensorType.BOOL,
 )
-"""Element types of plain numbers that operators compute with."""
+"""Element types of unquantized values that operators compute with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ _NARROW = {TensorType.INT4: DType.I4, TensorType.INT2: DType.I2}
 
 
 def real_array(tensor: Tensor) -> npt.NDArray[Any]:
-    """Return the plain numbers of a constant; int8 weights are dequantized to float32.
+    """Return the unquantized values of a constant; int8 weights are dequantized to float32.
 
     Raises:
         UnsupportedError: No operator accepts the element type.

@@ -76,7 +76,7 @@ def _check_constants(node: Node) -> Refusal | None:
 
 
 def _subtract_zero_points(values: Stored) -> npt.NDArray[np.int64] | None:
-    """Return integers with their zero points taken off; None if they do not fit int8 then."""
+    """Return integers with their zero points subtracted; None if they do not fit int8 then."""
     zeros = np.array(values.quant.zero_point, np.int64)
     if values.quant.axis is not None:
         shape = [1] * values.array.ndim
@@ -131,7 +131,7 @@ def _scale_weights(call: NodeConversion, weights: _Weights, factor: Doubles) -> 
 
 
 def _in_front(numbers: Doubles, like: Array) -> Doubles:
-    """Return a number for each output channel, shaped to multiply weights."""
+    """Return a value for each output channel, shaped to multiply weights."""
     return numbers.reshape(-1, *(1,) * (like.ndim - 1))
 
 
@@ -216,7 +216,7 @@ def _quantized_bias(call: NodeConversion, bias: Doubles, steps: Doubles) -> npt.
 
 
 def _without_masks(call: NodeConversion, axes: tuple[int, ...], bias: Doubles) -> Doubles:
-    """Return a bias with numbers that only mask, such as -1e9, as large as saturates the result."""
+    """Return a bias with masking values, such as -1e9, clamped where they saturate the result."""
     low, high = range_of(call.quant)
     if (np.abs(bias) <= _MAX_BIAS_RATIO * (high - low)).all():
         return bias

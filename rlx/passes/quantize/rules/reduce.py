@@ -1,4 +1,4 @@
-"""Means, sums and extremes over axes, and the index of the largest number.
+"""Means, sums and extremes over axes, and the index of the maximum.
 
 Tests: tests/unit/passes/quantize/test_convert.py
 """
@@ -92,7 +92,7 @@ def _largest(call: NodeConversion, x: Value) -> Value:
 
 
 def _negate(call: NodeConversion, x: Value) -> Value:
-    """Return -1 - x, int8 values that represent the negative numbers."""
+    """Return -1 - x, int8 values that represent the negated values."""
     quant = quant_of(x)
     negative = QuantParams(quant.scale, (-1 - quant.zero_point[0],))
     table = QTable(table=tuple(range(127, -129, -1)), function="neg")
@@ -108,6 +108,6 @@ def argmin(call: NodeConversion) -> Sequence[Value]:
 
 @rule(RealArgmax)
 def argmax(call: NodeConversion) -> Sequence[Value]:
-    """``argmax(x)`` -> q.argmax: the largest code is that of a largest number."""
+    """``argmax(x)`` -> q.argmax: the largest code is that of a maximum."""
     op = cast("RealArgmax", call.node.op)
     return [call.emit(QArgmax(axis=op.axis), call.quantized(0))]

@@ -1,7 +1,7 @@
 """A function of an average, computed from the exact sum where that is one rounding.
 
 Such as the low bits that QONNX's ``Trunc`` drops of a sum, or a constant factor after a pool:
-rounded to int8 first, the function would see another number.
+rounded to int8 first, the function would read another value.
 
 Tests: tests/unit/passes/quantize/test_averages.py
 """

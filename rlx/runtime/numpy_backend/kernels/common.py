@@ -65,7 +65,7 @@ def flatten(out: Numbers, *operands: Numbers) -> list[Numbers]:
     """Return views of a result and of operands that broadcast to it, with as few axes as possible.
 
     Axes of 1 are left out, and those joined that are contiguous in every array. NumPy
-    computes arrays of one axis, and single numbers, in a third of the time of others if they are
+    computes arrays of one axis, and scalars, in a third of the time of others if they are
     small.
     """
     spread = [out, *(np.broadcast_to(o, out.shape) for o in operands)]
@@ -105,7 +105,7 @@ def _view(array: Numbers, shape: Sequence[int], strides: Sequence[int]) -> Numbe
 
 
 def scalar(value: float, dtype: npt.DTypeLike) -> Numbers:
-    """Return a number as an array, which NumPy need not convert in every call."""
+    """Return a scalar as an array, which NumPy need not convert in every call."""
     return np.array(value, dtype)
 
 

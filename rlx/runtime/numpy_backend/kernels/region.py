@@ -233,7 +233,7 @@ class _Block:
         return None
 
     def _drop(self, step: int) -> None:
-        """Let the memory of values that are not read after ``step`` be taken again."""
+        """Let the memory of values that are not read after ``step`` be reused."""
         for value in [v for v in self._buffers if self._last.get(v, -1) <= step]:
             self._unused.append(self._buffers.pop(value))
 
