@@ -98,9 +98,8 @@ def quantize_graph(
 
     Args:
         graph: A float network; parameters frozen, dimensions bound.
-        calib: Samples that determine ranges, see
-            :func:`rlx.samples.batches.read_samples`. With labels, ``auto`` uses the share
-            of correct classes on them.
+        calib: Samples that determine ranges, see :func:`rlx.samples.batches.read_samples`. With
+            labels, ``auto`` uses the share of correct classes on them.
         test: Other samples, on which the loss is measured; None for the calibration data, which
             the report then says.
         settings: Settings of the quantization.

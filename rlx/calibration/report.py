@@ -32,7 +32,7 @@ class LayerReport:
         bits: Bits of a weight; None if it has none.
         weights: Number of weights.
         minimum: Smallest number of its results on calibration data.
-        maximum: Maximum.
+        maximum: Largest value.
         scale: Scale of its int8 results.
         zero_point: Their zero point.
         loss: Relative squared error of the network's outputs if only this layer is quantized.

@@ -37,7 +37,7 @@ MAX_SAMPLES: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Rounded:
-    """Quantized weights of a layerand the matching bias.
+    """Quantized weights of a layer and the matching bias.
 
     Attributes:
         weights: The quantized weights.

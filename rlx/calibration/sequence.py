@@ -1,7 +1,7 @@
 """Weights of few bits, layer after layer: each compensates for the losses of the layers before it.
 
-The samples run through the float network and through the partially quantized network, side by
-side. A layer that sees the inputs ``q`` in place of ``f`` is given the weights ``v`` whose results
+The samples run through the float network and through the partially quantized network, side by side.
+A layer that sees the inputs ``q`` in place of ``f`` is given the weights ``v`` whose results
 ``v q`` are nearest to ``w f``, the layer's own; these are then rounded as usual.
 
 Minimizing against the inputs that the quantized network really has is the idea of Zhang, Zhou and

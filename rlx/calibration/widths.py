@@ -139,8 +139,8 @@ def within(
 def last_accepted(count: int, accept: Callable[[int], bool]) -> int:
     """Return an index below ``count`` before the first that ``accept`` refuses; 0 if it is that.
 
-    The loss grows with the index, about: steps from the start double until one is refused, and
-    a binary search continues from there. A far index that is accepted by chance is never reached.
+    The loss grows with the index, about: steps from the start double until one is refused, and a
+    binary search continues from there. A far index that is accepted by chance is never reached.
     """
     low, high, step = 0, 1, 1
     while high < count and accept(high):

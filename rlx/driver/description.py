@@ -65,12 +65,11 @@ def describe(module: GraphModule, emission: Emission) -> dict[str, Any]:
 
     A layer has ``name``, ``origins`` (nodes of the model), ``source`` (the name of its result
     there), ``op``, ``macs``, ``attributes``; ``shape``, ``dtype`` and ``quant`` of its result
-    (scale and zero point, or None); ``inputs``: positions of layers, or -1 for
-    the first input of the network, -2 for the second; ``weights``
-    (see :func:`weight_figures`); ``parameters``: elements of its constant operands; ``constants``:
-    hash of these, with types and shapes; ``rows``: hash of weights and bias of each output of a
-    dense layer, else None; and ``figures``: the target's predictions. ``totals`` are the numbers
-    and texts of its report.
+    (scale and zero point, or None); ``inputs``: positions of layers, or -1 for the first input of
+    the network, -2 for the second; ``weights`` (see :func:`weight_figures`); ``parameters``:
+    elements of its constant operands; ``constants``: hash of these, with types and shapes;
+    ``rows``: hash of weights and bias of each output of a dense layer, else None; and ``figures``:
+    the target's predictions. ``totals`` are the numbers and texts of its report.
     """
     rows = list(emission.report.get("layers", ()))
     known = bool(emission.nodes) and len(emission.nodes) == len(rows)

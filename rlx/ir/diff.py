@@ -79,8 +79,8 @@ def inspect_graph_diff(before: Graph, after: Graph) -> GraphDiff:
     """Return the differences between two graphs.
 
     Nodes are paired: first those that compute the same from the inputs on, then those equal except
-    for their operands, then those of the same op with the same name, then those of the same op
-    with the same result types.
+    for their operands, then those of the same op with the same name, then those of the same op with
+    the same result types.
     """
     pairs = _Pairs(before, after)
     lines = list(_lines(before, after, pairs))

@@ -1,8 +1,8 @@
 """Dimensions whose size is bound later: sums of products of symbols and integers.
 
 A symbol represents an integer of at least 1. An expression has one form: a polynomial without equal
-terms, the terms of most symbols first, then by the names of their symbols. So expressions are
-equal exactly where their texts are equal, and an expression without symbols is an integer.
+terms, the terms of most symbols first, then by the names of their symbols. So expressions are equal
+exactly where their texts are equal, and an expression without symbols is an integer.
 """
 
 from __future__ import annotations

@@ -337,8 +337,8 @@ class Graph:
     ) -> Node:
         """Append a node that was written down with its types, and return it.
 
-        The types must be those that the op infers; only quantization may be set where the op
-        infers none, or another one.
+        The types must be those that the op infers; only quantization may be set where the op infers
+        none, or another one.
 
         Raises:
             ShapeError: The operands do not fit the op, or it infers other types.

@@ -26,9 +26,8 @@ def structural_hash(graph: Graph) -> str:
 
     It covers the ops that outputs depend on, their attributes, all types with quantization, the
     contents of constants, the number, order and types of inputs, parameters and outputs. It does
-    not depend on names (of the graph, nodes, inputs, outputs), origins, unused nodes, the order
-    of independent nodes, the process or the machine. The hash of a region is part of
-    its op.
+    not depend on names (of the graph, nodes, inputs, outputs), origins, unused nodes, the order of
+    independent nodes, the process or the machine. The hash of a region is part of its op.
 
     Nodes are numbered by a depth-first walk from the outputs in order, operands first, left to
     right; inputs and parameters come before all others in the order of their declaration.

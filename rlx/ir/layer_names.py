@@ -2,8 +2,8 @@
 
 The rule is that of design note 19. Frontends and commands call :func:`with_layer_names` once,
 before any pass; origins carry the names from there on, and :func:`layer_names` reads them, in any
-later form of the network. Names have the characters ``[A-Za-z0-9_./-]`` and at most 64 of
-them, so that comments and tables show them unchanged; identifiers come from
+later form of the network. Names have the characters ``[A-Za-z0-9_./-]`` and at most 64 of them, so
+that comments and tables show them unchanged; identifiers come from
 :func:`rlx.support.text.names.mangle`.
 """
 

@@ -21,7 +21,7 @@ def once_per_node(
 
     A node never changes, so neither do the results computed from it. Results live as long as the
     node: those of one compilation are freed with its graphs. Exceptions of the function are not
-        kept.
+    kept.
 
     Args:
         function: Takes a node, then hashable arguments. Its results must not be changed.

@@ -69,8 +69,8 @@ class StateCopy:
     Attributes:
         source: The next value.
         state: The state.
-        through: Offset in the arena of the copy in which the next value waits: before anything
-            is moved to a state, every such value is moved there. None if it is moved directly.
+        through: Offset in the arena of the copy in which the next value waits: before anything is
+            moved to a state, every such value is moved there. None if it is moved directly.
     """
 
     source: Value

@@ -134,8 +134,8 @@ def _register(cls: type[Op]) -> None:
     """Enter an op class under its name.
 
     Raises:
-        TypeError: Another class has this name. The same class again (a module that is reloaded,
-            the copy that a dataclass with slots makes of it) replaces the earlier class.
+        TypeError: Another class has this name. The same class again (a module that is reloaded, the
+            copy that a dataclass with slots makes of it) replaces the earlier class.
     """
     known = Op.registry.get(cls.name)
     if known is not None and _identity(known) != _identity(cls):

@@ -17,7 +17,7 @@
   symbol is ``Dim(name="batch")``; an expression of symbols is written as in a type.
 - A constant's elements are in row-major order: ``dense<[1, 2]>`` if they are few, or their
   bytes in base64: ``dense<"AQI=">``. ``rlx.ir.compact`` has shorter forms for tests.
-- A graph as an attribute is written as it is alone: ``body=graph "step" { ... }``. Identifiers
+- A graph as an attribute is written like a graph alone: ``body=graph "step" { ... }``. Identifiers
   begin again at ``%0`` in it.
 - ``from``, ``at`` and ``by`` are the origin: file, place in it, passes.
 - ``#`` begins a comment that ends with the line.

@@ -47,8 +47,8 @@ class Lifetime:
     """A buffer: one value, or several that share its bytes.
 
     Attributes:
-        values: Each value in it with its offset in bytes, first the one that names the
-            buffer; none for scratch memory.
+        values: Each value in it with its offset in bytes, first the one that names the buffer; none
+            for scratch memory.
         region: Memory region of the buffer.
         nbytes: Its size.
         first: Step that writes it, -1 for inputs.

@@ -141,7 +141,7 @@ def _greedy(
 
 
 def _placements(overlaps: Sequence[Sequence[int]]) -> int:
-    """Return the limit on placements of all buffers: at least 1."""
+    """Return the limit on placements of all buffers: at least 1, and enough for few buffers."""
     if len(overlaps) <= MAX_SEARCHED_BUFFERS:
         # More than _greedy uses: four orders, and 2 * 80 rounds of two placements each.
         return 5 * MAX_SEARCHED_BUFFERS

@@ -35,8 +35,8 @@ class BufferSharing:
         ports_inside: As given.
         unpacked: As given.
         states: The states with buffers of their own, and their next values. A state that is an
-            output, as well as its next value, is not one of them: the caller reads the old value
-            when the buffer has the new one.
+            output, as is its next value, is not one of them: the caller reads the old value when
+            the buffer has the new one.
         outputs: The outputs but the next values of these states.
         views: The values that stay in their first operand's bytes, and their offsets in it.
         joined: The values that can be computed where the result of a join has them: for each of

@@ -28,7 +28,7 @@ class Criteria:
     Attributes:
         exact: Whether every value must be the same.
         max_abs: Largest absolute difference.
-        max_rel: Largest difference relative to the reference, at least 1e-12.
+        max_rel: Largest difference relative to the reference, which counts as at least 1e-12.
         cosine: Smallest cosine of the angle between both, as vectors.
         sqnr: Smallest ratio of signal to noise, in decibels.
     """

@@ -53,7 +53,8 @@ class Closeness:
     Attributes:
         count: Numbers compared.
         maximum: Largest absolute difference.
-        relative: Largest difference relative to the reference, at least ``MIN_REFERENCE``.
+        relative: Largest difference relative to the reference, which counts as at least
+            ``MIN_REFERENCE``.
         relative_shown: The same over elements whose reference is not 0; None without such.
         unequal: Elements that are not equal; NaN never is.
         worst: Place of the largest absolute difference; None where all values are equal.

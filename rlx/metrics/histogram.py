@@ -27,9 +27,9 @@ _MIN_EXPONENT = -1000
 class Histogram:
     """Counts of values in the bins ``[k * width, (k + 1) * width)``; zeros are counted apart.
 
-    The width is the smallest power of two at which all values so far and zero fit into
-    :data:`BINS` bins. When the range grows, neighbouring bins are merged exactly, so that the
-    result depends neither on the order of the values nor on their batches.
+    The width is the smallest power of two at which all values so far and zero fit into :data:`BINS`
+    bins. When the range grows, neighbouring bins are merged exactly, so that the result depends
+    neither on the order of the values nor on their batches.
 
     Attributes:
         zeros: Number of zeros.

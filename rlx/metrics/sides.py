@@ -125,8 +125,8 @@ class ArraySide:
 
         Args:
             arrays: By name of the output.
-            other: Outputs of the other side: integers of an output's element type are
-                its quantized values. None if these are arrays too.
+            other: Outputs of the other side: integers of an output's element type are its quantized
+                values. None if these are arrays too.
 
         Raises:
             UsageError: There are none, or their numbers of samples differ.

@@ -1,9 +1,9 @@
 """Inputs and outputs of a graph on a target: quantized values, or floats.
 
 The host computes a graph without a change. A target may have conversions from and to floats removed
-or added: :func:`with_ports` makes the graph whose inputs and outputs are those of the
-emitted program, so that the reference computes its golden vectors. Between the conversions all bits
-stay the same.
+or added: :func:`with_ports` makes the graph whose inputs and outputs are those of the emitted
+program, so that the reference computes its golden vectors. Between the conversions all bits stay
+the same.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ UINT8_OFFSET: Final = 128
 class PortKind(enum.Enum):
     """Kind of values exchanged with an emitted program.
 
-    ``INT8``: quantized values; conversions from and to floats are removed, and uint8
-    becomes int8. ``UINT8``: the same, but int8 becomes uint8. ``FLOAT``: floats. int16 and
-    int32 are unchanged, but int16 becomes floats with ``FLOAT``.
+    ``INT8``: quantized values; conversions from and to floats are removed, and uint8 becomes int8.
+    ``UINT8``: the same, but int8 becomes uint8. ``FLOAT``: floats. int16 and int32 are unchanged,
+    but int16 becomes floats with ``FLOAT``.
     """
 
     INT8 = "int8"

@@ -39,9 +39,9 @@ _RESHAPES = (real.RealReshape, q.QReshape)
 class ChannelsLast(Pass):
     """Give every layer of images the layout channels-last, and move transposes to the ends.
 
-    Transposes are not carried out at their place, but as late as possible: layers, elementwise
-    ops, reductions, pads, concatenations and so on compute in the order in which their operands
-    are, and transposes that meet cancel. Constants are re-ordered at once, quantized ones too. Of a
+    Transposes are not carried out at their place, but as late as possible: layers, elementwise ops,
+    reductions, pads, concatenations and so on compute in the order in which their operands are, and
+    transposes that meet cancel. Constants are re-ordered at once, quantized ones too. Of a
     flattened image, the columns of the weights after it are re-ordered instead. The remaining
     transposes are at an input or an output, or where an op needs one order (a matrix product, a
     reshape).

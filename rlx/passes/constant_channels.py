@@ -1,9 +1,9 @@
 """Compute away channels that are constant for all inputs, or that no op reads.
 
-A pruned network has many of them: in MLPerf Tiny's visual-wake-words network 971 of the 1498
-output channels of pointwise layers have weights that are all zero. Their value is known at compile
-time, and so is their share of every accumulator after them; no target needs to compute, store
-or read them.
+A pruned network has many of them: in MLPerf Tiny's visual-wake-words network 971 of the 1498 output
+channels of pointwise layers have weights that are all zero. Their value is known at compile time,
+and so is their share of every accumulator after them; no target needs to compute, store or read
+them.
 """
 
 from __future__ import annotations

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class Policy(StrEnum):
     """Policy for an op that could be computed in two ways.
 
-    ``PREFER_NATIVE`` keeps it unchanged where that is possible, and writes it in other ops
-    where not. ``COMMON`` writes it in other ops where they exist. ``NATIVE`` keeps it unchanged or
+    ``PREFER_NATIVE`` keeps it unchanged where that is possible, and writes it in other ops where
+    not. ``COMMON`` writes it in other ops where they exist. ``NATIVE`` keeps it unchanged or
     refuses it.
     """
 

@@ -79,8 +79,8 @@ class PrecisionPolicy:
         """Return the policy called ``name``, with the ops to keep as given.
 
         ``f32`` leaves all as written, ``f16`` and ``bf16`` narrow all classes, ``mixed-f16`` and
-        ``mixed-bf16`` matrix products, convolutions and elementwise ops after them:
-        reductions, normalization and softmax stay f32.
+        ``mixed-bf16`` matrix products, convolutions and elementwise ops after them: reductions,
+        normalization and softmax stay f32.
 
         Raises:
             UsageError: There is no such policy.

@@ -52,8 +52,7 @@ def accuracy_of(
         folder: Folder that ``rlx emit`` wrote.
         network: Its description; see :func:`rlx.driver.description.describe`.
         target: Name of the target that emitted it.
-        data: Samples with labels, as for ``rlx.run``; ``y`` or ``labels`` holds a class for
-            each.
+        data: Samples with labels, as for ``rlx.run``; ``y`` or ``labels`` holds a class for each.
         labels: Name of each class; none for their indices.
         model: The model, to compute the same with the reference; None to leave that out.
         timeout_s: Wall-clock limit of the run, in seconds.

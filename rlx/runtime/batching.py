@@ -35,8 +35,8 @@ class Batching:
     """Way in which a run processes several samples.
 
     Attributes:
-        most: Number of samples computed together at most; 1 if they are computed one by one,
-            0 if a run accepts one sample only.
+        most: Number of samples computed together at most; 1 if they are computed one by one, 0 if a
+            run accepts one sample only.
         reason: Reason that they are not computed together; empty if they are.
     """
 

@@ -23,8 +23,8 @@ _Entry: TypeAlias = "tuple[_Key, CompileOptions, CompiledGraph]"
 class CompileCache:
     """Compiles each graph once: for one that computes the same it returns the same object.
 
-    The returned graph is shared by all callers, with its parameters and states; take a
-    ``clone`` for some of your own. Threads may call one cache.
+    The returned graph is shared by all callers, with its parameters and states; take a ``clone``
+    for some of your own. Threads may call one cache.
 
     ::
 
@@ -62,8 +62,8 @@ class CompileCache:
     def compile(self, graph: Compilable, options: CompileOptions | None = None) -> CompiledGraph:
         """Return the compiled graph for ``graph`` and these options.
 
-        Graphs are the same if their structure, constants, options and all names are. Values that
-        a graph made by hand has for its parameters are set again each time.
+        Graphs are the same if their structure, constants, options and all names are. Values that a
+        graph made by hand has for its parameters are set again each time.
 
         Args:
             graph: As for ``Session.compile``.

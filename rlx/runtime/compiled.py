@@ -219,8 +219,8 @@ class CompiledGraph(Execution):
     def bind_state(self, name: str, value: npt.ArrayLike) -> None:
         """Set the value that a state has before the next run; it is copied.
 
-        ``reset_state`` returns to it. An input may be bound too: then it is a state, which runs
-        are not passed any more, and which keeps its value unless ``feed`` sets the next one.
+        ``reset_state`` returns to it. An input may be bound too: then it is a state, which runs are
+        not passed any more, and which keeps its value unless ``feed`` sets the next one.
 
         Raises:
             TypeError: The values do not fit the element type.
@@ -319,8 +319,7 @@ class CompiledGraph(Execution):
             inputs: A value for each input by name; values are converted to its element type. Floats
                 for a quantized input are quantized by its scale.
             outputs: Names or places of the requested outputs; all in order by default.
-            dequantized: Whether quantized outputs are returned as real values,
-                as float64.
+            dequantized: Whether quantized outputs are returned as real values, as float64.
 
         Raises:
             TypeError: The values do not fit an input's element type.

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class CompileOptions:
     """Options of ``Session.compile``.
 
-    Defaults are the settings (``rlx.config``) where the object is made:
-    ``backend``, ``check_finite``, ``policies`` and ``dump``.
+    Defaults are the settings (``rlx.config``) where the object is made: ``backend``,
+    ``check_finite``, ``policies`` and ``dump``.
 
     Attributes:
         backend: Name of the backend, or None for the best one installed for the device.

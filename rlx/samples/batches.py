@@ -182,15 +182,15 @@ def read_samples(
 
     Args:
         graph: The graph.
-        data: A file, as for :func:`rlx.samples.read`, an array for the only input, or arrays
-            by name: each input's own, or ``x`` where there is one input; ``y`` or ``labels`` for
+        data: A file, as for :func:`rlx.samples.read`, an array for the only input, or arrays by
+            name: each input's own, or ``x`` where there is one input; ``y`` or ``labels`` for
             labels.
         what: Name in messages, such as ``calibration data``.
         labels: A class for each sample, if they are not in ``data``.
 
     Raises:
-        UsageError: There is no such file; something is missing, empty, of a wrong type or shape;
-            or labels are not classes of the graph's output.
+        UsageError: There is no such file; something is missing, empty, of a wrong type or shape; or
+            labels are not classes of the graph's output.
         FrontendError: It is not a readable NumPy file.
     """
     check_bound(graph)

@@ -185,8 +185,8 @@ def from_environment(environment: Mapping[str, str]) -> Config:
     """Return the settings that environment variables hold; defaults for the others.
 
     Raises:
-        UsageError: A variable ``RLX_*`` belongs to no setting, or has a value that its setting
-            does not accept.
+        UsageError: A variable ``RLX_*`` belongs to no setting, or has a value that its setting does
+            not accept.
     """
     names = {variable(name): name for name in _KINDS}
     settings: dict[str, object] = {}

@@ -40,8 +40,8 @@ class Limits:
         constant_bytes: Bytes of all constant tensors together, counted at each read.
         name_bytes: Bytes of a name that are kept; a longer name is cut.
         nesting: Depth of tables inside tables.
-        overlap: Number of times that the objects of a file may cover its bytes. A shared object
-            is legal in some formats; without a bound a small file can describe a huge graph.
+        overlap: Number of times that the objects of a file may cover its bytes. A shared object is
+            legal in some formats; without a bound a small file can describe a huge graph.
     """
 
     file_bytes: int = 512 * MIB

@@ -39,8 +39,8 @@ class Emission:
         report: Figures known without running it, ready for JSON: ``layers`` (a list of rows with
             the same keys), ``columns`` (those of them that tables show, all if it is missing) and
             totals.
-        facts: Entries for the manifest, as JSON values: facts for the target's verifier, such
-            as the prefix of its identifiers.
+        facts: Entries for the manifest, as JSON values: facts for the target's verifier, such as
+            the prefix of its identifiers.
         nodes: The node of each row of ``report["layers"]``; reports draw the graph of these. Empty
             if rows are not nodes.
         inputs: The network's inputs in the graph of ``nodes``, if that is another graph.
@@ -138,9 +138,9 @@ class Target(ABC):
         name: Name on the command line.
         summary: One line for ``rlx targets``.
         pipeline: Name of the pass pipeline that prepares a graph for it (``rlx.passes``).
-        options: Frozen dataclass with a default for every field; each field's metadata has
-            ``help`` text. ``rlx emit`` offers the fields as command-line options. Where the
-            metadata have ``values`` (the values of an option, each with a line about its meaning),
+        options: Frozen dataclass with a default for every field; each field's metadata has ``help``
+            text. ``rlx emit`` offers the fields as command-line options. Where the metadata have
+            ``values`` (the values of an option, each with a line about its meaning),
             ``rlx targets NAME`` lists them.
         api: Version of this interface that it is written for (:data:`rlx.support.plugins.API`);
             each target has its own, and is written for 1 without it.

@@ -1,8 +1,8 @@
 """Verifications that need not be run again: nothing that they depend on has changed.
 
-They depend on the folder (the manifest, which has the hash of every file), on the request,
-on rlx (its version, and size and time of its own source files, for those who edit them), and on the
-tools with their versions. Only passed runs are kept.
+They depend on the folder (the manifest, which has the hash of every file), on the request, on rlx
+(its version, and size and time of its own source files, for those who edit them), and on the tools
+with their versions. Only passed runs are kept.
 
 Tests: tests/cli/test_verify_cache.py
 """

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def in_order(nodes: Sequence[Node]) -> tuple[Node, ...]:
     """Return nodes so that each is after those whose results it reads.
 
-    The order of the file is kept where possible. Nodes of a cycle, and those after it, come
-    last, and nothing moves where a name is written twice: the check of the graph refuses that.
+    The order of the file is kept where possible. Nodes of a cycle, and those after it, come last,
+    and nothing moves where a name is written twice: the check of the graph refuses that.
     """
     named = [(name, index) for index, n in enumerate(nodes) for name in n.outputs if name]
     writers = dict(named)

@@ -1,7 +1,7 @@
 """Read flatbuffers without trusting them.
 
-A flatbuffer is a web of relative offsets. Here every one is checked for range and alignment
-before it is followed, so reading *is* verifying: ``Reader.root`` either returns plain records of
+A flatbuffer is a web of relative offsets. Here every one is checked for range and alignment before
+it is followed, so reading *is* verifying: ``Reader.root`` either returns plain records of
 everything that the schema asks for, or raises ``MalformedError``. Fields unknown to the schema are
 neither read nor checked.
 

@@ -68,10 +68,10 @@ def load(
 ) -> GraphModule:
     """Import a model.
 
-    A graph of integers computes the results of ``REFERENCE`` bit for bit, and names it; one
-    that computes in float32 names no reference. Inputs and outputs keep the model's order, shapes,
-    types and quantization. Weights of int8 with float32 activations (dynamic range) become
-    float32: scale times code.
+    A graph of integers computes the results of ``REFERENCE`` bit for bit, and names it; one that
+    computes in float32 names no reference. Inputs and outputs keep the model's order, shapes, types
+    and quantization. Weights of int8 with float32 activations (dynamic range) become float32: scale
+    times code.
 
     Args:
         source: A file, or the bytes of one.

@@ -1,8 +1,8 @@
 """uint8 models as int8 models: every stored value 128 less, and every zero point too.
 
-``scale * (value - zero_point)`` is unchanged, and so is the arithmetic of operators, which
-see values only by their distance to the zero point. ``AVERAGE_POOL_2D`` does not: its importer
-refuses windows in which that matters.
+``scale * (value - zero_point)`` is unchanged, and so is the arithmetic of operators, which see
+values only by their distance to the zero point. ``AVERAGE_POOL_2D`` does not: its importer refuses
+windows in which that matters.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _INT8_MIN, _INT8_MAX = -128, 127
 def signed(model: Model) -> tuple[Model, frozenset[int]]:
     """Return a model with int8 for uint8 between layers, and the numbers of those tensors.
 
-    Weights whose distances to their zero point fit int8 become those distances, so that their
-    zero point is 0; layers do not support others.
+    Weights whose distances to their zero point fit int8 become those distances, so that their zero
+    point is 0; layers do not support others.
     """
     inner = [o for o in model.operators if o.name not in BETWEEN_TYPES]
     used = {index for o in inner for index in (*o.inputs, *o.outputs)}

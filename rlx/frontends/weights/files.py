@@ -44,8 +44,8 @@ def open_file(path: Path, limits: Limits) -> dict[str, Weight]:
     """Return the weights of a file by name; only headers are read.
 
     Args:
-        path: ``.npz``, ``.safetensors``, the ``.index.json`` of weights in several
-            ``.safetensors`` files next to it, ``.gguf``, or ``.onnx``.
+        path: ``.npz``, ``.safetensors``, the ``.index.json`` of weights in several ``.safetensors``
+            files next to it, ``.gguf``, or ``.onnx``.
         limits: Limits on the size of headers, and of an index.
 
     Raises:

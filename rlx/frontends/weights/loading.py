@@ -39,16 +39,16 @@ def load_weights(
 ) -> Given:
     """Return a graph with the tensors of safetensors files as its constants, by name.
 
-    Parameters become constants; a constant of that name gets other elements. Every parameter has
-    to be in one of the files, and every tensor of the files in the graph. Shapes are equal; element
+    Parameters become constants; a constant of that name gets other elements. Every parameter has to
+    be in one of the files, and every tensor of the files in the graph. Shapes are equal; element
     types are converted between floats, and between integers, where no element changes. One tensor
     is in memory at a time, besides the graph.
 
     Args:
         graph: A graph or a network, without a memory plan.
         paths: The files; several for weights that are stored in parts.
-        rename: The graph's name for each name of a file, as a mapping (other names stay
-            unchanged) or as a function, which returns None for tensors that are left out.
+        rename: The graph's name for each name of a file, as a mapping (other names stay unchanged)
+            or as a function, which returns None for tensors that are left out.
         limits: Limits on the size of a file.
 
     Raises:

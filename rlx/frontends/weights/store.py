@@ -212,8 +212,8 @@ class WeightStore(Mapping[str, "Array"]):
         """Return the weights under other names.
 
         Args:
-            rename: The new name for each old one, as a mapping (other names stay unchanged) or
-                as a function, which returns None for weights that are left out.
+            rename: The new name for each old one, as a mapping (other names stay unchanged) or as a
+                function, which returns None for weights that are left out.
 
         Raises:
             UsageError: Two weights would have one name, or the mapping has a name without a weight.

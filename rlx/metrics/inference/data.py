@@ -36,9 +36,9 @@ _WHAT = "data"
 def samples_of(graph: Graph, data: Inputs, *, labels: npt.NDArray[Any] | None = None) -> Samples:
     """Return the data of a user as samples for the inputs of ``graph``.
 
-    Values of an input's own element type are used unchanged.
-    Floats for a quantized input are quantized by its scale. Axes of one element may be
-    missing, and so may the axis of the samples, for one sample.
+    Values of an input's own element type are used unchanged. Floats for a quantized input are
+    quantized by its scale. Axes of one element may be missing, and so may the axis of the samples,
+    for one sample.
 
     Args:
         graph: The graph.

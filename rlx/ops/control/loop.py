@@ -32,14 +32,13 @@ class While(ControlOp):
     ``while condition(carries, others): carries = body(carries, others)``
 
     Operands: first values for the carries, one for each output of the body; then the values that
-        both regions read in every iteration.
-    Results: the carries after the last iteration.
+    both regions read in every iteration. Results: the carries after the last iteration.
 
     Attributes:
         condition: Accepts all operands, with the carries of this iteration; returns bool[].
         body: Accepts the same; returns the carries of the next iteration.
-        max_iterations: The loop ends after this number, for any condition; None for no
-            bound, so that a loop whose condition always holds does not end.
+        max_iterations: The loop ends after this number, for any condition; None for no bound, so
+            that a loop whose condition always holds does not end.
     """
 
     name: ClassVar[str] = "core.while"
@@ -110,10 +109,10 @@ class Scan(ControlOp):
 
     ``for t in range(length): carries, ys[t] = body(carries, xs[t], others)``
 
-    Operands: first values for the carries; the scanned tensors, each with ``length``
-    as its first dimension; then the values that the body reads in every iteration. Results: the
-    carries after the last iteration; then each other output of the body, all iterations along a new
-    first axis. A body that returns its carry as such an output too saves each step.
+    Operands: first values for the carries; the scanned tensors, each with ``length`` as its first
+    dimension; then the values that the body reads in every iteration. Results: the carries after
+    the last iteration; then each other output of the body, all iterations along a new first axis. A
+    body that returns its carry as such an output too saves each step.
 
     Attributes:
         body: Accepts carries, one element of each tensor, and the others; returns the carries of
@@ -121,8 +120,8 @@ class Scan(ControlOp):
         carries: Number of carries.
         scanned: Number of scanned tensors.
         length: Number of iterations.
-        reverse: Whether the last element comes first. A collected value is still at the place
-            of the element that it was computed from.
+        reverse: Whether the last element comes first. A collected value is still at the place of
+            the element that it was computed from.
     """
 
     name: ClassVar[str] = "core.scan"

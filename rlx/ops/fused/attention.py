@@ -212,8 +212,7 @@ class FusedAttention(Fused):
     """``y = softmax(steps(scale * q k^T)) v``, over the last axis.
 
     Operands: queries, keys, values, and other operands of the steps: masks that broadcast to the
-        scores.
-    Result: [..., S, E].
+    scores. Result: [..., S, E].
 
     Attributes:
         body: The attention in ``real.*`` ops.

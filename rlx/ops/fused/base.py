@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 class Fused(Op):
     """Several ops as one: a body, and nothing that the body does not say.
 
-    The facts that a kernel needs (which operand is the bias, the axis of a softmax) are read
-    off the body by ``form``, so that it cannot contradict it. A body of another form is refused.
+    The facts that a kernel needs (which operand is the bias, the axis of a softmax) are read off
+    the body by ``form``, so that it cannot contradict it. A body of another form is refused.
 
     Operands: those of the body, in the order of its inputs. Results: the outputs of the body.
 

@@ -210,8 +210,8 @@ class FusedMatmul(_FusedProduct):
 class FusedConv(_FusedProduct):
     """``y = activation(conv(x, w) + bias + addend)``.
 
-    Operands: image, weights, and maybe a bias of one value for each output channel, and a tensor
-    of the result's type. Result: the output of the body, with the elements of the convolution.
+    Operands: image, weights, and maybe a bias of one value for each output channel, and a tensor of
+    the result's type. Result: the output of the body, with the elements of the convolution.
 
     Attributes:
         body: ``real.conv``, a reshape that keeps the last axis, the additions of bias and tensor,

@@ -39,8 +39,8 @@ class NnLayerNorm(NnOp):
 
     ``y = (x - mean(x)) / sqrt(variance(x) + epsilon) * gamma + beta``
 
-    Operands: ``x`` floating-point [..., D...], ``gamma`` [D...], ``beta`` [D...] (may be left
-    out). The shape of ``gamma`` determines the axes. Result: the type of ``x``.
+    Operands: ``x`` floating-point [..., D...], ``gamma`` [D...], ``beta`` [D...] (may be left out).
+    The shape of ``gamma`` determines the axes. Result: the type of ``x``.
 
     Attributes:
         epsilon: Added to the variance.

@@ -33,13 +33,13 @@ _FLOAT32_STEP = 1 << 7
 class Rounding(enum.Enum):
     """Rounding of the product of accumulator and multiplier to an integer.
 
-    ``DOUBLE`` rounds twice: half up in the doubling high multiply, then half away from zero in
-    the shift. It is the default of TFLite Micro and CMSIS-NN. The others round the exact
-    product once, and differ in halves only: ``SINGLE`` rounds them up, ``EVEN`` to the even
-    integer as ONNX and QONNX do, ``ODD`` to the odd one. ``ODD`` is for formats that add an odd
-    zero point before they round to even, as ``QLinearAdd`` of ONNX Runtime. ``FLOAT32`` rounds
-    accumulator and product to float32 first, then to the even integer, as ``QLinearConv`` of ONNX
-    Runtime; its factors are float32 values.
+    ``DOUBLE`` rounds twice: half up in the doubling high multiply, then half away from zero in the
+    shift. It is the default of TFLite Micro and CMSIS-NN. The others round the exact product once,
+    and differ in halves only: ``SINGLE`` rounds them up, ``EVEN`` to the even integer as ONNX and
+    QONNX do, ``ODD`` to the odd one. ``ODD`` is for formats that add an odd zero point before they
+    round to even, as ``QLinearAdd`` of ONNX Runtime. ``FLOAT32`` rounds accumulator and product to
+    float32 first, then to the even integer, as ``QLinearConv`` of ONNX Runtime; its factors are
+    float32 values.
     """
 
     DOUBLE = "double"

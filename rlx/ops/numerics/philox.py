@@ -2,8 +2,8 @@
 
 The generator of Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3"
 (2011). Counters are 128 bits wide, keys 64; both are little-endian words of 32 bits. A block of
-four words depends on its counter and the key alone, so blocks can be computed in any order, and
-the numbers of a program follow from the counter it begins with.
+four words depends on its counter and the key alone, so blocks can be computed in any order, and the
+numbers of a program follow from the counter it begins with.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Exact integer products through floating-point matrix multiplication.
 
 NumPy multiplies integer matrices some twenty times slower than floating-point ones. A sum of
-products whose every partial sum stays below 2^24 (2^53) in magnitude is exact in float32
-(float64) in any order of summation, so the fast form has the same results.
+products whose every partial sum stays below 2^24 (2^53) in magnitude is exact in float32 (float64)
+in any order of summation, so the fast form has the same results.
 """
 
 from __future__ import annotations

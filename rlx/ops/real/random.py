@@ -6,7 +6,7 @@ run.
 
 Elements in row-major order use the words of the blocks at ``counter``, ``counter + 1``, ... in
 order, one word each: element ``i`` uses word ``i % 4`` of block ``i // 4``. The rest of the last
-    block is not used.
+block is not used.
 """
 
 from __future__ import annotations

@@ -306,8 +306,8 @@ class RealTopK(Op):
 
     Of equal elements the one with the lower index comes first.
 
-    Operand: ``x`` numeric [A..., N, B...]. Results: values [A..., count, B...], indices i32 of
-    that shape.
+    Operand: ``x`` numeric [A..., N, B...]. Results: values [A..., count, B...], indices i32 of that
+    shape.
 
     Attributes:
         count: Number of them, at most N.

@@ -1,7 +1,7 @@
 """Ops that move elements without computing. They support all element types, also quantized ones.
 
-Dimensions may be symbols; an attribute that names a symbol gets its size when the graph is
-bound (``rlx.passes.transforms.bind``).
+Dimensions may be symbols; an attribute that names a symbol gets its size when the graph is bound
+(``rlx.passes.transforms.bind``).
 """
 
 from __future__ import annotations
@@ -142,8 +142,8 @@ class RealSlice(Op):
         stop: End index of each axis (not included), in [start, dimension]; None for its end.
         step: Positive step of each axis.
 
-    Where symbols are involved, bounds that may hold are assumed to hold; binding the symbols
-    checks them.
+    Where symbols are involved, bounds that may hold are assumed to hold; binding the symbols checks
+    them.
     """
 
     name: ClassVar[str] = "real.slice"

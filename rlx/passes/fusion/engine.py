@@ -36,9 +36,9 @@ def fuse(
 ) -> tuple[Graph, FusionReport]:
     """Return ``graph`` with its patterns fused, and the report of fused and missed patterns.
 
-    Floats are the same within a few units in the last place of the largest addend,
-    and the same to the last bit where the report says so; integers always are. Ops of other
-    packages, and ``q.*`` ops, stay unchanged.
+    Floats are the same within a few units in the last place of the largest addend, and the same to
+    the last bit where the report says so; integers always are. Ops of other packages, and ``q.*``
+    ops, stay unchanged.
 
     Args:
         graph: A graph without ``nn.*`` ops; the patterns are those of ``real.*`` ops.

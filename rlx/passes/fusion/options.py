@@ -25,9 +25,9 @@ Claims: TypeAlias = Callable[[type[Op]], bool]
 class Pattern(StrEnum):
     """Pattern that can be fused. The value is its name in options and reports.
 
-    ``FOLD``: factors and sums with constants or parameters, after or before a product with
-    weights, become part of weights and bias; so does a batch normalization. ``JOIN``: products of
-    one value with several weights become one product, and slices of it.
+    ``FOLD``: factors and sums with constants or parameters, after or before a product with weights,
+    become part of weights and bias; so does a batch normalization. ``JOIN``: products of one value
+    with several weights become one product, and slices of it.
     """
 
     FOLD = "fold"

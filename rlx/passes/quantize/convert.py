@@ -1,10 +1,10 @@
 """The conversion of calibrated float graphs to graphs of exact integer ops.
 
 First every value gets parameters: given ones, carried through data movement
-(``rlx.passes.quantize.params``). Then each node is converted: a unary function becomes a
-table of its 256 values, other ops have rules (``rlx.passes.quantize.rules``), and ops without
-either are written in simpler ops by the fitting engine (``rlx.passes.fit``), whose parts are asked
-for in turn.
+(``rlx.passes.quantize.params``). Then each node is converted: a unary function becomes a table of
+its 256 values, other ops have rules (``rlx.passes.quantize.rules``), and ops without either are
+written in simpler ops by the fitting engine (``rlx.passes.fit``), whose parts are asked for in
+turn.
 
 Scales in the graph itself (``real.quantize`` and ``real.dequantize`` nodes, such as ONNX's) are
 used unchanged, and weights that are dequantized constants keep their very integers: so one

@@ -1,9 +1,9 @@
 """Cross-layer equalization: ranges of channels of one layer made equal at the expense of the next.
 
-Where only positively homogeneous ops (ReLU, pooling) are between two layers, a channel of the
-first may be divided by a factor if the second multiplies it again. So weights of one layer, and
-the channels that it computes, come to similar ranges, and one scale fits all of them. Source: Nagel
-et al., "Data-free quantization through weight equalization and bias correction".
+Where only positively homogeneous ops (ReLU, pooling) are between two layers, a channel of the first
+may be divided by a factor if the second multiplies it again. So weights of one layer, and the
+channels that it computes, come to similar ranges, and one scale fits all of them. Source: Nagel et
+al., "Data-free quantization through weight equalization and bias correction".
 
 Tests: tests/unit/passes/quantize/test_weights.py
 """

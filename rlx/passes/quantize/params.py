@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 class Needed:
     """The op nodes of a graph that are converted.
 
-    Left out are those whose results are known, those within a unary function, and layers
-    whose bias is added after them.
+    Left out are those whose results are known, those within a unary function, and layers whose bias
+    is added after them.
 
     Attributes:
         nodes: The nodes, in order.

@@ -1,8 +1,8 @@
 """Activations with a scale for each channel, as NNCF creates them for depthwise layers.
 
 Such values are those of one scale, 1, after a factor of each channel: the factor before the
-quantize node becomes part of the layer before, that after the dequantize node part of the
-depthwise layer's weights.
+quantize node becomes part of the layer before, that after the dequantize node part of the depthwise
+layer's weights.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 The method of Sugiyama, Tagawa and Toda, in the simple form that suits nearly straight graphs: rows
 by the longest way, order within a row by the mean place of the neighbours, then places as close to
-the neighbours as the order allows. An edge over several rows has a lane through each of them;
-edges from the same box share their lanes.
+the neighbours as the order allows. An edge over several rows has a lane through each of them; edges
+from the same box share their lanes.
 """
 
 from __future__ import annotations
@@ -195,8 +195,8 @@ def _mean_centre(item: _Item, neighbours: list[_Item]) -> float:
 def _set_centres(row: list[_Item], centres: list[float]) -> None:
     """Set the centres of a row with the smallest sum of squared moves, without overlaps.
 
-    With the minimum distances taken off, the centres must only not decrease:
-    the method of pool adjacent violators finds the best such sequence.
+    With the minimum distances taken off, the centres must only not decrease: the method of pool
+    adjacent violators finds the best such sequence.
     """
     offsets = [0.0]
     for left, right in pairwise(row):

@@ -30,7 +30,7 @@ class Workspace:
     """Scratch memory of a program.
 
     While steps are bound, all allocate arrays in the same bytes: each step overwrites the data of
-        the one before.
+    the one before.
 
     Attributes:
         nbytes: Most bytes that a step has taken.

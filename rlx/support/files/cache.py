@@ -1,8 +1,8 @@
 """A folder of results that need not be computed again, in the user's cache folder.
 
-An entry is found by the hash of its inputs. It is written in one step, checked when
-it is read, and ignored if anything is wrong with it; a folder that cannot be written is not an
-error. The entries that were not used for longest are removed when there are too many.
+An entry is found by the hash of its inputs. It is written in one step, checked when it is read, and
+ignored if anything is wrong with it; a folder that cannot be written is not an error. The entries
+that were not used for longest are removed when there are too many.
 
 The setting ``cache`` (``RLX_CACHE``) chooses another folder, or none.
 """

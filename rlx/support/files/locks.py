@@ -2,8 +2,8 @@
 
 Whoever writes a temporary file or folder holds a lock on it (``flock``). The system releases the
 lock when the process ends, in any way, so a file that can be locked was left by a dead process, and
-may be removed. A process id in the name would say less: ids are used again, and
-two containers that share a volume do not see each other's processes.
+may be removed. A process id in the name would say less: ids are used again, and two containers that
+share a volume do not see each other's processes.
 
 Where there is no ``flock`` (Windows) nothing is held and nothing is swept: a writer that is killed
 there leaves its temporary files for the user to remove.

@@ -1,10 +1,10 @@
 """Run other programs: isolated, with limits, and never through a shell.
 
-A compiler or simulator that hangs, floods its output or leaves children must not affect rlx.
-Each program therefore runs in a session of its own, with limits on time and output, and any process
-still alive in its group at the end is killed (:mod:`rlx.support.process.group` says how on
-which system). A program that makes itself a session of its own leaves the group; none of the tools
-that rlx starts does. Should rlx itself be killed, :mod:`rlx.support.process.watcher` ends them.
+A compiler or simulator that hangs, floods its output or leaves children must not affect rlx. Each
+program therefore runs in a session of its own, with limits on time and output, and any process
+still alive in its group at the end is killed (:mod:`rlx.support.process.group` says how on which
+system). A program that makes itself a session of its own leaves the group; none of the tools that
+rlx starts does. Should rlx itself be killed, :mod:`rlx.support.process.watcher` ends them.
 """
 
 from __future__ import annotations
@@ -100,9 +100,9 @@ def run(
     """Run ``argv`` until it ends or reaches a limit, and return its output.
 
     The program gets a session of its own, a temporary folder of its own (``TMPDIR``) that is
-    removed at the end, and, unless ``input`` is given, an empty standard input.
-    When this function returns or raises (at a signal too) no member of its process
-    group is left: TERM first where it did not end, then KILL.
+    removed at the end, and, unless ``input`` is given, an empty standard input. When this function
+    returns or raises (at a signal too) no member of its process group is left: TERM first where it
+    did not end, then KILL.
 
     Args:
         argv: Program and arguments; never passed through a shell.

@@ -1,8 +1,8 @@
 """Untrusted names, made safe for emitted C, C++ and SystemVerilog.
 
 A model file may call a layer ``"; system("x")`` or ``module``; none of that may reach a compiler.
-Identifiers of emitters come from :func:`mangle`, texts of comments from
-:func:`comment_text`, and a prefix that the user chose passes :func:`check_prefix`.
+Identifiers of emitters come from :func:`mangle`, texts of comments from :func:`comment_text`, and a
+prefix that the user chose passes :func:`check_prefix`.
 """
 
 from __future__ import annotations

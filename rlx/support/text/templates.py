@@ -32,8 +32,8 @@ _FORM: Final = "1"
 class _Compiled(jinja2.BytecodeCache):
     """Compiled templates in ``__pycache__`` next to each template.
 
-    The rules are those of Python's own modules: nothing is written where ``dont_write_bytecode``
-    is set or the folder is read-only, and one of another source or version is ignored.
+    The rules are those of Python's own modules: nothing is written where ``dont_write_bytecode`` is
+    set or the folder is read-only, and one of another source or version is ignored.
     """
 
     def get_cache_key(self, name: str, filename: str | None = None) -> str:

@@ -2,7 +2,7 @@
 
 A rule derives scales, bounds and tables as TensorFlow Lite Micro does, by the functions that the
 importer uses, and refuses an op whose integers are others: an exported file has bit-identical
-    results.
+results.
 
 Versions of operators are those of the schema for int8.
 """

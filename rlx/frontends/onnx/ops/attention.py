@@ -174,9 +174,8 @@ def _mask_scores(call: Call, heads: _Heads, scores: Real) -> Real:
 def _limits(call: Call, heads: _Heads, scores: Real, queries: int, steps: int) -> list[Real]:
     """Return masks of the keys that each query may look at, in addition to the given mask.
 
-    A query's position is its index after the earlier keys: those of past steps, or all
-    valid keys but the last ones. It sees the number of keys to the left and right that the file
-    gives.
+    A query's position is its index after the earlier keys: those of past steps, or all valid keys
+    but the last ones. It sees the number of keys to the left and right that the file gives.
     """
     left, right = (call.integer(f"{side}_window_size", -1) for side in ("left", "right"))
     right = 0 if call.flag("is_causal") else right

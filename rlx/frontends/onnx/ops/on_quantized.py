@@ -1,7 +1,7 @@
 """Standard operators on quantized values: the standard's arithmetic on their integers.
 
-Where an operator only picks or bounds values, it does the same on the real values,
-so that the result keeps its meaning; other operators see plain integers.
+Where an operator only picks or bounds values, it does the same on the real values, so that the
+result keeps its meaning; other operators see plain integers.
 """
 
 from __future__ import annotations

@@ -41,8 +41,8 @@ class Rule:
         check: Returns the reason for which a node cannot be converted, or None.
         shares: Whether the results hold elements of the operands only, so that all have one
             scale and zero point.
-        rescales: Whether the results are computed into any requested scale, and limited to
-            its range.
+        rescales: Whether the results are computed into any requested scale, and limited to its
+            range.
     """
 
     lower: Lower

@@ -64,9 +64,8 @@ _NO_POSITIONAL_OUT = (np.maximum, np.minimum)
 def flatten(out: Numbers, *operands: Numbers) -> list[Numbers]:
     """Return views of a result and of operands that broadcast to it, with as few axes as possible.
 
-    Axes of 1 are left out, and those joined that are contiguous in every array. NumPy
-    computes arrays of one axis, and scalars, in a third of the time of others if they are
-    small.
+    Axes of 1 are left out, and those joined that are contiguous in every array. NumPy computes
+    arrays of one axis, and scalars, in a third of the time of others if they are small.
     """
     spread = [out, *(np.broadcast_to(o, out.shape) for o in operands)]
     sizes: list[int] = []
