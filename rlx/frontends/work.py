@@ -1,6 +1,6 @@
 """Work and memory that a graph asks for: counted from shapes, before any of it is spent.
 
-A few bytes can describe a huge tensor (a padding, a broadcast) or for endless work (a window of
+A few bytes can describe a huge tensor (a padding, a broadcast) or endless work (a window of
 thousands of rows and columns), so the size of a file says little about its cost.
 
 Tests: tests/unit/frontends/tflite/test_frontend.py

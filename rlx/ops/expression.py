@@ -193,7 +193,7 @@ class Expression:
         return self if dtype is self.dtype else self.apply(real.RealCast(dtype=dtype))
 
     def reshape(self, *shape: int | Dim) -> Self:
-        """Return the same elements in another shape; one dimension may be -1, the rest.
+        """Return the same elements in another shape; one dimension may be -1, which is inferred.
 
         Raises:
             ShapeError: The shape does not hold the elements.

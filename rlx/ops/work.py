@@ -118,7 +118,7 @@ def _arithmetic(node: Node) -> tuple[int, int] | None:
 
 
 def _of_body(graph: Graph, times: int = 1) -> tuple[int, int] | None:
-    """Return the sums over the nodes of a graph that runs a number of times."""
+    """Return the sums over the nodes of a graph that runs several times."""
     macs = operations = 0
     for node in graph.op_nodes:
         count = _arithmetic(node)

@@ -68,7 +68,7 @@ class Step:
 
 
 Observer: TypeAlias = "Callable[[Step, GraphModule], None]"
-"""Is Called with each step and its result, whether the step changed anything or not."""
+"""Called with each step and its result, whether the step changed anything or not."""
 
 
 def unobserved(step: Step, module: GraphModule) -> None:

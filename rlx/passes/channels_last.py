@@ -388,7 +388,7 @@ class _Reordering:
         return None
 
     def _reshaped(self, value: Value, shape: Shape) -> Value:
-        """Return a reshape; of a reshape, one of its operand."""
+        """Return a reshape; of a reshape, one of the operand of that."""
         source = value.node.operands[0] if isinstance(value.node.op, _RESHAPES) else value
         op = self._to_shape(source, shape)
         origin = value.node.origin.through(ChannelsLast.name)

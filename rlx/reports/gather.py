@@ -48,7 +48,7 @@ class ReportRequest:
         model: The model's graph, for its accuracy.
         old: An output folder to compare with.
         quantization: File with the losses of the quantization, which ``rlx quantize`` wrote.
-        model_file: The model's file, such a file may be next to it.
+        model_file: The model's file; such a file may be next to it.
     """
 
     verify: Callable[[], Verification] | None = None

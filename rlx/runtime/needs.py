@@ -40,7 +40,7 @@ def memory_needed(
     """Return the memory that a graph will need on a device; it is not run.
 
     Args:
-        graph: A graph of static shapes; a module at stage LIR is used unchanged planned.
+        graph: A graph of static shapes; a module at stage LIR is used as planned.
         device: Device that it will run on.
         options: Options of compilation.
         workspace: Whether to compile the graph, and drop it, to find the needs of single steps:

@@ -188,7 +188,7 @@ def _sound_entries(group: str) -> Iterator[EntryPoint]:
         packages.add(label.split()[0])
         try:
             yield from package.entry_points.select(group=group)
-        except Exception as error:  # for any metadata
+        except Exception as error:  # malformed metadata may raise anything
             warn_of(Problem(f"package {label}", f"damaged metadata: {_text(error)}", ""))
 
 

@@ -172,8 +172,8 @@ class Network:
 
         Args:
             target: Name of an installed target.
-            vectors: Inputs ``[frames, *shape]`` by name, or ``x``; with ``y``, the outputs that
-                expected outputs. None for random inputs.
+            vectors: Inputs ``[frames, *shape]`` by name, or ``x``; with ``y``, the expected
+                outputs. None for random inputs.
             frames: Number of vectors to run; None for all given.
             tools: Simulators by name, each of which must be there; None for the default ones. If
                 one of those is missing the test fails; ``pytest --rlx-missing`` chooses otherwise.

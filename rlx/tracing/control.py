@@ -40,7 +40,7 @@ def if_(
     Args:
         condition: One boolean, bool[].
         then: Called with the operands; returns a tensor or a tuple of them.
-        otherwise: Called and returns the same, in the same types.
+        otherwise: Called with and returns the same, in the same types.
         operands: Arguments of the functions.
 
     Raises:

@@ -129,7 +129,7 @@ class _Assignment:
         return self
 
     def visit(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> list[Value] | None:
-        """Return the constant that replaces a parameter or for another constant."""
+        """Return the constant that replaces a parameter or another constant."""
         del operands
         if not isinstance(node.op, Param | Constant):
             return None

@@ -23,7 +23,7 @@ class Epilogue:
 
     Attributes:
         product: The product.
-        operands: Factors; for a transpose of the pattern, its operand.
+        operands: Factors; for one with a transpose in the pattern, the value before that.
         transposes: For each operand, the transpose of its last two axes, None without one.
         reshape: A reshape of the product that keeps the last axis, None without one.
         bias: One added value for each index of the last axis; None without one.

@@ -207,7 +207,7 @@ class Rescale:
 
     def apply(self, x: npt.NDArray[np.integer]) -> Int64:
         """Return ``x`` scaled, rounded, as int64; ``x`` holds int32 values, channels last."""
-        # One factor is a scalar, so that x may have none either.
+        # One factor is a scalar, so that x may be one too.
         shape = () if self.channels == 1 else (self.channels,)
         multiplier = np.array(self.multiplier, np.int64).reshape(shape)
         shift = np.array(self.shift, np.int64).reshape(shape)

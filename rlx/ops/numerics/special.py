@@ -19,7 +19,7 @@ _BLOCK_NUMBERS = 1 << 14
 """Numbers that are computed at a time, so that temporaries stay in the cache."""
 
 ERF_SCRATCH: Final = 4
-"""Numbers for each number of a block of scratch memory for ``erf_into``."""
+"""Scratch memory of ``erf_into``, in elements for each element of a block."""
 
 # From here on erf rounds to 1 in float64, and the complement underflows its precision.
 _ERF_END = 6.0

@@ -56,7 +56,7 @@ class RealReshape(Op):
         return (x.with_shape(self.shape),)
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
-        """Return the reshaped array; at most one symbol may be open and is the rest."""
+        """Return the reshaped array; at most one symbol may be open and is inferred."""
         (x,) = operands
         return (x.reshape([n if isinstance(n, int) else -1 for n in self.shape]),)
 

@@ -174,7 +174,7 @@ def _channel_axis_after(node: Node, position: _ChannelAxis) -> int | None:
 
 
 def _is_affine(matching: Matching, node: Node, position: _ChannelAxis) -> bool:
-    """Return whether a node scales or shifts a value by one value, or by one for each channel."""
+    """Return whether a node scales or shifts by a scalar, or by one value for each channel."""
     if not isinstance(node.op, _BINARY) or node.types[0] != position.value.type:
         return False
     x, y = node.operands

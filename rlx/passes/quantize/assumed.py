@@ -7,7 +7,7 @@ meaningless; its cost is accurate.
 
 Inputs are smooth, as images and spectra are: filters that see noise alone have other ranges. They
 are so large that the results of the first layers, not their biases, decide on the signs of values
-after it: else channels seem constant that are not.
+after them: else channels seem constant that are not.
 
 Tests: tests/unit/driver/test_assumption.py
 """

@@ -195,7 +195,7 @@ def _mean_centre(item: _Item, neighbours: list[_Item]) -> float:
 def _set_centres(row: list[_Item], centres: list[float]) -> None:
     """Set the centres of a row with the smallest sum of squared moves, without overlaps.
 
-    With the minimum distances taken off, the centres must only not decrease: the method of pool
+    With the minimum distances subtracted, the centres must only not decrease: the method of pool
     adjacent violators finds the best such sequence.
     """
     offsets = [0.0]

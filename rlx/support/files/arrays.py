@@ -160,8 +160,8 @@ class StoredArray:
 def stored_arrays(path: Path) -> dict[str, StoredArray]:
     """Return the arrays of a ``.npz`` file by name, or that of a ``.npy`` file as ``""``.
 
-    Only headers are read. Compressed members may unpack to any size, because it is never unpacked
-    as a whole.
+    Only headers are read. Compressed members may unpack to any size, because they are never
+    unpacked as a whole.
 
     Raises:
         FrontendError: The file cannot be read, is neither, is damaged, or holds no numbers.

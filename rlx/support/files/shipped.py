@@ -48,7 +48,7 @@ class Example:
 
 @cache
 def examples() -> dict[str, Example]:
-    """Return all examples by name, in the order for a reader."""
+    """Return all examples by name, in reading order."""
     index = tomllib.loads((example_root() / "index.toml").read_text(encoding="utf-8"))
     return {
         name: Example(

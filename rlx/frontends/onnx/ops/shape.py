@@ -41,7 +41,7 @@ def import_constant(call: Call) -> npt.NDArray[Any]:
 
 @importer("Reshape")
 def import_reshape(call: Call) -> Real:
-    """``Reshape``; 0 keeps a dimension, -1 is the rest."""
+    """``Reshape``; 0 keeps a dimension, -1 is inferred."""
     x, new_shape = call.value(0), list(call.dims(1))
     if not (call.version >= 14 and call.flag("allowzero")):
         for dimension, size in enumerate(new_shape):

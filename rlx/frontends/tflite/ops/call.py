@@ -103,7 +103,7 @@ class Scope:
         Raises:
             UnsupportedError: It holds quantized values that are computed, or elements that no
                 operator accepts.
-            MalformedError: It holds NaN or infinity.
+            MalformedError: It holds NaN.
         """
         array = self.known.get(tensor.index)
         if array is None and tensor.data is None:

@@ -180,7 +180,7 @@ def real_array(tensor: Tensor) -> npt.NDArray[Any]:
 
     Raises:
         UnsupportedError: No operator accepts the element type.
-        MalformedError: One of them is not a number (NaN).
+        MalformedError: One of them is NaN.
     """
     if tensor.type is TensorType.INT8:
         reals: npt.NDArray[Any]
