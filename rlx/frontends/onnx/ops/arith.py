@@ -119,7 +119,7 @@ def import_mod(call: Call) -> Real:
 
 @importer("Pow")
 def import_pow(call: Call) -> Real:
-    """``Pow``: in the element type of the base, for any of the exponent."""
+    """``Pow``: in the element type of the base, for all types of the exponent."""
     x, y = call.value(0), call.value(1)
     known = call.known(1)
     if known is not None and known.size == 1 and x.ndim >= known.ndim:
