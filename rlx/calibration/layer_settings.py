@@ -1,4 +1,4 @@
-"""Settings of a quantization layer by layer, as TOML: what was used, to be edited and used again.
+"""Settings of a quantization layer by layer, as TOML: those of a run, to be edited and reused.
 
 A file has the settings of the network, and a table for each layer, by the name that tables of
 layers show. A layer has ``bits`` of its weights, and an ``observer`` that chooses the range of its
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rlx.calibration.report import LayerReport, QuantizationReport
 
 GLOBAL_KEYS: Final = ("weights", "observer", "symmetric", "equalize", "bias_correction")
-"""Keys for the whole network, besides its name and the layers."""
+"""Keys for the whole network, other than its name and the layers."""
 
 LAYER_KEYS: Final = ("bits", "observer", "range")
 """Keys of a layer."""

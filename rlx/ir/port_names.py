@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 _SIGNATURE: Final = re.compile(r"serving_default_(.+):\d+", re.DOTALL)
-"""Name that TensorFlow's converter gives an input: the model's name inside."""
+"""Name of an input from TensorFlow's converter: the model's name inside."""
 
 _GENERIC: Final = re.compile(
     r"[xyv]|in|out|inputs?|outputs?|args?|tensor|identity|statefulpartitionedcall"
@@ -23,8 +23,8 @@ def port_word(name: str, *, max_chars: int) -> str:
 
     Returns:
         The ASCII letters and digits of the name in lower case, joined by underscores:
-        ``motion_sensor`` for ``Motion Sensor``. Neither unique nor an identifier yet: it goes
-        through :func:`rlx.support.text.names.mangle`.
+        ``motion_sensor`` for ``Motion Sensor``. Neither unique nor an identifier yet: it is passed
+        to :func:`rlx.support.text.names.mangle`.
     """
     signature = _SIGNATURE.fullmatch(name)
     word = re.sub(r"[^A-Za-z0-9]+", "_", signature[1] if signature else name).strip("_").lower()

@@ -30,7 +30,7 @@ _MAX_LIMIT_RATIO: Final = 2.5
 """Limit, relative to the arena, up to which it is drawn: one further away flattens the picture."""
 _SPREAD_WIDTH: Final = 160
 _SPREAD_MARGIN: Final = 16
-"""Width of a box plot, and of its margins for numbers outside the range, in pixels."""
+"""Width of a box plot, and of its margins for values outside the range, in pixels."""
 _STEPS: Final = (1, 2, 2.5, 5, 10)
 
 
@@ -60,7 +60,7 @@ def memory_svg(memory: Memory, layers: Sequence[Layer]) -> Markup:
 
 
 def timeline_svg(report: Report) -> Markup:
-    """Return a bar for each layer: its cycles of a frame beside the initiation interval."""
+    """Return a bar for each layer: its cycles of a frame against the initiation interval."""
     left, top, row = 190, 26, 26
     spans = _spans(report)
     end = max((stop for _, _, stop in spans), default=1) or 1
@@ -141,9 +141,9 @@ def histogram_svg(weights: Weights) -> Markup:
 
 
 def spread_svg(spread: Spread) -> Markup:
-    """Return a box plot of numbers over the range of their type.
+    """Return a box plot of values over the range of their type.
 
-    The range is the band between the margins; numbers further away lie at the end of a margin.
+    The range is the band between the margins; values further away are at the end of a margin.
     """
     low, high = spread.lowest, spread.highest
     width = _SPREAD_WIDTH - 2 * _SPREAD_MARGIN

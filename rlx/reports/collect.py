@@ -1,4 +1,4 @@
-"""Makes a report of an output folder and of what was measured.
+"""Makes a report of an output folder and of measurements.
 
 Tests: tests/unit/reports/test_report.py
 """
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from rlx.targets.milliseconds import Milliseconds
 
 UNITS: Final = ("instructions", "cycles")
-"""Predictions of a layer that are its time, by the key that the target gives them."""
+"""Predictions of a layer that are its time, by their key of the target."""
 
 RESOURCES: Final = ("lut", "ff", "dsp", "bram", "spram")
 
@@ -56,7 +56,7 @@ _SHOWN: Final = ("ram_bytes", "flash_bytes")
 """Figures of a layer that are attributes of it."""
 
 _MIN_NOTABLE_ERROR: Final = 0.25
-"""Error of a prediction, relative to what was measured, that is worth a warning."""
+"""Error of a prediction, relative to the measured value, that is worth a warning."""
 _MIN_NOTABLE_SHARE: Final = 0.1
 """Share of the whole from which a layer's error is worth a warning."""
 _AGAIN: Final = "emit the model again with 'rlx emit'"
@@ -268,7 +268,7 @@ def _layers(
         for index, row in enumerate(rows)
     ]
     times = [(one.predicted if one.measured is None else one.measured) or 0 for one in layers]
-    # Layers that work at the same time are shown beside the slowest.
+    # Layers that work at the same time are shown relative to the slowest.
     whole = max(times, default=0) if pipelined else sum(times)
     return tuple(
         replace(one, share=time / whole if whole else 0.0)
@@ -407,7 +407,7 @@ def _verified(values: Mapping[str, Any]) -> Verified:
 
 
 def _facts(manifest: Manifest, measured: FolderMeasurements) -> dict[str, str]:
-    """Return versions and hashes; what the manifest does not say is left out."""
+    """Return versions and hashes; those missing in the manifest are left out."""
     producer = manifest.producer
     reference = producer.facts.get("reference") or {}
     verified, build = measured.verification or {}, measured.build or {}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _MAX_LISTED_ELEMENTS: Final = 3
 """Elements of a list that a text shows."""
 _MAX_LINE_CHARS: Final = 60
-"""Characters of a value up to which old and new stand in one line."""
+"""Characters of a value up to which old and new are in one line."""
 _WEIGHTS: Final = "weights"
 _SHOWN_OTHERWISE: Final = frozenset({"shape", "zero_point"})
 """Attributes of a layer that its type repeats."""
@@ -31,7 +31,7 @@ _SHOWN_OTHERWISE: Final = frozenset({"shape", "zero_point"})
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Something that both folders have, but not alike.
+    """An entry of both folders with a difference.
 
     Attributes:
         name: Name of the thing, such as ``input image: shape`` or ``arena``.
@@ -59,7 +59,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class LayerDiff:
-    """A layer of one folder, or one that both have, but not alike.
+    """A layer of one folder, or of both with a difference.
 
     Attributes:
         name: Name of the layer, in the second folder if both have it.
@@ -85,7 +85,7 @@ class FolderDiff:
             outputs, options.
         figures: Changes in the target's predictions for the whole network.
         layers: Layers that differ.
-        unchanged: Number of layers that are alike.
+        unchanged: Number of equal layers.
         files: Names of files that only one folder has.
         contents: Files with other contents.
     """
@@ -130,7 +130,7 @@ class Emitted:
     """Description of an output folder.
 
     Attributes:
-        manifest: Who made it, from what.
+        manifest: Versions and sources of its generator.
         network: The description of the network: inputs, outputs, layers, totals.
     """
 
@@ -212,7 +212,7 @@ def _figures(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Ch
         old, new = before.get(name), after.get(name)
         if name.endswith("_bytes"):
             yield from _change(name.removesuffix("_bytes").replace("_", " "), old, new, "B")
-        elif not name.endswith("_percent"):  # a share of what is shown as a number
+        elif not name.endswith("_percent"):  # a share of a figure that is shown too
             yield from _change(name.replace("_", " "), old, new)
 
 

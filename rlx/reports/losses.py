@@ -52,7 +52,7 @@ def losses_of(
 def losses_beside(
     model: Path, layers: Sequence[Layer], network: str | None
 ) -> tuple[Losses | None, tuple[str, ...]]:
-    """Return the losses in the file beside a model, and warnings; None without such a file.
+    """Return the losses in the file next to a model, and warnings; None without such a file.
 
     Raises:
         UsageError: As ``losses_of``.

@@ -54,7 +54,7 @@ class Figure:
 
     @property
     def error(self) -> float | None:
-        """Error of the prediction, as a share of what was measured; None if unknown."""
+        """Error of the prediction, as a share of the measured value; None if unknown."""
         return error_of(self.predicted, self.measured)
 
     @property
@@ -75,7 +75,7 @@ class WeightPicture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weights:
-    """Weights of a layer in numbers; see :func:`rlx.driver.description.weight_figures`.
+    """Figures of a layer's weights; see :func:`rlx.driver.description.weight_figures`.
 
     ``picture`` is None in folders that an older rlx emitted.
     """
@@ -95,7 +95,7 @@ class Layer:
 
     Attributes:
         index: Its position, from 0 on.
-        name: Its name in what was emitted.
+        name: Its name in the emitted program.
         source: Its name in the model, possibly empty.
         op: Name of the op.
         shape: Shape of its result.
@@ -104,7 +104,7 @@ class Layer:
         macs: Multiply-accumulates of a frame; None if unknown.
         inputs: Positions of the layers that it reads; -1 for the first input of the network.
         attributes: Text of each attribute.
-        weights: Its largest constant operand in numbers, or None.
+        weights: Figures of its largest constant operand, or None.
         parameters: Elements of its constant operands.
         predicted: Predicted time, in the report's unit, or None.
         measured: The same, measured.
@@ -139,7 +139,7 @@ class Layer:
 
     @property
     def error(self) -> float | None:
-        """Error of the prediction, as a share of what was measured; None if unknown."""
+        """Error of the prediction, as a share of the measured value; None if unknown."""
         return error_of(self.predicted, self.measured)
 
     @property
@@ -181,7 +181,7 @@ class MemoryBox:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """The arena over time: its size, what lies in it, and the limit that was given, in bytes."""
+    """The arena over time: its size, the values in it, and the given limit, in bytes."""
 
     bytes: int
     boxes: tuple[MemoryBox, ...]
@@ -211,7 +211,7 @@ class Resource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerCells:
-    """Cells of a layer of an FPGA design after synthesis; the last row is what belongs to none.
+    """Cells of a layer of an FPGA design after synthesis; the last row is the rest.
 
     Attributes:
         name: Name of the layer.
@@ -258,9 +258,9 @@ class Accuracy:
 
     Attributes:
         samples: Number of samples.
-        correct: Correct ones by what computed them, such as ``reference`` and ``host-c``.
+        correct: Correct ones by program, such as ``reference`` and ``host-c``.
         labels: Name of each class.
-        confusion: Samples by true class (rows) and by what the emitted network said (columns).
+        confusion: Samples by true class (rows) and by class of the emitted network (columns).
     """
 
     samples: int
@@ -345,13 +345,13 @@ class Changes:
 
     @property
     def count(self) -> int:
-        """Layers that are new, gone or different."""
+        """Layers that are added, removed or changed."""
         return sum(bool(one.changed) or None in (one.old, one.new) for one in self.layers)
 
 
 def error_of(predicted: Number | None, measured: Number | None) -> float | None:
-    """Return the error of a prediction, as a share of what was measured; None if unknown."""
-    if not predicted or not measured:  # nothing was predicted of what only moves a pointer
+    """Return the error of a prediction, as a share of the measured value; None if unknown."""
+    if not predicted or not measured:  # ops that only move a pointer have no prediction
         return None
     return (predicted - measured) / measured
 

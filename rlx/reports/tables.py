@@ -23,7 +23,7 @@ VELA_COLUMNS: Final = (
 )  # fmt: skip
 """Columns that Vela's per-layer file has under the same names.
 
-``Op Cycles`` counts what ``Unit`` says: instructions on a Cortex-M. ``Util% (MAC)`` is given where
+``Op Cycles`` has the unit in ``Unit``: instructions on a Cortex-M. ``Util% (MAC)`` is given where
 multipliers and cycles are known.
 """
 
@@ -36,7 +36,7 @@ _MIN_WITHOUT_DECIMALS: Final = 10_000
 """Numbers from here on are shown without decimals."""
 
 _TEXT: Final = frozenset("=+-@\t\r")
-"""First characters that make a spreadsheet take a text for a formula."""
+"""First characters with which a spreadsheet evaluates a text as a formula."""
 
 
 def csv_text(report: Report) -> str:
@@ -285,7 +285,7 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1
 
 
 def _cell(text: str) -> str:
-    """Return a text that Markdown shows as it is, in one line."""
+    """Return a text that Markdown shows unchanged, in one line."""
     plain = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;")
     for mark in "\\|`*_[]":
         plain = plain.replace(mark, f"\\{mark}")
@@ -297,5 +297,5 @@ def _percent(part: float | None, whole: float) -> float | None:
 
 
 def _safe(text: str) -> str:
-    """Return a text that no spreadsheet takes for a formula."""
+    """Return a text that no spreadsheet evaluates as a formula."""
     return f"'{text}" if text[:1] in _TEXT else text

@@ -56,7 +56,7 @@ class CycleRange:
         low: Fewest cycles, on average over a network.
         high: Most cycles.
         clock_mhz: Clock of the processor.
-        source: Document, and what was assumed of memory.
+        source: Document, and assumptions about memory.
     """
 
     low: float

@@ -24,7 +24,7 @@ _DARK: Final = {
     "port": "#21262d", "weights": "#173a63", "elementwise": "#163f23", "moves": "#4a3a12",
     "other": "#3b2a55",
 }  # fmt: skip
-# Half transparent over whatever the page has, with the page's own colour of text.
+# Half transparent over the background of the page, with the page's own colour of text.
 _INHERIT: Final = {
     "page": "transparent", "text": "currentColor", "muted": "#848d97", "line": "#8c959f",
     "port": "#8c959f33", "weights": "#2f81f744", "elementwise": "#2da44e44", "moves": "#bf870044",
@@ -32,7 +32,7 @@ _INHERIT: Final = {
 }  # fmt: skip
 
 THEMES: Final = ("auto", "light", "dark", "inherit", "page")
-"""Values that ``to_svg`` takes as ``theme``."""
+"""Accepted values of ``theme`` of ``to_svg``."""
 
 _RULES: Final = """\
 .rlx-drawing { background: var(--rlx-page); font: 11px ui-monospace, Menlo, Consolas, \
@@ -68,9 +68,9 @@ def to_svg(drawing: Drawing, *, theme: str = "auto") -> str:
 
     Args:
         drawing: Result of ``layout``.
-        theme: ``light`` or ``dark``; ``auto`` for what the reader's system has; ``inherit`` for the
-            text's colour of the page around it, as in notebooks; ``page`` for no styles at all:
-            the page has those that :func:`style` returns.
+        theme: ``light`` or ``dark``; ``auto`` for the setting of the reader's system; ``inherit``
+            for the text's colour of the page around it, as in notebooks; ``page`` for no styles at
+            all: the page has those that :func:`style` returns.
 
     Raises:
         ValueError: There is no such theme.
