@@ -56,7 +56,13 @@ def _criteria(preset: str | None, limits: dict[str, Any]) -> Criteria | None:
     return Criteria(**given) if given else None
 
 
-@model_command("compare")
+@model_command(
+    "compare",
+    examples=(
+        "rlx compare digits.onnx digits.q.rlx --data test.npz",
+        "rlx compare digits.tflite digits.rlx --data samples.npz --exact",
+    ),
+)
 @click.argument("other", type=click.Path(path_type=Path))
 @click.option(
     "--data",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rlx.cli.command import subcommand
 from rlx.cli.common import json_option, print_json, print_table, progress
 from rlx.cli.table import prose
 from rlx.support.files.scratch import work_folder
@@ -34,7 +35,10 @@ next, the same step by step; a .tflite of your own works the same way:
   rlx verify out"""
 
 
-@click.command(name="demo")
+@subcommand(
+    "demo",
+    examples=("rlx demo", "rlx demo --fpga -o demo"),
+)
 @click.option("--fpga", is_flag=True, help="SystemVerilog too, simulated: about a minute more.")
 @click.option(
     "-o",

@@ -9,9 +9,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from rlx import targets
+from rlx.cli.command import subcommand
 from rlx.cli.common import json_option, print_json
 from rlx.cli.progress import progress
 from rlx.cli.table import is_wide, print_table, prose, sentences, symbol, wide_option
@@ -24,7 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 
-@click.command(name="doctor")
+@subcommand(
+    "doctor",
+    examples=("rlx doctor", "rlx doctor --wide"),
+)
 @wide_option
 @json_option
 def command(as_json: bool) -> None:

@@ -30,7 +30,14 @@ if TYPE_CHECKING:
     from rlx.targets import Target
 
 
-@model_command("estimate", cls=SweepCommand)
+@model_command(
+    "estimate",
+    cls=SweepCommand,
+    examples=(
+        "rlx estimate digits.tflite --target cortexm",
+        "rlx estimate digits.tflite --devices all",
+    ),
+)
 @target_option
 @weight_bits_option
 @policy_option

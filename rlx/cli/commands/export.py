@@ -14,7 +14,13 @@ if TYPE_CHECKING:
     from rlx.driver.exporters import Exported
 
 
-@model_command("export")
+@model_command(
+    "export",
+    examples=(
+        "rlx export digits.q.rlx -o net.tflite",
+        "rlx export digits.q.rlx -o net.onnx --opset 13",
+    ),
+)
 @click.option(
     "-o",
     "--out",
@@ -26,7 +32,7 @@ if TYPE_CHECKING:
     "--opset",
     type=int,
     metavar="NUMBER",
-    help="Version of the operators of .onnx, 13 to 25  [default: 17].",
+    help="Version of the operators of .onnx, 13 to 25.  [default: 17]",
 )
 @json_option
 def command(model: Path, out: Path, opset: int | None, as_json: bool) -> None:
@@ -35,11 +41,7 @@ def command(model: Path, out: Path, opset: int | None, as_json: bool) -> None:
     TensorFlow Lite Micro computes the .tflite to the same bits as 'rlx run'; an op that its
     operators do not give exactly is refused. Programs that read the .onnx compute in float, so a
     value may differ by one at a rounding half: how many do is counted on random inputs.
-
-    \b
-    rlx quantize net.onnx --calib samples.npz -o net.q.rlx
-    rlx export net.q.rlx -o net.tflite
-    """  # noqa: D301 - click reads \b
+    """
     from rlx.driver.exporters import export
     from rlx.support.files.outputs import write_file
 

@@ -17,7 +17,13 @@ if TYPE_CHECKING:
     from rlx.ir.module import GraphModule
 
 
-@model_command("import")
+@model_command(
+    "import",
+    examples=(
+        "rlx import digits.onnx -o float.rlx",
+        "rlx import digits.onnx --channels-last -o float.rlx",
+    ),
+)
 @click.option(
     "-o", "--out", required=True, type=click.Path(path_type=Path), help="File to write, .rlx."
 )

@@ -11,6 +11,7 @@ from click.core import ParameterSource
 
 from rlx.cli.common import json_option, keep_inputs, print_json, progress_bar, typed
 from rlx.cli.model_command import load_bound, model_command
+from rlx.cli.number import Number
 from rlx.cli.samples import FILES, data_of, scaling_options
 from rlx.cli.table import print_table, prose, wide_option
 from rlx.ir.inspect import printable
@@ -46,7 +47,13 @@ def _share(text: str | None, option: str) -> float | None:
     return share
 
 
-@model_command("quantize")
+@model_command(
+    "quantize",
+    examples=(
+        "rlx quantize digits.onnx --calib calib.npz -o digits.q.rlx",
+        "rlx quantize digits.onnx --calib calib.npz --test test.npz --max-drop 1% -o digits.q.rlx",
+    ),
+)
 @click.option(
     "-o",
     "--out",
@@ -64,7 +71,7 @@ def _share(text: str | None, option: str) -> float | None:
 @click.option(
     "--test",
     type=click.Path(path_type=Path),
-    help="Other samples, on which the loss is measured [the calibration data].",
+    help="Other samples, on which the loss is measured.  [default: the calibration data]",
 )
 @click.option(
     "--weights",
@@ -84,7 +91,7 @@ def _share(text: str | None, option: str) -> float | None:
 @click.option(
     "--equalize/--no-equalize",
     default=None,
-    help="Balance channels across layers [where it helps].",
+    help="Balance channels across layers.  [default: where it helps]",
 )
 @click.option(
     "--bias-correction/--no-bias-correction",
@@ -99,7 +106,7 @@ def _share(text: str | None, option: str) -> float | None:
     "--min-sqnr",
     metavar="DB",
     type=float,
-    default=10.0,
+    default=10,
     show_default=True,
     help="Ratio of signal to noise that every output must have; else exit status 3.",
 )
@@ -111,8 +118,17 @@ def _share(text: str | None, option: str) -> float | None:
     help="Share of samples that must keep their class, where an output has one; else exit status"
     " 3.",
 )
-@click.option("--bits", type=click.FloatRange(2, 8), help="With auto: mean bits of a weight.")
-@click.option("--flash", type=click.IntRange(1), help="With auto: bytes of weights, packed.")
+@click.option(
+    "--bits",
+    type=Number(float, 2, 8),
+    help="With --weights auto: mean bits of a weight, from 2 to 8.",
+)
+@click.option(
+    "--flash",
+    type=Number(int, 1),
+    metavar="BYTES",
+    help="With --weights auto: bytes of weights, packed.",
+)
 @click.option(
     "--settings",
     type=click.Path(path_type=Path),

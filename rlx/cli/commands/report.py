@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rlx.cli.command import subcommand
 from rlx.cli.common import json_option, print_json, progress
 from rlx.cli.table import print_table, prose, wide_option
 from rlx.support.text.tables import Column
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
-@click.command(name="report")
+@subcommand(
+    "report",
+    examples=("rlx report out", "rlx report out --no-run --html report.html"),
+)
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--html", type=_FILE, help="Write one page that needs no network to this file.")
 @click.option("--csv", type=_FILE, help="Write a line for each layer, with Vela's column names.")
