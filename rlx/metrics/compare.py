@@ -267,7 +267,7 @@ _FIGURES: Final = (
     Column(
         "relative",
         priority=4,
-        meaning="largest difference relative to the first model's value, where that is not 0",
+        meaning="largest difference relative to the largest value of the first model",
     ),
     Column("mean", priority=2, meaning="mean difference"),
     Column("cosine", priority=1),
@@ -283,7 +283,7 @@ def _cells(figures: Closeness) -> tuple[object, ...]:
     bad = sum(figures.nonfinite)
     return (
         figures.maximum,
-        figures.relative_shown,
+        figures.relative_to_largest,
         figures.mean,
         figures.cosine,
         figures.as_json()["sqnr_db"],
