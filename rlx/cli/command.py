@@ -67,10 +67,10 @@ class Command(click.Command):
         plugins = self.plugin_groups(ctx)
         elsewhere = {*_GENERAL, *(param.opts[-1] for _, params in plugins for param in params)}
         params = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
-        own = [param for param in params if param.opts[-1] not in elsewhere]
+        own_options = [param for param in params if param.opts[-1] not in elsewhere]
         general = {param.opts[-1]: param for param in params}
         return [
-            ("Options", sorted(own, key=lambda param: not param.required)),
+            ("Options", sorted(own_options, key=lambda param: not param.required)),
             *plugins,
             ("General options", [general[name] for name in _GENERAL if name in general]),
         ]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class Number(click.ParamType):
+class Number(click.ParamType):  # type: ignore[type-arg] # generic in newer versions of click
     """A number of an option; unlike click's own ranges it does not add its limits to the help.
 
     Args:

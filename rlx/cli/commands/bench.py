@@ -9,6 +9,7 @@ import click
 from rlx.cli.common import json_option, print_json, print_table, progress
 from rlx.cli.model_command import load_bound, model_command
 from rlx.cli.number import Number
+from rlx.cli.progress import progress_option
 from rlx.cli.table import prose, wide_option
 from rlx.support.text.units import counted
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 @click.option("--against", metavar="ENGINE", help="Run an ONNX file in onnxruntime too, in turns.")
 @wide_option
 @json_option
+@progress_option
 def command(model: Path, batch: int, seconds: float, against: str | None, as_json: bool) -> None:
     """Show how long MODEL takes on this machine, and how much there is to compute.
 

@@ -12,6 +12,7 @@ import click
 from rlx.cli.command import subcommand
 from rlx.cli.common import json_option, print_json, progress
 from rlx.cli.number import Number
+from rlx.cli.progress import progress_option
 from rlx.cli.table import prose, show, wide_option
 from rlx.support.errors import DoesNotFitError, UsageError
 from rlx.support.files.outputs import read_manifest
@@ -64,6 +65,7 @@ DEFAULT_TIMEOUT_S = 3600
 )
 @wide_option
 @json_option
+@progress_option
 def command(
     folder: Path,
     device: str | None,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rlx import targets
 from rlx.cli.command import subcommand
 from rlx.cli.common import json_option, print_json
-from rlx.cli.progress import progress
+from rlx.cli.progress import progress, progress_option
 from rlx.cli.table import is_wide, print_table, prose, sentences, symbol, wide_option
 from rlx.support import plugins
 from rlx.support.config import current, variable
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 )
 @wide_option
 @json_option
+@progress_option
 def command(as_json: bool) -> None:
     """Show for which jobs all tools are installed, and the command that installs what is missing.
 

@@ -16,6 +16,7 @@ import click
 from rlx.cli.common import json_option, policy_option, print_json, progress, typed
 from rlx.cli.model_command import load_bound, model_command, selected_target, target_option
 from rlx.cli.number import Number
+from rlx.cli.progress import progress_option
 from rlx.cli.samples import FILES, load, say, scaling_options
 from rlx.cli.stages import check_dump_dir, observer, prints, stage_options
 from rlx.cli.table import prose, show, wide_option
@@ -57,6 +58,7 @@ _MAX_LISTED_FILES: Final = 3
 @stage_options
 @wide_option
 @json_option
+@progress_option
 def command(
     model: Path,
     out: Path,

@@ -9,6 +9,7 @@ import click
 
 from rlx.cli.common import json_option, keep_inputs, print_json, progress
 from rlx.cli.model_command import load_bound, model_command
+from rlx.cli.progress import progress_option
 
 if TYPE_CHECKING:
     from rlx.driver.exporters import Exported
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     help="Version of the operators of .onnx, 13 to 25.  [default: 17]",
 )
 @json_option
+@progress_option
 def command(model: Path, out: Path, opset: int | None, as_json: bool) -> None:
     """Write the integer network MODEL as .tflite (int8) or .onnx (Q/DQ).
 

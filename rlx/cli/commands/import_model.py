@@ -10,6 +10,7 @@ import click
 
 from rlx.cli.common import json_option, keep_inputs, print_json, progress, typed
 from rlx.cli.model_command import load_model, model_command
+from rlx.cli.progress import progress_option
 from rlx.support.errors import UsageError
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     help="The graph's name of a tensor of --weights; without NEW it is left out. May be repeated.",
 )
 @json_option
+@progress_option
 def command(
     model: Path, out: Path, weights: tuple[Path, ...], rename: tuple[str, ...], as_json: bool
 ) -> None:

@@ -11,6 +11,7 @@ from rlx.cli.common import json_option, keep_inputs, print_json, progress
 from rlx.cli.machine_option import METAVAR, machine_limits
 from rlx.cli.model_command import load_bound, model_command
 from rlx.cli.number import Number
+from rlx.cli.progress import progress_option
 from rlx.cli.table import prose, show_table, wide_option
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 )
 @wide_option
 @json_option
+@progress_option
 def command(
     model: Path,
     *,

@@ -12,6 +12,7 @@ from click.core import ParameterSource
 from rlx.cli.common import json_option, keep_inputs, print_json, progress_bar, typed
 from rlx.cli.model_command import load_bound, model_command
 from rlx.cli.number import Number
+from rlx.cli.progress import progress_option
 from rlx.cli.samples import FILES, data_of, scaling_options
 from rlx.cli.table import print_table, prose, wide_option
 from rlx.ir.inspect import printable
@@ -143,6 +144,7 @@ def _share(text: str | None, option: str) -> float | None:
 @click.option("--plot", type=click.Path(path_type=Path), help="Picture to write, .png or .svg.")
 @wide_option
 @json_option
+@progress_option
 def command(
     model: Path,
     out: Path,

@@ -9,6 +9,7 @@ import click
 
 from rlx.cli.command import subcommand
 from rlx.cli.common import json_option, print_json, progress
+from rlx.cli.progress import progress_option
 from rlx.cli.table import print_table, prose, wide_option
 from rlx.support.text.tables import Column
 from rlx.support.text.units import counted
@@ -61,6 +62,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 )
 @wide_option
 @json_option
+@progress_option
 def command(
     folder: Path,
     html: Path | None,

@@ -14,6 +14,7 @@ import numpy as np
 from rlx.cli.common import json_option, keep_inputs, print_json, progress
 from rlx.cli.model_command import load_bound, model_command
 from rlx.cli.number import Number
+from rlx.cli.progress import progress_option
 from rlx.cli.run_output import print_result, summary
 from rlx.cli.samples import FILES, load, say, scaling_options
 from rlx.cli.table import wide_option
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="Write the outputs as .npz.")
 @wide_option
 @json_option
+@progress_option
 def command(
     model: Path,
     paths: tuple[Path, ...],

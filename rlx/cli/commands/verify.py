@@ -14,6 +14,7 @@ from rlx.cli.command import subcommand
 from rlx.cli.common import json_option, print_json, progress
 from rlx.cli.not_run import print_not_run
 from rlx.cli.number import Number
+from rlx.cli.progress import progress_option
 from rlx.cli.table import prose, show, wide_option
 from rlx.support.errors import UsageError
 from rlx.support.files.outputs import read_manifest
@@ -84,6 +85,7 @@ if TYPE_CHECKING:
 )
 @wide_option
 @json_option
+@progress_option
 def command(
     folder: Path,
     inputs: int | None,

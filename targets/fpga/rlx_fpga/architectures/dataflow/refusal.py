@@ -130,12 +130,12 @@ def _raised_budgets(
         short: Minimum of each budget that is too small, with all the others free.
         cells_of: Builds the design for other options.
     """
-    given = [name for name in ("lut", "bram", "dsp") if getattr(options, name) is not None]
+    limited = [name for name in ("lut", "bram", "dsp") if getattr(options, name) is not None]
     device = options.chosen_device
     if not _is_within(device, short):
         return
-    for names in ([], *([name] for name in given), given):
-        budgets = {name: count for name, count in short.items() if name in given}
+    for names in ([], *([name] for name in limited), limited):
+        budgets = {name: count for name, count in short.items() if name in limited}
         if names:
             free = {name: getattr(device, name) for name in names}
             cells = cells_of(replace(options, optimize="size", **{**budgets, **free}))
