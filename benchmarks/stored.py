@@ -41,7 +41,7 @@ def grown_costs(
 
     Rows that name their machine are compared with those of the same machine only.
 
-    Costs that are no counts, and differ from machine to machine, are given with what they may grow
+    Costs that are not counts, and differ from machine to machine, are given with what they may grow
     by besides. Rows and costs that were not stored before do not count.
     """
     slack = costs if isinstance(costs, Mapping) else dict.fromkeys(costs, 0.0)

@@ -22,7 +22,7 @@ STORED = RESULTS / "fpga_clock.jsonl"
 
 KEY = (*POINT, "tool")
 COSTS: tuple[str, ...] = ()
-"""None: a lower clock is no growing cost, and the seeds vary."""
+"""Nothing: a lower clock does not cost more, and seeds vary."""
 
 SEEDS = 3
 

@@ -182,7 +182,7 @@ def _squared_error(
 
 
 def _kl(observer: Observer) -> Range:
-    """Search one limit for both ends: the divergence is no smooth function of either."""
+    """Search one limit for both ends: the divergence is not a smooth function of either."""
     histogram = observer.histogram
     low, high = min(histogram.minimum, 0.0), max(histogram.maximum, 0.0)
     if low == high:

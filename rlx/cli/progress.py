@@ -162,7 +162,7 @@ class StepList(Steps):
         return text if os.environ.get("NO_COLOR") else click.style(text, fg=_COLORS[succeeded])
 
     def _write(self, text: str) -> None:
-        """Write over the line of the running step. A stream that is gone is no error."""
+        """Write over the line of the running step. A stream that is gone is not an error."""
         with contextlib.suppress(OSError, ValueError):
             self._stream.write((_ERASE if self._live else "") + text)
             self._stream.flush()

@@ -170,7 +170,7 @@ def _rows(node: Node, constants: Sequence[Array]) -> list[str] | None:
 
 
 def _inputs(node: Node, positions: Mapping[int, int]) -> list[int]:
-    """Return the layers whose results a node reads, also through nodes that are no layers."""
+    """Return the layers whose results a node reads, also through nodes that are not layers."""
     inputs: dict[int, None] = {}
     waiting = [value.node for value in reversed(node.operands)]
     visited: set[int] = set()

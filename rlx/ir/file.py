@@ -177,7 +177,7 @@ def load(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> Gr
         limits: Limits on the size of the graph.
 
     Raises:
-        FrontendError: The file cannot be read, is no sound ``.rlx`` file, or is over a limit.
+        FrontendError: The file cannot be read, is not a sound ``.rlx`` file, or is over a limit.
         VerifyError: The module breaks an invariant of its stage.
     """
     module = read(path, limits=limits)
@@ -269,7 +269,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_constant(name: str) -> float:
-    """Refuse NaN and the infinities, which are no JSON."""
+    """Refuse NaN and the infinities, which are not JSON."""
     raise PlainError(f"expected JSON, got {name}")
 
 

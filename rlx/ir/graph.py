@@ -70,7 +70,7 @@ class Origin:
         """Return the origin whose ``to_plain`` is ``fields``.
 
         Raises:
-            ValueError: They are no fields of one, or have other types.
+            ValueError: The op has no such fields, or they have other types.
         """
         texts = {"source", "location", "layer"}
         for name, value in fields.items():

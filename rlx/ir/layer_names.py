@@ -129,8 +129,8 @@ def with_named_layers(module: GraphModule) -> GraphModule:
 def main_node(nodes: Sequence[Node]) -> Node:
     """Return the node after which a layer is called that all of them make up.
 
-    It is an input, else the first node with weights, else the last that joins values or is no
-    function of each element, else the last that computes, else the last.
+    It is an input, else the first node with weights, else the last that joins values or is not
+    elementwise, else the last that computes, else the last.
     """
     for is_main in (_is_input, _has_weights):
         if (main := next(filter(is_main, nodes), None)) is not None:
@@ -342,8 +342,8 @@ def _telling(
 ) -> list[str]:
     """Return the segments that are of a layer alone, the best name first.
 
-    That is the one that most of its paths mention; among several, one that is no operation's,
-    that few layers mention, that is short, and that stands far behind.
+    The best is the one that most of the layer's paths mention. Among equals, a name beats the name
+    of an operation, and a rare, a short and a late segment come first.
     """
     segments = [
         (-share, segment[0] == _LAST, everywhere[segment], len(segment), -place, segment)

@@ -84,7 +84,7 @@ class MemoryPlan:
 
     Attributes:
         schedule: Every node that computes, in order of execution.
-        placements: One entry for each value that is no constant.
+        placements: One entry for each value that is not a constant.
         arena_bytes: Bytes of the arena.
         alignment: Every arena offset is a multiple of this.
         copies: Next values of states that are not computed in the buffers of the states, and are

@@ -55,7 +55,7 @@ def parse_graph(text: str) -> Graph:
 def parse_op(text: str) -> Op:
     """Return the op that ``text`` describes, such as ``q.clamp {low=0, high=127}``.
 
-    The inverse of ``format_op``. Inputs, parameters and constants are no ops without a type.
+    The inverse of ``format_op``. Inputs, parameters and constants are not ops without a type.
 
     Raises:
         TextFormError: The text is malformed.

@@ -10,7 +10,7 @@
 
 - A value is ``%node`` or, where the node has several results, ``%node:result``. Such a node is
   defined as ``%node:count = ...``.
-- A dimension is a number, a symbol (a word, or a string if its name is no word), or a sum of
+- A dimension is a number, a symbol (a word, or a string if its name is not a word), or a sum of
   products of them: ``f32[batch, past + 1, 4 * batch * length - 2]``.
 - Attributes are numbers, strings in JSON's spelling, ``true``, ``false``, ``none``, lists in
   brackets, members of enums as bare words, dataclasses as ``Class(field=value, ...)``. A
@@ -221,7 +221,7 @@ def _items(items: list[str], full: bool) -> str:
 
 
 def _dimension(dimension: int | Dim) -> str:
-    """Return a dimension; a symbol is a word, or a string if its name is no word."""
+    """Return a dimension; a symbol is a word, or a string if its name is not a word."""
     if isinstance(dimension, int):
         return str(dimension)
     return dimension.text(lambda name: name if is_word(name) else json.dumps(name))

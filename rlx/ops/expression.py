@@ -30,7 +30,7 @@ def scalar(number: object, like: TensorType) -> Array:
     """Return ``number`` as an array of rank 0 with the element type of ``like``.
 
     Raises:
-        TypeError: It is no number, or does not fit the element type.
+        TypeError: It is not a number, or does not fit the element type.
     """
     value = number.item() if isinstance(number, np.generic) else number
     if not isinstance(value, bool | int | float):

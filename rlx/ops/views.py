@@ -45,7 +45,7 @@ def slice_offset(node: Node) -> int | None:
     strides = [math.prod(type_.static_shape[i + 1 :]) for i in range(type_.rank)]
     starts = cast("tuple[int, ...]", op.start)
     first = sum(start * stride for start, stride in zip(starts, strides, strict=True))
-    # A part of a byte is no place.
+    # A part of a byte is not a place.
     return first * type_.dtype.bits // 8 if type_.dtype.bits >= 8 or not partial else None
 
 

@@ -104,7 +104,7 @@ class _Reordering:
         for node in self.old.nodes:
             for result, replacement in zip(node.results, self._visit(node), strict=True):
                 self.replacements[result] = replacement
-                # A transpose that is not carried out here is no reader: those of its result are.
+                # A transpose that is not carried out here does not count: readers of its result do.
                 is_transpose = any(
                     self.replacements[o].value == replacement.value for o in node.operands
                 )

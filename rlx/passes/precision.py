@@ -205,7 +205,7 @@ def apply_precision(graph: Graph, policy: PrecisionPolicy | str) -> Precision:
         policy: The policy, or its name.
 
     Raises:
-        UsageError: An entry of ``policy.keep`` is no op and matches no node of the graph, or no
+        UsageError: An entry of ``policy.keep`` is neither an op nor the name of a node of the graph, or no
             policy has the name.
     """
     if isinstance(policy, str):

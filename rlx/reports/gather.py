@@ -160,7 +160,7 @@ def _board(path: Path, network: Mapping[str, Any]) -> dict[str, float]:
     """Return the time of layers by name, measured by the user.
 
     Raises:
-        UsageError: The file is no table of layers and numbers, or names an unknown layer.
+        UsageError: The file is not a table of layers and numbers, or names an unknown layer.
     """
     text = _text(path)
     where = str(path)
@@ -196,7 +196,7 @@ def _object(path: Path, keys: Sequence[str], command: str) -> Mapping[str, Any]:
     """Return the JSON object in a file that must have some keys.
 
     Raises:
-        UsageError: There is no such file, or it is something else.
+        UsageError: The file does not exist, or is something else.
     """
     try:
         values = json.loads(_text(path))

@@ -44,7 +44,7 @@ class Arguments:
         """Return the inputs in order, which must be arrays of exactly the element types.
 
         Raises:
-            TypeError: A value is no array, or of another element type.
+            TypeError: A value is not an array, or of another element type.
             ValueError: A name is missing or unknown.
         """
         given = self._check_names(inputs)

@@ -43,7 +43,7 @@ class Program(Protocol):
         """Return the outputs in order, read-only and overwritten by the next run.
 
         Args:
-            inputs: An array for each input that is no state, in order, of its exact type.
+            inputs: An array for each input that is not a state, in order, of its exact type.
         """
         ...
 

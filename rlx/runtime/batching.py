@@ -94,7 +94,7 @@ class Batches:
         return None
 
     def count(self, arrays: Sequence[Array]) -> int | None:
-        """Return the number of samples that arrays hold, or None if they are no batch.
+        """Return the number of samples that arrays hold, or None if they are not a batch.
 
         Args:
             arrays: An array for each input, in order.

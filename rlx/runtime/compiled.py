@@ -140,7 +140,7 @@ class CompiledGraph(Execution):
             sizes: A size for each symbol of the dimensions; none if there are none.
 
         Raises:
-            ValueError: A symbol has no size, or a size is no positive number.
+            ValueError: A symbol has no size, or a size is not a positive number.
         """
         bindings = dict(sizes or {})
         unbound = [name for name in self._symbols if name not in bindings]
@@ -207,7 +207,7 @@ class CompiledGraph(Execution):
 
         Args:
             params: A value for each, as for ``set_param``.
-            strict: Whether a name that is no parameter is refused; else it is left alone.
+            strict: Whether a name that is not a parameter is refused; else it is left alone.
 
         Raises:
             TypeError: The numbers do not fit an element type.
@@ -243,7 +243,7 @@ class CompiledGraph(Execution):
         """Let an input that was bound as a state come with each run again.
 
         Raises:
-            ValueError: It is no input, or not bound.
+            ValueError: It is not an input, or not bound.
         """
         with self._lock:
             self._check_input(name)
@@ -461,8 +461,8 @@ class CompiledGraph(Execution):
 
         Raises:
             TypeError: The numbers do not fit an input's element type.
-            ValueError: An input or parameter is missing, unknown or has another shape, or there
-                are no runs.
+            ValueError: An input or parameter is missing, unknown or has another shape, or
+                ``runs`` is 0.
         """
         if runs < 1 or warm_up < 0:
             raise ValueError(f"cannot measure {runs} runs after {warm_up}; one at least is needed")

@@ -71,7 +71,7 @@ class Execution:
             raise ValueError(f"no state is called {name!r}; there are: {known}")
 
     def _check_input(self, name: str) -> None:
-        """Raise ValueError if ``name`` is no input that can be bound as a state."""
+        """Raise ValueError if ``name`` is not an input that can be bound as a state."""
         if name in self._states.types:
             raise ValueError(f"{name!r} is a state of the graph, not an input")
         if name not in self._inputs:

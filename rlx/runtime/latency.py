@@ -136,7 +136,7 @@ def bench(
 
     Raises:
         UsageError: A dimension is a symbol, a parameter has no value, the engine is unknown, it
-            cannot run the model, or the time is no number from 0.
+            cannot run the model, or the time is not at least 0.
         ToolMissingError: The other engine is not installed.
     """
     if not (isfinite(seconds) and seconds >= 0):
@@ -208,7 +208,7 @@ def measure(calls: Sequence[Call], seconds: float, clock: Clock) -> list[list[in
 
 
 def random_inputs(graph: Graph) -> dict[str, Array]:
-    """Return a value for each input that is no state, the same every time."""
+    """Return a value for each input that is not a state, the same every time."""
     generator = np.random.default_rng(0)
     states = {state.name for state, _ in graph.states}
     return {v.name: _random(generator, v.type) for v in graph.inputs if v.name not in states}

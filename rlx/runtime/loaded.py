@@ -59,7 +59,7 @@ class LoadedProgram:
         """Return the outputs, which the next run overwrites.
 
         Args:
-            inputs: An array for each input that is no state, in order, of its exact type.
+            inputs: An array for each input that is not a state, in order, of its exact type.
             params: Every parameter of the graph by name.
         """
         if self._stale:

@@ -55,7 +55,7 @@ class Session:
 
         Raises:
             UnsupportedOpError: The backend cannot run some op; the message lists all of them.
-            TypeError: It is no graph, or the options are none.
+            TypeError: It is not a graph, or the options are none.
             ValueError: The graph has no outputs, or nothing gives a state its size.
         """
         chosen = options or self.options
@@ -83,7 +83,7 @@ def parts_of(graph: Compilable) -> tuple[Graph, dict[str, Array]]:
     """Return the graph itself, and the values of its parameters.
 
     Raises:
-        TypeError: It is no graph.
+        TypeError: It is not a graph.
     """
     match graph:
         case Builder():

@@ -189,8 +189,8 @@ def read_samples(
         labels: A class for each sample, if they are not in ``data``.
 
     Raises:
-        UsageError: There is no such file; something is missing, empty, of a wrong type or shape;
-            or labels are no classes of the graph's output.
+        UsageError: A file does not exist; something is missing, empty, of a wrong type or shape;
+            or labels are not classes of the graph's output.
         FrontendError: It is not a readable NumPy file.
     """
     check_bound(graph)
@@ -308,7 +308,7 @@ def checked_labels(
     """Return labels as int64 [count].
 
     Raises:
-        UsageError: They are no integers, of a wrong number, or no class has such a number.
+        UsageError: They are not integers, their count is wrong, or no class has such a number.
     """
     numbers = labels.reshape(-1) if labels.size == count else labels
     if numbers.ndim != 1 or len(numbers) != count:

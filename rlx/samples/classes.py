@@ -36,7 +36,7 @@ def read_classes(path: Path) -> Numbers:
             or one with the heading ``label``, ``class`` or ``y``.
 
     Raises:
-        UsageError: There is no such file, or it holds several arrays or columns.
+        UsageError: The file does not exist, or holds several arrays or columns.
         FrontendError: It is damaged.
     """
     if not path.is_file():
@@ -68,8 +68,8 @@ def read_names(path: Path) -> list[str]:
     """Return the names of classes, one a line; empty lines at the end are left out.
 
     Raises:
-        UsageError: There is no such file.
-        FrontendError: It is no text.
+        UsageError: The file does not exist.
+        FrontendError: It is not text.
     """
     if not path.is_file():
         raise UsageError(f"no file {str(path)!r}", where="labels", hint="give one name a line")

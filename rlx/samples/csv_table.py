@@ -40,7 +40,7 @@ def read_csv(path: Path, value: Value) -> dict[str, Numbers]:
 
     Raises:
         UsageError: There are not as many columns as the input has elements.
-        FrontendError: It is no table of numbers.
+        FrontendError: It is not a table of numbers.
     """
     headings, rows, whole = read_table(path)
     samples: dict[str, Numbers] = {}
@@ -65,7 +65,7 @@ def read_table(path: Path) -> tuple[list[str], npt.NDArray[np.float64], bool]:
     """Return the headings (none if the first row holds numbers), the rows, and if all are whole.
 
     Raises:
-        FrontendError: It is no table of numbers.
+        FrontendError: It is not a table of numbers.
     """
     lines = _lines(path)
     delimiter = max(_DELIMITERS, key=lambda mark: lines[0].count(mark))

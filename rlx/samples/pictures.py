@@ -76,7 +76,7 @@ def _layout(value: Value, file: str) -> tuple[int, int, int, bool]:
     """Return height, width, number of channels, and whether channels come first.
 
     Raises:
-        UsageError: The input is no picture.
+        UsageError: The input is not a picture.
     """
     shape = sample_shape(value.type)
     if len(shape) == 2:

@@ -41,7 +41,7 @@ FOREIGN: Final = frozenset(
         "RLX_VERSION_FILE",
     }
 )
-"""Variables that are no settings: others than this module read them."""
+"""Variables that are not settings: others than this module read them."""
 
 Dispatch: TypeAlias = Literal["prefer-native", "common", "native"]
 """The names of ``rlx.passes.Policy``, which is of a higher layer."""

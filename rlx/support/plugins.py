@@ -116,7 +116,7 @@ def load_all(group: str) -> list[Any]:
     """Return the plug-ins of ``group`` that can be used, by name; warn once of each other one."""
     found = survey(group)
     for one in found:
-        # Extras of rlx that are not installed are no damage.
+        # Extras of rlx that are not installed are not damage.
         if one.problem is not None and not (one.problem.built_in and one.problem.lacking):
             warn_of(one.problem)
     return [one.plugin for one in found if one.problem is None]

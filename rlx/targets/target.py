@@ -42,7 +42,7 @@ class Emission:
         facts: Entries for the manifest, as JSON values: what the target's verifier must know, such
             as the prefix of its identifiers.
         nodes: The node of each row of ``report["layers"]``; reports draw the graph of these. Empty
-            if rows are no nodes.
+            if rows are not nodes.
         inputs: The network's inputs in the graph of ``nodes``, if that is another graph.
         scratch: Memory of the arena that layers need beside the plan's placements.
         vector_files: Makes more files from the golden vectors; None if there are none to make.

@@ -44,7 +44,7 @@ def if_(
         operands: Arguments of the functions.
 
     Raises:
-        ShapeError: The condition is no single boolean, or the functions give different types.
+        ShapeError: The condition is not a single boolean, or the functions give different types.
         TypeError: A function gives something else than tensors.
     """
     parent = condition.builder.innermost
@@ -91,7 +91,7 @@ def while_loop(
         max_iterations: The loop ends after so many; None for no bound.
 
     Raises:
-        ShapeError: The condition is no single boolean, or the body gives a carry of other types.
+        ShapeError: The condition is not a single boolean, or the body gives a carry of other types.
         TypeError: A function gives something else than tensors.
     """
     carries = flat(carry, "the carry")

@@ -123,7 +123,7 @@ class Graph:
 
         Raises:
             ShapeError: The value is of another type than the state.
-            ValueError: ``state`` is no state, or has a next value already.
+            ValueError: ``state`` is not a state, or has a next value already.
         """
         self._check_open()
         self.check_owned(state)
@@ -263,7 +263,7 @@ class Graph:
         """Raise unless ``tensor`` is a tensor of this graph.
 
         Raises:
-            TypeError: It is no tensor.
+            TypeError: It is not a tensor.
             ValueError: It belongs to another graph.
         """
         if not isinstance(tensor, Expression):

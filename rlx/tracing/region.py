@@ -155,7 +155,7 @@ def mismatch(parent: Graph, what: str, message: str, hint: str) -> ShapeError:
 
 
 def _describe(value: object) -> str:
-    """Return the name in messages of a value that is no tensor."""
+    """Return the name in messages of a value that is not a tensor."""
     if isinstance(value, tuple | list):
         kinds = ", ".join(type(v).__name__ for v in value)
         return f"{type(value).__name__} of {kinds}"

@@ -215,7 +215,7 @@ def _called_operators(model: Model, function: Function) -> list[tuple[str, str]]
 
 
 def _check_weights(model: Model) -> None:
-    """Refuse weights that are not finite: what a layer makes of them is no number."""
+    """Refuse weights that are not finite: what a layer makes of them is not a number."""
     for node in model.nodes:
         for index in _WEIGHTS.get(node.type, ()) if node.domain == DOMAIN else ():
             name = node.inputs[index] if index < len(node.inputs) else ""

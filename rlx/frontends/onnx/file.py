@@ -163,7 +163,7 @@ class Model:
         nodes: All operators, in the order of execution.
         tensors: Constants by name.
         texts: Constants that hold texts, by name.
-        inputs: Inputs that are no constants.
+        inputs: Inputs that are not constants.
         outputs: Outputs.
         functions: Functions by domain and name.
         versions: Version of each domain's operators.

@@ -120,7 +120,7 @@ def _mapped(file: MappedFile, start: int, type_: TensorType, name: str, order: s
     """Return an array whose elements stay in the file, unless the machine cannot read them there.
 
     Raises:
-        FrontendError: The bytes are no elements of the type.
+        FrontendError: The bytes are not elements of the type.
     """
     try:
         array = from_bytes(file.view(start, type_.nbytes), type_)

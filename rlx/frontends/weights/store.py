@@ -133,7 +133,7 @@ class WeightStore(Mapping[str, "Array"]):
         Arrays that can be written are copied, so that the weights stay as they are.
 
         Raises:
-            ValueError: The elements of an array are no element type of rlx.
+            ValueError: The elements of an array are of a type that rlx lacks.
         """
         weights: dict[int, Weight] = {}
         found = {}
@@ -216,7 +216,7 @@ class WeightStore(Mapping[str, "Array"]):
                 as a function, which returns None for weights that are left out.
 
         Raises:
-            UsageError: Two weights would have one name, or a name of the mapping is no weight's.
+            UsageError: Two weights would have one name, or a name of the mapping is not a weight's.
         """
         for old in () if callable(rename) else rename:
             if old not in self._weights:

@@ -89,7 +89,7 @@ class NnAttention(NnOp):
         return scores.wrap(scores.graph.constant(allowed))
 
     def _symbolic_mask(self, scores: Expression) -> Expression:
-        """Return the causal mask for lengths that are no numbers yet.
+        """Return the causal mask for lengths that are not numbers yet.
 
         Counted from the end, a query attends to the keys that are as far away or farther.
         """

@@ -69,7 +69,7 @@ def float_to_integer(x: Array, dtype: DType) -> Array:
     low, high = integer_range(dtype)
     wide = np.asarray(x, dtype=np.float64)
     whole = np.trunc(np.where(np.isnan(wide), 0.0, wide))
-    # 2^63 - 1 and 2^64 - 1 are no float64: compare first, convert only what fits.
+    # 2^63 - 1 and 2^64 - 1 are not float64: compare first, convert only what fits.
     fits = (whole >= low) & (whole < float(high + 1))
     converted = np.where(fits, whole, 0.0).astype(dtype.numpy)
     saturated = np.where(whole < 0, *np.array([low, high], _wide(dtype)))

@@ -62,7 +62,7 @@ def _grow(matching: Matching, last: Node) -> list[Node]:
 
 
 def _tensors(node: Node) -> list[Value]:
-    """Return the operands of a node that are no numbers."""
+    """Return the operands of a node that are not numbers."""
     return [o for o in node.operands if number_of(o) is None]
 
 

@@ -251,7 +251,7 @@ def fold(matching: Matching, affines: Sequence[Affine]) -> Graph:
             assert index is not None  # by _take_before
             bypassed[affine.before] = affine.before.operands[index]
         for node in affine.steps:
-            # A step scales what the chain gives, which is the operand that is no weight.
+            # A step scales what the chain gives, which is the operand that is not a weight.
             first = node.operands[0]
             bypassed[node] = node.operands[1] if matching.is_weight(first) else first
 

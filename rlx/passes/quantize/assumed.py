@@ -48,11 +48,11 @@ if TYPE_CHECKING:
 
     Doubles = npt.NDArray[np.float64]
 
-MOST_RUNS: Final = 8
-"""Random inputs that a network is run on at most."""
+MAX_RUNS: Final = 8
+"""Maximum number of random inputs that a network is run on."""
 
-_MOST_MACS: Final = 2_000_000_000
-"""Multiply-accumulates of all runs, about: a larger network is run on fewer inputs, at least 1."""
+_MAX_MACS: Final = 2_000_000_000
+"""Multiply-accumulates of all runs, about; larger networks are run on fewer inputs, at least 1."""
 
 _SMALLEST_SPREAD: Final = 3.0
 """Standard deviations of the first layers' results, relative to their means, at least."""
@@ -197,7 +197,7 @@ class _Runs:
         last = {operand: node for node in self.nodes for operand in node.operands}
         macs = sum(node_macs(node) or 0 for node in self.nodes)
         random = np.random.default_rng(0)
-        for _ in range(max(1, min(MOST_RUNS, _MOST_MACS // max(macs, 1)))):
+        for _ in range(max(1, min(MAX_RUNS, _MAX_MACS // max(macs, 1)))):
             arrays: dict[Value, Array] = {}
             for node in self.nodes:
                 results = self._results(node, arrays, random)

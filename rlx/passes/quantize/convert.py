@@ -178,7 +178,7 @@ def prepare(graph: Graph) -> Fitted:
 
 
 def _table_problems(graph: Graph) -> list[str]:
-    """Return the problems of functions whose results are no floating-point numbers."""
+    """Return the problems of functions whose results are not floating-point numbers."""
     return [
         f"{node.op.name} ({node.label}): its result is {node.types[0]}, which no table holds"
         for node in Needed.of(graph).nodes

@@ -120,7 +120,7 @@ def run(
         ToolMissingError: The program cannot be started.
         TimeLimitError: It was still running after ``timeout_s``.
         SimulationError: It wrote too much or, with ``check``, failed; holds the last lines.
-        ValueError: ``argv`` is empty, a limit is not positive, or ``cwd`` is no folder.
+        ValueError: ``argv`` is empty, a limit is not positive, or ``cwd`` is not a folder.
     """
     command = tuple(os.fspath(part) for part in argv)
     _check_arguments(command, cwd, timeout_s, output_limit)

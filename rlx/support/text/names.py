@@ -95,8 +95,8 @@ def mangle(name: str, *, reserved: Container[str] = frozenset(), prefix: str = "
     """Return an identifier that resembles ``name`` and is safe in C, C++ and SystemVerilog.
 
     The result is ``prefix``, if given, and words of ASCII letters and digits, joined by single
-    underscores. It begins with a letter, is no keyword, has at most :data:`IDENTIFIER_LENGTH`
-    characters, is no device of Windows (files are named after it) and is not in ``reserved``. It
+    underscores. It begins with a letter, is not a keyword, has at most :data:`IDENTIFIER_LENGTH`
+    characters, is not a device of Windows (files are named after it) and is not in ``reserved``. It
     depends on the arguments only; a name that is taken gets ``_2``, ``_3`` and so on.
 
     Args:

@@ -149,7 +149,7 @@ def table_of(title: str, rows: Sequence[Mapping[str, object]], first: object = N
 
     Args:
         title: Description of the rows.
-        rows: Cells by key; what is no number or text is left out.
+        rows: Cells by key; others than numbers and texts are left out.
         first: Keys that are shown where there is no space for all; None for the order of the keys.
     """
     keys = dict.fromkeys(key for row in rows for key in row)

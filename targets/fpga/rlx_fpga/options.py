@@ -52,7 +52,7 @@ AIMS: Final = ("throughput", "latency", "size", "energy")
 - ``latency``: the same interval, then the minimum sum of the times for which layers delay a frame;
 - ``size``: minimum cost that reaches ``--fps``; without it, at any speed;
 - ``energy``: minimum product of cost and initiation interval (that reaches ``--fps``). Every cell
-  is clocked in every cycle, so this measures a frame in clocked cells. It is no power estimate.
+  is clocked in every cycle, so this measures a frame in clocked cells. It is not a power estimate.
 
 Cost is the sum of the shares of the device's DSP slices, block RAMs, LUTs and flip-flops; logic
 cells take the place of the last two where each has one of both.

@@ -109,7 +109,7 @@ def import_quantize(call: Call) -> Real:
 
 
 def _quantize_in_steps(call: Call, x: Real, dtype: DType, bounds: tuple[int, int] | None) -> Real:
-    """Quantize by scales that are computed or in blocks, or to elements that are no integers."""
+    """Quantize by scales that are computed or in blocks, or to elements that are not integers."""
     precision = call.integer("precision", 0)
     wide = DTYPES.get(precision, DType.F32) if precision else DType.F32
     saturate = call.integer("saturate", 1)

@@ -27,7 +27,7 @@ def _quantize(step: BoundStep) -> Run:
     op, (result,) = step.node.op, step.outputs
     assert isinstance(op, real.RealQuantize)
     if not 8 <= op.dtype.bits <= 32:
-        # Wider limits are no float64; narrower types have no fast conversion.
+        # float64 does not hold wider limits; narrower types have no fast conversion.
         return prepare(step)
     runs: list[Run] = []
     x = wide_operand(step, 0, runs)

@@ -151,7 +151,7 @@ def holds(path: Path, entry: FileEntry) -> bool:
     """Return whether ``path`` is a file with the content of ``entry``.
 
     Raises:
-        OSError: There is no such file, or it cannot be read.
+        OSError: The file does not exist or cannot be read.
     """
     status = path.stat()
     if not stat.S_ISREG(status.st_mode) or status.st_size != entry.bytes:
@@ -216,7 +216,7 @@ def _file_entry(value: object) -> FileEntry:
     """Return one value of ``files``.
 
     Raises:
-        ValueError: It is no object with a hash and a size.
+        ValueError: It is not an object with a hash and a size.
     """
     match value:
         case {"sha256": str(sha256), "bytes": int(size)} if (
