@@ -205,8 +205,8 @@ def apply_precision(graph: Graph, policy: PrecisionPolicy | str) -> Precision:
         policy: The policy, or its name.
 
     Raises:
-        UsageError: An entry of ``policy.keep`` is neither an op nor the name of a node of the graph, or no
-            policy has the name.
+        UsageError: An entry of ``policy.keep`` is neither an op nor the name of a node of the
+            graph, or no policy has the name.
     """
     if isinstance(policy, str):
         policy = PrecisionPolicy.named(policy)

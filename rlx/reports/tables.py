@@ -9,6 +9,8 @@ import csv
 import io
 from typing import TYPE_CHECKING, Final
 
+from rlx.support.text.units import counted
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -150,7 +152,7 @@ def loss_rows(losses: Losses) -> list[list[object]]:
 
 def loss_text(losses: Losses) -> str:
     """Return the losses of the whole network in one line."""
-    parts = [f"on {losses.samples:,} samples ({losses.measured_on})"]
+    parts = [f"on {counted(losses.samples, 'sample')} ({losses.measured_on})"]
     if losses.agreement is not None:
         parts.append(f"{losses.agreement:.2%} keep their class")
     if losses.sqnr_db is not None:

@@ -148,7 +148,7 @@ def emitted(tmp_path_factory, digits_model):
 @pytest.mark.sim
 @pytest.mark.parametrize(
     ("before", "after", "lines"),
-    [((), (), ["host: 1 inputs: N s"]), (("--quiet",), (), []), (("-q",), (), []),
+    [((), (), ["host: 1 input: N s"]), (("--quiet",), (), []), (("-q",), (), []),
      ((), ("--quiet",), []), ((), ("-q",), []), ((), ("--json",), [])],
 )  # fmt: skip
 def test_verify_reports_its_steps(capsys, emitted, before, after, lines):
@@ -262,17 +262,17 @@ def test_json_lines_say_what_is_done_and_what_remains(monkeypatch):
     assert {p["step"] for p in lines} == {"qemu: 32 inputs"}
 
 
-def test_advance_reports_to_the_steps_of_the_command(capsys):
-    class Counted(Steps):
-        counts = []
+def test_advance_reports_to_the_steps_of_the_command():
+    counts = []
 
+    class Counted(Steps):
         def count(self, completed, total):
-            self.counts.append((completed, total))
+            counts.append((completed, total))
 
     with reporting(Counted()):
         assert list(advancing("ab")) == ["a", "b"]
     assert list(advancing("ab")) == ["a", "b"]
-    assert Counted.counts == [(0, 2), (1, 2), (2, 2)]
+    assert counts == [(0, 2), (1, 2), (2, 2)]
 
 
 @pytest.mark.parametrize("mode", ["json", "plain", "bar", "none"])

@@ -51,7 +51,7 @@ def command(model: Path, batch: int, seconds: float, against: str | None, as_jso
     if result.other is not None:
         engines[result.engine] = result.other
     rows = [
-        [name, *(f"{s * 1e3:.4g}" for s in (t.minimum, t.median, t.p90)), f"{t.calls:,}"]
+        [name, *(s * 1e3 for s in (t.minimum, t.median, t.p90)), t.calls]
         for name, t in engines.items()
     ]
     print_table(

@@ -12,6 +12,7 @@ from rlx.cli.common import json_option, keep_inputs, print_json, progress, typed
 from rlx.cli.model_command import load_model, model_command
 from rlx.cli.progress import progress_option
 from rlx.support.errors import UsageError
+from rlx.support.text.units import counted
 
 if TYPE_CHECKING:
     from rlx.ir import Value
@@ -66,7 +67,9 @@ def command(
         print_json(report)
         return
     ops = ", ".join(f"{name} {count}" for name, count in report["ops"].items())
-    print(f"wrote {out}: {report['op_count']} ops ({ops}); next: rlx inspect {typed(out)}")
+    print(
+        f"wrote {out}: {counted(report['op_count'], 'op')} ({ops}); next: rlx inspect {typed(out)}"
+    )
 
 
 def _with_weights(

@@ -17,7 +17,8 @@ from rlx.cli.samples import FILES, data_of, scaling_options
 from rlx.cli.table import print_table, prose, wide_option
 from rlx.ir.inspect import printable
 from rlx.support.errors import UsageError
-from rlx.support.text.tables import Column
+from rlx.support.text.tables import Column, text_of
+from rlx.support.text.units import counted
 
 if TYPE_CHECKING:
     from rlx.calibration.report import QuantizationReport
@@ -206,6 +207,7 @@ def command(
 
 _WITHOUT_SAMPLES = (
     "model", "out", "test", "min_sqnr", "min_agreement", "scale", "mean", "std", "as_json", "wide",
+    "quiet", "debug", "progress",
 )  # fmt: skip
 """Parameters of the command for a model that holds its own scales."""
 
@@ -227,7 +229,7 @@ def _convert(
         print_json(report.as_json())
         return
     if report is not None:
-        where = f"random numbers ({report.comparison.samples} samples)"
+        where = f"random numbers ({counted(report.comparison.samples, 'sample')})"
         for line in summary(report.comparison):
             prose(f"{line}, on {where if report.random else report.measured_on}")
     for layer in conversion.bounded:
@@ -313,7 +315,7 @@ def summary(comparison: Comparison, reference: str = "the float network") -> lis
         lines.append(f"AUC: {a:.4f} -> {b:.4f}")
     if comparison.reconstruction is not None:
         a, b = comparison.reconstruction
-        lines.append(f"mean squared reconstruction error: {a:.4g} -> {b:.4g}")
+        lines.append(f"mean squared reconstruction error: {text_of(a)} -> {text_of(b)}")
     for output in comparison.outputs:
         name = f"output {printable(output.name)!r}" if len(comparison.outputs) > 1 else "output"
         if output.classes is not None:
@@ -330,7 +332,7 @@ def summary(comparison: Comparison, reference: str = "the float network") -> lis
         figures = output.closeness.as_json()
         ratio = "none" if figures["sqnr_db"] is None else f"{figures['sqnr_db']:.1f} dB"
         lines.append(
-            f"{name}: largest difference {figures['max']:.4g}, mean {figures['mean']:.4g},"
+            f"{name}: largest difference {text_of(figures['max'])}, mean {text_of(figures['mean'])},"
             f" cosine {figures['cosine']:.6f}, SQNR {ratio}"
         )
     return lines

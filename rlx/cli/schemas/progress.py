@@ -13,7 +13,7 @@ class ProgressParts(TypedDict):
 
     ``done`` of ``total`` units of work are completed, null where they are not counted; ``seconds``
     have passed since the step began, and ``remaining`` is the time to its end at the present rate,
-    null while it is not known. ``expected`` is the time of all steps of the command, if it is known.
+    null while it is not known. ``expected`` is the time of all steps together, null likewise.
     """
 
     step: str
