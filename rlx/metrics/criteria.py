@@ -75,7 +75,8 @@ class Criteria:
             place_text = f", the largest difference: {figures.worst}" if figures.worst else ""
             yield f"{figures.unequal} of {figures.count} numbers differ{place_text}"
         if self.max_abs is not None and figures.maximum > self.max_abs:
-            yield f"largest difference {text_of(figures.maximum)} > {self.max_abs:g}: {figures.worst}"
+            largest = text_of(figures.maximum)
+            yield f"largest difference {largest} > {self.max_abs:g}: {figures.worst}"
         if self.max_rel is not None and figures.relative > self.max_rel:
             yield f"largest relative difference {text_of(figures.relative)} > {self.max_rel:g}"
         if self.cosine is not None and figures.cosine < self.cosine:

@@ -332,8 +332,8 @@ def summary(comparison: Comparison, reference: str = "the float network") -> lis
         figures = output.closeness.as_json()
         ratio = "none" if figures["sqnr_db"] is None else f"{figures['sqnr_db']:.1f} dB"
         lines.append(
-            f"{name}: largest difference {text_of(figures['max'])}, mean {text_of(figures['mean'])},"
-            f" cosine {figures['cosine']:.6f}, SQNR {ratio}"
+            f"{name}: largest difference {text_of(figures['max'])},"
+            f" mean {text_of(figures['mean'])}, cosine {figures['cosine']:.6f}, SQNR {ratio}"
         )
     return lines
 
