@@ -18,6 +18,7 @@ from rlx_fpga.explore.advice import (
     other_devices,
     with_budgets,
 )
+from rlx_fpga.explore.fit import amount_text
 from rlx_fpga.explore.solver import Amount
 from rlx_fpga.options import BUDGETS, rate_text
 
@@ -109,7 +110,7 @@ def too_large(
         *islice(_raised_budgets(options, {n: math.ceil(c) for n, c in short.items()}, cells_of), 1)
     ] or _other_device(program, options, cells_of)
     needs = "; ".join(
-        f"at least {_amount(count, name)}, the budget is"
+        f"at least {amount_text(count, BUDGETS[name])}, the budget is"
         f" {_units(getattr(options.budget, name), name, device):,.12g} (--{name})"
         for name, count in short.items()
     )
@@ -176,12 +177,6 @@ def _fits_on(program: StagedGraph, options: FpgaOptions, other_options: FpgaOpti
     hertz = options.clock or other.clock_mhz * 1e6
     cycles = None if options.fps is None else int(hertz / options.fps)
     return folding.cheapest(limit, cycles) is not None
-
-
-def _amount(number: float, name: str) -> str:
-    """Return a number of a resource with its noun: ``1 DSP slice``, ``2.5 block RAMs``."""
-    noun = BUDGETS[name].removesuffix("s")
-    return counted(int(number), noun) if number == int(number) else f"{number:,.12g} {noun}s"
 
 
 def _units(number: int, name: str, device: FpgaDevice) -> float:
