@@ -35,7 +35,7 @@ class Need(NamedTuple):
 
 
 def amount_text(number: float, resource: str) -> str:
-    """Return a number of a resource, whose name is a plural: ``1 DSP slice``, ``2.5 block RAMs``."""
+    """Return a number of a resource, named in the plural: ``1 DSP slice``, ``2.5 block RAMs``."""
     return f"{number:,.12g} {re.sub(r's(?=$| )', '', resource) if number == 1 else resource}"
 
 
