@@ -30,7 +30,7 @@ os.environ["RLX_CACHE"] = "off"
 # A pass that breaks a graph is named, also where a later one repairs it.
 os.environ["RLX_VERIFY_EACH"] = "on"
 
-# The same examples on every machine: a red test is red for everybody. Slow machines are no bug.
+# The same examples on every machine: a red test is red for everybody. Slow machines are not a bug.
 settings.register_profile(
     "ci",
     derandomize=True,

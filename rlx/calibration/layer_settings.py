@@ -194,7 +194,7 @@ def _tables(path: Path) -> Mapping[str, Any]:
         reason = (error.strerror or str(error)).lower()
         raise UsageError(f"cannot be read: {reason}", where=str(path), hint=hint) from None
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"is no TOML: {error}", where=str(path), hint=hint) from None
+        raise UsageError(f"expected TOML: {error}", where=str(path), hint=hint) from None
 
 
 def _checked(values: Mapping[str, Any], where: str) -> SettingsFile:

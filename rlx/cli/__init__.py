@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 
 from rlx.cli import failures
-from rlx.cli.quiet import QUIET, add_quiet
+from rlx.cli.quiet import QUIET
 from rlx.cli.signals import raised
 from rlx.cli.streams import abandon, checked
 from rlx.support.config import current
@@ -111,7 +111,6 @@ class LazyGroup(click.Group):
             return None
         module = _MODULES.get(cmd_name, cmd_name)
         command: click.Command = importlib.import_module(f"rlx.cli.commands.{module}").command
-        add_quiet(command)
         return command
 
     def resolve_command(

@@ -35,7 +35,7 @@ policy_option = click.option(
     metavar="[OP=]POLICY",
     multiple=True,
     callback=lambda _ctx, _param, value: _policies(value),
-    help="For every op or for one kind: prefer-native (keep ops the target has [default]),"
+    help="For every op or for one kind: prefer-native (keep ops the target has; the default),"
     " common (always decompose) or native (never decompose)."
     " May be repeated.",
 )

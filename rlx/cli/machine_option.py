@@ -28,7 +28,7 @@ def machine_limits(text: str) -> Machine:
             file with a machine alone, or with what ``rlx host --roofline --json`` printed.
 
     Raises:
-        UsageError: There is no such file, or it describes no machine.
+        UsageError: The file does not exist, or does not describe a machine.
     """
     from rlx.runtime.observation.machine import Machine, measure_machine
 
@@ -47,7 +47,7 @@ def _description(path: Path) -> dict[str, Any]:
     """Return the description of a machine in a JSON file; empty where there is none.
 
     Raises:
-        UsageError: It is no JSON.
+        UsageError: The file is not JSON.
     """
     try:
         data = json.loads(path.read_text(encoding="utf-8"))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from rlx import frontends, targets
+from rlx.cli.command import Command
 from rlx.cli.common import missing_file
 from rlx.cli.plugin_options import PluginOptions, check_distinct
 from rlx.cli.samples import say
@@ -21,7 +22,7 @@ from rlx.support.errors import FrontendError, RlxError, UsageError
 from rlx.support.limits import DEFAULT_LIMITS, parse_limits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from rlx.ir.module import GraphModule
     from rlx.targets import Target
@@ -31,7 +32,11 @@ _LIMITS = "rlx.support.limits"
 
 
 def model_command(
-    name: str, *, cls: type[ModelCommand] | None = None, metavar: str = "MODEL"
+    name: str,
+    *,
+    examples: Sequence[str],
+    cls: type[ModelCommand] | None = None,
+    metavar: str = "MODEL",
 ) -> Callable[[Callable[..., Any]], click.Command]:
     """Turn a function into a command that reads ``model``.
 
@@ -41,6 +46,7 @@ def model_command(
 
     Args:
         name: Name of the command.
+        examples: Command lines that the help shows.
         cls: Its class.
         metavar: Name of the argument in its help.
     """
@@ -49,7 +55,8 @@ def model_command(
         for option in (_LIMIT, _format_option(metavar)):
             function = option(function)
         argument = click.argument("model", metavar=metavar, type=click.Path(path_type=Path))
-        return click.command(cls=cls or ModelCommand, name=name)(argument(function))
+        new = click.command(name, cls=cls or ModelCommand, examples=examples)
+        return new(argument(function))
 
     return decorate
 
@@ -72,12 +79,12 @@ def weight_bits_option(function: Callable[..., Any]) -> Callable[..., Any]:
         "--weight-bits",
         type=click.Choice(["8", "4", "2"]),
         callback=lambda _ctx, _param, value: None if value is None else int(value),
-        help="Bits of a weight of a float network, whose scales are assumed [8].",
+        help="Bits of a weight of a float network, whose scales are assumed.  [default: 8]",
     )
     return option(function)
 
 
-class ModelCommand(click.Command):
+class ModelCommand(Command):
     """A command that also takes the options of its target and of its model's format."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -113,16 +120,16 @@ class ModelCommand(click.Command):
         groups: dict[str, PluginOptions] = ctx.meta.get(_GROUPS, {})
         return [*super().get_params(ctx), *(p for g in groups.values() for p in g.params())]
 
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options; without a model, those of every format in sections of their own."""
-        super().format_options(ctx, formatter)
-        if "format" in ctx.meta.get(_GROUPS, {}):
-            return
-        for group in _every_format():
-            records = [p.get_help_record(ctx) for p in group.params()]
-            if records_with_help := [record for record in records if record is not None]:
-                with formatter.section(f"Options for models of the format {group.plugin.name}"):
-                    formatter.write_dl(records_with_help)
+    def plugin_groups(self, ctx: click.Context) -> list[tuple[str, list[click.Parameter]]]:
+        """Return the options of the target and of the model's format, without a model of each."""
+        groups: dict[str, PluginOptions] = ctx.meta.get(_GROUPS, {})
+        titled = []
+        if target := groups.get("target"):
+            titled.append((f"Options of the target {target.plugin.name}", [*target.params()]))
+        formats = [groups["format"]] if "format" in groups else _every_format()
+        titled += [(f"Options for models of the format {f.plugin.name}", [*f.params()])
+                   for f in formats]  # fmt: skip
+        return titled
 
     def _peek(
         self, ctx: click.Context, args: list[str], more: Iterable[PluginOptions] = ()
@@ -208,7 +215,7 @@ def _format_option(model: str) -> Callable[[Callable[..., Any]], Callable[..., A
         "--format",
         metavar="NAME",
         expose_value=False,
-        help=f"Format of {model} [by its first bytes, then by its name].",
+        help=f"Format of {model}.  [default: by its first bytes, then by its name]",
     )
 
 

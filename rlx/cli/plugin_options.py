@@ -9,7 +9,7 @@ import dataclasses
 import types
 import typing
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import click
 
@@ -17,6 +17,10 @@ from rlx.support.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+
+_MAX_CHOICES_IN_METAVAR: Final = 6
+"""Choices that the help shows beside the option; the text of one with more has to list them."""
 
 
 class OptionSource(Protocol):
@@ -110,7 +114,9 @@ def _settings(
     if kind is bool:
         return [f"{flag}/--no-{flag[2:]}"], {}
     if "choices" in field.metadata:
-        return [flag], {"type": click.Choice(field.metadata["choices"])}
+        choices = click.Choice(field.metadata["choices"])
+        listed = len(choices.choices) <= _MAX_CHOICES_IN_METAVAR
+        return [flag], {"type": choices, "metavar": None if listed else "NAME"}
     plain = int if kind is int and "parse" not in field.metadata else str
     several = bool(field.metadata.get("multiple"))
     return [flag], {
@@ -139,5 +145,6 @@ def _parsed(field: dataclasses.Field[Any], value: Any) -> Any:  # noqa: ANN401 -
         flag = f"--{field.name.replace('_', '-')}"
         # Parsers end with what to write instead.
         message, _, example = str(e).partition(": write ")
-        what = f"{flag} {field.metadata.get('metavar', 'VALUE')}: {field.metadata.get('help', '')}"
+        purpose = field.metadata.get("help", "").partition("  [")[0]
+        what = f"{flag} {field.metadata.get('metavar', 'VALUE')}: {purpose}"
         raise UsageError(message, where=flag, hint=f"write {example}" if example else what) from e

@@ -1,7 +1,8 @@
 """Steps with their times, on standard error.
 
-On a terminal the running step is one line that is drawn again and again; in a pipe or a file each
-step is a line when it ends, and a long one gives a sign of life from time to time.
+On a terminal the running step is one line that is drawn again and again, with a bar, the rate and
+the remaining time where work is counted; in a pipe or a file each step is a line when it ends, and
+a long one gives a sign of life from time to time. ``--progress`` chooses otherwise.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 import click
 
+from rlx.cli.progress_json import JsonSteps
 from rlx.cli.quiet import is_quiet
-from rlx.support.steps import Steps, length_text
+from rlx.cli.running_step import RunningStep, time_text
+from rlx.support.steps import Steps, length_text, reporting
 from rlx.support.text.tables import printable, shortened
 
 if TYPE_CHECKING:
@@ -56,9 +59,8 @@ class StepList(Steps):
         self._live = live
         self._minimum_s = minimum_s
         self._interval_s = _FRAME_S if live else life_s
-        self._text = ""
-        self._detail = ""
-        self._started = 0.0
+        self._step = RunningStep()
+        self._end_expected = 0.0
         self._frame = 0
         self._lock = threading.RLock()
         self._closed = threading.Event()
@@ -69,18 +71,24 @@ class StepList(Steps):
         """Begin a step; the one before has ended."""
         with self._lock:
             self._end(succeeded=True)
-            self._text, self._detail, self._started = printable(text), "", time.monotonic()
+            self._step = RunningStep(text)
             self._draw()
 
     def detail(self, text: str) -> None:
         """Set the text on the progress of the current step; it is shown at the next drawing."""
-        self._detail = printable(text)
+        self._step.detail = printable(text)
+
+    def count(self, completed: int, total: int) -> None:
+        """Set how much of the current step is done; it is shown at the next drawing."""
+        with self._lock:
+            self._step.count(completed, total)
 
     def expect(self, seconds: float, advice: str = "") -> None:
         """Write the time that everything will take, if that is worth a line."""
         if seconds < max(_EXPECTED_S, self._minimum_s):
             return
         with self._lock:
+            self._end_expected = time.monotonic() + seconds
             self._write(length_text(seconds) + (f"; {advice}" if advice else "") + "\n")
             self._draw()
 
@@ -99,47 +107,54 @@ class StepList(Steps):
                 if self._live:
                     self._frame += 1
                     self._draw()
-                elif self._text and self._seconds() >= 0.95 * self._interval_s:
+                elif self._step.text and self._step.seconds >= 0.95 * self._interval_s:
                     self._write(f"still {self._current()}\n")
 
     def _pause_s(self) -> float:
         """Return the time to the next drawing, or to the next multiple of the interval."""
-        if self._live or not self._text:
+        if self._live or not self._step.text:
             return self._interval_s
-        return self._interval_s - self._seconds() % self._interval_s
-
-    def _seconds(self) -> float:
-        return time.monotonic() - self._started
+        return self._interval_s - self._step.seconds % self._interval_s
 
     def _current(self) -> str:
-        """Return the running step with its time and its detail."""
-        detail = f" ({self._detail})" if self._detail else ""
-        return f"{self._text}, {_time_text(self._seconds())}{detail}"
+        """Return the running step with its time and its figures."""
+        figures = f" ({self._figures()})" if self._figures() else ""
+        return f"{self._step.text}, {time_text(self._step.seconds)}{figures}"
+
+    def _figures(self) -> str:
+        """Return the figures of the running step, without a count the time of all steps left."""
+        rest = self._end_expected - time.monotonic()
+        whole = f"{length_text(rest)} left in all" if rest > 0 and not self._step.total else ""
+        return ", ".join(filter(None, (self._step.figures, whole)))
 
     def _draw(self) -> None:
         """Draw the line of the running step."""
-        if not self._live or not self._text:
+        step = self._step
+        if not self._live or not step.text:
             return
-        marks = _SPINNER if _can_show(self._stream, _SPINNER) else _PLAIN_SPINNER
-        line = f"{marks[self._frame % len(marks)]} {self._text}"
-        rest = f"  {_time_text(self._seconds())}"
-        if self._detail:
-            line += f"  {self._detail}"
+        plain = not _can_show(self._stream, _SPINNER)
+        marks = _PLAIN_SPINNER if plain else _SPINNER
+        parts = [
+            f"{marks[self._frame % len(marks)]} {step.text}",
+            step.bar(plain=plain),
+            self._figures(),
+        ]
+        rest = f"  {time_text(step.seconds)}"
         mark = "…" if _can_show(self._stream, "…") else ".."
-        self._write(shortened(line, _width(self._stream) - len(rest) - 1, mark) + rest)
+        line = shortened("  ".join(filter(None, parts)), _width(self._stream) - len(rest) - 1, mark)
+        self._write(line + rest)
 
     def _end(self, *, succeeded: bool) -> None:
         """Write the line of the step that has ended."""
-        seconds = self._seconds()
-        if not self._text or seconds < self._minimum_s:
-            self._text = ""
+        step, self._step = self._step, RunningStep()
+        seconds = step.seconds
+        if not step.text or seconds < self._minimum_s:
             return
         if self._live:
-            self._write(f"{self._mark(succeeded=succeeded)} {self._text}  {_time_text(seconds)}\n")
+            self._write(f"{self._mark(succeeded=succeeded)} {step.text}  {time_text(seconds)}\n")
         else:
             how = "" if succeeded else "failed after "
-            self._write(f"{self._text}: {how}{_time_text(seconds)}\n")
-        self._text = ""
+            self._write(f"{step.text}: {how}{time_text(seconds)}\n")
 
     def _mark(self, *, succeeded: bool) -> str:
         signs = ("✓", "✗") if _can_show(self._stream, "✓✗") else ("ok", "failed:")
@@ -147,17 +162,13 @@ class StepList(Steps):
         return text if os.environ.get("NO_COLOR") else click.style(text, fg=_COLORS[succeeded])
 
     def _write(self, text: str) -> None:
-        """Write over the line of the running step. A stream that is gone is no error."""
+        """Write over the line of the running step. A stream that is gone is not an error."""
         with contextlib.suppress(OSError, ValueError):
             self._stream.write((_ERASE if self._live else "") + text)
             self._stream.flush()
 
 
 _COLORS: Final = {True: "green", False: "red"}
-
-
-def _time_text(seconds: float) -> str:
-    return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:.0f} s"
 
 
 def _can_show(stream: TextIO, text: str) -> bool:
@@ -177,29 +188,69 @@ def _width(stream: TextIO) -> int:
     return 80
 
 
+MODES: Final = ("auto", "bar", "plain", "json", "none")
+"""Values of ``--progress``."""
+
+_MODE: Final = "rlx.progress"
+"""Entry of the context's ``meta``."""
+
+
+def _keep_mode(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    del param
+    if value is not None:
+        ctx.meta[_MODE] = value
+
+
+progress_option = click.option(
+    "--progress",
+    type=click.Choice(MODES),
+    expose_value=False,
+    callback=_keep_mode,
+    help="Form of the steps on standard error: bar (drawn again and again), plain (a line for"
+    " each), json (an object a line) or none.  [default: auto, by terminal]",
+)
+
+
+def _mode() -> str:
+    """Return the value of ``--progress``."""
+    ctx = click.get_current_context(silent=True)
+    mode: str = "none" if is_quiet() else "auto" if ctx is None else ctx.meta.get(_MODE, "auto")
+    return mode
+
+
+def _shown_steps(*, enabled: bool, minimum_s: float | None) -> StepList | JsonSteps | None:
+    """Return the steps as the options, the stream and the command want them; None for silence."""
+    stream, mode = sys.stderr, _mode()
+    if stream is None or mode == "none":
+        return None
+    if mode == "json":
+        return JsonSteps(stream)
+    live = mode == "bar"
+    if mode == "auto":
+        live = stream.isatty() and os.environ.get("TERM") != "dumb"
+        minimum_s = minimum_s if enabled else _LINE_AFTER_S
+    return StepList(stream, live=live, minimum_s=_SHORT_S[live] if minimum_s is None else minimum_s)
+
+
 @contextmanager
 def progress(*, enabled: bool = True, minimum_s: float | None = None) -> Iterator[Steps]:
     """Yield the object that reports the steps of a command on standard error.
 
-    ``rlx --quiet`` turns it off.
+    ``--quiet`` turns it off, and ``--progress`` chooses its form.
 
     Args:
-        enabled: False where the output is for a program: only steps that take long are lines.
+        enabled: False where the output is for a program: only steps that take long are lines,
+            unless ``--progress`` asks for others.
         minimum_s: Steps that take less leave no line; None for a command that seldom takes long.
     """
-    stream = sys.stderr
-    if stream is None or is_quiet():
+    steps = _shown_steps(enabled=enabled, minimum_s=minimum_s)
+    if steps is None:
         yield Steps()
         return
-    live = stream.isatty() and os.environ.get("TERM") != "dumb"
-    if not enabled:
-        minimum_s = _LINE_AFTER_S
-    elif minimum_s is None:
-        minimum_s = _SHORT_S[live]
-    steps = StepList(stream, live=live, minimum_s=minimum_s)
     succeeded = False
     try:
-        yield steps
+        with reporting(steps):
+            yield steps
         succeeded = True
     finally:
         steps.close(succeeded=succeeded)
@@ -219,6 +270,7 @@ def progress_bar(*, enabled: bool = True) -> Iterator[Callable[[str, int, int], 
             if text != current:
                 current = text
                 steps(text)
-            steps.detail(f"{count:,} of {total:,}" if total > 1 else "")
+            if total > 1:
+                steps.count(count, total)
 
         yield show

@@ -15,14 +15,14 @@ QUIET: Final = "rlx.quiet"
 """Entry of the context's ``meta``."""
 
 
-def add_quiet(command: click.Command) -> None:
-    """Let a subcommand accept ``-q`` too; its help does not list it, as that of ``rlx`` does."""
-    if any("-q" in param.opts for param in command.params):
-        return
-    command.params.append(
-        click.Option(
-            ["-q", "--quiet"], is_flag=True, hidden=True, expose_value=False, callback=_set_quiet
-        )
+def quiet_option() -> click.Option:
+    """Return ``-q`` for a subcommand; ``rlx`` has it too, for every one."""
+    return click.Option(
+        ["-q", "--quiet"],
+        is_flag=True,
+        expose_value=False,
+        callback=_set_quiet,
+        help="Show no steps and times on standard error.",
     )
 
 

@@ -38,7 +38,10 @@ def scaling_options(function: Callable[..., Any]) -> Callable[..., Any]:
             "--mean",
             "Then subtract this: one number, or one for each channel: 0.4,0.5,0.6.",
         ),
-        ("--scale", "Multiply pixels, or the samples of a sound, by it [1/255, or to -1 to 1]."),
+        (
+            "--scale",
+            "Multiply pixels, or the samples of a sound, by this.  [default: 1/255, or to -1 to 1]",
+        ),
     ):
         function = click.option(
             name,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rlx.ir.hash import node_facts
 from rlx.ir.printer import format_attributes, format_node, format_type, format_value
+from rlx.support.text.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
@@ -72,7 +73,9 @@ class GraphDiff:
     def __str__(self) -> str:
         counts = [f"  {name}: {old} -> {new}" for name, (old, new) in self.op_counts.items()]
         head = [f"--- {json.dumps(self.before)}", f"+++ {json.dumps(self.after)}"]
-        return "\n".join([*head, *counts, *self.lines, f"{self.unchanged} nodes unchanged"])
+        return "\n".join(
+            [*head, *counts, *self.lines, f"{counted(self.unchanged, 'node')} unchanged"]
+        )
 
 
 def inspect_graph_diff(before: Graph, after: Graph) -> GraphDiff:
@@ -179,7 +182,7 @@ def _changed_facts(old: Node, new: Node) -> Iterator[str]:
 def _changed_region(name: str, old: Graph, new: Graph) -> Iterator[str]:
     """Yield the differences between two regions; nothing where only names differ."""
     if diff := inspect_graph_diff(old, new):
-        yield f"{name}: {diff.unchanged} nodes unchanged"
+        yield f"{name}: {counted(diff.unchanged, 'node')} unchanged"
         yield from (f"  {line}" for line in diff.lines)
 
 

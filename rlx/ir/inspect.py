@@ -14,6 +14,7 @@ from rlx.ir.layer_names import layer_names
 from rlx.ir.macs import MACS
 from rlx.ir.printer import format_type, format_value
 from rlx.ir.regions import all_nodes
+from rlx.support.text.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,7 +91,7 @@ class GraphInspection:
         ops = ", ".join(f"{name} {count}" for name, count in self.op_counts.items())
         macs = "unknown" if self.macs is None else f"{self.macs:,}"
         return (
-            f"{printable(self.name)}: {sum(self.op_counts.values())} ops ({ops}),"
+            f"{printable(self.name)}: {counted(sum(self.op_counts.values()), 'op')} ({ops}),"
             f" {macs} MACs, {self.constants:,} constants in {self.constant_bytes:,} bytes"
         )
 

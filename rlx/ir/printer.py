@@ -38,6 +38,7 @@ from rlx.ir.graph import Constant, Graph, Source
 from rlx.ir.payload import to_bytes, to_numbers
 from rlx.ir.plain import Plain, PlainError, PlainRecord, encode_fields, is_word
 from rlx.support.text.names import shorten
+from rlx.support.text.units import counted
 
 if TYPE_CHECKING:
     from rlx.ir.graph import Node, Origin, Value
@@ -120,7 +121,7 @@ def summarize_value(value: Value) -> str:
 
 def summarize_graph(graph: Graph) -> str:
     """Return a graph in one line: name, number of ops, inputs and outputs."""
-    ops = sum(1 for _ in graph.op_nodes)
+    ops = counted(sum(1 for _ in graph.op_nodes), "op")
     sides = [
         ", ".join(
             f"{_shown_name(name)} {_short_types((value.type,))}"
@@ -136,7 +137,7 @@ def summarize_graph(graph: Graph) -> str:
             (graph.output_names, graph.outputs),
         )
     ]
-    return f"{_shown_name(graph.name)}: {ops} ops, {sides[0] or '()'} -> {sides[1] or '()'}"
+    return f"{_shown_name(graph.name)}: {ops}, {sides[0] or '()'} -> {sides[1] or '()'}"
 
 
 def _short_types(types: tuple[TensorType, ...]) -> str:

@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from rlx.ir.graph import Graph, copy_node
+from rlx.support.text.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -116,7 +117,7 @@ class Rewriter:
             ValueError: There are more or fewer than results, or one belongs to another graph.
         """
         if len(values) != len(node.types):
-            counts = f"expected {len(node.types)} value(s), got {len(values)}"
+            counts = f"expected {counted(len(node.types), 'value')}, got {len(values)}"
             raise ValueError(f"{node.op.name} ({node.label}): {counts}")
         for old, new in zip(node.results, values, strict=True):
             self[old] = new

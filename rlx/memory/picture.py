@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rlx.ir.layer_names import name_nodes
 from rlx.ir.module import Region
 from rlx.support.text.names import comment_text
+from rlx.support.text.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -166,7 +167,7 @@ def arena_size(plan: MemoryPlan, boxes: Sequence[MemoryBox]) -> int:
 
 def headline(size: int, alive: Sequence[int]) -> str:
     """Return size and peak of the arena in one line."""
-    text = f"arena {size:,} bytes, {len(alive)} steps"
+    text = f"arena {size:,} bytes, {counted(len(alive), 'step')}"
     if not alive:
         return text
     peak = max(alive)

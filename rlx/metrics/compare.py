@@ -23,7 +23,7 @@ from rlx.passes.quantize.scheme import range_of
 from rlx.samples.batches import read_samples
 from rlx.support.errors import DifferenceError, UsageError
 from rlx.support.text.notebook import report_html, table_html
-from rlx.support.text.tables import Column, Table, lay_out
+from rlx.support.text.tables import Column, Table, lay_out, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -229,7 +229,9 @@ class Comparison:
     def figures(self) -> dict[str, str]:
         """Return the figures of the whole as text, by name."""
         pairs = {"top-1": self.top1, "AUC": self.auc, "reconstruction error": self.reconstruction}
-        known = {name: f"{a:.4g} and {b:.4g}" for name, (a, b) in _present_pairs(pairs).items()}
+        known = {
+            name: f"{text_of(a)} and {text_of(b)}" for name, (a, b) in _present_pairs(pairs).items()
+        }
         if self.agreement is not None:
             known["agreement"] = f"{self.agreement:.2%}"
         ratio = f"{min(o.closeness.sqnr_db for o in self.outputs):.1f} dB"
@@ -267,7 +269,7 @@ _FIGURES: Final = (
     Column(
         "relative",
         priority=4,
-        meaning="largest difference relative to the first model's value, where that is not 0",
+        meaning="largest difference relative to the largest value of the first model",
     ),
     Column("mean", priority=2, meaning="mean difference"),
     Column("cosine", priority=1),
@@ -283,7 +285,7 @@ def _cells(figures: Closeness) -> tuple[object, ...]:
     bad = sum(figures.nonfinite)
     return (
         figures.maximum,
-        figures.relative_shown,
+        figures.relative_to_largest,
         figures.mean,
         figures.cosine,
         figures.as_json()["sqnr_db"],

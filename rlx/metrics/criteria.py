@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from rlx.support.errors import UsageError
 from rlx.support.text.suggest import did_you_mean
+from rlx.support.text.tables import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -74,13 +75,14 @@ class Criteria:
             place_text = f", the largest difference: {figures.worst}" if figures.worst else ""
             yield f"{figures.unequal} of {figures.count} numbers differ{place_text}"
         if self.max_abs is not None and figures.maximum > self.max_abs:
-            yield f"largest difference {figures.maximum:.4g} > {self.max_abs:g}: {figures.worst}"
+            largest = text_of(figures.maximum)
+            yield f"largest difference {largest} > {self.max_abs:g}: {figures.worst}"
         if self.max_rel is not None and figures.relative > self.max_rel:
-            yield f"largest relative difference {figures.relative:.4g} > {self.max_rel:g}"
+            yield f"largest relative difference {text_of(figures.relative)} > {self.max_rel:g}"
         if self.cosine is not None and figures.cosine < self.cosine:
             yield f"cosine {figures.cosine:.8g} < {self.cosine:g}"
         if self.sqnr is not None and figures.sqnr_db < self.sqnr:
-            yield f"SQNR {figures.sqnr_db:.4g} dB < {self.sqnr:g} dB"
+            yield f"SQNR {text_of(figures.sqnr_db)} dB < {self.sqnr:g} dB"
 
     def __str__(self) -> str:
         parts = ["exact"] if self.exact else []

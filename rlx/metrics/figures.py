@@ -55,7 +55,7 @@ class Closeness:
         maximum: Largest absolute difference.
         relative: Largest difference relative to the reference, which counts as at least
             ``MIN_REFERENCE``.
-        relative_shown: The same over elements whose reference is not 0; None without such.
+        largest: Largest absolute value of the reference.
         unequal: Elements that are not equal; NaN never is.
         worst: Place of the largest absolute difference; None where all values are equal.
         nonfinite: Elements of the reference and of the compared values that are NaN or infinite.
@@ -69,7 +69,7 @@ class Closeness:
     worst: ElementPosition | None = None
     nonfinite: tuple[int, int] = (0, 0)
     first_nonfinite: ElementPosition | None = None
-    relative_shown: float | None = None
+    largest: float = 0.0
     _rows: int = 0
     _left_out: int = 0
     _difference: float = 0.0
@@ -124,9 +124,12 @@ class Closeness:
             self.worst = self._place(a, b, where, shape)
         ratio = difference / np.maximum(np.abs(a), MIN_REFERENCE)
         self.relative = max(self.relative, float(ratio.max()))
-        defined = ratio[np.abs(a) >= MIN_REFERENCE]
-        if defined.size:
-            self.relative_shown = max(self.relative_shown or 0.0, float(defined.max()))
+        self.largest = max(self.largest, float(np.abs(a).max()))
+
+    @property
+    def relative_to_largest(self) -> float | None:
+        """Largest difference over the largest value of the reference; None if that is 0."""
+        return self.maximum / self.largest if self.largest else None
 
     def _place(self, a: Numbers, b: Numbers, where: int, shape: tuple[int, ...]) -> ElementPosition:
         index = [int(i) for i in np.unravel_index(where, shape)]

@@ -110,7 +110,7 @@ class PortChange:
         return f"{name} is {new} ({why})"
 
     def _meaning(self) -> str:
-        """Return the formula of the real values as the end of a line; empty without a scale."""
+        """Return the formula of the float value, or an empty text if the port is not quantized."""
         quant = self.before.quant if self.after.quant is None else self.after.quant
         if quant is None:
             return ""

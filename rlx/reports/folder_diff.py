@@ -104,7 +104,7 @@ class FolderDiff:
 
     @property
     def equal(self) -> bool:
-        """Whether there are no differences."""
+        """True if nothing differs."""
         return not self
 
     def to_dict(self) -> dict[str, Any]:

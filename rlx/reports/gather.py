@@ -198,7 +198,7 @@ def _object(path: Path, keys: Sequence[str], command: str) -> Mapping[str, Any]:
     """Return the JSON object in a file that must have some keys.
 
     Raises:
-        UsageError: There is no such file, or it is something else.
+        UsageError: The file does not exist, or is something else.
     """
     try:
         values = json.loads(_text(path))

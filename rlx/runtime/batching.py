@@ -15,6 +15,7 @@ from rlx.passes.decompose import decompose
 from rlx.passes.transforms.batch import batching_refusal, with_batch
 from rlx.passes.transforms.bind import symbols
 from rlx.runtime.loaded import LoadedProgram
+from rlx.support.text.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,7 +46,7 @@ class Batching:
 
     def __str__(self) -> str:
         if self.most > 1:
-            return f"up to {self.most} samples together"
+            return f"up to {counted(self.most, 'sample')} together"
         return f"{'one by one' if self.most else 'one sample only'}: {self.reason}"
 
 

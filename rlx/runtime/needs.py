@@ -22,6 +22,7 @@ from rlx.runtime.observation.memory import MemoryEstimate, estimate_memory
 from rlx.runtime.observation.roofline import Roofline, roofline
 from rlx.runtime.options import CompileOptions
 from rlx.support.errors import TargetNotFoundError, UnsupportedOpError, UsageError
+from rlx.support.text.tables import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -152,7 +153,7 @@ def pick_device(
 
 
 def _time(bound: Roofline) -> str:
-    return f"{1e6 * bound.seconds:.4g} us"
+    return f"{text_of(1e6 * bound.seconds)} us"
 
 
 def lowered(

@@ -36,7 +36,7 @@ def read_classes(path: Path) -> Numbers:
             or one with the heading ``label``, ``class`` or ``y``.
 
     Raises:
-        UsageError: There is no such file, or it holds several arrays or columns.
+        UsageError: The file does not exist, or holds several arrays or columns.
         FrontendError: It is damaged.
     """
     if not path.is_file():

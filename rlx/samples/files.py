@@ -71,7 +71,7 @@ def read(paths: Sequence[Path], inputs: Sequence[Value], scaling: Scaling | None
         scaling: Conversion of pixels and samples of sounds to floats.
 
     Raises:
-        UsageError: There is no such file, or it does not fit the inputs.
+        UsageError: The file does not exist, or does not fit the inputs.
         FrontendError: A file is damaged.
         ToolMissingError: Pictures need a package that is not installed.
     """

@@ -2,17 +2,22 @@
 
 Functions accept ``progress: Callable[[str], None] | None`` and call it with each step. A display of
 more than a text is a :class:`Steps`, which is such a function too; :func:`steps_of` makes one of
-any.
+any. Code far below, such as the loop over the nodes of a file, calls :func:`advance`.
 
 Tests: tests/cli/test_progress.py
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
+
+
+T = TypeVar("T")
 
 
 class Steps:
@@ -23,6 +28,9 @@ class Steps:
 
     def detail(self, text: str) -> None:
         """Report the state of the current step: ``routing, 4,200 arcs left``; often is fine."""
+
+    def count(self, completed: int, total: int) -> None:
+        """Report how much of the current step is done; often is fine."""
 
     def expect(self, seconds: float, advice: str = "") -> None:
         """Announce the length of all steps.
@@ -48,6 +56,32 @@ def steps_of(progress: Callable[[str], None] | None) -> Steps:
     if progress is None:
         return Steps()
     return progress if isinstance(progress, Steps) else _CallbackSteps(progress)
+
+
+_REPORTED: ContextVar[Steps] = ContextVar("rlx.steps", default=Steps())  # noqa: B039 - shows nothing
+
+
+@contextmanager
+def reporting(steps: Steps) -> Iterator[None]:
+    """Let :func:`advance` report to ``steps`` within a block."""
+    token = _REPORTED.set(steps)
+    try:
+        yield
+    finally:
+        _REPORTED.reset(token)
+
+
+def advance(completed: int, total: int) -> None:
+    """Report how much of the current step is done, from code that is not given a callback."""
+    _REPORTED.get().count(completed, total)
+
+
+def advancing(items: Sequence[T]) -> Iterator[T]:
+    """Yield items, and report how many of them are done."""
+    for count, item in enumerate(items):
+        advance(count, len(items))
+        yield item
+    advance(len(items), len(items))
 
 
 def length_text(seconds: float) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from rlx.support.text.tables import Table, View
 
-DEFAULT_TIMEOUT_S = 900.0
+DEFAULT_TIMEOUT_S = 900
 """Seconds that each step of a verification may take by default."""
 
 

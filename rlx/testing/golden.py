@@ -67,7 +67,7 @@ class Golden:
         """Return the results in a file that :meth:`write` wrote.
 
         Raises:
-            UsageError: There is no such file, or it holds something else.
+            UsageError: The file does not exist, or holds something else.
         """
         if not path.is_file():
             raise UsageError(

@@ -140,7 +140,7 @@ class Network:
 
         Raises:
             DifferenceError: An output differs: where, the values, the first layer that differs.
-            UsageError: There is no such file, or the vectors do not fit.
+            UsageError: The file does not exist, or the vectors do not fit.
         """
         __tracebackhide__ = True
         path = Path(path)

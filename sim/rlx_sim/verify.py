@@ -12,6 +12,7 @@ from rlx.support.errors import DoesNotFitError, OutputError, UsageError
 from rlx.support.files.golden import read_golden
 from rlx.support.files.outputs import read_manifest
 from rlx.support.files.scratch import work_folder
+from rlx.support.text.units import counted
 from rlx.targets.milliseconds import CycleRange
 from rlx.targets.verifier import LayerCounts, Plan
 from rlx_sim.budgets import FIRMWARE, HARDWARE, firmware_taken, hardware_taken
@@ -127,7 +128,7 @@ class CortexmVerifier:
         with plain_folder(folder) as plain:
             for simulator in simulators:
                 if progress is not None:
-                    progress(f"{simulator.name}: {vectors.frames} inputs")
+                    progress(f"{simulator.name}: {counted(vectors.frames, 'input')}")
                 runs.append(_run(simulator, plain, vectors, timeout_s))
                 _check_fit(runs[-1], manifest, folder)
         return _summary(runs, vectors.frames, plan, manifest)

@@ -142,7 +142,7 @@ def _python(text: str) -> str:
 
 
 def _commented(text: str) -> list[str]:
-    """Return the lines of a build file that are no comments."""
+    """Return the lines of a build file that are not comments."""
     return [line for line in text.split("\n") if not line.lstrip().startswith("#")]
 
 

@@ -82,7 +82,7 @@ def use(module: GraphModule) -> None:
 
 
 def _inputs(graph: Graph) -> tuple[Array, ...]:
-    """Return one frame: random integers, or numbers where an input is no integer."""
+    """Return one frame: random integers, or numbers where an input is not an integer."""
     if all(value.type.dtype.is_integer for value in graph.inputs):
         return random_inputs(graph, 1)
     return tuple(

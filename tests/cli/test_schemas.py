@@ -183,7 +183,8 @@ def _conforms(tool, name, values):
 
 
 def test_every_schema_is_tested():
-    assert COMMANDS.keys() | FILES.keys() == SCHEMAS.keys()
+    # Lines of progress are tested in ``test_progress.py``.
+    assert COMMANDS.keys() | FILES.keys() | {"progress"} == SCHEMAS.keys()
 
 
 def test_every_schema_is_listed():

@@ -77,6 +77,9 @@ MISTAKES = [
     Mistake("E070", "verify digits.tflite", follows=False),
     Mistake("E112", "emit digits.tflite --target cortexm --ram 100 -o out"),
     Mistake("E112", "emit digits.tflite --target fpga --fps 1000000 -o out"),
+    Mistake("E112", "emit digits.tflite --target fpga --device ecp5-25k --dsp 4 --lut 3000 --bram 4"
+            " -o out"),
+    Mistake("E112", "emit digits.tflite --target fpga --device ecp5-25k --dsp 1 --bram 1 -o out"),
 ]  # fmt: skip
 
 
@@ -177,12 +180,14 @@ def advised(line, failed):
     command = re.search(r"\brlx ([a-z]+ .*)", line)
     model = next(word for word in failed if "." in word)
     if command is None:
-        options = re.search(r"(--[a-z-]+)(?: ([\w.]+))?", line)
+        options = re.findall(r"(--[a-z-]+)(?: ([\w.]+))?", line.partition(", or ")[0])
         assert options, f"neither a command nor an option: {line}"
-        name, value = options.groups()
-        # ``--force to replace it``: a flag, and words.
-        given = [name] if name == "--force" else [name, value]
-        return [[*_without(failed, name), *given]]
+        again = failed
+        for name, value in options:
+            # ``--force to replace it``: a flag, and words.
+            given = [name] if name == "--force" else [name, value]
+            again = [*_without(again, name), *given]
+        return [again]
     words = shlex.split(command[1])
     if words[0] == failed[0] and model not in words and "--help" not in words:
         return [[*failed, *words[1:]]]

@@ -25,7 +25,7 @@ def first_dimension(**fields: Any) -> bytes:
 
 
 def refused(message: str, **fields: Any) -> Refused:
-    """Return the case of a first dimension that is no dimension."""
+    """Return the case of a first dimension that is not a dimension."""
     return Refused(
         lambda: first_dimension(**fields),
         FrontendError,

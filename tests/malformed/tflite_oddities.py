@@ -129,7 +129,7 @@ def bare_options(code: str, out: tuple[int, ...] = (2, 3)) -> bytes:
 
 
 def broken_name() -> bytes:
-    """Return the sound model with bytes in a name that are no UTF-8."""
+    """Return the sound model with bytes in a name that are not UTF-8."""
     return sound_model().replace(b"pooled", b"p\xff\xfe\x80ed")
 
 

@@ -133,7 +133,7 @@ CASES: dict[str, Case] = {
         lambda: reconnected(CONV_OP, X),
         FrontendError,
         "operator 0 CONV_2D",
-        "has 1 inputs, expected 2 to 3",
+        "has 1 input, expected 2 to 3",
     ),
     "weights of another rank": Refused(
         lambda: shaped((W, [3, 9, 2])),

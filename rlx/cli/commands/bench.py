@@ -8,6 +8,8 @@ import click
 
 from rlx.cli.common import json_option, print_json, print_table, progress
 from rlx.cli.model_command import load_bound, model_command
+from rlx.cli.number import Number
+from rlx.cli.progress import progress_option
 from rlx.cli.table import prose, wide_option
 from rlx.support.text.units import counted
 
@@ -15,17 +17,22 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@model_command("bench")
-@click.option("--batch", type=click.IntRange(1), default=1, help="Inputs in one call [1].")
+@model_command(
+    "bench",
+    examples=("rlx bench digits.tflite", "rlx bench digits.tflite --batch 32 --seconds 1"),
+)
+@click.option("--batch", type=Number(int, 1), default=1, help="Inputs in one call.  [default: 1]")
 @click.option(
     "--seconds",
-    type=click.FloatRange(0),
+    type=Number(float, 0),
+    metavar="SECONDS",
     default=2.0,
-    help="Time to measure [2]; 10 calls at least.",
+    help="Time to measure; 10 calls at least.  [default: 2]",
 )
 @click.option("--against", metavar="ENGINE", help="Run an ONNX file in onnxruntime too, in turns.")
 @wide_option
 @json_option
+@progress_option
 def command(model: Path, batch: int, seconds: float, against: str | None, as_json: bool) -> None:
     """Show how long MODEL takes on this machine, and how much there is to compute.
 
@@ -44,7 +51,7 @@ def command(model: Path, batch: int, seconds: float, against: str | None, as_jso
     if result.other is not None:
         engines[result.engine] = result.other
     rows = [
-        [name, *(f"{s * 1e3:.4g}" for s in (t.minimum, t.median, t.p90)), f"{t.calls:,}"]
+        [name, *(s * 1e3 for s in (t.minimum, t.median, t.p90)), t.calls]
         for name, t in engines.items()
     ]
     print_table(

@@ -9,28 +9,34 @@ from pathlib import Path
 
 import click
 
+from rlx.cli.command import subcommand
 from rlx.cli.common import json_option, print_json, progress
+from rlx.cli.number import Number
+from rlx.cli.progress import progress_option
 from rlx.cli.table import prose, show, wide_option
 from rlx.support.errors import DoesNotFitError, UsageError
 from rlx.support.files.outputs import read_manifest
 from rlx.support.text.units import parse_clock
 from rlx.targets import builder
 
-DEFAULT_TIMEOUT_S = 3600.0
+DEFAULT_TIMEOUT_S = 3600
 """Seconds that each step of a build may take."""
 
 
-@click.command(name="build")
+@subcommand(
+    "build",
+    examples=("rlx build hw --seeds 1 -o built", "rlx build hw --seeds 0"),
+)
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option(
-    "--device", metavar="NAME", help="Device to build for. Default: the one it was emitted for."
+    "--device", metavar="NAME", help="Device to build for.  [default: the one it was emitted for]"
 )
 @click.option(
     "--seeds",
-    type=click.IntRange(0, 100),
+    type=Number(int, 0, 100),
     default=3,
     show_default=True,
-    help="Runs of place and route; the clock is their median. 0: synthesis only.",
+    help="Runs of place and route; the clock is their median. 0: synthesis only; at most 100.",
 )
 @click.option(
     "--clock",
@@ -41,23 +47,25 @@ DEFAULT_TIMEOUT_S = 3600.0
     "-o",
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Folder for netlist, reports and logs. Default: they are deleted.",
+    help="Folder for netlist, reports and logs.  [default: they are deleted]",
 )
 @click.option(
     "--simulate/--no-simulate",
     default=None,
-    help="Simulate the netlist on golden vectors, with pauses. Default: if that takes at most four"
-    " minutes, as predicted.",
+    help="Simulate the netlist on golden vectors, with pauses.  [default: if that takes at most"
+    " four minutes, as predicted]",
 )
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=1),
+    type=Number(float, 1),
+    metavar="SECONDS",
     default=DEFAULT_TIMEOUT_S,
     show_default=True,
     help="Seconds that each run of a tool may take.",
 )
 @wide_option
 @json_option
+@progress_option
 def command(
     folder: Path,
     device: str | None,

@@ -32,7 +32,10 @@ if TYPE_CHECKING:
     from rlx.passes import DispatchReport, Policies
 
 
-@model_command("check")
+@model_command(
+    "check",
+    examples=("rlx check digits.tflite --target cortexm", "rlx check digits.onnx --backend numpy"),
+)
 @click.option("--target", metavar="NAME", help="Target; see 'rlx targets'.")
 @click.option("--backend", metavar="NAME", help="Backend that runs graphs on the host: numpy.")
 @weight_bits_option

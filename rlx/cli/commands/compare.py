@@ -14,6 +14,7 @@ import click
 from rlx.cli.commands.quantize import summary
 from rlx.cli.common import json_option, print_json, progress_bar
 from rlx.cli.model_command import load_bound, model_command
+from rlx.cli.progress import progress_option
 from rlx.cli.samples import FILES, data_of, scaling_options
 from rlx.cli.table import prose, show_table, wide_option
 
@@ -56,7 +57,13 @@ def _criteria(preset: str | None, limits: dict[str, Any]) -> Criteria | None:
     return Criteria(**given) if given else None
 
 
-@model_command("compare")
+@model_command(
+    "compare",
+    examples=(
+        "rlx compare digits.onnx digits.q.rlx --data test.npz",
+        "rlx compare digits.tflite digits.rlx --data samples.npz --exact",
+    ),
+)
 @click.argument("other", type=click.Path(path_type=Path))
 @click.option(
     "--data",
@@ -70,6 +77,7 @@ def _criteria(preset: str | None, limits: dict[str, Any]) -> Criteria | None:
 @click.option("--plot", type=click.Path(path_type=Path), help="Picture to write, .png or .svg.")
 @wide_option
 @json_option
+@progress_option
 def command(
     model: Path,
     other: Path,

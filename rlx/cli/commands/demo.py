@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rlx.cli.command import subcommand
 from rlx.cli.common import json_option, print_json, print_table, progress
+from rlx.cli.progress import progress_option
 from rlx.cli.table import prose
 from rlx.support.files.scratch import work_folder
 
@@ -34,7 +36,10 @@ next, the same step by step; a .tflite of your own works the same way:
   rlx verify out"""
 
 
-@click.command(name="demo")
+@subcommand(
+    "demo",
+    examples=("rlx demo", "rlx demo --fpga -o demo"),
+)
 @click.option("--fpga", is_flag=True, help="SystemVerilog too, simulated: about a minute more.")
 @click.option(
     "-o",
@@ -44,6 +49,7 @@ next, the same step by step; a .tflite of your own works the same way:
     help="Keep what is emitted in this new folder.",
 )
 @json_option
+@progress_option
 def command(folder: Path | None, *, fpga: bool, as_json: bool) -> int:
     """Compile a network that ships with rlx, run it, and compare every output bit.
 

@@ -27,7 +27,11 @@ _SIGNS: Final = {"added": "+", "removed": "-", "changed": "~"}
 _SHARES: Final = (Column("unit", priority=1), Column("change", right=True, priority=1))
 
 
-@model_command("diff", metavar="OLD")
+@model_command(
+    "diff",
+    metavar="OLD",
+    examples=("rlx diff digits.tflite digits.q.rlx", "rlx diff out.before out --exit-code"),
+)
 @click.argument("new", type=click.Path(path_type=Path))
 @click.option(
     "--bindings",
@@ -43,11 +47,7 @@ def command(model: Path, new: Path, bindings: bool, exit_code: bool, as_json: bo
     Of folders: what a program that uses the network must follow (names, inputs, outputs), what it
     takes (memory, time), and layers that were added, removed or changed. Of models: the nodes of
     their graphs.
-
-    \b
-    rlx diff old.tflite new.tflite
-    rlx diff out.before out --exit-code
-    """  # noqa: D301 - click reads \b
+    """
     compare: Callable[[Path, Path], tuple[_Difference, Callable[[], None]]]
     if _are_folders(model, new):
         _refuse(["--bindings"] * bindings + model_options())

@@ -9,11 +9,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from rlx import targets
+from rlx.cli.command import subcommand
 from rlx.cli.common import json_option, print_json
-from rlx.cli.progress import progress
+from rlx.cli.progress import progress, progress_option
 from rlx.cli.table import is_wide, print_table, prose, sentences, symbol, wide_option
 from rlx.support import plugins
 from rlx.support.config import current, variable
@@ -24,9 +23,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 
-@click.command(name="doctor")
+@subcommand(
+    "doctor",
+    examples=("rlx doctor", "rlx doctor --wide"),
+)
 @wide_option
 @json_option
+@progress_option
 def command(as_json: bool) -> None:
     """Show for which jobs all tools are installed, and the command that installs what is missing.
 

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from rlx.ir import Graph
 
 
-@model_command("draw")
+@model_command(
+    "draw",
+    examples=("rlx draw digits.tflite -o digits.svg", "rlx draw digits.tflite -o digits.html"),
+)
 @click.option(
     "-o",
     "--out",
@@ -31,11 +34,7 @@ def command(model: Path, out: Path, as_json: bool) -> None:
     """Draw MODEL: the graph as .svg, or a page with drawing, layers and weights as .html.
 
     The page needs no other file and no network.
-
-    \b
-    rlx draw digits.tflite -o digits.svg
-    rlx draw digits.tflite -o digits.html
-    """  # noqa: D301 - click reads \b
+    """
     keep_inputs(out, model)
     text_of = _writer(out)
     content = text_of(load_model(model).graph).encode()

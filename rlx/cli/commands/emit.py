@@ -15,6 +15,8 @@ import click
 
 from rlx.cli.common import json_option, policy_option, print_json, progress, typed
 from rlx.cli.model_command import load_bound, model_command, selected_target, target_option
+from rlx.cli.number import Number
+from rlx.cli.progress import progress_option
 from rlx.cli.samples import FILES, load, say, scaling_options
 from rlx.cli.stages import check_dump_dir, observer, prints, stage_options
 from rlx.cli.table import prose, show, wide_option
@@ -34,7 +36,13 @@ _MAX_LISTED_FILES: Final = 3
 """Names of files that a message shows."""
 
 
-@model_command("emit")
+@model_command(
+    "emit",
+    examples=(
+        "rlx emit digits.tflite --target cortexm -o out",
+        "rlx emit digits.tflite --target fpga --device ecp5-25k -o hw",
+    ),
+)
 @target_option
 @click.option("-o", "--out", required=True, type=click.Path(path_type=Path), help="Folder to make.")
 @click.option("--force", is_flag=True, help="Replace the folder if rlx made it.")
@@ -42,14 +50,15 @@ _MAX_LISTED_FILES: Final = 3
     "--vectors",
     type=click.Path(path_type=Path),
     help=f"Inputs to store as golden vectors: {FILES}; 'y' of an .npz holds outputs to compare"
-    " with. Default: random values.",
+    " with.  [default: random values]",
 )
-@click.option("--frames", type=click.IntRange(1), help="Golden vectors to store.")
+@click.option("--frames", type=Number(int, 1), help="Golden vectors to store.")
 @scaling_options
 @policy_option
 @stage_options
 @wide_option
 @json_option
+@progress_option
 def command(
     model: Path,
     out: Path,

@@ -19,6 +19,7 @@ from rlx.cli.model_command import (
     target_option,
     weight_bits_option,
 )
+from rlx.cli.progress import progress_option
 from rlx.cli.sweep_option import SweepCommand, swept_values
 from rlx.cli.table import prose, show_table, wide_option
 from rlx.support.errors import DoesNotFitError
@@ -30,12 +31,20 @@ if TYPE_CHECKING:
     from rlx.targets import Target
 
 
-@model_command("estimate", cls=SweepCommand)
+@model_command(
+    "estimate",
+    cls=SweepCommand,
+    examples=(
+        "rlx estimate digits.tflite --target cortexm",
+        "rlx estimate digits.tflite --devices all",
+    ),
+)
 @target_option
 @weight_bits_option
 @policy_option
 @wide_option
 @json_option
+@progress_option
 def command(model: Path, weight_bits: int | None, policies: Policies | None, as_json: bool) -> None:
     """Show what MODEL will need on a target, layer by layer, without emitting it.
 

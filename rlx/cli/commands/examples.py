@@ -9,11 +9,17 @@ from pathlib import Path
 
 import click
 
+from rlx.cli.command import CommandGroup
 from rlx.cli.common import json_option, print_json
 from rlx.support.files.shipped import copy, example, examples
 
 
-@click.group(name="examples", invoke_without_command=True)
+@click.group(
+    "examples",
+    cls=CommandGroup,
+    invoke_without_command=True,
+    examples=("rlx examples", "rlx examples copy digits"),
+)
 @json_option
 @click.pass_context
 def command(context: click.Context, as_json: bool) -> None:
@@ -41,11 +47,15 @@ def command(context: click.Context, as_json: bool) -> None:
     print("\nnext: rlx examples copy NAME")
 
 
-@command.command(name="copy", short_help="Copy an example into a folder.")
+@command.command(
+    "copy",
+    short_help="Copy an example into a folder.",
+    examples=("rlx examples copy digits", "rlx examples copy onnx_to_firmware work"),
+)
 @click.argument("name")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=".")
 def copy_command(name: str, folder: Path) -> None:
-    """Copy the example NAME into FOLDER (default: the current folder).
+    """Copy the example NAME into FOLDER, by default the current folder.
 
     The copy is the folder FOLDER/NAME. Examples that it refers to are copied next to it.
     """

@@ -8,10 +8,14 @@ from __future__ import annotations
 import click
 
 from rlx.cli import explanations
+from rlx.cli.command import subcommand
 from rlx.cli.common import json_option, print_json
 
 
-@click.command(name="explain")
+@subcommand(
+    "explain",
+    examples=("rlx explain E112", "rlx explain"),
+)
 @click.argument("code", required=False)
 @json_option
 def command(code: str | None, as_json: bool) -> None:

@@ -9,12 +9,19 @@ import click
 
 from rlx.cli.common import json_option, keep_inputs, print_json, progress
 from rlx.cli.model_command import load_bound, model_command
+from rlx.cli.progress import progress_option
 
 if TYPE_CHECKING:
     from rlx.driver.exporters import Exported
 
 
-@model_command("export")
+@model_command(
+    "export",
+    examples=(
+        "rlx export digits.q.rlx -o net.tflite",
+        "rlx export digits.q.rlx -o net.onnx --opset 13",
+    ),
+)
 @click.option(
     "-o",
     "--out",
@@ -26,20 +33,17 @@ if TYPE_CHECKING:
     "--opset",
     type=int,
     metavar="NUMBER",
-    help="Version of the operators of .onnx, 13 to 25  [default: 17].",
+    help="Version of the operators of .onnx, 13 to 25.  [default: 17]",
 )
 @json_option
+@progress_option
 def command(model: Path, out: Path, opset: int | None, as_json: bool) -> None:
     """Write the integer network MODEL as .tflite (int8) or .onnx (Q/DQ).
 
     TensorFlow Lite Micro computes the .tflite to the same bits as 'rlx run'; an op that its
     operators do not give exactly is refused. Programs that read the .onnx compute in float, so a
     value may differ by one at a rounding half: how many do is counted on random inputs.
-
-    \b
-    rlx quantize net.onnx --calib samples.npz -o net.q.rlx
-    rlx export net.q.rlx -o net.tflite
-    """  # noqa: D301 - click reads \b
+    """
     from rlx.driver.exporters import export
     from rlx.support.files.outputs import write_file
 

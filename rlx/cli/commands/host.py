@@ -30,7 +30,10 @@ class _Part(NamedTuple):
     show: Callable[[], None]
 
 
-@model_command("host")
+@model_command(
+    "host",
+    examples=("rlx host digits.tflite", "rlx host digits.tflite --memory --roofline measured"),
+)
 @click.option("--memory", is_flag=True, help="Show the bytes that it needs.")
 @click.option("--fusion", is_flag=True, help="Show what is fused, what not, and why.")
 @click.option(
@@ -68,11 +71,7 @@ def command(
     """Show what MODEL needs on this machine, and what is fused there, without running it.
 
     Any of the parts can be asked for together; without one, --memory and --fusion are shown.
-
-    \b
-    rlx host digits.tflite
-    rlx host digits.tflite --memory --roofline measured
-    """  # noqa: D301 - click reads \b
+    """
     from rlx.passes.fusion import FusionOptions
     from rlx.runtime import CompileOptions
 

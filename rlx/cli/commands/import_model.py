@@ -10,14 +10,22 @@ import click
 
 from rlx.cli.common import json_option, keep_inputs, print_json, progress, typed
 from rlx.cli.model_command import load_model, model_command
+from rlx.cli.progress import progress_option
 from rlx.support.errors import UsageError
+from rlx.support.text.units import counted
 
 if TYPE_CHECKING:
     from rlx.ir import Value
     from rlx.ir.module import GraphModule
 
 
-@model_command("import")
+@model_command(
+    "import",
+    examples=(
+        "rlx import digits.onnx -o float.rlx",
+        "rlx import digits.onnx --channels-last -o float.rlx",
+    ),
+)
 @click.option(
     "-o", "--out", required=True, type=click.Path(path_type=Path), help="File to write, .rlx."
 )
@@ -34,6 +42,7 @@ if TYPE_CHECKING:
     help="The graph's name of a tensor of --weights; without NEW it is left out. May be repeated.",
 )
 @json_option
+@progress_option
 def command(
     model: Path, out: Path, weights: tuple[Path, ...], rename: tuple[str, ...], as_json: bool
 ) -> None:
@@ -58,7 +67,9 @@ def command(
         print_json(report)
         return
     ops = ", ".join(f"{name} {count}" for name, count in report["ops"].items())
-    print(f"wrote {out}: {report['op_count']} ops ({ops}); next: rlx inspect {typed(out)}")
+    print(
+        f"wrote {out}: {counted(report['op_count'], 'op')} ({ops}); next: rlx inspect {typed(out)}"
+    )
 
 
 def _with_weights(

@@ -71,18 +71,16 @@ def _refuse_options() -> None:
         raise UsageError(f"rlx inspect has no option {flag}", hint=f"use rlx {advice}")
 
 
-@model_command("inspect")
+@model_command(
+    "inspect",
+    examples=("rlx inspect digits.tflite", "rlx inspect digits.tflite --text"),
+)
 @click.option("--text", is_flag=True, help="Print the graph in its text form.")
 @_refused_options
 @wide_option
 @json_option
 def command(model: Path, *, text: bool, as_json: bool) -> None:
-    """Show MODEL layer by layer: ops, shapes, MACs, bytes.
-
-    \b
-    rlx inspect digits.tflite
-    rlx inspect digits.tflite --text
-    """  # noqa: D301 - click reads \b
+    """Show MODEL layer by layer: ops, shapes, MACs, bytes."""
     from rlx.ir.inspect import inspect_graph
 
     _refuse_options()

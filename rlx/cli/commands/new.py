@@ -9,17 +9,21 @@ from pathlib import Path
 
 import click
 
+from rlx.cli.command import subcommand
 from rlx.cli.common import json_option, print_json, typed
 from rlx.support.text.units import counted
 
 
-@click.command("new")
+@subcommand(
+    "new",
+    examples=("rlx new firmware product --model digits.tflite", "rlx new cmake app"),
+)
 @click.argument("kind", metavar="KIND")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option(
     "--model",
     type=click.Path(path_type=Path),
-    help="Model file to copy into the project [the digits network of the examples].",
+    help="Model file to copy into the project.  [default: the digits network of the examples]",
 )
 @json_option
 def command(kind: str, folder: Path, model: Path | None, as_json: bool) -> None:

@@ -20,11 +20,17 @@ if TYPE_CHECKING:
     from rlx.passes import Observer, Step
 
 
-@model_command("passes")
+@model_command(
+    "passes",
+    examples=(
+        "rlx passes digits.tflite --pipeline default",
+        "rlx passes digits.tflite --dump-dir stages",
+    ),
+)
 @click.option(
     "--pipeline",
     metavar="NAME",
-    help="Run only this pipeline [the steps of compilation for the host].",
+    help="Run only this pipeline.  [default: the steps of compilation for the host]",
 )
 @stage_options
 @json_option
@@ -33,11 +39,7 @@ def command(model: Path, pipeline: str | None, as_json: bool) -> None:
 
     With --print-ir-before or --print-ir-after graphs are printed in place of the changes; with
     --json as well, on standard error. 'rlx emit' has these options for targets.
-
-    \b
-    rlx passes digits.tflite --pipeline default
-    rlx passes digits.tflite --dump-dir stages
-    """  # noqa: D301 - click reads \b
+    """
     from rlx.ir.inspect import inspect_pipeline
 
     steps, run = _host(model) if pipeline is None else _pipeline(model, pipeline)

@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import click
 
+from rlx.cli.command import subcommand
 from rlx.cli.common import json_option, print_json
 from rlx.support.files.paths import cmake_folder, makefile, schema_folder
 
 
-@click.command("paths")
+@subcommand(
+    "paths",
+    examples=("rlx paths", "rlx paths --cmake"),
+)
 @click.option("--cmake", "kind", flag_value="cmake", help="Only the folder of the CMake package.")
 @click.option("--make", "kind", flag_value="make", help="Only the file that makefiles include.")
 @click.option(

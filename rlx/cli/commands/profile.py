@@ -10,15 +10,20 @@ import click
 from rlx.cli.common import json_option, keep_inputs, print_json, progress
 from rlx.cli.machine_option import METAVAR, machine_limits
 from rlx.cli.model_command import load_bound, model_command
+from rlx.cli.number import Number
+from rlx.cli.progress import progress_option
 from rlx.cli.table import prose, show_table, wide_option
 
 if TYPE_CHECKING:
     from rlx.runtime.observation.profile import Profile
 
 
-@model_command("profile")
-@click.option("--batch", type=click.IntRange(1), default=1, help="Inputs in one call [1].")
-@click.option("--runs", type=click.IntRange(1), default=50, help="Calls to measure [50].")
+@model_command(
+    "profile",
+    examples=("rlx profile digits.tflite", "rlx profile digits.tflite --by-layer --runs 10"),
+)
+@click.option("--batch", type=Number(int, 1), default=1, help="Inputs in one call.  [default: 1]")
+@click.option("--runs", type=Number(int, 1), default=50, help="Calls to measure.  [default: 50]")
 @click.option("--by-layer", is_flag=True, help="Show a row for each layer, not for each node.")
 @click.option(
     "--machine",
@@ -33,6 +38,7 @@ if TYPE_CHECKING:
 )
 @wide_option
 @json_option
+@progress_option
 def command(
     model: Path,
     *,

@@ -11,11 +11,14 @@ from click.core import ParameterSource
 
 from rlx.cli.common import json_option, keep_inputs, print_json, progress_bar, typed
 from rlx.cli.model_command import load_bound, model_command
+from rlx.cli.number import Number
+from rlx.cli.progress import progress_option
 from rlx.cli.samples import FILES, data_of, scaling_options
 from rlx.cli.table import print_table, prose, wide_option
 from rlx.ir.inspect import printable
 from rlx.support.errors import UsageError
-from rlx.support.text.tables import Column
+from rlx.support.text.tables import Column, text_of
+from rlx.support.text.units import counted
 
 if TYPE_CHECKING:
     from rlx.calibration.report import QuantizationReport
@@ -46,7 +49,13 @@ def _share(text: str | None, option: str) -> float | None:
     return share
 
 
-@model_command("quantize")
+@model_command(
+    "quantize",
+    examples=(
+        "rlx quantize digits.onnx --calib calib.npz -o digits.q.rlx",
+        "rlx quantize digits.onnx --calib calib.npz --test test.npz --max-drop 1% -o digits.q.rlx",
+    ),
+)
 @click.option(
     "-o",
     "--out",
@@ -64,7 +73,7 @@ def _share(text: str | None, option: str) -> float | None:
 @click.option(
     "--test",
     type=click.Path(path_type=Path),
-    help="Other samples, on which the loss is measured [the calibration data].",
+    help="Other samples, on which the loss is measured.  [default: the calibration data]",
 )
 @click.option(
     "--weights",
@@ -84,7 +93,7 @@ def _share(text: str | None, option: str) -> float | None:
 @click.option(
     "--equalize/--no-equalize",
     default=None,
-    help="Balance channels across layers [where it helps].",
+    help="Balance channels across layers.  [default: where it helps]",
 )
 @click.option(
     "--bias-correction/--no-bias-correction",
@@ -99,7 +108,7 @@ def _share(text: str | None, option: str) -> float | None:
     "--min-sqnr",
     metavar="DB",
     type=float,
-    default=10.0,
+    default=10,
     show_default=True,
     help="Ratio of signal to noise that every output must have; else exit status 3.",
 )
@@ -111,8 +120,17 @@ def _share(text: str | None, option: str) -> float | None:
     help="Share of samples that must keep their class, where an output has one; else exit status"
     " 3.",
 )
-@click.option("--bits", type=click.FloatRange(2, 8), help="With auto: mean bits of a weight.")
-@click.option("--flash", type=click.IntRange(1), help="With auto: bytes of weights, packed.")
+@click.option(
+    "--bits",
+    type=Number(float, 2, 8),
+    help="With --weights auto: mean bits of a weight, from 2 to 8.",
+)
+@click.option(
+    "--flash",
+    type=Number(int, 1),
+    metavar="BYTES",
+    help="With --weights auto: bytes of weights, packed.",
+)
 @click.option(
     "--settings",
     type=click.Path(path_type=Path),
@@ -127,6 +145,7 @@ def _share(text: str | None, option: str) -> float | None:
 @click.option("--plot", type=click.Path(path_type=Path), help="Picture to write, .png or .svg.")
 @wide_option
 @json_option
+@progress_option
 def command(
     model: Path,
     out: Path,
@@ -188,6 +207,7 @@ def command(
 
 _WITHOUT_SAMPLES = (
     "model", "out", "test", "min_sqnr", "min_agreement", "scale", "mean", "std", "as_json", "wide",
+    "quiet", "debug", "progress",
 )  # fmt: skip
 """Parameters of the command for a model that holds its own scales."""
 
@@ -209,7 +229,7 @@ def _convert(
         print_json(report.as_json())
         return
     if report is not None:
-        where = f"random numbers ({report.comparison.samples} samples)"
+        where = f"random numbers ({counted(report.comparison.samples, 'sample')})"
         for line in summary(report.comparison):
             prose(f"{line}, on {where if report.random else report.measured_on}")
     for layer in conversion.bounded:
@@ -295,7 +315,7 @@ def summary(comparison: Comparison, reference: str = "the float network") -> lis
         lines.append(f"AUC: {a:.4f} -> {b:.4f}")
     if comparison.reconstruction is not None:
         a, b = comparison.reconstruction
-        lines.append(f"mean squared reconstruction error: {a:.4g} -> {b:.4g}")
+        lines.append(f"mean squared reconstruction error: {text_of(a)} -> {text_of(b)}")
     for output in comparison.outputs:
         name = f"output {printable(output.name)!r}" if len(comparison.outputs) > 1 else "output"
         if output.classes is not None:
@@ -312,8 +332,8 @@ def summary(comparison: Comparison, reference: str = "the float network") -> lis
         figures = output.closeness.as_json()
         ratio = "none" if figures["sqnr_db"] is None else f"{figures['sqnr_db']:.1f} dB"
         lines.append(
-            f"{name}: largest difference {figures['max']:.4g}, mean {figures['mean']:.4g},"
-            f" cosine {figures['cosine']:.6f}, SQNR {ratio}"
+            f"{name}: largest difference {text_of(figures['max'])},"
+            f" mean {text_of(figures['mean'])}, cosine {figures['cosine']:.6f}, SQNR {ratio}"
         )
     return lines
 

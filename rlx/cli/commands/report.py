@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rlx.cli.command import subcommand
 from rlx.cli.common import json_option, print_json, progress
+from rlx.cli.progress import progress_option
 from rlx.cli.table import print_table, prose, wide_option
 from rlx.support.text.tables import Column
 from rlx.support.text.units import counted
@@ -21,7 +23,10 @@ if TYPE_CHECKING:
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
-@click.command(name="report")
+@subcommand(
+    "report",
+    examples=("rlx report out", "rlx report out --no-run --html report.html"),
+)
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--html", type=_FILE, help="Write one page that needs no network to this file.")
 @click.option("--csv", type=_FILE, help="Write a line for each layer, with Vela's column names.")
@@ -57,6 +62,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 )
 @wide_option
 @json_option
+@progress_option
 def command(
     folder: Path,
     html: Path | None,

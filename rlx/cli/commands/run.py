@@ -13,6 +13,8 @@ import numpy as np
 
 from rlx.cli.common import json_option, keep_inputs, print_json, progress
 from rlx.cli.model_command import load_bound, model_command
+from rlx.cli.number import Number
+from rlx.cli.progress import progress_option
 from rlx.cli.run_output import print_result, summary
 from rlx.cli.samples import FILES, load, say, scaling_options
 from rlx.cli.table import wide_option
@@ -28,20 +30,27 @@ if TYPE_CHECKING:
     from rlx.metrics.inference import Output, Result
 
 
-@model_command("run")
+@model_command(
+    "run",
+    examples=(
+        "rlx run digits.tflite --input samples.npz",
+        "rlx run digits.tflite --frames 4 -o outputs.npz",
+    ),
+)
 @click.option(
     "--input",
     "paths",
     type=click.Path(path_type=Path),
     multiple=True,
-    help=f"{FILES}; may be repeated. Default: random values.",
+    help=f"{FILES}; may be repeated.  [default: random values]",
 )
-@click.option("--frames", type=click.IntRange(1), help="Samples to run. Default: all given.")
+@click.option("--frames", type=Number(int, 1), help="Samples to run.  [default: all given]")
 @click.option("--labels", type=click.Path(path_type=Path), help="Names of the classes, one a line.")
 @click.option(
     "--expect",
     type=click.Path(path_type=Path),
-    help="Class of each sample, .npy, .npz or .csv, for accuracy and confusion [those in --input].",
+    help="Class of each sample, .npy, .npz or .csv, for accuracy and confusion.  [default: those in"
+    " --input]",
 )
 @click.option(
     "--weights",
@@ -54,6 +63,7 @@ if TYPE_CHECKING:
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="Write the outputs as .npz.")
 @wide_option
 @json_option
+@progress_option
 def command(
     model: Path,
     paths: tuple[Path, ...],

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, cast
 import click
 
 from rlx import targets
+from rlx.cli.command import Command
 from rlx.cli.common import json_option, print_json
 from rlx.cli.plugin_options import PluginOptions
 from rlx.cli.table import print_table, sentences, wide_option
@@ -20,7 +21,7 @@ _TARGET: Final = "rlx.targets"
 """Key of the target with its options in the context."""
 
 
-class TargetsCommand(click.Command):
+class TargetsCommand(Command):
     """A command that also takes the options of the target that it is about."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -35,8 +36,17 @@ class TargetsCommand(click.Command):
         found: PluginOptions | None = ctx.meta.get(_TARGET)
         return [*super().get_params(ctx), *(found.params() if found else ())]
 
+    def plugin_groups(self, ctx: click.Context) -> list[tuple[str, list[click.Parameter]]]:
+        """Return the options of the target."""
+        found: PluginOptions | None = ctx.meta.get(_TARGET)
+        return [(f"Options of the target {found.plugin.name}", [*found.params()])] if found else []
 
-@click.command(cls=TargetsCommand, name="targets")
+
+@click.command(
+    "targets",
+    cls=TargetsCommand,
+    examples=("rlx targets", "rlx targets fpga --architecture engine"),
+)
 @click.argument("name", required=False)
 @wide_option
 @json_option

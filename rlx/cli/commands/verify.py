@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rlx.cli.command import subcommand
 from rlx.cli.common import json_option, print_json, progress
 from rlx.cli.not_run import print_not_run
+from rlx.cli.number import Number
+from rlx.cli.progress import progress_option
 from rlx.cli.table import prose, show, wide_option
 from rlx.support.errors import UsageError
 from rlx.support.files.outputs import read_manifest
@@ -21,23 +24,26 @@ if TYPE_CHECKING:
     from rlx.targets.verifier import Verification
 
 
-@click.command(name="verify")
+@subcommand(
+    "verify",
+    examples=("rlx verify out", "rlx verify out --with host --inputs 4"),
+)
 @click.argument("folder", type=click.Path(path_type=Path))
-@click.option("--inputs", type=click.IntRange(1), help="Golden vectors to run. Default: all.")
+@click.option("--inputs", type=Number(int, 1), help="Golden vectors to run.  [default: all]")
 @click.option(
     "--with",
     "tools",
     metavar="NAMES",
     help="Simulators, separated by commas. C: host, sanitize, qemu, unicorn (qemu:zig and so on"
-    " names a compiler). FPGA: verilator, cocotb, testbench, testbench:icarus, netlist. Default:"
-    " what is installed.",
+    " names a compiler). FPGA: verilator, cocotb, testbench, testbench:icarus, netlist."
+    "  [default: what is installed]",
 )
 @click.option(
     "--require",
     metavar="NAME",
     multiple=True,
-    help="Simulator that must run, or 'all' for every one of the default: a missing tool is an"
-    " error. For CI; repeatable.",
+    help="Simulator that must run, or 'all' for each that runs by default; it is an error if its"
+    " tool is missing. For CI; may be repeated.",
 )
 @click.option(
     "--netlist",
@@ -46,7 +52,8 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=1),
+    type=Number(float, 1),
+    metavar="SECONDS",
     default=DEFAULT_TIMEOUT_S,
     show_default=True,
     help="Seconds that each step may take.",
@@ -78,6 +85,7 @@ if TYPE_CHECKING:
 )
 @wide_option
 @json_option
+@progress_option
 def command(
     folder: Path,
     inputs: int | None,

@@ -12,6 +12,7 @@ from typing import Any, Final, NotRequired, TypedDict
 from rlx.cli.demo import MissingPlatform, PlatformRow
 from rlx.cli.schemas import analysis, files
 from rlx.cli.schemas.common import Accuracy, Assumed, Dispatch, ErrorParts, Number, Port, Seconds
+from rlx.cli.schemas.progress import Progress
 from rlx.driver.verification import budget
 from rlx.ir.diff import GraphDiff
 from rlx.ir.inspect import GraphInspection
@@ -314,12 +315,13 @@ SCHEMAS: Final[dict[str, Any]] = {
     "paths": Paths,
     "profile": analysis.Profile,
     "quantize": analysis.Quantize,
+    "progress": Progress,
     "report": Report,
     "run": Run,
     "targets": Targets,
     "verify": Verify,
 }
-"""The type of each schema by its name: that of a command, of a file, or ``error``.
+"""The type of each schema by its name: that of a command, of a file, ``error`` or ``progress``.
 
 ``manifest`` and ``network`` are the files ``manifest.json`` and ``report/network.json``.
 """

@@ -11,7 +11,7 @@ from rlx.cli.schemas.common import Quant, Size
 from rlx.reports.model import MemoryBox, Port, Weights
 
 Plain = bool | int | float | str | None
-"""A value that is no list or object."""
+"""A value that is not a list or object."""
 
 
 class File(TypedDict):

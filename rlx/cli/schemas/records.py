@@ -21,7 +21,7 @@ class Keys:
 
     Attributes:
         properties: Properties, and methods without arguments, whose values are keys too.
-        without: Fields that are no keys.
+        without: Fields that the command does not print.
     """
 
     properties: tuple[str, ...] = ()

@@ -26,6 +26,7 @@ from rlx.passes.channels_last_ports import ChannelsLastPorts
 from rlx.passes.dead_code import DeadCode
 from rlx.support.errors import UnsupportedOpError
 from rlx.support.limits import DEFAULT_LIMITS, Limits
+from rlx.support.steps import advancing
 from rlx.support.text.names import printable, shorten
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def _build(
     scope = Scope(model, graph, model.versions, limits=limits)
     add_inputs(scope, options, sizes)
     refusals = Refusals()
-    import_nodes(scope, model.nodes, refusals)
+    import_nodes(scope, advancing(model.nodes), refusals)
     if refusals.refused:
         raise _unsupported(model, refusals)
     outputs = [_output(scope, place) for place in range(len(model.outputs))]

@@ -26,7 +26,7 @@ from rlx.support.errors import ShapeError
 from rlx.support.text.names import printable, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -49,7 +49,7 @@ class Refusals:
     refused: list[tuple[str, str, UnsupportedError]] = field(default_factory=list)
 
 
-def import_nodes(scope: Scope, nodes: Sequence[Node], refusals: Refusals) -> None:
+def import_nodes(scope: Scope, nodes: Iterable[Node], refusals: Refusals) -> None:
     """Import nodes in order.
 
     A node that is refused leaves its results out; of those after it only the operator is checked.

@@ -35,6 +35,7 @@ from rlx.passes.channels_last import ChannelsLast
 from rlx.passes.dead_code import DeadCode
 from rlx.support.errors import ShapeError, UnsupportedOpError
 from rlx.support.limits import DEFAULT_LIMITS, Limits, raise_hint
+from rlx.support.steps import advancing
 from rlx.support.text.names import printable, shorten
 
 if TYPE_CHECKING:
@@ -223,7 +224,7 @@ def _input_type(tensor: Tensor) -> Type:
 def _add_operators(scope: Scope) -> None:
     """Import every operator; gather those that are not supported and name them together."""
     refused: list[tuple[Operator, UnsupportedError]] = []
-    for operator in scope.model.operators:
+    for operator in advancing(scope.model.operators):
         call = Call(scope, operator)
         try:
             _import(call)

@@ -22,7 +22,8 @@ from rlx.ops.numbers import sample_reals
 from rlx.ops.real.cast import integer_range
 from rlx.support.errors import UsageError
 from rlx.support.text.notebook import table_html
-from rlx.support.text.tables import Column, Table, lay_out
+from rlx.support.text.tables import Column, Table, lay_out, text_of
+from rlx.support.text.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -117,7 +118,7 @@ class LayerValues:
 
     def __repr__(self) -> str:
         share = "" if self.saturated is None else f", {100 * self.saturated:.2g} % saturated"
-        extent = f"{self.minimum:.4g} to {self.maximum:.4g}"
+        extent = f"{text_of(self.minimum)} to {text_of(self.maximum)}"
         return f"<{self.op} {self.name!r}: {self.type}, {extent}{share}>"
 
 
@@ -159,7 +160,7 @@ class Layers(Mapping[str, LayerValues]):
             for v in self.values()
         ]
         count = len(_COLUMNS) - all(v.sqnr_db is None for v in self.values())
-        title = f"{self.samples} samples"
+        title = counted(self.samples, "sample")
         return Table(title, _COLUMNS[:count], tuple(row[:count] for row in rows))
 
     def __repr__(self) -> str:

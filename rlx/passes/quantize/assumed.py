@@ -49,10 +49,10 @@ if TYPE_CHECKING:
     Doubles = npt.NDArray[np.float64]
 
 MAX_RUNS: Final = 8
-"""Random inputs that a network is run on."""
+"""Maximum number of random inputs that a network is run on."""
 
 _MAX_MACS: Final = 2_000_000_000
-"""Multiply-accumulates of all runs, about: a larger network is run on fewer inputs, at least 1."""
+"""Multiply-accumulates of all runs, about; larger networks are run on fewer inputs, at least 1."""
 
 _MIN_SPREAD: Final = 3.0
 """Standard deviations of the first layers' results, relative to their means."""

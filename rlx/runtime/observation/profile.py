@@ -10,7 +10,7 @@ from rlx.ir.layer_names import main_node, name_nodes, origins_of
 from rlx.ops.work import Work, node_work
 from rlx.runtime.observation.trace import write_trace
 from rlx.support.text.notebook import table_html
-from rlx.support.text.tables import Column, Table, lay_out, printable, share_text
+from rlx.support.text.tables import Column, Table, lay_out, printable, share_text, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -252,7 +252,7 @@ class Profile:
         most = "" if slowest is None else (
             f"; most in {slowest.node.op.name} {slowest.layer!r}: {100 * slowest.share:.0f} %"
         )  # fmt: skip
-        return f"<Profile of {self.name!r} {self.where}: {1e6 * self.seconds:.4g} us{most}>"
+        return f"<Profile of {self.name!r} {self.where}: {text_of(1e6 * self.seconds)} us{most}>"
 
     def __str__(self) -> str:
         return "\n".join(line.text for line in lay_out(self.table()).lines)

@@ -16,7 +16,7 @@ from rlx.passes.transforms.bind import sizes_hint
 from rlx.runtime.observation.memory import constant_bytes
 from rlx.support.errors import UsageError
 from rlx.support.text.notebook import table_html
-from rlx.support.text.tables import Column, Table, lay_out, printable, share_text
+from rlx.support.text.tables import Column, Table, lay_out, printable, share_text, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -175,7 +175,7 @@ class Roofline:
     def __repr__(self) -> str:
         shares = ", ".join(f"{b} {100 * self.share(b):.0f} %" for b in Bound)
         return f"<Roofline of {self.name!r} on {self.machine.name}: at least" + (
-            f" {1e6 * self.seconds:.4g} us, {self.macs:,} MACs; {shares}>"
+            f" {text_of(1e6 * self.seconds)} us, {self.macs:,} MACs; {shares}>"
         )
 
     def __str__(self) -> str:

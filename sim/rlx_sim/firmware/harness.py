@@ -15,9 +15,11 @@ import numpy as np
 
 from rlx.support.errors import OutputError, SimulationError
 from rlx.support.process import failure, last_lines
+from rlx.support.steps import advance
 from rlx_sim.protocol import Simulation
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     import numpy.typing as npt
@@ -87,6 +89,19 @@ def result(completed: Completed, work: Path, vectors: Golden, *, name: str) -> S
         stack_bytes=max(line[5] for line in lines) or None,
         log=log,
     )
+
+
+def frame_counter(frames: int) -> Callable[[str], None]:
+    """Return a function for the test program's lines that reports how many frames have run."""
+    ran = 0
+
+    def read(line: str) -> None:
+        nonlocal ran
+        if _FRAME.match(line):
+            ran += 1
+            advance(ran, frames)
+
+    return read
 
 
 def arena_bytes(log: str) -> int | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from rlx.support.files.scratch import work_folder
 from rlx.support.process import run
-from rlx_sim.firmware.harness import prepare, result, sources
+from rlx_sim.firmware.harness import frame_counter, prepare, result, sources
 from rlx_sim.toolchain import find
 
 if TYPE_CHECKING:
@@ -82,8 +82,15 @@ class HostC:
         """
         prepare(work, vectors)
         environment = {"ASAN_OPTIONS": _SANITIZER_STATUS, "UBSAN_OPTIONS": _SANITIZER_STATUS}
-        done = run([program], cwd=work, timeout_s=timeout_s, env=environment, check=False)
-        return result(done, work, vectors, name=self.name)
+        completed = run(
+            [program],
+            cwd=work,
+            timeout_s=timeout_s,
+            env=environment,
+            check=False,
+            on_line=frame_counter(vectors.frames),
+        )
+        return result(completed, work, vectors, name=self.name)
 
     def build(self, folder: Path, program: Path) -> Path:
         """Compile the test program of ``folder`` into ``program`` and return it."""

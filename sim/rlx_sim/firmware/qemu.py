@@ -12,7 +12,7 @@ from rlx.support.errors import UsageError
 from rlx.support.files.scratch import work_folder
 from rlx.support.process import run
 from rlx_sim.firmware.firmware import CPUS, Firmware, FirmwareBuild
-from rlx_sim.firmware.harness import prepare, result
+from rlx_sim.firmware.harness import frame_counter, prepare, result
 from rlx_sim.toolchain import find
 
 if TYPE_CHECKING:
@@ -76,5 +76,11 @@ class Qemu:
             *("-semihosting-config", "enable=on,target=native"),
             *("-icount", f"shift={INSTRUCTION_SHIFT}", "-kernel", str(firmware.elf)),
         ]
-        completed = run(command, cwd=work, timeout_s=timeout_s, check=False)
+        completed = run(
+            command,
+            cwd=work,
+            timeout_s=timeout_s,
+            check=False,
+            on_line=frame_counter(vectors.frames),
+        )
         return result(completed, work, vectors, name=self.name)

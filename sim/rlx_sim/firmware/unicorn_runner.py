@@ -16,7 +16,7 @@ from rlx.support.errors import UsageError
 from rlx.support.files.scratch import work_folder
 from rlx.support.process import run
 from rlx_sim.firmware.firmware import Firmware, FirmwareBuild
-from rlx_sim.firmware.harness import prepare, result
+from rlx_sim.firmware.harness import frame_counter, prepare, result
 from rlx_sim.toolchain import find
 
 if TYPE_CHECKING:
@@ -75,5 +75,12 @@ class Unicorn:
         ]
         # The package may be importable only through this process's path (a checkout under test).
         environment = {"PYTHONPATH": ":".join(part for part in sys.path if part)}
-        completed = run(command, cwd=work, timeout_s=timeout_s, env=environment, check=False)
+        completed = run(
+            command,
+            cwd=work,
+            timeout_s=timeout_s,
+            env=environment,
+            check=False,
+            on_line=frame_counter(vectors.frames),
+        )
         return result(completed, work, vectors, name=self.name)

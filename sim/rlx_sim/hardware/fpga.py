@@ -14,6 +14,7 @@ from rlx.support.errors import UsageError
 from rlx.support.files.outputs import new_file
 from rlx.support.files.scratch import work_folder
 from rlx.support.steps import steps_of
+from rlx.support.text.units import counted
 from rlx_sim.hardware.cocotb_bench import run_bench
 from rlx_sim.hardware.duration import expected
 from rlx_sim.hardware.emitted_report import read_report
@@ -229,10 +230,10 @@ def _harness_runs(
                 _built(folder, timeout_s, trace=trace_format(waves), show=notify.detail)
             )
         stack.enter_context(seconds.part("simulate"))
-        notify(f"verilator: {vectors.frames} inputs")
+        notify(f"verilator: {counted(vectors.frames, 'input')}")
         with nullcontext() if waves is None else new_file(waves) as path:
             plain = bench.run(vectors.inputs, waves=path, timeout_s=timeout_s)
-        notify(f"verilator: {few.frames} inputs, pauses and a reset")
+        notify(f"verilator: {counted(few.frames, 'input')}, pauses and a reset")
         stalled = bench.run(few.inputs, stalls=STALLED, timeout_s=timeout_s)
     return _simulation(plain), _simulation(stalled)
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rlx.support.errors import DoesNotFitError, SimulationError, ToolMissingError
 from rlx.support.process import failure, run
+from rlx.support.steps import advance
 from rlx_fpga.packaging.synthesis import UNCONSTRAINED
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ _PLACED: Final = {
     "ice40": {"lut": "ICESTORM_LC", "dsp": "ICESTORM_DSP", "bram": "ICESTORM_RAM"},
 }
 
+_ROUTING: Final = "routing {0} arcs"
+_ARCS_LEFT: Final = "routing, {0} arcs left"
 _PHASES: Final = tuple(
     (re.compile(pattern), text)
     for pattern, text in (
@@ -50,8 +53,8 @@ _PHASES: Final = tuple(
         (r"Info: +at iteration #(\d+), type", "placing, iteration {0}"),
         (r"Info: +at iteration #(\d+): temp", "refining the placement, iteration {0}"),
         (r"Info: Routing globals", "routing clocks"),
-        (r"Info: Routing (\d+) arcs", "routing {0} arcs"),
-        (r"Info: +\d+ \|[^|]*\|[^|]*\| *(\d+)\|", "routing, {0} arcs left"),
+        (r"Info: Routing (\d+) arcs", _ROUTING),
+        (r"Info: +\d+ \|[^|]*\|[^|]*\| *(\d+)\|", _ARCS_LEFT),
         (r"Info: Critical path report", "timing analysis"),
     )
 )
@@ -201,12 +204,17 @@ def phase_reader(show: Callable[[str], None] | None) -> Callable[[str], None] | 
     """Return a reader of nextpnr's lines that calls ``show`` with the phase and its progress."""
     if show is None:
         return None
+    arcs = 0
 
     def read(line: str) -> None:
+        nonlocal arcs
         for pattern, text in _PHASES:
-            found = pattern.match(line)
-            if found:
-                show(text.format(*found.groups()))
+            if match := pattern.match(line):
+                show(text.format(*match.groups()))
+                if text == _ROUTING:
+                    arcs = int(match[1])
+                if text == _ARCS_LEFT:
+                    advance(max(0, arcs - int(match[1])), arcs)
                 return
 
     return read

@@ -54,14 +54,16 @@ class CortexMOptions:
 
     prefix: str | None = field(
         default=None,
-        metadata={"help": "Prefix of every C name, and name of the files [from the model].",
+        metadata={"help": "Prefix of every C name, and name of the files."
+                  "  [default: from the model]",
                   "metavar": "NAME"},
     )  # fmt: skip
     cpu: str = field(
         default="",
         metadata={
-            "help": "Target core, as GCC calls it: kernels are chosen for it"
-            f" [that of --part, else {DEFAULT_CORE.name}].",
+            "help": "Target core, as GCC calls it, for which kernels are chosen: "
+            f"{', '.join(CPU_NAMES)}."
+            f"  [default: that of --part, else {DEFAULT_CORE.name}]",
             "choices": CPU_NAMES,
         },
     )
@@ -77,8 +79,8 @@ class CortexMOptions:
     )
     clock: float | None = field(
         default=None,
-        metadata={"help": "Clock that a range of milliseconds is computed for, as 64MHz [maximum of"
-                  " --part].",
+        metadata={"help": "Clock that a range of milliseconds is computed for, as 64MHz."
+                  "  [default: maximum of --part]",
                   "metavar": "CLOCK", "parse": parse_clock},
     )  # fmt: skip
     ram: int | None = field(
@@ -102,7 +104,7 @@ class CortexMOptions:
         default="caller",
         metadata={"help": "Type and place of inputs and outputs: int8, uint8 or float; arrays of"
                   " the caller, or the arena, where they share bytes with intermediate values."
-                  " Join both with a comma: float,arena [int8,caller].",
+                  " Join both with a comma: float,arena.  [default: int8,caller]",
                   "metavar": "WORDS"},
     )  # fmt: skip
     static_arena: bool = field(
@@ -110,13 +112,14 @@ class CortexMOptions:
     )
     self_test: int = field(
         default=0,
-        metadata={"help": "Golden vectors to compile into a self-test, PREFIX_self_test() [0].",
+        metadata={"help": "Golden vectors to compile into a self-test, PREFIX_self_test()."
+                  "  [default: 0]",
                   "metavar": "FRAMES"},
     )  # fmt: skip
     labels: tuple[str, ...] | None = field(
         default=None,
-        metadata={"help": "File with the names of the classes, one on each line, for PREFIX_labels"
-                  " [those in the metadata of a .tflite].",
+        metadata={"help": "File with the names of the classes, one on each line, for PREFIX_labels."
+                  "  [default: those in the metadata of a .tflite]",
                   "metavar": "FILE", "parse": parse_labels},
     )  # fmt: skip
     self_check: bool = field(
@@ -126,7 +129,8 @@ class CortexMOptions:
     )  # fmt: skip
     package: tuple[str, ...] = field(
         default=tuple(PACKAGES),
-        metadata={"help": f"Build systems to emit files for: any of {','.join(PACKAGES)} [all].",
+        metadata={"help": f"Build systems to emit files for: any of {', '.join(PACKAGES)}."
+                  "  [default: all]",
                   "metavar": "NAMES", "parse": parse_packages},
     )  # fmt: skip
     package_version: str = field(

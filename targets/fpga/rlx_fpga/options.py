@@ -114,45 +114,45 @@ class FpgaOptions:
 
     prefix: str | None = field(
         default=None,
-        metadata={"help": "Prefix of module and file names [from the model].",
+        metadata={"help": "Prefix of module and file names.  [default: from the model]",
                   "metavar": "NAME"},
     )  # fmt: skip
     device: str = field(
         default=DEFAULT_DEVICE,
-        metadata={"help": f"Device or board that the design is for; 'rlx targets fpga' lists them"
-                  f" [{DEFAULT_DEVICE}].",
+        metadata={"help": f"Device or board that the design is for; 'rlx targets fpga' lists them."
+                  f"  [default: {DEFAULT_DEVICE}]",
                   "metavar": "NAME",
                   "values": {name: found.summary
                              for name, found in (*devices().items(), *boards().items())}},
     )  # fmt: skip
     architecture: str = field(
         default=DEFAULT,
-        metadata={"help": f"Architecture: {', '.join(ARCHITECTURES)} [{DEFAULT}].",
+        metadata={"help": f"Architecture: {', '.join(ARCHITECTURES)}.  [default: {DEFAULT}]",
                   "metavar": "NAME", "values": ARCHITECTURES},
     )  # fmt: skip
     dsp: int | None = field(
         default=None,
         metadata={
-            "help": "Budget of DSP slices; without --lut also rules out LUT multipliers"
-            " [those of the device].",
+            "help": "Budget of DSP slices; without --lut also rules out LUT multipliers."
+            "  [default: those of the device]",
             "metavar": "N",
         },
     )
     bram: int | None = field(
         default=None,
-        metadata={"help": "Budget of block RAMs [those of the device].", "metavar": "N"},
+        metadata={"help": "Budget of block RAMs.  [default: those of the device]", "metavar": "N"},
     )
     lut: int | None = field(
         default=None,
         metadata={
-            "help": "Budget of LUTs; allows LUT multipliers [two thirds of the device's with LUT"
-            " multipliers, all without].",
+            "help": "Budget of LUTs; allows LUT multipliers.  [default: two thirds of the"
+            " device's with LUT multipliers, all without]",
             "metavar": "N",
         },
     )
     clock: float | None = field(
         default=None,
-        metadata={"help": "Clock that rates are computed for, as 100MHz [by device].",
+        metadata={"help": "Clock that rates are computed for, as 100MHz.  [default: by device]",
                   "metavar": "HERTZ", "parse": parse_clock},
     )  # fmt: skip
     fps: float | None = field(
@@ -162,35 +162,37 @@ class FpgaOptions:
     )  # fmt: skip
     optimize: str | None = field(
         default=None,
-        metadata={"help": "Goal [throughput; with --fps, size].",
+        metadata={"help": "Goal.  [default: throughput; with --fps, size]",
                   "choices": AIMS},
     )  # fmt: skip
     fold: tuple[tuple[str, int, int], ...] = field(
         default=(),
-        metadata={"help": "Fixed foldings: LAYER=PExSIMD,...",
-                  "metavar": "TEXT", "parse": parse_folds},
+        metadata={"help": "Fixed foldings, separated by commas.",
+                  "metavar": "LAYER=PExSIMD", "parse": parse_folds},
     )  # fmt: skip
     weights: str = field(
         default="mem",
         metadata={"help": "Storage of weights: files for $readmemh, or the netlist; with the"
-                  " engine also a stream, which loads them once or for every frame [mem].",
+                  " engine also a stream, which loads them once or for every frame."
+                  "  [default: mem]",
                   "choices": WEIGHTS},
     )  # fmt: skip
     control: str = field(
         default="none",
-        metadata={"help": "Bus of the registers that control and monitor the core [none].",
+        metadata={"help": "Bus of the registers that control and monitor the core."
+                  "  [default: none]",
                   "choices": CONTROLS},
     )  # fmt: skip
     io: str | None = field(
         default=None,
         metadata={"help": "Type of the elements of streams: int8, or uint8 (int8 + 128); float"
-                  " conversions at inputs and outputs are removed [int8].",
+                  " conversions at inputs and outputs are removed.  [default: int8]",
                   "metavar": "KIND", "values": KINDS},
     )  # fmt: skip
     stream_bits: int | None = field(
         default=None,
-        metadata={"help": "Width of tdata of all streams, with tkeep, to match a DMA [width of the"
-                  " core].",
+        metadata={"help": "Width of tdata of all streams, with tkeep, to match a DMA."
+                  "  [default: width of the core]",
                   "choices": tuple(map(str, STREAM_BITS)), "parse": int},
     )  # fmt: skip
     synth: bool = field(

@@ -55,10 +55,3 @@ def test_python_runs_the_package():
         [sys.executable, "-m", "rlx", "--version"], capture_output=True, text=True, check=True
     )
     assert done.stdout.startswith("rlx, version ")
-
-
-def test_help_keeps_the_lines_of_the_examples(capsys):
-    assert main(["completion", "--help"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert '  zsh:   rlx completion zsh > "${fpath[1]}/_rlx"' in lines
-    assert "  fish:  rlx completion fish > ~/.config/fish/completions/rlx.fish" in lines

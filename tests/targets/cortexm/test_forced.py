@@ -208,7 +208,7 @@ def pools(builder=None):
 
 
 def others():
-    """Return a graph with all those that are no convolutions."""
+    """Return a graph with all those that are not convolutions."""
     builder = GraphBuilder("others")
     for append in (rows, sums, pools):
         append(builder)

@@ -295,7 +295,7 @@ HOSTILE = [
 
 
 def uncommented(text):
-    """Return the lines that are no comments."""
+    """Return the lines that are not comments."""
     return [line for line in text.splitlines() if not line.lstrip().startswith("//")]
 
 

@@ -409,7 +409,7 @@ def test_a_network_of_no_use_is_refused_and_the_layer_is_named():
 
 @pytest.mark.parametrize("score", ["sigmoid", "tanh"])
 def test_samples_without_a_hit_leave_a_score_its_reach(score):
-    """And they are no reason to call the network useless."""
+    """A network is not called useless for them."""
     bias = -9 if score == "sigmoid" else 0
 
     def network(x):

@@ -39,7 +39,7 @@ def test_changed_attribute():
         '~ %1 = q.clamp(%0) {low=5, high=127} : i8[1, 4] q(0.5, -3) name "relu" from'
         ' "tiny.tflite" at "operator 0 RELU" by "fuse-clamps"\n'
         "    low: -3 -> 5\n"
-        "1 nodes unchanged"
+        "1 node unchanged"
     )
 
 

@@ -41,7 +41,7 @@ def test_figures_of_a_network():
 
 def test_text_of_a_graph():
     assert str(inspect_graph(clamp_graph())) == (
-        "tiny: 1 ops (q.clamp 1), 0 MACs, 0 constants in 0 bytes\n"
+        "tiny: 1 op (q.clamp 1), 0 MACs, 0 constants in 0 bytes\n"
         "\n"
         "    op          name  result               MACs  constant bytes\n"
         "%0  core.input  x     i8[1, 4] q(0.5, -3)\n"
@@ -114,8 +114,8 @@ def test_pipeline_shows_what_each_pass_changed():
     stages = [("import", clamp_graph()), ("nothing", clamp_graph()), ("change", clamp_graph(5))]
     found = inspect_pipeline(stages)
     assert str(found).splitlines()[:2] == [
-        "== import: tiny: 1 ops (q.clamp 1), 0 MACs, 0 constants in 0 bytes",
-        "== change: tiny: 1 ops (q.clamp 1), 0 MACs, 0 constants in 0 bytes",
+        "== import: tiny: 1 op (q.clamp 1), 0 MACs, 0 constants in 0 bytes",
+        "== change: tiny: 1 op (q.clamp 1), 0 MACs, 0 constants in 0 bytes",
     ]
     assert "    low: -3 -> 5" in str(found)
     data = json.loads(json.dumps(found.to_dict()))

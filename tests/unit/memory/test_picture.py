@@ -108,7 +108,7 @@ def test_nothing_in_the_arena():
     graph = Graph("g")
     graph.output(graph.apply(NEGATE, graph.input("x", i8(4))))
     plan = plan_memory(graph)
-    assert memory_text(plan).startswith("arena 0 bytes, 1 steps, at most 0 bytes alive (step 0)\n")
+    assert memory_text(plan).startswith("arena 0 bytes, 1 step, at most 0 bytes alive (step 0)\n")
     ET.fromstring(memory_picture(plan))
 
 

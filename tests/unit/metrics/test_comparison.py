@@ -331,10 +331,10 @@ def test_what_is_no_network_is_refused():
         rlx.compare(lambda x: x, {"y": np.zeros((1, 2))})
 
 
-def test_tables_leave_out_relative_differences_from_zero():
-    a, b = np.array([[0.0, 2.0]]), np.array([[0.5, 3.0]])
+def test_tables_relate_differences_to_the_largest_value():
+    a, b = np.array([[0.0, -2.0]]), np.array([[0.5, -3.0]])
     closeness = rlx.compare({"y": a}, {"y": b}).outputs[0].closeness
     assert closeness.relative == 0.5 / 1e-12
-    assert closeness.relative_shown == 0.5
+    assert closeness.relative_to_largest == 0.5
     zeros = rlx.compare({"y": a * 0}, {"y": b}).outputs[0].closeness
-    assert zeros.relative_shown is None
+    assert zeros.relative_to_largest is None

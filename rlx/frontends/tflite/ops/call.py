@@ -33,6 +33,7 @@ from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QRequantize
 from rlx.ops.real import RealDequantize, RealTranspose
 from rlx.support.limits import DEFAULT_LIMITS, Limits
+from rlx.support.text.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -154,7 +155,7 @@ class Call:
         found, top = len(self.operator.inputs), minimum if maximum is None else maximum
         if not minimum <= found <= top:
             wanted = str(minimum) if minimum == top else f"{minimum} to {top}"
-            raise MalformedError(f"has {found} inputs, expected {wanted}")
+            raise MalformedError(f"has {counted(found, 'input')}, expected {wanted}")
         if len(self.operator.outputs) != outputs:
             raise MalformedError(f"has {len(self.operator.outputs)} outputs, expected {outputs}")
 

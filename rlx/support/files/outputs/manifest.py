@@ -151,7 +151,7 @@ def holds(path: Path, entry: FileEntry) -> bool:
     """Return whether ``path`` is a file with the content of ``entry``.
 
     Raises:
-        OSError: There is no such file, or it cannot be read.
+        OSError: The file does not exist or cannot be read.
     """
     status = path.stat()
     if not stat.S_ISREG(status.st_mode) or status.st_size != entry.bytes:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rlx.support.files.scratch import work_folder
 from rlx.support.steps import length_text
+from rlx.support.text.units import counted
 from rlx_sim.hardware.gates.models import FAMILIES
 from rlx_sim.hardware.gates.netlist import read_netlist
 from rlx_sim.hardware.gates.verilog import netlist_verilog
@@ -187,9 +188,9 @@ def run_netlist(
                 ports, [str(source), "tb/harness.cpp"], plain, work, timeout_s, notify.detail
             )
         with seconds.part("simulate"):
-            notify(f"{name}: {vectors.frames} inputs")
+            notify(f"{name}: {counted(vectors.frames, 'input')}")
             first = _simulation(bench.run(vectors.inputs, timeout_s=timeout_s))
-            notify(f"{name}: {few.frames} inputs, pauses and a reset")
+            notify(f"{name}: {counted(few.frames, 'input')}, pauses and a reset")
             second = _simulation(bench.run(few.inputs, stalls=stalls, timeout_s=timeout_s))
     wrong = (*compare(name, first, vectors), *compare(_stalled(name), second, few))
     return NetlistRun(

@@ -6,13 +6,15 @@ Tests: tests/targets/fpga/explore/test_fit.py
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from rlx.support.errors import DoesNotFitError
+from rlx.support.errors import DoesNotFitError, UsageError
 from rlx_fpga.devices import devices
 from rlx_fpga.explore.fit import excesses, fitting, shortage
+from rlx_fpga.options import BUDGETS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -125,13 +127,22 @@ def fitting_variants(variants: Iterable[Suggestion], estimate: Estimate) -> Iter
 
 
 def fitting_devices(options: FpgaOptions, estimate: Estimate) -> Iterator[Suggestion]:
-    """Yield the other devices that the design fits, without budgets."""
+    """Yield the other devices that the design fits."""
     return fitting_variants(other_devices(options), estimate)
 
 
 def other_devices(options: FpgaOptions) -> Iterator[Suggestion]:
-    """Yield the options with each other device, without budgets."""
+    """Yield the options with each other device: with the budgets that were given, then without."""
+    yield from _on_other_devices(options, "")
+    if given := [name for name in BUDGETS if getattr(options, name) is not None]:
+        flags = " and ".join(f"--{name}" for name in given)
+        unlimited = replace(options, dsp=None, bram=None, lut=None)
+        yield from _on_other_devices(unlimited, f" without {flags}")
+
+
+def _on_other_devices(options: FpgaOptions, words: str) -> Iterator[Suggestion]:
+    """Yield the options with each other device that has as much as the budgets allow."""
     for name in devices():
         if name != options.device:
-            other = replace(options, device=name, dsp=None, bram=None, lut=None)
-            yield Suggestion(f"--device {name}", other)
+            with suppress(UsageError):  # a budget is larger than the device
+                yield Suggestion(f"--device {name}{words}", replace(options, device=name))

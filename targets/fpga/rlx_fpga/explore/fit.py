@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rlx.support.errors import RlxError
@@ -33,10 +34,15 @@ class Need(NamedTuple):
     available: int
 
 
+def amount_text(number: float, resource: str) -> str:
+    """Return a number of a resource, named in the plural: ``1 DSP slice``, ``2.5 block RAMs``."""
+    return f"{number:,.12g} {re.sub(r's(?=$| )', '', resource) if number == 1 else resource}"
+
+
 def shortage(report: Mapping[str, Any], options: FpgaOptions) -> str:
     """Return the excess of a design over its budget, in words; empty if it fits."""
     return "; ".join(
-        f"needs {need.needed:,.12g} {need.resource}, {need.available:,} available"
+        f"needs {amount_text(need.needed, need.resource)}, {need.available:,} available"
         for need in excesses(report, options)
     )
 

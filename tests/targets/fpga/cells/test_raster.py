@@ -47,7 +47,7 @@ class Walk(Component):
 @settings(max_examples=25)
 @given(data=st.data())
 def test_counters_walk_in_row_major_order_at_any_pace(data):
-    """Wrong where an inner axis does not carry, a size is no power of two, or an axis is 1."""
+    """Wrong where an inner axis does not carry, a size is not a power of two, or an axis is 1."""
     sizes = data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=4))
     start = [data.draw(st.integers(0, n - 1)) for n in sizes]
     stop = [data.draw(st.integers(s + 1, n)) for s, n in zip(start, sizes, strict=True)]

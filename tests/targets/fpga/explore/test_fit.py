@@ -50,7 +50,7 @@ def test_a_full_device_is_enough_and_one_more_is_short(name, text):
 def test_a_budget_takes_the_place_of_the_device_also_if_it_is_nothing():
     options = FpgaOptions(device=SMALL.name, dsp=0, bram=3)
     found = shortage(report(dsp=1, bram=3.5), options)
-    assert found == "needs 1 DSP slices, 0 available; needs 3.5 block RAMs, 3 available"
+    assert found == "needs 1 DSP slice, 0 available; needs 3.5 block RAMs, 3 available"
     assert shortage(report(bram=3), options) == ""
 
 

@@ -87,7 +87,7 @@ def mxfp4() -> Block:
 
 
 def nvfp4() -> Block:
-    # 0x38 is 1, 0x01 the smallest number, 0x7e the largest; 0x7f is no number.
+    # 0x38 is 1, 0x01 the smallest number, 0x7e the largest; 0x7f is not a number.
     scales = {0x38: 1.0, 0x39: 1.125, 0x01: 2.0**-9, 0x7E: 448.0, 0x7F: 0.0, 0xC0: 2.0}
     chosen = [list(scales)[i] for i in draw(4, len(scales))]
     runs = [draw(16, 16) for _ in range(4)]

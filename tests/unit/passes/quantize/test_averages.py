@@ -178,7 +178,7 @@ def test_dropped_bits_are_those_of_the_sum(kernel, signed, bits, summed, whole):
         if summed or count & (count - 1) == 0:
             assert np.array_equal(wanted, found)
         else:
-            # Of 36 or 6 elements a mean at a half is no float32 number.
+            # Of 36 or 6 elements a mean at a half is not a float32 number.
             assert np.abs(wanted - found).max() <= 0.125
 
 

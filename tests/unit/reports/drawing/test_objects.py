@@ -121,7 +121,7 @@ def test_a_compiled_graph_says_where_it_runs():
     graph.output(graph.apply(RealAdd(), x, x), names=["y"])
     compiled = rlx.Session().compile(graph)
     line, _ = _check(compiled)
-    assert line.startswith('<CompiledGraph "sum": 1 ops, "x" f32[4] -> "y" f32[4]; on ')
+    assert line.startswith('<CompiledGraph "sum": 1 op, "x" f32[4] -> "y" f32[4]; on ')
     assert np.array_equal(compiled(np.ones(4, np.float32))[0], np.full(4, 2))
 
 

@@ -150,7 +150,7 @@ def test_the_fastest_available_device_is_picked():
     choice = rlx.pick_device(product(), [slow, gpu, FLAT])
     assert (str(choice.device), choice.machine) == ("cpu", FLAT)
     # Fused: 1,024 operations of the product and 32 of the exponential, no value between them.
-    assert choice.reason == ("flat takes 1.056 us at least; slow 1056 us; gpu: no cuda here")
+    assert choice.reason == ("flat takes 1.056 us at least; slow 1,056 us; gpu: no cuda here")
     assert choice.roofline.seconds == pytest.approx(1056e-9)
 
 

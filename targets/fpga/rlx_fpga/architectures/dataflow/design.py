@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
 from rlx_fpga.architectures.dataflow.pipeline import Pipeline
@@ -68,6 +68,7 @@ def design_of(graph: Graph, options: FpgaOptions) -> StreamDesign:
     """
     program = staged_graph(graph)
     whole = replace(options, lut=options.chosen_device.lut)
+    cells_of = partial(_cells, program)
     for budget_options in (options, whole) if options.lut is None else (options,):
         design, smallest = _within_budget(program, budget_options)
         if design is not None:
@@ -81,8 +82,14 @@ def design_of(graph: Graph, options: FpgaOptions) -> StreamDesign:
                     return replace(fastest, options=options)
                 more = budget_options is not whole and _within_budget(program, whole)[0] is not None
                 lut = whole.lut if more and options.lut is None else None
-                raise too_slow(program, options, fastest.pipeline.interval, lut)
-    raise too_large(program, options, smallest)
+                raise too_slow(program, options, fastest.pipeline.interval, lut, cells_of)
+    raise too_large(program, options, smallest, cells_of)
+
+
+def _cells(program: StagedGraph, options: FpgaOptions) -> Resources | None:
+    """Return the cells of a design within the budget; None if there is none."""
+    design, _ = _within_budget(program, options)
+    return None if design is None else design.total
 
 
 def _within_budget(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from rlx.support.text.units import counted
 from rlx_fpga.architectures.dataflow.price import amount_of, folding_for
 from rlx_fpga.cost.memories import LIBRARIES
 from rlx_fpga.explore.advice import (
@@ -17,20 +18,31 @@ from rlx_fpga.explore.advice import (
     other_devices,
     with_budgets,
 )
+from rlx_fpga.explore.fit import amount_text
 from rlx_fpga.explore.solver import Amount
 from rlx_fpga.options import BUDGETS, rate_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from rlx_fpga.architectures.dataflow.staged import StagedGraph
     from rlx_fpga.cost.costs import Resources
     from rlx_fpga.devices import FpgaDevice
     from rlx_fpga.options import FpgaOptions
 
+    CellsOf = Callable[[FpgaOptions], Resources | None]
+
+
+MAX_CLOCK_RATIO: Final = 1.5
+"""Highest clock that a hint names, relative to the device's default: what routed designs reach."""
+
 
 def too_slow(
-    program: StagedGraph, options: FpgaOptions, fastest: int, lut: int | None
+    program: StagedGraph,
+    options: FpgaOptions,
+    fastest: int,
+    lut: int | None,
+    cells_of: CellsOf,
 ) -> DesignTooLargeError:
     """Return (not raise) the error for a rate that no design within the budget reaches.
 
@@ -44,19 +56,20 @@ def too_slow(
     suggestions = (
         *([] if lut is None else [with_budgets(options, {"lut": lut})]),
         *_reachable_rate(options, fastest),
-        *_other_device(program, options),
+        *_other_device(program, options, cells_of),
     )
+    interval = counted(fastest, "cycle")
     return DesignTooLargeError(
         f"{rate_text(options.fps)} frames per second cannot be reached at"
         f" {options.clock_hz / 1e6:g} MHz: the maximum within the budget is"
-        f" {rate_text(options.clock_hz / fastest)} (initiation interval {fastest} cycles)",
+        f" {rate_text(options.clock_hz / fastest)} (initiation interval {interval})",
         where=options.chosen_device.name,
         advice=Advice(suggestions),
     )
 
 
 def _reachable_rate(options: FpgaOptions, cycles: int) -> Iterator[Suggestion]:
-    """Yield the highest rate at the clock, and the lowest clock for the rate.
+    """Yield the highest rate at the clock, and the lowest clock for the rate if it is realistic.
 
     Args:
         options: The user's options, with a rate.
@@ -67,11 +80,12 @@ def _reachable_rate(options: FpgaOptions, cycles: int) -> Iterator[Suggestion]:
     if rate:
         yield Suggestion(f"--fps {rate}", replace(options, fps=float(rate)))
     megahertz = -(-options.fps * cycles // 1e6)
-    yield Suggestion(f"--clock {megahertz:.0f}MHz", replace(options, clock=megahertz * 1e6))
+    if megahertz <= MAX_CLOCK_RATIO * options.chosen_device.clock_mhz:
+        yield Suggestion(f"--clock {megahertz:.0f}MHz", replace(options, clock=megahertz * 1e6))
 
 
 def too_large(
-    program: StagedGraph, options: FpgaOptions, smallest: Resources | None
+    program: StagedGraph, options: FpgaOptions, smallest: Resources | None, cells_of: CellsOf
 ) -> DesignTooLargeError:
     """Return (not raise) the error for a budget that is too small for any design, at any speed.
 
@@ -79,6 +93,7 @@ def too_large(
         program: The stages.
         options: The user's options.
         smallest: Cells of a small design, if one was built.
+        cells_of: Builds the design for other options, to try what the hint suggests.
     """
     device = options.chosen_device
     minimum = folding_for(program, options, device, logic=True).min_amount()
@@ -90,12 +105,11 @@ def too_large(
         for name in BUDGETS
         if getattr(minimum, name) > getattr(options.budget, name)
     }
-    if short and all(count <= getattr(device, name) for name, count in short.items()):
-        suggestions = [with_budgets(options, {n: math.ceil(c) for n, c in short.items()})]
-    else:
-        suggestions = _other_device(program, options)
+    suggestions = [
+        *islice(_raised_budgets(options, {n: math.ceil(c) for n, c in short.items()}, cells_of), 1)
+    ] or _other_device(program, options, cells_of)
     needs = "; ".join(
-        f"at least {count:,.12g} {BUDGETS[name]}, the budget is"
+        f"at least {amount_text(count, BUDGETS[name])}, the budget is"
         f" {_units(getattr(options.budget, name), name, device):,.12g} (--{name})"
         for name, count in short.items()
     )
@@ -106,9 +120,50 @@ def too_large(
     )
 
 
-def _other_device(program: StagedGraph, options: FpgaOptions) -> list[Suggestion]:
-    """Return the first other device that the layers fit."""
-    fitting = (one for one in other_devices(options) if _fits_on(program, options, one.options))
+def _raised_budgets(
+    options: FpgaOptions, short: Mapping[str, int], cells_of: CellsOf
+) -> Iterator[Suggestion]:
+    """Yield higher values of the user's budgets with which a design fits the device.
+
+    Args:
+        options: The user's options.
+        short: Minimum of each budget that is too small, with all the others free.
+        cells_of: Builds the design for other options.
+    """
+    limited = [name for name in ("lut", "bram", "dsp") if getattr(options, name) is not None]
+    device = options.chosen_device
+    if not _is_within(device, short):
+        return
+    for names in ([], *([name] for name in limited), limited):
+        budgets = {name: count for name, count in short.items() if name in limited}
+        if names:
+            free = {name: getattr(device, name) for name in names}
+            cells = cells_of(replace(options, optimize="size", **{**budgets, **free}))
+            if cells is None:
+                continue
+            budgets |= {
+                name: count
+                for name in names
+                if (count := math.ceil(getattr(cells, name))) > getattr(options, name)
+            }
+        suggestion = with_budgets(options, budgets)
+        if budgets and _is_within(device, budgets) and cells_of(suggestion.options) is not None:
+            yield suggestion
+
+
+def _is_within(device: FpgaDevice, budgets: Mapping[str, int]) -> bool:
+    return all(count <= getattr(device, name) for name, count in budgets.items())
+
+
+def _other_device(
+    program: StagedGraph, options: FpgaOptions, cells_of: CellsOf
+) -> list[Suggestion]:
+    """Return the first other device that the design fits."""
+    fitting = (
+        one
+        for one in other_devices(options)
+        if _fits_on(program, options, one.options) and cells_of(one.options) is not None
+    )
     return [*islice(fitting, 1)]
 
 
