@@ -48,6 +48,7 @@ from rlx.ir.plain import (
 from rlx.ir.regions import MAX_DEPTH
 from rlx.ir.types import TensorType  # noqa: TC001 - resolved when read
 from rlx.ir.verify import verify
+from rlx.support.calls import checked_call
 from rlx.support.errors import FrontendError, VerifyError
 from rlx.support.files.outputs import write_file
 from rlx.support.limits import DEFAULT_LIMITS, Limits
@@ -134,6 +135,7 @@ class _Document:
     plan: _Plan | None
 
 
+@checked_call
 def save(module: GraphModule | Graph | HasModule, path: str | os.PathLike[str]) -> None:
     """Write ``module`` to ``path``, which appears complete or not at all.
 

@@ -1,8 +1,8 @@
 """Spelling of options and commands in messages: for the command line, or for Python.
 
-Messages name an option as it is typed, ``--input-shape NAME=1x8``, wherever they are raised. A caller
-of rlx in Python reads ``input_shape={"NAME": (1, 8)}``, and of ``rlx quantize MODEL --calib S.npz``
-he reads ``rlx.quantize(model, calib="S.npz")``. What has no form in Python stays as it is typed.
+Messages name an option as it is typed, ``--input-shape NAME=1x8``, wherever they are raised. In
+Python they are read as ``input_shape={"NAME": (1, 8)}``, and a command such as ``rlx quantize MODEL
+--calib S.npz`` as ``rlx.quantize(model, calib="S.npz")``. What has no form in Python stays.
 
 Errors are spelled when they are read, and the command line says that it is the reader.
 """

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rlx.ir.binding import bind_graph, symbols_of
 from rlx.ir.graph import Param
 from rlx.ir.module import graph_of, with_graph
+from rlx.support.calls import checked_call
 from rlx.support.errors import UsageError
 from rlx.support.text.names import printable
 
@@ -31,6 +32,7 @@ def symbols(graph: Graph) -> tuple[str, ...]:
     return tuple(sorted(symbols_of(tuple(v.type for v in (*graph.inputs, *graph.params)))))
 
 
+@checked_call
 def bind(graph: Given, sizes: Mapping[str, int]) -> Given:
     """Return ``graph`` with symbols replaced by numbers, and every type inferred anew.
 

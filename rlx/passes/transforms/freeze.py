@@ -8,6 +8,7 @@ import numpy as np
 
 from rlx.ir import Param, rebuild
 from rlx.ir.module import graph_of, with_graph
+from rlx.support.calls import checked_call
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from rlx.ir.module import Given
 
 
+@checked_call
 def freeze(graph: Given, params: Mapping[str, Array], *, strict: bool = True) -> Given:
     """Return ``graph`` with the parameters in ``params`` replaced by constants.
 
