@@ -111,6 +111,12 @@ def load(
         FormatError: rlx does not read this format.
         FrontendError: The file is malformed or over a limit.
         UnsupportedOpError: It holds an op that rlx does not import.
+
+    Example:
+        >>> rlx.load("digits/digits.tflite").name
+        'digits'
+        >>> list(rlx.load("onnx_to_firmware/digits.onnx", channels_last=True).inputs)
+        ['image']
     """
     accepted = limits_of(limits)
     return Network(frontends.load(path, format, options=options, limits=accepted, **settings))

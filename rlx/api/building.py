@@ -50,7 +50,7 @@ def emit(
     Args:
         model: As for :func:`rlx.run`.
         target: Name of an installed target, such as ``"cortexm"``.
-        folder: Appears complete, or not at all.
+        folder: Folder to write, such as ``"out"``; it appears complete, or not at all.
         vectors: Samples to store as golden vectors, as for :func:`rlx.run`, and optionally the
             expected outputs ``y``; None for random ones.
         frames: Golden vectors to store; None for all given, or a number that suits the graph.
@@ -67,6 +67,11 @@ def emit(
     Raises:
         UsageError: The target has no such option, or the vectors do not fit the model.
         RlxError: Error of a step.
+
+    Example:
+        >>> digits, samples = "digits/digits.rlx", "digits/samples.npz"
+        >>> rlx.emit(digits, "cortexm", "out", vectors=samples, frames=4, cpu="cortex-m4")
+        <Emission: 30 files, 6 layers>
     """
     module, source_sha256 = bound_module(model, vectors)
     plugin = targets.load(target)
@@ -106,6 +111,11 @@ def export(model: Model, path: str | Path, *, opset: int | None = None) -> Expor
         UsageError: The end of the name is none of a format that is written.
         UnsupportedOpError: The network computes in float, or has ops without a form there.
         OutputError: The file cannot be written.
+
+    Example:
+        >>> exported = rlx.export("digits/digits.rlx", "digits.onnx")
+        >>> len(exported.content) > 1000
+        True
     """
     exported = exporters.export(bound_module(model)[0].graph, Path(path), opset)
     write_file(path, exported.content)
@@ -146,6 +156,11 @@ def verify(
     Raises:
         RlxError: The folder was not made by rlx or was changed; a tool that was named or is
             required is missing, or failed; or nothing can run.
+
+    Example:
+        >>> emission = rlx.emit("digits/digits.rlx", "cortexm", "verified", frames=4)
+        >>> rlx.verify("verified", tools="host").passed
+        True
     """
     folder = Path(folder)
     plugin = verifier.load(read_manifest(folder).producer.target)
@@ -206,6 +221,11 @@ def report(
     Raises:
         UsageError: A file or the data do not fit.
         RlxError: The folder was not made by rlx or was changed, or a tool is missing or failed.
+
+    Example:
+        >>> emission = rlx.emit("digits/digits.rlx", "cortexm", "folder", frames=4)
+        >>> rlx.report("folder", run=False).target
+        'cortexm'
     """
     folder = Path(folder)
 

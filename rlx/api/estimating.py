@@ -53,6 +53,11 @@ def estimate(
     Returns:
         An object with ``layers``, ``totals`` and ``fits``; also a mapping, with the keys of
         ``rlx estimate --json``.
+
+    Example:
+        >>> estimate = rlx.estimate("digits/digits.rlx", "cortexm", cpu="cortex-m4")
+        >>> estimate.fits, estimate.totals["macs"]
+        (True, 25600)
     """
     module, _ = bound_module(model)
     plugin = targets.load(target)
@@ -105,6 +110,12 @@ def estimate_all(
     Raises:
         UsageError: The target cannot be compared, or has no such value or option.
         RlxError: Error of a step, if the steps raise it for every value.
+
+    Example:
+        >>> digits, cores = "digits/digits.rlx", "cortex-m4,cortex-m7"
+        >>> rows = rlx.estimate_all(digits, "cortexm", cores, over="cpu")
+        >>> rows.best["cpu"], len(rows)
+        ('cortex-m4', 2)
     """
     module, _ = bound_module(model)
     plugin = targets.load(target)

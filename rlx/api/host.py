@@ -56,6 +56,11 @@ def bench(
         UsageError: A dimension is a symbol, a parameter has no value, the engine is unknown, it
             cannot run the model, or the time is not a number from 0.
         ToolMissingError: The other engine is not installed.
+
+    Example:
+        >>> times = rlx.bench("digits/digits.rlx", seconds=0.01)
+        >>> times.latency.calls >= 10
+        True
     """
     file = model if isinstance(model, str | PathLike) else None
     return latency.bench(
@@ -89,6 +94,10 @@ def memory_estimate(
     Raises:
         UsageError: A size is a symbol.
         UnsupportedOpError: The backend cannot run some op.
+
+    Example:
+        >>> rlx.memory_estimate("digits/digits.rlx").fits(1_000_000)
+        True
     """
     return memory_needed(module_of(model)[0], device=device, options=options, workspace=workspace)
 
@@ -111,6 +120,10 @@ def roofline(
     Raises:
         UsageError: A size is a symbol.
         UnsupportedOpError: The backend cannot run some op.
+
+    Example:
+        >>> rlx.roofline("digits/digits.rlx").seconds < 1
+        True
     """
     return time_bound(module_of(model)[0], machine or measure_machine(), options=options)
 
@@ -129,5 +142,10 @@ def pick_device(
     Raises:
         TargetNotFoundError: None of them is available here and runs the model.
         UsageError: A size is a symbol, or no machine is given.
+
+    Example:
+        >>> machine = rlx.measure_machine()
+        >>> rlx.pick_device("digits/digits.rlx", [machine]).machine == machine
+        True
     """
     return choose_device(module_of(model)[0], machines, options=options)

@@ -69,6 +69,11 @@ def quantize(
         UsageError: The samples or an option do not fit.
         UnsupportedOpError: Something in the network has no integer form.
         DoesNotFitError: The limits cannot be kept.
+
+    Example:
+        >>> quantized = rlx.quantize("onnx_to_firmware/digits.onnx", "onnx_to_firmware/calib.npz")
+        >>> rlx.run(quantized, "onnx_to_firmware/test.npz").values.shape
+        (397, 10)
     """
     used = settings_of(
         settings, weights=weights, observer=observer, symmetric=symmetric, equalize=equalize,
@@ -104,6 +109,11 @@ def convert(
         UnsupportedOpError: Something in the network has no integer form.
         QuantizationError: A value has no scale: the network needs :func:`quantize`.
         DoesNotFitError: The limits are not kept.
+
+    Example:
+        >>> exported = rlx.export("digits/digits.rlx", "scaled.onnx")
+        >>> rlx.convert("scaled.onnx").name
+        'scaled'
     """
     module, _ = bound_module(model)
     settings = settings_of(min_sqnr=min_sqnr, min_agreement=min_agreement)

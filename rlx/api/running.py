@@ -47,6 +47,13 @@ def run(model: Model, data: Inputs, *, progress: Progress | None = None) -> Resu
     Raises:
         UsageError: The data do not fit the inputs.
         FrontendError: A file is damaged.
+
+    Example:
+        >>> result = rlx.run("digits/digits.rlx", "digits/samples.npz")
+        >>> result.values.shape, result.top(1)[0][0].number
+        ((397, 10), 2)
+        >>> rlx.run("digits/digits.rlx", np.zeros((8, 8))).values.shape
+        (1, 10)
     """
     return inference.run(bound_module(model, data)[0].graph, data, progress=progress)
 
@@ -75,6 +82,13 @@ def layers(
     Raises:
         UsageError: The data do not fit the inputs, or a layer gives NaN or infinite numbers.
         FrontendError: A file is damaged.
+
+    Example:
+        >>> layers = rlx.layers("digits/digits.rlx", "digits/samples.npz")
+        >>> list(layers)
+        ['image', 'conv1', 'pool', 'conv2', 'flatten', 'dense', 'probabilities']
+        >>> layers["dense"].values.shape
+        (397, 10)
     """
     other = None if against is None else bound_module(against, data)[0].graph
     graph = bound_module(model, data)[0].graph
@@ -108,6 +122,13 @@ def compare(
 
     Raises:
         UsageError: The data do not fit, or the outputs cannot be compared.
+
+    Example:
+        >>> floating = rlx.load("onnx_to_firmware/digits.onnx")
+        >>> quantized = rlx.quantize(floating, "onnx_to_firmware/calib.npz")
+        >>> comparison = rlx.compare(floating, quantized, "onnx_to_firmware/test.npz")
+        >>> comparison.samples, comparison.agreement > 0.98
+        (397, True)
     """
     return comparison.compare(
         _comparable(a, data),

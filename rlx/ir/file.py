@@ -149,6 +149,11 @@ def save(module: GraphModule | Graph | HasModule, path: str | os.PathLike[str]) 
         TypeError: It is neither.
         VerifyError: The module breaks an invariant of its stage.
         OutputError: The file cannot be written.
+
+    Example:
+        >>> rlx.save(rlx.load("digits/digits.tflite"), "copy.rlx")
+        >>> rlx.load("copy.rlx").name
+        'digits'
     """
     module = as_module(module)
     verify(module)

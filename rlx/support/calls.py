@@ -74,6 +74,7 @@ def _about(function: Callable[..., object], name: str) -> str:
     lines = inspect.getdoc(function) or ""
     entry = re.search(rf"^ +{name}: ((?:.|\n +(?! *\w+: ))*)", lines, re.MULTILINE)
     text = " ".join(entry[1].split()) if entry else f"see help(rlx.{function.__name__})"
-    plain = re.sub(r":\w+:`~?([\w.]+)`", r"\1", text.rstrip(".")).replace("``", "'")
+    plain = re.sub(r":\w+:`~?([\w.]+)`", r"\1", text.rstrip("."))
+    plain = re.sub(r'``("[^"]*")``', r"\1", plain).replace("``", "'")
     sentence, *_ = re.split(r"[.;] ", plain)
     return sentence[:1].lower() + sentence[1:]

@@ -45,6 +45,11 @@ def bind(graph: Given, sizes: Mapping[str, int]) -> Given:
         ValueError: The graph has no such symbol, a size is not positive, or a dimension would
             be negative.
         ShapeError: An op does not take operands of these sizes.
+
+    Example:
+        >>> graph = rlx.trace("double", lambda x: x + x, rlx.f32(rlx.Dim("n"), 4))
+        >>> print(rlx.bind(graph.module, {"n": 3}).graph.inputs[0].type)
+        f32[3, 4]
     """
     inner = graph_of(graph)
     known = list(symbols(inner))

@@ -30,6 +30,12 @@ def freeze(graph: Given, params: Mapping[str, Array], *, strict: bool = True) ->
     Raises:
         TypeError: It is something else.
         ValueError: The graph has no such parameter, or a value has another type.
+
+    Example:
+        >>> g = rlx.Graph("scale")
+        >>> g.output(g.input("x", 4) * g.param("w", 4))
+        >>> rlx.freeze(g.module, {"w": np.ones(4, np.float32)}).graph.params
+        ()
     """
     inner = graph_of(graph)
     known = {v.name: v.type for v in inner.params}
