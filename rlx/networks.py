@@ -99,7 +99,7 @@ def load(
     """Read a model file: ``.tflite``, ``.onnx``, ``.rlx``, or one of a plug-in's format.
 
     Args:
-        path: The file.
+        path: Model file, such as ``"net.onnx"``.
         format: Name of its format, or ``auto`` for that of its first bytes and name.
         options: All options of the format at once: a mapping, or an object of its own class.
         limits: Largest model to accept, such as ``{"nodes": 100_000}``; None for the defaults.

@@ -126,7 +126,7 @@ def export(model: Model, path: str | Path, *, opset: int | None = None) -> Expor
 def verify(
     folder: str | Path,
     *,
-    inputs: int | None = None,
+    frames: int | None = None,
     tools: str | Sequence[str] | None = None,
     require: str | Sequence[str] = (),
     timeout_s: float = verifier.DEFAULT_TIMEOUT_S,
@@ -138,7 +138,7 @@ def verify(
 
     Args:
         folder: Folder that ``rlx.emit`` wrote.
-        inputs: Golden vectors to run; None for all.
+        frames: Golden vectors to run; None for all.
         tools: Simulators by name, or one, each of which must be there; None for what is installed:
             ``not_run`` of the result says what could not run, and why.
         require: Simulators that must run, by name, or ``all`` for every one of the default. In
@@ -169,7 +169,7 @@ def verify(
     def run() -> Verification:
         return plugin.verify(
             folder,
-            inputs_limit=inputs,
+            inputs_limit=frames,
             tools=choice.tools,
             timeout_s=timeout_s,
             waves=_path(waves),
@@ -178,7 +178,7 @@ def verify(
 
     if waves is not None:
         return choice.completed(run())
-    request = Request(folder, inputs, choice.tools)
+    request = Request(folder, frames, choice.tools)
     return choice.completed(verify_once(plugin, request, run, look=cache))
 
 

@@ -143,7 +143,7 @@ def save(module: GraphModule | Graph | HasModule, path: str | os.PathLike[str]) 
         module: A network; a graph is written as one at the first stage. A graph made by hand has
             ``graph.module``: its parameters have no values in the file, unless ``rlx.freeze`` made
             them constants.
-        path: The file.
+        path: File to write, such as ``"net.rlx"``.
 
     Raises:
         TypeError: It is neither.

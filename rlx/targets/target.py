@@ -379,7 +379,8 @@ def _option_value(option: Field[Any], hint: Any, value: Any) -> Any:  # noqa: AN
     try:
         found = parse(value) if isinstance(value, str) else value
     except ValueError as error:
-        message, _, example = str(error).partition(": write ")
+        expected = f"expected int, got {value!r}" if parse is int else str(error)
+        message, _, example = expected.partition(": write ")
         hint = f"write {example}" if example else f"{option.metadata.get('help', '')}"
         raise UsageError(message, where=option.name, hint=hint) from None
     accepted = tuple(kind for kind in kinds if isinstance(kind, type))

@@ -11,14 +11,14 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
 from rlx.ops import real
 from rlx.ops.expression import Expression
 from rlx.support.text.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    import numpy as np
 
     from rlx.tracing.tensor import Tensor
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @click.command(name="verify")
 @click.argument("folder", type=click.Path(path_type=Path))
-@click.option("--inputs", type=click.IntRange(1), help="Golden vectors to run. Default: all.")
+@click.option("--frames", type=click.IntRange(1), help="Golden vectors to run. Default: all.")
 @click.option(
     "--with",
     "tools",
@@ -80,7 +80,7 @@ if TYPE_CHECKING:
 @json_option
 def command(
     folder: Path,
-    inputs: int | None,
+    frames: int | None,
     tools: str | None,
     require: tuple[str, ...],
     netlist: bool,
@@ -107,7 +107,7 @@ def command(
     with checks.prepared(), progress(enabled=not as_json, minimum_s=0.0) as show:
         result = api.verify(
             folder,
-            inputs=inputs,
+            frames=frames,
             tools=_simulators(folder, tools, netlist=netlist),
             require=require,
             timeout_s=timeout,
