@@ -76,7 +76,7 @@ def emit(
     module, source_sha256 = bound_module(model, vectors)
     plugin = targets.load(target)
     chosen_options = targets.options_of(
-        plugin, options, others=("vectors", "frames", "policies", "force", "observe")
+        plugin, options, other_names=("vectors", "frames", "policies", "force", "observe")
     )
     arrays = None
     if vectors is not None:

@@ -61,7 +61,7 @@ def estimate(
     """
     module, _ = bound_module(model)
     plugin = targets.load(target)
-    chosen_options = targets.options_of(plugin, options, others=("weight_bits", "policies"))
+    chosen_options = targets.options_of(plugin, options, other_names=("weight_bits", "policies"))
     assumed = assume(
         module, plugin, options=chosen_options, policies=policies, weight_bits=weight_bits
     )
@@ -123,7 +123,7 @@ def estimate_all(
         module,
         plugin,
         values,
-        targets.options_of(plugin, options, others=("weight_bits", "policies")),
+        targets.options_of(plugin, options, other_names=("weight_bits", "policies")),
         option=over,
         user_options=frozenset(options),
         policies=policies,

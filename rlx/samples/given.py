@@ -1,7 +1,4 @@
-"""Samples as callers give them: a path, numbers, or numbers by the name of an input.
-
-Tests: tests/unit/samples/test_given.py
-"""
+"""Samples as callers give them: a path, numbers, or numbers by the name of an input."""
 
 from __future__ import annotations
 

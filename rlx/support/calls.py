@@ -47,18 +47,20 @@ def _refusal(
     parameters = signature.parameters.values()
     plain = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
     named = [p.name for p in parameters if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
-    taken = {*plain[: len(args)], *kwargs}
-    missing = [
+    bound_names = {*plain[: len(args)], *kwargs}
+    missing_names = [
         p.name for p in parameters
-        if p.name in named and p.default is p.empty and p.name not in taken
+        if p.name in named and p.default is p.empty and p.name not in bound_names
     ]  # fmt: skip
-    unknown = [name for name in kwargs if name not in named]
-    if unknown and not any(p.kind is p.VAR_KEYWORD for p in parameters):
-        hint = did_you_mean(unknown[0], named, what="its arguments")
-        return UsageError(f"has no argument {unknown[0]!r}", where=where, hint=hint)
-    if missing:
-        hint = "; ".join(f"{name}: {_about(function, name)}" for name in missing)
-        return UsageError(f"expected {' and '.join(missing)}, got none", where=where, hint=hint)
+    unknown_names = [name for name in kwargs if name not in named]
+    if unknown_names and not any(p.kind is p.VAR_KEYWORD for p in parameters):
+        hint = did_you_mean(unknown_names[0], named, what="its arguments")
+        return UsageError(f"has no argument {unknown_names[0]!r}", where=where, hint=hint)
+    if missing_names:
+        hint = "; ".join(f"{name}: {_about(function, name)}" for name in missing_names)
+        return UsageError(
+            f"expected {' and '.join(missing_names)}, got none", where=where, hint=hint
+        )
     if len(args) > len(plain):
         return UsageError(
             f"expected at most {len(plain)} arguments without a name, got {len(args)}",

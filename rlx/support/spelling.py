@@ -119,15 +119,15 @@ def _replaced(match: re.Match[str]) -> str:
 def _call(command: str, arguments: str) -> str | None:
     """Return the call that does what a command does, or None if there is none."""
     function = _FUNCTIONS.get(command)
-    given = re.findall(_ARGUMENT, arguments)
-    options = [_parts(one) for one in given if one.startswith("--")]
+    words_typed = re.findall(_ARGUMENT, arguments)
+    options = [_parts(one) for one in words_typed if one.startswith("--")]
     if any(name in SHELL_ONLY or (command, name) == ("import", "weights") for name, _ in options):
         return None
-    out = next((_literal(one[3:]) for one in given if one.startswith("-o ")), None)
-    paths = ["model" if one == "MODEL" else _literal(one) for one in given if one[0] != "-"]
+    out = next((_literal(one[3:]) for one in words_typed if one.startswith("-o ")), None)
+    paths = ["model" if one == "MODEL" else _literal(one) for one in words_typed if one[0] != "-"]
     if function is None or (out and not paths and command not in _OUT):
         return None
-    if not given:
+    if not words_typed:
         return f"rlx.{function}"
     if command == "quantize" and "calib" not in dict(options) and paths:
         function = "convert"

@@ -335,14 +335,14 @@ def claim(
 
 
 def options_of(
-    target: Target, values_by_name: Mapping[str, Any], *, others: Sequence[str] = ()
+    target: Target, values_by_name: Mapping[str, Any], *, other_names: Sequence[str] = ()
 ) -> Any:  # noqa: ANN401 - target's class
     """Return a target's options object, of options by name; texts are read as on the command line.
 
     Args:
         target: The target.
         values_by_name: Values of options.
-        others: Names that the caller takes beside options: suggestions for an unknown one.
+        other_names: Names that the caller takes beside options: suggestions for an unknown one.
 
     Raises:
         UsageError: The target has no such option, or an option no such value.
@@ -355,7 +355,7 @@ def options_of(
             raise UsageError(
                 f"has no option {name!r}",
                 where=f"target {target.name!r}",
-                hint=did_you_mean(name, [*known, *others], what="its options"),
+                hint=did_you_mean(name, [*known, *other_names], what="its options"),
             )
         values[name] = _option_value(known[name], hints[name], value)
     return target.options(**values)
@@ -377,21 +377,21 @@ def _option_value(option: Field[Any], hint: Any, value: Any) -> Any:  # noqa: AN
     kinds = [get_origin(kind) or kind for kind in get_args(hint) or [hint]]
     parse = option.metadata.get("parse") or (int if int in kinds else str)
     try:
-        found = parse(value) if isinstance(value, str) else value
+        parsed = parse(value) if isinstance(value, str) else value
     except ValueError as error:
         expected = f"expected int, got {value!r}" if parse is int else str(error)
         message, _, example = expected.partition(": write ")
         hint = f"write {example}" if example else f"{option.metadata.get('help', '')}"
         raise UsageError(message, where=option.name, hint=hint) from None
     accepted = tuple(kind for kind in kinds if isinstance(kind, type))
-    if accepted and not isinstance(found, (*accepted, int) if float in accepted else accepted):
+    if accepted and not isinstance(parsed, (*accepted, int) if float in accepted else accepted):
         names = " or ".join(kind.__name__ for kind in accepted if kind is not NoneType)
         raise UsageError(
             f"expected {names}, got {value!r}",
             where=option.name,
             hint=option.metadata.get("help") or f"give {names}",
         )
-    return found
+    return parsed
 
 
 def names() -> list[str]:

@@ -28,16 +28,16 @@ def split_index(index: object) -> tuple[Index, int, npt.NDArray[Any]] | None:
         TypeError: There are several arrays, or numbers and names beside one.
     """
     items = index if isinstance(index, tuple) else (index,)
-    places = [i for i, item in enumerate(items) if isinstance(item, list | np.ndarray)]
-    if not places:
+    array_axes = [i for i, item in enumerate(items) if isinstance(item, list | np.ndarray)]
+    if not array_axes:
         return None
-    place = places[0]
-    others = [*items[:place], *items[place + 1 :]]
-    if not all(item is None or item is ... or isinstance(item, slice) for item in others):
+    array_axis = array_axes[0]
+    other_items = [*items[:array_axis], *items[array_axis + 1 :]]
+    if not all(item is None or item is ... or isinstance(item, slice) for item in other_items):
         raise TypeError("expected one array of indices among slices, as x[:, indices]")
-    array = np.asarray(items[place])
-    sliced = (*items[:place], slice(None), *items[place + 1 :])
-    axis = place - len(items) if ... in items[:place] else place
+    array = np.asarray(items[array_axis])
+    sliced = (*items[:array_axis], slice(None), *items[array_axis + 1 :])
+    axis = array_axis - len(items) if ... in items[:array_axis] else array_axis
     return sliced, axis, array
 
 

@@ -2,8 +2,6 @@
 
 Each appends the ops of the method or operator that does the same. What has none is refused with
 the names of those that there are.
-
-Tests: tests/unit/tracing/test_numpy_calls.py
 """
 
 from __future__ import annotations
