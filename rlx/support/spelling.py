@@ -64,7 +64,7 @@ _OPTION: Final = (
     rf"|(?!rlx-)[a-z][a-z-]*[a-z](?: (?:{_VALUE}))?(?![\w-]))"
 )
 _ARGUMENT: Final = (
-    rf"{_OPTION}|-o (?:{_VALUE})|{_PATH}|[A-Z]+\b|(?!(?:{_PROSE})\b)[\w./-]+(?=[;')]|$)"
+    rf"{_OPTION}|-o (?:{_VALUE})|{_PATH}|[A-Z]+\b|(?!(?:{_PROSE})\b)[\w./-]+(?=[;')]|$| --)"
 )
 _OPTIONS: Final = re.compile(
     # Lines for a shell, and options of other programs, stay: cmake --build.

@@ -31,11 +31,9 @@ def test_refusal_names_both_limits():
 
 
 def test_refusal_names_the_limit_that_is_exceeded():
-    with pytest.raises(DoesNotFitError, match=r"\n  RAM: [^\n]*\n  hint: use --ram 70000$"):
+    with pytest.raises(DoesNotFitError, match=r"\n  RAM: [^\n]*\n  hint: use ram=70000$"):
         check_budget("net", REPORT, ram=69_999, flash=72_000)
-    with pytest.raises(
-        DoesNotFitError, match=r"budget\n  flash: [^\n]*\n  hint: use --flash 72000$"
-    ):
+    with pytest.raises(DoesNotFitError, match=r"budget\n  flash: [^\n]*\n  hint: use flash=72000$"):
         check_budget("net", REPORT, ram=70_000, flash=71_999)
 
 
