@@ -48,7 +48,7 @@ _MAX_LISTED: Final = 5
 
 _HINT: Final = "compare with a file that rlx quantize --write-settings writes"
 """Names that a message lists."""
-_LARGEST: Final = float(np.finfo(np.float32).max)
+_MAX_FLOAT: Final = float(np.finfo(np.float32).max)
 
 _HEADER: Final = """\
 # Settings of a quantization, written by 'rlx quantize --write-settings FILE'; to use them:
@@ -293,10 +293,10 @@ def _range(value: Any, where: str) -> tuple[float, float]:  # noqa: ANN401 - of 
     if len(numbers) != 2 or not sound:
         raise UsageError(f"range: expected two numbers, got {value!r}", where=where, hint=_HINT)
     low, high = numbers
-    if not -_LARGEST <= low <= 0 <= high <= _LARGEST or low == high:
+    if not -_MAX_FLOAT <= low <= 0 <= high <= _MAX_FLOAT or low == high:
         raise UsageError(
             f"range: expected [low, high] with zero between them, got {value!r}",
             where=where,
-            hint=f"zero must be represented exactly; numbers go up to {_LARGEST:.3g}",
+            hint=f"zero must be represented exactly; numbers go up to {_MAX_FLOAT:.3g}",
         )
     return float(low), float(high)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from rlx.driver.weight_picture import weight_picture
 from rlx.ir.graph import Source
 from rlx.ir.inspect import node_macs
 from rlx.ir.layer_names import layer_names, name_nodes, origins_of
@@ -67,7 +68,8 @@ def describe(module: GraphModule, emission: Emission) -> dict[str, Any]:
     there), ``op``, ``macs``, ``attributes``; ``shape``, ``dtype`` and ``quant`` of its result
     (scale and zero point, or None); ``inputs``: positions of layers, or -1 for
     the first input of the network, -2 for the second; ``weights``
-    (see :func:`weight_figures`); ``parameters``: elements of its constant operands; ``constants``:
+    (see :func:`weight_figures` and :func:`rlx.driver.weight_picture.weight_picture`);
+    ``parameters``: elements of its constant operands; ``constants``:
     hash of these, with types and shapes; ``rows``: hash of weights and bias of each output of a
     dense layer, else None; and ``figures``: what the target predicts. ``totals`` are the numbers
     and texts of its report.
@@ -139,7 +141,7 @@ def _layer(
         "macs": node_macs(node),
         "inputs": _inputs(node, positions),
         "attributes": {name: _short(text) for name, text in attributes.items()},
-        "weights": None if largest is None or largest.size < 2 else weight_figures(largest),
+        "weights": None if largest is None or largest.size < 2 else _weights(largest),
         "parameters": sum(array.size for array in constants),
         "constants": _hash(constants),
         "rows": _rows(node, constants),
@@ -147,6 +149,10 @@ def _layer(
             name: value for name, value in row.items() if name not in _KNOWN and _plain(value)
         },
     }
+
+
+def _weights(array: Array) -> dict[str, Any]:
+    return {**weight_figures(array), "picture": weight_picture(array)}
 
 
 def _hash(arrays: Sequence[Array]) -> str:

@@ -53,8 +53,9 @@ class PrecisionPolicy:
             differ (constants and parameters do not count).
         sensitive: Type of element-wise functions that enlarge errors, such as ``exp``.
         reduction: Type of sums, means, maxima over axes and pooling.
-        keep: Ops that stay as written: names of ops, such as ``real.matmul``, or patterns of names
-            of nodes with ``*``, ``?`` and ``[...]``, such as ``encoder.0.*``.
+        keep: Ops that stay as written: names of ops, such as ``real.matmul``, or patterns with
+            ``*``, ``?`` and ``[...]`` of names of layers, as tables show them, or of nodes in the
+            model, such as ``encoder.0.*``.
     """
 
     compute: DType = DType.F32
@@ -222,7 +223,7 @@ def _check_names(graph: Graph, policy: PrecisionPolicy) -> None:
     nodes = [node for node in all_nodes(graph) if not isinstance(node.op, Source)]
     for pattern in policy.keep:
         if not any(_matches(node, pattern) for node in nodes):
-            names = dict.fromkeys(s for n in nodes for s in (n.op.name, n.name) if s)
+            names = dict.fromkeys(s for n in nodes for s in (n.op.name, *_names(n)) if s)
             guess = closest(pattern, names)
             raise UsageError(
                 f"no op and no node is called {pattern!r}",
@@ -232,7 +233,12 @@ def _check_names(graph: Graph, policy: PrecisionPolicy) -> None:
 
 
 def _matches(node: Node, pattern: str) -> bool:
-    return node.op.name == pattern or fnmatchcase(node.name, pattern)
+    return node.op.name == pattern or any(fnmatchcase(name, pattern) for name in _names(node))
+
+
+def _names(node: Node) -> tuple[str, str]:
+    """Return the name of a node's layer and its own."""
+    return node.origin.layer, node.name
 
 
 @dataclass(slots=True)

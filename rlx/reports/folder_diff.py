@@ -242,7 +242,7 @@ def _layer_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Itera
         for layer in (before, after)
     ]
     yield from _changes("", *attributes)
-    if before["weights"] != after["weights"]:
+    if _numbers(before) != _numbers(after):
         yield Change(_WEIGHTS, _weights(before), _weights(after))
     elif "constants" in before and "constants" in after:  # not in folders of an older rlx
         yield from _change(_WEIGHTS, before["constants"], after["constants"])
@@ -258,6 +258,11 @@ def _exchanged(before: Sequence[str] | None, after: Sequence[str] | None) -> Ite
     if len(set(before)) == len(before):
         sources = [before.index(after[place]) for place in places]
         yield Change("order of outputs", ", ".join(map(str, places)), ", ".join(map(str, sources)))
+
+
+def _numbers(layer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a layer's weights in numbers, without the picture, which older folders lack."""
+    return {name: value for name, value in (layer["weights"] or {}).items() if name != "picture"}
 
 
 def _weights(layer: Mapping[str, Any]) -> str | None:

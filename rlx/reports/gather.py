@@ -90,7 +90,9 @@ def gather(
     )
     report = collect(folder, measured)
     losses, lines = _losses(request, report, producer.input_sha256)
-    report = replace(report, losses=losses, warnings=(*report.warnings, *lines, *notes))
+    report = replace(
+        report, losses=losses, warnings=(*report.warnings, *lines), notes=(*report.notes, *notes)
+    )
     if request.data is not None:
         accuracy = accuracy_of(
             folder, network, target, request.data,

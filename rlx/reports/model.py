@@ -25,19 +25,32 @@ class Figure:
         unit: Its unit, empty for a count.
         predicted: Prediction of the compiler, or None.
         measured: Count of a simulator or a tool, or None.
+        computed: Figure that follows from others or from an analysis of the placed design, or None.
+        assumed: Value on which predictions are based, such as a clock, or None.
         limit: Limit that it must not exceed, or None.
+        basis: Source of the figure, if its kind does not say it.
     """
 
     name: str
     unit: str = ""
     predicted: Number | None = None
     measured: Number | None = None
+    computed: Number | None = None
+    assumed: Number | None = None
     limit: Number | None = None
+    basis: str = ""
 
     @property
     def best(self) -> Number | None:
-        """The measured figure, or the predicted one where nothing was measured."""
-        return self.predicted if self.measured is None else self.measured
+        """The first known one of the figures measured, computed, predicted and assumed."""
+        known = (self.measured, self.computed, self.predicted, self.assumed)
+        return next((one for one in known if one is not None), None)
+
+    @property
+    def kind(self) -> str:
+        """Kind of the best figure: ``measured``, ``computed``, ``predicted`` or ``assumed``."""
+        kinds = ("measured", "computed", "predicted")
+        return next((kind for kind in kinds if getattr(self, kind) is not None), "assumed")
 
     @property
     def error(self) -> float | None:
@@ -51,8 +64,21 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WeightPicture:
+    """Cells of a weight tensor; see :func:`rlx.driver.weight_picture.weight_picture`."""
+
+    shape: tuple[int, ...]
+    block: tuple[int, int]
+    columns: int
+    cells: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Weights:
-    """Weights of a layer in numbers; see :func:`rlx.driver.description.weight_figures`."""
+    """Weights of a layer in numbers; see :func:`rlx.driver.description.weight_figures`.
+
+    ``picture`` is None in folders that an older rlx emitted.
+    """
 
     elements: int
     zeros: int
@@ -60,6 +86,7 @@ class Weights:
     high: Number
     step: Number
     counts: tuple[int, ...]
+    picture: WeightPicture | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,7 +226,7 @@ class LayerCells:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clock:
-    """Clock of an FPGA design in MHz: what rates are computed for, and what each seed reached."""
+    """Clock of an FPGA design in MHz: assumed by predictions, and reached by each seed."""
 
     target: float | None
     seeds: tuple[tuple[int, float], ...] = ()

@@ -15,18 +15,25 @@ from rlx.support.files.scratch import work_folder
 from rlx.targets.milliseconds import CycleRange
 from rlx.targets.verifier import LayerCounts, Plan
 from rlx_sim.budgets import FIRMWARE, HARDWARE, firmware_taken, hardware_taken
-from rlx_sim.firmware.firmware import FirmwareBuild, cpu_named, known_cpus
+from rlx_sim.firmware.firmware import FirmwareBuild, known_cpus
 from rlx_sim.firmware.harness import arena_bytes
 from rlx_sim.firmware.host_c import HostC
 from rlx_sim.firmware.profile import layer_instructions
 from rlx_sim.firmware.qemu import Qemu
-from rlx_sim.firmware.simulators import kinds, plan_of, simulator_of, unknown_tool
+from rlx_sim.firmware.simulators import (
+    emulation,
+    is_emulated,
+    kinds,
+    plan_of,
+    simulator_of,
+    unknown_tool,
+)
 from rlx_sim.firmware.unicorn_runner import Unicorn
 from rlx_sim.hardware.plain import plain_folder
 from rlx_sim.hardware.plan import hardware_plan
 from rlx_sim.protocol import Mismatch, compare
 from rlx_sim.seconds import Seconds
-from rlx_sim.toolchain import find, nothing_runs, search
+from rlx_sim.toolchain import find, nothing_runs
 from rlx_sim.verification import VerificationReport
 
 if TYPE_CHECKING:
@@ -158,29 +165,29 @@ class CortexmVerifier:
     def layer_counts(
         self, folder: Path, *, timeout_s: float = TIMEOUT_S, progress: Progress | None = None
     ) -> LayerCounts | None:
-        """Return the instructions of each layer under QEMU (``rlx.targets.verifier.LayerCounts``).
+        """Return the instructions of each layer (``rlx.targets.verifier.LayerCounts``).
 
-        None for a processor of which QEMU has no board.
+        None for a processor that no emulator has.
 
         Raises:
             OutputError: The folder is not complete or of another target.
-            ToolMissingError: No compiler for Arm, or no QEMU, is installed.
+            ToolMissingError: No compiler for Arm, or no emulator, is installed.
             SimulationError: The C does not build or crashed.
             TimeLimitError: It took too long.
         """
         manifest = _manifest(folder, self.target)
         cpu, prefix = _cpu(manifest), str(manifest.producer.facts["prefix"])
-        if cpu_named(cpu).machine is None:
+        if not is_emulated(cpu):
             return None
+        simulator = simulator_of(emulation(cpu)[0], cpu)
+        assert not isinstance(simulator, HostC)
         if progress is not None:
-            progress("qemu: instructions of each layer")
-        compiler = "gcc" if search("arm-none-eabi-gcc") else "zig"
-        build = FirmwareBuild(cpu=cpu, compiler=compiler)
+            progress(f"{simulator.name}: instructions of each layer")
         with plain_folder(folder) as plain:
             counts = layer_instructions(
-                plain, prefix, read_golden(folder), build=build, timeout_s=timeout_s
+                plain, prefix, read_golden(folder), simulator=simulator, timeout_s=timeout_s
             )
-        return LayerCounts("instructions", counts, Qemu(build).tools())
+        return LayerCounts("instructions", counts, simulator.tools())
 
 
 class FpgaVerifier:

@@ -48,20 +48,20 @@ if TYPE_CHECKING:
 
     Doubles = npt.NDArray[np.float64]
 
-MOST_RUNS: Final = 8
-"""Random inputs that a network is run on at most."""
+MAX_RUNS: Final = 8
+"""Random inputs that a network is run on."""
 
-_MOST_MACS: Final = 2_000_000_000
+_MAX_MACS: Final = 2_000_000_000
 """Multiply-accumulates of all runs, about: a larger network is run on fewer inputs, at least 1."""
 
-_SMALLEST_SPREAD: Final = 3.0
-"""Standard deviations of the first layers' results, relative to their means, at least."""
+_MIN_SPREAD: Final = 3.0
+"""Standard deviations of the first layers' results, relative to their means."""
 
 _SLOPE: Final = 1.5
 """Power of the frequency to which an amplitude of a random input is inverse."""
 
-_LARGEST: Final = 4096.0
-"""Largest standard deviation of a random input."""
+_MAX_DEVIATION: Final = 4096.0
+"""Standard deviation of a random input."""
 
 _MAX_TERMS: Final = 512
 """Terms of a row up to which second moments are computed, for weights of few bits."""
@@ -197,7 +197,7 @@ class _Runs:
         last = {operand: node for node in self.nodes for operand in node.operands}
         macs = sum(node_macs(node) or 0 for node in self.nodes)
         random = np.random.default_rng(0)
-        for _ in range(max(1, min(MOST_RUNS, _MOST_MACS // max(macs, 1)))):
+        for _ in range(max(1, min(MAX_RUNS, _MAX_MACS // max(macs, 1)))):
             arrays: dict[Value, Array] = {}
             for node in self.nodes:
                 results = self._results(node, arrays, random)
@@ -247,7 +247,7 @@ def _deviation(graph: Graph) -> float:
         means += float(np.square(numbers.mean(axis=0)).mean())
         spreads += float(numbers.var(axis=0).mean())
     ratio = math.sqrt(means / spreads) if spreads > 0 and math.isfinite(means) else 0.0
-    return min(max(1.0, _SMALLEST_SPREAD * ratio), _LARGEST)
+    return min(max(1.0, _MIN_SPREAD * ratio), _MAX_DEVIATION)
 
 
 def _first_layers(graph: Graph) -> tuple[dict[Value, Weighted], list[Node]]:

@@ -38,7 +38,7 @@ def plan_of(cpu: str) -> Plan:
         reason = ", ".join(f"no {part}" for part in missing)
         not_run.append(NotRun("qemu", f"C on a {cpu}", reason, ways(missing)))
     else:
-        name, notes = _emulation(cpu)
+        name, notes = emulation(cpu)
         tools.append(name)
     return Plan(tuple(tools), tuple(not_run), tuple(notes), kinds(tools))
 
@@ -48,8 +48,8 @@ def kinds(tools: Sequence[str]) -> tuple[str, ...]:
     return tuple(tool.partition(":")[0] for tool in tools)
 
 
-def _emulation(cpu: str) -> tuple[str, list[str]]:
-    """Return the default emulation of a core, and notes about what it stands in for."""
+def emulation(cpu: str) -> tuple[str, list[str]]:
+    """Return the default emulation of a core, and notes about what it replaces."""
     notes = []
     compiler = "gcc"
     if search("arm-none-eabi-gcc") is None:
@@ -63,6 +63,11 @@ def _emulation(cpu: str) -> tuple[str, list[str]]:
     else:
         emulator = "qemu"
     return f"{emulator}:{compiler}", notes
+
+
+def is_emulated(cpu: str) -> bool:
+    """Whether an emulator has the core."""
+    return bool(_needs(cpu)["emulator"])
 
 
 def _needs(cpu: str) -> dict[str, list[str]]:

@@ -17,18 +17,21 @@ class CortexCore:
     Attributes:
         name: As compilers call it.
         pairs: Whether it has the DSP extension, which multiplies pairs of 16 bits.
+        mainline: Whether it has more than the baseline instructions of Armv6-M and Armv8-M, which
+            have no 64-bit products and read eight registers only.
         vectors: Whether it has the vector extension MVE (Helium): kernels for it are candidates.
     """
 
     name: str
     pairs: bool = True
+    mainline: bool = True
     vectors: bool = False
 
 
 CORES: Final = {
     core.name: core
     for core in (
-        CortexCore("cortex-m0", pairs=False),
+        CortexCore("cortex-m0", pairs=False, mainline=False),
         CortexCore("cortex-m3", pairs=False),
         CortexCore("cortex-m4"),
         CortexCore("cortex-m7"),

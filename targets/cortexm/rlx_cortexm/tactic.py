@@ -25,10 +25,13 @@ class Tactic:
         summary: Names of candidates in reports, and their function: a line of Markdown.
         portable: Instructions of its path in plain C, on a core without DSP extension, for each on
             a Cortex-M4: counted on a Cortex-M3.
+        baseline: Instructions on a core with the baseline instructions only, for each on a
+            Cortex-M3: counted on a Cortex-M0, about; it depends on the shape.
         vectors: Whether it needs the vector extension MVE.
     """
 
     candidates: Callable[[Node], tuple[Candidate, ...]]
     summary: str
     portable: float = 1
+    baseline: float = 1
     vectors: bool = False

@@ -126,7 +126,7 @@ def _fitting_estimate(lowered: LoweredProgram, options: CortexMOptions) -> Mappi
     if chip is not None:
         report = {**report, "part": part_figures(report, chip)}
     if cycles is not None:
-        time = cycles.milliseconds(report["instructions"], predicted=True)
+        time = cycles.milliseconds(report["instructions"])
         report = {**report, "milliseconds": time.as_json()}
     return report
 

@@ -14,7 +14,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from rlx.targets.milliseconds import CycleRange
-from rlx_cortexm.core import ALIASES
 
 if TYPE_CHECKING:
     from rlx_cortexm.parts import CortexPart
@@ -48,10 +47,6 @@ CONSTANT_READS: Final = 1 / 3
 """Share of the instructions that read constants: above the 0.29 of a network of matrices on a
 Cortex-M3, the highest share counted."""
 
-EXCESS: Final = MappingProxyType({"cortex-m0": 2.5})
-"""Most instructions for one that is predicted, where it is not about one: costs are those of a
-Cortex-M3, which has more registers and instructions. Counted: 2.1 (digits) and 2.5 (KWS)."""
-
 _INSTRUCTION_BITS: Final = 32
 """Size of the longest instruction."""
 
@@ -65,12 +60,12 @@ def cycle_range(cpu: str, clock_hz: float, part: CortexPart | None) -> CycleRang
         part: Microcontroller whose flash the code is in; None for memory without wait states.
     """
     low, high, document = CYCLES[cpu.partition("+")[0]]
-    megahertz, excess = clock_hz / 1e6, EXCESS.get(ALIASES.get(cpu, cpu), 1.0)
+    megahertz = clock_hz / 1e6
     if part is None or part.wait_states is None:
         memory = "memory without wait states"
-        return CycleRange(low, high, megahertz, f"{document}, {memory}", excess)
+        return CycleRange(low, high, megahertz, f"{document}, {memory}")
     waits = part.wait_states
     high += waits * (_INSTRUCTION_BITS / part.read_bits + CONSTANT_READS)
     rounded = math.ceil(high * 10) / 10
     memory = f"up to {waits} wait states without cache"
-    return CycleRange(low, rounded, megahertz, f"{document}, {memory}", excess)
+    return CycleRange(low, rounded, megahertz, f"{document}, {memory}")

@@ -16,7 +16,13 @@ from rlx_fpga.architectures import ARCHITECTURES, architecture
 from rlx_fpga.architectures.choice import build_with_advice, lowering, require_fit
 from rlx_fpga.explore.fit import shortage
 from rlx_fpga.options import FpgaOptions
-from rlx_fpga.packaging.axi import Interface, StreamPort, WeightPort, port_names
+from rlx_fpga.packaging.axi import (
+    WEIGHT_PORT,
+    Interface,
+    StreamPort,
+    WeightPort,
+    port_names,
+)
 from rlx_fpga.packaging.netlist import counted_parts, design_files, layer_comments
 from rlx_fpga.packaging.registers import Control, packed_version
 from rlx_fpga.packaging.regroup import with_ports, with_stream_bits
@@ -168,8 +174,10 @@ def _weight_files(interface: Interface, core: Core) -> dict[str, str | bytes]:
 
 def interface_of(core: Core, prefix: str) -> Interface:
     """Return the ports of ``core`` for modules that begin with ``prefix``."""
-    inputs = zip(port_names("s", len(core.inputs)), core.inputs, strict=True)
-    outputs = zip(port_names("m", len(core.outputs)), core.outputs, strict=True)
+    inputs = zip(
+        port_names("s", [value.name for value in core.graph.inputs]), core.inputs, strict=True
+    )
+    outputs = zip(port_names("m", core.graph.output_names), core.outputs, strict=True)
     return Interface(
         prefix,
         tuple(_port("in", name, port) for name, port in inputs),
@@ -193,7 +201,7 @@ def _port(direction: Direction, name: str, port: CorePort) -> StreamPort:
 
 def _weight_port(weights: WeightStream, prefix: str) -> WeightPort:
     port = StreamPort(
-        name="s_axis_weights",
+        name=WEIGHT_PORT,
         member=weights.member,
         direction="in",
         shape=(len(weights.content) // weights.lanes, weights.lanes),

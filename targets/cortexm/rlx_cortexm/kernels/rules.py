@@ -180,8 +180,14 @@ def _on(
         lower=cache(way.lower),
         summary=tactic.summary,
         tables=(way.kernel.template, way.table_bytes, content) if way.table_bytes else None,
-        instructions=int(way.instructions * (1 if core.pairs else tactic.portable)),
+        instructions=int(way.instructions * _factor(tactic, core)),
     )
+
+
+def _factor(tactic: Tactic, core: CortexCore) -> float:
+    """Return the instructions on a core for each on a Cortex-M4."""
+    portable = 1 if core.pairs else tactic.portable
+    return portable if core.mainline else portable * tactic.baseline
 
 
 def _content(node: Node) -> tuple[Hashable, ...]:

@@ -7,17 +7,25 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final, Literal
 
+from rlx.ir.port_names import port_word
+from rlx.support.text.names import mangle
 from rlx_fpga.packaging.registers import ADDRESS_BITS
 from rlx_fpga.packaging.render import render
 from rlx_fpga.rtl.naming import port_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from rlx_fpga.devices.pll import Pll
     from rlx_fpga.packaging.registers import Control
 
 Direction = Literal["in", "out"]
+
+WEIGHT_PORT: Final = "s_axis_weights"
+"""Prefix of the port of a stream of weights."""
+
+_MAX_PORT_CHARS: Final = 32
+"""Characters of the model's name in the prefix of a port."""
 
 FRAME_ERROR: Final = "frame_error_o"
 """Port of wrappers with ``tkeep``: a beat did not have the ``tkeep`` or ``tlast`` of its place."""
@@ -347,11 +355,27 @@ class Interface:
         }
 
 
-def port_names(letter: Literal["s", "m"], count: int) -> tuple[str, ...]:
-    """Return the prefixes of ``count`` ports: ``s_axis``, or ``s0_axis``, ``s1_axis`` ..."""
-    if count == 1:
+def port_names(letter: Literal["s", "m"], names: Sequence[str]) -> tuple[str, ...]:
+    """Return the prefixes of the signals of all inputs or all outputs.
+
+    A single port is ``s_axis`` or ``m_axis``, several are ``s_axis_<name>``, or ``s0_axis``,
+    ``s1_axis`` ... where the model's name says nothing.
+
+    Args:
+        letter: ``s`` for inputs, ``m`` for outputs.
+        names: The model's name of each.
+    """
+    if len(names) == 1:
         return (f"{letter}_axis",)
-    return tuple(f"{letter}{index}_axis" for index in range(count))
+    prefixes = [WEIGHT_PORT]
+    for index, name in enumerate(names):
+        word = port_word(name, max_chars=_MAX_PORT_CHARS)
+        prefixes.append(
+            mangle(word, reserved=prefixes, prefix=f"{letter}_axis")
+            if word
+            else f"{letter}{index}_axis"
+        )
+    return tuple(prefixes[1:])
 
 
 def top_verilog(interface: Interface) -> str:

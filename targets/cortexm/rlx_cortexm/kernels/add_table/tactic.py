@@ -167,4 +167,5 @@ ADD_TABLE: Final = Tactic(
     candidates,
     "`add table`: what an operand becomes in the common scale is looked up, or is a product.",
     portable=1.4,
+    baseline=4.6,
 )

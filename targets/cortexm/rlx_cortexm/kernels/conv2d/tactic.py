@@ -147,4 +147,5 @@ CONV2D: Final = Tactic(
     "`conv2d`: window by window, four output channels at a time. Windows that stick out are "
     "copied.",
     portable=1.7,
+    baseline=2.4,
 )

@@ -205,5 +205,5 @@ SUMMARY: Final = (
     "inputs of G groups of three windows are unpacked to 16 bits once, for all channels; S "
     "steps of two inputs are unrolled. `ready blocks`: weights are stored with 16 bits."
 )
-POINTWISE_BLOCKS: Final = Tactic(pixels, SUMMARY, portable=3.8)
-BLOCKS: Final = Tactic(windows, SUMMARY, portable=3.5)
+POINTWISE_BLOCKS: Final = Tactic(pixels, SUMMARY, portable=3.8, baseline=2.4)
+BLOCKS: Final = Tactic(windows, SUMMARY, portable=3.5, baseline=2.4)

@@ -316,4 +316,5 @@ WINOGRAD: Final = Tactic(
     "Winograd's F(2x2, 3x3) in exact integers; transformed weights are in W, the inputs of G "
     "groups of three tiles are transformed together.",
     portable=3.8,
+    baseline=2.6,
 )

@@ -167,4 +167,5 @@ DEPTHWISE_PLANES: Final = Tactic(
     "channel and unpacked to 16 bits, L rows (along) or columns (down) of outputs at a "
     "time, and SMLAD multiplies two neighbouring taps; P pairs of outputs are unrolled.",
     portable=2.3,
+    baseline=2.6,
 )

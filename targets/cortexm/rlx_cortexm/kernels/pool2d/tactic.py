@@ -106,8 +106,10 @@ def _lanes_instructions(image: WindowedImage, *, written: bool) -> int:
     return image.windows * (quads * (kernel_h * row + 88) + 20) + 30
 
 
-AVERAGE_POOL: Final = Tactic(average, "`avg pool2d`: element by element.")
+AVERAGE_POOL: Final = Tactic(average, "`avg pool2d`: element by element.", baseline=1.6)
 LANES_POOL: Final = Tactic(
-    lanes, "`avg pool2d lanes`: four channels at a time, two sums of 16 bits in a word."
+    lanes,
+    "`avg pool2d lanes`: four channels at a time, two sums of 16 bits in a word.",
+    baseline=4,
 )
-MAX_POOL: Final = Tactic(maximum, "`max pool2d`: element by element.")
+MAX_POOL: Final = Tactic(maximum, "`max pool2d`: element by element.", baseline=1.2)
