@@ -21,15 +21,19 @@ from rlx.ir.printer import summarize_graph
 from rlx.metrics import inference
 from rlx.passes.transforms.freeze import freeze
 from rlx.samples import array_shapes
+from rlx.support.calls import checked_call
 from rlx.support.errors import UsageError
-from rlx.support.limits import DEFAULT_LIMITS, Limits
+from rlx.support.limits import limits_of
 from rlx.tracing import Graph as Builder
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rlx.ir import TensorType
     from rlx.metrics.inference import Inputs, Layers, Result
+    from rlx.support.limits import Limits
 
-Model: TypeAlias = "HasModule | GraphModule | Graph | Builder | str | Path"
+Model: TypeAlias = "HasModule | GraphModule | Graph | Builder | str | PathLike[str]"
 """A network: as ``rlx.load`` or ``rlx.quantize`` returned it, a graph, or the path of a file."""
 
 
@@ -83,31 +87,38 @@ class Network(HasModule):
         return inference.layers(bound_module(self, data)[0].graph, data, against=other)
 
 
+@checked_call
 def load(
     path: str | Path,
     format: str = "auto",
     *,
     options: Any = None,  # noqa: ANN401 - the format's own class
-    limits: Limits | None = None,
+    limits: Limits | Mapping[str, float] | None = None,
     **settings: Any,  # noqa: ANN401 - each format's own
 ) -> Network:
     """Read a model file: ``.tflite``, ``.onnx``, ``.rlx``, or one of a plug-in's format.
 
     Args:
-        path: The file.
+        path: Model file, such as ``"net.onnx"``.
         format: Name of its format, or ``auto`` for that of its first bytes and name.
-        options: Options of the format as an object of its own class.
-        limits: Largest model to accept, None for the defaults.
-        settings: Options by name, such as ``input_shape={"x": (1, 3, 224, 224)}``; those of
-            ``rlx import FILE --help``, with underscores.
+        options: All options of the format at once: a mapping, or an object of its own class.
+        limits: Largest model to accept, such as ``{"nodes": 100_000}``; None for the defaults.
+        settings: Options of the format, such as ``input_shape={"x": (1, 3, 224, 224)}`` or
+            ``channels_last=True``.
 
     Raises:
         UsageError: The file cannot be read, or the format has no such option.
         FormatError: rlx does not read this format.
         FrontendError: The file is malformed or over a limit.
         UnsupportedOpError: It holds an op that rlx does not import.
+
+    Example:
+        >>> rlx.load("digits/digits.tflite").name
+        'digits'
+        >>> list(rlx.load("onnx_to_firmware/digits.onnx", channels_last=True).inputs)
+        ['image']
     """
-    accepted = limits or DEFAULT_LIMITS
+    accepted = limits_of(limits)
     return Network(frontends.load(path, format, options=options, limits=accepted, **settings))
 
 

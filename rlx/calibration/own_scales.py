@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from rlx.calibration.settings import Settings
     from rlx.ir import Graph, Value
-    from rlx.samples.batches import Data
+    from rlx.samples.given import Inputs
 
     Progress = Callable[[str, int, int], None]
 
@@ -56,7 +56,7 @@ class OwnScales:
 
 
 def convert_graph(
-    graph: Graph, test: Data | None, settings: Settings, progress: Progress | None = None
+    graph: Graph, test: Inputs | None, settings: Settings, progress: Progress | None = None
 ) -> OwnScales:
     """Return the integer network of a graph that holds its own scales.
 

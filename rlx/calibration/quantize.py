@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from rlx.metrics.compare import Comparison
     from rlx.metrics.spread import Spread
     from rlx.passes.quantize.convert import Converted
-    from rlx.samples.batches import Data, Samples
+    from rlx.samples.batches import Samples
+    from rlx.samples.given import Inputs
 
     Progress = Callable[[str, int, int], None]
 
@@ -88,9 +89,9 @@ class Quantized(HasModule):
 
 def quantize_graph(
     graph: Graph,
-    calib: Data,
+    calib: Inputs,
     *,
-    test: Data | None = None,
+    test: Inputs | None = None,
     settings: Settings | None = None,
     progress: Progress | None = None,
 ) -> Quantized:

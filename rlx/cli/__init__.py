@@ -18,6 +18,7 @@ from rlx.cli import failures
 from rlx.cli.quiet import QUIET
 from rlx.cli.signals import raised
 from rlx.cli.streams import abandon, checked
+from rlx.support import spelling
 from rlx.support.config import current
 from rlx.support.errors import UsageError
 from rlx.support.text.suggest import did_you_mean
@@ -167,7 +168,8 @@ def main(argv: list[str] | None = None) -> int:
     """
     arguments = sys.argv[1:] if argv is None else argv
     gc.set_threshold(*GARBAGE)
-    status = _run(arguments, at_end_of_program=argv is None)
+    with spelling.typed():
+        status = _run(arguments, at_end_of_program=argv is None)
     abandon()
     return status
 

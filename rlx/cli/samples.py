@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from rlx.ir import Graph
     from rlx.samples import Loaded, Scaling
-    from rlx.samples.batches import Data
+    from rlx.samples.given import Inputs
 
 FILES = ".npz by input name (or 'x'), .npy, .csv, .png, .wav, or a folder of .png or .wav"
 """Files of samples, for the help of options."""
@@ -104,7 +104,7 @@ def load(paths: Sequence[Path], graph: Graph) -> Loaded:
     return loaded
 
 
-def data_of(path: Path, graph: Graph) -> Data:
+def data_of(path: Path, graph: Graph) -> Inputs:
     """Return samples for calibration and comparison; an array file stays on the disk."""
     from rlx.samples import is_array_file
 

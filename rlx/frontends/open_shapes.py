@@ -50,8 +50,7 @@ def shape_hint(inputs: Sequence[OpenInput]) -> str:
     """Return the options that set the shapes of ``inputs``, on the command line and in Python."""
     named = [(shorten(printable(i.name)), i.example) for i in inputs]
     flags = " ".join(f"--input-shape {name}={'x'.join(map(str, s))}" for name, s in named)
-    shapes = ", ".join(f"{name!r}: {shape}" for name, shape in named)
-    return f"give them, as {flags} (in Python: rlx.load(path, input_shape={{{shapes}}}))"
+    return f"give them, as {flags}"
 
 
 @dataclass(slots=True)

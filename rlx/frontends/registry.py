@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -173,7 +174,8 @@ def load(
     Args:
         path: The file.
         format: Name of its format, or ``auto`` to look at its first bytes and its name.
-        options: Instance of the options class of the file's frontend; None for the defaults.
+        options: Instance of the options class of the file's frontend, or a mapping; None for the
+            defaults.
         limits: Limits on the size of the model.
         sizes: Fixes the dimensions that the file leaves open; None to keep them as symbols.
         settings: Options of the file's format by name, in place of ``options``: for TFLite and ONNX
@@ -191,6 +193,8 @@ def load(
     """
     path = Path(path)
     frontend = find(path, format)
+    if isinstance(options, Mapping):
+        settings, options = {**options, **settings}, None
     if settings:
         options = _options_of(frontend, settings, path, options=options)
     elif options is None:
@@ -200,7 +204,7 @@ def load(
             f"the options are {type(options).__name__}, but the format {frontend.name!r} takes "
             f"{frontend.options.__name__}",
             where=shorten(printable(path.name)),
-            hint="leave the options out, or name the format that they belong to",
+            hint="give them by name, as rlx.load(path, channels_last=True)",
         )
     sized = getattr(frontend, "sized", None)
     if sizes is not None and sized is not None:

@@ -48,6 +48,7 @@ from rlx.ir.plain import (
 from rlx.ir.regions import MAX_DEPTH
 from rlx.ir.types import TensorType  # noqa: TC001 - resolved when read
 from rlx.ir.verify import verify
+from rlx.support.calls import checked_call
 from rlx.support.errors import FrontendError, VerifyError
 from rlx.support.files.outputs import write_file
 from rlx.support.limits import DEFAULT_LIMITS, Limits
@@ -134,6 +135,7 @@ class _Document:
     plan: _Plan | None
 
 
+@checked_call
 def save(module: GraphModule | Graph | HasModule, path: str | os.PathLike[str]) -> None:
     """Write ``module`` to ``path``, which appears complete or not at all.
 
@@ -141,12 +143,17 @@ def save(module: GraphModule | Graph | HasModule, path: str | os.PathLike[str]) 
         module: A network; a graph is written as one at the first stage. A graph made by hand has
             ``graph.module``: its parameters have no values in the file, unless ``rlx.freeze`` made
             them constants.
-        path: The file.
+        path: File to write, such as ``"net.rlx"``.
 
     Raises:
         TypeError: It is neither.
         VerifyError: The module breaks an invariant of its stage.
         OutputError: The file cannot be written.
+
+    Example:
+        >>> rlx.save(rlx.load("digits/digits.tflite"), "copy.rlx")
+        >>> rlx.load("copy.rlx").name
+        'digits'
     """
     module = as_module(module)
     verify(module)

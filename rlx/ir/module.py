@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from rlx.ir import supplied
 from rlx.ir.graph import Graph
@@ -130,6 +130,14 @@ class Reference:
     version: str
 
 
+_CAPTIONS: Final = {
+    Stage.HIR: "layers of the model",
+    Stage.MIR: "steps of computation",
+    Stage.LIR: "steps as they are run, with a memory plan",
+}
+"""Captions of graphs in notebooks."""
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class GraphModule:
     """A graph, its stage and, at the last stage, its memory plan.
@@ -157,7 +165,7 @@ class GraphModule:
 
     def _repr_html_(self) -> str | None:
         """Return the drawing and the table of layers that notebooks show."""
-        return supplied.graph_html(self.graph, f"stage {self.stage.value}")
+        return supplied.graph_html(self.graph, _CAPTIONS[self.stage])
 
     @staticmethod
     def hir(graph: Graph) -> GraphModule:

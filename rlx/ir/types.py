@@ -211,15 +211,30 @@ def _dimensions(shape: Shape) -> Shape:
 
 
 def i8(*shape: int | Dim, quant: QuantParams | None = None) -> TensorType:
-    """Return the type of an int8 tensor."""
+    """Return the type of an int8 tensor.
+
+    Example:
+        >>> print(rlx.i8(1, 8, 8, 1))
+        i8[1, 8, 8, 1]
+    """
     return TensorType(shape, DType.I8, quant)
 
 
 def i32(*shape: int | Dim, quant: QuantParams | None = None) -> TensorType:
-    """Return the type of an int32 tensor."""
+    """Return the type of an int32 tensor.
+
+    Example:
+        >>> print(rlx.i32(3))
+        i32[3]
+    """
     return TensorType(shape, DType.I32, quant)
 
 
 def f32(*shape: int | Dim) -> TensorType:
-    """Return the type of a float32 tensor."""
+    """Return the type of a float32 tensor.
+
+    Example:
+        >>> print(rlx.f32(rlx.Dim("n"), 4))
+        f32[n, 4]
+    """
     return TensorType(shape, DType.F32)

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from rlx.metrics.node_match import LayerMatch
     from rlx.metrics.sides import OutputSide, Side
     from rlx.passes.quantize.masks import Mask
-    from rlx.samples.batches import Data, Samples
+    from rlx.samples.batches import Samples
+    from rlx.samples.given import Inputs
 
     Numbers = npt.NDArray[Any]
     Pair = tuple[float, float]
@@ -311,7 +312,7 @@ def _pair(figures: tuple[float, float] | None) -> dict[str, float] | None:
 def compare_graphs(
     first: Graph,
     second: Graph,
-    data: Data,
+    data: Inputs,
     *,
     labels: npt.NDArray[Any] | None = None,
     what: str = "data",

@@ -123,7 +123,12 @@ def backends() -> tuple[Backend, ...]:
 
 
 def devices() -> tuple[Device, ...]:
-    """Return the devices that a session can be opened on, on this machine."""
+    """Return the devices that a session can be opened on, on this machine.
+
+    Example:
+        >>> rlx.Device.CPU in rlx.devices()
+        True
+    """
     return tuple(d for d in Device if any(_can_use(b, d) for b in backends()))
 
 

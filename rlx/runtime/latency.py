@@ -7,6 +7,7 @@ import time
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from math import isfinite
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -115,7 +116,7 @@ def bench(
     batch: int = 1,
     seconds: float = 2.0,
     against: str | None = None,
-    file: str | Path | None = None,
+    file: str | PathLike[str] | None = None,
     options: CompileOptions | None = None,
     clock: Clock = time.perf_counter_ns,
 ) -> Benchmark:
@@ -223,7 +224,7 @@ def _random(generator: np.random.Generator, type_: TensorType) -> Array:
     return generator.integers(0, 1 << (type_.dtype.bits - 1), shape).astype(element)
 
 
-def _check_engine(name: str, file: str | Path | None, batch: int) -> None:
+def _check_engine(name: str, file: str | PathLike[str] | None, batch: int) -> None:
     """Raise UsageError unless an engine can run the model."""
     if name not in ENGINES:
         raise UsageError(f"no engine is called {name!r}", hint=f"there is: {', '.join(ENGINES)}")

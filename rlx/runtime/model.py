@@ -74,17 +74,16 @@ def model(*specs: TensorType) -> Callable[[Callable[..., Any]], Model]: ...
 def model(*specs: Any) -> Model | Callable[[Callable[..., Any]], Model]:
     """Turn the decorated function into a model, as ``trace`` would run it.
 
-    ::
-
-        @rlx.model(rlx.f32(4, 8))
-        def double(x):
-            return x + x
-
-        (y,) = double(np.ones((4, 8)))
-
     Args:
         specs: Types of the inputs; without any the function gets the graph to build, and the
             parentheses may be left out.
+
+    Example:
+        >>> @rlx.model(rlx.f32(4))
+        ... def double(x):
+        ...     return x + x
+        >>> double(np.ones(4))[0].tolist()
+        [2.0, 2.0, 2.0, 2.0]
     """
     if len(specs) == 1 and not isinstance(specs[0], TensorType) and callable(specs[0]):
         return Model(specs[0], ())

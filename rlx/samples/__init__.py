@@ -2,7 +2,7 @@
 
 Nothing is unpickled, and sizes are checked before anything is unpacked.
 
-Level 5. Public modules: ``batches``, ``layout``, ``shapes``.
+Level 5. Public modules: ``batches``, ``given``, ``layout``.
 """
 
 from rlx.samples.classes import read_classes, read_names

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -12,11 +11,11 @@ import numpy as np
 from rlx.ir.inspect import printable
 from rlx.ops.numbers import quantized
 from rlx.passes.transforms.bind import check_bound
-from rlx.samples import is_array_file, read
+from rlx.samples.given import arrays_by_name
 from rlx.samples.layout import channels_last, fits_as_in_file, order_hint
 from rlx.samples.shapes import sample_shape
 from rlx.support.errors import UsageError
-from rlx.support.files.arrays import StoredArray, stored_arrays
+from rlx.support.files.arrays import StoredArray
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from rlx.ir import Array, Graph, Value
+    from rlx.samples.given import Inputs
 
-    Data = Path | str | npt.NDArray[Any] | Mapping[str, npt.NDArray[Any]]
 
 LABELS = ("y", "labels")
 """Names of the array of labels."""
@@ -176,15 +175,13 @@ class Samples:
 
 
 def read_samples(
-    graph: Graph, data: Data, *, what: str, labels: npt.NDArray[Any] | None = None
+    graph: Graph, data: Inputs, *, what: str, labels: npt.NDArray[Any] | None = None
 ) -> Samples:
     """Return data as samples for the inputs of ``graph``.
 
     Args:
         graph: The graph.
-        data: A file, as for :func:`rlx.samples.read`, an array for the only input, or arrays by
-            name: each input's own, or ``x`` where there is one input; ``y`` or ``labels`` for
-            labels.
+        data: As :func:`rlx.samples.given.arrays_by_name` takes it.
         what: Name in messages, such as ``calibration data``.
         labels: A class for each sample, if they are not in ``data``.
 
@@ -208,18 +205,13 @@ def read_samples(
     return Samples(what, tuple(graph.inputs), count, checked, tuple(input_arrays))
 
 
-def _arrays_of(data: Data, graph: Graph, what: str) -> dict[str, _Blocks]:
+def _arrays_of(data: Inputs, graph: Graph, what: str) -> dict[str, _Blocks]:
     """Return the arrays of ``data`` by name; the only array of a file without names is ``x``."""
-    if isinstance(data, str | Path):
-        path = Path(data)
-        if not path.exists():
-            raise UsageError(f"no file {str(path)!r}", where=what, hint="give a .npz or .npy file")
-        if is_array_file(path):
-            return {name or "x": array for name, array in stored_arrays(path).items()}
-        data = read([path], graph.inputs).arrays
-    if isinstance(data, np.ndarray | np.generic):
-        return {"x": _ArrayInMemory(np.asarray(data))}
-    return {name: _ArrayInMemory(np.asarray(array)) for name, array in data.items()}
+    arrays = arrays_by_name(data, graph.inputs, what=what)
+    return {
+        name: _ArrayInMemory(array) if isinstance(array, np.ndarray) else array
+        for name, array in arrays.items()
+    }
 
 
 def _input_array(value: Value, arrays: Mapping[str, _Blocks], what: str, inputs: int) -> _Blocks:

@@ -6,12 +6,12 @@ Tests: tests/unit/samples/test_read.py
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rlx.samples.files import is_array_file
+from rlx.samples.given import path_of
 from rlx.support.errors import RlxError
 from rlx.support.files.arrays import stored_arrays
 
@@ -21,8 +21,8 @@ def array_shapes(data: Any) -> dict[str, tuple[int, ...]]:  # noqa: ANN401 - wha
 
     Empty for other data and damaged files, which their reader refuses later.
     """
-    if isinstance(data, str | Path):
-        path = Path(data)
+    path = path_of(data)
+    if path is not None:
         try:
             stored = stored_arrays(path) if is_array_file(path) else {}
         except RlxError:

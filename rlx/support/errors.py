@@ -11,15 +11,17 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from rlx.support.spelling import spelled
+
 
 class RlxError(Exception):
     """Base of all errors that a caller of rlx may catch.
 
+    Its texts name options and commands as their reader writes them, on the command line or in
+    Python (:mod:`rlx.support.spelling`).
+
     Attributes:
-        message: Description of the problem.
-        where: Op, node or file concerned, or None.
-        hint: Advice about it; that of the class by default.
-        own_hint: The given hint, or None: for those who raise the error as another class.
+        own_hint: The hint that was given, or None: for those who raise the error as another class.
         code: Stable identifier that the command line prints, ``RLX-Ennn``.
         exit_status: Exit status of the command line for this class.
     """
@@ -29,14 +31,35 @@ class RlxError(Exception):
     default_hint: ClassVar[str] = ""
 
     def __init__(self, message: str, *, where: str | None = None, hint: str | None = None) -> None:
-        self.message = message
-        self.where = where
+        super().__init__(message)
+        self._message = message
+        self._where = where
         self.own_hint = hint
-        self.hint = hint or self.default_hint
-        lines = [f"{where}: {message}" if where else message]
-        if hint:
-            lines.append(indented("  hint: ", hint))
-        super().__init__("\n".join(lines))
+        self._hint = hint or self.default_hint
+
+    @property
+    def message(self) -> str:
+        """Description of the problem."""
+        return spelled(self._message)
+
+    @property
+    def where(self) -> str | None:
+        """Op, node, file or option concerned, or None."""
+        return None if self._where is None else spelled(self._where)
+
+    @property
+    def hint(self) -> str:
+        """Advice about it; that of the class if none was given."""
+        return spelled(self._hint)
+
+    @hint.setter
+    def hint(self, text: str) -> None:
+        self._hint = text
+
+    def __str__(self) -> str:
+        place = f"{self.where}: " if self.where else ""
+        advice = [indented("  hint: ", self.hint)] if self.own_hint else []
+        return "\n".join([f"{place}{self.message}", *advice])
 
 
 def indented(label: str, text: str) -> str:

@@ -12,7 +12,7 @@ from rlx.support.errors import UsageError
 from rlx.support.text.suggest import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -64,6 +64,17 @@ class Limits:
 DEFAULT_LIMITS = Limits()
 
 
+def limits_of(limits: Limits | Mapping[str, float] | None) -> Limits:
+    """Return the limits that a caller in Python gives: whole, by name, or None for the defaults.
+
+    Raises:
+        UsageError: A name is unknown, or its number is not an integer from 1.
+    """
+    if isinstance(limits, Limits):
+        return limits
+    return parse_limits(f"{name}={number}" for name, number in (limits or {}).items())
+
+
 def parse_limits(settings: Iterable[str], limits: Limits = DEFAULT_LIMITS) -> Limits:
     """Return ``limits`` with limits changed as the command line says.
 
@@ -92,8 +103,8 @@ def raise_hint(name: str, needed: float | None = None) -> str:
     """Return the hint for a file that is over the limit ``name``."""
     number = "NUMBER" if needed is None else str(needed)
     return (
-        f"if the file is to be trusted, raise the limit with --limit "
-        f"{name.replace('_', '-')}={number} (in Python: limits=Limits({name}={number}))"
+        "if the file is to be trusted, raise the limit with --limit "
+        f"{name.replace('_', '-')}={number}"
     )
 
 

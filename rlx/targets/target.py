@@ -6,8 +6,9 @@ Tests: tests/unit/support/test_plugins.py
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from dataclasses import Field, dataclass, field, fields
+from types import NoneType
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args, get_origin, get_type_hints
 
 from rlx.support import plugins
 from rlx.support.errors import UsageError
@@ -333,24 +334,64 @@ def claim(
     return refusal
 
 
-def options_of(target: Target, values_by_name: Mapping[str, Any]) -> Any:  # noqa: ANN401 - target's class
+def options_of(
+    target: Target, values_by_name: Mapping[str, Any], *, other_names: Sequence[str] = ()
+) -> Any:  # noqa: ANN401 - target's class
     """Return a target's options object, of options by name; texts are read as on the command line.
 
+    Args:
+        target: The target.
+        values_by_name: Values of options.
+        other_names: Names that the caller takes beside options: suggestions for an unknown one.
+
     Raises:
-        UsageError: The target has no such option.
+        UsageError: The target has no such option, or an option no such value.
     """
     known = {field.name: field for field in fields(target.options)}
+    hints = get_type_hints(target.options)
     values = dict(values_by_name)
     for name, value in values_by_name.items():
         if name not in known:
             raise UsageError(
                 f"has no option {name!r}",
                 where=f"target {target.name!r}",
-                hint=did_you_mean(name, known, what="its options"),
+                hint=did_you_mean(name, [*known, *other_names], what="its options"),
             )
-        if isinstance(value, str) and (parse := known[name].metadata.get("parse")):
-            values[name] = parse(value)
+        values[name] = _option_value(known[name], hints[name], value)
     return target.options(**values)
+
+
+def _option_value(option: Field[Any], hint: Any, value: Any) -> Any:  # noqa: ANN401 - any option's
+    """Return the value of an option; a text is read as on the command line.
+
+    Raises:
+        UsageError: The option has no such value.
+    """
+    choices = option.metadata.get("choices")
+    if choices is not None and value is not None and value not in choices:
+        raise UsageError(
+            f"{value!r} is not one of {', '.join(map(repr, choices))}",
+            where=option.name,
+            hint=did_you_mean(str(value), choices, what="choices"),
+        )
+    kinds = [get_origin(kind) or kind for kind in get_args(hint) or [hint]]
+    parse = option.metadata.get("parse") or (int if int in kinds else str)
+    try:
+        parsed = parse(value) if isinstance(value, str) else value
+    except ValueError as error:
+        expected = f"expected int, got {value!r}" if parse is int else str(error)
+        message, _, example = expected.partition(": write ")
+        hint = f"write {example}" if example else f"{option.metadata.get('help', '')}"
+        raise UsageError(message, where=option.name, hint=hint) from None
+    accepted = tuple(kind for kind in kinds if isinstance(kind, type))
+    if accepted and not isinstance(parsed, (*accepted, int) if float in accepted else accepted):
+        names = " or ".join(kind.__name__ for kind in accepted if kind is not NoneType)
+        raise UsageError(
+            f"expected {names}, got {value!r}",
+            where=option.name,
+            hint=option.metadata.get("help") or f"give {names}",
+        )
+    return parsed
 
 
 def names() -> list[str]:

@@ -31,10 +31,6 @@ def if_(
 ) -> Any:  # noqa: ANN401 - as the functions give
     """Return the result of one of two functions; the other one is not run.
 
-    ::
-
-        y = rlx.if_(x.sum() > 0.0, lambda: x * 2.0, lambda: -x)
-
     Both functions are traced, once. They may use any tensor of the graph around them.
 
     Args:
@@ -46,6 +42,13 @@ def if_(
     Raises:
         ShapeError: The condition is not a single boolean, or the functions return different types.
         TypeError: A function returns something else than tensors.
+
+    Example:
+        >>> graph = rlx.Graph("sign")
+        >>> x = graph.input("x", 3)
+        >>> graph.output(rlx.if_(x.sum() > 0.0, lambda: x * 2.0, lambda: -x))
+        >>> rlx.run(graph, [-1.0, -2.0, 1.0]).values.tolist()
+        [[1.0, 2.0, -1.0]]
     """
     parent = condition.builder.innermost
     if condition.shape != () or condition.dtype is not DType.BOOL:
@@ -75,12 +78,6 @@ def while_loop(
 ) -> Any:  # noqa: ANN401 - as the carry
     """Return a carry after ``while condition(carry): carry = body(carry)``.
 
-    ::
-
-        i, total = rlx.while_loop(
-            lambda i, total: total < 100.0, lambda i, total: (i + 1, total + x[i]), (zero, start)
-        )
-
     Both functions are traced, once, and called with the tensors of the carry. They may use any
     tensor of the graph around them.
 
@@ -94,6 +91,13 @@ def while_loop(
         ShapeError: The condition is not a single boolean, or the body returns a carry of other
             types.
         TypeError: A function returns something else than tensors.
+
+    Example:
+        >>> graph = rlx.Graph("double")
+        >>> x = graph.input("x", ())
+        >>> graph.output(rlx.while_loop(lambda y: y < 100.0, lambda y: y + y, x))
+        >>> rlx.run(graph, [3.0]).values.tolist()
+        [192.0]
     """
     carries = flat(carry, "the carry")
     parent = _builder(carries, "while_loop needs a tensor to carry")
@@ -131,10 +135,6 @@ def scan(
 
     ``for t in range(length): carry, ys[t] = step(carry, xs[t])``
 
-    ::
-
-        total, sums = rlx.scan(lambda total, x: (total + x, total + x), start, xs)
-
     The function is traced, once. It may use any tensor of the graph around it.
 
     Args:
@@ -148,6 +148,14 @@ def scan(
     Raises:
         ShapeError: ``xs`` differ in length, or the function returns a carry of other types.
         TypeError: The function returns something else than a carry and collected values.
+
+    Example:
+        >>> graph = rlx.Graph("sums")
+        >>> xs = graph.input("xs", 4)
+        >>> total, sums = rlx.scan(lambda s, x: (s + x, s + x), graph.constant(0.0, "f32"), xs)
+        >>> graph.output(sums)
+        >>> rlx.run(graph, [1.0, 2.0, 3.0, 4.0]).values.tolist()
+        [[1.0, 3.0, 6.0, 10.0]]
     """
     carries, scanned = flat(carry, "the carry"), flat(xs, "xs")
     parent = _builder((*carries, *scanned), "scan needs a tensor to carry or to take apart")

@@ -24,12 +24,6 @@ KEY_END = 2**64
 def random_bits(key: Tensor | int, counter: Tensor, shape: ShapeLike) -> tuple[Tensor, Tensor]:
     """Return random words u32[shape], and the counter after them.
 
-    ::
-
-        counter = graph.state("counter", (4,), "u32")
-        bits, following = rlx.random_bits(7, counter, (8,))
-        graph.set_state(counter, following)
-
     Args:
         key: u32[2], the lower word first, or an integer below 2^64. Other keys have other numbers.
         counter: u32[4], the lowest word first: where to begin. The same key and counter result in
@@ -39,6 +33,14 @@ def random_bits(key: Tensor | int, counter: Tensor, shape: ShapeLike) -> tuple[T
     Raises:
         ShapeError: Key or counter is of another type.
         ValueError: The key is an integer out of range.
+
+    Example:
+        >>> graph = rlx.Graph("noise")
+        >>> counter = graph.state("counter", 4, "u32")
+        >>> noise, following = rlx.random_bits(7, counter, 8)
+        >>> graph.set_state(counter, following)
+        >>> print(noise.type)
+        u32[8]
     """
     return _drawn(RealRandomBits(shape=as_shape(shape)), key, counter)
 
@@ -50,6 +52,14 @@ def random_uniform(
 
     Without bounds they are multiples of 2^-24 in [0, 1). With bounds each is multiplied and added
     in f32, and may be rounded to ``high``. Arguments as ``random_bits``.
+
+    Example:
+        >>> graph = rlx.Graph("noise")
+        >>> counter = graph.state("counter", 4, "u32")
+        >>> noise, following = rlx.random_uniform(7, counter, 8)
+        >>> graph.set_state(counter, following)
+        >>> print(noise.type)
+        f32[8]
     """
     numbers, following = _drawn(RealRandomUniform(shape=as_shape(shape)), key, counter)
     return _scale_and_shift(numbers, high - low, low), following
@@ -61,6 +71,14 @@ def random_normal(
     """Return normally distributed numbers f32[shape], and the counter after them.
 
     Arguments as ``random_bits``.
+
+    Example:
+        >>> graph = rlx.Graph("noise")
+        >>> counter = graph.state("counter", 4, "u32")
+        >>> noise, following = rlx.random_normal(7, counter, 8)
+        >>> graph.set_state(counter, following)
+        >>> print(noise.type)
+        f32[8]
     """
     numbers, following = _drawn(RealRandomNormal(shape=as_shape(shape)), key, counter)
     return _scale_and_shift(numbers, deviation, mean), following

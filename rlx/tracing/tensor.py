@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Never, Self, cast
 
 from rlx.ir import DType
 from rlx.ops import real
 from rlx.ops.expression import Expression
 from rlx.ops.real import Comparison
 from rlx.ops.real.cast import integer_range
+from rlx.support.errors import ShapeError
 from rlx.tracing.arrays import array_like, as_dtype
+from rlx.tracing.index_arrays import indices_along, split_index
 from rlx.tracing.layers import Layers
+from rlx.tracing.numpy_calls import call_function, call_ufunc
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+    import numpy.typing as npt
+
     from rlx.ir import Dim, Op, Value
     from rlx.ops.expression import Operand
     from rlx.ops.indexing import Index
     from rlx.tracing.arrays import DTypeLike
     from rlx.tracing.graph import Graph
+    from rlx.tracing.index_arrays import Indices
 
 
 class Tensor(Layers):
@@ -59,8 +68,10 @@ class Tensor(Layers):
             return type(self)(builder, builder.taken(other).value)
         return type(self)(builder, builder.constant(array_like(other, self.type)).value)
 
-    def where(self, condition: Expression, other: Operand) -> Self:
+    def where(self, condition: Expression | npt.NDArray[np.bool_], other: Operand) -> Self:
         """Return this tensor where ``condition`` holds, ``other`` elsewhere."""
+        if not isinstance(condition, Expression):
+            condition = self.builder.innermost.constant(condition)
         return self.lift(condition).apply(real.RealWhere(), self, self.lift(other))
 
     def __repr__(self) -> str:
@@ -90,10 +101,71 @@ class Tensor(Layers):
     def __hash__(self) -> int:
         return hash(self.value)
 
-    def __getitem__(self, index: Index | Expression) -> Self:
+    def __array_ufunc__(  # type: ignore[override]
+        self,
+        ufunc: np.ufunc,
+        method: str,
+        *inputs: Any,  # noqa: ANN401
+        **kwargs: Any,  # noqa: ANN401
+    ) -> Any:  # noqa: ANN401 - as NumPy declares it
+        """Append the ops of a ufunc of NumPy, such as ``np.exp(x)`` or ``array + x``."""
+        return call_ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(
+        self,
+        function: Callable[..., Any],
+        types: Any,  # noqa: ANN401
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:  # noqa: ANN401 - as NumPy declares it
+        """Append the ops of another function of NumPy, such as ``np.where(c, x, y)``."""
+        del types
+        return call_function(function, args, kwargs)
+
+    def __array__(self, *_: Any, **__: Any) -> Never:  # noqa: ANN401 - as NumPy calls it
+        raise TypeError(
+            f"{self!r} has no value while the graph is built; rlx.run(graph, data) computes it"
+        )
+
+    def __getitem__(self, index: Index | Expression | Indices) -> Self:
         if isinstance(index, Expression):
             return self.gather(index)
-        return Layers.__getitem__(self, index)
+        split = split_index(index)
+        if split is None:
+            return Layers.__getitem__(self, cast("Index", index))
+        rest, axis, indices = split
+        whole = Layers.__getitem__(self, rest)
+        axis += whole.ndim if axis < 0 else 0
+        numbers = indices_along(indices, whole.type, axis)
+        return whole.gather(self.wrap(self.builder.innermost.constant(numbers).value), axis)
+
+    def __matmul__(self, other: Operand) -> Self:
+        """Return the matrix product; a vector is a row on the left, a column on the right."""
+        right = self.lift(other)
+        if not (self.ndim and right.ndim):
+            raise ShapeError(
+                f"a product needs axes: {self.type} @ {right.type}", hint="multiply by x * y"
+            )
+        left = self.expand_dims(0) if self.ndim == 1 else self
+        column = right.expand_dims(1) if right.ndim == 1 else right
+        product = Layers.__matmul__(left, column)
+        if right.ndim == 1:
+            product = product.squeeze(-1)
+        return product.squeeze(-1 if right.ndim == 1 else -2) if self.ndim == 1 else product
+
+    def __floordiv__(self, other: Operand) -> Self:
+        """Return the quotient of integers, rounded down."""
+        right = self.lift(other)
+        if not self.dtype.is_integer:
+            raise TypeError(f"// needs integers, got {self.type}; write (x / y).floor()")
+        quotient = self / right
+        if not integer_range(self.dtype)[0]:
+            return quotient
+        below = (self % right).not_equal(0) & ((self < 0) ^ (right < 0))
+        return quotient - below.cast(self.dtype)
+
+    def __rfloordiv__(self, other: Operand) -> Self:
+        return self.lift(other) // self
 
     def __and__(self, other: Operand) -> Self:
         return self._bitwise(real.RealMinimum(), real.RealBitAnd(), other)

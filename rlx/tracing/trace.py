@@ -18,19 +18,9 @@ if TYPE_CHECKING:
 def trace(name: str, function: Callable[..., Any], *specs: TensorType) -> Graph:
     """Run ``function`` once on tensors that record the operations on them.
 
-    With ``specs`` the function gets one tensor for each, named like its parameters::
-
-        graph = trace("hello", lambda x, w: (x @ w).relu(), f32(4, 8), f32(8, 2))
-
-    Without, it gets the graph, to declare inputs and parameters itself::
-
-        def hello(t):
-            x = t.input("x", (4, 8))
-            return (x @ t.param("w", (8, 2))).relu()
-
-        graph = trace("hello", hello)
-
-    Tensors must not be used any more after that.
+    With ``specs`` the function gets one tensor for each, named like its parameters. Without, it
+    gets the graph, to declare inputs and parameters itself. Tensors must not be used any more
+    after that.
 
     Args:
         name: Name of the graph.
@@ -39,6 +29,11 @@ def trace(name: str, function: Callable[..., Any], *specs: TensorType) -> Graph:
 
     Raises:
         TypeError: The function returns something else, or has another number of parameters.
+
+    Example:
+        >>> graph = rlx.trace("hello", lambda x, w: (x @ w).relu(), rlx.f32(4, 8), rlx.f32(8, 2))
+        >>> [value.name for value in graph.graph.inputs]
+        ['x', 'w']
     """
     graph = Graph(name)
     names = _input_names(function, len(specs))

@@ -166,7 +166,7 @@ def test_a_limit_is_named_and_raised_by_an_option(capsys, digits_model):
     status, _, text = run_cli(capsys, "inspect", digits_model, "--limit", "operations=1000")
     assert status == 4
     assert "the limit is 1000" in text
-    (wanted,) = re.findall(r"--limit operations=(\d+) ", text)
+    (wanted,) = re.findall(r"--limit operations=(\d+)", text)
     assert main(["inspect", str(digits_model), "--limit", f"operations={wanted}"]) == 0
 
 

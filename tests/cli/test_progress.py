@@ -152,7 +152,7 @@ def emitted(tmp_path_factory, digits_model):
      ((), ("--quiet",), []), ((), ("-q",), []), ((), ("--json",), [])],
 )  # fmt: skip
 def test_verify_reports_its_steps(capsys, emitted, before, after, lines):
-    command = [*before, "verify", str(emitted), "--with", "host", "--inputs", "1", "--no-cache"]
+    command = [*before, "verify", str(emitted), "--with", "host", "--frames", "1", "--no-cache"]
     assert main([*command, *after]) == 0
     captured = capsys.readouterr()
     assert timeless(captured.err).splitlines() == lines

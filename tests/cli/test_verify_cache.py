@@ -46,7 +46,7 @@ def test_whatever_it_depends_on_makes_it_run_again(folder, capsys, monkeypatch):
     assert "cached" not in verify(capsys, folder)[1]
     assert "cached" in verify(capsys, folder)[1]
     assert "cached" not in verify(capsys, folder, "--no-cache")[1]
-    assert "cached" not in verify(capsys, folder, "--inputs", "1")[1]
+    assert "cached" not in verify(capsys, folder, "--frames", "1")[1]
     with monkeypatch.context() as other:
         other.setattr("rlx.driver.verification.repeat.__version__", "9.9.9")
         assert "cached" not in verify(capsys, folder)[1]

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
 
 import rlx
+from rlx.api.types import CriteriaLike, DeviceLike, ObserverName
+from rlx.calibration.observers import Method
 from rlx.cli import main
+from rlx.metrics.criteria import PRESETS
 from rlx.support.errors import UsageError
+from rlx.support.files.golden import read_golden
 from rlx.targets.estimation import Estimate
 from support import ROOT
 from support.messages import raises
 
 DIGITS = ROOT / "examples/digits/digits.rlx"
+ONNX = ROOT / "examples/onnx_to_firmware/digits.onnx"
 
 
 @pytest.mark.complete
@@ -84,6 +91,78 @@ def test_values_of_parameters_come_along():
     x = graph.input("x", (2, 3))
     graph.output(x @ graph.param("w", value=np.eye(3, dtype=np.float32)))
     assert rlx.estimate(graph, "cortexm")["macs"] == 18
+
+
+SAMPLES = ROOT / "examples/digits/samples.npz"
+
+
+@pytest.mark.parametrize("form", [str, Path, np.load, dict])
+def test_vectors_may_be_a_path_an_archive_or_arrays(form, tmp_path):
+    with np.load(SAMPLES) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    vectors = arrays if form is dict else form(str(SAMPLES))
+    rlx.emit(DIGITS, "cortexm", tmp_path / "out", vectors=vectors, frames=3)
+    golden = read_golden(tmp_path / "out")
+    assert np.array_equal(golden.inputs[0], arrays["image"][:3])
+
+
+def test_the_same_samples_in_every_form():
+    with np.load(SAMPLES) as stored:
+        images = stored["image"][:2]
+    expected = rlx.run(str(DIGITS), images).codes
+    for data in ({"image": images}, {"x": images}, images.tolist(), images[..., 0]):
+        assert np.array_equal(rlx.run(DIGITS, data).codes, expected)
+
+
+def test_one_simulator_may_be_a_text(tmp_path):
+    rlx.emit(DIGITS, "cortexm", tmp_path / "out", frames=1)
+    assert rlx.verify(tmp_path / "out", tools="host", require="host", frames=1).passed
+
+
+BAD_CALLS = {
+    "quantize": lambda: rlx.quantize(DIGITS),
+    "run": lambda: rlx.run(DIGITS),
+    "emit": lambda: rlx.emit(DIGITS, "cortexm"),
+    "load": lambda: rlx.load(),
+    "unknown": lambda: rlx.run(DIGITS, 1, batch=3),
+    "too many": lambda: rlx.run(DIGITS, 1, 2),
+    "twice": lambda: rlx.run(DIGITS, 1, model=DIGITS),
+    "save": lambda: rlx.save(DIGITS),
+    "no numbers": lambda: rlx.run(DIGITS, None),
+    "no file": lambda: rlx.emit(DIGITS, "cortexm", "out", vectors="nothing.npz"),
+    "options": lambda: rlx.load(ONNX, options={"channels_lats": True}),
+    "options object": lambda: rlx.load(ONNX, options=3),
+    "limit": lambda: rlx.load(DIGITS, limits={"nodes": 1}),
+    "limit's name": lambda: rlx.load(DIGITS, limits={"node": 1}),
+    "argument of a target": lambda: rlx.emit(DIGITS, "cortexm", "out", frame=3),
+    "choice": lambda: rlx.estimate(DIGITS, "cortexm", optimize="sped"),
+    "number": lambda: rlx.estimate(DIGITS, "fpga", lut="many"),
+    "type": lambda: rlx.estimate(DIGITS, "cortexm", clock=[1]),
+    "budget": lambda: rlx.estimate(DIGITS, "cortexm", ram="10"),
+}
+
+
+@pytest.mark.complete
+@pytest.mark.parametrize("case", BAD_CALLS)
+def test_a_wrong_call_says_what_is_right(case):
+    with raises(rlx.RlxError):
+        BAD_CALLS[case]()
+
+
+@pytest.mark.complete
+def test_options_of_a_format_may_be_a_mapping():
+    network = rlx.load(ONNX, options={"channels_last": True})
+    assert network.inputs == rlx.load(ONNX, channels_last=True).inputs
+
+
+def test_texts_of_options_are_read_as_on_the_command_line():
+    assert rlx.estimate(DIGITS, "fpga", lut="20000") == rlx.estimate(DIGITS, "fpga", lut=20_000)
+
+
+def test_words_of_types_are_those_that_are_known():
+    assert set(get_args(ObserverName)) == {method.value for method in Method}
+    assert set(get_args(get_args(DeviceLike)[1])) == {device.value for device in rlx.Device}
+    assert set(get_args(get_args(CriteriaLike)[1])) == set(PRESETS)
 
 
 def test_an_unknown_option_is_named(tmp_path):

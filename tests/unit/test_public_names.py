@@ -103,6 +103,32 @@ def test_a_type_checker_sees_what_functions_return(tmp_path):
     ]
 
 
+WORDS = """
+import rlx
+
+rlx.quantize("m.onnx", "calib.npz", weights="auto", observer="kl")
+rlx.quantize("m.onnx", "calib.npz", weights="atuo")
+rlx.quantize("m.onnx", "calib.npz", weights=3)
+rlx.quantize("m.onnx", "calib.npz", observer="mean")
+rlx.quantize("m.onnx")
+rlx.compare("a.onnx", "b.onnx", "data.npz", criteria="exakt")
+rlx.bench("a.onnx", against="tensorflow")
+rlx.memory_estimate("a.onnx", device="cpu0")
+rlx.estimate("a.onnx", "cortexm", weight_bits=6)
+rlx.verify("out", inputs=3)
+rlx.emit("a.rlx", "cortexm", "out", vectors="test.npz", frames="3")
+"""
+
+
+@pytest.mark.slow
+def test_a_type_checker_finds_misspelled_words(tmp_path):
+    found = checked(WORDS, tmp_path)
+    lines = [int(line.partition(":")[0]) for line in found]
+    kinds = [line.rpartition("  ")[2] for line in found]
+    assert lines == list(range(5, 15))
+    assert set(kinds) == {"[arg-type]", "[call-arg]"}
+
+
 @pytest.mark.slow
 def test_a_type_checker_knows_the_public_names_and_no_other(tmp_path):
     assert checked("import rlx\n\nrlx.load\nrlx.nothing\n", tmp_path) == [

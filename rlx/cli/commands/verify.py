@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 @subcommand(
     "verify",
-    examples=("rlx verify out", "rlx verify out --with host --inputs 4"),
+    examples=("rlx verify out", "rlx verify out --with host --frames 4"),
 )
 @click.argument("folder", type=click.Path(path_type=Path))
-@click.option("--inputs", type=Number(int, 1), help="Golden vectors to run.  [default: all]")
+@click.option("--frames", type=Number(int, 1), help="Golden vectors to run.  [default: all]")
 @click.option(
     "--with",
     "tools",
@@ -88,7 +88,7 @@ if TYPE_CHECKING:
 @progress_option
 def command(
     folder: Path,
-    inputs: int | None,
+    frames: int | None,
     tools: str | None,
     require: tuple[str, ...],
     netlist: bool,
@@ -115,7 +115,7 @@ def command(
     with checks.prepared(), progress(enabled=not as_json, minimum_s=0.0) as show:
         result = api.verify(
             folder,
-            inputs=inputs,
+            frames=frames,
             tools=_simulators(folder, tools, netlist=netlist),
             require=require,
             timeout_s=timeout,

@@ -48,8 +48,8 @@ def reader(model: Path | None, limits: Limits, *, allowed: bool) -> External:
         if not allowed and (len(parts) > 1 or parts[0] not in _data_file_names(model.name)):
             raise UnsupportedError(
                 f"keeps its data in another file, '{name}', which is not read by default",
-                hint="if you trust the model's folder, add --allow-external (in Python: "
-                "rlx.load(path, allow_external=True)); or store the model in one file",
+                hint="if you trust the model's folder, add --allow-external; or "
+                "store the model in one file",
             )
         offset, length = (_number(entries, key) for key in ("offset", "length"))
         with _opened(folder, parts, name) as (descriptor, size):

@@ -58,6 +58,15 @@ def load_weights(
         FrontendError: A file is malformed or over a limit, or names, shapes or element types do
             not fit; all that do not are in one message.
         VerifyError: The weights violate bounds that the graph's integer ops declare.
+
+    Example:
+        >>> graph = rlx.Graph("scale")
+        >>> graph.output(graph.input("x", 4) * graph.param("w", 4))
+        >>> header = b'{"w":{"dtype":"F32","shape":[4],"data_offsets":[0,16]}}'
+        >>> content = len(header).to_bytes(8, "little") + header + bytes(16)
+        >>> _ = Path("w.safetensors").write_bytes(content)
+        >>> rlx.load_weights(graph.module, "w.safetensors").graph.params
+        ()
     """
     files = []
     for path in map(Path, paths):

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rlx.support.text.notebook import table_html
+from rlx.support.text.tables import Column, Table
+
 if TYPE_CHECKING:
     import numpy.typing as npt
 
@@ -55,6 +58,18 @@ class Accuracy:
             "top1": self.top1,
             "confusion": self.confusion.tolist(),
         }
+
+    def _repr_html_(self) -> str:
+        """Return the table of classes that notebooks show, without those that have no samples."""
+        rows = []
+        for number, row in enumerate(self.confusion.tolist()):
+            wrong = [0 if other == number else count for other, count in enumerate(row)]
+            often = max(range(len(wrong)), key=wrong.__getitem__)
+            mistaken = f"{often} ({wrong[often]})" if wrong[often] else None
+            if sum(row):
+                rows.append((number, sum(row), row[number], mistaken))
+        heads = ("class", "samples", "correct", "mostly mistaken for")
+        return table_html(Table(str(self)[1:-1], tuple(map(Column, heads)), tuple(rows)))
 
     def __repr__(self) -> str:
         return f"<Accuracy: {self.correct} of {self.samples} correct, {100 * self.top1:.2f} %>"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rlx.ir.binding import bind_graph, symbols_of
 from rlx.ir.graph import Param
 from rlx.ir.module import graph_of, with_graph
+from rlx.support.calls import checked_call
 from rlx.support.errors import UsageError
 from rlx.support.text.names import printable
 
@@ -31,6 +32,7 @@ def symbols(graph: Graph) -> tuple[str, ...]:
     return tuple(sorted(symbols_of(tuple(v.type for v in (*graph.inputs, *graph.params)))))
 
 
+@checked_call
 def bind(graph: Given, sizes: Mapping[str, int]) -> Given:
     """Return ``graph`` with symbols replaced by integers, and every type inferred again.
 
@@ -43,6 +45,11 @@ def bind(graph: Given, sizes: Mapping[str, int]) -> Given:
         ValueError: The graph has no such symbol, a size is not positive, or a dimension would
             be negative.
         ShapeError: An op does not accept operands of these sizes.
+
+    Example:
+        >>> graph = rlx.trace("double", lambda x: x + x, rlx.f32(rlx.Dim("n"), 4))
+        >>> print(rlx.bind(graph.module, {"n": 3}).graph.inputs[0].type)
+        f32[3, 4]
     """
     inner = graph_of(graph)
     known = list(symbols(inner))

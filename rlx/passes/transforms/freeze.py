@@ -8,6 +8,7 @@ import numpy as np
 
 from rlx.ir import Param, rebuild
 from rlx.ir.module import graph_of, with_graph
+from rlx.support.calls import checked_call
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from rlx.ir.module import Given
 
 
+@checked_call
 def freeze(graph: Given, params: Mapping[str, Array], *, strict: bool = True) -> Given:
     """Return ``graph`` with the parameters in ``params`` replaced by constants.
 
@@ -28,6 +30,12 @@ def freeze(graph: Given, params: Mapping[str, Array], *, strict: bool = True) ->
     Raises:
         TypeError: It is something else.
         ValueError: The graph has no such parameter, or a value has another type.
+
+    Example:
+        >>> g = rlx.Graph("scale")
+        >>> g.output(g.input("x", 4) * g.param("w", 4))
+        >>> rlx.freeze(g.module, {"w": np.ones(4, np.float32)}).graph.params
+        ()
     """
     inner = graph_of(graph)
     known = {v.name: v.type for v in inner.params}

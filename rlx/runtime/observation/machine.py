@@ -129,6 +129,10 @@ def measure_machine(name: str = "this processor") -> Machine:
     """Return the limits of this processor as NumPy reaches them, measured in about a second.
 
     With the current number of threads of NumPy's matrix products. Nothing is stored.
+
+    Example:
+        >>> rlx.measure_machine().name != ""
+        True
     """
     overhead = _overhead()
     types = ("f32", np.float32), ("f64", np.float64)

@@ -189,7 +189,7 @@ def test_without_matplotlib_nothing_is_computed(folder, capsys, monkeypatch):
             [*QUANTIZE[:-1], "none.npz"],
             2,
             "error[RLX-E001]: calibration data: no file 'none.npz'\n"
-            "  try: give a .npz or .npy file\n",
+            "  try: give a .npy, .npz, .png, .wav or .csv file\n",
         ),
         (
             QUANTIZE[:4],

@@ -74,14 +74,14 @@ def test_literals_are_ascii():
     ],
 )
 def test_wrong_names_are_refused(graph, labels, message):
-    with pytest.raises(UsageError, match=rf"^--labels: {message}\n"):
+    with pytest.raises(UsageError, match=rf"^labels: {message}\n"):
         emit_graph(graph, labels=labels)
 
 
 def test_names_for_several_outputs_are_refused():
     graph = network(2)
     graph.output(*graph.outputs, names=["z"])
-    with pytest.raises(UsageError, match=r"^--labels: expected a network with one output, got 2"):
+    with pytest.raises(UsageError, match=r"^labels: expected a network with one output, got 2"):
         emit_graph(graph, labels=("a", "b"))
 
 

@@ -134,7 +134,7 @@ def test_memory_of_a_part_is_a_limit():
 
 def test_smaller_limits_of_the_user_come_first():
     graph = planned(KERNEL_GRAPHS[0]())
-    with pytest.raises(DoesNotFitError, match=r"--ram is 1 bytes"):
+    with pytest.raises(DoesNotFitError, match=r"ram is 1 bytes"):
         TARGET.estimate(graph, CortexMOptions(part="rp2040", ram=1))
 
 

@@ -65,7 +65,7 @@ def test_a_limit_is_met_with_the_fewest_instructions():
 def test_what_no_stripes_make_fit_is_refused():
     with pytest.raises(DoesNotFitError) as caught:
         estimate(tower(), ram=1024)
-    wanted = int(str(caught.value).rpartition("--ram ")[2])
+    wanted = int(str(caught.value).rpartition("ram=")[2])
     assert estimate(tower(), ram=wanted)["arena_bytes"] <= wanted
 
 

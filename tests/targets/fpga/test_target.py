@@ -263,13 +263,13 @@ def test_engines_that_are_too_large_are_refused(options, problem, hint):
 def test_parallel_designs_that_are_too_large_are_refused():
     with pytest.raises(DoesNotFitError, match=r"needs [\d,]+ LUTs, 100 available") as caught:
         TARGET.emit(many_weights(1), FpgaOptions(architecture="parallel", lut=100))
-    assert caught.value.hint.startswith("--lut ")
+    assert caught.value.hint.startswith("lut=")
 
 
 def test_a_refusal_of_dataflow_names_the_engine_where_that_fits():
     with pytest.raises(DoesNotFitError) as caught:
         TARGET.estimate(many_weights(128), FpgaOptions(device="ice40-up5k"))
-    assert caught.value.hint == "--device ecp5-25k, or --architecture engine --weights stream"
+    assert caught.value.hint == 'device="ecp5-25k", or architecture="engine", weights="stream"'
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)

@@ -72,4 +72,4 @@ def test_wrong_outputs_are_listed_and_figures_refused(tmp_path, monkeypatch):
             "1 of 2 vectors give the reference's bits\n"
             "host: output 0, frame 1, element 3: expected 5, got 7"
         )
-        assert caught.value.hint == f"rlx verify {net.folder}"
+        assert caught.value.hint == f'rlx.verify("{net.folder}")'

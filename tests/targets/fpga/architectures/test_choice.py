@@ -11,6 +11,7 @@ from rlx.ir.module import GraphModule, Stage
 from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QClamp, QConvert, QMinimum
 from rlx.support.errors import DoesNotFitError, EmitError
+from rlx.support.spelling import in_python
 from rlx_fpga import FpgaOptions
 from rlx_fpga.architectures import ARCHITECTURES, choice
 from rlx_fpga.explore.advice import Advice, DesignTooLargeError, Suggestion
@@ -90,7 +91,7 @@ def test_a_core_that_cannot_be_is_advised_about(fakes, own, other, hint):
         choice.build_with_advice(network(), FpgaOptions())
     error = caught.value
     assert (error.message, error.where) == ("too large", "graph 'net'")
-    assert error.hint == hint.format("--architecture engine")
+    assert error.hint == in_python(hint.format("--architecture engine"))
 
 
 def test_another_device_is_named_where_no_option_and_no_architecture_helps(fakes, monkeypatch):
@@ -103,7 +104,7 @@ def test_another_device_is_named_where_no_option_and_no_architecture_helps(fakes
     monkeypatch.setattr(fakes["dataflow"], "build", build, raising=False)
     with pytest.raises(DoesNotFitError) as caught:
         choice.build_with_advice(network(), FpgaOptions(device="ecp5-25k", dsp=28))
-    assert caught.value.hint == "--device zu3eg"
+    assert caught.value.hint == 'device="zu3eg"'
 
 
 def test_a_core_that_can_be_is_built_even_if_it_is_too_large(fakes):
@@ -132,7 +133,7 @@ def test_smaller_ways_come_before_other_architectures(fakes):
     fakes["engine"].reports = [LARGE, SMALL]
     with pytest.raises(DoesNotFitError) as caught:
         require_fit(FpgaOptions())
-    assert caught.value.hint == "--way 2, or --architecture engine --way 1"
+    assert caught.value.hint == 'way=2, or architecture="engine", way=1'
 
 
 def test_the_report_for_other_options_is_used_where_the_hardware_would_be_the_same(fakes):
@@ -143,7 +144,7 @@ def test_the_report_for_other_options_is_used_where_the_hardware_would_be_the_sa
     core.report_for = lambda other: {**(SMALL if other.device == "zu7ev" else LARGE)}
     with pytest.raises(DoesNotFitError) as caught:
         choice.require_fit(network(), core, options)
-    assert caught.value.hint == "--device zu7ev"
+    assert caught.value.hint == 'device="zu7ev"'
     assert len(fakes["dataflow"].seen) == 1
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlx.api import quantize
+from rlx.api.quantizing import quantize
 from rlx.ir import QuantParams
 from rlx.ir.evaluate import evaluate
 from support.files.onnx_builder import by_runtime, load, model, node

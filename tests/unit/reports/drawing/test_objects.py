@@ -10,6 +10,7 @@ import pytest
 import rlx
 from rlx import GraphModule
 from rlx.ir import Graph, f32, i8
+from rlx.metrics.inference import Accuracy
 from rlx.ops.q import QClamp
 from rlx.ops.real import RealAdd
 from rlx.support.text.notebook import MAX_LAYERS
@@ -123,6 +124,20 @@ def test_a_compiled_graph_says_where_it_runs():
     line, _ = _check(compiled)
     assert line.startswith('<CompiledGraph "sum": 1 op, "x" f32[4] -> "y" f32[4]; on ')
     assert np.array_equal(compiled(np.ones(4, np.float32))[0], np.full(4, 2))
+
+
+def test_an_accuracy_shows_each_class():
+    confusion = np.array([[5, 0, 1], [0, 0, 0], [2, 2, 7]])
+    line, html = _check(Accuracy(confusion))
+    assert line == "<Accuracy: 12 of 17 correct, 70.59 %>"
+    assert html.count("<tr>") == 3
+    assert "2 (1)" in html
+    assert "0 (2)" in html
+
+
+def test_captions_are_words():
+    assert "<p>layers of the model: " in _check(GraphModule.hir(network()))[1]
+    assert "<p>steps of computation: " in _check(GraphModule.mir(network()))[1]
 
 
 def test_a_verification_says_what_ran_and_shows_what_differs():

@@ -51,6 +51,7 @@ def too_slow(
         options: The user's options, with a rate.
         fastest: Minimum initiation interval within the budget.
         lut: A LUT budget with which it is reached, or None.
+        cells_of: Builds the design for other options, to try the suggestions of the hint.
     """
     assert options.fps is not None
     suggestions = (

@@ -73,7 +73,7 @@ def test_design_keeps_every_budget():
 def test_refusal_names_what_is_short_and_what_to_try():
     with pytest.raises(
         DoesNotFitError,
-        match=r"^ecp5-85k: the layers need at least \d+ DSP slices, the budget is 0 \(--dsp\)\n"
+        match=r"^ecp5-85k: the layers need at least \d+ DSP slices, the budget is 0 \(dsp\)\n"
         r"  hint: --dsp \d+$",
     ):
         estimate(dsp=0)
@@ -134,7 +134,7 @@ def test_more_lookup_tables_never_make_a_slower_design_of_a_larger_network(name)
 def test_luts_that_are_short_are_reported():
     with pytest.raises(
         DoesNotFitError,
-        match=r"^ecp5-25k: the layers need at least [\d,]+ LUTs, the budget is 500 \(--lut\)\n"
+        match=r"^ecp5-25k: the layers need at least [\d,]+ LUTs, the budget is 500 \(lut\)\n"
         r"  hint: --lut \d+$",
     ):
         estimate(device="ecp5-25k", lut=500)

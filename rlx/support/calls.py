@@ -1,0 +1,82 @@
+"""Calls of public functions: missing and unknown arguments are errors with a hint."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from functools import wraps
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+from rlx.support.errors import UsageError
+from rlx.support.text.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def checked_call(function: Callable[P, R]) -> Callable[P, R]:
+    """Let a public function refuse a call that does not fit it, with what the argument is.
+
+    Its docstring has a Google section ``Args``; the first sentence about a missing argument is the
+    hint.
+    """
+    signature = inspect.signature(function)
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            signature.bind(*args, **kwargs)
+        except TypeError:
+            raise _refusal(function, signature, args, kwargs) from None
+        return function(*args, **kwargs)
+
+    return call
+
+
+def _refusal(
+    function: Callable[..., object],
+    signature: inspect.Signature,
+    args: tuple[object, ...],
+    kwargs: dict[str, object],
+) -> UsageError:
+    """Return the error for a call that does not fit a signature."""
+    where = f"rlx.{function.__name__}"
+    parameters = signature.parameters.values()
+    plain = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+    named = [p.name for p in parameters if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
+    bound_names = {*plain[: len(args)], *kwargs}
+    missing_names = [
+        p.name for p in parameters
+        if p.name in named and p.default is p.empty and p.name not in bound_names
+    ]  # fmt: skip
+    unknown_names = [name for name in kwargs if name not in named]
+    if unknown_names and not any(p.kind is p.VAR_KEYWORD for p in parameters):
+        hint = did_you_mean(unknown_names[0], named, what="its arguments")
+        return UsageError(f"has no argument {unknown_names[0]!r}", where=where, hint=hint)
+    if missing_names:
+        hint = "; ".join(f"{name}: {_about(function, name)}" for name in missing_names)
+        return UsageError(
+            f"expected {' and '.join(missing_names)}, got none", where=where, hint=hint
+        )
+    if len(args) > len(plain):
+        return UsageError(
+            f"expected at most {len(plain)} arguments without a name, got {len(args)}",
+            where=where,
+            hint=f"give the others by name: {', '.join(n for n in named if n not in plain)}",
+        )
+    twice = next(name for name in plain[: len(args)] if name in kwargs)
+    return UsageError(f"got {twice} twice", where=where, hint=f"give {twice} once")
+
+
+def _about(function: Callable[..., object], name: str) -> str:
+    """Return the first sentence about an argument in the function's docstring."""
+    lines = inspect.getdoc(function) or ""
+    entry = re.search(rf"^ +{name}: ((?:.|\n +(?! *\w+: ))*)", lines, re.MULTILINE)
+    text = " ".join(entry[1].split()) if entry else f"see help(rlx.{function.__name__})"
+    plain = re.sub(r":\w+:`~?([\w.]+)`", r"\1", text.rstrip("."))
+    plain = re.sub(r'``("[^"]*")``', r"\1", plain).replace("``", "'")
+    sentence, *_ = re.split(r"[.;] ", plain)
+    return sentence[:1].lower() + sentence[1:]
