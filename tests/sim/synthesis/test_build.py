@@ -21,13 +21,14 @@ from rlx.support.errors import (
     UsageError,
 )
 from rlx.support.files.outputs import Producer, read_manifest, write_folder
-from rlx.support.steps import Steps, length_text
+from rlx.support.steps import Steps, length_text, reporting
 from rlx.targets import builder
 from rlx_fpga.cells.divide import Divide
 from rlx_fpga.devices import device
 from rlx_fpga.packaging.axi import Interface, StreamPort
 from rlx_fpga.packaging.netlist import design_files
 from rlx_fpga.packaging.synthesis import find_yosys, pass_reader
+from rlx_sim.firmware.harness import frame_counter
 from rlx_sim.synthesis import nextpnr
 from rlx_sim.synthesis.build import FPGA, _expected
 from rlx_sim.synthesis.nextpnr import find_nextpnr, place_and_route, placed, read_routed
@@ -286,6 +287,38 @@ def test_phases_of_place_and_route(line, text):
     nextpnr.phase_reader(found.append)(line)
     assert found == ([] if text is None else [text])
     assert nextpnr.phase_reader(None) is None
+
+
+class Counts(Steps):
+    """Steps that keep the counts that are reported."""
+
+    def __init__(self):
+        self.counts = []
+
+    def count(self, completed, total):
+        self.counts.append((completed, total))
+
+
+def test_routed_arcs_are_counted():
+    steps = Counts()
+    read = nextpnr.phase_reader(steps.detail)
+    with reporting(steps):
+        for line in (
+            "Info: Routing 33378 arcs.",
+            "Info:    1000 |   29   970 |   29  970 |  32408|",
+        ):
+            read(line)
+    assert steps.counts == [(33378 - 32408, 33378)]
+
+
+def test_frames_of_a_test_program_are_counted():
+    steps = Counts()
+    read = frame_counter(2)
+    with reporting(steps):
+        for frame in range(2):
+            read(f"rlx frame {frame} status 0 different 0 overrun 0 instructions 9 stack 8")
+            read("another line")
+    assert steps.counts == [(1, 2), (2, 2)]
 
 
 def test_passes_of_synthesis():
