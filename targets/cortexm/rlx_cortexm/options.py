@@ -41,6 +41,11 @@ STANDARD_HEADERS: Final = frozenset(_C99_HEADERS.split())
 PLACES: Final = ("caller", "arena")
 """Places of inputs and outputs."""
 
+LINK_TIME: Final = "link-time"
+RUN_TIME: Final = "run-time"
+ADDRESS_TIMES: Final = (LINK_TIME, RUN_TIME)
+"""Times at which the address of the constants may be set: by the linker, or by the firmware."""
+
 KINDS: Final = tuple(kind.value for kind in PortKind)
 """Kinds of inputs and outputs."""
 
@@ -119,6 +124,13 @@ class CortexMOptions:
                   " [those in the metadata of a .tflite].",
                   "metavar": "FILE", "parse": parse_labels},
     )  # fmt: skip
+    weights_at: str = field(
+        default=LINK_TIME,
+        metadata={"help": "Time at which the address of the weights is set. link-time: they are C"
+                  " arrays; run-time: they are the file PREFIX_weights.bin, which firmware finds at"
+                  " the address that it gives PREFIX_set_weights(), and --flash is for the code.",
+                  "choices": ADDRESS_TIMES},
+    )  # fmt: skip
     self_check: bool = field(
         default=False,
         metadata={"help": "Add the CRC-32 of the constants, and functions that check it in one call"
@@ -149,6 +161,11 @@ class CortexMOptions:
             raise UsageError(
                 f"optimize cannot be {self.optimize!r}",
                 hint=did_you_mean(self.optimize, OBJECTIVES, what="optimize"),
+            )
+        if self.weights_at not in ADDRESS_TIMES:
+            raise UsageError(
+                f"weights at cannot be {self.weights_at!r}",
+                hint=did_you_mean(self.weights_at, ADDRESS_TIMES, what="weights at"),
             )
         _check_io(self.io)
         if self.prefix is not None and check_prefix(self.prefix).lower() in STANDARD_HEADERS:
@@ -219,6 +236,11 @@ class CortexMOptions:
         chip = self.chip
         clock = chip.clock_mhz * 1e6 if self.clock is None and chip is not None else self.clock
         return None if clock is None else cycle_range(self.cpu, clock, chip)
+
+    @property
+    def weights_in_file(self) -> bool:
+        """Whether the constants are a file in place of C arrays."""
+        return self.weights_at == RUN_TIME
 
     @property
     def in_arena(self) -> bool:
