@@ -98,6 +98,12 @@ class Emitter:
             "tables": 2 if stored else len(self._tables),
         }
 
+    @property
+    def weights_file_bytes(self) -> int:
+        """Size of the file of the constants; 0 if they are C arrays."""
+        symbols = self._symbols
+        return symbols.file_bytes if isinstance(symbols, StoredSymbols) else 0
+
     @cached_property
     def weights_file(self) -> WeightsFile | None:
         """The file of the constants; None if they are C arrays."""
@@ -112,9 +118,7 @@ class Emitter:
         common = self._common if stored is None else {**self._common, "stored": stored.context()}
         sources, weights_header = self._sources(common)
         return {
-            f"include/{self.prefix}.h": render(
-                "model.h", common, layers=len(self._program.steps)
-            ),
+            f"include/{self.prefix}.h": render("model.h", common, layers=len(self._program.steps)),
             **weights_header,
             **sources,
             **({} if stored is None else {stored.name: stored.content()}),

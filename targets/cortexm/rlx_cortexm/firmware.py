@@ -122,6 +122,7 @@ def firmware_files(
         files[f"{FOLDER}/weights.S"] = text
     files[f"{FOLDER}/main.c"] = templates.get_template("main.c.j2").render(
         ports, prefix=prefix, arena_bytes=arena_bytes, self_test=self_test,
-        self_check=self_check, weights_file=weights_file, in_arena=any(port.address_function for port in (*inputs, *outputs)),
+        self_check=self_check, weights_file=weights_file,
+        in_arena=any(port.address_function for port in (*inputs, *outputs)),
     )  # fmt: skip
     return files

@@ -23,6 +23,8 @@ from rlx_cortexm.parts import part as part_named
 from rlx_cortexm.timing import cycle_range
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rlx.targets.milliseconds import CycleRange
 
 CPUS: Final = tuple(CORES)
@@ -157,16 +159,8 @@ class CortexMOptions:
                 f"no CPU is called {self.cpu!r}",
                 hint=did_you_mean(self.cpu, CPU_NAMES, what="CPUs"),
             )
-        if self.optimize not in OBJECTIVES:
-            raise UsageError(
-                f"optimize cannot be {self.optimize!r}",
-                hint=did_you_mean(self.optimize, OBJECTIVES, what="optimize"),
-            )
-        if self.weights_at not in ADDRESS_TIMES:
-            raise UsageError(
-                f"weights at cannot be {self.weights_at!r}",
-                hint=did_you_mean(self.weights_at, ADDRESS_TIMES, what="weights at"),
-            )
+        _check_word("optimize", self.optimize, tuple(OBJECTIVES))
+        _check_word("weights at", self.weights_at, ADDRESS_TIMES)
         _check_io(self.io)
         if self.prefix is not None and check_prefix(self.prefix).lower() in STANDARD_HEADERS:
             raise UsageError(
@@ -265,6 +259,18 @@ class CortexMOptions:
         return network_prefix(name, STANDARD_HEADERS)
 
 
+def _check_word(option: str, word: str, known: Sequence[str]) -> None:
+    """Check that an option's word is known.
+
+    Raises:
+        UsageError: It is not.
+    """
+    if word not in known:
+        raise UsageError(
+            f"{option} cannot be {word!r}", hint=did_you_mean(word, known, what=option)
+        )
+
+
 def _check_io(io: str) -> None:
     """Refuse what is not one word, or one of each kind with a comma between.
 
@@ -273,11 +279,7 @@ def _check_io(io: str) -> None:
     """
     words = io.split(",")
     for word in words:
-        if word not in (*KINDS, *PLACES):
-            raise UsageError(
-                f"io cannot be {word!r}",
-                hint=did_you_mean(word, (*KINDS, *PLACES), what="io"),
-            )
+        _check_word("io", word, (*KINDS, *PLACES))
     for group in (KINDS, PLACES):
         group_words = [word for word in words if word in group]
         if len(group_words) > 1:

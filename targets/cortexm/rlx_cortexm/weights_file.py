@@ -49,6 +49,9 @@ LAYOUT_BYTES: Final = 8
 CODE_BYTES: Final = 292
 """Bytes of the check in flash, as GCC -O2 makes them for a Cortex-M4."""
 
+VARIABLE_BYTES: Final = 4
+"""Bytes of RAM beside the arena: the address of the file."""
+
 _COMMENTS_AND_STRINGS: Final = re.compile(r'/\*.*?\*/|"[^"\n]*"', re.DOTALL)
 
 
@@ -70,7 +73,7 @@ class StoredSymbols(Symbols):
         for table in self.tables:
             self.offsets[table["symbol"]] = end
             end += _padded(len(table_bytes(table)))
-        self.payload_bytes = end
+        self.file_bytes = HEADER_BYTES + end
 
     def table(self, table: ConstantTable) -> str:
         """Return the address of a layer's table."""
@@ -117,7 +120,7 @@ class WeightsFile:
     ) -> None:
         self.name = f"{symbols.prefix}_weights.bin"
         self.layout = _layout(program, symbols, code, ports)
-        self.bytes = HEADER_BYTES + symbols.payload_bytes
+        self.bytes = symbols.file_bytes
         self._network = bytes.fromhex(structural_hash(program.graph))[:LAYOUT_BYTES]
         self._tables = symbols.tables
         self._offsets = {name: HEADER_BYTES + at for name, at in symbols.offsets.items()}
@@ -134,6 +137,10 @@ class WeightsFile:
             "<4sI8s8sI", MAGIC, FORMAT, bytes.fromhex(self.layout), self._network, self.bytes
         )
         return head + struct.pack("<I", zlib.crc32(payload, zlib.crc32(head))) + payload
+
+    def facts(self) -> dict[str, Any]:
+        """Return the entry of the manifest."""
+        return {"name": self.name, "bytes": self.bytes, "layout": self.layout}
 
     def context(self) -> dict[str, Any]:
         """Return the parameters of the templates."""
@@ -176,14 +183,14 @@ def _scales(steps: Sequence[LayerStep]) -> tuple[dict[int, int], list[int]]:
 
     A kernel that scales all channels alike takes them as its first two arguments.
     """
-    places: dict[int, int] = {}
+    first_scales: dict[int, int] = {}
     scales: list[int] = []
     for step in steps:
         kernel, arguments = step.layer.kernel, step.layer.arguments
         if kernel is not None and arguments and kernel.context.get("per_channel") is False:
-            places[step.index] = len(scales)
+            first_scales[step.index] = len(scales)
             scales += arguments[:2]
-    return places, scales
+    return first_scales, scales
 
 
 def _scale_table(prefix: str, scales: Sequence[int]) -> dict[str, Any]:
