@@ -17,6 +17,7 @@ from rlx_c.program import assemble_program
 from rlx_cortexm.code_size import code_sizes, entry_bytes
 from rlx_cortexm.core import DEFAULT_CORE, CortexCore
 from rlx_cortexm.kernels.rules import candidates
+from rlx_cortexm.weights_file import CODE_BYTES as CHECK_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +49,8 @@ class KernelSettings:
         if self.flash is None:
             return None
         if self.constants_in_file:
-            return self.flash - entry_bytes(len(plan.schedule)) + self._min_table_bytes(plan)
+            fixed = entry_bytes(len(plan.schedule)) + CHECK_BYTES
+            return max(self.flash - fixed, 0) + self._min_table_bytes(plan)
         read = (v for n in plan.schedule for v in candidates(n, self.core)[-1].lower().operands)
         constants = {value for value in read if value.constant is not None}
         fixed = entry_bytes(len(plan.schedule)) + sum(v.type.nbytes for v in constants)

@@ -46,8 +46,8 @@ ALIGNMENT: Final = 4
 LAYOUT_BYTES: Final = 8
 """Bytes of the layout's hash in the header."""
 
-CODE_BYTES: Final = 292
-"""Bytes of the check in flash, as GCC -O2 makes them for a Cortex-M4."""
+CODE_BYTES: Final = 416
+"""Bytes of flash for the check and the tables' addresses, as GCC -O2 makes them for a Cortex-M4."""
 
 VARIABLE_BYTES: Final = 4
 """Bytes of RAM beside the arena: the address of the file."""

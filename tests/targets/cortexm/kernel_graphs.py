@@ -318,14 +318,15 @@ def moves() -> Graph:
     return builder.graph
 
 
-def classifier(seed: int = 7) -> Graph:
+def classifier(seed: int = 7, scale: float = 0.05) -> Graph:
     """Return a small network with a shortcut, as real ones are, all types quantized.
 
     Args:
         seed: Of its constants; all networks have the same structure.
+        scale: Of its input.
     """
     builder = GraphBuilder("tiny classifier", seed)
-    quant = QuantParams.per_tensor(0.05, -4)
+    quant = QuantParams.per_tensor(scale, -4)
     x = builder.graph.input("image", i8(1, 6, 6, 3, quant=quant))
 
     def conv(value: Value, outputs: int, kernel: int, name: str, groups: int = 1) -> Value:
