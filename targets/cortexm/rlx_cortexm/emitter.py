@@ -76,6 +76,7 @@ class Emitter:
             "inputs": entry_point.inputs,
             "outputs": entry_point.outputs,
             "inside": entry_point.in_arena,
+            "states": entry_point.states(program),
             "entry_parameters": entry_point.parameters,
             "arena_bytes": program.arena_bytes,
             "alignment": program.alignment,
@@ -97,6 +98,18 @@ class Emitter:
             "crc": None if stored else f"{crc_of(self._tables):08x}",
             "tables": 2 if stored else len(self._tables),
         }
+
+    @property
+    def states(self) -> list[dict[str, Any]]:
+        """The network's states, for the report."""
+        return [
+            {
+                "input": one.before.parameter,
+                "output": one.after.parameter,
+                "bytes": one.before.bytes,
+            }
+            for one in self._entry_point.states(self._program)
+        ]
 
     @property
     def weights_file_bytes(self) -> int:

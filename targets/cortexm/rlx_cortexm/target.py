@@ -122,6 +122,8 @@ def _fitting_estimate(
 ) -> Mapping[str, Any]:
     """Return the estimate, or raise DoesNotFitError."""
     report = estimate(lowered)
+    if emitter.states:
+        report = {**report, "states": emitter.states}
     if options.weights_in_file:
         report = {
             **report,

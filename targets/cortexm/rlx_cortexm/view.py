@@ -89,6 +89,7 @@ def _figures(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:
             f"{f'; self-check {text_of(check)}' if check else ''}){savings}",
         ),
         *_weights_file(report),
+        *_states(report),
         ReportFigure(
             "RAM", report["arena_bytes"], "B",
             f"{_part_share(report, 'ram', report['arena_bytes'])}arena, without the stack;"
@@ -103,6 +104,16 @@ def _weights_file(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:
     if nbytes is None:
         return ()
     return (ReportFigure("weights", nbytes, "B", "a file of its own, not part of flash"),)
+
+
+def _states(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:
+    """Return the bytes of the states, which the caller keeps; nothing without states."""
+    states = report.get("states", ())
+    if not states:
+        return ()
+    pairs = ", ".join(f"{one['output']} as {one['input']}" for one in states)
+    nbytes = sum(one["bytes"] for one in states)
+    return (ReportFigure("states", nbytes, "B", f"yours: give the next run {pairs}"),)
 
 
 def _time(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:
