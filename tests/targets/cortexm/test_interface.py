@@ -243,7 +243,8 @@ def test_states_are_named_as_inputs_and_outputs_of_the_caller():
         ]
         assert (
             " * The network has states, which you keep between runs: net_run keeps nothing.\n"
-            " * input_memory: output_memory of the run before; at first zeros, as in the runtime of rlx\n"
+            " * input_memory: output_memory of the run before; at first zeros, as in the runtime of"
+            " rlx\n"
         ) in emission.files["include/net.h"]
         assert "`output_memory` is `input_memory` of the next run." in emission.files["README.md"]
         (figures,) = (part for part in TARGET.view(emission.report, CortexMOptions()) if
