@@ -2,8 +2,8 @@
 
 ``--check`` fails if a stored cost grew by more than one percent; ``--update`` stores the results
 and regenerates the pages of the documentation. Both run only benchmarks whose results are stored.
-``--thorough`` includes measurements that take hours. ``--jobs`` is the number of processes; what
-measures time (``benchmarks.host``) has the machine to itself, after all others.
+``--thorough`` includes measurements that take hours. ``--jobs`` is the number of processes;
+benchmarks of time (``benchmarks.host``) run one at a time, after all others.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def folder() -> Path:
-    """Return the folder that holds them, if there is one: ``RLX_SHARED``, or ``../shared``."""
+    """Return the folder that holds them, if it exists: ``RLX_SHARED``, or ``../shared``."""
     return Path(os.environ.get("RLX_SHARED") or Path(__file__).parents[2] / "shared")
 
 

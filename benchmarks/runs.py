@@ -30,7 +30,7 @@ def measured(modules: dict[str, ModuleType], options: Namespace) -> Iterator[tup
 
 
 def _imported(module: str, name: str, options: Namespace) -> Rows:
-    """Run a benchmark in a process of its own: a module cannot be sent to one."""
+    """Run a benchmark in this worker process, which imports the module by its name."""
     return _measure(importlib.import_module(module), name, options)
 
 

@@ -17,7 +17,7 @@ MAX_COST_GROWTH = 0.01
 
 
 def read(path: Path) -> list[Row]:
-    """Return the stored rows; none if there is no file."""
+    """Return the stored rows, an empty list if the file does not exist."""
     if not path.is_file():
         return []
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
@@ -41,8 +41,8 @@ def grown_costs(
 
     Rows that name their machine are compared with those of the same machine only.
 
-    Costs that are no counts, and differ from machine to machine, are given with what they may grow
-    by besides. Rows and costs that were not stored before do not count.
+    Costs that are not counts differ from machine to machine: ``costs`` maps them to an additional
+    tolerance. Rows and costs that were not stored before do not count.
     """
     slack = costs if isinstance(costs, Mapping) else dict.fromkeys(costs, 0.0)
     before = {_key(row, key): row for row in stored}
@@ -50,7 +50,7 @@ def grown_costs(
     for row in rows:
         old = before.get(_key(row, key), {})
         if old and _machine(row) != _machine(old):
-            # Times do not compare, not even as ratios: other processors take other kernels.
+            # Not even ratios of times can be compared: other processors use other kernels.
             continue
         for cost, more in slack.items():
             if cost in old and cost in row and row[cost] > old[cost] * (1 + MAX_COST_GROWTH) + more:
@@ -80,7 +80,7 @@ def elsewhere(rows: Iterable[Row], stored: Iterable[Row], key: Sequence[str]) ->
 
 
 def _machine(row: Row) -> str:
-    """Return the processor of a row and its kernels for products; nothing if it has none."""
+    """Return the processor of a row and its BLAS kernels; empty for a row without them."""
     blas = row.get("blas")
     return row.get("processor", "") + (f" with kernels of {blas}" if blas else "")
 

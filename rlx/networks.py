@@ -1,4 +1,4 @@
-"""Networks as the functions of rlx take them: read, built, traced, or as files.
+"""Networks that the functions of rlx accept: read, built, traced, or as files.
 
 Level 7.
 """
@@ -122,9 +122,9 @@ def module_of(model: Model) -> tuple[GraphModule, str | None]:
 
 
 def bound_module(model: Model, data: Any = None) -> tuple[GraphModule, str | None]:  # noqa: ANN401
-    """Return a model whose dimensions are numbers, and the hash of its file if it is one.
+    """Return a model whose dimensions are integers, and the hash of its file if it is one.
 
-    What a file leaves open is as large as in the samples; the first dimension of an input is the
+    Open dimensions of a file have the sizes of the samples; the first dimension of an input is the
     batch, and 1.
 
     Args:

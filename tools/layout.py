@@ -2,10 +2,10 @@
 
     python tools/layout.py [--update]
 
-``import-linter`` holds the levels (``pyproject.toml``); this adds what it does not know: how many
-packages there are, cycles between files, and the modules that a package shows to others. A line is
-printed for each import that breaks a rule, with the packages where the importing module could
-stand; the exit status is 1 if there is any. ``--update`` writes the table.
+``import-linter`` checks the levels (``pyproject.toml``); this adds the checks that it lacks: the
+number of packages, cycles between files, and the public modules of a package. A line is printed
+for each import that breaks a rule, with the packages that the importing module could be in; the
+exit status is 1 if there is any. ``--update`` writes the table.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Package:
         name: Its full name.
         level: Its level.
         text: Its docstring without the last paragraph.
-        public: Modules that other packages may import, beside the package itself.
+        public: Modules that other packages may import, in addition to the package itself.
     """
 
     name: str
@@ -79,7 +79,7 @@ def described(name: str, level: int) -> Package:
 
 
 def package_of(module: str, packages: dict[str, Package]) -> str:
-    """Return the name of the package that a module lies in, "" for none."""
+    """Return the name of the package that contains a module, "" for none."""
     while module and module not in packages:
         module = module.rpartition(".")[0]
     return module
@@ -155,7 +155,7 @@ def _between(packages: dict[str, Package], graph: grimp.ImportGraph) -> Iterator
 
 
 def _places(module: str, packages: dict[str, Package], graph: grimp.ImportGraph) -> str:
-    """Return the packages where a module could stand, by its imports and its importers."""
+    """Return the packages that a module could be in, by its imports and its importers."""
 
     def owners(modules: set[str]) -> list[Package]:
         return [packages[p] for m in modules if (p := package_of(m, packages))]
@@ -201,7 +201,7 @@ def table() -> str:
 
 
 def page() -> str:
-    """Return the architecture page with the table as it is now."""
+    """Return the architecture page with the current table."""
     return _TABLE.sub(lambda m: m[1] + table() + m[2], PAGE.read_text(encoding="utf-8"))
 
 

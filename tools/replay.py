@@ -2,11 +2,11 @@
 
     python tools/replay.py OLD [NEW]
 
-``OLD`` and ``NEW`` are anything that git takes for a commit; without ``NEW`` the files of the
-working tree stand for it. Each network of ``examples/``, and of the folder of reference models if
-there is one (``RLX_SHARED``, default ``../shared``), is emitted in each of `EMISSIONS`. A refusal
-is compared too, by its message. The exit status is 1 if anything differs, after a line for each
-file that does.
+``OLD`` and ``NEW`` are any names of commits that git accepts; without ``NEW`` the working tree is
+used. Each network of ``examples/``, and of the folder of reference models if it exists
+(``RLX_SHARED``, default ``../shared``), is emitted in each of `EMISSIONS`. Refusals are compared
+too, by their messages. The exit status is 1 if anything differs, after a line for each file that
+does.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ EMISSIONS = {
 """Options of ``rlx emit`` by a name for them: every target, architecture and kind of core."""
 
 REFUSED = "refused.txt"
-"""The file that holds the message of a refusal, in place of what would have been emitted."""
+"""The file that holds the message of a refusal, in place of emitted files."""
 
 
 @click.command(help=__doc__.split("\n", 1)[0] if __doc__ else None)
@@ -81,7 +81,7 @@ def _checked_out(commit: str, folder: Path) -> Path:
 
 
 def _networks() -> dict[str, Path]:
-    """Return the networks to emit by name: files of this working tree, for both commits alike."""
+    """Return the networks to emit by name: files of this working tree, for both commits."""
     shared = Path(os.environ.get("RLX_SHARED") or ROOT.parent / "shared")
     files = [*(ROOT / "examples").rglob("*.rlx"), *(shared / "models").rglob("*.tflite")]
     if not shared.is_dir():

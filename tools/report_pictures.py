@@ -28,7 +28,7 @@ MAX_PICTURE_BYTES = 250_000
 
 
 def main() -> int:
-    """Emit, verify, report, and take the pictures."""
+    """Emit, verify, report, and capture the pictures."""
     IMAGES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
@@ -61,7 +61,7 @@ def _digits(work: Path) -> str:
 
 
 def _store(content: bytes, path: Path) -> None:
-    """Write a picture as small as it gets without loss, and say how large it is."""
+    """Write a picture with optimized lossless compression, and print its size."""
     with Image.open(io.BytesIO(content)) as image:
         image.convert("RGB").save(path, optimize=True)
     size = path.stat().st_size

@@ -43,7 +43,7 @@ _CONTAINERS = {Mapping: dict, Sequence: list, Union: Union, UnionType: Union}
 
 
 def schema_text(name: str, type_: Any) -> str:  # noqa: ANN401 - any type
-    """Return the JSON Schema of a type as it is stored."""
+    """Return the text of the JSON Schema file of a type."""
     schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"rlx {name}",
@@ -98,7 +98,7 @@ def _of_dataclass(type_: type) -> Any:  # noqa: ANN401 - a TypedDict
 
 
 def _typed_dict(type_: type, types: dict[str, Any], about: str | None) -> Any:  # noqa: ANN401
-    """Return a TypedDict that is called like another type."""
+    """Return a TypedDict with the name of another type."""
     named: Any = TypedDict(type_.__name__, types)  # type: ignore[operator]
     named.__module__, named.__doc__ = type_.__module__, about
     return named
@@ -110,7 +110,7 @@ def _with_description(type_: Any, text: str | None) -> Any:  # noqa: ANN401 - an
 
 @cache
 def _names(module: ModuleType) -> dict[str, Any]:
-    """Return the names of a module, with those that it imports for type checkers alone."""
+    """Return the names of a module, with those that it imports only for type checkers."""
     names = dict(vars(module))
     for node in ast.parse(inspect.getsource(module)).body:
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":

@@ -2,7 +2,7 @@
 
     python tools/words.py
 
-Reads every file that git tracks and prints ``file:line: "word" -> what to write`` for each word
+Reads every file that git tracks and prints ``file:line: "word" -> advice`` for each word
 that ``words.toml`` refuses; the exit status is 1 if there is any. Names are split at underscores
 and capitals, and a phrase is found across a line break. Line 0 is the name of the file. In Python
 files the regular expressions of ``words.toml`` are searched too, and in those of the product
@@ -28,7 +28,7 @@ ROOT = Path(__file__).parent.parent
 LIST = ROOT / "tools" / "words.toml"
 
 MIN_LINES = 8
-"""Number of lines from which on a variable of a function needs a name that can be read alone."""
+"""Minimum lines of a function whose variables must have names that are clear out of context."""
 
 _NAME_PARTS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|_")
 _GAP = r"[\s#*/]+"

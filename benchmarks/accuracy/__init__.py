@@ -1,1 +1,1 @@
-"""Benchmarks of what quantization loses."""
+"""Benchmarks of the accuracy that quantization loses."""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 ROOT: Final = Path(__file__).parents[2]
 
 CALIBRATION: Final = 100
-"""Samples that ranges are taken from."""
+"""Number of samples that ranges are computed from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class FloatNetwork:
         name: Name in tables.
         model: The path of the model, from the folder of the networks of MLPerf Tiny.
         samples: Returns inputs [samples, *shape], and labels or None.
-        calibration: Samples that ranges are taken from.
+        calibration: Number of samples that ranges are computed from.
     """
 
     name: str
@@ -96,7 +96,7 @@ def kws() -> tuple[Array, Array]:
 
 
 def ic() -> tuple[Array, None]:
-    """Return 500 images [500, 32, 32, 3] with pixels 0 to 255; they have no labels."""
+    """Return 500 images [500, 32, 32, 3] with pixels 0 to 255, without labels."""
     return np.load(reference.tiny() / "inputs" / "ic_calib500_uint8.npy").astype(np.float32), None
 
 

@@ -1,4 +1,4 @@
-"""Losses of networks as integers, on samples that ranges are not taken from.
+"""Accuracy that networks lose when quantized, on samples not used for calibration.
 
 Each half of the samples is tested with ranges from the other half.
 """
@@ -36,11 +36,11 @@ AUTO: Final[dict[str, dict[str, float]]] = {
     "KWS": {"max_drop": 0.01},
     "IC": {"bits": 5.0},
 }
-"""Limits of ``auto``. IC has no labels: mean bits are asked for, since a drop of 1 % of its
-samples would be two classes that are not the float network's."""
+"""Limits of ``auto``. IC is unlabelled, so its limit is on mean bits: a drop of 1 % of its samples
+would be two classes that are not the float network's."""
 
 _ANY: Final[dict[str, float]] = {"min_sqnr": -1e3, "min_agreement": 0.0}
-"""Limits that every network keeps: what it loses is measured here."""
+"""Limits that every network keeps: the loss is measured, not limited."""
 
 AUTO_SAMPLES: Final = 250
 """Calibration samples of ``auto``: weights of few bits are fitted to them."""
@@ -55,14 +55,14 @@ def measure() -> Iterator[dict[str, Any]]:
 
 
 def row(name: str, weights: str) -> dict[str, Any]:
-    """Return the losses of a network with weights of so many bits."""
+    """Return the losses of a network with weights of the given width."""
     network = next(n for n in NETWORKS if n.name == name)
     limit: dict[str, Any] = {}
     if weights == "auto":
         limit, network = AUTO[name], replace(network, calibration=AUTO_SAMPLES)
     graph, comparisons, bits = network.graph(), [], []
     for calib, test in network.folds():
-        # Samples of the test have no say in the choice of widths.
+        # The choice of widths does not use samples of the test.
         settings = settings_of(weights=weights, **limit, **_ANY)
         result = quantize_graph(graph, calib, settings=settings)
         comparisons.append(compare_graphs(graph, result.module.graph, test))

@@ -1,4 +1,4 @@
-"""The documentation page with the stored results beside those of other systems."""
+"""The documentation page with the stored results next to those of other systems."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ STORED = RESULTS / "fpga_clock.jsonl"
 
 KEY = (*POINT, "tool")
 COSTS: tuple[str, ...] = ()
-"""None: a lower clock is no growing cost, and the seeds vary."""
+"""Empty: a lower clock is not a cost that grows, and results vary with the seed."""
 
 SEEDS = 3
 

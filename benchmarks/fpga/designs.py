@@ -1,8 +1,8 @@
-"""Whole designs, and what Yosys counted: most are fitted, some are held out.
+"""Whole designs with the cells that Yosys counted: most are fitted, some are held out.
 
 Rows have their foldings, so that they stay true when the choice among foldings changes. The points
 of the tables are fitted, and for iCE40 some that only this module measures; the others are held
-out: they show how well predictions hold elsewhere.
+out, to measure the error of predictions on other designs.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FITTED = (
     Point("TinyConv", "ice40-hx8k", 3600),
     Point("TinyConv", "ice40-hx8k", 4000),
 )
-"""Designs for iCE40, for which the tables have none."""
+"""Designs for iCE40, a family that is not in the tables."""
 
 HELD_OUT = (
     Point("TinyConv", "ice40-up5k", 8),
@@ -67,7 +67,7 @@ class Design:
 
     @property
     def name(self) -> str:
-        """Network, device and budget: DSP slices, or LUTs on a device that has no DSP slices."""
+        """Network, device and budget: DSP slices, or LUTs on a device without DSP slices."""
         return "{network} {device} {budget}".format(**self.row)
 
     @property

@@ -1,4 +1,4 @@
-"""Fit the coefficients of LUTs and flip-flops to what Yosys makes of cells and designs.
+"""Fit the coefficients of LUTs and flip-flops to the results of Yosys for cells and designs.
 
 ``python -m benchmarks.fpga.fit [--measure | --missing] [FAMILY ...]`` writes
 ``rlx_fpga/cost/coefficients.json``. With ``--measure`` the samples are synthesized first, each
@@ -137,7 +137,7 @@ def synthesized(missing_samples: Sequence[tuple[str, Cell]], device: FpgaDevice)
         instances = [f"(* keep *) {top} u_{top} ();" for _, top in names]
         text.append("\n".join(["module samples;", *instances, "endmodule\n"]))
         (folder / "samples.v").write_text("".join(text))
-        # Inside a sample nothing is kept: in a design, cells share common logic.
+        # Instances inside a sample are not kept: in a design, cells share common logic.
         separate = " ".join(top for _, top in names)
         (folder / "run.ys").write_text(
             f"read_verilog -sv -D RLX_{device.family.upper()} samples.v\n"

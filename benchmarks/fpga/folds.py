@@ -1,4 +1,4 @@
-"""Foldings of a design: by them a stored result is known to belong to the design of a point."""
+"""Foldings of a design, which show whether a stored result is still that of a point's design."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def folds_of(module: GraphModule, options: FpgaOptions) -> list[list[Any]]:
 
 
 def pipeline_of(module: GraphModule, options: FpgaOptions, folds: Sequence[list[Any]]) -> Pipeline:
-    """Return the pipeline of a network with the given foldings.
+    """Return the pipeline of a network with foldings.
 
     Raises:
-        LookupError: A layer has no such folding.
+        LookupError: A layer lacks one of the foldings.
     """
     program = staged_graph(_lowered(module, options))
     rows = zip(program.stages, folds, strict=True)
@@ -42,7 +42,7 @@ def pipeline_of(module: GraphModule, options: FpgaOptions, folds: Sequence[list[
 
 
 def digest(folds: Sequence[list[Any]]) -> str:
-    """Return eight hexadecimal digits that stand for foldings."""
+    """Return a hash of foldings, eight hexadecimal digits."""
     return hashlib.sha256(json.dumps(folds).encode()).hexdigest()[:8]
 
 

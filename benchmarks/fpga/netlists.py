@@ -40,7 +40,7 @@ SCALE = Rescale.of(0.004)
 
 
 class NetworkBuilder:
-    """Builds a network of random parameters, which depend on its name alone."""
+    """Builds a network of random parameters, which depend only on its name."""
 
     def __init__(self, name: str, *shape: int) -> None:
         self.graph = Graph(name)
@@ -175,7 +175,7 @@ def row(network: str, device: str, architecture: str) -> dict[str, Any]:
     """Return the result of one design.
 
     Raises:
-        SimulationError: The netlist computes something else than the reference.
+        SimulationError: The outputs of the netlist differ from those of the reference.
     """
     options = FpgaOptions(device=device, architecture=architecture, dsp=8)
     with tempfile.TemporaryDirectory(prefix="rlx-benchmark-") as work:

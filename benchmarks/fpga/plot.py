@@ -79,6 +79,6 @@ def _y(cycles: float) -> float:
 
 
 def _position(number: float, limits: tuple[int, int], start: int, end: int) -> float:
-    """Return the position of a number on a logarithmic axis, to a tenth of a unit."""
+    """Return the position of a value on a logarithmic axis, to a tenth of a unit."""
     part = math.log(number / limits[0]) / math.log(limits[1] / limits[0])
     return round(start + part * (end - start), 1)

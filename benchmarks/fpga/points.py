@@ -56,8 +56,8 @@ class Point:
     Attributes:
         network: One of :data:`NETWORKS`.
         device: Name of a device.
-        budget: Number of DSP slices that the design may use; on a device that has none, of LUTs,
-            where 0 stands for no limit but the device.
+        budget: Number of DSP slices that the design may use; on a device without any, of LUTs,
+            where 0 means that only the device is a limit.
     """
 
     network: str

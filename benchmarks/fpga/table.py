@@ -1,4 +1,4 @@
-"""The documentation page with the stored results beside those of other systems."""
+"""The documentation page with the stored results next to those of other systems."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def _clocks(known: dict[PointKey, Row]) -> str:
 
 
 def _left(points: Iterable[PointKey]) -> str:
-    """Return a sentence that lists what was not measured yet."""
+    """Return a sentence that lists the points not measured yet."""
     budgets: dict[str, list[str]] = {}
     for network, name, budget in points:
         budgets.setdefault(f"{network} on {name}", []).append(str(budget))

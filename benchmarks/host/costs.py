@@ -1,9 +1,9 @@
 """Costs of the host runtime besides its runs: compilation, import and memory.
 
 Seconds are of the processor, the minimum of some. Imports are measured in new processes, as a ratio
-to that of NumPy; what is checked is the number of modules that they load, because that repeats on
+to that of NumPy; the check compares the number of modules that they load, because that repeats on
 every machine. Peak memory is that of a process that loads a network, compiles it and runs it
-three times; ``over_bytes`` is what it takes beyond the arena and the weights, the interpreter and
+three times; ``over_bytes`` is the part of it beyond the arena and the weights, the interpreter and
 NumPy included.
 """
 
@@ -119,11 +119,11 @@ seconds = time.process_time() - start
 foreign = [n for n in set(sys.modules) - before if n.split(".")[0] not in sys.stdlib_module_names]
 print(json.dumps([seconds, len(foreign)]))
 """
-"""Prints the processor time of an import, and the modules it loads besides those of Python."""
+"""Prints the processor time of an import, and the modules it loads apart from those of Python."""
 
 
 def _import_times() -> Iterator[dict[str, Any]]:
-    """Yield the ratios of imports, in turns with that of NumPy, and the modules that they load."""
+    """Yield the ratios of imports, measured alternately with NumPy's, and the modules they load."""
     programs = {"import numpy": "import numpy", **IMPORTS}
     measurements: dict[str, list[tuple[float, int]]] = {name: [] for name in programs}
     for _ in range(IMPORT_PROCESSES):

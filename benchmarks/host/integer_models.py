@@ -1,6 +1,6 @@
 """Integer networks on the NumPy backend: prepared ops against their definitions.
 
-``ratio`` is how many times faster the backend is than ``rlx.ir.evaluate``, one after the other
+``ratio`` is the speedup of the backend over ``rlx.ir.evaluate``, one after the other
 in the same process, best of several rounds. Milliseconds are of processor time for one input.
 The networks are those of MLPerf Tiny if ``RLX_SHARED`` (or ``../shared``) holds them; without it
 there is nothing to measure.

@@ -14,10 +14,10 @@ import numpy as np  # noqa: F401 - loads OpenBLAS
 ROOT: Final = Path(__file__).parents[2]
 
 RUNTIME: Final = "planned"
-"""Name of the runtime's present way: a graph is planned."""
+"""Name of the present runtime, which plans a graph."""
 
 EARLIER: Final = "op by op"
-"""Name of its earlier way: every op ran by itself, into new memory. Its rows are kept."""
+"""Name of the earlier runtime, which allocated the result of every op. Its rows are kept."""
 
 
 _CORE_NAMES: Final = (
@@ -26,7 +26,7 @@ _CORE_NAMES: Final = (
 
 
 def versions() -> dict[str, str]:
-    """Return the processor and the versions of what is compared."""
+    """Return the processor and the versions of the libraries that are compared."""
     return {
         "processor": _processor(),
         "blas": blas(),
@@ -37,8 +37,8 @@ def versions() -> dict[str, str]:
 def blas() -> str:
     """Return the processor whose kernels NumPy's OpenBLAS uses here, or ``-``.
 
-    It picks them when it is loaded. One that does not know the processor takes older ones, which
-    may halve the rate of products.
+    OpenBLAS selects them when it is loaded. A version older than the processor uses kernels of an
+    earlier one, which may halve the rate of multiplications.
     """
     maps = Path("/proc/self/maps")
     text = maps.read_text(encoding="utf-8") if maps.is_file() else ""
@@ -52,7 +52,7 @@ def blas() -> str:
 
 
 def _processor() -> str:
-    """Return the processor's name, and its family and model where the name says little."""
+    """Return the processor's name, with its family and model where the name is generic."""
     info = Path("/proc/cpuinfo")
     if not info.is_file():
         return platform.processor() or platform.machine()

@@ -1,10 +1,10 @@
 """Two engines on one network: their outputs compared, then their times.
 
-Both run in one process on one core with one thread, in turns of some calls, so that whatever else
-the machine does meets both. A turn is measured in processor time, which other programs do not add
+Both run in one process on one core with one thread, in turns of some calls, so that other load on
+the machine affects both. A turn is measured in processor time, which other programs do not add
 to; of all turns of one engine the minimum counts, and ``ratio`` is one minimum divided by the
-other. A call takes arrays and returns arrays: what an engine's own interface costs is in it. States
-stay in rlx; ONNX Runtime returns them.
+other. A call accepts and returns arrays, so it includes the overhead of the engine's interface.
+States stay in rlx; ONNX Runtime returns them.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def calls(case: Case) -> tuple[Call, Call]:
 
 
 def difference(ours: Array, theirs: Array) -> float:
-    """Return the largest difference, relative to the largest number if that exceeds 1."""
+    """Return the largest difference, relative to the largest value if that exceeds 1."""
     if ours.shape != theirs.shape:
         raise ValueError(f"shapes differ: {ours.shape} and {theirs.shape}")
     scale = max(1.0, float(np.abs(theirs).max()))
@@ -83,7 +83,7 @@ def require_equal(name: str, ours: Array, theirs: Array) -> None:
 
 
 def compare(case: Case, iterations: int) -> dict[str, Any]:
-    """Return the ratios of a network, measured with so many calls of each engine in a turn.
+    """Return the ratios of a network, with ``iterations`` calls of each engine in a turn.
 
     Raises:
         ValueError: The outputs differ.

@@ -1,8 +1,8 @@
 """Latency of the NumPy backend as a ratio to ONNX Runtime, each network in a process of its own.
 
 A process keeps to one core and one thread. ``milliseconds`` are for information only: they differ
-from machine to machine. Keyword spotting in int8, which has no form for ONNX Runtime, is measured
-in processor time for one input, and its outputs are held against ``evaluate``.
+from machine to machine. Keyword spotting in int8, which ONNX Runtime cannot run, is measured in
+processor time for one input, and its outputs are compared with those of ``evaluate``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ITERATIONS: Final = {
     "encoder": 1,
     "decode step": 4,
 }
-"""Networks, and calls in a turn of each engine."""
+"""Networks, with the number of calls of each engine in a turn."""
 
 KWS: Final = "KWS int8, batch 64"
 

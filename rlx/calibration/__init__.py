@@ -1,4 +1,4 @@
-"""Quantization by samples: ranges, widths of weights, and the report on what was lost.
+"""Quantization by samples: ranges, widths of weights, and the report on the losses.
 
 The conversion itself is ``rlx.passes.quantize``.
 

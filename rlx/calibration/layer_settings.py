@@ -1,4 +1,4 @@
-"""Settings of a quantization layer by layer, as TOML: what was used, to be edited and used again.
+"""Settings of a quantization layer by layer, as TOML: those of a run, to be edited and reused.
 
 A file has the settings of the network, and a table for each layer, by the name that tables of
 layers show. A layer has ``bits`` of its weights, and an ``observer`` that chooses the range of its
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rlx.calibration.report import LayerReport, QuantizationReport
 
 GLOBAL_KEYS: Final = ("weights", "observer", "symmetric", "equalize", "bias_correction")
-"""Keys for the whole network, besides its name and the layers."""
+"""Keys for the whole network, other than its name and the layers."""
 
 LAYER_KEYS: Final = ("bits", "observer", "range")
 """Keys of a layer."""
@@ -48,7 +48,7 @@ _MAX_LISTED: Final = 5
 
 _HINT: Final = "compare with a file that rlx quantize --write-settings writes"
 """Names that a message lists."""
-_LARGEST: Final = float(np.finfo(np.float32).max)
+_MAX_FLOAT: Final = float(np.finfo(np.float32).max)
 
 _HEADER: Final = """\
 # Settings of a quantization, written by 'rlx quantize --write-settings FILE'; to use them:
@@ -293,10 +293,10 @@ def _range(value: Any, where: str) -> tuple[float, float]:  # noqa: ANN401 - of 
     if len(numbers) != 2 or not sound:
         raise UsageError(f"range: expected two numbers, got {value!r}", where=where, hint=_HINT)
     low, high = numbers
-    if not -_LARGEST <= low <= 0 <= high <= _LARGEST or low == high:
+    if not -_MAX_FLOAT <= low <= 0 <= high <= _MAX_FLOAT or low == high:
         raise UsageError(
             f"range: expected [low, high] with zero between them, got {value!r}",
             where=where,
-            hint=f"zero must be represented exactly; numbers go up to {_LARGEST:.3g}",
+            hint=f"zero must be represented exactly; numbers go up to {_MAX_FLOAT:.3g}",
         )
     return float(low), float(high)

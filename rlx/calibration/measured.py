@@ -48,7 +48,7 @@ class FixedRange:
     """Range that the settings state.
 
     Attributes:
-        ends: Smallest and largest number.
+        ends: Minimum and maximum.
     """
 
     ends: tuple[float, float]
@@ -61,7 +61,7 @@ class FixedRange:
 
 @dataclass(slots=True)
 class MeasuredGraph:
-    """A float graph in ops that are converted, with what calibration data say about it.
+    """A float graph in ops that are converted, with statistics of calibration data.
 
     Attributes:
         graph: The graph.

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Progress = Callable[[str, int, int], None]
 
 MAX_TERMS: Final = 2048
-"""Terms of a row up to which second moments are measured: they need as much memory squared."""
+"""Maximum terms of a row for second moments, whose memory grows with the square of it."""
 
 _PATCH_BYTES: Final = 8 << 20
 """Bytes of the patches of a layer's input that are made at a time."""
@@ -40,7 +40,7 @@ _PATCH_BYTES: Final = 8 << 20
 
 @dataclass(slots=True)
 class Moments:
-    """Sums over what the rows of a layer's weights are multiplied with.
+    """Sums over the inputs that the rows of a layer's weights are multiplied with.
 
     Attributes:
         count: Positions.
@@ -85,7 +85,7 @@ class Observation:
 def observe(
     graph: Graph, samples: Samples, *, squares: bool, progress: Progress | None = None
 ) -> Observation:
-    """Run ``graph`` over samples and return what was seen.
+    """Run ``graph`` over samples and return the observations.
 
     Args:
         graph: A float network.
@@ -94,7 +94,7 @@ def observe(
         progress: Called with a text, samples done and all samples.
 
     Raises:
-        UsageError: The data are constant, hold NaN or infinite numbers, or overflow in a layer.
+        UsageError: The data are constant, hold NaN or infinity, or overflow in a layer.
     """
     watched = [v for v in computed_values(graph) if v.type.dtype.is_float]
     position = {value: i for i, value in enumerate(watched)}
@@ -159,7 +159,7 @@ def _add(observer: Observer, value: Value, array: Array) -> None:
     """Observe an array.
 
     Raises:
-        UsageError: It holds NaN or infinite numbers.
+        UsageError: It holds NaN or infinity.
     """
     try:
         observer.add(array)

@@ -1,4 +1,4 @@
-"""Choice of the range of numbers that the 256 values of an int8 tensor cover.
+"""Choice of the range of floats that the 256 values of an int8 tensor cover.
 
 An observer sees the numbers of one tensor batch by batch and keeps a histogram of them, never the
 numbers. Afterwards a method chooses the range; zero is always in it and exactly representable.
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Range = tuple[float, float]
 
 PERCENTILE = 99.99
-"""Share of the numbers, in percent, that ``PERCENTILE`` covers."""
+"""Share of the values, in percent, that ``PERCENTILE`` covers."""
 
 _MOMENTUM = 0.95
 """Share of the running range that one more sample keeps."""
@@ -39,7 +39,7 @@ _DIVERGENCE_STEPS = 128
 
 
 class Method(enum.Enum):
-    """Method that finds the range of a tensor from the numbers that were seen.
+    """Method that finds the range of a tensor from the observed values.
 
     ``MIN_MAX`` covers all of them. ``MOVING_AVERAGE`` averages the extremes of single samples,
     later ones counting more. ``PERCENTILE`` leaves out outliers. ``MSE`` minimizes the mean squared
@@ -59,7 +59,7 @@ class Observer:
     """Numbers that were seen of one tensor.
 
     Attributes:
-        histogram: Counts of all numbers.
+        histogram: Counts of all values.
         average: Moving average of the minimum and maximum of a sample; None before the first.
     """
 
@@ -70,7 +70,7 @@ class Observer:
         """Observe a batch [samples, ...].
 
         Raises:
-            ValueError: A number is NaN or infinite.
+            ValueError: A value is NaN or infinite.
         """
         self.histogram.add(samples)
         rows = samples.reshape(len(samples), -1)
@@ -86,7 +86,7 @@ class Observer:
                 )
 
     def range(self, method: Method) -> Range:
-        """Return the range that ``method`` chooses; zero lies in it."""
+        """Return the range that ``method`` chooses; it includes zero."""
         low, high = _METHODS[method](self)
         return min(low, 0.0), max(high, 0.0)
 
@@ -95,13 +95,13 @@ class Observer:
         return params_of(*self.range(method), symmetric=symmetric)
 
     def by(self, method: Method) -> Observed:
-        """Return the range that ``method`` chooses, as the quantization of activations takes it."""
+        """Return the range that ``method`` chooses, as used by the quantization of activations."""
         return Observed(self, method)
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """Range that a method chooses of what was seen.
+    """Range that a method chooses from the observed values.
 
     Attributes:
         observer: Numbers that were seen.
@@ -113,11 +113,11 @@ class Observed:
 
     @property
     def ends(self) -> Range:
-        """Smallest and largest number."""
+        """Minimum and maximum."""
         return self.observer.histogram.minimum, self.observer.histogram.maximum
 
     def params(self, *, whole: bool, symmetric: bool) -> QuantParams:
-        """Return the parameters of int8 values, over all numbers if ``whole``."""
+        """Return the parameters of int8 values, over all values if ``whole``."""
         method = Method.MIN_MAX if whole else self.method
         return self.observer.params(method, symmetric=symmetric)
 
@@ -133,7 +133,7 @@ def _moving_average(observer: Observer) -> Range:
 def _percentile(observer: Observer) -> Range:
     """Cut the same share off both ends."""
     histogram = observer.histogram
-    # Half of what is left out on either side.
+    # Half of the excluded share on either side.
     cut = (1 - PERCENTILE / 100) * histogram.total / 2
     edges = (np.arange(len(histogram.counts) + 1) + histogram.first) * histogram.width
     counts = histogram.counts.astype(np.float64)
@@ -182,7 +182,7 @@ def _squared_error(
 
 
 def _kl(observer: Observer) -> Range:
-    """Search one limit for both ends: the divergence is no smooth function of either."""
+    """Search one limit for both ends: the divergence is not a smooth function of either."""
     histogram = observer.histogram
     low, high = min(histogram.minimum, 0.0), max(histogram.maximum, 0.0)
     if low == high:
@@ -192,7 +192,7 @@ def _kl(observer: Observer) -> Range:
 
 
 def divergence(histogram: Histogram, low: float, high: float) -> float:
-    """Return the divergence of int8 values over ``low`` to ``high`` from the numbers.
+    """Return the divergence of int8 values over ``low`` to ``high`` from the values.
 
     Numbers outside belong to the ends of the clipped distribution; within a step of the scale the
     quantized distribution is flat over the bins that are not empty.
@@ -219,7 +219,7 @@ def divergence(histogram: Histogram, low: float, high: float) -> float:
         return 0.0 if not total else float("inf")
     p, q = clipped / total, spread / spread_total
     where = p > 0
-    # What the quantized distribution lacks (outliers beyond a bin that was empty) counts dearly.
+    # Mass missing from the quantized distribution (outliers beyond an empty bin) costs much.
     return float((p[where] * np.log(p[where] / np.maximum(q[where], 1e-9))).sum())
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Progress = Callable[[str, int, int], None]
 
 RANDOM_SAMPLES: Final = 16
-"""Random samples on which a network is measured where none are given."""
+"""Number of random samples for measurements without data of the user."""
 
 _DEVIATIONS_PER_RANGE: Final = 4.0
 """Standard deviations of random numbers that the range of an input's scale is wide."""
@@ -63,7 +63,7 @@ def convert_graph(
     Args:
         graph: The graph.
         test: Samples to measure it on; None for random ones over the range of the input's scale.
-        settings: Have the limits for what it may lose.
+        settings: Have the limits for its loss.
         progress: Called with a text, samples done and all samples.
 
     Raises:
@@ -95,9 +95,9 @@ def convert_graph(
 
 
 def random_data(graph: Graph) -> dict[str, npt.NDArray[Any]] | None:
-    """Return random samples by the name of the input; None if an input takes indices or the like.
+    """Return random samples by the name of the input; None if an input has indices or the like.
 
-    Numbers are normal about the middle of what the input's scale holds, and the same each time.
+    Values are normal about the middle of the range of the input's scale, from a fixed seed.
     """
     random, users, samples = np.random.default_rng(0), graph.users(), {}
     for value in graph.inputs:
@@ -116,7 +116,7 @@ def random_data(graph: Graph) -> dict[str, npt.NDArray[Any]] | None:
 
 
 def _ends(value: Value, users: dict[Value, list[Any]]) -> tuple[float, float] | None:
-    """Return the range of an input's numbers, as its quantize node or its element type says."""
+    """Return the range of an input's values, as its quantize node or its element type says."""
     if not value.type.dtype.is_float:
         small = value.type.dtype in (DType.I8, DType.U8)
         low, high = integer_range(value.type.dtype) if small else (0, 0)

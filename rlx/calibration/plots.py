@@ -95,7 +95,7 @@ def _matplotlib(path: Path) -> tuple[Any, Any]:
 
 def _figure(path: Path, rows: int, columns: int) -> tuple[Any, Sequence[Any]]:
     matplotlib, figures = _matplotlib(path)
-    # The same figures give the same file: no random identifiers.
+    # Without random identifiers: the same figures result in the same file.
     matplotlib.rcParams["svg.hashsalt"] = "rlx"
     figure = figures.Figure(
         figsize=(6 * columns, 1.4 + _ROW_INCHES * max(rows, 1)), layout="constrained"

@@ -69,7 +69,7 @@ _TOLERANCE: Final = 1e-12
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Quantized(HasModule):
-    """An integer network and what is known about it.
+    """An integer network and the facts about it.
 
     Attributes:
         module: The network; its inputs and outputs are still float.
@@ -98,13 +98,12 @@ def quantize_graph(
 
     Args:
         graph: A float network; parameters frozen, dimensions bound.
-        calib: Samples from which ranges are taken, see
-            :func:`rlx.samples.batches.read_samples`. With labels, ``auto`` goes by the share
-            of correct classes on them.
+        calib: Samples that determine ranges, see :func:`rlx.samples.batches.read_samples`. With
+            labels, ``auto`` uses the share of correct classes on them.
         test: Other samples, on which the loss is measured; None for the calibration data, which
             the report then says.
         settings: Settings of the quantization.
-        progress: Called with a text, what is done and what there is to do.
+        progress: Called with a text, the finished and the total amount.
 
     Raises:
         UsageError: The data do not fit.
@@ -280,10 +279,10 @@ class _Work:
     def _balanced_layers(
         self, comparison: Comparison, measured: MeasuredGraph, converted: Converted
     ) -> Comparison:
-        """Return the comparison with the layers beside those of the balanced float network.
+        """Return the comparison with the layers next to those of the balanced float network.
 
-        Balanced channels have other factors than in the network that was given: beside that one,
-        its layers would seem to lose everything.
+        Balanced channels have other factors than in the given network: compared with that one, its
+        layers would seem to lose everything.
         """
         samples = self.tested or self.samples
         balanced = compare_on(measured.graph, converted.graph, (samples, samples))

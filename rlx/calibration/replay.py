@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class CalibrationReplay:
     """All values of a graph for one batch.
 
-    A changed value changes what is computed from it; only that is computed again.
+    Only values that depend on a changed value are computed again.
 
     Attributes:
         values: Array of each watched value, ``[n, ...]``.

@@ -32,7 +32,7 @@ class LayerReport:
         bits: Bits of a weight; None if it has none.
         weights: Number of weights.
         minimum: Smallest number of its results on calibration data.
-        maximum: Largest number.
+        maximum: Largest value.
         scale: Scale of its int8 results.
         zero_point: Their zero point.
         loss: Relative squared error of the network's outputs if only this layer is quantized.
@@ -91,7 +91,7 @@ class QuantizationReport:
 
     Attributes:
         graph: Name of the network.
-        calibration_samples: Samples from which ranges were taken.
+        calibration_samples: Samples that determined ranges.
         tested: Whether the loss was measured on other samples.
         observer: Method by which ranges were chosen.
         equalized: Whether channels were balanced across layers.
@@ -99,7 +99,7 @@ class QuantizationReport:
         weight_bytes: Bytes of all weights, packed.
         comparison: The float and the integer network on the same samples.
         layers: Each layer; none where the network held its own scales.
-        random: Whether the samples were random numbers.
+        random: Whether the samples were random.
         widened: Whether weights are wider than the drop allows, for the limits of useful outputs.
         settings: Settings of the quantization; None where the network held its own scales.
         balanced: Channels that were balanced, one of ``EQUALIZE``.

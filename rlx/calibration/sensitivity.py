@@ -37,7 +37,7 @@ MAX_SAMPLES: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Rounded:
-    """Quantized weights of a layer, and the bias that goes with them.
+    """Quantized weights of a layer and the matching bias.
 
     Attributes:
         weights: The quantized weights.
@@ -156,7 +156,7 @@ def _judged_values(graph: Graph) -> list[Value]:
 
 
 def through(array: Numbers, params: QuantParams) -> Numbers:
-    """Return numbers as int8 values with ``params`` hold them."""
+    """Return floats rounded to the int8 values with ``params``."""
     (scale,), (zero,) = params.scale, params.zero_point
     with np.errstate(over="ignore"):
         steps = np.clip(np.rint(array / scale), -128 - zero, 127 - zero)

@@ -1,7 +1,7 @@
-"""Weights of few bits, layer after layer: each makes up for what the layers before it lost.
+"""Weights of few bits, layer after layer: each compensates for the losses of the layers before it.
 
-The samples run through the float network and through the network as it is quantized so far, side by
-side. A layer that sees the inputs ``q`` in place of ``f`` is given the weights ``v`` whose results
+The samples run through the float network and through the partially quantized network, side by side.
+A layer that sees the inputs ``q`` in place of ``f`` is given the weights ``v`` whose results
 ``v q`` are nearest to ``w f``, the layer's own; these are then rounded as usual.
 
 Minimizing against the inputs that the quantized network really has is the idea of Zhang, Zhou and
@@ -45,7 +45,7 @@ MIN_SAMPLES: Final = 32
 """Samples below which nothing is fitted: two samples made networks lose more, not less."""
 
 MAX_BYTES: Final = 64 << 20
-"""Bytes of the largest layer's operand and result, in both networks: what else limits samples."""
+"""Bytes of the largest layer's operand and result, in both networks: the other limit on samples."""
 
 _RIDGE: Final = 0.3
 """Regularization, relative to the mean square of the inputs, that holds weights to the layer's own:
@@ -75,10 +75,10 @@ def rounded_in_sequence(
         widths: Bits of the weights of each.
         params: The quantization of values.
         observed: Moments of the layers' inputs in the float network, from all samples.
-        samples: Calibration data, of which as many are run as memory allows.
+        samples: Calibration data, run up to the memory limit.
 
     Returns:
-        None if the network does not take several samples together, or too few fit the memory.
+        None if the network does not accept several samples together, or too few fit the memory.
     """
     count = min(MAX_SAMPLES, samples.count, MAX_BYTES // _largest(graph))
     if count < MIN_SAMPLES:
@@ -93,7 +93,7 @@ def rounded_in_sequence(
 
 
 def _largest(graph: Graph) -> int:
-    """Return the bytes that the largest node's values take for one sample, in both networks."""
+    """Return the bytes of the largest node's values for one sample, in both networks."""
     sizes = (
         sum(v.type.nbytes for v in (*node.operands, *node.results) if v.constant is None)
         for node in graph.op_nodes
@@ -105,7 +105,7 @@ def _compile_node(node: Node, count: int) -> Step:
     """Return the function that computes a node's results for ``count`` samples at a time.
 
     Raises:
-        ShapeError: It does not take several samples together.
+        ShapeError: It does not accept several samples together.
         UnsupportedOpError: Likewise.
     """
     if Weighted.of(node) is not None:

@@ -35,14 +35,14 @@ class Settings:
         observer: Method that chooses the ranges of activations.
         symmetric: Whether activations have the zero point 0.
         equalize: Whether channels are balanced across layers; None for where it helps.
-        bias_correction: Whether biases make up for what weights lose on average.
+        bias_correction: Whether biases compensate for the mean error of the weights.
         max_drop: Loss that is allowed, as a share; None for no limit.
-        min_sqnr: Ratio of signal to noise, in decibels, below which an output is of no use.
+        min_sqnr: Ratio of signal to noise, in decibels, below which an output is unusable.
         min_agreement: Share of samples with the same class, likewise.
         bits: Mean bits of a weight that ``auto`` must reach; None for any.
         flash: Bytes of weights that ``auto`` must reach; None for any.
         balance: Channels that are balanced, one of ``EQUALIZE``, in place of ``equalize``; None for
-            what that says.
+            its setting.
         file: Settings of single layers, or None.
     """
 
@@ -76,7 +76,7 @@ def settings_of(
     settings: str | Path | Mapping[str, Any] | None = None,
     **values: Any,  # noqa: ANN401 - what the user typed
 ) -> Settings:
-    """Return settings from plain values: an observer by name, weights as a number.
+    """Return settings from plain values: an observer by name, weights as an integer.
 
     Args:
         settings: Settings of layers: a file, or a mapping of the same form; see
@@ -106,7 +106,7 @@ def _with_file(values: dict[str, Any], file: SettingsFile) -> dict[str, Any]:
     """Return values with those of a settings file.
 
     Raises:
-        UsageError: The file says another value than the one that was given.
+        UsageError: The file has another value than the argument.
     """
     defaults = {one.name: one.default for one in fields(Settings)} | {"observer": Method.MSE.value}
     merged = {**values, "file": file}

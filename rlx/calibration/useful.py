@@ -1,4 +1,4 @@
-"""Check that an integer network is of use: its outputs beside those of the float network.
+"""Check that an integer network is usable: compare its outputs with the float network's.
 
 Tests: tests/unit/calibration/test_quantize.py
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rlx.metrics.compare import Comparison, OutputFigures
 
 _SPAN_SHARE: Final = 1 / 64
-"""Share of what a score can reach below which samples without a hit have no signal."""
+"""Share of a score's range below which samples without a hit have no signal."""
 
 
 def check_useful(comparison: Comparison, graph: str, settings: Settings) -> None:
@@ -91,7 +91,7 @@ def signal_to_noise(output: OutputFigures) -> float:
 
 
 def lacks_hits(output: OutputFigures) -> bool:
-    """Return whether samples use only a small share of what an output reaches by definition.
+    """Return whether samples use only a small share of an output's range by definition.
 
     Then its figures say little about samples with a hit, whose inputs may be out of range.
     """

@@ -1,7 +1,7 @@
-"""Widths of weights, layer by layer: what each choice of them loses and saves.
+"""Widths of weights, layer by layer: losses and savings of each choice.
 
-What layers lose is taken to add up. Of all choices of a width for each layer, those remain that no
-other beats in both bits and error: the Pareto front.
+The losses of layers are assumed to add up. Of all choices of a width for each layer, those remain
+that no other beats in both bits and error: the Pareto front.
 """
 
 from __future__ import annotations
@@ -139,8 +139,8 @@ def within(
 def last_accepted(count: int, accept: Callable[[int], bool]) -> int:
     """Return an index below ``count`` before the first that ``accept`` refuses; 0 if it is that.
 
-    The loss grows with the index, about: steps from the start double until one is refused, and
-    a binary search goes on from there. A far index that is accepted by chance is never reached.
+    The loss grows with the index, about: steps from the start double until one is refused, and a
+    binary search continues from there. A far index that is accepted by chance is never reached.
     """
     low, high, step = 0, 1, 1
     while high < count and accept(high):

@@ -1,4 +1,4 @@
-"""Float networks at a target with assumed scales: what they will need, without samples."""
+"""Float networks at a target with assumed scales: their resource needs, without samples."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ class Assumption:
 
 @dataclass(frozen=True, slots=True)
 class Assumed:
-    """A network as a target can take it, if it can.
+    """A network in a form that a target supports, if there is one.
 
     Attributes:
-        module: The network itself, or the integer network that stands for a float one.
+        module: The network itself, or the integer network that replaces a float one.
         assumption: The quantization that was assumed; None for a network that is not float.
     """
 
@@ -77,9 +77,9 @@ def assume(
     policies: Policies | None = None,
     weight_bits: int | None = None,
 ) -> Assumed:
-    """Return the integer network that stands for a float network; any other as it is.
+    """Return the integer network that replaces a float network; any other unchanged.
 
-    A float network that the target takes as it is stays so.
+    A float network that the target supports is returned unchanged.
 
     Args:
         module: The imported model.
@@ -114,7 +114,7 @@ def _taken(
     options: Any,  # noqa: ANN401 - the target's own class
     policies: Policies | None,
 ) -> bool:
-    """Return whether a target takes a network as it is."""
+    """Return whether a target supports a network without a change."""
     try:
         fitted = fit_to_target(module, target, options=options, policies=policies)
     except RlxError:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Boundary:
-    """A model with the inputs and outputs of what a target emits of it.
+    """A model with the inputs and outputs of the program that a target emits.
 
     Attributes:
         model: The model's graph.

@@ -1,7 +1,7 @@
-"""The description of an emitted network that lies beside it: ``report/network.json``.
+"""Description of an emitted network, written to ``report/network.json``.
 
-It holds what a report shows and cannot know otherwise: the graph of the layers, their types and
-weights in numbers, the memory plan, and the target's predictions. Same network, same bytes.
+It holds the contents of a report that have no other source: the graph of the layers, their types
+and weights in numbers, the memory plan, and the target's predictions. Same network, same bytes.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from rlx.driver.weight_picture import weight_picture
 from rlx.ir.graph import Source
 from rlx.ir.inspect import node_macs
 from rlx.ir.layer_names import layer_names, name_nodes, origins_of
@@ -65,12 +66,12 @@ def describe(module: GraphModule, emission: Emission) -> dict[str, Any]:
 
     A layer has ``name``, ``origins`` (nodes of the model), ``source`` (the name of its result
     there), ``op``, ``macs``, ``attributes``; ``shape``, ``dtype`` and ``quant`` of its result
-    (scale and zero point, or None); ``inputs``: positions of layers, or -1 for
-    the first input of the network, -2 for the second; ``weights``
-    (see :func:`weight_figures`); ``parameters``: elements of its constant operands; ``constants``:
-    hash of these, with types and shapes; ``rows``: hash of weights and bias of each output of a
-    dense layer, else None; and ``figures``: what the target predicts. ``totals`` are the numbers
-    and texts of its report.
+    (scale and zero point, or None); ``inputs``: positions of layers, or -1 for the first input of
+    the network, -2 for the second; ``weights`` (see :func:`weight_figures` and
+    :func:`rlx.driver.weight_picture.weight_picture`); ``parameters``: elements of its constant
+    operands; ``constants``: hash of these, with types and shapes; ``rows``: hash of weights and
+    bias of each output of a dense layer, else None; and ``figures``: the target's predictions.
+    ``totals`` are the numbers and texts of its report.
     """
     rows = list(emission.report.get("layers", ()))
     known = bool(emission.nodes) and len(emission.nodes) == len(rows)
@@ -139,7 +140,7 @@ def _layer(
         "macs": node_macs(node),
         "inputs": _inputs(node, positions),
         "attributes": {name: _short(text) for name, text in attributes.items()},
-        "weights": None if largest is None or largest.size < 2 else weight_figures(largest),
+        "weights": None if largest is None or largest.size < 2 else _weights(largest),
         "parameters": sum(array.size for array in constants),
         "constants": _hash(constants),
         "rows": _rows(node, constants),
@@ -147,6 +148,10 @@ def _layer(
             name: value for name, value in row.items() if name not in _KNOWN and _plain(value)
         },
     }
+
+
+def _weights(array: Array) -> dict[str, Any]:
+    return {**weight_figures(array), "picture": weight_picture(array)}
 
 
 def _hash(arrays: Sequence[Array]) -> str:
@@ -170,7 +175,7 @@ def _rows(node: Node, constants: Sequence[Array]) -> list[str] | None:
 
 
 def _inputs(node: Node, positions: Mapping[int, int]) -> list[int]:
-    """Return the layers whose results a node reads, also through nodes that are no layers."""
+    """Return the layers whose results a node reads, also through nodes that are not layers."""
     inputs: dict[int, None] = {}
     waiting = [value.node for value in reversed(node.operands)]
     visited: set[int] = set()
@@ -202,7 +207,7 @@ def _type(value: Value) -> dict[str, Any]:
 
 
 def _memory(plan: MemoryPlan, scratch: Sequence[ScratchPlace]) -> dict[str, Any]:
-    """Return ``bytes`` of the arena and ``boxes``: what lies where over which steps.
+    """Return ``bytes`` of the arena and ``boxes``: the bytes and steps that each value occupies.
 
     A box has ``layer`` (the step that writes it, -1 for an input), ``first`` and ``last`` step,
     ``offset``, ``bytes`` and ``scratch``: whether it is the layer's own while it runs.

@@ -48,7 +48,7 @@ def difference_of(expected: Array, actual: Array) -> str | None:
 
 
 def _values(frame: Array, some: slice) -> str:
-    """Return a part of a frame, with dots where it goes on."""
+    """Return a part of a frame, with dots where it is cut off."""
     text = " ".join(f"{value:>4}" for value in frame[some].tolist())
     before = "... " if some.start else ""
     return f"{before}{text}{' ...' if some.stop < len(frame) else ''}"

@@ -86,7 +86,7 @@ def _advice(
     policies: Policies | None,
     refused: DispatchReport,
 ) -> str | None:
-    """Return a hint: values of an option with which the target takes the whole model, or none.
+    """Return a hint: values of an option with which the target accepts the whole model, or none.
 
     Hints for single ops may lead in a circle: each architecture lacks another one. None where
     it is not about this option.
@@ -112,7 +112,7 @@ def _advice(
 
 
 def step_names(target: Target) -> tuple[str, ...]:
-    """Return the names of the steps that an observer of ``lower`` may be given."""
+    """Return the names of the steps that an observer of ``lower`` may be called with."""
     names = pipeline(target.pipeline).names
     return ("given", "ports", TabulateIslands.name, *names, "fit", "plan")
 
@@ -126,19 +126,19 @@ def fit_to_target(
     observe: Observer = unobserved,
     boundary: Boundary | None = None,
 ) -> Lowered:
-    """Return ``module`` simplified and, as far as it goes, in the target's ops; without a plan.
+    """Return ``module`` simplified and, where possible, in the target's ops; without a plan.
 
     Args:
         module: The imported model.
         target: The target.
         options: Instance of ``target.options``; None for the defaults.
         policies: Ops that are written in others although the target has them, or never.
-        observe: Is given each step and its result.
+        observe: Is called with each step and its result.
         boundary: Inputs and outputs of the program, if they are known already.
 
     Raises:
         UsageError: A dimension is a symbol, or a parameter has no value.
-        QuantizationError: Inputs or outputs cannot be what the options want.
+        QuantizationError: Inputs or outputs cannot have the types that the options ask for.
         UnsupportedOpError: The conversion of an input or output cannot be removed.
     """
     check_bound(module.graph)
@@ -181,7 +181,7 @@ def golden_for(
     vectors: Mapping[str, Array] | None = None,
     frames: int | None = None,
 ) -> Golden:
-    """Return golden vectors of what ``target`` emits; see :func:`golden_vectors`."""
+    """Return golden vectors of the program of ``target``; see :func:`golden_vectors`."""
     check_bound(graph)
     options = target.options() if options is None else options
     return golden_vectors(Boundary.of(graph, target.ports(options)), vectors, frames)
@@ -274,18 +274,18 @@ def compile(
     golden: Golden | None = None,
     observe: Observer = unobserved,
 ) -> Compiled:
-    """Return what ``target`` makes of ``module``, with golden vectors. Nothing is written.
+    """Return the files of ``target`` for ``module``, with golden vectors. Nothing is written.
 
     Args:
         module: The imported model.
         target: The target.
         options: Instance of ``target.options``; None for the defaults.
         policies: Ops that are written in others although the target has them, or never.
-        vectors: Arrays of the user for golden vectors, as :func:`golden_vectors` takes them; None
-            for random inputs.
+        vectors: Arrays of the user for golden vectors, in a form that :func:`golden_vectors`
+            accepts; None for random inputs.
         frames: Number of golden vectors; None for all given, or a number that suits the graph.
         golden: Golden vectors of the emitted program that were made already.
-        observe: Is given each step and its result, the plan last.
+        observe: Is called with each step and its result, the plan last.
 
     Raises:
         RlxError: Any error of the steps.

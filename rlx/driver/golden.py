@@ -26,11 +26,11 @@ def golden_vectors(
     vectors: Mapping[str, Array] | None = None,
     frames: int | None = None,
 ) -> Golden:
-    """Return golden vectors of the types that the emitted program takes and gives.
+    """Return golden vectors of the types of the emitted program's inputs and outputs.
 
     Args:
         boundary: The model, and the program that is emitted of it.
-        vectors: Arrays of the user, as the model takes them or as the emitted program does (see
+        vectors: Arrays of the user, of the types of the model or of the emitted program (see
             :func:`rlx.driver.reference.given_inputs`); floats for quantized inputs are quantized,
             and classes (one integer for each sample) left out. None for random inputs.
         frames: Number of frames; None for all given, or a number that suits the graph.

@@ -1,4 +1,4 @@
-"""New projects around a network: what ``rlx new`` writes.
+"""New projects around a network, written by ``rlx new``.
 
 Tests: tests/builds/test_new.py
 """
@@ -39,7 +39,7 @@ class ProjectKind:
         rendered: Path in the project to template, relative to ``templates/new``.
         copied: Path in the project to file, relative to the examples.
         commands: Commands to type next in the project.
-        one_port: It takes networks with one input and one output.
+        one_port: It supports only networks with one input and one output.
     """
 
     summary: str
@@ -159,7 +159,7 @@ def create(name: str, folder: Path, model: Path | None = None) -> list[str]:
 def project_files(project: ProjectKind, model: Path | None) -> dict[str, bytes]:
     """Return the files of a project by path; see :func:`create`."""
     source = example_root() / "digits" / "digits.rlx" if model is None else model
-    graph = frontends.load(source).graph  # what cannot be read is refused now, not by a build
+    graph = frontends.load(source).graph  # an unreadable file is refused now, not by a build
     if project.one_port and (len(graph.inputs), len(graph.outputs)) != (1, 1):
         raise UsageError(
             f"the network has {len(graph.inputs)} inputs and {len(graph.outputs)} outputs, but the"

@@ -36,11 +36,11 @@ _BLOCK_VALUES = 1 << 18
 """Random values generated at a time, 64 bits each. The block size does not change the values.."""
 
 _PARTS_PER_STEP = 4
-"""Parts of a step between two quantized values, for random floats: some lie halfway."""
+"""Parts of a step between two quantized values, for random floats: some are halfway."""
 
 
 def reference_outputs(graph: Graph, inputs: tuple[Array, ...]) -> Golden:
-    """Return ``inputs`` (each [frames, *shape]) with what the reference computes for them."""
+    """Return ``inputs`` (each [frames, *shape]) with the reference's results for them."""
     frames = [
         evaluate(graph, {v.name: a[i] for v, a in zip(graph.inputs, inputs, strict=True)})
         for i in range(len(inputs[0]))
@@ -50,7 +50,7 @@ def reference_outputs(graph: Graph, inputs: tuple[Array, ...]) -> Golden:
 
 
 def random_frames(graph: Graph) -> int:
-    """Return the number of random frames for a graph: fewer where each takes the reference long."""
+    """Return the number of random frames for a graph: fewer where the reference is slow."""
     elements = sum(t.size for node in graph.op_nodes for t in node.types)
     return max(1, min(MAX_RANDOM_FRAMES, MAX_RANDOM_ELEMENTS // max(elements, 1)))
 
@@ -64,7 +64,7 @@ def random_inputs(graph: Graph, frames: int | None = None, seed: int = 0) -> tup
     Args:
         graph: Whose inputs.
         frames: Number of frames; None for ``random_frames``.
-        seed: Another seed gives other values.
+        seed: Seed of the random values.
 
     Raises:
         UsageError: A dimension is a symbol, or a parameter has no value.
@@ -152,7 +152,7 @@ def check_expected(graph: Graph, vectors: Mapping[str, Array], golden: Golden) -
 
     Raises:
         UsageError: They have another shape.
-        DifferenceError: The reference gives others.
+        DifferenceError: The reference's outputs differ.
     """
     if "y" in vectors and len(graph.outputs) == 1:
         _compare(vectors["y"], golden)
@@ -172,7 +172,7 @@ def _array_of(name: str, vectors: Mapping[str, Array], *, alone: bool) -> Array 
 
 
 def _compare(expected: Array, golden: Golden) -> None:
-    """Refuse vectors whose outputs ``y`` are not what the reference gives."""
+    """Refuse vectors whose outputs ``y`` are not the reference's."""
     stored = golden.outputs[0]
     size = stored[0].size
     frames = expected.reshape(-1, size) if expected.size % size == 0 else np.empty((0, size))

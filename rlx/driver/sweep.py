@@ -92,7 +92,7 @@ def _sweep(target: Target, option: str | None) -> Sweep:
 
 
 def _names(sweep: Sweep, values: str) -> list[str]:
-    """Return the values that a text stands for, each once."""
+    """Return the values that a text denotes, without duplicates."""
     words = [word.strip() for word in values.split(",") if word.strip()]
     names = [name for word in words for name in sweep.groups.get(word, (word,))]
     if not names:
@@ -107,7 +107,7 @@ def _names(sweep: Sweep, values: str) -> list[str]:
 def _lowering(
     module: GraphModule, target: Target, sweep: Sweep, policies: Policies | None
 ) -> Lower:
-    """Return a function that lowers the model once for all options that lower it alike."""
+    """Return a function that lowers the model once for all options with the same lowering."""
     results: dict[Hashable, GraphModule | RlxError] = {}
 
     def lower(options: Any) -> GraphModule:  # noqa: ANN401 - the target's own class
@@ -134,7 +134,7 @@ def _row(
     user_options: frozenset[str],
     lower: Lower,
 ) -> tuple[Row, list[RlxError]]:
-    """Return the row of the first way that fits, else what stands against the first one.
+    """Return the row of the first way that fits, else the reason against the first one.
 
     ``fits`` is None where there is no estimate for another reason than space, and the errors of
     all ways are returned too.
@@ -151,7 +151,7 @@ def _row(
         try:
             report = sweep.estimate(lower(attempt), attempt)
         except RlxError as error:
-            # The first one is of the options as they are.
+            # The first one has the unchanged options.
             best = best or _refusal_row(sweep, name, error)
             failed.append(error)
             continue

@@ -16,7 +16,7 @@ def entering(
 ) -> Callable[[Function], Function]:
     """Return a decorator that enters a function into ``table`` under each of ``keys``.
 
-    The decorator raises a ``ValueError`` for a key that is taken.
+    The decorator raises a ``ValueError`` for a key that is in use.
     """
     names = tuple(keys)
 

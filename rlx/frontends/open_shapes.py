@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 Dims: TypeAlias = "tuple[int | str, ...]"
-"""The dimensions of an input: numbers, and names of those that have none."""
+"""The dimensions of an input: integers, and names of those that are open."""
 
 _EXAMPLES: Final = {2: 224, 1: 128}
 """Size of an open dimension in examples, by how many follow batch and channels."""
@@ -32,7 +32,7 @@ class OpenInput:
 
     @property
     def example(self) -> tuple[int, ...]:
-        """Its shape with numbers where it has names: 1 for the batch."""
+        """Its shape with integers where it has names: 1 for the batch."""
         size = _EXAMPLES.get(len(self.dims) - 2, 8)
         first = len(self.dims) > 1
         return tuple(
@@ -47,7 +47,7 @@ class OpenInput:
 
 
 def shape_hint(inputs: Sequence[OpenInput]) -> str:
-    """Return the options that give the shapes of ``inputs``, on the command line and in Python."""
+    """Return the options that set the shapes of ``inputs``, on the command line and in Python."""
     named = [(shorten(printable(i.name)), i.example) for i in inputs]
     flags = " ".join(f"--input-shape {name}={'x'.join(map(str, s))}" for name, s in named)
     shapes = ", ".join(f"{name!r}: {shape}" for name, shape in named)
@@ -108,7 +108,7 @@ class DimensionSizes:
         return self.samples.get("x") if found is None and alone else found
 
     def _matched(self, dims: Dims, shape: tuple[int, ...] | None) -> dict[str, int]:
-        """Return the sizes that samples give an input's dimensions; none if they do not fit."""
+        """Return the sizes of an input's dimensions in samples; none if they do not fit."""
         if shape is None:
             return {}
         orders = [dims]
@@ -141,7 +141,7 @@ def _bind_sizes(dims: Dims, shape: tuple[int, ...]) -> dict[str, int] | None:
 def _batches(inputs: Sequence[OpenInput]) -> dict[str, OpenInput]:
     """Return the names of batches, each with the first input that has it.
 
-    A batch is the first of several dimensions, and stands nowhere else.
+    A batch is the first of several dimensions, and occurs nowhere else.
     """
     others = {d for i in inputs for d in i.dims[1:] if isinstance(d, str)}
     found: dict[str, OpenInput] = {}

@@ -1,8 +1,8 @@
 """The arithmetic of ``rlx.ops.rescale``, refusing in the words of frontends.
 
 Any frontend of integer files uses it. Functions, arguments and results are those of
-``rlx.ops.rescale``, the only definition; what that refuses as ``ScaleError`` becomes one of the
-errors of ``rlx.frontends.refusal``, which gather the place in the file.
+``rlx.ops.rescale``, the only definition; a ``ScaleError`` of it becomes one of the errors of
+``rlx.frontends.refusal``, which gather the place in the file.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ ResultT = TypeVar("ResultT")
 def _of_a_file(function: Callable[ArgumentsP, ResultT]) -> Callable[ArgumentsP, ResultT]:
     """Return a function that refuses as readers of files do.
 
-    An activation whose range lies beyond all quantized values contradicts its file; other scales
-    may be valid, but exceed what rlx models.
+    An activation whose range is beyond all quantized values contradicts its file; other scales may
+    be valid, but exceed the limits of rlx.
     """
 
     @wraps(function)

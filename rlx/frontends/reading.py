@@ -23,7 +23,7 @@ def read_bytes(path: Path, limits: Limits = DEFAULT_LIMITS) -> bytes:
         UsageError: It cannot be opened or read.
         FrontendError: It is too large.
     """
-    # One byte beyond the limit shows that a file is too large, whatever its metadata says.
+    # One byte beyond the limit shows that a file is too large, even if its metadata are wrong.
     data = read_start(path, limits.file_bytes + 1)
     if len(data) > limits.file_bytes:
         raise _too_large(path, limits)

@@ -67,7 +67,7 @@ class OverLimitError(MalformedError):
 
 
 class UnsupportedError(FileRefusedError):
-    """The file may be fine, but holds what rlx does not model."""
+    """The file may be fine, but uses a feature that rlx does not support."""
 
     error = UnsupportedOpError
     default_hint = "express the layer by other operators in the model, and convert it again"

@@ -187,7 +187,7 @@ def load(
         TargetNotFoundError: The format's frontend cannot be used.
         FormatError: The file is of a format that rlx does not read.
         FrontendError: The file is malformed or over a limit.
-        UnsupportedOpError: It holds what rlx does not import.
+        UnsupportedOpError: It holds operators that rlx does not import.
     """
     path = Path(path)
     frontend = find(path, format)
@@ -328,7 +328,7 @@ def _named(name: str) -> Frontend:
 def _by_name(path: Path, known: Sequence[Frontend], *, empty: bool) -> Frontend:
     """Return the frontend for the end of a file's name, unless its content is something else.
 
-    The formats of plug-ins come before what the content seems to be: they may be of that kind.
+    Formats of plug-ins are tried before guesses by content, which may match them too.
     """
     where = shorten(printable(path.name))
     named = next((f for f in known if path.suffix.lower() in f.suffixes), None)

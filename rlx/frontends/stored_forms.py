@@ -26,7 +26,7 @@ class StorageForm:
 
     Attributes:
         name: Name of the type in its format.
-        elements: Elements of a block, which lie one behind the other.
+        elements: Elements of a block, one after the other.
         nbytes: Bytes of a block.
         decode: Converts bytes of blocks, uint8[n, nbytes], to float32[n, elements]; None for a form
             that is known by its size alone.
@@ -38,7 +38,7 @@ class StorageForm:
     decode: Callable[[Bytes], Floats] | None = None
 
     def size(self, count: int) -> int:
-        """Return the bytes that ``count`` elements take.
+        """Return the bytes of ``count`` elements.
 
         Raises:
             ValueError: The count is not a multiple of the elements of a block.
@@ -48,7 +48,7 @@ class StorageForm:
         return count // self.elements * self.nbytes
 
     def read(self, data: bytes | memoryview) -> Floats:
-        """Return the elements, one behind the other.
+        """Return the elements, one after the other.
 
         Raises:
             ValueError: The form is known by its size alone.
@@ -70,7 +70,7 @@ def bits_of(data: Bytes, bits: int) -> Bytes:
 
 
 def _small_float(name: str, dtype: Any, bits: int) -> StorageForm:  # noqa: ANN401 - ml_dtypes has no types
-    """Return the form of floats of few bits, for which NumPy's extension has the numbers."""
+    """Return the form of floats of few bits, with the values of NumPy's extension."""
     numbers = np.arange(1 << bits, dtype=np.uint8).view(dtype).astype(np.float32)
     elements = {8: 1, 6: 4, 4: 2}[bits]
     return StorageForm(
@@ -89,4 +89,4 @@ SAFETENSORS: Final = {
         _small_float("F8_E5M2FNUZ", ml_dtypes.float8_e5m2fnuz, 8),
     )
 }
-"""Types of safetensors that become float32, which holds all their numbers."""
+"""Types of safetensors that become float32, which holds all their values."""

@@ -1,6 +1,6 @@
 """Work and memory that a graph asks for: counted from shapes, before any of it is spent.
 
-A few bytes can stand for a huge tensor (a padding, a broadcast) or for endless work (a window of
+A few bytes can describe a huge tensor (a padding, a broadcast) or endless work (a window of
 thousands of rows and columns), so the size of a file says little about its cost.
 
 Tests: tests/unit/frontends/tflite/test_frontend.py
@@ -28,8 +28,8 @@ def check_work(graph: Graph, limits: Limits) -> None:
     """Check the work and memory of one frame of a graph; symbolic dimensions are left out.
 
     Raises:
-        OverLimitError: A tensor, all computed tensors, a window, the operations or the constants
-            as often as they are read are over a limit.
+        OverLimitError: A tensor, all computed tensors, a window, the operations or the constants,
+            counted at each read, are over a limit.
     """
     totals = dict.fromkeys(_WHAT, 0)
     first_over: dict[str, Node] = {}

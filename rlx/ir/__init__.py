@@ -4,8 +4,8 @@ A graph is immutable but for appending; ``supplied`` are functions that modules 
 
 Level 2. Public modules: ``binding``, ``diff``, ``dims``, ``evaluate``, ``file``, ``graph``,
 ``hash``, ``inspect``, ``layer_names``, ``lookup``, ``macs``, ``manifest``, ``manifest_diff``,
-``module``, ``op``, ``payload``, ``printer``, ``program``, ``regions``, ``sizes``, ``supplied``,
-``types``, ``verify``, ``views``.
+``module``, ``op``, ``payload``, ``port_names``, ``printer``, ``program``, ``regions``, ``sizes``,
+``supplied``, ``types``, ``verify``, ``views``.
 """
 
 from functools import partial

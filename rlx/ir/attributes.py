@@ -14,7 +14,7 @@ def map_attribute(value: Any, change: Callable[[Any], Any]) -> Any:  # noqa: ANN
 
     Args:
         value: The attribute.
-        change: Returns what takes the place of a value, or the value itself to look inside of it.
+        change: Returns the replacement of a value, or the value itself to look inside of it.
     """
     new = change(value)
     if new is not value:

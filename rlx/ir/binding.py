@@ -1,4 +1,4 @@
-"""Symbols bound to numbers: in graphs and attributes of ops, and out of the shapes of arrays.
+"""Symbols bound to integers: in graphs and attributes of ops, and out of the shapes of arrays.
 
 Tests: tests/unit/passes/transforms/test_bind.py
 """
@@ -56,11 +56,11 @@ def symbols_of(value: Any) -> set[str]:  # noqa: ANN401 - any attribute
 
 
 def bind_graph(graph: Graph, sizes: Mapping[str, int]) -> Graph:
-    """Return ``graph`` with symbols replaced by numbers, itself if it has none of them.
+    """Return ``graph`` with symbols replaced by integers, itself if it has none of them.
 
     Raises:
         ValueError: A dimension would be negative.
-        ShapeError: An op does not take operands of these sizes.
+        ShapeError: An op does not accept operands of these sizes.
     """
     if symbols_of(graph).isdisjoint(sizes):
         return graph
@@ -93,18 +93,18 @@ def _with(dim: Dim, sizes: Mapping[str, int]) -> str:
 def match_shapes(
     types: Iterable[tuple[str, TensorType]], arrays: Sequence[Array]
 ) -> dict[str, int]:
-    """Return the size of each symbol that the shapes of ``arrays`` give.
+    """Return the size of each symbol that follows from the shapes of ``arrays``.
 
-    A symbol is found where a dimension is the symbol, or a number times it plus a number. Other
-    expressions need symbols that other dimensions give.
+    A symbol is found where a dimension is the symbol, or an integer times it plus an integer. Other
+    expressions need symbols that other dimensions define.
 
     Args:
         types: Name of each array in messages, and the type it has to match.
         arrays: One array for each.
 
     Raises:
-        ValueError: A shape does not fit, two arrays give a symbol different sizes, or no
-            dimension gives a symbol.
+        ValueError: A shape does not fit, two arrays have different sizes for a symbol, or no
+            dimension defines a symbol.
     """
     sizes: dict[str, int] = {}
     pending: list[_Axis] = []
@@ -149,7 +149,7 @@ class _Axis:
         return dim
 
     def settle(self, sizes: dict[str, int]) -> bool:
-        """Check the axis, or add the one symbol it gives to ``sizes``; whether that was possible.
+        """Check the axis, or add the one symbol it defines to ``sizes``; whether that was possible.
 
         Raises:
             ValueError: The axis does not fit.

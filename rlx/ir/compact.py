@@ -1,4 +1,4 @@
-"""The text form of small graphs, for people to write: what has its default is left out.
+"""The text form of small graphs, for people to write: defaults are left out.
 
 ``rlx.ir.parser`` reads it, as it reads every text form::
 
@@ -38,7 +38,7 @@ MAX_LISTED_EQUAL: Final = 4
 """Elements up to which equal ones are written one by one."""
 
 _MAX_SEEDS: Final = 16
-"""Seeds that are tried for a constant: those of tests are small numbers."""
+"""Seeds that are tried for a constant: those of tests are small integers."""
 _SPACE: Final = "\0"
 """Stands for a space in a string, where no line may end."""
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeChange:
-    """A node that both graphs have, but not alike.
+    """A node that is in both graphs with a difference.
 
     Attributes:
         before: Its line in the first graph.
@@ -43,9 +43,9 @@ class GraphDiff:
         after: Name of the second graph.
         removed: Lines of nodes that only the first graph has.
         added: Lines of nodes that only the second graph has.
-        changed: Nodes that both have, but not alike.
+        changed: Nodes in both with a difference.
         outputs: Differences in the outputs.
-        unchanged: Number of nodes that are alike.
+        unchanged: Number of equal nodes.
         op_counts: For each op that occurs more or less often: how often in each graph.
         lines: Removed, added and changed nodes as text, in the order of the graphs.
     """
@@ -78,9 +78,9 @@ class GraphDiff:
 def inspect_graph_diff(before: Graph, after: Graph) -> GraphDiff:
     """Return the differences between two graphs.
 
-    Nodes are paired: first those that compute the same from the inputs on, then those alike but
-    for their operands, then those of the same op with the same name, then those of the same op
-    with the same result types.
+    Nodes are paired: first those that compute the same from the inputs on, then those equal except
+    for their operands, then those of the same op with the same name, then those of the same op with
+    the same result types.
     """
     pairs = _Pairs(before, after)
     lines = list(_lines(before, after, pairs))
@@ -110,7 +110,8 @@ class _Pairs:
         self._digests = {**_digests(before), **_digests(after)}
         self.partner: dict[Node, Node] = {}
         paired: set[Node] = set()
-        # From the surest to the vaguest evidence: each key pairs what those before left single.
+        # From the surest to the vaguest evidence: each key pairs the nodes that those before left
+        # single.
         for key in (self._same_value, _alike, _same_name, _same_type):
             self._pair(before, after, key, paired)
         self.changes = {
@@ -195,7 +196,7 @@ def _digests(graph: Graph) -> dict[Node, str]:
 
 
 def _alike(node: Node) -> Hashable:
-    """Key of nodes that are alike but for their operands."""
+    """Key of nodes that are equal except for their operands."""
     return json.dumps([*node_facts(node), node.name])
 
 
@@ -225,7 +226,7 @@ def _outputs(before: Graph, after: Graph, pairs: _Pairs) -> Iterator[str]:
 
 
 def _lines(before: Graph, after: Graph, pairs: _Pairs) -> Iterator[str]:
-    """Yield the differences in the order of the second graph, removed nodes where they stood."""
+    """Yield the differences in the order of the second graph, removed nodes in their old place."""
     partners = {new: old for old, new in pairs.partner.items()}
     removed = deque(n for n in before.nodes if n not in pairs.partner)
     for node in after.nodes:

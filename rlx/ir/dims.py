@@ -1,8 +1,8 @@
 """Dimensions whose size is bound later: sums of products of symbols and integers.
 
-A symbol stands for an integer from 1. An expression has one form: a polynomial without equal
-terms, the terms of most symbols first, then by the names of their symbols. So expressions are
-equal exactly where they are written alike, and an expression without symbols is a plain number.
+A symbol represents an integer of at least 1. An expression has one form: a polynomial without equal
+terms, the terms of most symbols first, then by the names of their symbols. So expressions are equal
+exactly where their texts are equal, and an expression without symbols is an integer.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ Term: TypeAlias = tuple[int, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class Dim:
-    """A dimension whose size is bound later: a symbol, or an expression of symbols and numbers.
+    """A dimension whose size is bound later: a symbol, or an expression of symbols and integers.
 
     ``Dim("past") + 1`` and ``4 * Dim("batch") * Dim("length")`` are dimensions. The operators
-    ``+``, ``-``, ``*`` take dimensions and integers; ``//`` takes a divisor that leaves no
-    remainder for any size. Where no symbol is left, the result is a number.
+    ``+``, ``-``, ``*`` accept dimensions and integers; ``//`` accepts a divisor that leaves no
+    remainder for any size. Where no symbol is left, the result is an integer.
 
     Attributes:
         terms: Factor and symbols of each term.
@@ -85,7 +85,7 @@ class Dim:
         return _exact(other, self)
 
     def bind(self, sizes: Mapping[str, int]) -> int | Dim:
-        """Return the dimension with the symbols in ``sizes`` replaced by numbers."""
+        """Return the dimension with the symbols in ``sizes`` replaced by integers."""
         if not any(name in sizes for name in self.symbols):
             return self
         return _dimension(
@@ -97,7 +97,7 @@ class Dim:
         )
 
     def text(self, name: Callable[[str], str] = str) -> str:
-        """Return the expression as it is written, such as ``batch * past + 4 * batch - 1``.
+        """Return the text of the expression, such as ``batch * past + 4 * batch - 1``.
 
         Args:
             name: Spelling of a symbol.
@@ -138,7 +138,7 @@ class Dim:
 
 
 def _dimension(terms: Iterable[Term]) -> int | Dim:
-    """Return the sum of ``terms``, whose symbols may stand in any order.
+    """Return the sum of ``terms``, whose symbols may be in any order.
 
     Raises:
         ShapeError: It has too many terms, or too many symbols in one.
@@ -174,7 +174,7 @@ def _too_large(message: str) -> ShapeError:
 
 
 def _terms(value: int | Dim) -> tuple[Term, ...]:
-    """Return the terms of a dimension; a number is one term without symbols."""
+    """Return the terms of a dimension; an integer is one term without symbols."""
     if isinstance(value, Dim):
         return value.terms
     if not isinstance(value, int | np.integer):
@@ -189,7 +189,7 @@ def _text(term: Term, name: Callable[[str], str]) -> str:
 
 
 def _is_term(term: object) -> bool:
-    """Return whether a plain value is a factor and the names of symbols, as many as are allowed."""
+    """Return whether a plain value is a factor and the names of symbols, within the limit."""
     if not isinstance(term, tuple) or not 1 <= len(term) <= MAX_DEGREE + 1:
         return False
     return type(term[0]) is int and all(isinstance(name, str) for name in term[1:])
@@ -270,6 +270,6 @@ def minimum(dim: int | Dim) -> int | None:
 
 
 def is_negative(dim: int | Dim) -> bool:
-    """Return whether a dimension is plainly below 0, whatever its symbols stand for."""
+    """Return whether a dimension is below 0 for all values of its symbols."""
     lowest = minimum(-dim)
     return lowest is not None and lowest > 0

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class IndexRangeError(UsageError, IndexError):
-    """An index that a network is given, or computes, lies outside its axis."""
+    """An index that a network reads or computes is outside its axis."""
 
     default_hint = "give the network indices that its tables have; they count from 0"
 
@@ -34,9 +34,9 @@ def evaluate(
         params: A value for each parameter, by name.
 
     Raises:
-        ValueError: A value is missing, or has another shape or element type than declared; a
-            symbol stands for one size everywhere, and must follow from the shapes.
-        IndexRangeError: An index lies outside its axis.
+        ValueError: A value is missing, or has another shape or element type than declared; a symbol
+            has one size everywhere, and must follow from the shapes.
+        IndexRangeError: An index is outside its axis.
     """
     values = evaluate_all(graph, inputs, params)
     return [values[v] for v in graph.outputs]

@@ -6,8 +6,8 @@ are stored as bytes. All else is one JSON text in the metadata, under the key ``
 
     {"version": 1, "sha256": <of the document and of all constants>, "document": <_Document>}
 
-The same module gives the same bytes. Nothing in a file is executed; whatever is wrong with one
-is found before the graph is handed out.
+The same module results in the same bytes. Nothing in a file is executed; every error in one is
+found before the graph is handed out.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class _Copy:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """A memory plan, its nodes as numbers."""
+    """A memory plan, its nodes as indices."""
 
     schedule: tuple[int, ...]
     placements: tuple[_Place, ...]
@@ -177,7 +177,7 @@ def load(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> Gr
         limits: Limits on the size of the graph.
 
     Raises:
-        FrontendError: The file cannot be read, is no sound ``.rlx`` file, or is over a limit.
+        FrontendError: The file cannot be read, is not a valid ``.rlx`` file, or is over a limit.
         VerifyError: The module breaks an invariant of its stage.
     """
     module = read(path, limits=limits)
@@ -209,7 +209,7 @@ def verify_read(module: GraphModule, path: str | os.PathLike[str]) -> None:
     """Check every invariant of a module that was read from ``path``.
 
     Raises:
-        VerifyError: It lists what is broken.
+        VerifyError: It lists the broken rules.
     """
     try:
         verify(module, where=f"{Path(path).name}: graph")
@@ -218,7 +218,7 @@ def verify_read(module: GraphModule, path: str | os.PathLike[str]) -> None:
 
 
 def _load(path: Path, limits: Limits) -> GraphModule:
-    """Return the module; raises whatever goes wrong."""
+    """Return the module; any error is raised as it occurs."""
     if (size := path.stat().st_size) > limits.file_bytes:
         raise over("file_bytes", f"the file has {size} bytes", size, limits)
     with safe_open(path, framework="numpy") as tensors:
@@ -269,7 +269,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_constant(name: str) -> float:
-    """Refuse NaN and the infinities, which are no JSON."""
+    """Refuse NaN and the infinities, which JSON cannot represent."""
     raise PlainError(f"expected JSON, got {name}")
 
 
@@ -308,7 +308,7 @@ def _op_record(op: Op) -> PlainRecord:
 
 
 def _encode_region(plain: Plain, path: str) -> Plain:
-    """Return the record of a region; any other value as it is."""
+    """Return the record of a region; any other value unchanged."""
     del path
     return codec(_Region).encode(_region(plain)) if isinstance(plain, Graph) else plain
 
@@ -476,7 +476,7 @@ def _op(node: _Node, path: NodePath, reading: _Reading) -> Op:
 
 
 def _value(nodes: Sequence[Node], pair: tuple[int, int]) -> Value:
-    """Return the value of a pair of numbers."""
+    """Return the value for a pair of indices."""
     index, result = pair
     if not (0 <= index < len(nodes) and 0 <= result < len(nodes[index].types)):
         raise PlainError(f"value {list(pair)} does not exist yet")

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from rlx.ir.types import Array, TensorType
 
 NodePath: TypeAlias = tuple[int | str, ...]
-"""Place of a node: its number; in a region after the number of the outer node and the attribute."""
+"""Place of a node: its index; in a region after the index of the outer node and the attribute."""
 
-# Stored as they are; all others as bytes.
+# Stored unchanged; all others as bytes.
 _NATIVE = {
     DType.F64: "F64", DType.F32: "F32", DType.F16: "F16", DType.I64: "I64", DType.I32: "I32",
     DType.I16: "I16", DType.I8: "I8", DType.U64: "U64", DType.U32: "U32",

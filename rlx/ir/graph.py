@@ -42,7 +42,7 @@ class Origin:
         return replace(self, passes=(*self.passes, pass_name))
 
     def join(self, further: Iterable[Origin]) -> Origin:
-        """Return the origin of a node that computes what nodes of other origins did, too."""
+        """Return the origin of a node that also replaces nodes of other origins."""
         places = dict.fromkeys(self.joined_places)
         for other in further:
             places.update(dict.fromkeys((other.place, *other.joined_places)))
@@ -70,7 +70,7 @@ class Origin:
         """Return the origin whose ``to_plain`` is ``fields``.
 
         Raises:
-            ValueError: They are no fields of one, or have other types.
+            ValueError: They are not its fields, or have other types.
         """
         texts = {"source", "location", "layer"}
         for name, value in fields.items():
@@ -89,7 +89,7 @@ class Origin:
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Source(Op):
-    """Base of inputs, parameters and constants: no operands, and a type that is given.
+    """Base of inputs, parameters and constants: no operands, and a given type.
 
     Operands: none. Result: of the given type.
 
@@ -254,7 +254,7 @@ class Graph:
 
     Graphs are equal where they compute the same by structure (``rlx.ir.hash.structural_hash``):
     names and unused nodes do not count. So ops that hold graphs compare as other ops do. A graph
-    that still grows cannot be the key of a dictionary: what it equals changes.
+    that still grows cannot be the key of a dictionary: its equality changes.
     """
 
     def __init__(self, name: str) -> None:
@@ -302,7 +302,7 @@ class Graph:
     ) -> Value:
         """Append an op with one result and return that.
 
-        ``quant`` says what the result's integers stand for, where the op cannot know it.
+        ``quant`` is the quantization of the result's integers, where the op cannot know it.
         """
         return self.append(op, *operands, name=name, quant=quant, origin=origin).result
 
@@ -337,8 +337,8 @@ class Graph:
     ) -> Node:
         """Append a node that was written down with its types, and return it.
 
-        The types must be those that the op infers; only quantization may be given where the op
-        infers none, or another one.
+        The types must be those that the op infers; only quantization may be set where the op infers
+        none, or another one.
 
         Raises:
             ShapeError: The operands do not fit the op, or it infers other types.
@@ -348,7 +348,7 @@ class Graph:
         try:
             inferred = op.infer_checked(*(o.type for o in operands))
         except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError) as e:
-            # What was written down is not to be trusted: numbers may be beyond all reason.
+            # The text is untrusted: numbers may be arbitrarily large.
             raise op.refuse(f"cannot infer its types: {e}") from e
         expected = inferred
         if len(inferred) == len(types):
@@ -486,7 +486,7 @@ def copy_node(
     """Append a copy of ``node`` with other operands, keeping name, origin and quantization."""
     origin = origin or node.origin
     if all(a.type == b.type for a, b in zip(operands, node.operands, strict=True)):
-        # What the op infers from these types is known.
+        # The inferred types for these operands are known.
         return graph._add(node.op, operands, node.types, node.name, origin)
     types = node.op.infer_checked(*(o.type for o in operands))
     copied_types = tuple(

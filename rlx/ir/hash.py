@@ -26,15 +26,14 @@ def structural_hash(graph: Graph) -> str:
 
     It covers the ops that outputs depend on, their attributes, all types with quantization, the
     contents of constants, the number, order and types of inputs, parameters and outputs. It does
-    not depend on names (of the graph, nodes, inputs, outputs), origins, unused nodes, the order
-    in which independent nodes stand, the process or the machine. The hash of a region is part of
-    its op.
+    not depend on names (of the graph, nodes, inputs, outputs), origins, unused nodes, the order of
+    independent nodes, the process or the machine. The hash of a region is part of its op.
 
     Nodes are numbered by a depth-first walk from the outputs in order, operands first, left to
     right; inputs and parameters come before all others in the order of their declaration.
 
     Raises:
-        ValueError: An attribute is not what its annotation says.
+        ValueError: An attribute does not match its annotation.
     """
     known = graph.digest
     if known is None or known[:2] != (graph.count, len(graph.outputs)):
@@ -44,7 +43,7 @@ def structural_hash(graph: Graph) -> str:
 
 
 def _computed_hash(graph: Graph) -> str:
-    """Return the structural hash of ``graph`` as it is now."""
+    """Return the structural hash of ``graph`` in its current state."""
     digest = hashlib.sha256()
 
     def add(*parts: object) -> None:
@@ -76,7 +75,7 @@ def node_facts(node: Node) -> tuple[object, ...]:
 
 
 def _replace_region(plain: Plain, path: str) -> Plain:
-    """Return the stand-in of a region, its hash; any other value as it is."""
+    """Return the hash of a region in its place; any other value unchanged."""
     del path
     if not isinstance(plain, Graph):
         return plain

@@ -59,7 +59,7 @@ class NodeInspection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphInspection:
-    """A graph in numbers.
+    """Figures of a graph.
 
     Attributes:
         name: Name of the graph.
@@ -251,7 +251,7 @@ def inspect_pipeline(stages: Sequence[tuple[str, Graph]]) -> PipelineInspection:
     """Return the changes of each pass; passes that changed nothing are left out.
 
     Args:
-        stages: Name of each pass and the graph after it; first whatever was there before.
+        stages: Name of each pass and the graph after it; first the graph before all passes.
     """
     name, before = stages[0]
     steps = [StepInspection(name=name, stats=inspect_graph(before).stats(), diff=None)]

@@ -1,9 +1,9 @@
 """One name for each layer: the shortest part of its name in the model that no other layer has.
 
 The rule is that of design note 19. Frontends and commands call :func:`with_layer_names` once,
-before any pass; origins carry the names from there on, and :func:`layer_names` reads them, in
-whatever the network has become. Names have the characters ``[A-Za-z0-9_./-]`` and at most 64 of
-them, so that comments and tables show them as they are; identifiers come from
+before any pass; origins carry the names from there on, and :func:`layer_names` reads them, in any
+later form of the network. Names have the characters ``[A-Za-z0-9_./-]`` and at most 64 of them, so
+that comments and tables show them unchanged; identifiers come from
 :func:`rlx.support.text.names.mangle`.
 """
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rlx.ir.module import GraphModule
 
 MAX_PART: Final = 40
-"""Characters of a part that is a name by itself; a longer one cannot be read at a glance."""
+"""Maximum characters of a part that is a name alone; a longer one is hard to read."""
 
 _MAX_TEXT: Final = 2_000
 """Characters of a model's name that are looked at."""
@@ -37,7 +37,7 @@ _MAX_WORDS: Final = 3
 _MAX_SEGMENTS: Final = 12
 """Segments of a path of which pairs and triples are tried."""
 _MARGIN: Final = 2
-"""A segment is of the layer that mentions it this many times as often as any other does."""
+"""A segment is of the layer that mentions it at least this many times more often than any other."""
 
 _NOT_NAME: Final = re.compile(r"[^A-Za-z0-9_./;:-]+|:(?!\d+(?:;|$))")
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_./;-]*")
@@ -69,7 +69,7 @@ def layer_names(graph: Graph) -> dict[Node, str]:
     """Return the name of each input and each node that computes, all different.
 
     Of the nodes that come from one layer of the model the main one has the layer's name (see
-    :func:`main_node`), and the others with their ops behind it. A node that a pass inserted is
+    :func:`main_node`), and the others with their ops as suffixes. A node that a pass inserted is
     called after the layer that it reads, as in ``image_quantize``.
     """
     return _named([n for n in graph.nodes if not isinstance(n.op, Constant | Param)])
@@ -129,8 +129,8 @@ def with_named_layers(module: GraphModule) -> GraphModule:
 def main_node(nodes: Sequence[Node]) -> Node:
     """Return the node after which a layer is called that all of them make up.
 
-    It is an input, else the first node with weights, else the last that joins values or is no
-    function of each element, else the last that computes, else the last.
+    It is an input, else the first node with weights, else the last that joins values or is not
+    elementwise, else the last that computes, else the last.
     """
     for is_main in (_is_input, _has_weights):
         if (main := next(filter(is_main, nodes), None)) is not None:
@@ -143,7 +143,7 @@ def origins_of(node: Node) -> tuple[str, ...]:
     """Return the nodes of the model of which a node was made, its main one first.
 
     Each is a text such as ``net.onnx node 3 Conv '/conv1/Conv'``; in a network made by hand it is
-    the name that its author gave.
+    the name from its author.
     """
     return node.origin.places or tuple(filter(None, (node.name,)))
 
@@ -195,7 +195,7 @@ class _Used:
         return _key(name) not in self._keys
 
     def claim(self, name: str) -> str:
-        """Return a name that no layer has, with a number behind it if need be, and use it."""
+        """Return a name that no layer has, with a number appended on a clash, and reserve it."""
         base = key = _key(name)
         candidate, count = name, self._counts[base]
         while key in self._keys:
@@ -278,7 +278,7 @@ def _source(node: Node, texts: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _paths(text: str) -> list[tuple[str, ...]]:
-    """Return the paths of a name, each as segments that can stand in a name."""
+    """Return the paths of a name, each as segments that are valid in a name."""
     plain = text[:_MAX_TEXT].replace("\\", "/")
     if not _PLAIN.fullmatch(plain):
         plain = _NOT_NAME.sub("_", plain)
@@ -342,8 +342,8 @@ def _telling(
 ) -> list[str]:
     """Return the segments that are of a layer alone, the best name first.
 
-    That is the one that most of its paths mention; among several, one that is no operation's,
-    that few layers mention, that is short, and that stands far behind.
+    That is the one that most of its paths mention; among several, one that is not an operation's,
+    that few layers mention, that is short, and that comes late in the path.
     """
     segments = [
         (-share, segment[0] == _LAST, everywhere[segment], len(segment), -place, segment)

@@ -23,7 +23,7 @@ class IoBindingEntry:
     Attributes:
         name: Its name.
         node: Number of its node in the planned graph; None for a parameter that the planned graph
-            does not read, as what is computed of it is computed before.
+            does not read, as the values that depend on it are computed before.
         dtype: Element type.
         shape: Sizes of its dimensions.
         elements: Number of elements.
@@ -45,7 +45,7 @@ class IoBindingEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightBlock:
-    """Parameters whose names begin alike.
+    """Parameters whose names have a common prefix.
 
     Attributes:
         prefix: Their common beginning, without the separator; empty for names without one.

@@ -1,4 +1,4 @@
-"""Differences between two manifests: entries that came, went or changed.
+"""Differences between two manifests: added, removed and changed entries.
 
 Tests: tests/unit/ir/test_manifest.py
 """
@@ -41,7 +41,7 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryChange:
-    """An entry that both manifests have, but not alike.
+    """An entry that is in both manifests with a difference.
 
     Attributes:
         kind: ``input``, ``parameter``, ``output`` or ``state``.
@@ -56,7 +56,7 @@ class EntryChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestDiff:
-    """Differences between two manifests. False if none is in what a caller must bind.
+    """Differences between two manifests. False if none affects the values that a caller must bind.
 
     Attributes:
         before: Name of the first graph.

@@ -19,8 +19,9 @@ def once_per_node(
 ) -> Callable[Concatenate[Node, ArgumentsP], ResultT]:
     """Memoise a function of a node: it runs once for each node and further arguments.
 
-    A node never changes, so neither does what is known about it. Results live as long as the node:
-    those of one compilation are freed with its graphs. What the function raises is not kept.
+    A node never changes, so neither do the results computed from it. Results live as long as the
+    node: those of one compilation are freed with its graphs. Exceptions of the function are not
+    kept.
 
     Args:
         function: Takes a node, then hashable arguments. Its results must not be changed.

@@ -44,7 +44,7 @@ class Placement:
     """The place of one value.
 
     Attributes:
-        value: The value; constants have no placement, they lie in read-only memory.
+        value: The value; constants have no placement, they are in read-only memory.
         region: The caller's input or output buffer, the buffer of a state, or the arena.
         offset: Bytes from the start of the region's buffer.
         nbytes: Size in bytes.
@@ -69,8 +69,8 @@ class StateCopy:
     Attributes:
         source: The next value.
         state: The state.
-        through: Offset in the arena of as many bytes, where the next value waits: before anything
-            is moved to a state, every such value is moved there. None if it is moved directly.
+        through: Offset in the arena of the copy in which the next value waits: before anything is
+            moved to a state, every such value is moved there. None if it is moved directly.
     """
 
     source: Value
@@ -84,7 +84,7 @@ class MemoryPlan:
 
     Attributes:
         schedule: Every node that computes, in order of execution.
-        placements: One entry for each value that is no constant.
+        placements: One entry for each value that is not a constant.
         arena_bytes: Bytes of the arena.
         alignment: Every arena offset is a multiple of this.
         copies: Next values of states that are not computed in the buffers of the states, and are
@@ -134,14 +134,14 @@ class Reference:
 class GraphModule:
     """A graph, its stage and, at the last stage, its memory plan.
 
-    What each stage guarantees is checked by ``rlx.ir.verify.verify``, not by this class.
+    The guarantees of each stage are checked by ``rlx.ir.verify.verify``, not by this class.
 
     Attributes:
         graph: The graph.
         stage: Its stage.
         plan: Its memory plan; None before stage LIR.
         reference: Reference that the importer follows; None if no importer made the graph
-            (builders, and ``.rlx`` files, which hold integers and not what they were derived from).
+            (builders, and ``.rlx`` files, which hold integers, not their sources).
     """
 
     graph: Graph
@@ -201,7 +201,7 @@ class GraphModule:
 
 @dataclass(frozen=True, slots=True)
 class HasModule:
-    """Base class of objects that hold a module, and are accepted wherever one is.
+    """Base class of objects that hold a module, and are accepted in place of one.
 
     Attributes:
         module: The module.
@@ -211,11 +211,11 @@ class HasModule:
 
 
 Given = TypeVar("Given", bound="Graph | GraphModule | HasModule")
-"""A graph in the form in which a function was given it."""
+"""A graph in the form of a function's argument."""
 
 
 def graph_of(model: Graph | GraphModule | HasModule) -> Graph:
-    """Return a graph that was given as it is, as a module, or in an object that holds a module.
+    """Return the graph of a graph, a module, or an object that holds a module.
 
     Raises:
         TypeError: It is none of these.
@@ -226,7 +226,7 @@ def graph_of(model: Graph | GraphModule | HasModule) -> Graph:
 
 
 def as_module(model: Graph | GraphModule | HasModule) -> GraphModule:
-    """Return a module that was given as it is, in an object that holds it, or as a graph of HIR.
+    """Return the module of a module, an object that holds one, or a graph of HIR.
 
     Raises:
         TypeError: It is none of these.
@@ -242,7 +242,7 @@ def as_module(model: Graph | GraphModule | HasModule) -> GraphModule:
 
 
 def with_graph(model: Given, graph: Graph) -> Given:
-    """Return a rewritten graph in the form in which the graph was given.
+    """Return a rewritten graph in the form of the given graph.
 
     Raises:
         ValueError: There is a plan, which holds for its own graph only.

@@ -33,16 +33,16 @@ class _OpMeta(ABCMeta):
 class Op(metaclass=_OpMeta):
     """One op: its attributes (dataclass fields), its typing rule and its meaning.
 
-    A subclass is a frozen, keyword-only dataclass. Attributes are plain data: numbers, strings,
-    booleans, None, enums, graphs, tuples and frozen dataclasses of these, so that the text form
-    and the file form can hold every op without knowing it. A graph among the attributes is a
+    A subclass is a frozen, keyword-only dataclass. Attributes are plain data: integers, floats,
+    strings, booleans, None, enums, graphs, tuples and frozen dataclasses of these, so that the text
+    form and the file form can hold every op without knowing it. A graph among the attributes is a
     region: it has inputs and constants, no parameters, and reads nothing from around the op.
 
     Attributes:
-        name: Name in printed IR, ``dialect.op``. The dialect gives the level: ``nn`` (model
+        name: Name in printed IR, ``dialect.op``. The dialect determines the level: ``nn`` (model
             level), ``real`` (tensor algebra), ``q`` (exact integers), ``core`` (any level).
-        operand_count: Number of operands: a number, or ``(minimum, maximum)``, None for no bound.
-        traits: Properties of every use of the op. Every class declares it, if need be as
+        operand_count: Number of operands: an integer, or ``(minimum, maximum)``, None for no bound.
+        traits: Properties of every use of the op. Every class declares it, without any as
             ``Traits()``; passes assume nothing of an op that does not.
         registry: Every op class by name.
     """
@@ -83,7 +83,7 @@ class Op(metaclass=_OpMeta):
         """Return a function with the results of ``evaluate``, prepared for many calls.
 
         An op overrides this where work can be done once for all calls: weights converted, tables
-        filled. The function takes every operand, constant ones included, may be called by several
+        filled. The function accepts every operand, constant ones included, may be called by several
         threads, and must not change its operands. For a ``q.*`` op its results are those of
         ``evaluate`` to the last bit; ``evaluate`` stays the definition.
 
@@ -112,7 +112,7 @@ class Op(metaclass=_OpMeta):
         """Return ``infer(*operands)`` after checking the number of operands.
 
         Raises:
-            ShapeError: Too few or too many operands, or what ``infer`` raises.
+            ShapeError: Too few or too many operands, or an error of ``infer``.
         """
         count = self.operand_count
         minimum, maximum = (count, count) if isinstance(count, int) else count
@@ -134,8 +134,8 @@ def _register(cls: type[Op]) -> None:
     """Enter an op class under its name.
 
     Raises:
-        TypeError: Another class has this name. The same class again (a module that is reloaded,
-            the copy that a dataclass with slots makes of it) takes the place of its forerunner.
+        TypeError: Another class has this name. The same class again (a module that is reloaded, the
+            copy that a dataclass with slots makes of it) replaces the earlier class.
     """
     known = Op.registry.get(cls.name)
     if known is not None and _identity(known) != _identity(cls):

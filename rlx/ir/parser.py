@@ -55,7 +55,7 @@ def parse_graph(text: str) -> Graph:
 def parse_op(text: str) -> Op:
     """Return the op that ``text`` describes, such as ``q.clamp {low=0, high=127}``.
 
-    The inverse of ``format_op``. Inputs, parameters and constants are no ops without a type.
+    The inverse of ``format_op``. Inputs, parameters and constants are not ops without a type.
 
     Raises:
         TextFormError: The text is malformed.
@@ -104,7 +104,7 @@ class _Dense:
 
 
 class _Parser(TextReader):
-    """Reads one text; each method reads what its name says."""
+    """Reads one text; each method reads the part in its name."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -245,7 +245,7 @@ class _Parser(TextReader):
         return name, self.dense() if self.at("dense") else self.plain(self._depth)
 
     def plain(self, depth: int) -> Plain:
-        """Read a value; an operator in front of it or behind it makes it a dimension."""
+        """Read a value; an operator before or after it makes it a dimension."""
         token = self._next
         if self.at("-"):
             return _as_plain(self.sum(self.factor(), token))

@@ -1,4 +1,4 @@
-"""Contents of constants as bytes and as numbers, for files, text and hashes."""
+"""Contents of constants as bytes and as Python numbers, for files, text and hashes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SUB_BYTE = {DType.I4: (-8, 7), DType.I2: (-2, 1)}
 def to_bytes(array: Array) -> bytes:
     """Return the elements in row-major order, little-endian; those below 8 bits take a byte each.
 
-    Equal arrays give equal bytes on every machine.
+    Equal arrays result in equal bytes on every machine.
     """
     return to_buffer(array).tobytes()
 
@@ -142,7 +142,7 @@ def _stored_dtype(dtype: DType) -> np.dtype[np.generic]:
 
 
 def _to_stored(array: Array) -> Array:
-    """Return ``array`` as it is stored."""
+    """Return ``array`` in its stored form."""
     dtype = DType.of(array)
     return array.astype(_stored_dtype(dtype), copy=False)
 

@@ -1,7 +1,7 @@
 """Attributes as plain data, so that the text form and the file form can hold every op.
 
-The type annotations of a dataclass say how each of its fields is written and, on reading, what
-is accepted. Nothing is looked up by a name from the outside: a record is read as the class that
+The type annotations of a dataclass define how each of its fields is written and, on reading, the
+accepted values. Nothing is looked up by a name from the outside: a record is read as the class that
 the annotation asks for, and its name must be the name of that class.
 
 ================================ =================================================
@@ -43,7 +43,7 @@ class PlainRecord:
 
     Attributes:
         name: Name of the class, or symbol of the member.
-        fields: Plain values by field; what is left out has its default.
+        fields: Plain values by field; others have their defaults.
     """
 
     name: str
@@ -54,7 +54,7 @@ Plain: TypeAlias = "bool | int | float | str | tuple[Plain, ...] | PlainRecord |
 
 
 class PlainError(ValueError):
-    """A value is not what the annotation asks for.
+    """A value does not match the annotation.
 
     Attributes:
         message: Value that is expected, and the one that was found.
@@ -89,7 +89,7 @@ class Codec:
 
 
 def is_word(text: str) -> bool:
-    """Return whether ``text`` can stand unquoted in the text form."""
+    """Return whether ``text`` can be written without quotes in the text form."""
     return _WORD.match(text) is not None and text not in RESERVED
 
 
@@ -110,7 +110,7 @@ def encode_fields(instance: Any) -> dict[str, Plain]:  # noqa: ANN401 - any data
     """Return the fields of a dataclass instance as plain values, those with defaults too.
 
     Raises:
-        PlainError: A field does not hold what its annotation says.
+        PlainError: A field does not match its annotation.
     """
     cls: type = type(instance)
     encoded: dict[str, Plain] = {}
@@ -124,7 +124,7 @@ def decode_fields(cls: type, plain_fields: Mapping[str, Plain]) -> dict[str, Any
     """Return the arguments that make an instance of dataclass ``cls`` out of plain values.
 
     Raises:
-        PlainError: A field is missing, unknown or not what its annotation says.
+        PlainError: A field is missing, unknown or does not match its annotation.
     """
     annotations = annotations_of(cls)
     for name in plain_fields:
@@ -177,7 +177,7 @@ def codec(annotation: Hashable) -> Codec:
 
 
 class _step:  # noqa: N801 - reads as a statement
-    """Context manager that puts ``step`` in front of the path of a PlainError."""
+    """Context manager that prepends ``step`` to the path of a PlainError."""
 
     __slots__ = ("step",)
 
@@ -238,7 +238,7 @@ _SCALARS: dict[Any, Codec] = {
 
 
 def _union(members: tuple[Codec, ...]) -> Codec:
-    """Return the codec that takes the first of ``members`` which accepts the value."""
+    """Return the codec of the first of ``members`` that accepts the value."""
     wants = " or ".join(m.wants for m in members)
 
     def first(method: str, value: Any) -> Any:  # noqa: ANN401 - of one of the members
@@ -247,7 +247,8 @@ def _union(members: tuple[Codec, ...]) -> Codec:
             try:
                 return getattr(member, method)(value)
             except PlainError as e:
-                # A member that took the value for its own, but not what is inside, knows better.
+                # The most specific error is of a member that accepted the value but not its
+                # contents.
                 if e.path or not e.message.startswith("must be"):
                     closest = e
         raise closest or _refusal(wants, value)
@@ -350,7 +351,7 @@ def map_plain(plain: Plain, visit: Callable[[Plain, str], Plain], path: str) -> 
 
     Args:
         plain: The plain value.
-        visit: Returns what stands for a value, given with its path, such as ``body`` or
+        visit: Returns the replacement of a value, called with its path, such as ``body`` or
             ``cases[1]``. If it returns the value itself, those inside of it are visited.
         path: Path of the plain value itself.
     """
@@ -380,7 +381,7 @@ def to_json(plain: Plain) -> Any:  # noqa: ANN401 - JSON
 
 
 def from_json(value: Any) -> Plain:  # noqa: ANN401 - JSON
-    """Return the value that ``to_json`` was given.
+    """Return the value for a result of ``to_json``.
 
     Raises:
         PlainError: An object has no name under ``@``.

@@ -10,14 +10,14 @@
 
 - A value is ``%node`` or, where the node has several results, ``%node:result``. Such a node is
   defined as ``%node:count = ...``.
-- A dimension is a number, a symbol (a word, or a string if its name is no word), or a sum of
+- A dimension is an integer, a symbol (a word, or a string if its name is not a word), or a sum of
   products of them: ``f32[batch, past + 1, 4 * batch * length - 2]``.
 - Attributes are numbers, strings in JSON's spelling, ``true``, ``false``, ``none``, lists in
   brackets, members of enums as bare words, dataclasses as ``Class(field=value, ...)``. A
-  symbol is ``Dim(name="batch")``; an expression of symbols stands as in a type.
-- A constant's elements stand in row-major order: ``dense<[1, 2]>`` if they are few, or their
+  symbol is ``Dim(name="batch")``; an expression of symbols is written as in a type.
+- A constant's elements are in row-major order: ``dense<[1, 2]>`` if they are few, or their
   bytes in base64: ``dense<"AQI=">``. ``rlx.ir.compact`` has shorter forms for tests.
-- A graph as an attribute stands as it does alone: ``body=graph "step" { ... }``. Identifiers
+- A graph as an attribute is written like a graph alone: ``body=graph "step" { ... }``. Identifiers
   begin again at ``%0`` in it.
 - ``from``, ``at`` and ``by`` are the origin: file, place in it, passes.
 - ``#`` begins a comment that ends with the line.
@@ -63,7 +63,7 @@ def format_graph(graph: Graph, *, full: bool = True) -> str:
             read back; ``str(graph)`` is abbreviated, but shows the nodes of regions.
 
     Raises:
-        ValueError: An attribute is not what its annotation says.
+        ValueError: An attribute does not match its annotation.
     """
     return _graph(graph, full) + "\n"
 
@@ -165,7 +165,7 @@ def format_attributes(op: Op, *, full: bool = False, regions: bool | None = None
     """Return the text of each attribute by name; ``full`` and ``regions`` as ``format_node``.
 
     Raises:
-        ValueError: An attribute is not what its annotation says.
+        ValueError: An attribute does not match its annotation.
     """
     if isinstance(op, Constant):
         return {"value": _dense(op.value, full)}
@@ -221,7 +221,7 @@ def _items(items: list[str], full: bool) -> str:
 
 
 def _dimension(dimension: int | Dim) -> str:
-    """Return a dimension; a symbol is a word, or a string if its name is no word."""
+    """Return a dimension; a symbol is a word, or a string if its name is not a word."""
     if isinstance(dimension, int):
         return str(dimension)
     return dimension.text(lambda name: name if is_word(name) else json.dumps(name))

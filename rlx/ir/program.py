@@ -64,7 +64,7 @@ class GraphProgram:
 def prepare_graph(graph: Graph, constants: Sequence[Array | None] = ()) -> GraphProgram:
     """Return ``graph`` prepared for many calls.
 
-    What depends on constants only is computed now; ops that read it can be prepared for it.
+    Values that depend on constants only are computed now; ops that read it can be prepared for it.
 
     Args:
         graph: The graph, without symbols and parameters.

@@ -24,15 +24,15 @@ class Rewriter:
                 rewriter.replace(node, *rewriter.operands(node))
         return rewriter.finish()
 
-    A node of which the loop says nothing is kept: inputs, states, parameters and constants as they
-    are, others on the new values of their operands. What is appended to ``new`` while a node is
-    visited gets the name and the origin of that node, and ``by`` in the origin, unless it is given
-    its own.
+    A node of which the loop says nothing is kept: inputs, states, parameters and constants
+    unchanged, others on the new values of their operands. Nodes that are appended to ``new`` while
+    a node is visited get the name and the origin of that node, and ``by`` in the origin, unless it
+    gets its own.
 
     Attributes:
         old: The graph that is read.
         new: The graph that grows.
-        by: Name of the pass, for origins; empty to leave origins as they are.
+        by: Name of the pass, for origins; empty to leave origins unchanged.
     """
 
     def __init__(

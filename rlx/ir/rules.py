@@ -17,7 +17,7 @@ RuleT = TypeVar("RuleT")
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Reason for which a node cannot be lowered or run as it stands.
+    """Reason for which a node cannot be lowered or run in its current form.
 
     Attributes:
         reason: Obstacle, without the node's name.

@@ -1,4 +1,4 @@
-"""Sizes among the attributes of ops: numbers that lengths of loops and arrays follow from."""
+"""Sizes among the attributes of ops: integers that lengths of loops and arrays follow from."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def sizes_of(value: Any) -> Iterator[tuple[str, int]]:  # noqa: ANN401 - any dat
 
 
 def _numbers(path: str, value: Any) -> Iterator[tuple[str, int]]:  # noqa: ANN401 - plain data
-    """Yield the integers in a number, in a dimension or in nested tuples of them."""
+    """Yield the integers of a value: an integer, a dimension or nested tuples of them."""
     if isinstance(value, int):
         yield path, value
     elif isinstance(value, Dim):

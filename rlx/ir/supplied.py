@@ -1,8 +1,8 @@
 """Functions that this package calls and modules above it supply: text, hashes and pictures.
 
-A graph shows itself and compares itself by its hash; what prints and hashes graphs imports the
-graph. ``rlx.ir`` supplies the functions of its own modules when it is imported, ``rlx`` those of
-packages above.
+A graph shows itself and compares itself by its hash; the modules that print and hash graphs import
+the graph. ``rlx.ir`` supplies the functions of its own modules when it is imported, ``rlx`` those
+of packages above.
 
 Tests: tests/unit/ir/test_hash.py
 """

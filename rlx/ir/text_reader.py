@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     ItemT = TypeVar("ItemT")
 
 MAX_DIMENSION = 2**31 - 1
-"""Maximum of a dimension, and of a number in an expression of symbols."""
+"""Maximum of a dimension, and of an integer in an expression of symbols."""
 MAX_DIGITS = 400
 """Characters of a number."""
 
 
 class TextReader:
-    """Base of the parser of graphs; each method reads what its name says."""
+    """Base of the parser of graphs; each method reads the part in its name."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -106,7 +106,7 @@ class TextReader:
         return float(self.number())
 
     def dimension(self) -> int | Dim:
-        """Read a dimension: a number, a symbol, or a sum of products of them."""
+        """Read a dimension: an integer, a symbol, or a sum of products of them."""
         token = self._next
         size = self.sum(self.factor(), token)
         if isinstance(size, int) and not 0 <= size <= MAX_DIMENSION:
@@ -138,7 +138,7 @@ class TextReader:
         return total
 
     def factor(self) -> int | Dim:
-        """Read a number or a symbol, maybe with a sign."""
+        """Read an integer or a symbol, maybe with a sign."""
         sign = -1 if self.accept("-") else 1
         token = self._next
         if token.kind == "string":
@@ -153,7 +153,7 @@ class TextReader:
         return number
 
     def bounded(self, dim: int | Dim, token: Token) -> int | Dim:
-        """Return ``dim`` after checking its numbers, which later ones would make ever longer."""
+        """Return ``dim`` after checking its integers, which later ones would make ever longer."""
         if max(map(abs, factors(dim))) > MAX_DIMENSION:
             self.fail(f"a number in a dimension is beyond {MAX_DIMENSION}", token)
         return dim

@@ -21,7 +21,7 @@ class Along(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traits:
-    """Properties that hold whatever the attributes and operands of an op are.
+    """Properties that hold for all attributes and operands of an op.
 
     Tests compare each of them with ``evaluate`` on random cases. An op that claims less than is
     true stays correct and loses optimizations.

@@ -52,7 +52,7 @@ class DType(enum.Enum):
 
     @cached_property
     def is_float(self) -> bool:
-        """Whether elements are real floating-point numbers."""
+        """Whether elements are real and floating-point."""
         return self.value.startswith(("f", "bf"))
 
     @cached_property
@@ -155,12 +155,12 @@ class TensorType:
 
     @property
     def is_static(self) -> bool:
-        """Whether every dimension is a number."""
+        """Whether every dimension is an integer."""
         return Dim not in map(type, self.shape)
 
     @property
     def static_shape(self) -> tuple[int, ...]:
-        """The shape as numbers.
+        """The shape as integers.
 
         Raises:
             ValueError: A dimension is still a symbol.
@@ -196,10 +196,10 @@ _DIMENSIONS = {int, Dim}
 
 
 def _dimensions(shape: Shape) -> Shape:
-    """Return a shape with NumPy's numbers made plain.
+    """Return a shape with NumPy's integers as int.
 
     Raises:
-        TypeError: An entry is neither a number nor a symbol.
+        TypeError: An entry is neither an integer nor a symbol.
     """
     plain = tuple(int(d) if isinstance(d, np.integer) else d for d in shape)
     if isinstance(shape, str) or set(map(type, plain)) - _DIMENSIONS:

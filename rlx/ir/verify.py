@@ -27,7 +27,7 @@ MAX_PROBLEMS = 20
 """Problems that one message lists."""
 
 CHECKS: RuleTable[Callable[[Node], Iterable[str]]] = RuleTable("the verifier")
-"""Invariants of the nodes of an op beyond its types; rules give the problems they find."""
+"""Invariants of the nodes of an op beyond its types; rules return the problems that they find."""
 
 _ZERO_POINTS = (
     ("x_zero_point", "operand", 0), ("y_zero_point", "operand", 1), ("zero_point", "result", 0),
@@ -49,7 +49,7 @@ def verify(module: GraphModule, *, where: str | None = None) -> None:
     states with a next value, symbols that an input or parameter has, zero points and scales that
     agree, sums that stay within int32; all this in regions too, which have neither parameters nor
     states. MIR holds no ops that decompose (``nn``); LIR has a memory plan in which nothing
-    overwrites what is still needed.
+    overwrites bytes that are still needed.
 
     Args:
         module: Module to check.
@@ -163,7 +163,7 @@ def _states(graph: Graph) -> Iterator[str]:
 
 
 def _symbols(graph: Graph) -> Iterator[str]:
-    """Yield symbols among the attributes of ops that no run binds to a number."""
+    """Yield symbols among the attributes of ops that no run binds to an integer."""
     given = symbols_of(tuple(v.type for v in (*graph.inputs, *graph.params)))
     for node in graph.op_nodes:
         for name in sorted(_symbols_in(node) - given):
@@ -179,7 +179,7 @@ def _symbols_in(node: Node) -> frozenset[str]:
 def _node(node: Node, stage: Stage) -> Iterator[str]:
     """Yield the problems of one node.
 
-    A node never changes: what was found right once is not looked at again.
+    A node never changes: a node found valid is not checked again.
     """
     if (_node, stage) not in node.memo:
         found = [*_problems(node, stage)]
@@ -209,7 +209,7 @@ def _attributes(node: Node) -> Iterator[str]:
 
 
 def _types(node: Node) -> Iterator[str]:
-    """Yield a difference between the types of the results and what the op infers."""
+    """Yield a difference between the types of the results and those that the op infers."""
     try:
         inferred = node.op.infer_checked(*(o.type for o in node.operands))
     except ShapeError as e:

@@ -31,7 +31,7 @@ def plan_problems(module: GraphModule) -> list[str]:
         return [f"the plan's alignment must be at least 1, got {plan.alignment}"]
     broken = [*_schedule(graph, plan), *_coverage(graph, plan)]
     if broken:
-        return broken  # what follows needs a step and a place for everything
+        return broken  # the next checks need a step and a place for everything
     steps = {node: step for step, node in enumerate(plan.schedule)}
     spans = _spans(graph, steps)
     messages = [*_addresses(plan), *_lifetimes(plan, spans)]
@@ -44,14 +44,14 @@ def plan_problems(module: GraphModule) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Cell:
-    """A placement with what the graph itself says about its value.
+    """A placement with the graph's facts about its value.
 
     Attributes:
         placement: The placement.
         first: Step that writes the value, -1 for inputs.
         last: Last step that reads it; the number of steps for outputs.
         root: The value at the end of the chain of aliases.
-        content: The value whose bytes it has: itself, or what it is a view of.
+        content: The value whose bytes it has: itself, or the one that it is a view of.
         within: Bytes from the start of that value.
     """
 
@@ -200,14 +200,14 @@ def _meetings(cells: list[_Cell]) -> Iterator[tuple[_Cell, _Cell]]:
 
 
 def _clamp_address(address: int) -> int:
-    """Return an address of a file that may hold any number, as one that NumPy takes."""
+    """Return an address of a file that may hold any integer, as one that NumPy accepts."""
     return max(-_MAX_ADDRESS, min(address, _MAX_ADDRESS))
 
 
 def _may_share(earlier: _Cell, later: _Cell) -> bool:
     """Return whether two values may overlap in memory while both are alive."""
     if earlier.content == later.content:
-        # They agree on every byte, if each lies where the whole would put it.
+        # They agree on every byte, if each is at its position in the whole.
         a, b = (cell.placement.offset - cell.within for cell in (earlier, later))
         return a == b
     if _is_part(earlier, later):
@@ -216,7 +216,7 @@ def _may_share(earlier: _Cell, later: _Cell) -> bool:
 
 
 def _in_place(operand: _Cell, result: _Cell) -> bool:
-    """Return whether a result lies exactly where an operand of its node does.
+    """Return whether a result has exactly the bytes of an operand of its node.
 
     Only then is element ``i`` overwritten after it was read, and by element ``i``: an operand that
     is a part of those bytes is broadcast, and read again later.
@@ -227,7 +227,7 @@ def _in_place(operand: _Cell, result: _Cell) -> bool:
 
 
 def _is_part(part: _Cell, whole: _Cell) -> bool:
-    """Return whether a value lies at its place in the result of an op that joins its operands."""
+    """Return whether a value is at its place in the result of an op that joins its operands."""
     node = whole.placement.value.node
     offsets = join_offsets(node)
     if offsets is None or whole.placement.value != whole.content:
@@ -264,7 +264,7 @@ def _next_values(graph: Graph, plan: MemoryPlan) -> Iterator[str]:
 
 
 def _is_at(plan: MemoryPlan, value: Value, state: Value) -> bool:
-    """Return whether a value lies in the buffer of a state."""
+    """Return whether a value is in the buffer of a state."""
     if isinstance(value.node.op, Constant | Param):
         return False
     place = plan.of(value)
@@ -272,7 +272,7 @@ def _is_at(plan: MemoryPlan, value: Value, state: Value) -> bool:
 
 
 def _copies(plan: MemoryPlan, cells: list[_Cell]) -> Iterator[str]:
-    """Yield copies to states that lose bytes: read too late, or waiting where something lies."""
+    """Yield copies to states that lose bytes: read too late, or waiting in bytes in use."""
     homes = {c.placement.value: c.root for c in cells if c.placement.region is Region.STATE}
     end = len(plan.schedule)
     occupied = [

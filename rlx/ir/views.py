@@ -1,4 +1,4 @@
-"""Values that lie within the bytes of others, whatever an execution does.
+"""Values that are within the bytes of others in every execution.
 
 Tests: tests/unit/ops/test_views.py
 """
@@ -27,13 +27,13 @@ JOINS: dict[type[Op], Join] = {}
 
 
 def view_offset(node: Node) -> int | None:
-    """Return the offset of a node's result in its first operand, or None if it is no view."""
+    """Return the offset of a node's result in its first operand, or None if it is not a view."""
     rule = VIEWS.get(type(node.op))
     return None if rule is None else rule(node)
 
 
 def join_offsets(node: Node) -> tuple[int, ...] | None:
-    """Return the offsets of a node's operands in its result, or None if it is no join."""
+    """Return the offsets of a node's operands in its result, or None if it is not a join."""
     rule = JOINS.get(type(node.op))
     return None if rule is None else rule(node)
 

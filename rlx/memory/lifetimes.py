@@ -37,7 +37,7 @@ def elementwise_in_place(node: Node) -> tuple[int, ...]:
 
 
 def no_scratch(node: Node) -> int:
-    """Return 0: no node needs memory beside its operands and results."""
+    """Return 0: no node needs memory besides its operands and results."""
     del node
     return 0
 
@@ -47,8 +47,8 @@ class Lifetime:
     """A buffer: one value, or several that share its bytes.
 
     Attributes:
-        values: Each value in it with the bytes in front of it, the one in front that names the
-            buffer; none for scratch memory.
+        values: Each value in it with its offset in bytes, first the one that names the buffer; none
+            for scratch memory.
         region: Memory region of the buffer.
         nbytes: Its size.
         first: Step that writes it, -1 for inputs.
@@ -76,18 +76,18 @@ def lifetimes(
 ) -> list[Lifetime]:
     """Return the buffers that an execution in ``order`` needs, in order of first use.
 
-    A view (a reshape, a slice that is one run of bytes) shares its operand's bytes; what is joined
-    is computed where the whole has it; a node that may work in place takes over the bytes of an
-    operand that no node reads afterwards. None of them joins the caller's input buffer with
+    A view (a reshape, a slice that is one run of bytes) shares its operand's bytes; an operand of a
+    join is computed at its place in the whole; a node that may work in place takes over the bytes
+    of an operand that no node reads afterwards. None of them joins the caller's input buffer with
     anything written, nor an output with another output.
 
     Args:
         graph: The graph, with static shapes.
         order: Every node that computes, operands first.
         in_place: Operands that a node may overwrite.
-        alignment: Every value begins at a multiple of so many bytes of its buffer.
-        ports_inside: Inputs and outputs lie in the arena: an input may be overwritten after its
-            last use, and an output lie where something else was.
+        alignment: Alignment in bytes of every value in its buffer.
+        ports_inside: Inputs and outputs are in the arena: an input may be overwritten after its
+            last use, and an output may reuse bytes of another value.
     """
     return lifetimes_in(BufferSharing(graph, alignment, ports_inside=ports_inside), order, in_place)
 
@@ -95,7 +95,7 @@ def lifetimes(
 def lifetimes_in(
     sharing: BufferSharing, order: Sequence[Node], in_place: InPlace
 ) -> list[Lifetime]:
-    """Return the result of :func:`lifetimes`, given the sharing that the graph determines."""
+    """Return the result of :func:`lifetimes` with the sharing that the graph determines."""
     buffers = _Buffers(sharing, order, in_place)
     for step, node in enumerate(order):
         for value in node.results:

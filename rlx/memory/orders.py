@@ -32,7 +32,7 @@ STATES_PER_NODE: Final = 4
 
 
 def state_limit(nodes: int) -> int:
-    """Return the number of sets of nodes visited by a search of a graph of so many nodes."""
+    """Return the number of sets of nodes visited by a search of a graph."""
     return MAX_STATES if nodes <= MAX_SEARCHED_NODES else min(STATES_PER_NODE * nodes, MAX_STATES)
 
 
@@ -52,7 +52,8 @@ class _Buffer(NamedTuple):
     """A buffer that counts.
 
     Attributes:
-        users: Nodes that read it, as a mask; one behind the last node for an output in the arena.
+        users: Nodes that read it, as a mask; the bit after the last node for an output in the
+            arena.
         nbytes: Its size, rounded up.
     """
 
@@ -87,11 +88,11 @@ class OrderSearch:
     may reuse never counts, as if it were reused in any order; so the peaks here are lower bounds,
     and exact unless such a buffer has several users.
 
-    A set of nodes is an integer whose bit ``i`` stands for node ``i``: sets are keys of
+    A set of nodes is an integer whose bit ``i`` represents node ``i``: sets are keys of
     dictionaries, and are tested and joined for every edge of the search.
 
     Args:
-        sharing: The graph, and what it says about bytes that values share.
+        sharing: The graph, and the bytes that its values share.
         in_place: Operands that a node may overwrite.
         scratch: Bytes that a node needs while it runs.
         alignment: Sizes are rounded up to a multiple of this, in bytes.

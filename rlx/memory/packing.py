@@ -24,7 +24,7 @@ MAX_SEARCHED_BUFFERS: Final = 80
 """Buffers up to which the exact search is tried: of more it hardly ends before its limit."""
 
 MAX_COMPARISONS: Final = 400_000
-"""Comparisons of two buffers after which a greedy packing of many is no further improved.
+"""Comparisons of two buffers after which the improvement of a greedy packing ends.
 
 Where one placing needs more of them, since very many buffers are alive together, buffers are placed
 once, by size.
@@ -71,7 +71,7 @@ def _by_size(buffers: Sequence[Lifetime], sizes: Sequence[int]) -> tuple[list[in
     first = np.array([buffers[i].first for i in order], np.int64)
     last = np.array([buffers[i].last for i in order], np.int64)
     begins, ends = np.zeros(len(order), np.int64), np.zeros(len(order), np.int64)
-    far = sum(sizes) * 2  # so that the gap behind all buffers is large enough for any
+    far = sum(sizes) * 2  # so that the gap after all buffers is large enough for any
     for k, i in enumerate(order):
         overlapping = np.flatnonzero((first[:k] <= last[k]) & (first[k] <= last[:k]))
         overlapping = overlapping[np.argsort(begins[overlapping], kind="stable")]
@@ -141,7 +141,7 @@ def _greedy(
 
 
 def _placements(overlaps: Sequence[Sequence[int]]) -> int:
-    """Return the limit on placements of all buffers: at least 1; as many as needed if few."""
+    """Return the limit on placements of all buffers: at least 1, and enough for few buffers."""
     if len(overlaps) <= MAX_SEARCHED_BUFFERS:
         # More than _greedy uses: four orders, and 2 * 80 rounds of two placements each.
         return 5 * MAX_SEARCHED_BUFFERS
@@ -190,7 +190,7 @@ def _place(
 
 
 class _PackingSearch:
-    """Depth-first search for packings, lowest offset first, pruning what cannot be better.
+    """Depth-first search for packings, lowest offset first, pruning branches that cannot be better.
 
     In any packing every buffer can be moved down until it starts at 0 or at the end of one whose
     lifetime overlaps. By rising offset, each then starts exactly at the end of an earlier one: the

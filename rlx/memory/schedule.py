@@ -71,7 +71,7 @@ def _peak(
 
 
 def _fewest_bytes_first(graph: Graph) -> tuple[Node, ...]:
-    """Return a topological order that always takes the ready node with the best balance."""
+    """Return a topological order that always chooses the ready node with the best balance."""
     progress = _Progress(graph)
     ready = [progress.entry(node) for node, count in progress.waits.items() if not count]
     heapq.heapify(ready)

@@ -1,4 +1,4 @@
-"""Values that share their bytes whatever the order of execution.
+"""Values that share their bytes in any order of execution.
 
 Tests: tests/unit/memory/test_orders.py
 """
@@ -24,8 +24,8 @@ class BufferSharing:
 
     Args:
         graph: The graph, with static shapes.
-        alignment: Every value begins at a multiple of so many bytes of its buffer.
-        ports_inside: Inputs and outputs lie in the arena.
+        alignment: Alignment in bytes of every value in its buffer.
+        ports_inside: Inputs and outputs are in the arena.
         unpacked: Elements of fewer than 8 bits take a byte each, as in NumPy's arrays.
         states: States have buffers of their own; otherwise they are inputs and outputs like others.
 
@@ -35,12 +35,12 @@ class BufferSharing:
         ports_inside: As given.
         unpacked: As given.
         states: The states with buffers of their own, and their next values. A state that is an
-            output too, beside its next value, is none of them: the caller reads the old value when
+            output, as is its next value, is not one of them: the caller reads the old value when
             the buffer has the new one.
         outputs: The outputs but the next values of these states.
         views: The values that stay in their first operand's bytes, and their offsets in it.
         joined: The values that can be computed where the result of a join has them: for each of
-            them that result, and the bytes in it in front of the value.
+            them that result, and the value's offset in it in bytes.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class BufferSharing:
         self.joined = _join_placements(graph, users, outside, alignment)
 
     def nbytes(self, value: Value) -> int:
-        """Return the bytes that a value takes."""
+        """Return the size of a value in bytes."""
         type_ = value.type
         return type_.size * type_.dtype.numpy.itemsize if self.unpacked else type_.nbytes
 
@@ -141,7 +141,7 @@ def _ancestors(value: Value, overwritable: Mapping[Value, Sequence[Value]]) -> s
 
 
 def is_placed(value: Value) -> bool:
-    """Return whether a value has a place in a plan: constants and parameters lie elsewhere."""
+    """Return whether a value has a place in a plan: constants and parameters are elsewhere."""
     return not isinstance(value.node.op, Constant | Param)
 
 
@@ -184,7 +184,7 @@ def _join_placements(
     """Return the values that can be computed where the result of a join has them.
 
     Returns:
-        For each of them that result, and the bytes in it in front of the value.
+        For each of them that result, and the value's offset in it in bytes.
     """
     outputs = set(graph.outputs)
     placements: dict[Value, tuple[Value, int]] = {}

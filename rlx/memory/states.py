@@ -56,7 +56,7 @@ def state_moves(sharing: BufferSharing, buffers: Sequence[Lifetime], steps: int)
         read = {p.home for p in pending if p.state not in waiting}
         entry = next((p for p in pending if p.state not in read), None)
         if entry is None:
-            # They go round in a circle: one of them makes way.
+            # They form a cycle: one of them is moved out of the way.
             waiting.add(next(p.state for p in pending if p.home and p.state not in waiting))
             continue
         pending.remove(entry)

@@ -1,6 +1,6 @@
-"""Classes in the outputs of networks, and how often two networks give the same one.
+"""Classes in the outputs of networks, and how often two networks agree on them.
 
-Boxes, landmarks and embeddings have a largest number too, but no class.
+Boxes, landmarks and embeddings have a largest element too, but no class.
 
 Tests: tests/unit/metrics/test_comparison.py
 """
@@ -43,7 +43,7 @@ _SAME: Final[tuple[type[Op], ...]] = (
     NnFlatten, RealReshape, QReshape, RealCast, RealQuantize, RealDequantize,
 )  # fmt: skip
 _NO_CLASSES: Final[tuple[type[Op], ...]] = (RealSigmoid, RealTanh, RealDiv, RealSqrt)
-"""Ends of outputs whose numbers are scores of their own, or parts of one vector."""
+"""Ends of outputs whose elements are scores of their own, or parts of one vector."""
 
 
 class ClassForm(enum.Enum):
@@ -60,7 +60,7 @@ class ClassForm(enum.Enum):
 
 @dataclass(slots=True)
 class Classes:
-    """An output that says a class, and how often two networks give the same.
+    """An output that determines a class, and how often two networks agree on it.
 
     Attributes:
         form: Form in which it says the class.
@@ -114,7 +114,7 @@ def classes_of(side: Side, index: int, *, labelled: bool) -> Classes | None:
 
 
 def _is_vector(port: OutputSide) -> bool:
-    """Return whether a sample of an output is a vector of several numbers."""
+    """Return whether a sample of an output is a vector of several elements."""
     if port.type is None:
         return True
     shape: Sequence[object] = port.type.shape[1:] if port.type.rank > 1 else port.type.shape

@@ -55,7 +55,7 @@ class OutputFigures:
         closeness: The figures.
         failures: Criteria that are not kept, a sentence each.
         classes: Agreement of both on the class; None where the output has none.
-        span: Magnitude that its numbers reach by definition, such as 1 of a sigmoid; 0 if unknown.
+        span: Magnitude that its values reach by definition, such as 1 of a sigmoid; 0 if unknown.
     """
 
     name: str
@@ -112,7 +112,7 @@ class Comparison:
 
     Attributes:
         samples: Samples compared.
-        agreement: Share of samples for which both give the same class, of the output where it is
+        agreement: Share of samples for which both have the same class, of the output where it is
             smallest; None without classes.
         top1: Shares of correct classes, of the first and the second network; None without labels.
         auc: Areas under the receiver operating characteristic, where labels are 0 and 1; else None.
@@ -184,9 +184,9 @@ class Comparison:
     def drop(self) -> float:
         """Loss of the second network, as a share: of the output that loses most.
 
-        Of correct classes, and of AUC where there are two classes (whatever loses more: with few
-        samples a worse network may have as many right by chance); of reconstruction; without labels
-        of agreement, else of precision.
+        Of correct classes, and of AUC where there are two classes (the one that loses more: with
+        few samples a worse network may be right as often by chance); of reconstruction; without
+        labels of agreement, else of precision.
         """
         labelled = [pair for pair in (self.top1, self.auc) if pair is not None]
         if (self.reconstruction is not None and self.auc is not None) or not labelled:
@@ -294,7 +294,7 @@ def _cells(figures: Closeness) -> tuple[object, ...]:
 
 
 def _imprecision(output: OutputFigures) -> float:
-    """Return the noise of an output as a share of its signal, or of what it reaches."""
+    """Return the noise of an output as a share of its signal, or of its range."""
     return min(output.closeness.noise_to(output.span), 1.0)
 
 
@@ -366,7 +366,7 @@ def compare_sides(
     partial: bool = False,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Compare two sides on as many samples.
+    """Compare two sides on the same number of samples.
 
     Args:
         a: The reference.
@@ -445,7 +445,7 @@ def _span(side: Side, index: int) -> float:
 def _output_pair(
     a: tuple[OutputSide, Array], b: tuple[OutputSide, Array]
 ) -> tuple[Numbers, Numbers]:
-    """Return an output of both sides: as it is where the types are equal, else as floats."""
+    """Return an output of both sides: unchanged where the types are equal, else as floats."""
     (a_port, x), (other, y) = a, b
     if np.size(x) != np.size(y):
         raise UsageError(

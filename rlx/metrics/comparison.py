@@ -1,4 +1,4 @@
-"""Compare anything that gives outputs on the same data: ``rlx.compare``."""
+"""Compare anything with outputs on the same data: ``rlx.compare``."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def compare(
 ) -> Comparison:
     """Return the comparison of two networks on the same data.
 
-    A graph is run by the reference, with its nodes; a compiled graph as it was compiled, and of it
-    only the outputs are compared.
+    A graph is run by the reference, with its nodes; a compiled graph without a change, and only its
+    outputs are compared.
 
     Args:
         a: The reference.
         b: Network or outputs that are compared with it.
-        data: As :func:`rlx.run` takes it; None if nothing is run.
+        data: As for :func:`rlx.run`; None if nothing is run.
         labels: A class for each sample, if they are not in ``data``.
         criteria: Criteria that the outputs must keep, or the name of a preset.
         nodes: Whether to compare the nodes of two graphs too.
@@ -86,7 +86,7 @@ def _graph(network: Comparable) -> Graph | None:
 
 
 def _samples(network: Comparable, data: Inputs | None, labels: Labels | None) -> Samples | None:
-    """Return the samples on which something is run; None for what is not run."""
+    """Return the samples on which something is run; None for a side that is not run."""
     graph = _graph(network)
     if graph is None:
         return None

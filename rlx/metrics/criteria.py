@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Criteria:
-    """Criteria for the numbers of two networks, which must keep all that are given.
+    """Criteria for the outputs of two networks, which must keep all that are set.
 
-    NaN and infinite numbers keep no criteria, wherever they are.
+    NaN or infinite values fail all criteria.
 
     Attributes:
-        exact: Whether every number must be the same.
+        exact: Whether every value must be the same.
         max_abs: Largest absolute difference.
-        max_rel: Largest difference relative to the reference, which is taken as 1e-12 at least.
+        max_rel: Largest difference relative to the reference, which counts as at least 1e-12.
         cosine: Smallest cosine of the angle between both, as vectors.
         sqnr: Smallest ratio of signal to noise, in decibels.
     """
@@ -52,7 +52,7 @@ class Criteria:
             )
 
     def limits(self) -> dict[str, float]:
-        """Return the limits that are given, by name."""
+        """Return the limits that are set, by name."""
         named = {
             "max_abs": self.max_abs,
             "max_rel": self.max_rel,
@@ -90,16 +90,16 @@ class Criteria:
 
 
 EXACT: Final = Criteria(exact=True)
-"""Criteria that every number is the same: for integers, and for two runs of one program."""
+"""Criteria that every value is the same: for integers, and for two runs of one program."""
 STRICT: Final = Criteria(max_abs=1e-4, max_rel=1e-3, cosine=0.9999)
 """Criteria for two forms of a float32 network."""
 HALF: Final = Criteria(max_abs=5e-2, max_rel=5e-2, cosine=0.999)
-"""Criteria for a network in float16 or bfloat16 beside the same in float32."""
+"""Criteria for a network in float16 or bfloat16 against the same in float32."""
 
 PRESETS: Final[Mapping[str, Criteria]] = MappingProxyType(
     {"exact": EXACT, "strict": STRICT, "half": HALF}
 )
-"""Criteria by the name that ``rlx compare --criteria`` takes."""
+"""Criteria by their name in ``rlx compare --criteria``."""
 
 
 def criteria_of(criteria: Criteria | str) -> Criteria:

@@ -46,19 +46,19 @@ class ElementPosition:
 
 @dataclass(slots=True)
 class Closeness:
-    """Closeness of numbers to a reference.
+    """Closeness of values to a reference.
 
-    NaN and infinite numbers are counted, and are in no other figure but the unequal ones.
+    NaN and infinities are counted, and are in no other figure but the unequal ones.
 
     Attributes:
         count: Numbers compared.
         maximum: Largest absolute difference.
-        relative: Largest difference relative to the reference, which is taken as
-            ``MIN_REFERENCE`` at least.
+        relative: Largest difference relative to the reference, which counts as at least
+            ``MIN_REFERENCE``.
         relative_shown: The same over elements whose reference is not 0; None without such.
-        unequal: Elements that are not the same number; NaN is none.
-        worst: Place of the largest absolute difference; None where all numbers are equal.
-        nonfinite: Elements of the reference and of the numbers found that are NaN or infinite.
+        unequal: Elements that are not equal; NaN never is.
+        worst: Place of the largest absolute difference; None where all values are equal.
+        nonfinite: Elements of the reference and of the compared values that are NaN or infinite.
         first_nonfinite: Place of the first of these; None without any.
     """
 
@@ -79,7 +79,7 @@ class Closeness:
     _product: float = 0.0
 
     def add(self, reference: Numbers, actual: Numbers) -> None:
-        """Compare two arrays with as many elements, the first axis of which counts samples."""
+        """Compare two arrays of the same number of elements; their first axis counts samples."""
         shape = reference.shape
         # Integers of 64 bits are not all numbers of float64.
         same_type = reference.dtype == actual.dtype
@@ -136,7 +136,7 @@ class Closeness:
 
     @property
     def exact(self) -> bool:
-        """Whether all numbers are equal, and none is NaN or infinite."""
+        """Whether all values are equal, and none is NaN or infinite."""
         return not self.unequal and not any(self.nonfinite)
 
     @property
@@ -206,7 +206,7 @@ class Closeness:
 
 @dataclass(slots=True)
 class Scores:
-    """Classes and scores that two networks give, beside labels where there are some.
+    """Classes and scores of two networks, and labels if there are any.
 
     Attributes:
         samples: Samples compared.

@@ -1,4 +1,4 @@
-"""Counts of numbers in bins: what calibration keeps of a tensor, however many samples it sees.
+"""Histograms: the record of a tensor in calibration, for any number of samples.
 
 Tests: tests/unit/calibration/test_observers.py
 """
@@ -25,16 +25,16 @@ _MIN_EXPONENT = -1000
 
 @dataclass(slots=True)
 class Histogram:
-    """Counts of numbers in the bins ``[k * width, (k + 1) * width)``; zeros are counted apart.
+    """Counts of values in the bins ``[k * width, (k + 1) * width)``; zeros are counted apart.
 
-    The width is the smallest power of two at which all numbers so far and zero fit into
-    :data:`BINS` bins. When the range grows, neighbouring bins are merged exactly, so that the
-    result depends neither on the order of the numbers nor on how they came in batches.
+    The width is the smallest power of two at which all values so far and zero fit into :data:`BINS`
+    bins. When the range grows, neighbouring bins are merged exactly, so that the result depends
+    neither on the order of the values nor on their batches.
 
     Attributes:
         zeros: Number of zeros.
-        minimum: Smallest number so far; 0 before the first.
-        maximum: Largest number so far.
+        minimum: Minimum so far; 0 before the first.
+        maximum: Maximum so far.
         exponent: The width is ``2 ** exponent``.
         first: ``k`` of the first bin.
         counts: int64 [bins].
@@ -102,22 +102,22 @@ class Histogram:
 
     @property
     def total(self) -> int:
-        """Count of all numbers, zeros included."""
+        """Count of all values, zeros included."""
         return self.zeros + int(self.counts.sum())
 
     def centres(self) -> npt.NDArray[np.float64]:
-        """Return the number that stands for each bin: its middle, within the range seen."""
+        """Return the value that represents each bin: its middle, within the observed range."""
         middles = (np.arange(len(self.counts)) + self.first + 0.5) * self.width
         return np.clip(middles, self.minimum, self.maximum)
 
     def numbers(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-        """Return the numbers that stand for what was counted, in ascending order, and counts."""
+        """Return the values that represent the bins, in ascending order, and their counts."""
         numbers = np.append(self.centres(), 0.0)
         order = np.argsort(numbers, kind="stable")
         return numbers[order], np.append(self.counts, self.zeros)[order]
 
     def percentiles(self, percents: Sequence[float]) -> tuple[float, ...]:
-        """Return the numbers below which so many percent lie, each to half the width of a bin."""
+        """Return the percentiles, each with an error of up to half the width of a bin."""
         numbers, counts = self.numbers()
         below = np.cumsum(counts)
         ranks = np.asarray(percents) / 100 * max(int(below[-1]) - 1, 0)

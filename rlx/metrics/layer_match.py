@@ -16,8 +16,8 @@ def matched_runs(
 ) -> Iterator[tuple[Sequence[L], Sequence[L]]]:
     """Yield all layers of both versions in order, as runs that belong together.
 
-    Layers are matched as lines of a text are: a pair of runs is equal in every key, or it is what
-    stands in one version instead of what stands in the other; either run may be empty.
+    Layers are matched as lines of a text are: a pair of runs is equal in every key, or it is the
+    run of one version that replaces a run of the other; either run may be empty.
 
     Args:
         old: Layers of the first version.
@@ -25,7 +25,7 @@ def matched_runs(
         key: Gives the op of a layer, and its name in the model.
     """
     keys = [[key(one) for one in layers] for layers in (old, new)]
-    if not set(keys[0]) & set(keys[1]):  # another training gives other names
+    if not set(keys[0]) & set(keys[1]):  # another training results in other names
         keys = [[(op, "") for op, _ in names] for names in keys]
     matcher = SequenceMatcher(None, keys[0], keys[1], autojunk=False)
     for _, first, last, begin, end in matcher.get_opcodes():

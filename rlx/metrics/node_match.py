@@ -1,4 +1,4 @@
-"""Matching of nodes of two networks that give the same values.
+"""Matching of nodes of two networks with the same results.
 
 Tests: tests/unit/metrics/test_comparison.py
 """

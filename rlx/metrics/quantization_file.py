@@ -1,8 +1,8 @@
-"""The result of a quantization as a JSON file beside the integer network.
+"""The result of a quantization as a JSON file next to the integer network.
 
 It is a file of its own because the network's file holds the network and nothing else: the same
-network has the same bytes and the same hash, whatever samples its losses were measured on. The file
-names the network by the SHA-256 of its bytes.
+network has the same bytes and the same hash, for any samples that its losses were measured on. The
+file names the network by the SHA-256 of its bytes.
 
 Tests: tests/unit/reports/test_losses.py
 """

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rlx.samples.batches import Samples
 
 BATCH_BYTES: Final = 24 << 20
-"""Bytes of all values of a batch, about: what decides how many samples run together."""
+"""Approximate bytes of all values of a batch, which limit the samples that run together."""
 
 MAX_BATCH: Final = 32
 """Samples of a batch."""

@@ -1,4 +1,4 @@
-"""Sides of a comparison: a graph that is run, a compiled graph as it is, or outside arrays.
+"""Sides of a comparison: a graph that is run, a compiled graph, or outside arrays.
 
 Tests: tests/unit/metrics/test_comparison.py
 """
@@ -41,7 +41,7 @@ class Side(Protocol):
         ports: Its outputs.
         graph: Graph that it computes, if that is known.
         count: Samples.
-        batch: Samples that it takes together at most.
+        batch: Maximum samples of one run.
     """
 
     ports: tuple[OutputSide, ...]
@@ -78,10 +78,10 @@ class GraphSide:
 
 
 class CompiledSide:
-    """A compiled graph, run as it was compiled: a sample at a time.
+    """A compiled graph, run without a change, one sample at a time.
 
     Samples hold values of states too, which are bound before each run; those of the given object
-    stay as they are.
+    stay unchanged.
     """
 
     batch = MAX_BATCH
@@ -125,11 +125,11 @@ class ArraySide:
 
         Args:
             arrays: By name of the output.
-            other: Outputs of what they are compared with: integers of an output's element type are
-                its quantized numbers. None if these are arrays too.
+            other: Outputs of the other side: integers of an output's element type are its quantized
+                values. None if these are arrays too.
 
         Raises:
-            UsageError: There are none, or not as many samples in each.
+            UsageError: There are none, or their numbers of samples differ.
         """
         self._arrays: dict[str, npt.NDArray[Any]] = {k: np.asarray(v) for k, v in arrays.items()}
         counts = {a.shape[0] if a.ndim else 0 for a in self._arrays.values()}

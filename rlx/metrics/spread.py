@@ -1,4 +1,4 @@
-"""Spread of a tensor's numbers against the range of its integer type, as a box plot shows it."""
+"""Spread of a tensor's values against the range of its integer type, as a box plot shows it."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ PERCENTILES: Final = (0.1, 25.0, 50.0, 75.0, 99.9)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
-    """Spread of numbers against the range of their integer type.
+    """Spread of values against the range of their integer type.
 
     Attributes:
-        minimum: Smallest number.
-        maximum: Largest number.
-        percentiles: The numbers below which 0.1, 25, 50, 75 and 99.9 % lie.
-        low: Smallest number that the type represents; of weights, in the channel with the largest
-            scale.
-        high: Largest number that it represents.
-        outside: Share of the numbers that are outside, and become the nearest end.
+        minimum: Minimum.
+        maximum: Maximum.
+        percentiles: The 0.1, 25, 50, 75 and 99.9 % percentiles.
+        low: Smallest real value that the type represents; of weights, in the channel with the
+            largest scale.
+        high: Largest real value that it represents.
+        outside: Share of the values that are outside, and become the nearest end.
         steps: Minimum, percentiles and maximum in steps of the type, before they are rounded and
             limited; each weight is divided by the scale of its own channel.
         lowest: Smallest integer of the type.

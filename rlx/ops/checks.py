@@ -27,14 +27,14 @@ ACCUMULATOR_MAX = 2**31 - 1
 def accumulator_bound(magnitudes: Int64, bias: Array, x_zero_point: int) -> Int64:
     """Return, for each output channel, a bound on the magnitude of every sum of products.
 
-    It holds for sums in any order, with the zero point taken off each operand or folded into
+    It holds for sums in any order, with the zero point subtracted from each operand or folded into
     the bias beforehand, since ``|x - z| <= 128 + |z|`` and ``|x| <= 128``.
 
     Args:
         magnitudes: Sum of the weights' magnitudes of each channel, int64[O]
             (``rlx.ops.numerics.products.magnitudes``).
         bias: int32[O].
-        x_zero_point: Code of the operand that stands for zero.
+        x_zero_point: Zero point of the operand.
     """
     return accumulator_bounds(magnitudes, bias, 128 + abs(x_zero_point))
 

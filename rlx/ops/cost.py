@@ -49,14 +49,14 @@ def decomposed_macs(node: Node) -> int | None:
 
 @MACS.rule(If)
 def choice_macs(node: Node) -> int | None:
-    """Return those of the region that takes more."""
+    """Return those of the more expensive region."""
     counts = [region_macs(region) for _, region in node.op.regions()]
     return None if None in counts else max(c or 0 for c in counts)
 
 
 @MACS.rule(Scan, While)
 def loop_macs(node: Node) -> int | None:
-    """Return those of all iterations; of as many as there can be where the data decide."""
+    """Return those of all iterations; of the maximum number where it depends on the data."""
     counts = [region_macs(region) for _, region in node.op.regions()]
     if None in counts:
         return None

@@ -30,7 +30,7 @@ def scalar(number: object, like: TensorType) -> Array:
     """Return ``number`` as an array of rank 0 with the element type of ``like``.
 
     Raises:
-        TypeError: It is no number, or does not fit the element type.
+        TypeError: It is not a number, or does not fit the element type.
     """
     value = number.item() if isinstance(number, np.generic) else number
     if not isinstance(value, bool | int | float):
@@ -68,7 +68,7 @@ class Expression:
 
     @property
     def shape(self) -> Shape:
-        """Dimensions: numbers or symbols."""
+        """Dimensions: integers or symbols."""
         return self.type.shape
 
     @property
@@ -189,11 +189,11 @@ class Expression:
         return self.wrap(condition.value).apply(real.RealWhere(), self, self.lift(other))
 
     def cast(self, dtype: DType) -> Self:
-        """Return the same numbers in another element type."""
+        """Return the same values in another element type."""
         return self if dtype is self.dtype else self.apply(real.RealCast(dtype=dtype))
 
     def reshape(self, *shape: int | Dim) -> Self:
-        """Return the same elements in another shape; one dimension may be -1, what is left.
+        """Return the same elements in another shape; one dimension may be -1, which is inferred.
 
         Raises:
             ShapeError: The shape does not hold the elements.

@@ -66,10 +66,10 @@ _WHOLE = _Part()
 
 
 def indexing_ops(type_: TensorType, index: Index) -> list[Op]:
-    """Return the ops that take ``x[index]`` of a tensor of ``type_``: slices, then a reshape.
+    """Return the ops that compute ``x[index]`` of a tensor of ``type_``: slices, then a reshape.
 
     Raises:
-        IndexError: There are too many indices, or one lies outside its axis.
+        IndexError: There are too many indices, or one is outside its axis.
         TypeError: An index is neither a number, a slice, None nor an ellipsis.
     """
     items = _spread(type_, index if isinstance(index, tuple) else (index,))
@@ -98,7 +98,7 @@ def _spread(type_: TensorType, index: tuple[IndexItem, ...]) -> list[IndexItem]:
 
 
 def _part(type_: TensorType, axis: int, item: IndexItem) -> _Part:
-    """Return the indices that ``item`` takes of an axis."""
+    """Return the indices that ``item`` selects from an axis."""
     size = type_.shape[axis]
     if isinstance(item, slice):
         if item == slice(None):
@@ -120,9 +120,9 @@ def _symbolic(item: slice) -> bool:
 
 
 def _symbolic_part(type_: TensorType, axis: int, item: slice) -> _Part:
-    """Return the indices that a slice takes where the axis or a bound is a symbol.
+    """Return the indices that a slice selects where the axis or a bound is a symbol.
 
-    Bounds are taken to lie within the axis, which binding the symbols checks.
+    Bounds are assumed to be within the axis, which binding the symbols checks.
     """
     step = 1 if item.step is None else item.step
     if not isinstance(step, int) or step < 1:
@@ -154,7 +154,7 @@ def _slices(parts: list[_Part]) -> list[Op]:
 
 
 def _rising(indices: range) -> _Part:
-    """Return the same indices in rising order, ending just behind the last one."""
+    """Return the same indices in rising order, ending just after the last one."""
     if not indices:
         return _Part(0, 0, 1, backwards=indices.step < 0)
     low, high = min(indices[0], indices[-1]), max(indices[0], indices[-1])

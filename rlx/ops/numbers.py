@@ -1,4 +1,4 @@
-"""Quantized integers of floats, and the floats that quantized integers stand for.
+"""Quantized integers of floats, and the floats that quantized integers represent.
 
 Tests: tests/unit/runtime/test_batching.py
 """
@@ -31,7 +31,7 @@ def quantized(array: npt.NDArray[Any], type_: TensorType) -> Array:
 
 
 def reals(array: Array, quant: QuantParams | None) -> npt.NDArray[Any]:
-    """Return the numbers that quantized values stand for, as float64; others as they are."""
+    """Return the real values that quantized values represent, as float64; others unchanged."""
     if quant is None:
         return np.asarray(array)
     scale, zero = np.asarray(quant.scale), np.asarray(quant.zero_point)
@@ -44,11 +44,11 @@ def reals(array: Array, quant: QuantParams | None) -> npt.NDArray[Any]:
 
 
 def sample_reals(array: npt.NDArray[Any], type_: TensorType) -> npt.NDArray[Any]:
-    """Return the numbers that an array of a type, or of several samples, stands for, as float64.
+    """Return the real values of an array of a type, or of several samples, as float64.
 
     Args:
         array: ``[samples, *shape]``, where a leading dimension of 1 that the type has is that of
-            the samples; numbers without quantization are returned as they are.
+            the samples; values without quantization are returned unchanged.
         type_: The type of one sample.
     """
     quant = type_.quant

@@ -1,4 +1,4 @@
-"""Arithmetic on quantized values: without their scale, less their zero points, as numbers.
+"""Arithmetic on quantized values: without their scale, minus their zero points, as real values.
 
 Tests: tests/unit/ops/nn/test_quantized.py
 """
@@ -21,12 +21,12 @@ Own = TypeVar("Own", bound=Expression)
 
 
 def constant_beside(x: Own, array: npt.ArrayLike, dtype: type[Any] = np.float32) -> Own:
-    """Return an array as a constant beside ``x``."""
+    """Return an array as a constant in the graph of ``x``."""
     return x.wrap(x.graph.constant(np.asarray(array, dtype)))
 
 
 def plain_integers(x: Own) -> Own:
-    """Return quantized values as plain integers; others as they are."""
+    """Return quantized values as plain integers; others unchanged."""
     return x if x.type.quant is None else x.apply(RealBitcast(dtype=x.dtype))
 
 
@@ -40,7 +40,7 @@ def centred(x: Own, quant: QuantParams, dtype: DType) -> Own:
 
 
 def spread(values: npt.ArrayLike, axis: int | None, rank: int) -> npt.NDArray[Any]:
-    """Return a number, or one for each index of an axis, so that it broadcasts."""
+    """Return a scalar, or one value for each index of an axis, so that it broadcasts."""
     array = np.asarray(values)
     if axis is None:
         return array.reshape(())
@@ -48,5 +48,5 @@ def spread(values: npt.ArrayLike, axis: int | None, rank: int) -> npt.NDArray[An
 
 
 def meant(x: Own, quant: QuantParams) -> Own:
-    """Return the numbers that quantized values stand for."""
+    """Return the real values that quantized values represent."""
     return x.apply(RealDequantize(quant=quant))

@@ -1,14 +1,14 @@
 """Quantization arithmetic: scales and zero points become the integers of ``q.*`` ops.
 
-Frontends of integer files and the conversion of float networks use it. Functions take scales, zero
-points and element types as plain values, know no file format, and refuse what the integers cannot
-hold with ``ScaleError``.
+Frontends of integer files and the conversion of float networks use it. Functions accept scales,
+zero points and element types as plain values, know no file format, and refuse values beyond the
+integers with ``ScaleError``.
 
-Scales are float32 numbers. Two widths and one rounding are used, those of the reference
+Scales are float32 values. Two widths and one rounding are used, those of the reference
 (docs/design/0005-one-reference.md):
 
 - Scales are widened to double (Python's ``float``) before they are multiplied or divided. A product
-  of two float32 numbers is exact there, so that the multiplier of 31 bits is the nearest one; in
+  of two float32 values is exact there, so that the multiplier of 31 bits is the nearest one; in
   float32 about every multiplier would differ in its last bits.
 - The ends of activations are quotients in float32, as the reference computes them.
 - Floats become integers by rounding to the nearest, halves away from zero (C's ``round``),
@@ -83,7 +83,7 @@ def linear_rescale(
     """Return the scaling of a convolution's or dense layer's accumulators to its result.
 
     In double and in this order: ``x_scale * weight_scale / scale``. Another order rounds
-    differently, which in rare cases gives another multiplier.
+    differently, which in rare cases results in another multiplier.
 
     Source: tflite-micro ``PopulateConvolutionQuantizationParams`` and
     ``GetQuantizedConvolutionMultipler``.
@@ -135,7 +135,7 @@ class SumScaling:
 def sum_scaling(
     x_scale: float, y_scale: float, scale: float, rounding: Rounding = Rounding.DOUBLE
 ) -> SumScaling:
-    """Return the scalings of a sum: both operands go to twice the larger scale, all in double.
+    """Return the scalings of a sum: both operands get twice the larger scale, all in double.
 
     Source: tflite-micro ``CalculateOpDataAdd`` and ``CalculateOpDataSub``.
 
@@ -160,7 +160,7 @@ class SoftmaxScaling:
 
     Attributes:
         multiplier: Multiplier of 31 bits.
-        left_shift: Power of two that goes with it.
+        left_shift: Power of two of the multiplier.
         diff_min: Smallest difference to the largest input that counts, at most 0.
     """
 
@@ -197,7 +197,7 @@ def quantized(real: float, scale: float, zero_point: int) -> int:
     Args:
         real: A float, exact in float32.
         scale: A scale, exact in float32.
-        zero_point: Code that stands for zero.
+        zero_point: Quantized value of 0.
 
     Raises:
         RangeError: The quotient does not fit int32.

@@ -37,7 +37,7 @@ def normalize_axis(op: Op, axis: int, rank: int) -> int:
     """Return ``axis`` counted from the front.
 
     Raises:
-        ShapeError: It lies outside ``[-rank, rank)``.
+        ShapeError: It is outside ``[-rank, rank)``.
     """
     if not -rank <= axis < rank:
         raise op.refuse(f"axis {axis} is outside a tensor of {rank} dimensions")
@@ -48,7 +48,7 @@ def normalize_axes(op: Op, axes: Sequence[int], rank: int) -> tuple[int, ...]:
     """Return distinct ``axes`` counted from the front, sorted.
 
     Raises:
-        ShapeError: One lies outside the rank or occurs twice.
+        ShapeError: One is outside the rank or occurs twice.
     """
     normal = sorted(normalize_axis(op, a, rank) for a in axes)
     if len(set(normal)) != len(normal):
@@ -57,13 +57,13 @@ def normalize_axes(op: Op, axes: Sequence[int], rank: int) -> tuple[int, ...]:
 
 
 def has_elements_of(shape: Shape, other: Shape) -> bool:
-    """Return whether two shapes have as many elements, whatever their symbols stand for."""
+    """Return whether two shapes have equally many elements for all values of their symbols."""
     left, right = _differences(shape, other)
     return product(left) == product(right)
 
 
 def missing_dimension(shape: Shape, sizes: Shape) -> int | Dim | None:
-    """Return the dimension that gives ``sizes`` the elements of ``shape``, None if none does."""
+    """Return the dimension with which ``sizes`` has the elements of ``shape``, None if none."""
     left, right = _differences(shape, sizes)
     return quotient(product(left), product(right))
 

@@ -1,4 +1,4 @@
-"""Ops whose results lie within the bytes of their operands, or hold nothing but these."""
+"""Ops whose results are within the bytes of their operands, or hold nothing but these."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def whole_offset(node: Node) -> int:
 def slice_offset(node: Node) -> int | None:
     """Return the offset of a slice, in bytes; None unless it is one run of elements.
 
-    A run is a part of one axis, with all behind it.
+    A run is a part of one axis, with all axes after it.
     """
     op, type_ = cast("QSlice | RealSlice", node.op), node.operands[0].type
     lengths = node.types[0].static_shape
@@ -45,7 +45,7 @@ def slice_offset(node: Node) -> int | None:
     strides = [math.prod(type_.static_shape[i + 1 :]) for i in range(type_.rank)]
     starts = cast("tuple[int, ...]", op.start)
     first = sum(start * stride for start, stride in zip(starts, strides, strict=True))
-    # A part of a byte is no place.
+    # A part of a byte has no address.
     return first * type_.dtype.bits // 8 if type_.dtype.bits >= 8 or not partial else None
 
 

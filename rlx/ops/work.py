@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rlx.ir import Node, TensorType
 
 _PICKS = RealGather, RealSlice, RealTakeAlong, QSlice
-"""Ops that read as much of their first operand as they return."""
+"""Ops that read an element of their first operand for each one that they return."""
 
 _POOLS = RealAveragePool, RealMaxPool, QAveragePool2d, QMaxPool2d
 
@@ -39,7 +39,7 @@ _WHOLE = RealCumprod, RealCumsum, QMean, QSoftmax
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Work of a node, whatever computes it.
+    """Work of a node, independent of the target.
 
     Attributes:
         macs: Multiply-accumulates.
@@ -77,7 +77,7 @@ def node_work(node: Node, *, in_place: bool = False) -> Work | None:
 
     Args:
         node: The node.
-        in_place: Whether its result takes the bytes of its first operand.
+        in_place: Whether its result reuses the bytes of its first operand.
     """
     if isinstance(node.op, Source):
         return Work()
@@ -118,7 +118,7 @@ def _arithmetic(node: Node) -> tuple[int, int] | None:
 
 
 def _of_body(graph: Graph, times: int = 1) -> tuple[int, int] | None:
-    """Return the sums over the nodes of a graph that runs so many times."""
+    """Return the sums over the nodes of a graph that runs several times."""
     macs = operations = 0
     for node in graph.op_nodes:
         count = _arithmetic(node)

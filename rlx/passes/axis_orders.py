@@ -1,6 +1,6 @@
 """The same op on tensors whose axes are in another order.
 
-An order maps axes to places: axis ``i`` of a tensor is axis ``order[i]`` of what stands for it, so
+An order maps axes to places: axis ``i`` of a tensor is axis ``order[i]`` of its replacement, so
 that the tensor is ``transpose(stand_in, order)``.
 
 Tests: tests/unit/passes/test_channels_last.py
@@ -58,7 +58,7 @@ def inverse(order: Order) -> Order:
 def is_pointwise(op: Op) -> bool:
     """Return whether each element of the result depends on the corresponding elements only."""
     kinds = (NnActivation, nn.NnPrelu, *_QUANTIZED)
-    # The slopes of q.prelu belong to the last axis, wherever that is.
+    # The slopes of q.prelu belong to the last axis, at any place.
     return (op.traits.elementwise and not isinstance(op, q.QPrelu)) or isinstance(op, kinds)
 
 
@@ -88,7 +88,7 @@ def only_moves_ones(type_: TensorType, axes: Order) -> bool:
 def reorder(op: Op, order: Order) -> tuple[Op, Order] | None:
     """Return an op for operands in ``order``, and the order of its results; None if unknown.
 
-    All operands of full rank are in that order; vectors (of norms) are as they were.
+    All operands of full rank are in that order; vectors (of norms) are unchanged.
     """
     if is_pointwise(op):
         quant = getattr(op, "quant", None)

@@ -44,12 +44,12 @@ class Pass(ABC):
 
     @abstractmethod
     def apply(self, graph: Graph) -> Graph:
-        """Return the rewritten graph; the operand is left as it is."""
+        """Return the rewritten graph; the operand is unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One application of a pass, or another step between a model and what is emitted.
+    """One application of a pass, or another step between a model and the emitted files.
 
     Attributes:
         name: Name of the pass.
@@ -68,7 +68,7 @@ class Step:
 
 
 Observer: TypeAlias = "Callable[[Step, GraphModule], None]"
-"""Is given each step and its result, whether the step changed anything or not."""
+"""Called with each step and its result, whether the step changed anything or not."""
 
 
 def unobserved(step: Step, module: GraphModule) -> None:
@@ -76,11 +76,11 @@ def unobserved(step: Step, module: GraphModule) -> None:
 
 
 def verifying(observe: Observer, *, each: bool | None = None) -> Observer:
-    """Return an observer that verifies the module of a step before ``observe`` is given it.
+    """Return an observer that verifies the module of a step before it is passed to ``observe``.
 
     Args:
         observe: The observer.
-        each: Whether that is wanted; None for the setting ``verify_each``.
+        each: Whether to do so; None for the setting ``verify_each``.
     """
 
     def verified(step: Step, module: GraphModule) -> None:
@@ -117,7 +117,7 @@ class Pipeline:
 
         Args:
             module: Module to rewrite.
-            observe: Is given each application of each pass and the graph it made.
+            observe: Called with each application of each pass and the graph it made.
 
         Raises:
             VerifyError: The graph breaks an invariant; ``where`` names the pass and its round.
@@ -148,8 +148,8 @@ class _Stepper:
     """Takes the steps of a pipeline: errors name them, an observer sees them.
 
     Attributes:
-        module: The module that the pipeline was given.
-        observe: Is given each step.
+        module: The module before the pipeline.
+        observe: Is called with each step.
     """
 
     module: GraphModule
@@ -162,7 +162,7 @@ class _Stepper:
 
 
 def _named(step: Step, graph: Graph, change: Callable[[Graph], Graph]) -> Graph:
-    """Return the changed graph; whatever is raised names the step."""
+    """Return the changed graph; an exception names the step."""
     try:
         return change(graph)
     except Exception as error:
@@ -183,7 +183,7 @@ class UntilStable:
 
     Attributes:
         passes: Passes of one round, in order.
-        rounds: Rounds after which a graph that still changes is taken for a bug.
+        rounds: Rounds after which a graph that still changes is reported as a bug.
     """
 
     name: ClassVar[str] = "until-stable"
@@ -204,7 +204,7 @@ class UntilStable:
     def _run_until_stable(
         self, graph: Graph, depth: int, take: Callable[[Step, Graph, Change], Graph]
     ) -> Graph:
-        """Return the graph after as many rounds as it takes, on the graphs at one depth.
+        """Return the graph after all rounds, on the graphs at one depth.
 
         Raises:
             AssertionError: It still changes after all rounds; the passes that do it are named.
@@ -234,7 +234,7 @@ def in_regions(graph: Graph, change: Callable[[Graph], Graph]) -> Graph:
 
     Args:
         graph: The graph.
-        change: Returns what stands for a region; those inside of it are its business.
+        change: Returns the replacement of a region, and handles those inside of it.
     """
     if not any(node.op.regions() for node in graph.op_nodes):
         return graph

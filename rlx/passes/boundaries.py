@@ -1,9 +1,9 @@
 """Inputs and outputs of a graph on a target: quantized values, or floats.
 
-The host computes a graph as it is. A target may take conversions from and to floats off, or
-have some added: :func:`with_ports` makes the graph whose inputs and outputs are those of the
-emitted program, so that the reference computes its golden vectors. What lies between the
-conversions stays the same bits.
+The host computes a graph without a change. A target may have conversions from and to floats removed
+or added: :func:`with_ports` makes the graph whose inputs and outputs are those of the emitted
+program, so that the reference computes its golden vectors. Between the conversions all bits stay
+the same.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from rlx.ir import Array, Graph, Node, Op
 
 UINT8_OFFSET: Final = 128
-"""Difference of the uint8 and the int8 value of one number: ``uint8 = int8 + 128``."""
+"""Difference of the uint8 and the int8 code of one real value: ``uint8 = int8 + 128``."""
 
 
 class PortKind(enum.Enum):
     """Kind of values exchanged with an emitted program.
 
-    ``INT8``: quantized values; conversions from and to floats are taken off, and uint8
-    becomes int8. ``UINT8``: the same, but int8 becomes uint8. ``FLOAT``: floats. int16 and
-    int32 stay what they are, but int16 becomes floats with ``FLOAT``.
+    ``INT8``: quantized values; conversions from and to floats are removed, and uint8 becomes int8.
+    ``UINT8``: the same, but int8 becomes uint8. ``FLOAT``: floats. int16 and int32 are unchanged,
+    but int16 becomes floats with ``FLOAT``.
     """
 
     INT8 = "int8"
@@ -50,9 +50,9 @@ class Ports:
     """Treatment of inputs and outputs by a target.
 
     Attributes:
-        kind: Kind of values that its program takes and gives.
+        kind: Kind of values of the inputs and outputs of its program.
         inverts: It turns int8 into uint8 itself, at its ports, so that its graph stays int8.
-        channels_last: Images come and go channels last, whatever they are in the model.
+        channels_last: Images are read and returned channels last, for any layout of the model.
     """
 
     kind: PortKind = PortKind.INT8
@@ -164,7 +164,7 @@ def with_ports(graph: Graph, kind: PortKind, *, channels_last: bool = False) -> 
 
     Raises:
         QuantizationError: Values that are to become floats have no scale.
-        UnsupportedOpError: A conversion that is to be taken off has several scales.
+        UnsupportedOpError: A conversion that would be removed has several scales.
     """
     ported = graph
     conversions: tuple[tuple[Op, ...], ...] = ((),) * len(graph.inputs)
@@ -227,17 +227,17 @@ class _Rewrite:
         return rewriter.new, conversions
 
     def enter(self, new: Graph, graph: Graph, node: Node) -> tuple[Value, tuple[Op, ...]]:
-        """Append an input; return the stand-in for the old one, and the ops from old to new."""
+        """Append an input; return the replacement of the old one, and the ops from old to new."""
         del graph
         return new.input(node.name, node.types[0]), ()
 
     def visit(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        """Return the values that stand for a node's results, or None to copy it."""
+        """Return the values that replace a node's results, or None to copy it."""
         del new, node, operands
         return None
 
     def leave(self, rewriter: Rewriter, name: str, value: Value) -> Value:
-        """Return the output that stands for the old graph's output ``value``."""
+        """Return the output that replaces the old graph's output ``value``."""
         del name
         return rewriter[value]
 
@@ -276,7 +276,7 @@ class _StripConversions(_Rewrite):
         return new.input(node.name, type_), (op,)
 
     def visit(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        """Drop the quantization of values quantized already; give outputs their parameters."""
+        """Drop the quantization of values quantized already; set the parameters of outputs."""
         if isinstance(node.op, RealQuantize) and not operands[0].type.dtype.is_float:
             return operands
         quants = self._quants.get(node.results[0], set())

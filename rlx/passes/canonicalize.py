@@ -51,7 +51,7 @@ def _visit(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Valu
 
 
 def _merged(node: Node, before: Node) -> dict[str, Any]:
-    """Return quantization and origin of a node that does what another did before it, too."""
+    """Return quantization and origin of a node that also replaces another one before it."""
     origin = node.origin.join([before.origin]).through(Canonicalize.name)
     return {"quant": node.types[0].quant, "origin": origin}
 
@@ -72,6 +72,6 @@ def is_identity(node: Node) -> bool:
 
 
 def _keeps_order(axes: tuple[int, ...], shape: tuple[int, ...]) -> bool:
-    """Return whether a transpose leaves the elements' order in memory as it is."""
+    """Return whether a transpose keeps the elements' order in memory."""
     moved = [a for a in axes if shape[a] != 1]
     return moved == sorted(moved)

@@ -39,11 +39,12 @@ _RESHAPES = (real.RealReshape, q.QReshape)
 class ChannelsLast(Pass):
     """Give every layer of images the layout channels-last, and move transposes to the ends.
 
-    Transposes are not carried out where they stand, but as late as possible: layers, elementwise
-    ops, reductions, pads, concatenations and so on compute in the order in which their operands
-    are, and transposes that meet cancel. Constants are re-ordered at once, quantized ones too. Of a
-    flattened image, the columns of the weights behind it are re-ordered instead. What is left
-    stands at an input or an output, or where an op needs one order (a matrix product, a reshape).
+    Transposes are not carried out at their place, but as late as possible: layers, elementwise ops,
+    reductions, pads, concatenations and so on compute in the order in which their operands are, and
+    transposes that meet cancel. Constants are re-ordered at once, quantized ones too. Of a
+    flattened image, the columns of the weights after it are re-ordered instead. The remaining
+    transposes are at an input or an output, or where an op needs one order (a matrix product, a
+    reshape).
     """
 
     name: ClassVar[str] = "channels-last"
@@ -74,7 +75,7 @@ class _Replacement:
 
 
 def _last(rank: int) -> Order:
-    """Return the order of a channels-first image that channels-last stands for."""
+    """Return the order of a channels-first image that is stored channels last."""
     return (0, rank - 1, *range(1, rank - 1))
 
 
@@ -82,8 +83,8 @@ def _last(rank: int) -> Order:
 class _Reordering:
     """One run of the pass.
 
-    No ``Rewriter``: what stands for a value has an order, and a transpose that is made for a node
-    belongs to the value that it turns, with the name and the origin of that.
+    Not a ``Rewriter``: the replacement of a value has an order, and a transpose that is made for a
+    node belongs to the value that it turns, with the name and the origin of that.
     """
 
     old: Graph
@@ -104,7 +105,7 @@ class _Reordering:
         for node in self.old.nodes:
             for result, replacement in zip(node.results, self._visit(node), strict=True):
                 self.replacements[result] = replacement
-                # A transpose that is not carried out here is no reader: those of its result are.
+                # A transpose that is not carried out here is not a reader: those of its result are.
                 is_transpose = any(
                     self.replacements[o].value == replacement.value for o in node.operands
                 )
@@ -147,7 +148,7 @@ class _Reordering:
         return [_Replacement(v, order) for v in made.results]
 
     def _layer(self, node: Node) -> list[_Replacement]:
-        """Return a layer of images with the channels last; weights alike."""
+        """Return a layer of images with the channels last, weights too."""
         rank = node.operands[0].type.rank
         count = 2 if isinstance(node.op, _WEIGHTED) else 1
         images = [self._in_memory_order(o, _last(rank)) for o in node.operands[:count]]
@@ -179,7 +180,7 @@ class _Reordering:
     # Reshapes.
 
     def _reshape(self, node: Node, operand: _Replacement) -> _Replacement:
-        """Return a reshape of a value that another order stands for."""
+        """Return a reshape of a value that is stored in another order."""
         value, order = operand.value, operand.order
         if only_moves_ones(value.type, order):
             op = self._to_shape(value, node.result.type.shape)
@@ -322,7 +323,7 @@ class _Reordering:
         return self.new.apply(op, value, name=node.name, origin=origin)
 
     def _early(self, node: Node, axes: Order) -> Value | None:
-        """Return ``transpose(result, axes)`` with the transpose in front of a node, if it may be.
+        """Return ``transpose(result, axes)`` with the transpose before a node, if it may be.
 
         There it meets others, or an input, whose caller can bring the values in that order.
         """
@@ -350,7 +351,7 @@ class _Reordering:
     def _reaches_input(self, value: Value) -> bool:
         """Return whether a transpose of a value can move to an input or to another transpose.
 
-        Behind a layer it would only stand between the layer and what is computed of its result.
+        After a layer it would only separate the layer from the readers of its result.
         """
         while not isinstance(value.node.op, (Input, *_TRANSPOSES)):
             node = value.node
@@ -362,7 +363,7 @@ class _Reordering:
         return True
 
     def _before_ones(self, node: Node, axes: Order) -> Value | None:
-        """Return a transpose in front of a reshape that adds or drops axes of 1; None for others.
+        """Return a transpose before a reshape that adds or drops axes of 1; None for others.
 
         It is one between channels first and last, which an input can do without.
         """
@@ -387,7 +388,7 @@ class _Reordering:
         return None
 
     def _reshaped(self, value: Value, shape: Shape) -> Value:
-        """Return a reshape, of what another reshape was made of if that is so."""
+        """Return a reshape; of a reshape, one of the operand of that."""
         source = value.node.operands[0] if isinstance(value.node.op, _RESHAPES) else value
         op = self._to_shape(source, shape)
         origin = value.node.origin.through(ChannelsLast.name)
@@ -404,7 +405,7 @@ class _Reordering:
 
 
 def _is_constant(value: Value) -> bool:
-    """Return whether a value is a constant, or stands for constant quantized values."""
+    """Return whether a value is a constant, or dequantized from constant quantized values."""
     node = value.node
     return value.constant is not None or (
         isinstance(node.op, real.RealDequantize) and node.operands[0].constant is not None

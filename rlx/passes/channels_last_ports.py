@@ -1,4 +1,4 @@
-"""Inputs and outputs of images become channels last, where only a transpose stands before them."""
+"""Inputs and outputs of images become channels last, where only a transpose comes between."""
 
 from __future__ import annotations
 

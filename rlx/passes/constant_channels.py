@@ -1,9 +1,9 @@
-"""Compute away channels that are constant whatever the input is, or that no op reads.
+"""Compute away channels that are constant for all inputs, or that no op reads.
 
-A pruned network has many of them: in MLPerf Tiny's visual-wake-words network 971 of the 1498
-output channels of pointwise layers have weights that are all zero. Their value is known at compile
-time, and so is what they add to every accumulator behind them; no target needs to compute, store
-or read them.
+A pruned network has many of them: in MLPerf Tiny's visual-wake-words network 971 of the 1498 output
+channels of pointwise layers have weights that are all zero. Their value is known at compile time,
+and so is their share of every accumulator after them; no target needs to compute, store or read
+them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Kept: TypeAlias = "npt.NDArray[np.bool_]"
 
 @dataclass(frozen=True, slots=True)
 class DropConstantChannels(Pass):
-    """Remove constant and unread channels; fold what they add to accumulators into biases."""
+    """Remove constant and unread channels; fold their share of accumulators into biases."""
 
     name: ClassVar[str] = "drop-constant-channels"
 
@@ -55,8 +55,8 @@ def _kept_channels(graph: Graph, ranges: dict[Value, Range]) -> dict[Value, Kept
     """Return the channels of each int8 value that must stay.
 
     A channel stays if some reader needs it: one whose weights for it are not all zero, and that
-    cannot fold it because it is not constant. Demands spread until nothing changes; what an op
-    does channel by channel keeps the same channels on both sides.
+    cannot fold it because it is not constant. Demands spread until nothing changes; an op that is
+    separate for each channel keeps the same channels on both sides.
     """
     masks = {
         value: np.zeros(len(range_.low), np.bool_)
@@ -70,7 +70,8 @@ def _kept_channels(graph: Graph, ranges: dict[Value, Range]) -> dict[Value, Kept
     changed = True
     while changed:
         changed = False
-        # From the outputs on: demands go from results to operands. Masks only grow, so it ends.
+        # From the outputs on: demands go from results to operands. Masks only grow, so the loop
+        # terminates.
         for node in reversed(graph.nodes):
             changed |= _spread_demands(node, masks, ranges)
     return masks
@@ -147,7 +148,7 @@ def _link_all(values: list[Value], masks: dict[Value, Kept]) -> None:
 
 
 def _link_reshape(node: Node, masks: dict[Value, Kept]) -> None:
-    """Keep a channel in every pixel that the last axis takes in, or in none."""
+    """Keep a channel in every pixel of the last axis, or in none."""
     x, y = node.operands[0], node.result
     union = masks[x] | masks[y].reshape(_pixels(node), -1).any(axis=0)
     masks[x], masks[y] = union, np.tile(union, _pixels(node))
@@ -162,7 +163,7 @@ def _link_depthwise(node: Node, masks: dict[Value, Kept]) -> None:
 
 
 def _foldable(node: Node, x: Range, outputs: Kept) -> Kept:
-    """Return the input channels that add the same number to each accumulator of ``outputs``."""
+    """Return the input channels that add the same value to each accumulator of ``outputs``."""
     weights = node.operands[1].constant
     assert weights is not None
     read = weights[outputs]

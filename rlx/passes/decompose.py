@@ -18,7 +18,7 @@ class Decompose(Pass):
     """Replace each ``nn.*`` node by its decomposition, until none is left.
 
     Attributes:
-        rounds: Rounds after which ops that still decompose are taken for a bug.
+        rounds: Rounds after which ops that still decompose are reported as a bug.
     """
 
     name: ClassVar[str] = "decompose"

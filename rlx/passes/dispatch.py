@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 class Policy(StrEnum):
     """Policy for an op that could be computed in two ways.
 
-    ``PREFER_NATIVE`` takes it as it stands where that is possible, and writes it in other ops
-    where not. ``COMMON`` writes it in other ops wherever they exist. ``NATIVE`` takes it as it
-    stands or refuses it.
+    ``PREFER_NATIVE`` keeps it unchanged where that is possible, and writes it in other ops where
+    not. ``COMMON`` writes it in other ops where they exist. ``NATIVE`` keeps it unchanged or
+    refuses it.
     """
 
     PREFER_NATIVE = "prefer-native"

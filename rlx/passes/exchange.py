@@ -16,7 +16,7 @@ _MAX_PARTS = 8
 def exchange_sizes(node: Node) -> tuple[int, int, int, int] | None:
     """Return the sizes [A, B, C, D] of a transpose that makes [A, C, B, D]; None if it is none.
 
-    It takes a row of several (A) at a time, and has at most 8 parts in one of its axes: the squares
+    It moves a row of several (A) at a time, and has at most 8 parts in one of its axes: the squares
     of ``DEPTH_TO_SPACE`` and ``SPACE_TO_DEPTH``. Other orders need the tensor in memory.
     """
     shape, op = node.operands[0].type.static_shape, cast("QTranspose", node.op)

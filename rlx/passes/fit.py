@@ -1,7 +1,8 @@
 """Fit a graph to a target or backend: the one engine for both.
 
-Each node is claimed as it stands, rewritten as another op, decomposed one step (and its parts are
-asked for in turn), or refused. What cannot be fitted is left as it is, and the report says why.
+Each node is claimed unchanged, rewritten as another op, decomposed one step (and its parts are
+asked for in turn), or refused. A node that cannot be fitted is left unchanged, and the report says
+why.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 Claim: TypeAlias = "Callable[[Node], Refusal | None]"
-"""A target's or backend's decision for a node: None if it takes it as it stands, else a refusal."""
+"""A target's or backend's decision for a node: None if it supports it, else a refusal."""
 
 Rewrite: TypeAlias = "Callable[[Graph, Node, tuple[Value, ...]], Value]"
 
@@ -46,7 +47,7 @@ REWRITES: RuleTable[Rewrite] = RuleTable("fit")
 """Other forms, exact to the last bit, of ops that a target may lack."""
 
 MAX_ROUNDS: Final = 16
-"""Rounds after which ops that still decompose are taken for a bug."""
+"""Rounds after which ops that still decompose are reported as a bug."""
 
 
 @REWRITES.rule(QClamp, QRequantize)
@@ -68,9 +69,9 @@ class Fitted:
     Attributes:
         graph: The graph; the given one if nothing had to be changed.
         report: Dispatch of each op of the given graph.
-        sources: For each op node of the graph, the node of the given one that it stands for, alone
-            or with others.
-        values: For each value of the given graph, the one that stands for it.
+        sources: For each op node of the graph, the node of the given one that it replaces, alone or
+            with others.
+        values: For each value of the given graph, its replacement.
     """
 
     graph: Graph
@@ -81,7 +82,7 @@ class Fitted:
 
 @dataclass(frozen=True, slots=True)
 class _Decision:
-    """Outcome for one node, and the reason for which it is not taken as it stands."""
+    """Outcome for one node, and the reason for which it was changed or refused."""
 
     path: Outcome
     refusal: Refusal | None = None
@@ -107,7 +108,7 @@ def fit(
     policies: Policies | None = None,
     rewrites: RuleTable[Rewrite] = REWRITES,
 ) -> Fitted:
-    """Return ``graph`` in ops that ``owner`` takes, and the dispatch of each op.
+    """Return ``graph`` in ops that ``owner`` supports, and the dispatch of each op.
 
     Every node is asked for once; where something has to be changed, every node of the changed
     graph too.
@@ -118,7 +119,7 @@ def fit(
         claim: Its decision for each node.
         policies: Policies for ops that are written in others although they need not be, or never;
             None for those alone that the owner lacks.
-        rewrites: Other forms of ops, which go before their decomposition.
+        rewrites: Other forms of ops, tried before their decomposition.
     """
     policies = policies or Policies()
     sources = {node: node for node in graph.op_nodes}
@@ -162,7 +163,7 @@ def _decide(
 
 
 def _refusal(node: Node, claim: Claim) -> Refusal | None:
-    """Return the refusal of a node, or of one that it runs; None if it is taken as it stands."""
+    """Return the refusal of a node, or of one that it runs; None if it is supported unchanged."""
     refusal = claim(node)
     # Other ops with regions have kernels of their own.
     if refusal is not None or not isinstance(node.op, CONTROL_OPS):

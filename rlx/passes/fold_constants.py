@@ -24,9 +24,9 @@ class FoldConstants(Pass):
     Attributes:
         limit_bytes: Results larger than this stay computed, so that a small file cannot grow a
             program without bound.
-        keep_narrow: Leave integers of 4 and 2 bits as they are stored, behind their
-            ``real.dequantize``, whose scales the reader takes.
-        keep: Ops that stay, such as those behind which a model stores integers.
+        keep_narrow: Leave integers of 4 and 2 bits in their stored form, before their
+            ``real.dequantize``, whose scales the reader uses.
+        keep: Ops that stay, such as those after which a model stores integers.
     """
 
     name: ClassVar[str] = "fold-constants"
@@ -51,7 +51,7 @@ class FoldConstants(Pass):
         ]
 
     def _is_known(self, node: Node, operands: tuple[Value, ...]) -> bool:
-        """Return whether a node is to be evaluated, given what its operands have become."""
+        """Return whether a node is to be evaluated, given its new operands."""
         if not operands or any(o.constant is None for o in operands):
             return False
         if isinstance(node.op, self.keep):

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 class OpClass(StrEnum):
     """A class of ops.
 
-    ``COMPUTE`` multiplies and sums: nearly all of a network's arithmetic. ``REDUCTION`` brings
-    many numbers into one. ``ELEMENTWISE`` functions are bounded or as large as their operands;
+    ``COMPUTE`` multiplies and sums: nearly all of a network's arithmetic. ``REDUCTION`` brings many
+    elements into one. ``ELEMENTWISE`` functions are bounded or as large as their operands;
     ``SENSITIVE`` ones make errors of their operands larger, or leave the range of a narrow type.
-    ``DATA_MOVEMENT`` moves or picks elements and rounds none. ``BOUNDARY`` ops are where real
-    numbers become integers, booleans or indices, and the other way, and all ops of other levels
-    than ``real``.
+    ``DATA_MOVEMENT`` moves or picks elements and rounds none. ``BOUNDARY`` ops are where floats
+    become integers, booleans or indices, and the other way, and all ops of other levels than
+    ``real``.
     """
 
     COMPUTE = "compute"

@@ -21,7 +21,7 @@ from rlx.support.text.suggest import did_you_mean
 
 SIMPLIFY = UntilStable(
     passes=(
-        # First what makes plain nodes of regions; last what the passes before left unread.
+        # First the passes that unroll regions; last the removal of unread nodes.
         Unroll(),
         Canonicalize(),
         FoldConstants(),

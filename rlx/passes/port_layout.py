@@ -1,4 +1,4 @@
-"""Inputs and outputs of images that are channels last on a target, whatever they are in the model.
+"""Inputs and outputs of images that are channels last on a target, for any layout of the model.
 
 A core that works on a stream of pixels has no memory in which it could transpose.
 """
@@ -21,7 +21,7 @@ Axes: TypeAlias = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class PortLayout:
-    """A graph whose images come and go channels last.
+    """A graph whose images are read and returned channels last.
 
     Attributes:
         graph: The graph; the given one if nothing is different.
@@ -38,8 +38,8 @@ class PortLayout:
 def with_channels_last(graph: Graph) -> PortLayout:
     """Return ``graph`` without transposes between channels first outside and last inside.
 
-    An input goes only where every reader turns it to channels last; an output where it was turned
-    to channels first for nobody else.
+    An input is changed only where every reader turns it to channels last; an output where it was
+    turned to channels first for nobody else.
     """
     inputs = {v.node: axes for v in graph.inputs if (axes := _order(graph, v)) is not None}
     transposes = {reader for node in inputs for reader in graph.users()[node.result]}
@@ -50,7 +50,7 @@ def with_channels_last(graph: Graph) -> PortLayout:
     )
     if not transposes:
         return PortLayout(graph, turns, outputs)
-    # Nodes of which the transpose behind them alone says what their values stand for.
+    # Nodes whose quantization is known only from the transpose after them.
     quants = {
         source: v.type.quant
         for v in graph.outputs

@@ -1,8 +1,8 @@
 """Narrower element types for parts of a graph: f16 or bf16 where a policy allows it.
 
-Only f32 values are touched. Integers, booleans, indices and other types stay as they are, and so do
-the types of inputs, states, parameters and outputs. What is computed in a narrow type is what
-``evaluate`` says: the op in f32 on operands of that type, its result rounded once.
+Only f32 values are touched. Integers, booleans, indices and other types stay unchanged, and so do
+the types of inputs, states, parameters and outputs. The result in a narrow type is that of
+``evaluate``: the op in f32 on operands of that type, its result rounded once.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _TYPES: Final = (DType.F32, DType.F16, DType.BF16)
 class PrecisionPolicy:
     """Types in which ops on f32 are computed, by their class; ``F32`` leaves them as written.
 
-    Data movement has the type of what it moves, and boundaries keep theirs. What depends on
-    parameters and constants only is computed as written, since that happens once.
+    Data movement has the type of its operand, and boundaries keep theirs. Nodes that depend on
+    parameters and constants only are computed as written, since that happens once.
 
     ::
 
@@ -53,8 +53,9 @@ class PrecisionPolicy:
             differ (constants and parameters do not count).
         sensitive: Type of element-wise functions that enlarge errors, such as ``exp``.
         reduction: Type of sums, means, maxima over axes and pooling.
-        keep: Ops that stay as written: names of ops, such as ``real.matmul``, or patterns of names
-            of nodes with ``*``, ``?`` and ``[...]``, such as ``encoder.0.*``.
+        keep: Ops that stay as written: names of ops, such as ``real.matmul``, or patterns with
+            ``*``, ``?`` and ``[...]`` of names of layers, as tables show them, or of nodes in the
+            model, such as ``encoder.0.*``.
     """
 
     compute: DType = DType.F32
@@ -79,8 +80,8 @@ class PrecisionPolicy:
         """Return the policy called ``name``, with the ops to keep as given.
 
         ``f32`` leaves all as written, ``f16`` and ``bf16`` narrow all classes, ``mixed-f16`` and
-        ``mixed-bf16`` matrix products, convolutions and what follows them element by element:
-        reductions, normalization and softmax stay f32.
+        ``mixed-bf16`` matrix products, convolutions and elementwise ops after them: reductions,
+        normalization and softmax stay f32.
 
         Raises:
             UsageError: There is no such policy.
@@ -201,11 +202,11 @@ def apply_precision(graph: Graph, policy: PrecisionPolicy | str) -> Precision:
     Applying the policy again changes nothing.
 
     Args:
-        graph: At stage MIR: model-level ops stay as they are, so decompose them before.
+        graph: At stage MIR: model-level ops stay unchanged, so decompose them before.
         policy: The policy, or its name.
 
     Raises:
-        UsageError: An entry of ``policy.keep`` is no op and matches no node of the graph, or no
+        UsageError: An entry of ``policy.keep`` is not an op and matches no node of the graph, or no
             policy has the name.
     """
     if isinstance(policy, str):
@@ -222,7 +223,7 @@ def _check_names(graph: Graph, policy: PrecisionPolicy) -> None:
     nodes = [node for node in all_nodes(graph) if not isinstance(node.op, Source)]
     for pattern in policy.keep:
         if not any(_matches(node, pattern) for node in nodes):
-            names = dict.fromkeys(s for n in nodes for s in (n.op.name, n.name) if s)
+            names = dict.fromkeys(s for n in nodes for s in (n.op.name, *_names(n)) if s)
             guess = closest(pattern, names)
             raise UsageError(
                 f"no op and no node is called {pattern!r}",
@@ -232,7 +233,12 @@ def _check_names(graph: Graph, policy: PrecisionPolicy) -> None:
 
 
 def _matches(node: Node, pattern: str) -> bool:
-    return node.op.name == pattern or fnmatchcase(node.name, pattern)
+    return node.op.name == pattern or any(fnmatchcase(name, pattern) for name in _names(node))
+
+
+def _names(node: Node) -> tuple[str, str]:
+    """Return the name of a node's layer and its own."""
+    return node.origin.layer, node.name
 
 
 @dataclass(slots=True)
@@ -241,8 +247,8 @@ class _Work:
 
     Attributes:
         policy: The policy.
-        rewriter: The new graph, and what stands for each value of the given one, in the type that
-            it is computed in.
+        rewriter: The new graph, and the replacement of each value of the given one, in the type
+            that it is computed in.
         forms: Values of the new graph in other types.
         fixed: Values of the given graph that depend on parameters and constants only.
         rows: Labels of nodes by op, class, type and reason.
@@ -279,7 +285,7 @@ class _Work:
         return PrecisionReport(name, tuple(ordered), self.casts, self.constants)
 
     def _compute(self, node: Node) -> None:
-        """Append what stands for a node that computes."""
+        """Append the replacement of a node that computes."""
         dtype, reason = self._choice(node)
         row = (node.op.name, class_of(type(node.op)), dtype, reason)
         self.rows.setdefault(row, []).append(node.label)
@@ -313,7 +319,7 @@ class _Work:
         return (None, lost) if lost else (dtype, "")
 
     def _stays(self, node: Node, reals: Sequence[Value]) -> str:
-        """Return the reason for which a node stays, whatever its operands; empty if it need not."""
+        """Return the reason for which a node stays, for any operands; empty if it need not."""
         op_class = class_of(type(node.op))
         if not reals:
             return "it has no f32 operand"
@@ -328,7 +334,7 @@ class _Work:
         return ""
 
     def _operand_dtype(self, reals: Sequence[Value]) -> DType:
-        """Return the type that an op takes over from its operands."""
+        """Return the type that an op inherits from its operands."""
         types = {self.rewriter[o].type.dtype for o in reals if o not in self.fixed}
         if not types:  # a table that is read by index: as the policy has all else
             return self.policy.elementwise or DType.F32

@@ -1,4 +1,4 @@
-"""Ranges of the integers that each channel of each value can hold, whatever the input.
+"""Ranges of the integers that each channel of each value can hold, for all inputs.
 
 Channels are the indices of the last axis; a value of rank 0 has one channel. A range is an
 interval; it may be wider than the truth, never narrower. Where both ends meet, the channel is
@@ -243,7 +243,7 @@ def pool_range(node: Node, ranges: tuple[Range, ...]) -> Range:
 
 @RANGES.rule(QReshape)
 def reshape_range(node: Node, ranges: tuple[Range, ...]) -> Range:
-    """Repeat the channels where the last axis takes in whole pixels."""
+    """Repeat the channels where the last axis has whole pixels."""
     (x,), channels = ranges, _channels(node.types[0])
     if channels % len(x.low):
         return _spread(x, channels)
@@ -280,7 +280,7 @@ def slice_range(node: Node, ranges: tuple[Range, ...]) -> Range:
 
 @RANGES.rule(QConcat)
 def concat_range(node: Node, ranges: tuple[Range, ...]) -> Range:
-    """Join channels, or take the extremes where another axis is joined."""
+    """Join channels, or their extremes where another axis is joined."""
     op = node.op
     assert isinstance(op, QConcat)
     if op.axis % node.types[0].rank == node.types[0].rank - 1:

@@ -1,6 +1,6 @@
-"""Round halves up where they are not reached, so that targets take their cheapest form.
+"""Round halves up where they are not reached, so that targets can use their cheapest form.
 
-Likewise take fixed-point factors for float32 ones, where no product is rounded to a half.
+Likewise replace float32 factors by fixed-point ones, where no product is rounded to a half.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class RoundHalvesUp(Pass):
     """Halves to even or odd integers become halves up in ops that compute the same either way.
 
     Factors in float32 become fixed-point ones in layers that compute the same with them. Proven for
-    each node from its factors and from what its accumulators can be.
+    each node from its factors and the range of its accumulators.
     """
 
     name: ClassVar[str] = "round-halves-up"
@@ -85,7 +85,7 @@ def _up(op: Op, names: Sequence[str]) -> Op:
 
 
 def _cheaper(node: Node, ranges: Mapping[Value, Range]) -> Op:
-    """Return the op with as many factors as possible that round halves up."""
+    """Return the op with as many factors as possible rounding halves up."""
     names = _to_parity(node.op)
     if _in_float32(node.op):
         return _in_fixed_point(node, ranges)
@@ -144,7 +144,7 @@ def _in_float32(op: Op) -> bool:
 
 
 def _in_fixed_point(node: Node, ranges: Mapping[Value, Range]) -> Op:
-    """Return a layer with fixed-point factors, if there are any that give the same results."""
+    """Return a layer with fixed-point factors, if there are any with the same results."""
     op, sums = node.op, _sums(node, ranges)
     assert isinstance(op, QConv2d | QDense)
     form = sums and fixed_point_form(op.rescale, sums, _ends(op))

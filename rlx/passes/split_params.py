@@ -24,8 +24,8 @@ class SplitGraph:
     Attributes:
         prologue: Computes from parameters and constants alone; its outputs are parameters of the
             main part, by name. None if there is nothing to compute.
-        main: The graph itself, with parameters in place of what the prologue computes. Parameters
-            that only the prologue reads are missing.
+        main: The graph itself, with parameters in place of the prologue's results. Parameters that
+            only the prologue reads are missing.
     """
 
     prologue: Graph | None

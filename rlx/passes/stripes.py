@@ -108,7 +108,7 @@ def rows_needed(op: Op, first: int, last: int, height: int) -> Rows:
 
 
 def chains(graph: Graph) -> Iterator[RowChain]:
-    """Yield the chains of a graph that cannot be longer; what is in stripes already is left out."""
+    """Yield the chains of a graph that cannot be longer; nodes already in stripes are left out."""
     users = graph.users()
     outputs = set(graph.outputs)
     covered: set[Node] = set()

@@ -33,10 +33,10 @@ class Unroll(Pass):
 
     A choice by a constant becomes the region that is chosen; a scan of a fixed length and a loop
     whose condition depends on constants alone become one copy of their body for each iteration.
-    What depends on the data stays.
+    Loops that depend on the data stay.
 
     Attributes:
-        limit: Maximum nodes of the new graph; what would make it larger stays.
+        limit: Maximum nodes of the new graph; loops that would make it larger stay.
     """
 
     name: ClassVar[str] = "unroll"
@@ -123,7 +123,7 @@ def _scan(
 
 
 def _while(new: Graph, op: While, operands: tuple[Value, ...], space: int) -> list[Value] | None:
-    """core.while(c..., o...) -> body(c..., o...) as often as the condition says."""
+    """core.while(c..., o...) -> body(c..., o...) while the condition holds."""
     count = len(op.body.outputs)
     trips = fixed_trips(op, [o.constant for o in operands], space // max(_size(op.body), 1))
     if trips is None:
@@ -135,12 +135,12 @@ def _while(new: Graph, op: While, operands: tuple[Value, ...], space: int) -> li
 
 
 def fixed_trips(op: While, known: Sequence[Array | None], max_trips: int) -> int | None:
-    """Return the number of times that the body of a loop runs, whatever the data are.
+    """Return the number of times that the body of a loop runs, for all data.
 
     Args:
         op: The loop.
         known: For each operand its value if it is a constant, else None.
-        max_trips: Iterations after which it is given up.
+        max_trips: Maximum number of iterations.
 
     Returns:
         The number of iterations, or None if it depends on data or exceeds ``max_trips``.
@@ -189,7 +189,7 @@ def _ancestors(region: Graph, values: Iterable[Value]) -> set[Node]:
 def _evaluate_known(
     region: Graph, operands: Sequence[Array | None], outputs: Sequence[Value]
 ) -> list[Array | None]:
-    """Return the outputs of a region as far as they are ``outputs`` and follow from constants."""
+    """Return the outputs of a region that are among ``outputs`` and follow from constants."""
     known: dict[Value, Array | None] = dict(zip(region.inputs, operands, strict=True))
     needed = _ancestors(region, outputs)
     for node in region.nodes:
@@ -231,7 +231,7 @@ def _element(new: Graph, x: Value, index: int) -> Value:
     shape = x.type.static_shape
     start, stop = (index, *[0] * (len(shape) - 1)), (index + 1, *shape[1:])
     step = (1,) * len(shape)
-    # What is made of int8 stays exact integers, for targets.
+    # Results of int8 stay exact integers, for targets.
     exact = x.type.dtype is DType.I8
     taken: Op = (QSlice if exact else RealSlice)(start=start, stop=stop, step=step)
     return new.apply(_reshape(x.type, shape[1:]), new.apply(taken, x))
@@ -251,5 +251,5 @@ def _concat_rows(new: Graph, rows: Sequence[Value]) -> Value:
 
 
 def _reshape(type_: TensorType, shape: tuple[int, ...]) -> Op:
-    """Return the op that gives a tensor another shape."""
+    """Return the op that reshapes a tensor."""
     return (QReshape if type_.dtype is DType.I8 else RealReshape)(shape=shape)

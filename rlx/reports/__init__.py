@@ -1,4 +1,4 @@
-"""Reports on output folders: predicted beside measured, as a page, a table or data.
+"""Reports on output folders: predicted and measured figures, as a page, a table or data.
 
 ``drawing`` lays out graphs and draws them as SVG.
 

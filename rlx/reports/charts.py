@@ -7,13 +7,13 @@ Tests: tests/unit/reports/test_page.py
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Final
 
 from markupsafe import Markup
 
 from rlx.reports.kinds import colour_of
 from rlx.reports.tables import number_text
+from rlx.support.text.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +30,7 @@ _MAX_LIMIT_RATIO: Final = 2.5
 """Limit, relative to the arena, up to which it is drawn: one further away flattens the picture."""
 _SPREAD_WIDTH: Final = 160
 _SPREAD_MARGIN: Final = 16
-"""Width of a box plot, and of its margins for numbers outside the range, in pixels."""
+"""Width of a box plot, and of its margins for values outside the range, in pixels."""
 _STEPS: Final = (1, 2, 2.5, 5, 10)
 
 
@@ -60,7 +60,7 @@ def memory_svg(memory: Memory, layers: Sequence[Layer]) -> Markup:
 
 
 def timeline_svg(report: Report) -> Markup:
-    """Return a bar for each layer: its cycles of a frame beside the initiation interval."""
+    """Return a bar for each layer: its cycles of a frame against the initiation interval."""
     left, top, row = 190, 26, 26
     spans = _spans(report)
     end = max((stop for _, _, stop in spans), default=1) or 1
@@ -111,7 +111,7 @@ def clock_svg(clock: Clock) -> Markup:
     if clock.target is not None:
         parts.append(
             Markup('<path class="limit" d="M{0:.1f} 14V64"/><text class="limit-text" x="{0:.1f}"'
-                   ' y="10" text-anchor="middle">predicted {1} MHz</text>').format(
+                   ' y="10" text-anchor="middle">assumed {1} MHz</text>').format(
                 left + clock.target * scale, number_text(clock.target)
             )
         )  # fmt: skip
@@ -125,30 +125,25 @@ def clock_svg(clock: Clock) -> Markup:
 
 
 def histogram_svg(weights: Weights) -> Markup:
-    """Return the histogram of a layer's weights."""
-    bar, height = 300 / len(weights.counts), 90
-    most = max(max(weights.counts), 1)
-    parts = []
-    for number, count in enumerate(weights.counts):
-        left, right = (round(10 + edge * bar) for edge in (number, number + 1))
-        first = round(weights.low + number * weights.step, 4)
-        parts.append(
-            Markup('<path d="M{} 98V{}h{}V98"><title>{:,}: {:,}</title></path>').format(
-                left, 98 - math.ceil(height * count / most), right - left - 1, first, count
-            )
-        )
-    parts.append(Markup('<path class="axis" d="M10 98H310"/>'))
-    parts += [
-        Markup('<text class="tick" x="{}" y="114" text-anchor="{}">{}</text>').format(x, at, text)
-        for x, at, text in ((10, "start", f"{weights.low:,}"), (310, "end", f"{weights.high:,}"))
-    ]
-    return _svg(parts, 320, 120, "histogram", "Histogram of the weights")
+    """Return the histogram of a layer's weights; the page's script shows the count of a bar."""
+    width, height = 300 / len(weights.counts), 90 / max(*weights.counts, 1)
+    path = "".join(f"V{count}h1" for count in weights.counts)
+    return Markup(
+        '<svg class="histogram" viewBox="0 0 320 120" role="img" aria-label="Histogram of the'
+        ' weights" data-low="{}" data-step="{}">'
+        '<path transform="translate(10 98) scale({:g} -{:g})"'
+        ' d="M0 0{}V0"/>'
+        '<path class="axis" d="M10 98H310"/><text class="tick" x="10" y="114">{:,}</text>'
+        '<text class="tick" x="310" y="114" text-anchor="end">{:,}</text></svg>'
+    ).format(
+        weights.low, weights.step, width, height, path, weights.low, weights.high,
+    )  # fmt: skip
 
 
 def spread_svg(spread: Spread) -> Markup:
-    """Return a box plot of numbers over the range of their type.
+    """Return a box plot of values over the range of their type.
 
-    The range is the band between the margins; numbers further away lie at the end of a margin.
+    The range is the band between the margins; values further away are at the end of a margin.
     """
     low, high = spread.lowest, spread.highest
     width = _SPREAD_WIDTH - 2 * _SPREAD_MARGIN
@@ -159,7 +154,7 @@ def spread_svg(spread: Spread) -> Markup:
 
     smallest, first, left, median, right, last, largest = spread.steps
     dots = Markup("").join(
-        Markup('<circle{} cx="{:g}" cy="7" r="1.8"/>').format(
+        Markup('<circle{} cx="{:g}"/>').format(
             "" if low - 0.5 <= step <= high + 0.5 else Markup(' class="out"'), x(step)
         )
         for step in (smallest, largest)
@@ -174,10 +169,10 @@ def spread_svg(spread: Spread) -> Markup:
 
 
 def _spread_text(spread: Spread) -> str:
-    names = ("0.1 %", "25 %", "median", "75 %", "99.9 %")
-    parts = [f"{n} {v:.3g}" for n, v in zip(names, spread.percentiles, strict=True)]
+    first, low, median, high, last = (f"{value:.3g}" for value in spread.percentiles)
     return (
-        f"minimum {spread.minimum:.3g}, {', '.join(parts)}, maximum {spread.maximum:.3g};"
+        f"{spread.minimum:.3g} to {spread.maximum:.3g}, 99.8 % {first} to {last}, half {low} to"
+        f" {high}, median {median};"
         f" range {spread.low:.3g} to {spread.high:.3g}, {spread.outside:.3%} outside"
     )
 
@@ -188,19 +183,20 @@ def _memory_box(
     owner = layers[box.layer] if 0 <= box.layer < len(layers) else None
     name = "input" if owner is None else owner.name
     what = f"scratch of {name}" if box.scratch else name
-    title = f"{what}: {box.bytes:,} bytes at {box.offset:,}, layers {box.first} to {box.last}"
+    steps = f"layers {box.first} to {box.last}" if box.last > box.first else f"layer {box.first}"
+    title = f"{what}: {counted(box.bytes, 'byte')} at {box.offset:,}, {steps}"
     kind = "scratch" if box.scratch else colour_of(owner.op) if owner else "k-other"
     tall = max(box.bytes * scale, 1.0)
     return Markup(
-        '<rect class="buffer {}"{} x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}">'
+        '<rect class="buffer {}"{} x="{:g}" y="{:g}" width="{:g}" height="{:g}">'
         "<title>{}</title></rect>"
     ).format(
         kind,
         Markup(' data-layer="{}"').format(box.layer) if owner else "",
-        left + box.first * step + 1,
-        base - box.offset * scale - tall,
-        (box.last - box.first + 1) * step - 2,
-        tall,
+        round(left + box.first * step + 1, 1),
+        round(base - box.offset * scale - tall, 1),
+        round((box.last - box.first + 1) * step - 2, 1),
+        round(tall, 1),
         title,
     )
 

@@ -1,4 +1,4 @@
-"""Makes a report of an output folder and of what was measured.
+"""Makes a report of an output folder and of measurements.
 
 Tests: tests/unit/reports/test_report.py
 """
@@ -21,11 +21,13 @@ from rlx.reports.model import (
     Port,
     Resource,
     Verified,
+    WeightPicture,
     Weights,
 )
 from rlx.reports.report import Report
 from rlx.support.errors import OutputError
 from rlx.support.files.outputs import read_manifest
+from rlx.support.text.units import counted
 from rlx.targets.milliseconds import CycleRange
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from rlx.targets.milliseconds import Milliseconds
 
 UNITS: Final = ("instructions", "cycles")
-"""Predictions of a layer that are its time, by the key that the target gives them."""
+"""Predictions of a layer that are its time, by their key of the target."""
 
 RESOURCES: Final = ("lut", "ff", "dsp", "bram", "spram")
 
@@ -45,15 +47,16 @@ _FIGURES: Final = (
     ("instructions", "", ("instructions",), ("instructions",), None),
     ("flash", "B", ("constant_bytes", "code_bytes"), ("const_bytes", "text_bytes"), "flash"),
     ("RAM", "B", ("arena_bytes",), ("ram_bytes",), "ram"),
-    ("stack", "B", (), ("stack_bytes",), None),
     ("interval", "cycles", ("interval",), ("interval",), None),
     ("latency", "cycles", ("latency",), ("latency",), None),
 )
+_STACK_POSITION: Final = 3
+"""Position of the stack among the figures, after the other kinds of memory."""
 _SHOWN: Final = ("ram_bytes", "flash_bytes")
 """Figures of a layer that are attributes of it."""
 
 _MIN_NOTABLE_ERROR: Final = 0.25
-"""Error of a prediction, relative to what was measured, that is worth a warning."""
+"""Error of a prediction, relative to the measured value, that is worth a warning."""
 _MIN_NOTABLE_SHARE: Final = 0.1
 """Share of the whole from which a layer's error is worth a warning."""
 _AGAIN: Final = "emit the model again with 'rlx emit'"
@@ -117,7 +120,11 @@ def collect(folder: Path, measured: FolderMeasurements | None = None) -> Report:
         facts=_facts(manifest, measured),
         command=command_text(manifest.producer.target, options),
     )
-    return replace(report, warnings=_warnings(report, manifest, measured))
+    return replace(
+        report,
+        warnings=_warnings(report, measured),
+        notes=_notes(verification, manifest, measured),
+    )
 
 
 def read_network(folder: Path) -> dict[str, Any]:
@@ -176,7 +183,7 @@ def _milliseconds(
     instructions = totals.get("instructions") if counted is None else counted
     if cycles is None or not isinstance(instructions, int):
         return None
-    return cycles.milliseconds(instructions, predicted=counted is None)
+    return cycles.milliseconds(instructions)
 
 
 def _figures(
@@ -193,17 +200,44 @@ def _figures(
         )
         for name, unit, predictions, counts, limit in _FIGURES
     ]
-    build = measured.build or {}
-    clock = Figure(
-        name="clock", unit="MHz", predicted=totals.get("clock_mhz"), measured=build.get("fmax_mhz")
-    )
-    rate = Figure(
-        name="rate",
-        unit="frames/s",
-        predicted=totals.get("fps"),
-        measured=build.get("frames_per_second"),
-    )
-    return tuple(one for one in (*figures, clock, rate) if one.best is not None)
+    figures.insert(_STACK_POSITION, _stack(verified))
+    interval = next(one for one in figures if one.name == "interval")
+    figures += [
+        _clock_figure(totals, measured.build or {}),
+        _rate(totals, measured.build, interval),
+    ]
+    return tuple(one for one in figures if one.best is not None)
+
+
+def _stack(verified: Mapping[str, Any]) -> Figure:
+    """Return the stack: measured, or the compiler's bound where that is larger."""
+    bytes_, measured = verified.get("stack_bytes"), verified.get("stack_measured_bytes")
+    if bytes_ is None or bytes_ == (bytes_ if measured is None else measured):
+        return Figure(name="stack", unit="B", measured=bytes_)
+    basis = f"bound from the compiler; measured {measured:,} B"
+    return Figure(name="stack", unit="B", computed=bytes_, basis=basis)
+
+
+def _clock_figure(totals: Mapping[str, Any], build: Mapping[str, Any]) -> Figure:
+    """Return the clock: assumed by the predictions, or found by timing analysis of the build."""
+    reached, assumed = build.get("fmax_mhz"), totals.get("clock_mhz")
+    return Figure(name="clock", unit="MHz", computed=reached, assumed=assumed,
+                  basis="timing analysis after place and route" if reached else "")  # fmt: skip
+
+
+def _rate(totals: Mapping[str, Any], build: Mapping[str, Any] | None, interval: Figure) -> Figure:
+    """Return the rate, which follows from a clock and an interval: nothing measures it."""
+    predicted, assumed = totals.get("fps"), totals.get("clock_mhz")
+    reached = (build or {}).get("fmax_mhz")
+    computed = round(1e6 * reached / interval.best, 1) if reached and interval.best else None
+    if computed is not None:
+        basis = f"{interval.kind} interval at {reached:g} MHz"
+    elif predicted is not None and interval.measured is not None and assumed:
+        computed = round(1e6 * assumed / interval.measured, 1)
+        basis = f"measured interval at the assumed {assumed:g} MHz"
+    else:
+        basis = f"at the assumed {assumed:g} MHz" if assumed else ""
+    return Figure(name="rate", unit="frames/s", predicted=predicted, computed=computed, basis=basis)
 
 
 def _sum(values: Mapping[str, Any], names: Sequence[str]) -> int | float | None:
@@ -234,7 +268,7 @@ def _layers(
         for index, row in enumerate(rows)
     ]
     times = [(one.predicted if one.measured is None else one.measured) or 0 for one in layers]
-    # Layers that work at the same time are shown beside the slowest.
+    # Layers that work at the same time are shown relative to the slowest.
     whole = max(times, default=0) if pipelined else sum(times)
     return tuple(
         replace(one, share=time / whole if whole else 0.0)
@@ -269,7 +303,23 @@ def _layer(index: int, row: Mapping[str, Any], unit: str) -> Layer:
 
 
 def _weights(values: Mapping[str, Any]) -> Weights:
-    return Weights(**{**values, "counts": tuple(values["counts"])})
+    picture = values.get("picture")  # older folders have none
+    return Weights(
+        **{
+            **values,
+            "counts": tuple(values["counts"]),
+            "picture": None if picture is None else _picture(picture),
+        }
+    )
+
+
+def _picture(values: Mapping[str, Any]) -> WeightPicture:
+    return WeightPicture(
+        shape=tuple(values["shape"]),
+        block=tuple(values["block"]),
+        columns=values["columns"],
+        cells=values["cells"],
+    )
 
 
 def _port(row: Mapping[str, Any]) -> Port:
@@ -357,7 +407,7 @@ def _verified(values: Mapping[str, Any]) -> Verified:
 
 
 def _facts(manifest: Manifest, measured: FolderMeasurements) -> dict[str, str]:
-    """Return versions and hashes; what the manifest does not say is left out."""
+    """Return versions and hashes; those missing in the manifest are left out."""
     producer = manifest.producer
     reference = producer.facts.get("reference") or {}
     verified, build = measured.verification or {}, measured.build or {}
@@ -376,12 +426,12 @@ def _facts(manifest: Manifest, measured: FolderMeasurements) -> dict[str, str]:
     return {name: str(value) for name, value in facts.items() if value}
 
 
-def _warnings(report: Report, manifest: Manifest, measured: FolderMeasurements) -> tuple[str, ...]:
+def _warnings(report: Report, measured: FolderMeasurements) -> tuple[str, ...]:
     verification = report.verification
     lines = []
     if verification is not None and not verification.passed:
         wrong = len(verification.mismatches)
-        lines.append(f"outputs differ from the reference: {wrong} mismatches")
+        lines.append(f"outputs differ from the reference: {counted(wrong, 'mismatch')}")
     lines += [
         f"{one.name} exceeds its limit: {one.best:,} of {one.limit:,} {one.unit}"
         for one in report.figures
@@ -394,9 +444,23 @@ def _warnings(report: Report, manifest: Manifest, measured: FolderMeasurements) 
     ]
     clock = report.clock
     if clock is not None and clock.median and clock.target and clock.median < clock.target:
-        lines.append(f"rates are predicted for {clock.target:g} MHz, {clock.median:g} are reached")
-    lines += map(str, manifest.producer.facts.get("ports", ()))
-    lines += verification.notes if verification is not None else ()
-    build = measured.build or {}
-    lines += [*build.get("problems", ()), *build.get("notes", ())]
+        lines.append(
+            f"place and route reached {clock.median:g} MHz, predictions assume {clock.target:g} MHz"
+        )
+    lines += (measured.build or {}).get("problems", ())
     return tuple(dict.fromkeys(lines))
+
+
+def _notes(
+    verification: Verified | None, manifest: Manifest, measured: FolderMeasurements
+) -> tuple[str, ...]:
+    """Return conversions of ports, and steps of ``rlx verify`` and ``rlx build`` left out."""
+    return tuple(
+        dict.fromkeys(
+            [
+                *map(str, manifest.producer.facts.get("ports", ())),
+                *(verification.notes if verification is not None else ()),
+                *(measured.build or {}).get("notes", ()),
+            ]
+        )
+    )

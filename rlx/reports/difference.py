@@ -5,6 +5,7 @@ Tests: tests/unit/reports/test_report.py
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from rlx.metrics.layer_match import matched_runs
@@ -41,7 +42,7 @@ def changes_of(old: Report, new: Report) -> Changes:
 
 
 def _figures(old: Report, new: Report) -> Iterator[tuple[Figure, Figure]]:
-    """Yield figures of the same name; measured ones only where both were measured."""
+    """Yield figures of the same name: measured ones where both were, else predicted, assumed."""
     before = {figure.name: figure for figure in old.figures}
     for figure in new.figures:
         other = before.get(figure.name)
@@ -51,12 +52,18 @@ def _figures(old: Report, new: Report) -> Iterator[tuple[Figure, Figure]]:
             yield other, figure
         elif other.predicted is not None and figure.predicted is not None:
             yield _predicted(other), _predicted(figure)
+        elif other.assumed is not None and figure.assumed is not None:
+            yield _assumed(other), _assumed(figure)
 
 
 def _predicted(figure: Figure) -> Figure:
     return Figure(
         name=figure.name, unit=figure.unit, predicted=figure.predicted, limit=figure.limit
     )
+
+
+def _assumed(figure: Figure) -> Figure:
+    return Figure(name=figure.name, unit=figure.unit, assumed=figure.assumed)
 
 
 def _ports(kind: str, old: Sequence[Port], new: Sequence[Port]) -> Iterator[str]:
@@ -89,5 +96,15 @@ def _pair(old: Layer, new: Layer) -> Iterator[LayerChange]:
         yield LayerChange(name=old.name, old=old, new=None)
         yield LayerChange(name=new.name, old=None, new=new)
         return
-    changed = [word for name, word in _COMPARED.items() if getattr(old, name) != getattr(new, name)]
+    first, second = _comparable(old, new), _comparable(new, old)
+    changed = [
+        word for name, word in _COMPARED.items() if getattr(first, name) != getattr(second, name)
+    ]
     yield LayerChange(name=new.name, old=old, new=new, changed=tuple(changed))
+
+
+def _comparable(layer: Layer, other: Layer) -> Layer:
+    """Return the layer without a picture of its weights if the other is of a folder without."""
+    if layer.weights is None or other.weights is None or other.weights.picture is not None:
+        return layer
+    return replace(layer, weights=replace(layer.weights, picture=None))

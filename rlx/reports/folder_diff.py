@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _MAX_LISTED_ELEMENTS: Final = 3
 """Elements of a list that a text shows."""
 _MAX_LINE_CHARS: Final = 60
-"""Characters of a value up to which old and new stand in one line."""
+"""Characters of a value up to which old and new are in one line."""
 _WEIGHTS: Final = "weights"
 _SHOWN_OTHERWISE: Final = frozenset({"shape", "zero_point"})
 """Attributes of a layer that its type repeats."""
@@ -31,7 +31,7 @@ _SHOWN_OTHERWISE: Final = frozenset({"shape", "zero_point"})
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Something that both folders have, but not alike.
+    """An entry of both folders with a difference.
 
     Attributes:
         name: Name of the thing, such as ``input image: shape`` or ``arena``.
@@ -59,7 +59,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class LayerDiff:
-    """A layer of one folder, or one that both have, but not alike.
+    """A layer of one folder, or of both with a difference.
 
     Attributes:
         name: Name of the layer, in the second folder if both have it.
@@ -85,7 +85,7 @@ class FolderDiff:
             outputs, options.
         figures: Changes in the target's predictions for the whole network.
         layers: Layers that differ.
-        unchanged: Number of layers that are alike.
+        unchanged: Number of equal layers.
         files: Names of files that only one folder has.
         contents: Files with other contents.
     """
@@ -130,7 +130,7 @@ class Emitted:
     """Description of an output folder.
 
     Attributes:
-        manifest: Who made it, from what.
+        manifest: Versions and sources of its generator.
         network: The description of the network: inputs, outputs, layers, totals.
     """
 
@@ -212,7 +212,7 @@ def _figures(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Ch
         old, new = before.get(name), after.get(name)
         if name.endswith("_bytes"):
             yield from _change(name.removesuffix("_bytes").replace("_", " "), old, new, "B")
-        elif not name.endswith("_percent"):  # a share of what is shown as a number
+        elif not name.endswith("_percent"):  # a share of a figure that is shown too
             yield from _change(name.replace("_", " "), old, new)
 
 
@@ -242,7 +242,7 @@ def _layer_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Itera
         for layer in (before, after)
     ]
     yield from _changes("", *attributes)
-    if before["weights"] != after["weights"]:
+    if _numbers(before) != _numbers(after):
         yield Change(_WEIGHTS, _weights(before), _weights(after))
     elif "constants" in before and "constants" in after:  # not in folders of an older rlx
         yield from _change(_WEIGHTS, before["constants"], after["constants"])
@@ -258,6 +258,11 @@ def _exchanged(before: Sequence[str] | None, after: Sequence[str] | None) -> Ite
     if len(set(before)) == len(before):
         sources = [before.index(after[place]) for place in places]
         yield Change("order of outputs", ", ".join(map(str, places)), ", ".join(map(str, sources)))
+
+
+def _numbers(layer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a layer's weights in numbers, without the picture, which older folders lack."""
+    return {name: value for name, value in (layer["weights"] or {}).items() if name != "picture"}
 
 
 def _weights(layer: Mapping[str, Any]) -> str | None:

@@ -1,4 +1,4 @@
-"""Runs what a report needs: verification, counts of layers, accuracy; reads what was kept.
+"""Runs verification, counts of layers and accuracy for a report; reads kept results.
 
 Tests: tests/unit/reports/test_report.py
 """
@@ -36,19 +36,19 @@ _MAX_FILE_BYTES: Final = 16 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportRequest:
-    """Contents that are wanted of a report besides predictions.
+    """Requested contents of a report in addition to predictions.
 
     Attributes:
         verify: Returns a verification of the folder; None to run nothing.
-        verified: File with what ``rlx verify --json`` printed, used instead of a run.
-        build: Folder of ``rlx build -o``, or a file with what ``rlx build --json`` printed.
+        verified: File with the output of ``rlx verify --json``, used instead of a run.
+        build: Folder of ``rlx build -o``, or a file with the output of ``rlx build --json``.
         board: File with the time of layers on hardware: ``.json`` (an object) or ``.csv``.
         data: Labelled samples.
         labels: Names of the classes.
         model: The model's graph, for its accuracy.
         old: An output folder to compare with.
         quantization: File with the losses of the quantization, which ``rlx quantize`` wrote.
-        model_file: The model's file, beside which such a file may lie.
+        model_file: The model's file; such a file may be next to it.
     """
 
     verify: Callable[[], Verification] | None = None
@@ -66,7 +66,7 @@ class ReportRequest:
 def gather(
     folder: Path, request: ReportRequest, *, progress: Callable[[str], None] | None = None
 ) -> Report:
-    """Return the report of an output folder, with everything that is wanted.
+    """Return the report of an output folder, with the requested contents.
 
     Raises:
         OutputError: A folder was not made by rlx or was changed.
@@ -90,7 +90,9 @@ def gather(
     )
     report = collect(folder, measured)
     losses, lines = _losses(request, report, producer.input_sha256)
-    report = replace(report, losses=losses, warnings=(*report.warnings, *lines, *notes))
+    report = replace(
+        report, losses=losses, warnings=(*report.warnings, *lines), notes=(*report.notes, *notes)
+    )
     if request.data is not None:
         accuracy = accuracy_of(
             folder, network, target, request.data,
@@ -105,7 +107,7 @@ def gather(
 def _losses(
     request: ReportRequest, report: Report, network: str | None
 ) -> tuple[Losses | None, tuple[str, ...]]:
-    """Return losses by quantization, from a file that is named or lies beside the model."""
+    """Return losses by quantization, from a given file or the one next to the model."""
     if request.quantization is not None:
         return losses_of(request.quantization, report.layers, network)
     if request.model_file is not None:
@@ -160,7 +162,7 @@ def _board(path: Path, network: Mapping[str, Any]) -> dict[str, float]:
     """Return the time of layers by name, measured by the user.
 
     Raises:
-        UsageError: The file is no table of layers and numbers, or names an unknown layer.
+        UsageError: The file is not a table of layers and numbers, or names an unknown layer.
     """
     text = _text(path)
     where = str(path)

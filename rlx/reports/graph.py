@@ -5,24 +5,21 @@ Tests: tests/unit/reports/test_page.py
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
 from rlx.reports.drawing.arrange import COLUMNS, arrange
 from rlx.reports.drawing.boxes import Draft
-from rlx.reports.drawing.graph import tail
 from rlx.reports.drawing.svg import to_svg
 from rlx.reports.kinds import colour_of
+from rlx.reports.model import shape_text
 from rlx.reports.tables import percent_text
 from rlx.support.text.names import printable, shorten
 
 if TYPE_CHECKING:
     from rlx.reports.model import Layer, Port
     from rlx.reports.report import Report
-
-_SOURCE_CHARS: Final = 60
-"""Characters of a layer's name in the model in a tooltip; the page has the whole name."""
 
 
 def graph_svg(report: Report) -> Markup:
@@ -39,14 +36,14 @@ def graph_svg(report: Report) -> Markup:
 
 def _port(position: int, port: Port) -> Draft:
     return Draft(
-        id=f"input {position}", key="", op="", kind="port", lines=(tail(port.name or "input"),),
+        id=shorten(printable(port.name) or f"input {position}", COLUMNS), key="", op="input",
+        kind="port", lines=(f"{port.dtype} {shape_text(port.shape)}",),
         tooltip=printable(port.name), is_input=True,
     )  # fmt: skip
 
 
 def _layer(layer: Layer, share: float) -> Draft:
     note = percent_text(layer.share)
-    source = shorten(printable(layer.source), _SOURCE_CHARS)
     return Draft(
         id=shorten(f"{layer.index}  {printable(layer.name)}", COLUMNS),
         key=str(layer.index),
@@ -54,7 +51,7 @@ def _layer(layer: Layer, share: float) -> Draft:
         kind=colour_of(layer.op),
         lines=(shorten(printable(layer.op), COLUMNS - len(note)), layer.type_text),
         note=note,
-        tooltip=f"{printable(layer.name)}\n{layer.op} -> {layer.type_text}\n{source}".rstrip(),
+        tooltip=f"{printable(layer.name)}, {layer.op}, {layer.type_text}, {note}",
         share=share,
     )
 

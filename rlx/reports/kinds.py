@@ -33,7 +33,7 @@ _OPS: Final = {
     ),
     OTHER: "if random_bits random_normal random_uniform scan while",
 }
-"""Names of ops by what they do, without the dialect: ``conv`` is a convolution in each."""
+"""Names of ops by kind, without the dialect: ``conv`` is a convolution in each."""
 
 KINDS: Final = {name: kind for kind, names in _OPS.items() for name in names.split()}
 """Kind of each op by its name without the dialect."""

@@ -52,15 +52,15 @@ def accuracy_of(
         folder: Folder that ``rlx emit`` wrote.
         network: Its description; see :func:`rlx.driver.description.describe`.
         target: Name of the target that emitted it.
-        data: Samples with labels, as ``rlx.run`` takes them; ``y`` or ``labels`` holds a class for
-            each.
-        labels: Name of each class; none for their numbers.
+        data: Samples with labels, as for ``rlx.run``; ``y`` or ``labels`` holds a class for each.
+        labels: Name of each class; none for their indices.
         model: The model, to compute the same with the reference; None to leave that out.
         timeout_s: Wall-clock limit of the run, in seconds.
         progress: Called with a description of each step.
 
     Raises:
-        UsageError: The data do not fit, hold no labels, or the network gives no classes.
+        UsageError: The data do not fit, hold no labels, or the outputs of the network are not
+            classes.
         RlxError: A tool is missing or failed.
     """
     samples, shapes = samples_of(_ports_alone(network), data), network["inputs"]
@@ -92,8 +92,8 @@ def accuracy_of(
 def _ports_alone(network: Mapping[str, Any]) -> Graph:
     """Return a graph with the inputs and outputs of a network and nothing between them.
 
-    Images that are channels last in what was emitted may be channels first in the model, and so in
-    the samples.
+    Images that are channels last in the emitted program may be channels first in the model, and so
+    in the samples.
     """
     graph, origin = Graph(str(network["name"])), Origin(passes=(ChannelsLastPorts.name,))
     for port in network["inputs"]:

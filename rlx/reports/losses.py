@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from rlx.metrics.quantization_file import path_beside, read_result
@@ -53,7 +52,7 @@ def losses_of(
 def losses_beside(
     model: Path, layers: Sequence[Layer], network: str | None
 ) -> tuple[Losses | None, tuple[str, ...]]:
-    """Return the losses in the file beside a model, and warnings; None without such a file.
+    """Return the losses in the file next to a model, and warnings; None without such a file.
 
     Raises:
         UsageError: As ``losses_of``.
@@ -68,7 +67,7 @@ def losses_beside(
 
 def _losses(values: Mapping[str, Any], layers: Sequence[Layer]) -> Losses:
     comparison, rows = values["comparison"], list(values["layers"])
-    positions = _positions([row["name"] for row in rows], layers)
+    positions = {layer.name: layer.index for layer in layers}
     ratios = [_number(output["sqnr_db"]) for output in comparison["outputs"]]
     return Losses(
         graph=str(values["graph"]),
@@ -78,17 +77,15 @@ def _losses(values: Mapping[str, Any], layers: Sequence[Layer]) -> Losses:
         mean_bits=float(values["mean_bits"]),
         agreement=_number(comparison["agreement"]),
         sqnr_db=min((one for one in ratios if one is not None), default=None),
-        layers=tuple(
-            _layer(row, index, layers) for row, index in zip(rows, positions, strict=True)
-        ),
+        layers=tuple(_layer(row, positions.get(row["name"])) for row in rows),
     )
 
 
-def _layer(row: Mapping[str, Any], index: int | None, layers: Sequence[Layer]) -> LossyLayer:
+def _layer(row: Mapping[str, Any], index: int | None) -> LossyLayer:
     weights, bits = row["weight_values"], row["bits"]
     return LossyLayer(
         index=index,
-        name=str(row["place"] or row["name"] or row["op"]) if index is None else layers[index].name,
+        name=str(row["name"] or row["op"]),
         bits=None if bits is None else int(bits),
         sqnr_db=_number(row.get("sqnr_db")),
         cosine=_number(row.get("cosine")),
@@ -118,20 +115,3 @@ def _spread(values: Mapping[str, Any]) -> Spread:
 
 def _number(value: Any) -> float | None:  # noqa: ANN401 - JSON
     return None if value is None else float(value)
-
-
-def _positions(names: Sequence[str], layers: Sequence[Layer]) -> list[int | None]:
-    """Return the position of each quantized layer among those of the report, by its name.
-
-    A layer that was emitted as several is the last of them, which gives its result. Of layers that
-    share a name, the first is the first of that name.
-    """
-    emitted = defaultdict(list)
-    for layer in layers:
-        emitted[layer.source].append(layer.index)
-    positions: list[int | None] = []
-    for number, name in enumerate(names):
-        same, before = emitted.get(name, []), names[:number].count(name)
-        last = before == names.count(name) - 1
-        positions.append(same[-1 if last else before] if name and before < len(same) else None)
-    return positions

@@ -25,23 +25,36 @@ class Figure:
         unit: Its unit, empty for a count.
         predicted: Prediction of the compiler, or None.
         measured: Count of a simulator or a tool, or None.
+        computed: Figure that follows from others or from an analysis of the placed design, or None.
+        assumed: Value on which predictions are based, such as a clock, or None.
         limit: Limit that it must not exceed, or None.
+        basis: Source of the figure, if its kind does not say it.
     """
 
     name: str
     unit: str = ""
     predicted: Number | None = None
     measured: Number | None = None
+    computed: Number | None = None
+    assumed: Number | None = None
     limit: Number | None = None
+    basis: str = ""
 
     @property
     def best(self) -> Number | None:
-        """The measured figure, or the predicted one where nothing was measured."""
-        return self.predicted if self.measured is None else self.measured
+        """The first known one of the figures measured, computed, predicted and assumed."""
+        known = (self.measured, self.computed, self.predicted, self.assumed)
+        return next((one for one in known if one is not None), None)
+
+    @property
+    def kind(self) -> str:
+        """Kind of the best figure: ``measured``, ``computed``, ``predicted`` or ``assumed``."""
+        kinds = ("measured", "computed", "predicted")
+        return next((kind for kind in kinds if getattr(self, kind) is not None), "assumed")
 
     @property
     def error(self) -> float | None:
-        """Error of the prediction, as a share of what was measured; None if unknown."""
+        """Error of the prediction, as a share of the measured value; None if unknown."""
         return error_of(self.predicted, self.measured)
 
     @property
@@ -51,8 +64,21 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WeightPicture:
+    """Cells of a weight tensor; see :func:`rlx.driver.weight_picture.weight_picture`."""
+
+    shape: tuple[int, ...]
+    block: tuple[int, int]
+    columns: int
+    cells: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Weights:
-    """Weights of a layer in numbers; see :func:`rlx.driver.description.weight_figures`."""
+    """Figures of a layer's weights; see :func:`rlx.driver.description.weight_figures`.
+
+    ``picture`` is None in folders that an older rlx emitted.
+    """
 
     elements: int
     zeros: int
@@ -60,6 +86,7 @@ class Weights:
     high: Number
     step: Number
     counts: tuple[int, ...]
+    picture: WeightPicture | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +95,7 @@ class Layer:
 
     Attributes:
         index: Its position, from 0 on.
-        name: Its name in what was emitted.
+        name: Its name in the emitted program.
         source: Its name in the model, possibly empty.
         op: Name of the op.
         shape: Shape of its result.
@@ -77,7 +104,7 @@ class Layer:
         macs: Multiply-accumulates of a frame; None if unknown.
         inputs: Positions of the layers that it reads; -1 for the first input of the network.
         attributes: Text of each attribute.
-        weights: Its largest constant operand in numbers, or None.
+        weights: Figures of its largest constant operand, or None.
         parameters: Elements of its constant operands.
         predicted: Predicted time, in the report's unit, or None.
         measured: The same, measured.
@@ -112,7 +139,7 @@ class Layer:
 
     @property
     def error(self) -> float | None:
-        """Error of the prediction, as a share of what was measured; None if unknown."""
+        """Error of the prediction, as a share of the measured value; None if unknown."""
         return error_of(self.predicted, self.measured)
 
     @property
@@ -154,7 +181,7 @@ class MemoryBox:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """The arena over time: its size, what lies in it, and the limit that was given, in bytes."""
+    """The arena over time: its size, the values in it, and the given limit, in bytes."""
 
     bytes: int
     boxes: tuple[MemoryBox, ...]
@@ -184,7 +211,7 @@ class Resource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerCells:
-    """Cells of a layer of an FPGA design after synthesis; the last row is what belongs to none.
+    """Cells of a layer of an FPGA design after synthesis; the last row is the rest.
 
     Attributes:
         name: Name of the layer.
@@ -199,7 +226,7 @@ class LayerCells:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clock:
-    """Clock of an FPGA design in MHz: what rates are computed for, and what each seed reached."""
+    """Clock of an FPGA design in MHz: assumed by predictions, and reached by each seed."""
 
     target: float | None
     seeds: tuple[tuple[int, float], ...] = ()
@@ -231,9 +258,9 @@ class Accuracy:
 
     Attributes:
         samples: Number of samples.
-        correct: Correct ones by what computed them, such as ``reference`` and ``host-c``.
+        correct: Correct ones by program, such as ``reference`` and ``host-c``.
         labels: Name of each class.
-        confusion: Samples by true class (rows) and by what the emitted network said (columns).
+        confusion: Samples by true class (rows) and by class of the emitted network (columns).
     """
 
     samples: int
@@ -318,13 +345,13 @@ class Changes:
 
     @property
     def count(self) -> int:
-        """Layers that are new, gone or different."""
+        """Layers that are added, removed or changed."""
         return sum(bool(one.changed) or None in (one.old, one.new) for one in self.layers)
 
 
 def error_of(predicted: Number | None, measured: Number | None) -> float | None:
-    """Return the error of a prediction, as a share of what was measured; None if unknown."""
-    if not predicted or not measured:  # nothing was predicted of what only moves a pointer
+    """Return the error of a prediction, as a share of the measured value; None if unknown."""
+    if not predicted or not measured:  # ops that only move a pointer have no prediction
         return None
     return (predicted - measured) / measured
 

@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Final
 from markupsafe import Markup, escape
 
 from rlx.reports import charts
+from rlx.reports.compact import compact_script, compact_style
 from rlx.reports.graph import graph_svg
+from rlx.reports.heatmap import heatmap
 from rlx.reports.kinds import colour_of, kind_of
 from rlx.reports.model import shape_text
-from rlx.reports.tables import loss_text, number_text, percent_text, utilization
+from rlx.reports.tables import loss_text, number_text, origin_text, percent_text, utilization
 from rlx.support.files.paths import template_root
 from rlx.support.text.templates import environment
+from rlx.support.text.units import counted
 
 if TYPE_CHECKING:
     import jinja2
@@ -28,6 +31,12 @@ FRAME_HEIGHT: Final = 720
 
 _INDENTED_TAG: Final = re.compile("^ +<", re.MULTILINE)
 """Beginning of an indented line of tags: a tenth of a page would be spaces."""
+
+_FIGURE_NAMES: Final = {
+    "code_bytes": "code, predicted, B", "constant_bytes": "constants, B",
+    "scratch_bytes": "scratch memory, B", "pe": "PE", "simd": "SIMD",
+}  # fmt: skip
+"""Figures of a layer whose names are not just their keys."""
 
 _NAMES: Final = {"lut": "LUT", "ff": "FF", "dsp": "DSP", "bram": "BRAM", "spram": "SPRAM"}
 
@@ -49,6 +58,7 @@ def html_text(report: Report) -> str:
             graph_svg=graph_svg,
             style=Markup(_source("page.css")),
             script=Markup(_source("page.js")),
+            heatmap=heatmap,
             picture=_picture(report.placement),
             script_hash=_hash(_source("page.js")),
             largest=max((one.share for one in report.layers), default=0) or 1,
@@ -70,7 +80,8 @@ def frame_text(report: Report) -> str:
 @cache
 def _environment() -> jinja2.Environment:
     filters = (
-        number_text, percent_text, shape_text, utilization, resource_name, kind_of, loss_text
+        number_text, percent_text, shape_text, utilization, resource_name, figure_name, kind_of,
+        loss_text, origin_text, counted,
     )  # fmt: skip
     return environment(template_root() / "report", filters=filters, escape=True)
 
@@ -80,9 +91,18 @@ def resource_name(name: str) -> str:
     return _NAMES.get(name, name)
 
 
+def figure_name(name: str) -> str:
+    """Return a figure of a layer as people write it; counts of cells are predictions."""
+    if name in _NAMES:
+        return f"{_NAMES[name]}, predicted"
+    return _FIGURE_NAMES.get(name, name.replace("_", " "))
+
+
 @cache
 def _source(name: str) -> str:
-    return (template_root() / "report" / name).read_text(encoding="utf-8")
+    """Return the styles or the script of the page, compact."""
+    text = (template_root() / "report" / name).read_text(encoding="utf-8")
+    return compact_script(text) if name.endswith(".js") else compact_style(text)
 
 
 def _picture(svg: str | None) -> str | None:

@@ -54,6 +54,7 @@ class Report:
         facts: Versions, hashes and options, by name.
         command: The command that emits the same folder, but for the names of files.
         warnings: Warnings for the reader.
+        notes: Facts that call for no action, such as conversions of ports and steps left out.
     """
 
     title: str
@@ -78,6 +79,7 @@ class Report:
     facts: Mapping[str, str] = field(default_factory=dict)
     command: str = ""
     warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Return everything as one JSON object."""

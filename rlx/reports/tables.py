@@ -9,6 +9,8 @@ import csv
 import io
 from typing import TYPE_CHECKING, Final
 
+from rlx.support.text.units import counted
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -21,17 +23,20 @@ VELA_COLUMNS: Final = (
 )  # fmt: skip
 """Columns that Vela's per-layer file has under the same names.
 
-``Op Cycles`` counts what ``Unit`` says: instructions on a Cortex-M. ``Util% (MAC)`` is given where
+``Op Cycles`` has the unit in ``Unit``: instructions on a Cortex-M. ``Util% (MAC)`` is given where
 multipliers and cycles are known.
 """
 
 OWN_COLUMNS: Final = ("Unit", "Predicted", "Measured", "Error%", "Board", "Flash", "Kernel")
 
+FIGURE_HEADS: Final = ("predicted", "measured", "error", "limit", "note")
+"""Headings of a table of figures, after the name."""
+
 _MIN_WITHOUT_DECIMALS: Final = 10_000
 """Numbers from here on are shown without decimals."""
 
 _TEXT: Final = frozenset("=+-@\t\r")
-"""First characters that make a spreadsheet take a text for a formula."""
+"""First characters with which a spreadsheet evaluates a text as a formula."""
 
 
 def csv_text(report: Report) -> str:
@@ -83,19 +88,24 @@ def markdown_text(report: Report) -> str:
     """Return the verdict, the figures, the changes, and the layers and cells folded away."""
     lines = [f"### {_cell(f'{report.title}: {report.target} {report.device}')}", ""]
     lines += [_verdict(report), ""]
-    heads = ("figure", "predicted", "measured", "error", "limit")
-    lines += _table(heads, figure_rows(report))
+    lines += _table(("figure", *FIGURE_HEADS), figure_rows(report))
     if report.milliseconds is not None:
         lines += ["", _cell(str(report.milliseconds))]
     if report.changes is not None:
         lines += ["", *_change_rows(report.changes, report.unit)]
-    if report.warnings:
-        lines += ["", *(f"- {_cell(text)}" for text in report.warnings)]
+    if remark_lines := remarks(report):
+        lines += ["", *(f"- {_cell(text)}" for text in remark_lines)]
     lines += ["", "<details><summary>Layers</summary>", "", *_layer_rows(report), "", "</details>"]
     if report.layer_cells:
         summary = "<details><summary>Cells of each layer or part after synthesis</summary>"
         lines += ["", summary, "", *_cell_rows(report), "", "</details>"]
     return "\n".join([*lines, ""])
+
+
+def remarks(report: Report) -> list[str]:
+    """Return a line for each warning, then one for each note."""
+    warnings = [f"warning: {text}" for text in report.warnings]
+    return warnings + [f"note: {text}" for text in report.notes]
 
 
 def _cell_rows(report: Report) -> list[str]:
@@ -150,12 +160,12 @@ def loss_rows(losses: Losses) -> list[list[object]]:
 
 def loss_text(losses: Losses) -> str:
     """Return the losses of the whole network in one line."""
-    parts = [f"on {losses.samples:,} samples ({losses.measured_on})"]
+    parts = [f"on {counted(losses.samples, 'sample')} ({losses.measured_on})"]
     if losses.agreement is not None:
         parts.append(f"{losses.agreement:.2%} keep their class")
     if losses.sqnr_db is not None:
         parts.append(f"SQNR of the output {losses.sqnr_db:.1f} dB")
-    parts += [f"{losses.mean_bits:.3g} bits of a weight", f"observer {losses.observer}"]
+    parts += [f"{losses.mean_bits:.3g} bits per weight", f"observer {losses.observer}"]
     return ", ".join(parts)
 
 
@@ -184,7 +194,7 @@ def _verdict(report: Report) -> str:
 
 
 def figure_rows(report: Report) -> list[tuple[str, ...]]:
-    """Return name, predicted, measured, error and limit of each figure."""
+    """Return the name of each figure, then the cells under :data:`FIGURE_HEADS`."""
     return [
         (
             one.name,
@@ -192,9 +202,33 @@ def figure_rows(report: Report) -> list[tuple[str, ...]]:
             number_text(one.measured, one.unit),
             percent_text(one.error, sign=True),
             number_text(one.limit, one.unit),
+            _note(one),
         )
         for one in report.figures
     ]
+
+
+def _note(figure: Figure) -> str:
+    """Return the figure that is computed or assumed, and where it comes from."""
+    parts = [figure.basis] if figure.basis else []
+    if figure.computed is not None:
+        parts = [f"{number_text(figure.computed, figure.unit)} ({figure.basis})"]
+    if figure.assumed is not None:
+        parts.append(f"{number_text(figure.assumed, figure.unit)} assumed")
+    return ", ".join(parts)
+
+
+def origin_text(figure: Figure) -> str:
+    """Return whether the best of a figure is measured, computed, predicted or assumed."""
+    if figure.kind == "predicted":
+        return f"predicted {figure.basis}".rstrip()
+    parts = [figure.basis if figure.kind == "computed" else figure.kind]
+    if figure.predicted is not None:
+        error = "" if figure.error is None else f" ({percent_text(figure.error, sign=True)})"
+        parts.append(f"predicted {number_text(figure.predicted)}{error}")
+    if figure.kind == "computed" and figure.assumed is not None:
+        parts.append(f"assumed {number_text(figure.assumed)}")
+    return "; ".join(parts)
 
 
 def _layer_rows(report: Report) -> list[str]:
@@ -251,7 +285,7 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1
 
 
 def _cell(text: str) -> str:
-    """Return a text that Markdown shows as it is, in one line."""
+    """Return a text that Markdown shows unchanged, in one line."""
     plain = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;")
     for mark in "\\|`*_[]":
         plain = plain.replace(mark, f"\\{mark}")
@@ -263,5 +297,5 @@ def _percent(part: float | None, whole: float) -> float | None:
 
 
 def _safe(text: str) -> str:
-    """Return a text that no spreadsheet takes for a formula."""
+    """Return a text that no spreadsheet evaluates as a formula."""
     return f"'{text}" if text[:1] in _TEXT else text

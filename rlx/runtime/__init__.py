@@ -1,4 +1,4 @@
-"""Running networks on this machine: sessions, backends, states, and what they cost here.
+"""Running networks on this machine: sessions, backends, states, and their cost here.
 
 ``numpy_backend`` is the reference backend; ``observation`` measures memory and time.
 

@@ -1,4 +1,4 @@
-"""The arrays that a run is given, checked against the inputs of a graph."""
+"""The arrays passed to a run, checked against the inputs of a graph."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Arguments:
-    """Inputs that a caller gives with each run.
+    """Inputs that a caller passes to each run.
 
     Attributes:
         types: Type of each input by name, in order.
@@ -35,7 +35,8 @@ class Arguments:
 
         Raises:
             TypeError: Numbers do not fit an element type.
-            ValueError: A name is missing or unknown; NaN or infinity is given to a quantized input.
+            ValueError: A name is missing or unknown; NaN or infinity is passed to a quantized
+                input.
         """
         given = self._check_names(inputs)
         return [_converted_input(n, t, given[n]) for n, t in self.types.items()]
@@ -44,7 +45,7 @@ class Arguments:
         """Return the inputs in order, which must be arrays of exactly the element types.
 
         Raises:
-            TypeError: A value is no array, or of another element type.
+            TypeError: A value is not an array, or of another element type.
             ValueError: A name is missing or unknown.
         """
         given = self._check_names(inputs)
@@ -63,7 +64,7 @@ class Arguments:
         return inputs
 
     def check_count(self, inputs: Sequence[Any]) -> None:
-        """Raise ValueError if there are not as many inputs as the graph takes."""
+        """Raise ValueError if the number of inputs is not the graph's."""
         if len(inputs) != len(self.types):
             raise ValueError(f"expected {counted(len(self.types), 'input')}, got {len(inputs)}")
 
@@ -130,7 +131,7 @@ def converted(what: str, type_: TensorType, value: npt.ArrayLike) -> Array:
 
 
 def _array(what: str, type_: TensorType, value: npt.ArrayLike) -> Array:
-    """Return ``value`` as an array of whatever it holds."""
+    """Return ``value`` as an array with a matching element type."""
     try:
         return np.asarray(value)
     except ValueError:

@@ -43,7 +43,7 @@ class Program(Protocol):
         """Return the outputs in order, read-only and overwritten by the next run.
 
         Args:
-            inputs: An array for each input that is no state, in order, of its exact type.
+            inputs: An array for each input that is not a state, in order, of its exact type.
         """
         ...
 
@@ -84,7 +84,7 @@ class Backend(Protocol):
         ...
 
     def refusal(self, node: Node) -> Refusal | None:
-        """Return the reason that ``node`` cannot be run as it stands, or None if it can.
+        """Return the reason that ``node`` cannot be run unchanged, or None if it can.
 
         A model-level node that is refused is decomposed; any other one makes the graph fail.
         """
@@ -95,7 +95,7 @@ class Backend(Protocol):
         ...
 
     def plan(self, module: GraphModule, options: CompileOptions) -> GraphModule:
-        """Return ``module`` at stage LIR, as ``compile`` takes it.
+        """Return ``module`` at stage LIR, as ``compile`` requires it.
 
         Args:
             module: A graph of static shapes without refused nodes.
@@ -109,7 +109,7 @@ class Backend(Protocol):
 
 
 def fit_to_backend(graph: Graph, backend: Backend, policies: Policies | None = None) -> Fitted:
-    """Return ``graph`` in the ops that ``backend`` runs, as far as it goes, and the report."""
+    """Return ``graph`` in the ops that ``backend`` runs, where possible, and the report."""
     fitted = fit(graph, f"backend {backend.name}", backend.refusal, policies)
     hint = "change the model, or run it by another backend"
     return replace(fitted, report=replace(fitted.report, hint=hint))

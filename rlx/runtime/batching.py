@@ -32,11 +32,11 @@ MAX_BATCH: Final = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batching:
-    """Way in which a run takes several samples.
+    """Way in which a run processes several samples.
 
     Attributes:
-        most: Number of samples computed together at most; 1 if they are computed one by one,
-            0 if a run takes one sample only.
+        most: Number of samples computed together at most; 1 if they are computed one by one, 0 if a
+            run accepts one sample only.
         reason: Reason that they are not computed together; empty if they are.
     """
 
@@ -81,7 +81,7 @@ class Batches:
         return DeadCode().apply(decompose(self._graph))
 
     def _refusal(self) -> str | None:
-        """Return the reason that a run takes one sample only, or None."""
+        """Return the reason that a run accepts one sample only, or None."""
         if named := symbols(self._graph):
             return f"its dimensions have the symbols {', '.join(named)}"
         if self._graph.states:
@@ -94,7 +94,7 @@ class Batches:
         return None
 
     def count(self, arrays: Sequence[Array]) -> int | None:
-        """Return the number of samples that arrays hold, or None if they are no batch.
+        """Return the number of samples that arrays hold, or None if they are not a batch.
 
         Args:
             arrays: An array for each input, in order.
@@ -117,7 +117,7 @@ class Batches:
         return count if count > 1 and self.how.most else None
 
     def params_changed(self) -> None:
-        """Let the next runs compute again what depends on parameters."""
+        """Let the next runs recompute the values that depend on parameters."""
         for program in self._programs.values():
             program.params_changed()
 
@@ -158,7 +158,7 @@ class Batches:
         return array if lead == (1,) else array[np.newaxis]
 
     def _program(self, size: int, most: int) -> LoadedProgram:
-        """Return the program for so many samples at a time."""
+        """Return the program for a number of samples at a time."""
         if size == 1:
             assert self._single is not None
             return self._single

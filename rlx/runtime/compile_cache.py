@@ -23,8 +23,8 @@ _Entry: TypeAlias = "tuple[_Key, CompileOptions, CompiledGraph]"
 class CompileCache:
     """Compiles each graph once: for one that computes the same it returns the same object.
 
-    What it returns is shared by all who ask for it, with its parameters and states; take a
-    ``clone`` for some of your own. Threads may call one cache.
+    The returned graph is shared by all callers, with its parameters and states; take a ``clone``
+    for some of your own. Threads may call one cache.
 
     ::
 
@@ -32,7 +32,7 @@ class CompileCache:
         compiled = cache.compile(graph)
 
     Attributes:
-        session: Compiles what is not there.
+        session: Compiles missing graphs.
         most: Compiled graphs that are kept; the one that was not asked for longest is dropped.
         hits: Number of times that a graph was there.
         misses: Number of times that one was compiled.
@@ -62,11 +62,11 @@ class CompileCache:
     def compile(self, graph: Compilable, options: CompileOptions | None = None) -> CompiledGraph:
         """Return the compiled graph for ``graph`` and these options.
 
-        Graphs are the same if their structure, constants, options and all names are. Values that
-        a graph made by hand has for its parameters are set anew each time.
+        Graphs are the same if their structure, constants, options and all names are. Values that a
+        graph made by hand has for its parameters are set again each time.
 
         Args:
-            graph: As ``Session.compile`` takes it.
+            graph: As for ``Session.compile``.
             options: Options for this graph; those of the session by default.
 
         Raises:
@@ -90,7 +90,7 @@ class CompileCache:
             return compiled
 
     def clear(self) -> None:
-        """Drop all compiled graphs; those in use go on working."""
+        """Drop all compiled graphs; those in use stay valid."""
         with self._lock:
             self._entries.clear()
 

@@ -52,12 +52,12 @@ class CompiledGraph(Execution):
 
     Each program has an arena: all values are computed there, and a run allocates nothing but the
     copies of the outputs that ``run`` returns; ``run_slots`` and ``run_raw`` return views of the
-    arena. Several threads may call one object: it runs one call at a time. Views that a thread
-    was given are overwritten by the next run of any thread, so threads that use them take a
+    arena. Several threads may call one object: it runs one call at a time. Views that were returned
+    to a thread are overwritten by the next run of any thread, so threads that use them take a
     ``clone`` each.
 
     Attributes:
-        graph: The graph as it was given.
+        graph: The given graph.
         device: Device that it runs on.
         dispatch: Report of the backend on each op.
     """
@@ -134,13 +134,13 @@ class CompiledGraph(Execution):
             return None if loaded is None else loaded.lowered.fusion
 
     def manifest(self, sizes: Mapping[str, int] | None = None) -> BindingManifest:
-        """Return names, types, bytes and places of what is bound to the graph.
+        """Return names, types, bytes and places of the arrays bound to the graph.
 
         Args:
             sizes: A size for each symbol of the dimensions; none if there are none.
 
         Raises:
-            ValueError: A symbol has no size, or a size is no positive number.
+            ValueError: A symbol has no size, or a size is not positive.
         """
         bindings = dict(sizes or {})
         unbound = [name for name in self._symbols if name not in bindings]
@@ -183,10 +183,10 @@ class CompiledGraph(Execution):
         raise TypeError("a compiled graph cannot be pickled; keep its graph (rlx.save), compile it")
 
     def set_param(self, name: str, value: npt.ArrayLike) -> None:
-        """Set a parameter; numbers are converted to its element type, and copied.
+        """Set a parameter; values are converted to its element type, and copied.
 
         Raises:
-            TypeError: The numbers do not fit the element type.
+            TypeError: The values do not fit the element type.
             ValueError: There is no such parameter, or it has another shape.
         """
         if name not in self._param_types:
@@ -207,10 +207,10 @@ class CompiledGraph(Execution):
 
         Args:
             params: A value for each, as for ``set_param``.
-            strict: Whether a name that is no parameter is refused; else it is left alone.
+            strict: Whether a name without a parameter is refused; else it is ignored.
 
         Raises:
-            TypeError: The numbers do not fit an element type.
+            TypeError: The values do not fit an element type.
             ValueError: There is no such parameter, or it has another shape.
         """
         for name in params if strict else [n for n in self._param_types if n in params]:
@@ -219,11 +219,11 @@ class CompiledGraph(Execution):
     def bind_state(self, name: str, value: npt.ArrayLike) -> None:
         """Set the value that a state has before the next run; it is copied.
 
-        ``reset_state`` returns to it. An input may be bound too: then it is a state, which runs
-        are not given any more, and which keeps its value unless ``feed`` says what the next one is.
+        ``reset_state`` returns to it. An input may be bound too: then it is a state, which runs are
+        not passed any more, and which keeps its value unless ``feed`` sets the next one.
 
         Raises:
-            TypeError: The numbers do not fit the element type.
+            TypeError: The values do not fit the element type.
             ValueError: There is no such state or input, or it has another shape.
         """
         with self._lock:
@@ -243,7 +243,7 @@ class CompiledGraph(Execution):
         """Let an input that was bound as a state come with each run again.
 
         Raises:
-            ValueError: It is no input, or not bound.
+            ValueError: It is not an input, or not bound.
         """
         with self._lock:
             self._check_input(name)
@@ -298,7 +298,7 @@ class CompiledGraph(Execution):
 
     @property
     def batching(self) -> Batching:
-        """Way in which ``run`` takes several samples."""
+        """Way in which ``run`` processes several samples."""
         with self._lock:
             return self._batches.how
 
@@ -312,19 +312,19 @@ class CompiledGraph(Execution):
         """Return the outputs, as arrays of their own.
 
         Where every input has a leading dimension of 1, the arrays may have any other number there:
-        so many samples, which the outputs then hold too. ``batching`` says how they are computed.
+        the number of samples, which the outputs then hold too. ``batching`` says how they are
+        computed.
 
         Args:
-            inputs: A value for each input by name; numbers are converted to its element type. Real
-                numbers for a quantized input are quantized by its scale.
-            outputs: Names or places of the outputs wanted; all in order by default.
-            dequantized: Whether quantized outputs are returned as the numbers that they stand for,
-                as float64.
+            inputs: A value for each input by name; values are converted to its element type. Floats
+                for a quantized input are quantized by its scale.
+            outputs: Names or places of the requested outputs; all in order by default.
+            dequantized: Whether quantized outputs are returned as real values, as float64.
 
         Raises:
-            TypeError: The numbers do not fit an input's element type.
+            TypeError: The values do not fit an input's element type.
             ValueError: An input or parameter is missing, unknown or has another shape; inputs hold
-                different numbers of samples; NaN or infinity is given to a quantized input.
+                different numbers of samples; NaN or infinity is passed to a quantized input.
         """
         arguments = self._arguments
         arrays = arguments.converted({} if inputs is None else inputs)
@@ -343,7 +343,7 @@ class CompiledGraph(Execution):
         return dict(zip(self.output_names, results, strict=True))
 
     def run_typed(self, inputs: Mapping[str, Array]) -> list[Array]:
-        """Return the outputs, as ``run``, but take only arrays of exactly the declared types."""
+        """Return the outputs, as ``run``, but accept only arrays of exactly the declared types."""
         arguments = self._arguments
         return self._outputs(arguments, arguments.typed(inputs))
 
@@ -378,7 +378,7 @@ class CompiledGraph(Execution):
 
         Raises:
             ValueError: ``actual`` is not in [1, ``upper``], the graph has symbols in its
-                dimensions, or no op computes rows by themselves.
+                dimensions, or no op is row-wise.
         """
         with self._lock:
             self._extent = self._extent_of(actual, upper)
@@ -405,10 +405,10 @@ class CompiledGraph(Execution):
             inputs: As for ``run``.
 
         Returns:
-            An object whose ``wait`` returns what ``run`` would, or raises what happened on the way.
+            An object whose ``wait`` returns the result of ``run``, or raises its exception.
 
         Raises:
-            TypeError: The numbers do not fit an input's element type.
+            TypeError: The values do not fit an input's element type.
             ValueError: An input is missing or unknown.
         """
         arguments = self._arguments
@@ -430,7 +430,7 @@ class CompiledGraph(Execution):
         another thread costs more than it gains. ``submit`` does that.
 
         Args:
-            sets: Inputs of each run, as for ``run``; each is taken after the run before it.
+            sets: Inputs of each run, as for ``run``; each is read after the run before it.
 
         Raises:
             Exception: Error of the first run that failed; those after it are not begun.
@@ -460,9 +460,9 @@ class CompiledGraph(Execution):
             machine: Limits of the machine, with which times are compared.
 
         Raises:
-            TypeError: The numbers do not fit an input's element type.
-            ValueError: An input or parameter is missing, unknown or has another shape, or there
-                are no runs.
+            TypeError: The values do not fit an input's element type.
+            ValueError: An input or parameter is missing, unknown or has another shape, or the
+                number of runs is 0.
         """
         if runs < 1 or warm_up < 0:
             raise ValueError(f"cannot measure {runs} runs after {warm_up}; one at least is needed")
@@ -487,7 +487,7 @@ class CompiledGraph(Execution):
         )
 
     def memory(self) -> MemoryEstimate:
-        """Return the bytes that the program that ran last takes; each byte is in one part.
+        """Return the bytes of the program that ran last; each byte is in one part.
 
         Raises:
             ValueError: The sizes of symbols are not known before the first run.

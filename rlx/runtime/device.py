@@ -32,7 +32,7 @@ class Device(enum.Enum):
 
     @classmethod
     def _missing_(cls, value: object) -> Device:
-        """Raise the error for what is no device."""
+        """Raise the error for an object that is not a device."""
         names = [device.value for device in cls]
         raise UsageError(
             f"no device is called {value!r}", hint=did_you_mean(str(value), names, what="devices")

@@ -1,6 +1,6 @@
 """The text of a graph after every step of compilation that changed it.
 
-For those who look for what went wrong: in files of a folder, or printed.
+For debugging: in files of a folder, or printed.
 
 Tests: tests/cli/test_stages.py
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rlx.passes import Step
 
 ALL: Final = "all"
-"""Stands for every step where the name of one is taken."""
+"""Placeholder for all steps in place of the name of one."""
 
 
 Reader: TypeAlias = "Callable[[Step, str, str], None]"
@@ -46,7 +46,7 @@ class ChangedSteps:
         self._text = ""
 
     def __call__(self, step: Step, module: GraphModule) -> None:
-        """Take a step and what it made."""
+        """Accept a step and its results."""
         last, self._module = self._module, module
         if last is not None and last.graph is module.graph and last.plan is module.plan:
             return
@@ -79,7 +79,7 @@ class StageDump:
         self._observe = ChangedSteps(self.add)
 
     def __call__(self, step: Step, module: GraphModule) -> None:
-        """Take a step and what it made."""
+        """Accept a step and its results."""
         self._observe(step, module)
 
     def add(self, step: Step, before: str, after: str) -> None:

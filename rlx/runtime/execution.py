@@ -36,7 +36,7 @@ class Execution:
     """A graph with a program for each set of sizes that came up; ``CompiledGraph`` is its face.
 
     Attributes:
-        graph: The graph as it was given.
+        graph: The given graph.
     """
 
     def __init__(self, graph: Graph, backend: Backend, options: CompileOptions) -> None:
@@ -71,7 +71,7 @@ class Execution:
             raise ValueError(f"no state is called {name!r}; there are: {known}")
 
     def _check_input(self, name: str) -> None:
-        """Raise ValueError if ``name`` is no input that can be bound as a state."""
+        """Raise ValueError unless ``name`` is an input that can be bound as a state."""
         if name in self._states.types:
             raise ValueError(f"{name!r} is a state of the graph, not an input")
         if name not in self._inputs:
@@ -104,7 +104,7 @@ class Execution:
             return [results[place].copy() for place in indices]
 
     def _fits(self, arrays: Sequence[Array]) -> bool:
-        """Whether all inputs are there, with their shapes, and these are numbers."""
+        """Whether all inputs are there, with their shapes, and these are integers."""
         return [array.shape for array in arrays] == self._shapes
 
     def _is_batch(self, arguments: Arguments, arrays: Sequence[Array]) -> bool:
@@ -123,7 +123,7 @@ class Execution:
         return Batches(self.graph, self._backend, self._options, single)
 
     def _params_changed(self) -> None:
-        """Let the next runs compute again what depends on parameters."""
+        """Let the next runs recompute the values that depend on parameters."""
         for program in self._programs.values():
             program.params_changed()
         for extent in self._extents.values():
@@ -135,7 +135,7 @@ class Execution:
         """Return the program for the first rows; None if that is all of them.
 
         Raises:
-            ValueError: There cannot be so many, or no op computes rows by themselves.
+            ValueError: The number is out of range, or no op is row-wise.
         """
         if self._symbols:
             raise ValueError(

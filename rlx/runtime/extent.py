@@ -35,7 +35,7 @@ class Extent:
         """Compile ``graph`` for the first ``actual`` of ``upper`` rows.
 
         Raises:
-            ValueError: No op computes rows by themselves.
+            ValueError: No op is row-wise.
         """
         self.rows = (actual, upper)
         short = first_rows(DeadCode().apply(decompose(graph)), actual, upper)
@@ -54,7 +54,7 @@ class Extent:
         self._views = [None if w is None else _read_only(w[0]) for w in self._wholes]
 
     def expanded(self, outputs: Sequence[Array]) -> list[Array]:
-        """Return outputs of the program in their declared shapes, with zeros behind the rows."""
+        """Return outputs of the program in their declared shapes, with zeros after the rows."""
         declared = []
         for output, whole, view in zip(outputs, self._wholes, self._views, strict=True):
             if whole is None or view is None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Let nothing look for cycles in the block; what has no references is freed as ever.
+    """Disable the cycle collector in the block; reference counting still frees objects.
 
     Compilation makes some hundred thousand objects that last: to search among them again and
     again takes a fifth of its time or more. Several threads may be in such blocks: the search is

@@ -76,10 +76,10 @@ class HeldInputs:
         self._values[name] = self._bound[name].copy()
 
     def filled(self, names: Iterable[str], arrays: Sequence[Array]) -> list[Array]:
-        """Return the arrays of all inputs in order: those that were given, and those that are held.
+        """Return the arrays of all inputs in order: those of the call, and those that are held.
 
         Raises:
-            ValueError: An input is neither given nor bound.
+            ValueError: An input is neither passed nor bound.
         """
         passed = dict(zip(names, arrays, strict=True))
         values = []
@@ -107,7 +107,7 @@ class HeldInputs:
 
 
 def _may_hold(type_: TensorType, other: TensorType) -> bool:
-    """Whether an array of ``other`` may be one of ``type_``: symbols stand for any size."""
+    """Whether an array of ``other`` may be one of ``type_``: symbols match any size."""
     if type_.dtype is not other.dtype or type_.rank != other.rank:
         return False
     sizes = zip(type_.shape, other.shape, strict=True)

@@ -1,4 +1,4 @@
-"""Latency of a network on this machine, alone or beside ONNX Runtime."""
+"""Latency of a network on this machine, alone or compared with ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
     Clock: TypeAlias = Callable[[], int]
 
 ENGINES: Final = ("onnxruntime",)
-"""Engines that a network can be run beside."""
+"""Engines that a network can be compared with."""
 
 WARM_UP_CALLS: Final = 3
 """Calls of each engine before the first one that counts."""
 
 MIN_CALLS: Final = 10
-"""Measured calls, whatever time they take."""
+"""Minimum number of measured calls, for any time that they take."""
 
 _TURN_NS: Final = 2_000_000
 """Nanoseconds after which it is the other engine's turn."""
 
 _THREADS: Final = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")
-"""Settings of NumPy's threads, the first one that is given counts."""
+"""Settings of NumPy's threads, the first one that is set counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +52,8 @@ class Latency:
     Attributes:
         calls: Number of calls that were measured.
         minimum: Seconds of the fastest one.
-        median: Seconds that half of the calls take at most.
-        p90: Seconds that nine of ten calls take at most.
+        median: Seconds within which half of the calls end.
+        p90: Seconds within which nine of ten calls end.
     """
 
     calls: int
@@ -122,12 +122,12 @@ def bench(
     """Return the times of a network's calls: NumPy arrays in, NumPy arrays out.
 
     Inputs are random, the same every time; integers of more than 8 bits are 0, since they may be
-    indices. With another engine both take turns of some milliseconds, so that whatever else the
-    machine does meets both; it uses as many threads as ``OPENBLAS_NUM_THREADS`` says.
+    indices. With another engine both take turns of some milliseconds, so that other load of the
+    machine affects both; it uses ``OPENBLAS_NUM_THREADS`` threads.
 
     Args:
-        graph: A network whose dimensions are numbers.
-        batch: Inputs in one call, for a network that takes one.
+        graph: A network whose dimensions are integers.
+        batch: Inputs in one call, for a network that accepts one.
         seconds: Time to measure, of each engine; at least ten calls are measured.
         against: ``"onnxruntime"`` to run the network's file there; it must be an ONNX file.
         file: The file that the network was read from.
@@ -136,7 +136,7 @@ def bench(
 
     Raises:
         UsageError: A dimension is a symbol, a parameter has no value, the engine is unknown, it
-            cannot run the model, or the time is no number from 0.
+            cannot run the model, or the time is negative or not a number.
         ToolMissingError: The other engine is not installed.
     """
     if not (isfinite(seconds) and seconds >= 0):
@@ -169,7 +169,7 @@ def bench(
 def compiled_for(
     graph: Graph, *, batch: int = 1, options: CompileOptions | None = None
 ) -> tuple[CompiledGraph, dict[str, Array]]:
-    """Return a network compiled for calls of so many inputs, and random ones.
+    """Return a network compiled for calls of a number of inputs, and random ones.
 
     Raises:
         UsageError: A dimension is a symbol, or a parameter has no value.
@@ -208,7 +208,7 @@ def measure(calls: Sequence[Call], seconds: float, clock: Clock) -> list[list[in
 
 
 def random_inputs(graph: Graph) -> dict[str, Array]:
-    """Return a value for each input that is no state, the same every time."""
+    """Return a value for each input that is not a state, the same every time."""
     generator = np.random.default_rng(0)
     states = {state.name for state, _ in graph.states}
     return {v.name: _random(generator, v.type) for v in graph.inputs if v.name not in states}

@@ -1,4 +1,4 @@
-"""A graph compiled for one set of sizes: its program, and what computes its parameters.
+"""A graph compiled for one set of sizes: its program, and the one that computes its parameters.
 
 Tests: tests/unit/runtime/test_session.py
 """
@@ -52,14 +52,14 @@ class LoadedProgram:
         self._stale = True
 
     def params_changed(self) -> None:
-        """Let the next run compute again what depends on parameters."""
+        """Let the next run recompute the values that depend on parameters."""
         self._stale = True
 
     def run(self, inputs: Sequence[Array], params: Mapping[str, Array]) -> Sequence[Array]:
         """Return the outputs, which the next run overwrites.
 
         Args:
-            inputs: An array for each input that is no state, in order, of its exact type.
+            inputs: An array for each input that is not a state, in order, of its exact type.
             params: Every parameter of the graph by name.
         """
         if self._stale:

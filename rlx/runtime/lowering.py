@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 STEPS: Final = (
     "given", "fit", *pipeline("host").names, "precision", "fuse", "split-params", "plan",
 )  # fmt: skip
-"""Names of the steps that an observer of ``lower`` may be given."""
+"""Names of the steps that an observer of ``lower`` may be called with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +73,13 @@ def lower(
 ) -> HostModule:
     """Return ``graph`` as ``backend`` compiles it.
 
-    After ``optimize``, what depends on parameters alone is split off, and memory is planned.
+    After ``optimize``, nodes that depend on parameters alone are split off, and memory is planned.
 
     Args:
         graph: A graph of static shapes.
         backend: Backend that will run it.
         options: Options of compilation.
-        observe: Is given each step and its result, the plan last.
+        observe: Is called with each step and its result, the plan last.
 
     Raises:
         UnsupportedOpError: The backend lacks an op that cannot be written in others.
@@ -102,14 +102,14 @@ def optimize(
 ) -> OptimizedModule:
     """Return ``graph`` in as few ops as ``backend`` runs it in.
 
-    The steps: ops that the backend lacks are written in others, constants folded and what is
-    computed twice or never removed, element types narrowed and patterns fused as the options say.
+    The steps: ops that the backend lacks are written in others, constants folded, duplicate and
+    unread nodes removed, element types narrowed and patterns fused as the options say.
 
     Args:
         graph: A graph; sizes may be symbols.
         backend: Backend that will run it.
         options: Options of compilation.
-        observe: Is given each step and its result.
+        observe: Is called with each step and its result.
 
     Raises:
         UnsupportedOpError: The backend lacks an op that cannot be written in others.
@@ -137,5 +137,5 @@ def optimize(
 
 
 def _stage(graph: Graph) -> Stage:
-    """Return the stage of a fitted graph: a backend may take model-level ops as they are."""
+    """Return the stage of a fitted graph: a backend may run model-level ops."""
     return Stage.HIR if any(isinstance(n.op, NnOp) for n in all_nodes(graph)) else Stage.MIR

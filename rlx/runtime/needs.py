@@ -40,11 +40,11 @@ def memory_needed(
     """Return the memory that a graph will need on a device; it is not run.
 
     Args:
-        graph: A graph of static shapes; a module at stage LIR is taken as it is planned.
+        graph: A graph of static shapes; a module at stage LIR is used as planned.
         device: Device that it will run on.
         options: Options of compilation.
-        workspace: Whether to compile the graph, and drop it, to find what single steps need: else
-            the plan alone is read.
+        workspace: Whether to compile the graph, and drop it, to find the needs of single steps:
+            else the plan alone is read.
 
     Raises:
         UsageError: A size is a symbol.
@@ -58,7 +58,7 @@ def memory_needed(
 
 
 def _workspace(host: HostModule, device: Device, options: CompileOptions) -> int:
-    """Return the bytes that single steps need, which kernels say when they are given memory."""
+    """Return the bytes that single steps need, from a compilation of the graph."""
     program = find_backend(device, options.backend).compile(host.module, options)
     types = {v.name: v.type for v in host.module.graph.params}
     if types:
@@ -88,7 +88,7 @@ class DeviceChoice:
         device: The device.
         machine: Its limits.
         roofline: The minimum time that the graph takes there.
-        reason: Reason in a sentence, with what the others would take or lack.
+        reason: Reason in a sentence, with the cost or the gaps of the others.
     """
 
     device: Device
@@ -162,13 +162,13 @@ def lowered(
     *,
     observe: Observer = unobserved,
 ) -> HostModule:
-    """Return a graph as it is compiled for a device.
+    """Return the form of a graph that is compiled for a device.
 
     Args:
         graph: A graph of static shapes.
         device: Device that it will run on.
         options: Options of compilation.
-        observe: Is given each step and its result.
+        observe: Is called with each step and its result.
 
     Raises:
         UsageError: A size is a symbol.

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 class CompileOptions:
     """Options of ``Session.compile``.
 
-    What is not given is taken from the settings (``rlx.config``) that hold where the object is
-    made: ``backend``, ``check_finite``, ``policies`` and ``dump``.
+    Defaults are the settings (``rlx.config``) where the object is made: ``backend``,
+    ``check_finite``, ``policies`` and ``dump``.
 
     Attributes:
         backend: Name of the backend, or None for the best one installed for the device.
         simplify: Whether constants are folded, and unused and repeated nodes removed, first.
         check_finite: Whether a run stops with a FloatingPointError at the first node that makes NaN
-            of numbers, or infinity of finite ones; slow.
+            of other values, or infinity of finite ones; slow.
         policies: Policies: ops that are decomposed although the backend has them, or never.
         fusion: Patterns of ops that become one op each; None for no fusion.
         precision: Types in which ops on f32 are computed, or the name of a policy, such as

@@ -55,8 +55,8 @@ class Session:
 
         Raises:
             UnsupportedOpError: The backend cannot run some op; the message lists all of them.
-            TypeError: It is no graph, or the options are none.
-            ValueError: The graph has no outputs, or nothing gives a state its size.
+            TypeError: It is not a graph, or ``options`` are not CompileOptions.
+            ValueError: The graph has no outputs, or the size of a state is unknown.
         """
         chosen = options or self.options
         backend = self._backend(chosen)
@@ -83,7 +83,7 @@ def parts_of(graph: Compilable) -> tuple[Graph, dict[str, Array]]:
     """Return the graph itself, and the values of its parameters.
 
     Raises:
-        TypeError: It is no graph.
+        TypeError: It is not a graph.
     """
     match graph:
         case Builder():

@@ -34,10 +34,10 @@ class Pending:
         """Return the outputs, as ``CompiledGraph.run`` does, when they are there.
 
         Args:
-            timeout_s: Seconds to wait at most; None for as long as it takes.
+            timeout_s: Seconds to wait at most; None for no limit.
 
         Raises:
-            TimeoutError: The run has not ended in time; it goes on.
+            TimeoutError: The run has not ended in time; it continues.
             Exception: Error of the run.
         """
         try:
@@ -52,8 +52,8 @@ class Pending:
 class Submissions:
     """Runs on a thread of their own, one at a time and in order.
 
-    The thread begins with the first run, and ends with this object or the interpreter, when what
-    was submitted has ended.
+    The thread begins with the first run, and ends with this object or the interpreter, when all
+    submitted runs have ended.
     """
 
     def __init__(self) -> None:
@@ -61,10 +61,10 @@ class Submissions:
         self._numbers = itertools.count()
         self._executor: ThreadPoolExecutor | None = None
         self._last: Future[Results] | None = None
-        self._failed: dict[int, BaseException] = {}  # by number, until somebody sees it
+        self._failed: dict[int, BaseException] = {}  # by number, until it is raised
 
     def submit(self, run: Callable[[], Results]) -> Pending:
-        """Let the thread call ``run`` after what was submitted before."""
+        """Let the thread call ``run`` after the runs submitted before."""
         # Not self: the call would keep this object, and with it the thread, alive.
         failed = self._failed
 

@@ -128,7 +128,7 @@ class Samples:
         A sample's shape is that of the input without its leading dimension of 1, if it has one.
 
         Raises:
-            UsageError: A number is NaN or infinite.
+            UsageError: A value is NaN or infinite.
             FrontendError: The file is damaged.
         """
         streams = [array.blocks(size * self._step) for array in self._arrays]
@@ -145,7 +145,7 @@ class Samples:
             start += len(part_arrays[0])
 
     def _converted(self, value: Value, part: Array, start: int) -> Array:
-        """Return a block as the input takes it."""
+        """Return a block in the type and layout of the input."""
         type_ = value.type
         shaped = part.reshape(len(part), *sample_shape(type_))
         if shaped.dtype.kind == "f":
@@ -160,7 +160,7 @@ class Samples:
 
     def _check_finite(self, value: Value, numbers: Array, start: int) -> None:
         rows = numbers.reshape(len(numbers), -1)
-        # The sum is finite if all numbers are, but for sums that overflow.
+        # The sum is finite if all values are, except for sums that overflow.
         if np.isfinite(np.sum(rows, dtype=np.float64)):
             return
         bad = np.flatnonzero(~np.isfinite(rows.astype(np.float64)).all(axis=1))
@@ -182,15 +182,15 @@ def read_samples(
 
     Args:
         graph: The graph.
-        data: A file, as :func:`rlx.samples.read` takes it, an array for the only input, or arrays
-            by name: each input's own, or ``x`` where there is one input; ``y`` or ``labels`` for
+        data: A file, as for :func:`rlx.samples.read`, an array for the only input, or arrays by
+            name: each input's own, or ``x`` where there is one input; ``y`` or ``labels`` for
             labels.
         what: Name in messages, such as ``calibration data``.
         labels: A class for each sample, if they are not in ``data``.
 
     Raises:
-        UsageError: There is no such file; something is missing, empty, of a wrong type or shape;
-            or labels are no classes of the graph's output.
+        UsageError: There is no such file; something is missing, empty, of a wrong type or shape; or
+            labels are not classes of the graph's output.
         FrontendError: It is not a readable NumPy file.
     """
     check_bound(graph)
@@ -254,7 +254,7 @@ def _input_array(value: Value, arrays: Mapping[str, _Blocks], what: str, inputs:
 
 
 def _check_type(value: Value, dtype: np.dtype[Any], what: str) -> None:
-    """Check that numbers of ``dtype`` can be given to an input."""
+    """Check that values of ``dtype`` can be passed to an input."""
     type_ = value.type
     if type_.dtype.is_float and dtype.kind != "f" and dtype != type_.dtype.numpy:
         raise UsageError(
@@ -308,7 +308,7 @@ def checked_labels(
     """Return labels as int64 [count].
 
     Raises:
-        UsageError: They are no integers, of a wrong number, or no class has such a number.
+        UsageError: They are not integers, of a wrong number, or no class has such a number.
     """
     numbers = labels.reshape(-1) if labels.size == count else labels
     if numbers.ndim != 1 or len(numbers) != count:
@@ -336,7 +336,7 @@ def checked_labels(
 
 
 def classes_of(graph: Graph) -> int:
-    """Return the number of classes of labels: two where the output is one number or no vector.
+    """Return the number of classes of labels: two where the output is a scalar or not a vector.
 
     A network that reconstructs its input is scored by the error, for two classes.
     """

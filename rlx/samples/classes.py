@@ -69,7 +69,7 @@ def read_names(path: Path) -> list[str]:
 
     Raises:
         UsageError: There is no such file.
-        FrontendError: It is no text.
+        FrontendError: It is not a text file.
     """
     if not path.is_file():
         raise UsageError(f"no file {str(path)!r}", where="labels", hint="give one name a line")

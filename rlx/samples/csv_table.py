@@ -36,11 +36,11 @@ _DELIMITERS: Final = ",;\t"
 def read_csv(path: Path, value: Value) -> dict[str, Numbers]:
     """Return a table as samples of an input, and the column of classes as ``y`` if it has one.
 
-    Integers for an integer input are taken as they are; numbers with a point are real.
+    Integers for an integer input are used unchanged; numbers with a point are floats.
 
     Raises:
-        UsageError: There are not as many columns as the input has elements.
-        FrontendError: It is no table of numbers.
+        UsageError: The number of columns is not that of the input's elements.
+        FrontendError: It is not a table of numbers.
     """
     headings, rows, whole = read_table(path)
     samples: dict[str, Numbers] = {}
@@ -62,10 +62,10 @@ def read_csv(path: Path, value: Value) -> dict[str, Numbers]:
 
 
 def read_table(path: Path) -> tuple[list[str], npt.NDArray[np.float64], bool]:
-    """Return the headings (none if the first row holds numbers), the rows, and if all are whole.
+    """Return the headings (none if the first row holds numbers), the rows, and if all are integers.
 
     Raises:
-        FrontendError: It is no table of numbers.
+        FrontendError: It is not a table of numbers.
     """
     lines = _lines(path)
     delimiter = max(_DELIMITERS, key=lambda mark: lines[0].count(mark))
@@ -155,7 +155,7 @@ def _typed(rows: Numbers, value: Value, file: str, *, whole: bool) -> Numbers:
     """Return integers in the element type of an integer input; others as float32.
 
     Raises:
-        UsageError: The type has no such number.
+        UsageError: The type has no such value.
     """
     type_ = value.type
     if not (type_.dtype.is_integer and whole):

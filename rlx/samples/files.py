@@ -48,7 +48,7 @@ class Loaded:
     Attributes:
         arrays: Arrays [samples, ...] by name: an input's own, or ``x``; ``y`` for labels.
         names: Name of each sample, if each came from a file of its own.
-        notes: Changes made to the numbers, in a line each.
+        notes: Changes made to the values, in a line each.
     """
 
     arrays: Mapping[str, Numbers]
@@ -67,7 +67,7 @@ def read(paths: Sequence[Path], inputs: Sequence[Value], scaling: Scaling | None
     Args:
         paths: A ``.npy``, ``.npz`` or ``.csv`` file; or pictures or sounds, one sample each, or a
             folder of them, in the order of their names.
-        inputs: The network's inputs; their dimensions are numbers.
+        inputs: The network's inputs; their dimensions are integers.
         scaling: Conversion of pixels and samples of sounds to floats.
 
     Raises:
@@ -155,7 +155,7 @@ def _files_of(path: Path) -> list[Path]:
 
 
 def _kind(path: Path) -> str:
-    """Return the kind of a file's contents, as a suffix: ``.npy`` stands for ``.npz`` too."""
+    """Return the kind of a file's contents, as a suffix: ``.npy`` for ``.npz`` too."""
     try:
         with path.open("rb") as file:
             start = file.read(12)

@@ -33,13 +33,13 @@ _BYTES = frozenset({"1", "L", "LA", "P", "PA", "RGB", "RGBA"})
 
 
 def read_picture(path: Path, value: Value, scaling: Scaling) -> tuple[Numbers, str]:
-    """Return a picture as a sample of an input, and what was done to its pixels.
+    """Return a picture as a sample of an input, and the conversion of its pixels.
 
-    Pictures in grey, of a palette and in colour become what the input's channels demand. Without a
+    Pictures in grey, of a palette and in colour are converted to the input's channels. Without a
     scaling, 0 to 255 are spread over the range of an 8-bit input, and over 0 to 1 for floats.
 
     Raises:
-        UsageError: Its size is not the input's, or the input takes no pictures.
+        UsageError: Its size is not the input's, or the input does not accept pictures.
         FrontendError: It is damaged.
         ToolMissingError: Pillow is not installed.
     """
@@ -76,7 +76,7 @@ def _layout(value: Value, file: str) -> tuple[int, int, int, bool]:
     """Return height, width, number of channels, and whether channels come first.
 
     Raises:
-        UsageError: The input is no picture.
+        UsageError: The input is not a picture.
     """
     shape = sample_shape(value.type)
     if len(shape) == 2:

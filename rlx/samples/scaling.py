@@ -1,4 +1,4 @@
-"""Scaling of pictures' and sounds' integers to the numbers that a network was trained on.
+"""Scaling of pictures' and sounds' integers to the range that a network was trained on.
 
 Tests: tests/unit/samples/test_read.py
 """
@@ -21,9 +21,9 @@ class Scaling:
     """``(stored * scale - mean) / std``, as in training.
 
     Attributes:
-        scale: Factor; None for 1 / 255 of pictures, and for what makes sounds -1 to 1.
-        mean: One number, or one for each channel.
-        std: One number, or one for each channel.
+        scale: Factor; None for 1 / 255 of pictures, and for sounds the factor to -1 to 1.
+        mean: One value, or one for each channel.
+        std: One value, or one for each channel.
     """
 
     scale: float | None = None
@@ -42,11 +42,11 @@ class Scaling:
 
         Args:
             stored: [..., channels].
-            default: The scale if none was given.
+            default: The default scale.
             where: The file, for messages.
 
         Raises:
-            UsageError: There are neither one nor as many means or deviations as channels.
+            UsageError: The number of means or deviations is neither 1 nor that of the channels.
         """
         channels = stored.shape[-1]
         for name, numbers in (("mean", self.mean), ("std", self.std)):

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 
 def read_sound(path: Path, value: Value, scaling: Scaling) -> tuple[Numbers, str]:
-    """Return a sound as a sample of an input, and what was done to its numbers.
+    """Return a sound as a sample of an input, and the conversion of its values.
 
-    Without a scaling they become -1 to 1, or stay what they are for int16 without a scale.
+    Without a scaling they become -1 to 1, or are unchanged for int16 without a scale.
 
     Raises:
         UsageError: Its length is not the input's.
@@ -51,7 +51,7 @@ def read_sound(path: Path, value: Value, scaling: Scaling) -> tuple[Numbers, str
 
 
 def _stored(path: Path, value: Value) -> tuple[Numbers, int]:
-    """Return signed integers [samples, channels], and what stands for 1."""
+    """Return signed integers [samples, channels], and the integer that represents 1."""
     try:
         with path.open("rb") as file, wave.open(file) as sound:
             channels, width, count = (

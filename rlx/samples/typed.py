@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 def as_inputs(
     inputs: Sequence[Value], arrays: Mapping[str, Numbers]
 ) -> tuple[dict[str, Numbers], list[str]]:
-    """Quantize floats for quantized inputs; return all arrays, and what was done.
+    """Quantize floats for quantized inputs; return all arrays, and a description of the conversion.
 
     Args:
         inputs: The network's inputs.
         arrays: By name: each input's own, or ``x`` where there is one input.
 
     Raises:
-        UsageError: A number is NaN or infinite.
+        UsageError: A value is NaN or infinite.
     """
     converted, notes = dict(arrays), []
     for value in inputs:
@@ -59,7 +59,7 @@ def as_inputs(
 def labels_in(graph: Graph, arrays: Mapping[str, Numbers]) -> tuple[str, Numbers] | None:
     """Return the classes that came with samples, and their name; None if there are none.
 
-    An array ``y`` that has not one number for each sample holds expected outputs.
+    An array ``y`` that does not have one value for each sample holds expected outputs.
     """
     inputs = {value.name for value in graph.inputs}
     counts = {len(array) for name, array in arrays.items() if name not in KEYS and array.ndim}
@@ -75,10 +75,10 @@ def labels_in(graph: Graph, arrays: Mapping[str, Numbers]) -> tuple[str, Numbers
 def vectors_for(
     graph: Graph, arrays: Mapping[str, Numbers]
 ) -> tuple[dict[str, Numbers], list[str]]:
-    """Return samples as golden vectors: quantized, without classes; and what was done.
+    """Return samples as golden vectors: quantized, without classes; and describe the conversion.
 
     Raises:
-        UsageError: A number is NaN or infinite.
+        UsageError: A value is NaN or infinite.
     """
     converted, notes = as_inputs(graph.inputs, arrays)
     labels = labels_in(graph, arrays)

@@ -1,14 +1,14 @@
 """Settings of rlx: environment variables ``RLX_*``, and other values for a part of a program.
 
 The variables are read once, when the first setting is needed. A variable that no setting has, or a
-value that its setting cannot take, is an error. :func:`override` sets others for the ``with``
-statement that it stands in, and only for the thread or asyncio task that runs it::
+value that its setting does not accept, is an error. :func:`override` sets others for its ``with``
+statement, and only for the thread or asyncio task that runs it::
 
     with rlx.config.override(check_finite=True):
         compiled = rlx.Session().compile(graph)
 
-What a caller gives, such as ``CompileOptions(backend=...)`` or an option of the command line, has
-precedence over both.
+An argument of a caller, such as ``CompileOptions(backend=...)`` or an option of the command line,
+has precedence over both.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ FOREIGN: Final = frozenset(
         "RLX_VERSION_FILE",
     }
 )
-"""Variables that are no settings: others than this module read them."""
+"""Variables that are not settings: other modules read them."""
 
 Dispatch: TypeAlias = Literal["prefer-native", "common", "native"]
 """The names of ``rlx.passes.Policy``, which is of a higher layer."""
@@ -185,8 +185,8 @@ def from_environment(environment: Mapping[str, str]) -> Config:
     """Return the settings that environment variables hold; defaults for the others.
 
     Raises:
-        UsageError: A variable ``RLX_*`` belongs to no setting, or has a value that its setting
-            cannot take.
+        UsageError: A variable ``RLX_*`` belongs to no setting, or has a value that its setting does
+            not accept.
     """
     names = {variable(name): name for name in _KINDS}
     settings: dict[str, object] = {}
@@ -253,10 +253,10 @@ def override(**changes: Unpack[SettingChanges]) -> Iterator[Config]:
     ``contextvars.copy_context()`` to hand these down.
 
     Args:
-        changes: The settings, by name; others stay as they are.
+        changes: The settings, by name; others stay unchanged.
 
     Raises:
-        UsageError: There is no such setting, or it cannot take such a value.
+        UsageError: There is no such setting, or it does not accept such a value.
     """
     for name in changes:
         if name not in _KINDS:

@@ -1,6 +1,6 @@
-"""Every error that rlx raises on purpose, and the exit status each one gives the command line.
+"""Every error that rlx raises on purpose, and the exit status of each one on the command line.
 
-A message has three parts, in this order: what is wrong (with what was found and what was wanted),
+A message has three parts, in this order: what is wrong (with the found and the expected value),
 where (op, node or file), and what to do about it: ``hint``. Classes whose errors have one cause
 have a hint of their own, ``default_hint``; a test checks that all others are raised with one.
 
@@ -13,13 +13,13 @@ from typing import ClassVar
 
 
 class RlxError(Exception):
-    """Base of all errors that a caller of rlx may want to catch.
+    """Base of all errors that a caller of rlx may catch.
 
     Attributes:
         message: Description of the problem.
         where: Op, node or file concerned, or None.
-        hint: Advice about it; that of the class if none was given.
-        own_hint: The hint that was given, or None: for those who raise the error as another class.
+        hint: Advice about it; that of the class by default.
+        own_hint: The given hint, or None: for those who raise the error as another class.
         code: Stable identifier that the command line prints, ``RLX-Ennn``.
         exit_status: Exit status of the command line for this class.
     """
@@ -40,7 +40,7 @@ class RlxError(Exception):
 
 
 def indented(label: str, text: str) -> str:
-    """Return ``text`` behind ``label``, its further lines two columns to the right of the first."""
+    """Return ``text`` after ``label``, its further lines two columns to the right of the first."""
     first, *others = text.split("\n")
     margin = " " * (len(label) + 2)
     return "\n".join([label + first, *(margin + line for line in others)])
@@ -154,14 +154,14 @@ class OutputError(RlxError):
 
 
 class StreamError(OutputError):
-    """Output of a command cannot be written: the device is full, or its reader is gone."""
+    """Output of a command cannot be written: the device is full, or its reader has ended."""
 
     code = "RLX-E071"
     exit_status = 2
 
 
 class SimulationError(RlxError):
-    """A compiler or simulator failed or gave unreadable output; carries its last lines."""
+    """A compiler or simulator failed or had unreadable output; carries its last lines."""
 
     code = "RLX-E080"
     exit_status = 1

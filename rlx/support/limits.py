@@ -30,18 +30,18 @@ class Limits:
         tensors: Tensors of a graph, and buffers of a file.
         document_bytes: Size of the text that describes the graph of a ``.rlx`` file.
         rank: Dimensions of a tensor.
-        dimension: Size of one dimension, and a number in an expression of symbols; also a kernel,
+        dimension: Size of one dimension, and an integer in an expression of symbols; also a kernel,
             stride, dilation or padding.
         elements: Elements of one input or computed tensor, and of an image with its padding.
         total_elements: Elements of all computed tensors of one frame together.
-        operations: Multiply-accumulates of one frame, and steps of what multiplies nothing (an
-            operator takes at least one step for each element of its result).
+        operations: Multiply-accumulates of one frame, and steps of operators without products (an
+            operator counts at least one step for each element of its result).
         taps: Positions of one window: height times width of a kernel.
-        constant_bytes: Bytes of all constant tensors together, as often as they are read.
+        constant_bytes: Bytes of all constant tensors together, counted at each read.
         name_bytes: Bytes of a name that are kept; a longer name is cut.
         nesting: Depth of tables inside tables.
-        overlap: Number of times that the objects of a file may cover its bytes. A shared object
-            is legal in some formats; without a bound a small file can stand for a huge one.
+        overlap: Number of times that the objects of a file may cover its bytes. A shared object is
+            legal in some formats; without a bound a small file can describe a huge graph.
     """
 
     file_bytes: int = 512 * MIB

@@ -1,7 +1,7 @@
 """Plug-ins: objects of installed packages, found by their entry points, and loaded here alone.
 
-A package that cannot be loaded takes nothing else along: it is named in one line and left out. A
-plug-in that the user asked for by name gives an error instead, with the reason.
+A package that cannot be loaded does not affect others: it is named in one line and left out. A
+plug-in that the user asked for by name raises an error instead, with the reason.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def load_all(group: str) -> list[Any]:
     """Return the plug-ins of ``group`` that can be used, by name; warn once of each other one."""
     found = survey(group)
     for one in found:
-        # Extras of rlx that are not installed are no damage.
+        # Extras of rlx that are not installed are not a defect.
         if one.problem is not None and not (one.problem.built_in and one.problem.lacking):
             warn_of(one.problem)
     return [one.plugin for one in found if one.problem is None]
@@ -130,7 +130,7 @@ def survey(group: str) -> list[LoadedPlugin]:
 
 def load(
     group: str, name: str, *, missing: str, hint: str, purpose: str = "", extra: str = ""
-) -> Any:  # noqa: ANN401 - whatever the group offers
+) -> Any:  # noqa: ANN401 - any object of the group
     """Return the plug-in that is installed as ``name`` under ``group``.
 
     Args:
@@ -188,7 +188,7 @@ def _sound_entries(group: str) -> Iterator[EntryPoint]:
         packages.add(label.split()[0])
         try:
             yield from package.entry_points.select(group=group)
-        except Exception as error:  # whatever its metadata holds
+        except Exception as error:  # malformed metadata may raise anything
             warn_of(Problem(f"package {label}", f"damaged metadata: {_text(error)}", ""))
 
 
@@ -262,7 +262,7 @@ def _check_api(plugin: object) -> None:
         raise _UnfitError(f"written for api {api} of plug-ins, this rlx has api {API}", hint)
 
 
-def _check_members(group: PluginGroup, plugin: Any) -> None:  # noqa: ANN401 - whatever a package offers
+def _check_members(group: PluginGroup, plugin: Any) -> None:  # noqa: ANN401 - any object of a package
     """Check that a plug-in has the members that its group needs."""
     for name, kind in group.values.items():
         value = getattr(plugin, name, MISSING)

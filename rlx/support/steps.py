@@ -1,6 +1,6 @@
 """Progress reports of work that takes a while.
 
-Functions take ``progress: Callable[[str], None] | None`` and call it with each step. What shows
+Functions accept ``progress: Callable[[str], None] | None`` and call it with each step. A display of
 more than a text is a :class:`Steps`, which is such a function too; :func:`steps_of` makes one of
 any.
 
@@ -44,7 +44,7 @@ class _CallbackSteps(Steps):
 
 
 def steps_of(progress: Callable[[str], None] | None) -> Steps:
-    """Return ``progress`` as :class:`Steps`, whatever it is."""
+    """Return any kind of ``progress`` as :class:`Steps`."""
     if progress is None:
         return Steps()
     return progress if isinstance(progress, Steps) else _CallbackSteps(progress)

@@ -1,4 +1,4 @@
-"""Interfaces of targets: the target itself, its verifier, its builder, and the estimates it gives.
+"""Interfaces of targets: the target itself, its verifier, its builder, and its estimates.
 
 Installed targets are found by entry points; plug-ins implement these classes.
 

@@ -63,7 +63,7 @@ class Builder(Protocol):
             clock_mhz: Target clock, which must be reached; None for the builder's choice.
             timeout_s: Wall-clock limit of each step, in seconds.
             keep: Folder for netlists, reports and logs; None to keep nothing.
-            simulate: Whether what was built is simulated and compared; None for the builder's
+            simulate: Whether the built program is simulated and compared; None for the builder's
                 choice.
             progress: Called with a description of each step.
         """
@@ -86,7 +86,7 @@ def view_of(build: Build) -> View:
 
 
 def load(target: str) -> Builder:
-    """Return the builder for what ``target`` emits.
+    """Return the builder for the files of ``target``.
 
     Raises:
         TargetNotFoundError: None is installed, or its library is missing.

@@ -86,8 +86,8 @@ class Estimates(Sequence[Mapping[str, Any]]):
         target: Name of the target.
         option: The option; each row has its value under this key.
         columns: The figures of a row by key, as tables show them.
-        rows: Figures by key; ``fits``; and ``reason``, what stands against it, or may do so. Where
-            there is no design at all, the row has no figures.
+        rows: Figures by key; ``fits``; and ``reason``, a fact that rules it out, or may do so.
+            Where there is no design at all, the row has no figures.
         assumed: Quantization that was assumed of a float network, as JSON values; None for others.
     """
 

@@ -56,15 +56,13 @@ class CycleRange:
         low: Fewest cycles, on average over a network.
         high: Most cycles.
         clock_mhz: Clock of the processor.
-        source: Document, and what was assumed of memory.
-        excess: Most instructions that run for one that is predicted.
+        source: Document, and assumptions about memory.
     """
 
     low: float
     high: float
     clock_mhz: float
     source: str
-    excess: float = 1.0
 
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> CycleRange | None:
@@ -72,16 +70,13 @@ class CycleRange:
         values = facts.get("cycles")
         return None if values is None else cls(**values)
 
-    def milliseconds(self, instructions: int, *, predicted: bool = False) -> Milliseconds:
-        """Return the time of a number of instructions, which were counted or predicted."""
-        excess = self.excess if predicted else 1.0
+    def milliseconds(self, instructions: int) -> Milliseconds:
+        """Return the time of a number of instructions."""
         low, high = (
             float(f"{instructions * cycles / self.clock_mhz / 1e3:.4g}")
-            for cycles in (self.low, self.high * excess)
+            for cycles in (self.low, self.high)
         )
         source = f"instructions x {self.low:.1f} to {self.high:.1f} cycles, {self.source}"
-        if excess > 1:
-            source += f", up to {excess:.1f} times the instructions predicted"
         return Milliseconds(low, high, self.clock_mhz, source)
 
     def as_json(self) -> dict[str, Any]:

@@ -39,12 +39,12 @@ class Emission:
         report: Figures known without running it, ready for JSON: ``layers`` (a list of rows with
             the same keys), ``columns`` (those of them that tables show, all if it is missing) and
             totals.
-        facts: Entries for the manifest, as JSON values: what the target's verifier must know, such
-            as the prefix of its identifiers.
+        facts: Entries for the manifest, as JSON values: facts for the target's verifier, such as
+            the prefix of its identifiers.
         nodes: The node of each row of ``report["layers"]``; reports draw the graph of these. Empty
-            if rows are no nodes.
+            if rows are not nodes.
         inputs: The network's inputs in the graph of ``nodes``, if that is another graph.
-        scratch: Memory of the arena that layers need beside the plan's placements.
+        scratch: Memory of the arena that layers need in addition to the plan's placements.
         vector_files: Makes more files from the golden vectors; None if there are none to make.
     """
 
@@ -79,7 +79,7 @@ class Emission:
 class Sweep:
     """Comparison of models over the values of one option, such as all devices.
 
-    ``rlx estimate MODEL --devices all`` gives a row for each value, the best first. A target that
+    ``rlx estimate MODEL --devices all`` prints a row for each value, the best first. A target that
     offers it returns it as :attr:`Target.sweep`.
 
     Attributes:
@@ -88,8 +88,8 @@ class Sweep:
         columns: Columns of a row, by key, in order.
         by: Key of the figure that rows are ranked by.
         maximize: Whether the highest figure is the best one.
-        lowering_key: Returns what a lowered graph depends on: it is made once for all options for
-            which this is equal.
+        lowering_key: Returns the options that a lowered graph depends on: it is made once for all
+            options for which this is equal.
         attempts: Called with options and the names of those that the user chose; returns options
             to try in order, until one fits.
         estimate: As ``Target.estimate``, but without looking for other options that would fit.
@@ -116,8 +116,8 @@ class Sweep:
 class Lowering:
     """Lowering of one node; each target has subclasses of its own.
 
-    The core asks whether there is one, and hands none of them on: a target keeps what it found out
-    about a node with :func:`rlx.ir.once_per_node`, and reads it again when it plans and emits.
+    The core asks whether there is one, and hands none of them on: a target caches results about a
+    node with :func:`rlx.ir.once_per_node`, and reads it again when it plans and emits.
     """
 
     __slots__ = ()
@@ -125,22 +125,22 @@ class Lowering:
 
 Alternatives: TypeAlias = "tuple[str, Mapping[str, Any]]"
 """Result of a target's method ``alternatives(options)``: an option, and by its other values the
-options with these. Where it refuses a model, the message says which of them would take it."""
+options with these. Where it refuses a model, the message says which of them would accept it."""
 
 
 class Target(ABC):
-    """A target: what a package offers under the entry-point group ``rlx.targets``.
+    """Base of a target, an object of the entry-point group ``rlx.targets``.
 
     A target defines ``name``, ``summary``, ``options``, ``knows``, ``lowering`` and ``emit``; all
-    else has a default. One that has these members without this class as its base is taken too.
+    else has a default. One that has these members without this class as its base is accepted too.
 
     Attributes:
         name: Name on the command line.
         summary: One line for ``rlx targets``.
         pipeline: Name of the pass pipeline that prepares a graph for it (``rlx.passes``).
-        options: Frozen dataclass with a default for every field; each field's metadata has
-            ``help`` text. ``rlx emit`` offers the fields as command-line options. Where the
-            metadata have ``values`` (what an option takes, and in a line what each means),
+        options: Frozen dataclass with a default for every field; each field's metadata has ``help``
+            text. ``rlx emit`` offers the fields as command-line options. Where the metadata have
+            ``values`` (the values of an option, each with a line about its meaning),
             ``rlx targets NAME`` lists them.
         api: Version of this interface that it is written for (:data:`rlx.support.plugins.API`);
             each target has its own, and is written for 1 without it.
@@ -162,28 +162,28 @@ class Target(ABC):
 
     @abstractmethod
     def lowering(self, node: Node, options: Any) -> Lowering | Refusal:  # noqa: ANN401 - own class
-        """Return the lowering of this node as it stands, or the reason that there is none.
+        """Return the lowering of this node unchanged, or the reason that there is none.
 
         Asked several times in one emission, so the work should be done :func:`once for each node
         <rlx.ir.once_per_node>`.
 
         Args:
             node: The node.
-            options: Instance of ``options``: what can be lowered may depend on them.
+            options: Instance of ``options``: the lowered ops may depend on them.
         """
 
     def plan(self, module: GraphModule, options: Any) -> GraphModule:  # noqa: ANN401 - own class
-        """Return ``module``, in ops that are not refused, as ``emit`` and ``estimate`` take it.
+        """Return ``module``, in ops that are not refused, as ``emit`` and ``estimate`` require it.
 
-        A target that keeps values in memory calls :func:`rlx.memory.to_lir`, which gives it stage
-        LIR; by default the module stays as it is. What is computed stays the same bits.
+        A target that keeps values in memory calls :func:`rlx.memory.to_lir`, which lowers it to
+        stage LIR; by default the module stays unchanged. The results stay the same bits.
         """
         del options
         return module
 
     @abstractmethod
     def emit(self, module: GraphModule, options: Any) -> Emission:  # noqa: ANN401 - own class
-        """Return the files for ``module``, as ``plan`` gave it. Nothing is written or run."""
+        """Return the files for ``module``, a result of ``plan``. Nothing is written or run."""
 
     def estimate(self, module: GraphModule, options: Any) -> Mapping[str, Any]:  # noqa: ANN401
         """Return bytes, MACs and, where known, cycles or instructions; by default emit's report.
@@ -218,7 +218,7 @@ class Target(ABC):
         return () if self.sweep is None else (self.sweep,)
 
     def alternatives(self, options: Any) -> Alternatives | None:  # noqa: ANN401 - own class
-        """Return the options with other values of one of them, which may take other models."""
+        """Return the options with other values of one of them, which may accept other models."""
         del options
         return None
 
@@ -228,8 +228,8 @@ _MEMBERS: Final = [
 ]
 
 
-def adopted(target: Any) -> Target:  # noqa: ANN401 - what a package offers
-    """Return a target with the defaults of :class:`Target` for what it lacks.
+def adopted(target: Any) -> Target:  # noqa: ANN401 - any object of a package
+    """Return a target with the defaults of :class:`Target` for missing attributes.
 
     Args:
         target: A target, which is returned, or an object with the members of one.
@@ -306,12 +306,12 @@ def claim(
     options: Any,  # noqa: ANN401 - the target's own class
     hint: Callable[[], str] = lambda: QUANTIZE,
 ) -> Claim:
-    """Return the target's answer for each node with ``options``, as ``rlx.passes.fit`` takes it.
+    """Return the target's answer for each node with ``options``, as for ``rlx.passes.fit``.
 
     Args:
         target: The target.
         options: Instance of its options.
-        hint: Returns what to do about ops on floats.
+        hint: Returns advice about ops on floats.
     """
     # Commands that only list targets need no IR.
     from rlx.ir import Refusal

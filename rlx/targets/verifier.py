@@ -26,7 +26,7 @@ class NotRun:
     """A simulation that runs by default, but not here: its tools are missing.
 
     Attributes:
-        name: Name of the simulator, as ``rlx verify --require`` takes it.
+        name: Name of the simulator, as in ``rlx verify --require``.
         platform: The same for a reader: language and machine.
         reason: Parts that are missing, such as ``no emulator``.
         install: Commands that install them; each alone is enough.
@@ -50,10 +50,10 @@ class Plan:
     """Simulations that a verification would run on this machine.
 
     Attributes:
-        tools: Their names, as ``Verifier.verify`` takes them.
+        tools: Their names, as for ``Verifier.verify``.
         not_run: Those of the default whose tools are missing.
         notes: Deviations from the default, and why.
-        names: Names that stand for one of them too: ``qemu`` for ``qemu:zig``.
+        names: Aliases of one of them: ``qemu`` for ``qemu:zig``.
     """
 
     tools: tuple[str, ...]
@@ -183,7 +183,7 @@ def view_of(result: Verification) -> View:
 
 
 def load(target: str) -> Verifier:
-    """Return the verifier for what ``target`` emits.
+    """Return the verifier for the files of ``target``.
 
     Raises:
         TargetNotFoundError: None is installed, or its library is missing.

@@ -19,7 +19,7 @@ def assert_same_bits(actual: npt.ArrayLike, expected: npt.ArrayLike) -> None:
     Raises:
         AssertionError: They differ; it says how, and where first.
     """
-    __tracebackhide__ = True  # the test that compares is what its reader wants to see
+    __tracebackhide__ = True  # a traceback ends at the test that compares
     left, right = np.asarray(actual), np.asarray(expected)
     if left.dtype != right.dtype or left.shape != right.shape:
         raise AssertionError(

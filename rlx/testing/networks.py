@@ -45,7 +45,7 @@ class _WithoutFrames:
         """Do nothing."""
 
     def __exit__(self, kind: object, error: BaseException | None, frames: object) -> None:
-        """Raise an error of rlx anew."""
+        """Raise an error of rlx again."""
         __tracebackhide__ = True
         if isinstance(error, RlxError):
             raise error.with_traceback(None) from None
@@ -56,9 +56,9 @@ class Networks:
 
     Args:
         models: Path of each model file.
-        work: Existing folder for what is emitted.
+        work: Existing folder for the emitted files.
         missing: Action where a simulator of the default is missing: ``fail``, ``skip`` (the test)
-            or ``allow`` (run what is there).
+            or ``allow`` (run the available ones).
         record: Whether :meth:`Network.require_golden` writes its file instead of comparing.
     """
 
@@ -99,11 +99,11 @@ class Network:
     """A network under test.
 
     An attribute named like an installed target, such as ``network.cortexm``, is the network built
-    for it with the default options; ``network.on(...)`` takes options.
+    for it with the default options; ``network.on(...)`` accepts options.
 
     Args:
         path: Its model file.
-        folder: Folder for what is emitted; made when it is needed.
+        folder: Folder for the emitted files; made when it is needed.
         settings: Settings of the test session.
     """
 
@@ -128,7 +128,7 @@ class Network:
         return tuple(evaluate(graph, named))
 
     def require_golden(self, path: str | Path, vectors: Mapping[str, Array] | None = None) -> None:
-        """Fail unless the network gives the results in a golden file, to the last bit.
+        """Fail unless the results of the network are those of a golden file, to the last bit.
 
         The file holds inputs, outputs and a hash of the results of each layer, so that the message
         can name the first layer that differs. ``pytest --rlx-record`` writes it.
@@ -172,12 +172,12 @@ class Network:
 
         Args:
             target: Name of an installed target.
-            vectors: Inputs ``[frames, *shape]`` by name, or ``x``; with ``y``, the outputs that
-                they must give. None for random inputs.
+            vectors: Inputs ``[frames, *shape]`` by name, or ``x``; with ``y``, the expected
+                outputs. None for random inputs.
             frames: Number of vectors to run; None for all given.
             tools: Simulators by name, each of which must be there; None for the default ones. If
                 one of those is missing the test fails; ``pytest --rlx-missing`` chooses otherwise.
-            options: Options of the target, as ``rlx.emit`` takes them.
+            options: Options of the target, as for ``rlx.emit``.
         """
         key = _key(target, vectors, vectors is None, frames, tools, options)
         if key not in self._builds:
@@ -252,12 +252,12 @@ class Build:
 
     @property
     def passed(self) -> bool:
-        """Whether every vector that was run gave the reference's bits; see :meth:`require`."""
+        """Whether all results are the reference's, bit for bit; see :meth:`require`."""
         __tracebackhide__ = True
         return self.verification.passed
 
     def require(self, **limits: float) -> Build:
-        """Fail unless every vector gives the reference's bits, and limits are kept.
+        """Fail unless all results are the reference's, bit for bit, and limits are kept.
 
         Args:
             limits: The most that a figure may be, by its name: ``instructions=70_000``.

@@ -46,7 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test that takes ``rlx_network`` once for each model."""
+    """Run a test with a parameter ``rlx_network`` once for each model."""
     if "rlx_network" in metafunc.fixturenames:
         metafunc.parametrize("rlx_network", list(models(metafunc.config)), indirect=True)
 

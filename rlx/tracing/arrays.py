@@ -42,11 +42,11 @@ def as_dtype(dtype: DTypeLike) -> DType:
 
 
 def as_shape(shape: ShapeLike) -> Shape:
-    """Return a shape; a dimension given by name becomes a symbol.
+    """Return a shape; the name of a dimension becomes a symbol.
 
     Raises:
-        TypeError: A dimension is neither a number nor a name.
-        ValueError: A number is negative.
+        TypeError: A dimension is neither an integer nor a name.
+        ValueError: An integer is negative.
     """
     dims: list[int | Dim] = []
     for dim in (shape,) if isinstance(shape, int) else shape:
@@ -64,7 +64,7 @@ def as_shape(shape: ShapeLike) -> Shape:
 def converted_to(array: Array, dtype: DType) -> Array | None:
     """Return ``array`` in another element type, or None if that would lose more than precision.
 
-    Floating-point types take any numbers; integer types take integers in range.
+    Floating-point types accept any numbers; integer types accept integers in range.
     """
     if array.dtype == dtype.numpy:
         return array
@@ -80,7 +80,7 @@ def converted_to(array: Array, dtype: DType) -> Array | None:
 
 
 def array_like(value: object, like: TensorType) -> Array:
-    """Return ``value`` as a constant that stands beside a tensor: in its element type.
+    """Return ``value`` as a constant operand next to a tensor: in its element type.
 
     Raises:
         TypeError: The values do not fit the element type.

@@ -39,13 +39,13 @@ def if_(
 
     Args:
         condition: One boolean, bool[].
-        then: Called with the operands; gives a tensor or a tuple of them.
-        otherwise: Takes and gives the same, in the same types.
+        then: Called with the operands; returns a tensor or a tuple of them.
+        otherwise: Called with and returns the same, in the same types.
         operands: Arguments of the functions.
 
     Raises:
-        ShapeError: The condition is no single boolean, or the functions give different types.
-        TypeError: A function gives something else than tensors.
+        ShapeError: The condition is not a single boolean, or the functions return different types.
+        TypeError: A function returns something else than tensors.
     """
     parent = condition.builder.innermost
     if condition.shape != () or condition.dtype is not DType.BOOL:
@@ -88,11 +88,12 @@ def while_loop(
         condition: Gives one boolean, bool[].
         body: Gives the carry of the next iteration, in the types of the first one.
         carry: First values: a tensor or a tuple of them.
-        max_iterations: The loop ends after so many; None for no bound.
+        max_iterations: The loop ends after this number; None for no bound.
 
     Raises:
-        ShapeError: The condition is no single boolean, or the body gives a carry of other types.
-        TypeError: A function gives something else than tensors.
+        ShapeError: The condition is not a single boolean, or the body returns a carry of other
+            types.
+        TypeError: A function returns something else than tensors.
     """
     carries = flat(carry, "the carry")
     parent = _builder(carries, "while_loop needs a tensor to carry")
@@ -137,16 +138,16 @@ def scan(
     The function is traced, once. It may use any tensor of the graph around it.
 
     Args:
-        step: Called with a carry and one element of ``xs``; gives the next carry, in the types of
-            the first one, and what is collected: a tensor, a tuple of them or None.
+        step: Called with a carry and one element of ``xs``; returns the next carry, in the types of
+            the first one, and the values to collect: a tensor, a tuple of them or None.
         carry: First values: a tensor, a tuple of them or None.
         xs: Taken apart along the first axis: a tensor, a tuple of them or None.
         length: Number of steps; may be left out where ``xs`` says it.
-        reverse: Whether the last element comes first. What is collected stands at its place.
+        reverse: Whether the last element comes first. Each collected value is at its place.
 
     Raises:
-        ShapeError: ``xs`` differ in length, or the function gives a carry of other types.
-        TypeError: The function gives something else than a carry and what is collected.
+        ShapeError: ``xs`` differ in length, or the function returns a carry of other types.
+        TypeError: The function returns something else than a carry and collected values.
     """
     carries, scanned = flat(carry, "the carry"), flat(xs, "xs")
     parent = _builder((*carries, *scanned), "scan needs a tensor to carry or to take apart")
@@ -174,7 +175,7 @@ def scan(
 
 
 def _builder(tensors: Sequence[Tensor], otherwise: str) -> Graph:
-    """Return the graph that ops on ``tensors`` go to; raise TypeError if there are none."""
+    """Return the graph that ops on ``tensors`` are added to; raise TypeError if there are none."""
     if not tensors:
         raise TypeError(otherwise)
     return tensors[0].builder.innermost
@@ -206,7 +207,7 @@ def _length(parent: Graph, scanned: Sequence[Tensor], length: int | Dim | None) 
 
 
 def _pair(result: object) -> tuple[object, object]:
-    """Return the two things that the step of a scan gives."""
+    """Return the two things that the step of a scan returns."""
     if not isinstance(result, tuple) or len(result) != 2:
         raise TypeError(
             "the step must give a pair: the next carry, and what is collected (None for nothing),"
@@ -218,7 +219,7 @@ def _pair(result: object) -> tuple[object, object]:
 def _check_branches(
     parent: Graph, first: Sequence[Tensor], second: Sequence[Tensor], branches: Sequence[Traced]
 ) -> None:
-    """Raise ShapeError unless both branches give the same types."""
+    """Raise ShapeError unless both branches return the same types."""
     hint = "both branches must give the same number of tensors, of the same types"
     if len(first) != len(second) or not first:
         message = f"{branches[0].region.name} gives {len(first)} tensors, {len(second)} otherwise"

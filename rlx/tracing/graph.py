@@ -47,8 +47,8 @@ class Graph:
     Every node records the file and line of the caller as its origin.
 
     Attributes:
-        graph: The graph itself, as passes, targets and files take it.
-        parameters: Values of the parameters that were given one.
+        graph: The graph itself, as passes, targets and files require it.
+        parameters: Values of the parameters that have one.
         parent: For a region that is being traced, the graph of the op that it belongs to.
     """
 
@@ -85,12 +85,12 @@ class Graph:
         """Declare an input, whose value comes with each run.
 
         Args:
-            name: Name by which its value is given.
-            shape: Dimensions, numbers or names of symbols that are bound later; or a whole type.
+            name: Name by which its value is passed.
+            shape: Dimensions, integers or names of symbols that are bound later; or a whole type.
             dtype: Element type.
 
         Raises:
-            ValueError: The name is taken.
+            ValueError: The name is in use.
         """
         type_ = _type_of(shape, dtype)
         value = self.graph.input(self._new_name(name), type_, origin=self.origin())
@@ -112,7 +112,7 @@ class Graph:
             dtype: Element type.
 
         Raises:
-            ValueError: The name is taken.
+            ValueError: The name is in use.
         """
         type_ = _type_of(shape, dtype)
         value = self.graph.state(self._new_name(name), type_, origin=self.origin())
@@ -123,7 +123,7 @@ class Graph:
 
         Raises:
             ShapeError: The value is of another type than the state.
-            ValueError: ``state`` is no state, or has a next value already.
+            ValueError: ``state`` is not a state, or has a next value already.
         """
         self._check_open()
         self.check_owned(state)
@@ -152,12 +152,12 @@ class Graph:
 
         Args:
             name: Name by which its value is set.
-            shape: Dimensions or a whole type; may be left out if ``value`` is given.
-            dtype: Element type, that of ``value`` if only this is given.
+            shape: Dimensions or a whole type; may be left out with a ``value``.
+            dtype: Element type, by default that of ``value``.
             value: Its value.
 
         Raises:
-            ValueError: The name is taken, or the value has another type.
+            ValueError: The name is in use, or the value has another type.
         """
         array = None if value is None else np.array(value)
         if shape is None:
@@ -231,7 +231,7 @@ class Graph:
 
     @property
     def innermost(self) -> Graph:
-        """The graph that ops on tensors of this one go to: a region of it that is being traced.
+        """The graph to which ops on tensors of this one are added: a region while it is traced.
 
         It is this graph itself outside of the functions that ``scan`` and the like trace.
         """
@@ -263,7 +263,7 @@ class Graph:
         """Raise unless ``tensor`` is a tensor of this graph.
 
         Raises:
-            TypeError: It is no tensor.
+            TypeError: It is not a tensor.
             ValueError: It belongs to another graph.
         """
         if not isinstance(tensor, Expression):
@@ -364,7 +364,7 @@ class Graph:
 
 
 def _type_of(shape: ShapeLike | TensorType, dtype: DTypeLike) -> TensorType:
-    """Return a type given whole or in parts."""
+    """Return a type from a whole type or its parts."""
     if isinstance(shape, TensorType):
         return shape
     return TensorType(as_shape(shape), as_dtype(dtype))

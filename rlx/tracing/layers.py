@@ -119,7 +119,7 @@ class Layers(Expression):
     def top_k(
         self, count: int, axis: int = -1, *, smallest: bool = False
     ) -> tuple[Self, Self]:  # fmt: skip
-        """Return the largest or the smallest numbers along ``axis``, and their indices."""
+        """Return the largest or the smallest elements along ``axis``, and their indices."""
         op = RealTopK(count=count, axis=axis, smallest=smallest)
         values, indices = self.apply_all(op)
         return values, indices

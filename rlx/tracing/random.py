@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from rlx.tracing.arrays import ShapeLike
 
 KEY_END = 2**64
-"""Keys that are numbers are below this."""
+"""Integer keys are below this."""
 
 
 def random_bits(key: Tensor | int, counter: Tensor, shape: ShapeLike) -> tuple[Tensor, Tensor]:
-    """Return random words u32[shape], and the counter behind them.
+    """Return random words u32[shape], and the counter after them.
 
     ::
 
@@ -31,15 +31,14 @@ def random_bits(key: Tensor | int, counter: Tensor, shape: ShapeLike) -> tuple[T
         graph.set_state(counter, following)
 
     Args:
-        key: u32[2], the lower word first, or an integer below 2^64. Other keys give other
-            numbers.
-        counter: u32[4], the lowest word first: where to begin. The same key and counter give the
-            same numbers.
+        key: u32[2], the lower word first, or an integer below 2^64. Other keys have other numbers.
+        counter: u32[4], the lowest word first: where to begin. The same key and counter result in
+            the same numbers.
         shape: Dimensions of the result.
 
     Raises:
         ShapeError: Key or counter is of another type.
-        ValueError: The key is a number out of range.
+        ValueError: The key is an integer out of range.
     """
     return _drawn(RealRandomBits(shape=as_shape(shape)), key, counter)
 
@@ -47,7 +46,7 @@ def random_bits(key: Tensor | int, counter: Tensor, shape: ShapeLike) -> tuple[T
 def random_uniform(
     key: Tensor | int, counter: Tensor, shape: ShapeLike, low: float = 0.0, high: float = 1.0
 ) -> tuple[Tensor, Tensor]:
-    """Return random numbers f32[shape] from ``low`` to ``high``, and the counter behind them.
+    """Return random numbers f32[shape] from ``low`` to ``high``, and the counter after them.
 
     Without bounds they are multiples of 2^-24 in [0, 1). With bounds each is multiplied and added
     in f32, and may be rounded to ``high``. Arguments as ``random_bits``.
@@ -59,7 +58,7 @@ def random_uniform(
 def random_normal(
     key: Tensor | int, counter: Tensor, shape: ShapeLike, mean: float = 0.0, deviation: float = 1.0
 ) -> tuple[Tensor, Tensor]:
-    """Return normally distributed numbers f32[shape], and the counter behind them.
+    """Return normally distributed numbers f32[shape], and the counter after them.
 
     Arguments as ``random_bits``.
     """

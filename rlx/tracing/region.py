@@ -28,8 +28,8 @@ class RegionGraph(Graph):
     """A graph for the body of an op; tensors of the graphs around it become inputs of it.
 
     Attributes:
-        captured: For each value of the graph around it that is read here: the tensor, and the
-            input that stands for it.
+        captured: For each value of the graph around it that is read here: the tensor, and the input
+            that represents it.
     """
 
     def __init__(self, name: str, parent: Graph) -> None:
@@ -97,12 +97,12 @@ def adopt(traced: Traced, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
 
 
 def finish(traced: Traced, results: Sequence[Tensor], shared: Sequence[Tensor]) -> IrGraph:
-    """Return the region as an op takes it, and refuse further ops.
+    """Return the region in the form of an op's attribute, and refuse further ops.
 
     Args:
         traced: The region.
         results: Its outputs, tensors of it.
-        shared: Tensors from around it that it takes behind the function's arguments; others that
+        shared: Tensors from around it that are inputs after the function's arguments; others that
             its siblings read are among them.
     """
     region = traced.region
@@ -155,7 +155,7 @@ def mismatch(parent: Graph, what: str, message: str, hint: str) -> ShapeError:
 
 
 def _describe(value: object) -> str:
-    """Return the name in messages of a value that is no tensor."""
+    """Return the name in messages of a value that is not a tensor."""
     if isinstance(value, tuple | list):
         kinds = ", ".join(type(v).__name__ for v in value)
         return f"{type(value).__name__} of {kinds}"

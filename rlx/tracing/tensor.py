@@ -146,7 +146,7 @@ class Tensor(Layers):
     mm = matmul
 
     def cast(self, dtype: DTypeLike) -> Self:
-        """Return the same numbers in another element type."""
+        """Return the same values in another element type."""
         return Layers.cast(self, as_dtype(dtype))
 
     def transpose(self, *axes: int) -> Self:

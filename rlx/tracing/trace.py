@@ -38,7 +38,7 @@ def trace(name: str, function: Callable[..., Any], *specs: TensorType) -> Graph:
         specs: Types of the inputs.
 
     Raises:
-        TypeError: The function returns something else, or takes another number of inputs.
+        TypeError: The function returns something else, or has another number of parameters.
     """
     graph = Graph(name)
     names = _input_names(function, len(specs))

@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from rlx.ir import TensorType
 
 Steps: TypeAlias = "int | Sequence[int]"
-"""A number for each spatial axis, or one for all of them."""
+"""An integer for each spatial axis, or one for all of them."""
 
 Pairs: TypeAlias = tuple[tuple[int, int], ...]
 
 Pads: TypeAlias = "int | str | Sequence[int | tuple[int, int]]"
-"""``"valid"`` (none), ``"same"``, or a number or pair for all spatial axes or each of them."""
+"""``"valid"`` (none), ``"same"``, or an integer or pair for all spatial axes or each of them."""
 
 
 def steps(what: str, argument: Steps, rank: int) -> tuple[int, ...]:
-    """Return one number for each of ``rank`` spatial axes.
+    """Return one integer for each of ``rank`` spatial axes.
 
     Raises:
         ValueError: There are too few or too many.
@@ -76,7 +76,7 @@ def _window_by_name(
 def _pairs(
     padding: int | Sequence[int | tuple[int, int]], rank: int
 ) -> tuple[tuple[int, int], ...]:
-    """Return a pair of numbers for each of ``rank`` spatial axes."""
+    """Return a pair of integers for each of ``rank`` spatial axes."""
     entries = (padding,) * rank if isinstance(padding, int) else tuple(padding)
     if len(entries) != rank:
         raise ValueError(f"padding needs {rank} numbers or pairs, got {padding!r}")

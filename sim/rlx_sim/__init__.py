@@ -1,4 +1,4 @@
-"""Simulators, emulators and synthesis tools that run what a target emitted.
+"""Simulators, emulators and synthesis tools that run the output of targets.
 
 Level 12.
 """

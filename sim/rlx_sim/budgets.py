@@ -1,4 +1,4 @@
-"""Amounts that a verified network takes of each quantity that a budget may limit.
+"""Amounts that a verified network uses of each quantity that a budget may limit.
 
 Tests: tests/sim/test_verify.py
 """

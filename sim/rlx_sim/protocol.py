@@ -56,8 +56,8 @@ class Simulator(Protocol):
     def simulate(self, folder: Path, vectors: Golden, *, timeout_s: float) -> Simulation:
         """Run the design or program in ``folder`` over ``vectors.inputs``.
 
-        ``vectors.outputs`` gives the outputs' shapes and element types; the result holds what the
-        program computed, equal or not.
+        ``vectors.outputs`` has the outputs' shapes and element types; the result holds the computed
+        outputs, equal or not.
 
         Raises:
             ToolMissingError: A tool is not installed.

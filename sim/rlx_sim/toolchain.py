@@ -1,4 +1,4 @@
-"""Finds the programs and packages that simulation uses, and says how to install them."""
+"""Finds the programs and packages that simulation uses, with hints for installing them."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ class Install:
     """Commands that install a tool.
 
     Attributes:
-        apt: Packages of Debian that hold it, separated by blanks; empty for none.
-        extra: Extra of rlx that brings it; empty for none.
+        apt: Packages of Debian that hold it, separated by blanks; empty if not packaged.
+        extra: Extra of rlx that installs it; empty if none does.
     """
 
     apt: str = ""
@@ -89,8 +89,8 @@ def find(name: str) -> InstalledTool:
     """Return the tool called ``name``.
 
     Raises:
-        ToolMissingError: It is not installed; the hint says how to install it.
-        ValueError: No tool of that name is known here.
+        ToolMissingError: It is not installed; the hint is the command to install it.
+        ValueError: The name of the tool is unknown.
     """
     if name not in _ENTRIES:
         msg = f"no tool is called {name!r}; known: {', '.join(sorted(_ENTRIES))}"
@@ -115,7 +115,7 @@ def survey() -> tuple[ToolStatus, ...]:
 
 
 def absent(parts: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
-    """Return the parts of a job that nothing installed can play.
+    """Return the parts of a job for which no tool is installed, with their tools.
 
     Args:
         parts: For each part the tools of which one is needed.
@@ -149,7 +149,7 @@ def nothing_runs(language: str, not_run: Sequence[NotRun]) -> ToolMissingError:
     """Return (not raise) the error of a machine that lacks the tools of every simulation.
 
     Args:
-        language: Language of what was emitted.
+        language: Language of the emitted code.
         not_run: Simulations of the default.
     """
     each = "; ".join(f"{absent_run.platform}: {absent_run.reason}" for absent_run in not_run)

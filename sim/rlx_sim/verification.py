@@ -29,10 +29,10 @@ class VerificationReport:
         mismatches: The first wrong element of each wrong frame.
         figures: Measured figures, as JSON values.
         tools: Name and version of each tool used.
-        notes: Deviations from what was asked for or from the default, and why.
+        notes: Deviations from the request or from the default, and why.
         not_run: Simulations of the default whose tools are missing.
         cached: When this was run, if it comes from the cache.
-        network: Prefix of the identifiers in what was emitted.
+        network: Prefix of the emitted identifiers.
     """
 
     target: str
@@ -64,7 +64,7 @@ class VerificationReport:
         return report_html(repr(self)[1:-1], {**self.figures, **self.tools}, wrong)
 
     def as_json(self) -> dict[str, Any]:
-        """Return everything as one JSON object."""
+        """Return the results as one JSON object."""
         return {
             **self.figures,
             "target": self.target,

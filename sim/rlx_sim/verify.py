@@ -1,4 +1,4 @@
-"""Runs what a target emitted and compares every output with the golden vectors (``rlx verify``).
+"""Runs the output of a target and compares it with the golden vectors (``rlx verify``).
 
 :data:`CORTEXM` and :data:`FPGA` are found through the entry-point group ``rlx.verifiers``.
 """
@@ -15,18 +15,25 @@ from rlx.support.files.scratch import work_folder
 from rlx.targets.milliseconds import CycleRange
 from rlx.targets.verifier import LayerCounts, Plan
 from rlx_sim.budgets import FIRMWARE, HARDWARE, firmware_taken, hardware_taken
-from rlx_sim.firmware.firmware import FirmwareBuild, cpu_named, known_cpus
+from rlx_sim.firmware.firmware import FirmwareBuild, known_cpus
 from rlx_sim.firmware.harness import arena_bytes
 from rlx_sim.firmware.host_c import HostC
 from rlx_sim.firmware.profile import layer_instructions
 from rlx_sim.firmware.qemu import Qemu
-from rlx_sim.firmware.simulators import kinds, plan_of, simulator_of, unknown_tool
+from rlx_sim.firmware.simulators import (
+    emulation,
+    is_emulated,
+    kinds,
+    plan_of,
+    simulator_of,
+    unknown_tool,
+)
 from rlx_sim.firmware.unicorn_runner import Unicorn
 from rlx_sim.hardware.plain import plain_folder
 from rlx_sim.hardware.plan import hardware_plan
 from rlx_sim.protocol import Mismatch, compare
 from rlx_sim.seconds import Seconds
-from rlx_sim.toolchain import find, nothing_runs, search
+from rlx_sim.toolchain import find, nothing_runs
 from rlx_sim.verification import VerificationReport
 
 if TYPE_CHECKING:
@@ -86,9 +93,9 @@ class CortexmVerifier:
             tools: Some of ``host``, ``sanitize``, ``qemu``, ``unicorn``; the last two may name a
                 compiler: ``qemu:gcc`` (as by default), ``unicorn:zig`` (as by default). None for
                 ``host`` and ``qemu``, or ``unicorn`` in place of the latter where it is missing;
-                what cannot run here is in ``not_run`` of the result.
+                simulations that cannot run here are in ``not_run`` of the result.
             timeout_s: Wall-clock limit of each run.
-            waves: Must be None: programs have no waveforms.
+            waves: Must be None: waveforms are of hardware.
             progress: Called with a description of each step.
 
         Returns:
@@ -100,7 +107,7 @@ class CortexmVerifier:
         Raises:
             OutputError: The folder is not complete or of another target.
             UsageError: A tool's name is unknown.
-            ToolMissingError: A tool that was asked for is not installed, or nothing can run.
+            ToolMissingError: A requested tool is not installed, or no simulation can run.
             SimulationError: The C does not build, crashed, or violated its interface.
             TimeLimitError: A run took too long.
             DoesNotFitError: Measured bytes exceed the limits that the folder was emitted for.
@@ -158,29 +165,29 @@ class CortexmVerifier:
     def layer_counts(
         self, folder: Path, *, timeout_s: float = TIMEOUT_S, progress: Progress | None = None
     ) -> LayerCounts | None:
-        """Return the instructions of each layer under QEMU (``rlx.targets.verifier.LayerCounts``).
+        """Return the instructions of each layer (``rlx.targets.verifier.LayerCounts``).
 
-        None for a processor of which QEMU has no board.
+        None for a processor that is not in any emulator.
 
         Raises:
             OutputError: The folder is not complete or of another target.
-            ToolMissingError: No compiler for Arm, or no QEMU, is installed.
+            ToolMissingError: No compiler for Arm, or no emulator, is installed.
             SimulationError: The C does not build or crashed.
             TimeLimitError: It took too long.
         """
         manifest = _manifest(folder, self.target)
         cpu, prefix = _cpu(manifest), str(manifest.producer.facts["prefix"])
-        if cpu_named(cpu).machine is None:
+        if not is_emulated(cpu):
             return None
+        simulator = simulator_of(emulation(cpu)[0], cpu)
+        assert not isinstance(simulator, HostC)
         if progress is not None:
-            progress("qemu: instructions of each layer")
-        compiler = "gcc" if search("arm-none-eabi-gcc") else "zig"
-        build = FirmwareBuild(cpu=cpu, compiler=compiler)
+            progress(f"{simulator.name}: instructions of each layer")
         with plain_folder(folder) as plain:
             counts = layer_instructions(
-                plain, prefix, read_golden(folder), build=build, timeout_s=timeout_s
+                plain, prefix, read_golden(folder), simulator=simulator, timeout_s=timeout_s
             )
-        return LayerCounts("instructions", counts, Qemu(build).tools())
+        return LayerCounts("instructions", counts, simulator.tools())
 
 
 class FpgaVerifier:
@@ -215,17 +222,17 @@ class FpgaVerifier:
                 mapped to its device by Yosys, under Verilator) to run these too; None for the first
                 two whose tools are installed, or ``testbench:icarus`` in place of both.
             timeout_s: Wall-clock limit of each step.
-            waves: File for a waveform, ``.vcd`` or ``.fst``; None for none.
+            waves: File for a waveform, ``.vcd`` or ``.fst``, or None.
             progress: Called with a description of each step.
 
         Returns:
-            The figures hold ``latency`` and ``interval`` in cycles, and what
+            The figures hold ``latency`` and ``interval`` in cycles, and those that
             :func:`rlx_sim.hardware.fpga.verify_fpga` adds.
 
         Raises:
             OutputError: The folder is not complete or of another target.
             UsageError: A tool's name is unknown.
-            ToolMissingError: A tool that was asked for is not installed, or nothing can run.
+            ToolMissingError: A requested tool is not installed, or no simulation can run.
             SimulationError: A step failed for another reason than wrong outputs.
             TimeLimitError: A step took too long.
         """
@@ -239,7 +246,7 @@ class FpgaVerifier:
         plan = self.plan(folder, tools)
         if tools is None and not plan.tools:
             raise nothing_runs("SystemVerilog", plan.not_run)
-        self.tools_used(folder, tools)  # one that is missing is known before anything is built
+        self.tools_used(folder, tools)  # refuse missing tools before building
         benches = {"testbench": "verilator", "testbench:icarus": "icarus"}
         testbenches = [benches[name] for name in tools or () if name in benches]
         results = verify_fpga(
@@ -316,10 +323,10 @@ def _manifest(folder: Path, target: str, *, check_files: bool = True) -> Manifes
 
 
 def _netlist_device(manifest: Manifest, tools: Sequence[str] | None) -> FpgaDevice | None:
-    """Return the device whose netlist is simulated, if one is asked for.
+    """Return the device whose netlist is simulated, if requested.
 
     Raises:
-        UsageError: Yosys has no models of its cells.
+        UsageError: Yosys lacks models of its cells.
     """
     if "netlist" not in (tools or ()):
         return None

@@ -24,7 +24,7 @@ _SIMULATORS: Final = {
 
 
 def firmware_view(network: str, report: Mapping[str, Any]) -> View:
-    """Return the runs of emitted C and what its firmware needed.
+    """Return the runs of emitted C and the resources of its firmware.
 
     Args:
         network: Prefix of its identifiers.
@@ -70,7 +70,7 @@ _PARTS: Final = ("lint", "synthesize", "compile", "simulate", "compare")
 
 
 def _time(report: Mapping[str, Any]) -> list[Table]:
-    """Return the seconds of the parts of each simulation; nothing without measurements."""
+    """Return the seconds of the parts of each simulation; empty without measurements."""
     seconds = report.get("seconds", ())
     parts = [part for part in _PARTS if any(part in row for row in seconds)]
     if not parts:
@@ -122,7 +122,7 @@ def _weights_file(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:
 
 
 def _share(report: Mapping[str, Any], memory: str, nbytes: int) -> str:
-    """Return the share of a part's memory that is needed; nothing without a part's size."""
+    """Return the share of a part's memory that is needed; empty without a part's size."""
     part = report.get("part", {})
     whole = part.get(f"{memory}_bytes")
     if whole is None:

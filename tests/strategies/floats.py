@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from rlx.ir import Array, Op, Value
 
-_MOST_LAYERS = 6
-_MOST_CHANNELS = 12
+_MAX_LAYERS = 6
+_MAX_CHANNELS = 12
 
 
 def _network(make: Maker) -> Case:
@@ -28,7 +28,7 @@ def _network(make: Maker) -> Case:
     shape = make.image(*size)
     values = [make.graph.input("x", TensorType(shape, DType.F32))]
     make.inputs["x"] = _normal(make, shape)
-    for _ in range(make.integer(1, _MOST_LAYERS)):
+    for _ in range(make.integer(1, _MAX_LAYERS)):
         values.append(make.pick(*_LAYERS)(make, values))
     tail = make.pick(None, _flatten, _mean, _global_pool)
     if tail is not None:
@@ -130,7 +130,7 @@ def _concat(make: Maker, values: list[Value]) -> Value:
     last = values[-1]
     partners = [
         v for v in reversed(values)
-        if v.type.shape[:3] == last.type.shape[:3] and v.type.static_shape[3] <= _MOST_CHANNELS
+        if v.type.shape[:3] == last.type.shape[:3] and v.type.static_shape[3] <= _MAX_CHANNELS
     ]  # fmt: skip
     return _apply(make, real.RealConcat(axis=3), last, make.pick(*partners), name="concat")
 

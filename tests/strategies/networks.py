@@ -33,15 +33,15 @@ if TYPE_CHECKING:
 
     from rlx.ir import Value
 
-_MOST_LAYERS = 6
-_MOST_CHANNELS = 12
+_MAX_LAYERS = 6
+_MAX_CHANNELS = 12
 
 
 def _network(make: Maker) -> Case:
     """A chain of layers on an image, with shortcuts; then often a classifier."""
     size = make.integer(2, make.knobs.size + 3), make.integer(1, make.knobs.size + 3)
     values = [make.input(make.image(*size), zero_point=make.zero_point())]
-    for _ in range(make.integer(1, _MOST_LAYERS)):
+    for _ in range(make.integer(1, _MAX_LAYERS)):
         values.append(make.pick(*_LAYERS)(make, values))
     tail = make.pick(None, _flatten, _mean)
     if tail is not None:
@@ -137,7 +137,7 @@ def _concat(make: Maker, values: list[Value]) -> Value:
     partners = [
         v
         for v in reversed(values)
-        if v.type.shape[:3] == last.type.shape[:3] and v.type.static_shape[3] <= _MOST_CHANNELS
+        if v.type.shape[:3] == last.type.shape[:3] and v.type.static_shape[3] <= _MAX_CHANNELS
     ]
     partner = make.pick(*partners) if partners else last
     return make.graph.apply(QConcat(axis=3), last, partner, name="concat")

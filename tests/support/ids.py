@@ -15,7 +15,7 @@ from rlx.ir import Graph, Op
 from rlx.ir.dims import Dim
 from rlx.ir.types import QuantParams, TensorType
 
-LONGEST = 90
+MAX_CHARS = 90
 """Characters of a name at most."""
 
 PLAIN = (type(None), str, bytes, int, float, complex, PurePath, slice)
@@ -29,7 +29,7 @@ def pytest_make_parametrize_id(val: object) -> str | None:
         name = _name(val)
     except TypeError:
         return None
-    return name if len(name) <= LONGEST else f"{name[: LONGEST - 3]}..."
+    return name if len(name) <= MAX_CHARS else f"{name[: MAX_CHARS - 3]}..."
 
 
 def _name(val: object) -> str:

@@ -21,7 +21,7 @@ PLACES = {
 }
 """Folders of modules, each with that of its tests; the first one that holds a module counts."""
 
-SMALLEST = 25
+MIN_LINES = 25
 """Lines of a module that must have tests of its own."""
 
 STEPS = 4
@@ -113,7 +113,7 @@ def modules() -> list[str]:
         for source in ("rlx", "targets", "sim")
         for path in sorted((ROOT / source).rglob("*.py"))
         if path.name not in ("__init__.py", "__main__.py")
-        and len(path.read_text(encoding="utf-8").splitlines()) >= SMALLEST
+        and len(path.read_text(encoding="utf-8").splitlines()) >= MIN_LINES
     ]
 
 

@@ -81,6 +81,7 @@ def patterns(words):
         ('def f():\n    """Return what it is."""\n', "Return what", "hidden question"),
         ('def f():\n    """Yields how many there are."""\n', "Yields how", "hidden question"),
         ('"""A.\n\nArgs:\n    n: How many.\n"""', "n: How", "question in a list"),
+        ("_MOST_RUNS: Final = 8", "_MOST_RUNS", "constant of quantity"),
     ],
 )
 def test_questions_in_docstrings_are_refused(words, patterns, text, found, key):

@@ -28,7 +28,7 @@ class Case:
 
     Attributes:
         name: Name in results.
-        graph: The network as rlx takes it.
+        graph: The network as a graph of rlx.
         model: The same network as ONNX.
         inputs: A value for each input of ``graph`` but its states.
         feeds: A value for each input of ``model``.
@@ -44,18 +44,18 @@ class Case:
 
 
 class SeededWeights:
-    """Seeded numbers, so that both forms of a network have the same."""
+    """Seeded random weights, equal for both forms of a network."""
 
     def __init__(self, seed: int) -> None:
         self._generator = np.random.default_rng(seed)
 
     def normal(self, *shape: int, deviation: float = 1.0, mean: float = 0.0) -> Array:
-        """Return f32 numbers of a normal distribution."""
+        """Return float32 values from a normal distribution."""
         numbers = self._generator.standard_normal(shape) * deviation + mean
         return numbers.astype(np.float32)
 
     def matrix(self, rows: int, columns: int) -> Array:
-        """Return a matrix that keeps the variance of what it is applied to."""
+        """Return a matrix that keeps the variance of the vectors that it multiplies."""
         return self.normal(rows, columns, deviation=rows**-0.5)
 
 

@@ -1,8 +1,8 @@
 """One step of a decoder: a token in, its logits out, keys and values kept.
 
 The graph of rlx has caches of a fixed length as states, writes the new keys and values at their
-position and masks what comes after. The ONNX model is as exports have it: it takes the past keys
-and values and returns them with the new ones appended.
+position and masks the rest. The ONNX model has the usual form of exports: past keys and values
+are inputs, and outputs with the new ones appended.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ EPSILON = 1e-5
 
 @dataclass(frozen=True, kw_only=True)
 class DecoderSizes:
-    """Sizes of a decoder, the length of its cache, and how many tokens are in it."""
+    """Sizes of a decoder, the length of its cache, and the number of tokens in it."""
 
     width: int = 256
     layers: int = 4
@@ -120,7 +120,7 @@ def _rlx(
 
 
 class _Step(OnnxGraph):
-    """The ONNX form of a step, with what it repeats."""
+    """The ONNX form of a step, with methods for its repeated parts."""
 
     def __init__(self, of: DecoderSizes) -> None:
         super().__init__("decoder")

@@ -7,7 +7,7 @@ from rlx.tracing import Graph
 
 
 def mlp(batch: int = 1, sizes: tuple[int, int, int] = (784, 128, 10)) -> Case:
-    """Return the network for images of 784 numbers and 10 classes, or of other sizes."""
+    """Return the network for images of 784 pixels and 10 classes, or of other sizes."""
     inputs, hidden, classes = sizes
     weights = SeededWeights(0)
     w1, b1 = weights.matrix(inputs, hidden), weights.normal(hidden, deviation=0.1)

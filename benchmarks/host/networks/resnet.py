@@ -46,7 +46,7 @@ class _Conv:
 
 @dataclass(frozen=True)
 class _Stage:
-    """Two convolutions beside a shortcut, which is a convolution where the shape changes."""
+    """Two convolutions and a shortcut, which is a convolution where the shape changes."""
 
     first: _Conv
     second: _Conv

@@ -148,8 +148,8 @@ def _lines(path: Path) -> list[str]:
 
 
 def _print(report: Report) -> None:
-    """Print layers, figures, accuracy, changes, warnings and the verdict."""
-    from rlx.reports.tables import figure_rows, summary_rows
+    """Print layers, figures, accuracy, changes, warnings, notes and the verdict."""
+    from rlx.reports.tables import FIGURE_HEADS, figure_rows, remarks, summary_rows
 
     columns = [
         Column("layer", shortest=12),
@@ -162,8 +162,8 @@ def _print(report: Report) -> None:
         Column("share", right=True),
     ]
     print_table(f"{report.title}: layers, {report.unit}", columns, summary_rows(report))
-    heads = ("predicted", "measured", "error", "limit")
-    print_table("figures", ["figure", *(Column(h, right=True) for h in heads)], figure_rows(report))
+    heads = [Column(head, right=head != "note") for head in FIGURE_HEADS]
+    print_table("figures", ["figure", *heads], figure_rows(report))
     if report.milliseconds is not None:
         prose(f"time: {report.milliseconds}")
     if report.losses is not None:
@@ -175,8 +175,8 @@ def _print(report: Report) -> None:
         prose(f"changed: {report.changes.count} of {counted(len(report.changes.layers), 'layer')}")
         for line in report.changes.ports:
             prose(line)
-    for text in report.warnings:
-        prose(f"note: {text}")
+    for line in remarks(report):
+        prose(line)
     prose("not verified" if report.verification is None else report.verification.text)
 
 

@@ -50,7 +50,7 @@ class Exported:
     Attributes:
         content: The bytes of the file.
         differences: Effect of float arithmetic on the outputs; None where the operators of the
-            format give the same bits.
+            format have bit-identical results.
     """
 
     content: bytes

@@ -1,4 +1,4 @@
-"""Export of nodes one by one, whatever the format: operands, refusals, an error for all of them.
+"""Export of nodes one by one, for any format: operands, refusals, an error for all of them.
 
 Tests: tests/unit/driver/exporters/test_tflite.py
 """
@@ -99,7 +99,7 @@ def export_nodes(
 
 
 def _refused_together(errors: Sequence[UnsupportedOpError], format_: str) -> UnsupportedOpError:
-    """Return the error that lists what a format cannot hold; a single one as it is."""
+    """Return an error that lists everything a format cannot hold; a single error unchanged."""
     if len(errors) == 1:
         return errors[0]
     lines = [f"{format_} cannot express {counted(len(errors), 'op')}"]

@@ -1,4 +1,4 @@
-"""Budgets: limits for what a network takes, in a file that is kept beside the model.
+"""Budgets: limits for the resources of a network, in a file next to the model.
 
 A file (``rlx.toml``) has a table for each network and target, named by the prefix of the emitted
 identifiers and by the target::
@@ -7,7 +7,7 @@ identifiers and by the target::
     flash = "40K"
     instructions = "2.8M"
 
-Which limits a target knows, and what is measured for them, its verifier says (:class:`Budgeted`).
+The limits of a target, and the measured values, come from its verifier (:class:`Budgeted`).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Quantity(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """Amount of something that a network takes.
+    """Amount of a resource that a network uses.
 
     Attributes:
         value: Bytes, a count or hertz; None if that is not known.
@@ -63,7 +63,7 @@ class Taken:
 
 @runtime_checkable
 class Budgeted(Protocol):
-    """Interface of a verifier if there can be budgets for what it verifies."""
+    """Interface of a verifier that supports budgets."""
 
     @property
     def quantities(self) -> Mapping[str, Quantity]:
@@ -73,7 +73,7 @@ class Budgeted(Protocol):
     def taken(
         self, folder: Path, result: Verification, build: Mapping[str, Any] | None
     ) -> Mapping[str, Taken]:
-        """Return the amount that a network takes of each of :attr:`quantities`.
+        """Return the amount that a network uses of each of :attr:`quantities`.
 
         Args:
             folder: Folder that was verified.
@@ -85,13 +85,13 @@ class Budgeted(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class BudgetRow:
-    """One limit beside what is taken.
+    """One limit and the measured value.
 
     Attributes:
         name: Name of the limit, such as ``flash``.
         quantity: Bytes, a count or a clock (in hertz).
         limit: The highest value allowed; of a clock the lowest.
-        value: Amount that is taken; None if it is not known.
+        value: Amount that is used; None if it is not known.
         margin: Amount that is left; negative if the limit is passed, None if it is not known.
         source: Source of the value, or the reason that there is none.
         kept: Whether the limit is kept; one whose value is not known is not.
@@ -125,7 +125,7 @@ class Budget:
     def rows(
         self, folder: Path, result: Verification, build: Mapping[str, Any] | None = None
     ) -> list[BudgetRow]:
-        """Return each limit beside what is taken; arguments as :meth:`Budgeted.taken`."""
+        """Return each limit with the measured value; arguments as :meth:`Budgeted.taken`."""
         taken = self.meter.taken(folder, result, build)
         quantities = self.meter.quantities
         return [
@@ -174,7 +174,7 @@ def read_build(build: Path, folder: Path) -> Mapping[str, Any]:
         folder: The output folder that it must be a build of.
 
     Raises:
-        OutputError: It is no such folder, or was changed.
+        OutputError: It is not such a folder, or was changed.
         UsageError: It is the build of something else.
     """
     if read_manifest(build).producer != read_manifest(folder, check_files=False).producer:
@@ -210,7 +210,7 @@ def _tables(file: Path) -> Mapping[str, Mapping[str, Mapping[str, object]]]:
     """Return the tables of a file: by network, then by target.
 
     Raises:
-        UsageError: It cannot be read, or something in it is no such table.
+        UsageError: It cannot be read, or something in it is not such a table.
     """
     try:
         with file.open("rb") as stream:

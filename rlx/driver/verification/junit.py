@@ -28,7 +28,7 @@ class _Case:
         kind: Group in the suite, such as ``budget``.
         name: Name of the case.
         failure: One line, or None if it passed.
-        detail: More about a failure, or what was measured.
+        detail: More about a failure, or the measured values.
         skipped: Reason that it did not run, or None if it did.
     """
 
@@ -49,7 +49,7 @@ def results_xml(
     Args:
         suite: Name of the suite, such as ``kws.cortexm``.
         report: ``as_json()`` of a verification.
-        rows: Limits beside what is taken.
+        rows: Limits and measured values.
         seconds: Wall-clock time of all.
     """
     cases = [*_simulations(report), *map(_not_run, report.get("not_run", ())), *map(_limit, rows)]
@@ -81,7 +81,7 @@ def error_xml(suite: str, error: RlxError, *, seconds: float) -> bytes:
 
 
 def _simulations(report: Mapping[str, Any]) -> Iterator[_Case]:
-    """Yield a case for each run, and one for what the runs do not say."""
+    """Yield a case for each run, and one for failures outside of the runs."""
     counted = 0
     for run in report.get("runs", ()):
         name = str(run.get("simulator") or run.get("simulation"))

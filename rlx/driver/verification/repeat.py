@@ -1,8 +1,8 @@
 """Verifications that need not be run again: nothing that they depend on has changed.
 
-They depend on the folder (the manifest, which has the hash of every file), on what was asked for,
-on rlx (its version, and size and time of its own source files, for those who edit them), and on the
-tools with their versions. Only what passed is kept.
+They depend on the folder (the manifest, which has the hash of every file), on the request, on rlx
+(its version, and size and time of its own source files, for those who edit them), and on the tools
+with their versions. Only passed runs are kept.
 
 Tests: tests/cli/test_verify_cache.py
 """
@@ -59,7 +59,7 @@ class Request:
     Attributes:
         folder: An output folder whose files are as its manifest says.
         inputs: Frames to run; None for all.
-        tools: Simulators by name; None for what is installed.
+        tools: Simulators by name; None for the installed ones.
     """
 
     folder: Path
@@ -70,7 +70,7 @@ class Request:
 def verify_once(
     verifier: Verifier, request: Request, run: Callable[[], Verification], *, look: bool = True
 ) -> Verification:
-    """Return the kept verification, or run it and keep what passed.
+    """Return the kept verification, or run it and keep it if it passed.
 
     Args:
         verifier: Verifier of the folder's target.

@@ -26,7 +26,7 @@ class Planning(Protocol):
     """Interface of a verifier that plans: ``rlx.targets.verifier.Verifier``."""
 
     def plan(self, folder: Path, tools: Sequence[str] | None) -> Plan:
-        """Return what a verification of ``folder`` would run, which may be nothing."""
+        """Return the simulations that a verification of ``folder`` would run, possibly none."""
         ...
 
 
@@ -35,7 +35,7 @@ class Choice:
     """Simulators of a verification.
 
     Attributes:
-        tools: Their names; None for what is installed.
+        tools: Their names; None for the installed ones.
         not_run: Those of the default that are missing, if further ones were added to the default.
     """
 
@@ -43,7 +43,7 @@ class Choice:
     not_run: tuple[NotRun, ...] = ()
 
     def completed(self, result: Verification) -> Verification:
-        """Return the result of a verification, with what is missing of the default."""
+        """Return the result of a verification, with the missing ones of the default."""
         if not self.not_run or not is_dataclass(result):
             return result
         changed: Verification = replace(result, not_run=self.not_run)
@@ -58,12 +58,12 @@ def required(
     Args:
         verifier: Verifier of the folder's target.
         folder: An output folder.
-        tools: Simulators by name; None for what is installed.
-        names: Those that must run; ``all`` stands for every one of the default.
+        tools: Simulators by name; None for the installed ones.
+        names: Those that must run; ``all`` selects every one of the default.
 
     Raises:
         ToolMissingError: One of them cannot run here.
-        UsageError: The verifier does not say what it runs, or knows no simulator of that name.
+        UsageError: The verifier has no list of its simulations, or knows no simulator of that name.
     """
     named_tools = None if tools is None else tuple(tools)
     if not names:
@@ -93,5 +93,5 @@ def required(
 
 
 def not_run_here(verifier: Verifier, folder: Path) -> tuple[NotRun, ...]:
-    """Return the simulations of the default whose tools are missing, as far as it is known."""
+    """Return the simulations of the default whose tools are missing, where that is known."""
     return verifier.plan(folder, None).not_run if isinstance(verifier, Planning) else ()

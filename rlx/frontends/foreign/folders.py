@@ -1,4 +1,4 @@
-"""Folders that are given as models: what they are, by the names of the files in them.
+"""Kinds of folders passed as models, by the names of the files in them.
 
 Tests: tests/unit/frontends/foreign/test_foreign.py
 """
@@ -54,13 +54,13 @@ _KINDS: Final[tuple[tuple[str, str, Callable[[frozenset[str]], bool]], ...]] = (
 
 
 def folder_kind(path: Path) -> tuple[str, str] | None:
-    """Return the name of a folder's kind and the hint for it; None if it is of no known kind."""
+    """Return the name of a folder's kind and the hint for it; None if its kind is unknown."""
     names = frozenset(entries(path))
     return next(((what, hint) for what, hint, matches in _KINDS if matches(names)), None)
 
 
 def folder_hint(path: Path) -> str:
-    """Return the hint for a folder of no known kind: the models in it, if there are any."""
+    """Return the hint for a folder of an unknown kind: the models in it, if there are any."""
     models = [name for name in entries(path) if name.lower().endswith(_MODEL_SUFFIXES)]
     if not models:
         return "give the path of a model file: .tflite, .onnx or .rlx"

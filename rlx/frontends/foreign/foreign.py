@@ -1,4 +1,4 @@
-"""Files that rlx does not read: what they are, by their content, and how to get from them to ONNX.
+"""Kinds of files that rlx does not read, by their content, and their conversion to ONNX.
 
 Nothing in a file is executed or unpickled, and no more of it is read than its two ends. The names
 of files in a zip archive are found by their signatures, so that a damaged archive is named too.
@@ -34,7 +34,7 @@ _MAX_NAME_BYTES: Final = 512
 _MAX_MEMBERS: Final = 10_000
 """Names of an archive that are looked at."""
 
-# Entries of a zip archive: the signature and how many bytes lie between it and the name's length,
+# Entries of a zip archive: the signature and the number of bytes between it and the name's length,
 # and between the length and the name. One is before each file, the other in the list at the end.
 _ZIP_ENTRY: Final = re.compile(rb"PK\x03\x04.{22}(..)..|PK\x01\x02.{24}(..).{16}", re.DOTALL)
 _CONTROL: Final = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
@@ -136,7 +136,7 @@ def _is_frozen_graph(sample: Sample) -> bool:
     start = sample.start
     if start[:1] != b"\x0a":
         return False
-    at = 3 if start[1:2] >= b"\x80" else 2  # behind the node's length
+    at = 3 if start[1:2] >= b"\x80" else 2  # after the node's length
     name = int.from_bytes(start[at + 1 : at + 2])
     op = start[at + 2 + name : at + 4 + name]
     if start[at : at + 1] != b"\x0a" or op[:1] != b"\x12" or len(op) < 2:
@@ -249,7 +249,7 @@ def is_weights(path: Path) -> bool:
     """
     start = read_start(path, _START_BYTES)
     size = int.from_bytes(start[:8], "little")
-    # Those of rlx have their metadata at the start. What is cut short is left to the reader.
+    # Those of rlx have their metadata at the start. The reader reports a truncated file.
     return start[8:10] == b'{"' and b'"rlx"' not in start and 8 + size <= path.stat().st_size
 
 
@@ -264,7 +264,7 @@ def refuse_weights(path: Path) -> RlxError:
 
 
 def refuse_folder(path: Path) -> RlxError:
-    """Return the error for a folder that was given as a model."""
+    """Return the error for a folder that was passed as a model."""
     kind = folder_kind(path)
     if kind is not None:
         return _error(path, *kind)

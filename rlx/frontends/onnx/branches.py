@@ -1,4 +1,4 @@
-"""``If``: the branch that is taken where that is known, else a choice between both."""
+"""``If``: the chosen branch where the condition is known, else a choice between both."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def is_branch(call: Call) -> bool:
 
 
 def branch(call: Call, expand: Callable[[Scope, Subgraph], Results]) -> Results:
-    """``If``: the branch that is taken where that is known, else a choice between both.
+    """``If``: the chosen branch where the condition is known, else a choice between both.
 
     A condition that is computed while the model runs chooses between the results of both branches,
     which are computed: they have no effect but their results.
@@ -58,7 +58,7 @@ def branch(call: Call, expand: Callable[[Scope, Subgraph], Results]) -> Results:
 
 def _import_branch(call: Call, name: str, expand: Callable[[Scope, Subgraph], Results]) -> Results:
     graph, outer = call.attribute(name), call.scope
-    assert isinstance(graph, Subgraph)  # attribute() raises what could not be read
+    assert isinstance(graph, Subgraph)  # attribute() raises the error of an unreadable one
     if len(graph.outputs) < len(call.node.outputs):
         raise call.malformed(
             f"{name} has {len(graph.outputs)} results, expected {call.node.outputs}"

@@ -172,7 +172,7 @@ def _check_calls(model: Model, limits: Limits) -> None:
 
 
 def _cost(model: Model, node: Node, sizes: dict[tuple[str, str], int]) -> int:
-    """Return the nodes that stand for one node after functions are inlined."""
+    """Return the nodes that replace one node after functions are inlined."""
     return sizes.get((node.domain, node.type), 1)
 
 
@@ -215,7 +215,7 @@ def _called_operators(model: Model, function: Function) -> list[tuple[str, str]]
 
 
 def _check_weights(model: Model) -> None:
-    """Refuse weights that are not finite: what a layer makes of them is no number."""
+    """Refuse weights that are not finite: a layer would compute NaN or infinity from them."""
     for node in model.nodes:
         for index in _WEIGHTS.get(node.type, ()) if node.domain == DOMAIN else ():
             name = node.inputs[index] if index < len(node.inputs) else ""

@@ -41,7 +41,7 @@ NUMBERS = {dtype: number for number, dtype in DTYPES.items()}
 
 _PACKED = {"u4": 4, "i4": 4, "u2": 2, "i2": 2, "f4e2m1": 4, "f6e2m3": 6, "f6e3m2": 6}
 
-# Floats of 4 and 6 bits by what NumPy calls them; float8_e4m3fn holds each of their numbers.
+# Floats of 4 and 6 bits by their NumPy names; float8_e4m3fn holds each of their values.
 _NARROW_FLOATS = {
     "f4e2m1": ml_dtypes.float4_e2m1fn, "f6e2m3": ml_dtypes.float6_e2m3fn,
     "f6e3m2": ml_dtypes.float6_e3m2fn,
@@ -71,7 +71,7 @@ def decode(
     Args:
         tensor: The tensor as protobuf.
         shape: Its dimensions, within the limits.
-        external: Reads what it keeps in another file.
+        external: Reads the data that it keeps in another file.
 
     Raises:
         MalformedError: Shape, element type and data contradict each other.

@@ -1,6 +1,6 @@
 """Tensors that an ONNX model keeps in other files, only of its own folder.
 
-The file that exporters write beside a model, ``net.onnx.data`` beside ``net.onnx``, is read without
+The file that exporters write next to a model, ``net.onnx.data`` for ``net.onnx``, is read without
 being allowed; others are not.
 """
 
@@ -30,7 +30,7 @@ def reader(model: Path | None, limits: Limits, *, allowed: bool) -> External:
     """Return the function that reads external data.
 
     Args:
-        model: The model's file; None if there is none, so that nothing lies beside it.
+        model: The model's file; None if there is none, and so no external file.
         limits: Limit on the bytes of all tensors together.
         allowed: Whether any file of the model's folder is read, or only the one that has its name.
     """
@@ -72,7 +72,7 @@ def reader(model: Path | None, limits: Limits, *, allowed: bool) -> External:
 
 
 def _data_file_names(name: str) -> tuple[str, ...]:
-    """Return the names that exporters give the file of a model's data: PyTorch, Optimum, onnx."""
+    """Return the names of the file of a model's data by exporter: PyTorch, Optimum, onnx."""
     stem = name.removesuffix(".onnx")
     return tuple(dict.fromkeys(f"{base}{end}" for base in (name, stem) for end in _ENDS))
 
@@ -135,7 +135,7 @@ def _opened(folder: Path, parts: tuple[str, ...], name: str) -> Iterator[tuple[i
                 hint=_MOVE,
             ) from None
         status = os.fstat(descriptors[-1])
-        # A second name may lie outside of the folder, like the target of a symbolic link.
+        # A second name may be outside the folder, like the target of a symbolic link.
         if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
             plain = stat.S_ISREG(status.st_mode)
             what = "has several names (hard links)" if plain else "is not a regular file"

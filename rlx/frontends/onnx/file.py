@@ -1,4 +1,4 @@
-"""Contents of an ONNX file as plain structures: nothing behind this module sees protobuf.
+"""Contents of an ONNX file as plain structures: no other module uses protobuf.
 
 Tests: tests/unit/frontends/onnx/test_mutations.py
 """
@@ -58,7 +58,7 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """An attribute of a function's body that stands for one of the caller's."""
+    """An attribute of a function's body that refers to one of the caller's."""
 
     name: str
 
@@ -138,8 +138,8 @@ class Function:
         inputs: Names of its parameters.
         outputs: Names of its results.
         nodes: Its operators in order.
-        attributes: Attributes that a caller must give.
-        defaults: Attributes that a caller may give.
+        attributes: Attributes without a default.
+        defaults: Attributes with a default.
         versions: Version of each domain's operators.
     """
 
@@ -163,7 +163,7 @@ class Model:
         nodes: All operators, in the order of execution.
         tensors: Constants by name.
         texts: Constants that hold texts, by name.
-        inputs: Inputs that are no constants.
+        inputs: Inputs that are not constants.
         outputs: Outputs.
         functions: Functions by domain and name.
         versions: Version of each domain's operators.
@@ -202,7 +202,7 @@ def parse(data: bytes, source: str, external: External, limits: Limits = DEFAULT
     Args:
         data: The file.
         source: Its name, for messages.
-        external: Reads what tensors keep in other files.
+        external: Reads the data of tensors in other files.
         limits: Limits that the model must keep.
 
     Raises:

@@ -63,7 +63,7 @@ def load(
         UsageError: The file cannot be read, an option does not fit it, or nothing says how large a
             dimension is.
         FrontendError: It is malformed or over a limit.
-        UnsupportedOpError: It holds what rlx does not import; all of it is listed.
+        UnsupportedOpError: It holds operators that rlx does not import; all are listed.
         ToolMissingError: The package ``onnx`` is not installed.
     """
     options = options or OnnxOptions()
@@ -102,7 +102,7 @@ def _build(
 
 
 def _output(scope: Scope, index: int) -> Value:
-    """Return a graph output, whose type must be what the file says."""
+    """Return a graph output, whose type must be that of the file."""
     info = scope.model.outputs[index]
     result = scope.values.get(info.name)
     if result is None:
@@ -120,7 +120,7 @@ def _output(scope: Scope, index: int) -> Value:
 
 
 def _check_output(info: Info, type_: TensorType, index: int) -> None:
-    """Refuse an output that is not what the file says."""
+    """Refuse an output of another type than in the file."""
     fits = info.dtype in (None, type_.dtype)
     if info.shape is not None:
         fits = fits and len(info.shape) == type_.rank

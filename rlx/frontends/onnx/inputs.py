@@ -1,4 +1,4 @@
-"""The inputs of an ONNX graph, with what the user said of them, and its outputs.
+"""The inputs of an ONNX graph, with the user's options for them, and its outputs.
 
 Tests: tests/unit/frontends/onnx/test_branches.py
 """
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def cut(model: Model, options: OnnxOptions) -> Model:
-    """Return a checked model with the outputs that the user named, and what these need alone.
+    """Return a checked model with the outputs that the user named, and only the nodes for these.
 
     Raises:
         UnsupportedError: There is no such value.
@@ -66,7 +66,7 @@ def _values(model: Model) -> str:
 
 
 def add_inputs(scope: Scope, options: OnnxOptions, sizes: DimensionSizes | None) -> None:
-    """Put a model's inputs into its graph, or constants where the user gave them a value."""
+    """Put a model's inputs into its graph, or constants where the user specified a value."""
     values = dict(options.input_value)
     for name in (*values, *dict(options.input_shape)):
         _require_input(scope.model, name)
@@ -111,7 +111,7 @@ def _require_input(model: Model, name: str) -> None:
 def _bindings(
     model: Model, options: OnnxOptions, sizes: DimensionSizes | None
 ) -> tuple[dict[str, tuple[int, ...]], dict[str, int]]:
-    """Return the shapes that the user gave, and the sizes of names that follow from them."""
+    """Return the shapes from the user, and the sizes of names that follow from them."""
     shapes = dict(options.input_shape)
     known: dict[str, int] = {}
     for info in model.inputs:
@@ -129,7 +129,7 @@ def _bindings(
 
 
 def _bind(info: Info, shape: tuple[int, ...], known: dict[str, int]) -> None:
-    """Bind the symbols of an input's shape to the sizes given."""
+    """Bind the symbols of an input's shape to the given sizes."""
     if info.shape is None:
         return
     pairs = list(zip(info.shape, shape, strict=False))
@@ -148,7 +148,7 @@ def _bind(info: Info, shape: tuple[int, ...], known: dict[str, int]) -> None:
 def _input_type(
     info: Info, shapes: dict[str, tuple[int, ...]], known: dict[str, int]
 ) -> TensorType:
-    """Return the type of a graph input; what the file names stays a symbol."""
+    """Return the type of a graph input; a named dimension stays a symbol."""
     if info.refusal is not None:
         raise info.refusal
     if info.dtype is None:
@@ -175,7 +175,7 @@ def _symbol(info: Info, axis: int, dim: str | None, known: dict[str, int]) -> in
 def _input_constant(
     info: Info, type_: TensorType, number: float
 ) -> np.ndarray[tuple[int, ...], np.dtype]:
-    """Return the constant that an input is, each element the number that the user gave."""
+    """Return the constant for an input, each element the number from the user."""
     input_name = shorten(printable(info.name))
     if not type_.is_static:
         raise UnsupportedError(

@@ -1,4 +1,4 @@
-"""Inputs of quantized values get the scale that the nodes behind them state.
+"""Inputs of quantized values get the scale of the nodes after them.
 
 Tests: tests/unit/frontends/onnx/ops/test_on_quantized.py
 """
@@ -29,7 +29,7 @@ _MOVES = (RealBroadcastTo, RealReshape, RealReverse, RealSlice, RealTranspose)
 def with_input_meanings(graph: Graph) -> Graph:
     """Return ``graph`` with the scale of each input of bytes on its type, where all readers agree.
 
-    So numbers may be given for it, and its layers become integer ops.
+    So floats may be passed for it, and its layers become integer ops.
     """
     users = graph.users()
     meanings = {
@@ -70,7 +70,7 @@ def _meaning(
 
 
 def _stated(node: Node, value: Value) -> set[QuantParams | None]:
-    """Return the quantizations that a node states for a value; None for plain numbers."""
+    """Return the quantizations that a node states for a value; None without one."""
     places = [place for place, operand in enumerate(node.operands) if operand == value]
     if isinstance(node.op, RealDequantize):
         return {node.op.quant}

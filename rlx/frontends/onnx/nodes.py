@@ -1,4 +1,4 @@
-"""Import the nodes of an ONNX graph one by one; what is not supported is gathered.
+"""Import the nodes of an ONNX graph one by one; unsupported ones are collected.
 
 Tests: tests/unit/frontends/onnx/test_frontend.py
 """
@@ -52,8 +52,7 @@ class Refusals:
 def import_nodes(scope: Scope, nodes: Sequence[Node], refusals: Refusals) -> None:
     """Import nodes in order.
 
-    A node that is refused leaves its results out; those behind it are only asked whether rlx has
-    their operator.
+    A node that is refused leaves its results out; of those after it only the operator is checked.
 
     Raises:
         MalformedError: A node contradicts itself or its operands.
@@ -114,7 +113,7 @@ def _results(
 
 @contextmanager
 def _as_refusals(call: Call) -> Iterator[None]:
-    """Turn errors of what computes a node into refusals of the node."""
+    """Turn errors of the computation of a node into refusals of the node."""
     try:
         yield
     except ShapeError as error:
@@ -125,7 +124,7 @@ def _as_refusals(call: Call) -> Iterator[None]:
         refusal = MalformedError(reason)
     else:
         return
-    # What is wrong with open dimensions may be right with the numbers that they stand for.
+    # An error with open dimensions may disappear with their sizes.
     raise (UnsupportedError(reason, hint=OPEN_SHAPE) if call.is_open else refusal) from None
 
 
@@ -139,7 +138,7 @@ def _run_importer(call: Call, importer: Importer) -> Results:
 
 
 def _result_list(results: Results) -> Sequence[Real | npt.NDArray[Any] | None]:
-    """Return results as a list; arrays of symbols without any become plain numbers."""
+    """Return results as a list; arrays of expressions without symbols become integers."""
     listed: Sequence[Any] = results if isinstance(results, list | tuple) else [results]
     return [plain(r) if isinstance(r, np.ndarray) and r.dtype == object else r for r in listed]
 

@@ -83,12 +83,12 @@ class OnnxOptions:
         input_shape: Shapes of inputs, also as a mapping; dimensions that the file names are bound
             to them.
         input_value: Numbers of inputs, also as a mapping: such an input becomes a constant, every
-            element of which is the number.
-        outputs: Names of values that are the outputs, in place of the file's; what they do not
-            need is left out.
+            element of which has this value.
+        outputs: Names of values that are the outputs, in place of the file's; nodes that they do
+            not need are left out.
         allow_external: Whether tensors may be read from other files of the model's folder than the
             one with its name.
-        channels_last: Whether images come in and go out channels last, not as the file has them.
+        channels_last: Whether images are read and returned channels last, not as the file has them.
     """
 
     input_shape: Shapes = field(default=(), metadata=SHAPE_OPTION)

@@ -1,4 +1,4 @@
-"""The order of a graph's nodes: a file may list them in any, as runtimes take them.
+"""The order of a graph's nodes: a file may list them in any, since runtimes accept that.
 
 Tests: tests/unit/frontends/onnx/test_structure.py
 """
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def in_order(nodes: Sequence[Node]) -> tuple[Node, ...]:
-    """Return nodes so that each stands behind those whose results it reads.
+    """Return nodes so that each is after those whose results it reads.
 
-    The order of the file is kept as far as that goes. Nodes of a cycle, and those behind it, come
-    last, and nothing moves where a name is written twice: the check of the graph refuses that.
+    The order of the file is kept where possible. Nodes of a cycle, and those after it, come last,
+    and nothing moves where a name is written twice: the check of the graph refuses that.
     """
     named = [(name, index) for index, n in enumerate(nodes) for name in n.outputs if name]
     writers = dict(named)

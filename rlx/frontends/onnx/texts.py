@@ -1,4 +1,4 @@
-"""Texts of an ONNX file, which may be no texts at all."""
+"""Texts of an ONNX file, which may be malformed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def text_of(text: str | bytes) -> str:
 
 
 def name_of(name: str | bytes) -> str:
-    """Return a name of the file as it is.
+    """Return a name of the file unchanged.
 
     Raises:
         DamagedError: It is not UTF-8, of which protobuf returns the bytes.

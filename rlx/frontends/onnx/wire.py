@@ -81,7 +81,7 @@ def _messages_of(kind: Any) -> Table:  # noqa: ANN401 - a descriptor
 
 
 def _varint(data: bytes, offset: int, end: int) -> tuple[int, int]:
-    """Return a number of up to ten bytes and the place behind it."""
+    """Return a number of up to ten bytes and the place after it."""
     value = 0
     # Seven bits a byte: 64 bits take ten bytes (protobuf encoding, varints).
     for shift in range(0, 70, 7):

@@ -1,4 +1,4 @@
-"""Checks of a TFLite graph that go beyond the range of single numbers.
+"""Checks of a TFLite graph that go beyond the range of single fields.
 
 Each check walks lists once: no recursion, no allocation that depends on a claimed size.
 
@@ -26,7 +26,7 @@ def check(model: Model, limits: Limits) -> None:
 
     Raises:
         MalformedError: The graph contradicts itself or is over a limit.
-        UnsupportedError: It holds what rlx does not read.
+        UnsupportedError: It uses a feature that rlx does not read.
     """
     for tensor in _used(model):
         try:
@@ -45,7 +45,7 @@ def check(model: Model, limits: Limits) -> None:
 
 
 def _used(model: Model) -> list[Tensor]:
-    """Return the tensors that the graph names; what others hold means nothing."""
+    """Return the tensors that the graph names; others are ignored."""
     named = {*model.inputs, *model.outputs}
     for operator in model.operators:
         named.update(operator.inputs, operator.outputs)

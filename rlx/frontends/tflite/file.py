@@ -1,4 +1,4 @@
-"""A TFLite file as plain, checked structures. Nothing later goes back to the bytes.
+"""A TFLite file as plain, checked structures. Later code does not read the bytes.
 
 Tests: tests/unit/frontends/tflite/test_mutations.py
 """
@@ -39,7 +39,7 @@ class Quantization:
 
     Attributes:
         scale: float32, one for the tensor or one for each index of ``axis``.
-        zero_point: int64, as many as scales.
+        zero_point: int64, one for each scale.
         axis: The axis that the scales belong to (no meaning for a single scale).
     """
 
@@ -119,8 +119,8 @@ class Operator:
         index: Number in the file, which is the order of execution.
         name: Name of the builtin operator, or ``CUSTOM 'name'``.
         version: Version of its definition.
-        inputs: Tensor numbers; -1 stands for an optional input that is absent.
-        outputs: Tensor numbers.
+        inputs: Indices of tensors; -1 for an optional input that is absent.
+        outputs: Indices of tensors.
         options: Its options by the schema's names, ranges checked.
         custom_options: Data that a custom operator's program reads; its format is its own.
     """
@@ -203,7 +203,7 @@ def _model(root: Record, source: str, file: memoryview) -> Model:
     graphs = root.records("subgraphs")
     if not graphs:
         raise MalformedError("the file holds no subgraph").inside("model")
-    # The first subgraph is what runs. Others matter to the operators that call them (IF, WHILE,
+    # The first subgraph is run. Others matter only to the operators that call them (IF, WHILE,
     # CALL_ONCE and so on), which rlx refuses by name.
     graph, buffers = graphs[0], root.records("buffers")
     kinds = root.records("operator_codes")
@@ -255,7 +255,7 @@ def _tensor(index: int, record: Record, buffers: Sequence[Record], file: memoryv
     shape, type_ = record.integers("shape"), TensorType(record.integer("type"))
     data = _data(number, buffers[number], file) if number < len(buffers) else None
     if data is None and 0 in shape and type_ in (TensorType.INT32, TensorType.INT64):
-        # A list without entries, such as the shape of a single number, has no bytes to store.
+        # A list without entries, such as the shape of a scalar, has no bytes to store.
         data = np.empty(0, np.uint8)
     signature, quantization = record.integers("shape_signature"), record.record("quantization")
     return Tensor(
@@ -306,7 +306,7 @@ def _refusal(record: Record, type_: TensorType) -> UnsupportedError | None:
 def _data(number: int, buffer: Record, file: memoryview) -> npt.NDArray[np.uint8] | None:
     """Return the bytes of a constant, or None if the buffer is empty.
 
-    Large files have them behind the flatbuffer; an offset or size of 0 or 1 says that they do not.
+    Large files have them after the flatbuffer; an offset or size of 0 or 1 says that they do not.
     """
     offset, size = buffer.integer("offset"), buffer.integer("size")
     if offset > 1 and size > 1:

@@ -1,8 +1,8 @@
 """Read flatbuffers without trusting them.
 
-A flatbuffer is a web of relative offsets. Here every one is checked for range and alignment
-before it is followed, so reading *is* verifying: ``Reader.root`` either returns plain records of
-everything that the schema asks for, or raises ``MalformedError``. What the schema does not name is
+A flatbuffer is a web of relative offsets. Here every one is checked for range and alignment before
+it is followed, so reading *is* verifying: ``Reader.root`` either returns plain records of
+everything that the schema asks for, or raises ``MalformedError``. Fields unknown to the schema are
 neither read nor checked.
 
 Source: the FlatBuffers "internals" page (layout of tables, vtables, vectors and strings).
@@ -58,7 +58,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """Whether the field is there; what it holds is not read."""
+    """Whether the field is there; its contents are not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Child:
 
 @dataclass(frozen=True, slots=True)
 class Children:
-    """A vector of tables, at most as many as the field ``limit`` of ``Limits``."""
+    """A vector of tables, up to the field ``limit`` of ``Limits``."""
 
     table: Table
     limit: str
@@ -122,7 +122,7 @@ class Record:
         return bool(self.values[name])
 
     def text(self, name: str) -> str:
-        """Return a string as it stands in the file (malformed UTF-8 replaced)."""
+        """Return a string of the file (malformed UTF-8 replaced)."""
         return str(self.values[name])
 
     def array(self, name: str) -> npt.NDArray[Any]:
@@ -182,7 +182,7 @@ class Reader:
             raise error if error.path else error.inside(f"root table {table.name}") from None
 
     def _need(self, start: int, size: int, what: str, align: int = 1) -> None:
-        """Check that ``what`` lies in the file and is aligned."""
+        """Check that ``what`` is in the file and aligned."""
         if start < 0 or start + size > len(self._data):
             raise DamagedError(
                 f"{what} takes bytes {start} to {start + size}, "
@@ -279,7 +279,7 @@ class Reader:
         return self._reference(entry.name, kind, position + offset, depth)
 
     def _scalar(self, name: str, kind: Scalar, position: int, width: int) -> float:
-        """Read a number (``position`` 0: take its default) and check its range."""
+        """Read a number (``position`` 0: its default) and check its range."""
         value: float = kind.default
         if position:
             self._need(position, width, f"the field {name}", width)

@@ -48,7 +48,7 @@ REFERENCE: Final = Reference("tflite-micro", "0.dev20261023182759")
 It widens every scale to double before it multiplies or divides; only the ends of fused activations
 are quotients in float32. Other versions differ: some multiply in float32 in ``FULLY_CONNECTED``,
 ``SUB``, ``LEAKY_RELU``, ``HARD_SWISH`` and ``RELU``, which moves a value by one where its
-accumulator lies at a rounding half.
+accumulator is at a rounding half.
 """
 
 _MAX_LISTED_OPERATORS = 40
@@ -68,10 +68,10 @@ def load(
 ) -> GraphModule:
     """Import a model.
 
-    A graph of integers computes what ``REFERENCE`` computes, to the last bit, and names it; one
-    that computes in float32 names no reference. Inputs and outputs keep the model's order, shapes,
-    types and quantization. Weights of int8 beside float32 activations (dynamic range) become
-    float32: scale times code.
+    A graph of integers computes the results of ``REFERENCE`` bit for bit, and names it; one that
+    computes in float32 names no reference. Inputs and outputs keep the model's order, shapes, types
+    and quantization. Weights of int8 with float32 activations (dynamic range) become float32: scale
+    times code.
 
     Args:
         source: A file, or the bytes of one.
@@ -113,7 +113,7 @@ def build(
 
     Raises:
         FrontendError: Operators and tensors do not fit together, or ask for too much work.
-        UnsupportedOpError: The model holds what rlx does not import.
+        UnsupportedOpError: The model holds operators that rlx does not import.
     """
     model, from_uint8 = signed(joined(model))
     _refuse_by_kind(model)
@@ -233,7 +233,7 @@ def _add_operators(scope: Scope) -> None:
         except MalformedError as error:
             if not (refused and scope.model.leaves_open):
                 raise error.inside(operator.label) from None
-            # The shapes that it reads may be placeholders, which a refused operator left behind.
+            # The shapes that it reads may be placeholders, which a refused operator left.
             _add_placeholders(call)
     if refused:
         raise _unsupported(scope.model, refused)
@@ -267,7 +267,7 @@ def _refuse_tensors(call: Call) -> None:
 
 
 def _add_placeholders(call: Call) -> None:
-    """Give a refused operator outputs, so that those behind it can be looked at as well."""
+    """Add outputs of a refused operator, so that those after it can be checked as well."""
     for tensor in call.outputs:
         quant = None
         if tensor.type is TensorType.INT8 and tensor.quantization is not None:

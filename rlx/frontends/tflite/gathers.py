@@ -41,7 +41,7 @@ def joined(model: Model) -> Model:
 
 
 def _joined(gather: Operator, apart: list[Operator]) -> Operator:
-    """Return a ``GATHER`` that reads what the ``CAST`` did."""
+    """Return a ``GATHER`` that reads the operand of the ``CAST``."""
     return replace(gather, inputs=(gather.inputs[0], apart[0].inputs[0]))
 
 

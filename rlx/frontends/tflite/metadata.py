@@ -74,8 +74,8 @@ def labels_of(path: Path) -> tuple[str, ...] | None:
     """Return the names of the classes of a TFLite file's first output.
 
     Args:
-        path: A file; one without such names, of another format or with damaged metadata gives None:
-            a network does not depend on them.
+        path: A file; one without such names, of another format or with damaged metadata results in
+            None: a network does not depend on them.
     """
     content = path.read_bytes()
     if content[4:8] != IDENTIFIER:
@@ -107,7 +107,7 @@ def _labels_file(files: Iterable[Record]) -> str | None:
 
 
 def _lines(content: bytes, name: str) -> tuple[str, ...] | None:
-    """Return the lines of a file of the archive behind the model."""
+    """Return the lines of a file of the archive after the model."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         entry = archive.getinfo(name)
         plain = entry.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)

@@ -1,8 +1,8 @@
-"""Files whose shapes are open: what the inputs' shapes are, from the file and from the user.
+"""Files whose shapes are open: shapes of the inputs, from the file and from the user.
 
 Converters mark dimensions that they do not know with -1 in a tensor's ``shape_signature``, and
-store a placeholder, mostly 1, in its shape. An interpreter computes the shapes of what is behind
-the inputs anew, and so do importers here (``Call.shaped``).
+store a placeholder, mostly 1, in its shape. An interpreter recomputes the shapes of values after
+the inputs, and so do importers here (``Call.shaped``).
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ Shape = tuple[int, ...]
 
 
 def bound(model: Model, shapes: Sequence[tuple[str, Shape]]) -> Model:
-    """Return a model whose inputs have the shapes that the user gave.
+    """Return a model whose inputs have the shapes from the user.
 
-    An open first dimension is the batch: 1 unless it was given. Other placeholders are taken as
-    they are where they are more than 1.
+    An open first dimension is the batch: 1 unless it was given. Other placeholders are used
+    unchanged where they are more than 1.
 
     Raises:
         UnsupportedError: A shape does not fit its input, or one is missing.
@@ -74,7 +74,7 @@ def _dims_text(signature: Shape) -> str:
 
 
 def _example(tensor: Tensor) -> str:
-    """Return a shape as the option takes it, 16 for what is not known."""
+    """Return a shape in the form of the option, 16 for unknown dimensions."""
     sizes = [16 if d == -1 else d for d in tensor.signature]
     if tensor.signature[0] == -1:
         sizes[0] = 1

@@ -1,8 +1,8 @@
 """The part of the TFLite schema that rlx reads, as data.
 
-Field numbers, types and defaults are facts of the public format (``schema.fbs`` of
-TensorFlow Lite, version 3). Fields that rlx has no use for are left out; their presence is
-harmless unless it changes what a model means, then they are read as ``Presence`` and refused.
+Field numbers, types and defaults are facts of the public format (``schema.fbs`` of TensorFlow Lite,
+version 3). Fields that rlx does not need are left out; their presence is harmless unless it changes
+the meaning of a model, then they are read as ``Presence`` and refused.
 
 Tests: tests/unit/driver/exporters/test_tflite.py
 """

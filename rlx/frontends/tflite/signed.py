@@ -1,8 +1,8 @@
 """uint8 models as int8 models: every stored value 128 less, and every zero point too.
 
-``scale * (value - zero_point)`` stays what it was, and so does the arithmetic of operators, which
-see values only by their distance to the zero point. ``AVERAGE_POOL_2D`` does not: its importer
-refuses windows in which that matters.
+``scale * (value - zero_point)`` is unchanged, and so is the arithmetic of operators, which see
+values only by their distance to the zero point. ``AVERAGE_POOL_2D`` does not: its importer refuses
+windows in which that matters.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ UINT8_OFFSET: Final = 128
 """Offset of a uint8 value from the int8 value of the same real: ``uint8 = int8 + 128``."""
 
 BETWEEN_TYPES: Final = ("QUANTIZE", "DEQUANTIZE", "CAST")
-"""Operators that read and write uint8 as it is."""
+"""Operators that read and write uint8 without an offset."""
 
 _LAYERS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
 _INT8_MIN, _INT8_MAX = -128, 127
@@ -30,8 +30,8 @@ _INT8_MIN, _INT8_MAX = -128, 127
 def signed(model: Model) -> tuple[Model, frozenset[int]]:
     """Return a model with int8 for uint8 between layers, and the numbers of those tensors.
 
-    Weights whose distances to their zero point fit int8 become those distances, so that their
-    zero point is 0; layers take no other.
+    Weights whose distances to their zero point fit int8 become those distances, so that their zero
+    point is 0; layers do not support others.
     """
     inner = [o for o in model.operators if o.name not in BETWEEN_TYPES]
     used = {index for o in inner for index in (*o.inputs, *o.outputs)}

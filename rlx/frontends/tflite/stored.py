@@ -90,7 +90,7 @@ def _decode(tensor: Tensor, tensors: Sequence[Tensor], limits: Limits) -> Tensor
 
 
 def _unpacked(data: Bytes, bits: int, count: int) -> npt.NDArray[np.int8]:
-    """Return integers of few bits, of which the first lies in the low bits of a byte."""
+    """Return integers of few bits, the first in the low bits of a byte."""
     shifts = np.arange(0, 8, bits, dtype=np.uint8)
     values = ((data[:, np.newaxis] >> shifts) & ((1 << bits) - 1)).reshape(-1)[:count]
     half = 1 << (bits - 1)
@@ -191,7 +191,7 @@ def _dense(tensor: Tensor, sparsity: Record) -> Bytes:
 
 
 def _level_sizes(tensor: Tensor, sparsity: Record) -> list[int]:
-    """Return the number of indices of each axis, and of each axis of blocks behind them."""
+    """Return the number of indices of each axis, and of each axis of blocks after them."""
     order, blocks = sparsity.integers("traversal_order"), sparsity.integers("block_map")
     records, rank = sparsity.records("dimensions"), len(tensor.shape)
     levels = rank + len(blocks)

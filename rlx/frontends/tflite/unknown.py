@@ -65,7 +65,7 @@ def unknown(
     Args:
         name: The operator.
         elsewhere: Whether it has an importer for other element types.
-        real: Whether it computes with plain numbers here, and not with int8.
+        real: Whether it computes with unquantized values here, and not with int8.
         activations: Whether it is a product of two computed matrices.
     """
     if elsewhere:

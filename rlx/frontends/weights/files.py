@@ -1,4 +1,4 @@
-"""Files of weights: what is in them, and how each weight is read when it is first used."""
+"""Files of weights: their entries, and readers of each weight on first use."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def open_file(path: Path, limits: Limits) -> dict[str, Weight]:
     """Return the weights of a file by name; only headers are read.
 
     Args:
-        path: ``.npz``, ``.safetensors``, the ``.index.json`` of weights in several
-            ``.safetensors`` files beside it, ``.gguf``, or ``.onnx``.
+        path: ``.npz``, ``.safetensors``, the ``.index.json`` of weights in several ``.safetensors``
+            files next to it, ``.gguf``, or ``.onnx``.
         limits: Limits on the size of headers, and of an index.
 
     Raises:
@@ -120,7 +120,7 @@ def _mapped(file: MappedFile, start: int, type_: TensorType, name: str, order: s
     """Return an array whose elements stay in the file, unless the machine cannot read them there.
 
     Raises:
-        FrontendError: The bytes are no elements of the type.
+        FrontendError: The bytes are not elements of the type.
     """
     try:
         array = from_bytes(file.view(start, type_.nbytes), type_)

@@ -1,4 +1,4 @@
-"""GGUF files: what tensors there are. Blocks of few bits become float32 when they are read.
+"""GGUF files: the tensors in them. Blocks of few bits become float32 when they are read.
 
 Source: the specification of GGUF in the repository ggml, docs/gguf.md, versions 2 and 3.
 """
@@ -114,7 +114,7 @@ def _tensor(path: Path, head: _Head, limits: Limits) -> StoredTensor:
 
 
 def _check(tensors: list[StoredTensor], size: int) -> None:
-    """Raise MalformedError if names repeat, or elements lie outside the file."""
+    """Raise MalformedError if names repeat, or elements are outside the file."""
     for before, tensor in pairwise(tensors):
         if before.name == tensor.name:
             raise MalformedError(f"has two tensors called {quoted(tensor.name)}")
@@ -150,7 +150,7 @@ class _Head:
         return found
 
     def number(self, form: str) -> int:
-        """Return the next unsigned number."""
+        """Return the next unsigned integer."""
         (found,) = struct.unpack(form, self.take(struct.calcsize(form)))
         return int(found)
 
@@ -169,7 +169,7 @@ class _Head:
             if inner in _SIZES:
                 self.take(count * _SIZES[inner])
                 return
-            for _ in range(count):  # every turn takes bytes, or ends
+            for _ in range(count):  # every turn consumes bytes, or ends
                 self.skip(inner, depth=depth + 1)
         else:
             raise DamagedError(f"has metadata of type {kind}")

@@ -1,6 +1,6 @@
 """Blocks of few bits in GGUF files, decoded to float32.
 
-A block has scales and the numbers that they belong to.
+A block has scales and the elements that they belong to.
 
 Source: ``gguf.quants`` of the Python package gguf, whose bits these are.
 """
@@ -43,7 +43,7 @@ def _q4_1(data: Bytes) -> Floats:
 
 
 def _five(high: Bytes, low: Bytes) -> Floats:
-    """Return numbers whose fifth bits lie apart."""
+    """Return integers whose fifth bits are stored separately."""
     return (_low_high(low) | (bits_of(high, 1) << 4)).astype(np.float32)
 
 
@@ -71,7 +71,7 @@ def _mxfp4(data: Bytes) -> Floats:
 
 
 def _nvfp4(data: Bytes) -> Floats:
-    """Return blocks of four scales, floats of 4 and 3 bits without a sign, for 16 numbers each."""
+    """Return blocks of four scales, floats of 4 and 3 bits without a sign, for 16 elements each."""
     scales = data[:, :4] & 127
     exponent, mantissa = (scales >> 3).astype(np.int32), (scales & 7).astype(np.float32)
     normal = np.ldexp(np.float32(1) + mantissa / np.float32(8), exponent - 7)
@@ -84,7 +84,7 @@ def _nvfp4(data: Bytes) -> Floats:
 
 
 def _tq1_0(data: Bytes) -> Floats:
-    """Return blocks of ternary numbers, five to a byte but for the last bytes: digits to base 3."""
+    """Return blocks of ternary elements, five to a byte except in the last bytes: base 3."""
     parts = []
     for start, stop, digits in ((0, 32, 5), (32, 48, 5), (48, 52, 4)):
         for power in range(digits):
@@ -95,7 +95,7 @@ def _tq1_0(data: Bytes) -> Floats:
 
 
 def _tq2_0(data: Bytes) -> Floats:
-    """Return blocks of ternary numbers in two bits each, of two groups of 32 bytes."""
+    """Return blocks of ternary elements in two bits each, of two groups of 32 bytes."""
     groups = data[:, :64].reshape(-1, 2, 1, 32)
     shifts = np.array([0, 2, 4, 6], np.uint8).reshape(1, 1, 4, 1)
     numbers = ((groups >> shifts) & 3).reshape(len(data), 256).astype(np.float32)

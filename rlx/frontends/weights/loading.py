@@ -39,25 +39,25 @@ def load_weights(
 ) -> Given:
     """Return a graph with the tensors of safetensors files as its constants, by name.
 
-    Parameters become constants; a constant of that name gets other elements. Every parameter has
-    to be in one of the files, and every tensor of the files in the graph. Shapes are equal; element
+    Parameters become constants; a constant of that name gets other elements. Every parameter has to
+    be in one of the files, and every tensor of the files in the graph. Shapes are equal; element
     types are converted between floats, and between integers, where no element changes. One tensor
-    is in memory at a time, beside the graph.
+    is in memory at a time, besides the graph.
 
     Args:
         graph: A graph or a network, without a memory plan.
         paths: The files; several for weights that are stored in parts.
-        rename: The graph's name for each name of a file, as a mapping (other names stay as they
-            are) or as a function, which returns None for tensors that are left out.
+        rename: The graph's name for each name of a file, as a mapping (other names stay unchanged)
+            or as a function, which returns None for tensors that are left out.
         limits: Limits on the size of a file.
 
     Raises:
-        TypeError: It is no graph.
+        TypeError: It is not a graph.
         UsageError: A file cannot be read.
         FormatError: A file is of another format.
         FrontendError: A file is malformed or over a limit, or names, shapes or element types do
             not fit; all that do not are in one message.
-        VerifyError: The weights contradict what the graph's integer ops promise.
+        VerifyError: The weights violate bounds that the graph's integer ops declare.
     """
     files = []
     for path in map(Path, paths):
@@ -95,7 +95,7 @@ class _Assignment:
 
     Attributes:
         tensors: The tensor for each name of the graph.
-        unused: Names of tensors that no node took yet, as the graph would name them.
+        unused: Names of tensors that no node has read yet, as the graph would name them.
         missing: Parameters without a tensor.
         problems: Everything else that does not fit, a line each.
     """
@@ -129,7 +129,7 @@ class _Assignment:
         return self
 
     def visit(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> list[Value] | None:
-        """Return the constant that stands for a parameter or for another constant."""
+        """Return the constant that replaces a parameter or another constant."""
         del operands
         if not isinstance(node.op, Param | Constant):
             return None
@@ -200,7 +200,7 @@ def _name_line(what: str, names: Iterable[str]) -> list[str]:
 
 
 def exactly(array: Array, dtype: DType) -> Array | None:
-    """Return the same numbers in another element type, None if one of them would change."""
+    """Return the same values in another element type, None if one of them would change."""
     source = DType.of(array)
     if source is dtype:
         return array
@@ -210,6 +210,6 @@ def exactly(array: Array, dtype: DType) -> Array | None:
         converted = array.astype(dtype.numpy)
         same = np.asarray(converted.astype(array.dtype) == array)
     if source.is_integer:
-        # Wrapping twice gives the number back, but with another sign.
+        # Wrapping twice results in the same value, but with another sign.
         same &= np.less(converted, 0) == np.less(array, 0)
     return converted if bool(same.all()) else None

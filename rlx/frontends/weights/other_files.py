@@ -1,4 +1,4 @@
-"""Files that hold weights in a form that is not read: what they are, and how to write another."""
+"""Files that hold weights in a form that is not read: their kinds, and hints for a conversion."""
 
 from __future__ import annotations
 

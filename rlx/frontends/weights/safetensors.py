@@ -1,4 +1,4 @@
-"""Safetensors files: what tensors there are, checked before any of them is read.
+"""Safetensors files: the tensors in them, checked before any of them is read.
 
 Tests: tests/unit/frontends/weights/test_loading.py
 """
@@ -70,7 +70,7 @@ class StoredTensor:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that it takes in the file."""
+        """Number of its bytes in the file."""
         type_ = TensorType(self.shape, self.dtype)
         return type_.nbytes if self.form is None else self.form.size(type_.size)
 
@@ -140,7 +140,7 @@ def unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _stored(path: Path, name: str, entry: Mapping[str, Any], base: int) -> StoredTensor:
-    """Return one tensor; the library has checked what its entry holds."""
+    """Return one tensor; the library has checked its entry."""
     form = SAFETENSORS.get(entry["dtype"])
     dtype = DType.F32 if form else _DTYPES.get(entry["dtype"])
     if dtype is None:

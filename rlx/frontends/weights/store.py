@@ -37,7 +37,7 @@ class WeightEntry:
         name: Its name.
         type: Shape and element type.
         nbytes: Bytes of its elements; 0 for an alias, whose bytes are those of the other name.
-        file: The file that it is in; None for an array that was given.
+        file: The file that it is in; None for an array in memory.
         alias_of: The first name of the same weight, if this is another one; else None.
         pins: Number of pins that hold it in memory.
     """
@@ -51,7 +51,7 @@ class WeightEntry:
 
 
 class Pin:
-    """A hold on a weight, as :meth:`WeightStore.pin` gives it; ``with`` ends it.
+    """A hold on a weight, returned by :meth:`WeightStore.pin`; ``with`` ends it.
 
     Attributes:
         array: The elements.
@@ -82,10 +82,10 @@ class WeightStore(Mapping[str, "Array"]):
         store = WeightStore.open("model.safetensors").under("decoder.")
         compiled.set_params(store)
 
-    A weight is read when it is first asked for. Where its elements lie in the file as they do in
-    memory, they stay there, mapped: the system reads the pages that are used, and shares them
+    A weight is read when it is first asked for. Where its elements have the same layout in the file
+    as in memory, they stay there, mapped: the system reads the pages that are used, and shares them
     between processes. That is so in ``.safetensors`` and ``.gguf`` files; in ``.npz`` files it
-    takes an array that is not compressed and begins at a multiple of its element's size.
+    requires an array that is not compressed and begins at a multiple of its element's size.
 
     Stores made of another one (``under``, ``renamed``, ``with_aliases``) share its weights and
     pins. Several threads may use a store.
@@ -104,7 +104,7 @@ class WeightStore(Mapping[str, "Array"]):
 
         Args:
             path: ``.npz``, ``.safetensors``, the ``.index.json`` of weights in several
-                ``.safetensors`` files beside it, ``.gguf``, or the constants of an ``.onnx`` file,
+                ``.safetensors`` files next to it, ``.gguf``, or the constants of an ``.onnx`` file,
                 which is read as a whole. Elements of few bits become float32 when they are read.
             more: More of them.
             limits: Limits on the size of headers; the files may have any size.
@@ -130,10 +130,10 @@ class WeightStore(Mapping[str, "Array"]):
     def of(arrays: Mapping[str, npt.ArrayLike]) -> WeightStore:
         """Return a store of arrays; names of one array are aliases.
 
-        Arrays that can be written are copied, so that the weights stay as they are.
+        Arrays that can be written are copied, so that the weights stay unchanged.
 
         Raises:
-            ValueError: The elements of an array are no element type of rlx.
+            ValueError: The type of an array's elements is not one of rlx's.
         """
         weights: dict[int, Weight] = {}
         found = {}
@@ -184,7 +184,7 @@ class WeightStore(Mapping[str, "Array"]):
 
     @property
     def total_bytes(self) -> int:
-        """Bytes of all weights, each once whatever names it has."""
+        """Bytes of all weights; one with several names counts once."""
         return sum(entry.nbytes for entry in self.entries)
 
     @property
@@ -194,7 +194,7 @@ class WeightStore(Mapping[str, "Array"]):
         return sum(loaded.values())
 
     def under(self, prefix: str) -> WeightStore:
-        """Return the weights whose names begin with ``prefix`` and go on, without it.
+        """Return the weights whose names begin with ``prefix`` and are longer, without it.
 
         Raises:
             UsageError: No name does.
@@ -212,11 +212,11 @@ class WeightStore(Mapping[str, "Array"]):
         """Return the weights under other names.
 
         Args:
-            rename: The new name for each old one, as a mapping (other names stay as they are) or
-                as a function, which returns None for weights that are left out.
+            rename: The new name for each old one, as a mapping (other names stay unchanged) or as a
+                function, which returns None for weights that are left out.
 
         Raises:
-            UsageError: Two weights would have one name, or a name of the mapping is no weight's.
+            UsageError: Two weights would have one name, or the mapping has a name without a weight.
         """
         for old in () if callable(rename) else rename:
             if old not in self._weights:
@@ -240,7 +240,7 @@ class WeightStore(Mapping[str, "Array"]):
             aliases: The name that a weight has, for each name that it gets.
 
         Raises:
-            UsageError: There is no such weight, or the new name is taken.
+            UsageError: There is no such weight, or the new name is in use.
         """
         weights = dict(self._weights)
         for new, old in aliases.items():
@@ -283,7 +283,7 @@ class WeightStore(Mapping[str, "Array"]):
     def release(self) -> int:
         """Forget the arrays that nobody has pinned; they are read again at their next use.
 
-        Arrays that were handed out stay as they are. What was given as an array stays too.
+        Arrays that were handed out stay unchanged. Weights from arrays in memory stay too.
 
         Returns:
             Bytes of the arrays.

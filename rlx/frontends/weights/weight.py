@@ -34,12 +34,12 @@ def shown(path: Path) -> str:
 
 @dataclass(eq=False, slots=True)
 class Weight:
-    """A weight, under whatever names.
+    """A weight, with one or more names.
 
     Attributes:
         type: Shape and element type.
-        path: The file that it comes from; None for an array that was given.
-        read: Reads it; None for an array that was given, which cannot be read again.
+        path: The file that it comes from; None for an array in memory.
+        read: Reads it; None for an array in memory, which cannot be read again.
         array: The elements, read-only; None if they are not in memory.
         pins: Number of pins that hold the array in memory.
         lock: Held while any of this changes.
@@ -71,7 +71,7 @@ class Weight:
             return self.array
 
     def unpin(self, name: str) -> None:
-        """Let one holder go.
+        """Release one holder.
 
         Raises:
             UsageError: There is none.
@@ -111,7 +111,7 @@ class MappedFile:
         """Return bytes of the file; it stays mapped as long as anything refers to them.
 
         Raises:
-            FrontendError: The file is gone, or is another one now.
+            FrontendError: The file was removed or replaced.
         """
         if not nbytes:
             return memoryview(b"")
@@ -138,5 +138,5 @@ class MappedFile:
 
 
 def _identity(status: os.stat_result) -> tuple[int, int, int]:
-    """Return the numbers that differ between two files, or two contents of one."""
+    """Return the figures that differ between two files, or two contents of one."""
     return status.st_size, status.st_mtime_ns, status.st_ino

@@ -1,4 +1,4 @@
-"""Networks on data, on the host: outputs, classes, accuracy, and what every layer gives."""
+"""Networks on data, on the host: outputs, classes, accuracy, and results of every layer."""
 
 from rlx.metrics.inference.accuracy import Accuracy
 from rlx.metrics.inference.data import Inputs

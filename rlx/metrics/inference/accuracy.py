@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """Classes found, beside those expected.
+    """Predicted classes and expected ones.
 
     Attributes:
         confusion: int64 [expected class, found class]: samples of each pair.

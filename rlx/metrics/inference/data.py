@@ -1,4 +1,4 @@
-"""Samples for the inputs of a network, of the sample or the batch that a user gives.
+"""Samples for the inputs of a network, from the sample or the batch of a user.
 
 Tests: tests/unit/samples/test_layout.py
 """
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Numbers = npt.NDArray[Any]
 
 Inputs: TypeAlias = "Path | str | npt.ArrayLike | Mapping[str, npt.ArrayLike]"
-"""A file of samples, numbers for the only input, or numbers for each input by name."""
+"""A file of samples, an array for the only input, or an array for each input by name."""
 
 _WHAT = "data"
 
@@ -36,9 +36,9 @@ _WHAT = "data"
 def samples_of(graph: Graph, data: Inputs, *, labels: npt.NDArray[Any] | None = None) -> Samples:
     """Return the data of a user as samples for the inputs of ``graph``.
 
-    Numbers of an input's own element type are taken as they are.
-    Floats for a quantized input are quantized by its scale. Axes of one element may be
-    missing, and so may the axis of the samples, for one sample.
+    Values of an input's own element type are used unchanged. Floats for a quantized input are
+    quantized by its scale. Axes of one element may be missing, and so may the axis of the samples,
+    for one sample.
 
     Args:
         graph: The graph.
@@ -46,7 +46,7 @@ def samples_of(graph: Graph, data: Inputs, *, labels: npt.NDArray[Any] | None = 
         labels: A class for each sample, if they are not in ``data``.
 
     Raises:
-        UsageError: An input is missing, or its numbers are of a wrong shape or type.
+        UsageError: An input is missing, or its values are of a wrong shape or type.
         FrontendError: A file is damaged.
     """
     check_bound(graph)
@@ -70,7 +70,7 @@ def samples_of(graph: Graph, data: Inputs, *, labels: npt.NDArray[Any] | None = 
 
 
 def _array(value: Value, numbers: npt.ArrayLike) -> Numbers:
-    """Return the numbers for an input as ``[samples, *shape of a sample]``."""
+    """Return the array for an input as ``[samples, *shape of a sample]``."""
     where = f"{_WHAT}, input {printable(value.name)!r}"
     try:
         array = np.asarray(numbers)
@@ -85,7 +85,7 @@ def _array(value: Value, numbers: npt.ArrayLike) -> Numbers:
         return array.reshape(len(array), *shape)
     if _long_axes(array.shape) == _long_axes(shape) or array.shape == (math.prod(shape),):
         return array.reshape(1, *shape)
-    return array  # the reader says what is wrong, unless it takes such an array
+    return array  # the reader raises the error, unless it accepts such an array
 
 
 def _long_axes(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -97,7 +97,7 @@ def _typed(array: Numbers, type_: TensorType, where: str) -> Numbers:
     """Return Python's integers, which have no element type, in that of an input.
 
     Raises:
-        UsageError: The element type has no such number.
+        UsageError: The element type has no such value.
     """
     if type_.dtype.is_integer and array.size:
         low, high = integer_range(type_.dtype)

@@ -1,4 +1,4 @@
-"""Results of a network for samples: numbers, and the classes they stand for.
+"""Results of a network for samples: values, and the classes they represent.
 
 Tests: tests/unit/metrics/inference/test_run.py
 """
@@ -31,12 +31,12 @@ _MAX_SHOWN_SAMPLES: Final = 8
 
 
 class Ranked(NamedTuple):
-    """A class, and what speaks for it."""
+    """A class, and its score."""
 
     number: int
     """Number of the class: the place of the output."""
     score: float
-    """Value of the output: a probability, behind a softmax."""
+    """Value of the output: a probability, after a softmax."""
     label: str
     """Name of the class; its number as a text if there are no names."""
 
@@ -48,8 +48,8 @@ class Output:
     Attributes:
         name: Its name.
         type: Its type, for one sample.
-        array: As the network gives it, ``[samples, *shape of one sample]``; a leading dimension of
-            1 that the type has is that of the samples.
+        array: As the network returns it, ``[samples, *shape of one sample]``; a leading dimension
+            of 1 that the type has is that of the samples.
         rebuilt: Whether it has the shape of the only input, as that of an autoencoder has.
     """
 
@@ -60,10 +60,10 @@ class Output:
 
     @property
     def codes(self) -> npt.NDArray[Any]:
-        """The integers that the network gives.
+        """The integers that the network returns.
 
         Raises:
-            UsageError: It gives floats.
+            UsageError: It returns floats.
         """
         if not self.type.dtype.is_integer:
             raise UsageError(
@@ -75,7 +75,7 @@ class Output:
 
     @property
     def values(self) -> npt.NDArray[Any]:
-        """The numbers that quantized ones stand for; without quantization those that are given."""
+        """The dequantized values; without quantization the values themselves."""
         return sample_reals(self.array, self.type)
 
     @property
@@ -92,7 +92,7 @@ class Output:
         """The values as a score of each class, [samples, classes].
 
         Raises:
-            UsageError: There are no classes: one number, more than one axis, a reconstruction.
+            UsageError: There are no classes: one element, more than one axis, a reconstruction.
         """
         if not self.has_classes:
             raise UsageError(

@@ -27,8 +27,8 @@ def run(graph: Graph, data: Inputs, *, progress: Progress | None = None) -> Resu
     """Return the outputs of ``graph`` for data; integers are those of the reference, bit for bit.
 
     Args:
-        graph: A network whose dimensions are numbers.
-        data: A sample or a batch of them: numbers for the only input, numbers for each input by
+        graph: A network whose dimensions are integers.
+        data: A sample or a batch of them: an array for the only input, an array for each input by
             name, or a file.
         progress: Called with a text, samples done and all samples.
 
@@ -45,7 +45,7 @@ def run_samples(graph: Graph, samples: Samples, *, progress: Progress | None = N
     parts: list[list[Array]] = []
     count = 0
     for inputs, arrays in runner.run(samples):
-        # What a program returns may be written again by its next run.
+        # The arrays that a program returns may be overwritten by its next run.
         parts.append([array.copy() for array in arrays])
         count += len(next(iter(inputs.values())))
         if progress is not None:

@@ -1,4 +1,4 @@
-"""Results of every layer of a network for samples, kept as figures and not as numbers.
+"""Results of every layer of a network for samples, kept as figures and not as arrays.
 
 Tests: tests/unit/metrics/inference/test_layers.py
 """
@@ -65,13 +65,13 @@ class LayerValues:
         name: Its name; made different from those of other layers where it was not.
         op: Name of its op, such as ``q.conv2d``.
         place: Origin, such as ``operator 3 CONV_2D``; may be empty.
-        type: Type of what it gives, for one sample.
+        type: Type of its result, for one sample.
         minimum: Smallest float.
         maximum: Largest float.
-        saturated: Share of integers at an end of their type's range, not counting those that stand
-            for zero; None if they are floats.
-        histogram: Count of each number given: integers of 8 bits one by one, others in bins.
-        closeness: Closeness to the same layer of another network; None if none was given.
+        saturated: Share of integers at an end of their type's range, not counting those that
+            represent zero; None if they are floats.
+        histogram: Count of each value: integers of 8 bits one by one, others in bins.
+        closeness: Closeness to the same layer of another network; None without one.
     """
 
     name: str
@@ -95,7 +95,7 @@ class LayerValues:
         """Its integers, as :attr:`array`.
 
         Raises:
-            UsageError: It gives floats.
+            UsageError: It returns floats.
         """
         if not self.type.dtype.is_integer:
             raise UsageError(
@@ -185,7 +185,7 @@ class _Accumulator:
 
     @property
     def exact(self) -> bool:
-        """Whether each integer is counted by itself."""
+        """Whether each integer is counted separately."""
         quant = self.type.quant
         whole = quant is None or quant.axis is None
         return self.type.dtype.is_integer and self.type.dtype.bits <= 8 and whole
@@ -199,7 +199,7 @@ class _Accumulator:
         """Add a batch.
 
         Raises:
-            ValueError: A number is NaN or infinite.
+            ValueError: A value is NaN or infinite.
         """
         numbers: Numbers = np.asarray(array)
         self.total += numbers.size
@@ -252,14 +252,14 @@ def layers(
     """Return the results of every layer of ``graph`` for data.
 
     Args:
-        graph: A network whose dimensions are numbers.
+        graph: A network whose dimensions are integers.
         data: As for :func:`rlx.metrics.inference.run`.
         against: Another network, such as the float one that ``graph`` was quantized from: the
             layers of both are compared.
         progress: Called with a text, samples done and all samples.
 
     Raises:
-        UsageError: The data do not fit the inputs, or a layer gives NaN or infinite numbers.
+        UsageError: The data do not fit the inputs, or a layer returns NaN or infinity.
         FrontendError: A file is damaged.
     """
     samples = samples_of(graph, data)

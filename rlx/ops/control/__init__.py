@@ -1,7 +1,7 @@
 """Control flow: ops that hold the graphs they run as attributes (regions).
 
-A region takes and gives tensors only. What it reads of the graph around the op are operands of the
-op, so a region can be compiled by itself, once, and run as often as needed.
+Inputs and outputs of a region are tensors. Values of the outer graph that it reads are operands of
+the op, so a region can be compiled separately, once, and run many times.
 """
 
 from rlx.ops.control.branch import If

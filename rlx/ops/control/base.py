@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ControlOp(Op):
-    """An op that runs its regions as often as the values of its operands say."""
+    """An op that runs its regions a number of times that depends on its operands."""
 
     operand_count: ClassVar[int | tuple[int, int | None]] = (0, None)
     traits: ClassVar[Traits] = Traits()
@@ -39,7 +39,7 @@ class ControlOp(Op):
     def check_same(self, what: str, actual: TensorType, expected: TensorType) -> TensorType:
         """Return the type of a value that comes from two places.
 
-        Where only one of them says what integers stand for, that holds.
+        Where only one of them has a quantization, the result has that one.
 
         Raises:
             ShapeError: Shapes, element types or quantization differ.

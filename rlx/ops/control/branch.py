@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 class If(ControlOp):
     """One of two regions: the other one is not run.
 
-    Operands: the condition, bool[]; then what both regions read. Results: the outputs of the
-    region that was run, of the same types in both.
+    Operands: the condition, bool[]; then the values that both regions read. Results: the outputs of
+    the region that was run, of the same types in both.
 
     Attributes:
-        then_body: Run where the condition holds. It takes the operands behind the condition.
-        else_body: Run where it does not; takes the same.
+        then_body: Run where the condition holds. Its inputs are the operands after the condition.
+        else_body: Run where it does not, with the same inputs.
     """
 
     name: ClassVar[str] = "core.if"

@@ -1,4 +1,4 @@
-"""Loops: as long as a condition holds, or once for each element.
+"""Loops: while a condition holds, or once for each element.
 
 Tests: tests/unit/ops/control/test_control.py
 """
@@ -27,18 +27,18 @@ _Run: TypeAlias = "Callable[..., tuple[Array, ...]]"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class While(ControlOp):
-    """A region run again and again as long as another one says so.
+    """A region that is run while the result of another one is true.
 
     ``while condition(carries, others): carries = body(carries, others)``
 
-    Operands: first values for the carries, as many as the body has outputs; then what both regions
-    read in every iteration. Results: the carries after the last iteration.
+    Operands: first values for the carries, one for each output of the body; then the values that
+    both regions read in every iteration. Results: the carries after the last iteration.
 
     Attributes:
-        condition: Takes all operands, with the carries of this iteration; gives bool[].
-        body: Takes the same; gives the carries of the next iteration.
-        max_iterations: The loop ends after so many, whatever the condition says; None for no
-            bound, so that a loop whose condition always holds does not end.
+        condition: Accepts all operands, with the carries of this iteration; returns bool[].
+        body: Accepts the same; returns the carries of the next iteration.
+        max_iterations: The loop ends after this number, for any condition; None for no bound, so
+            that a loop whose condition always holds does not end.
     """
 
     name: ClassVar[str] = "core.while"
@@ -109,19 +109,19 @@ class Scan(ControlOp):
 
     ``for t in range(length): carries, ys[t] = body(carries, xs[t], others)``
 
-    Operands: first values for the carries; the tensors that are taken apart, each with ``length``
-    as its first dimension; then what the body reads in every iteration. Results: the carries after
-    the last iteration; then each other output of the body, all iterations along a new first axis.
-    A body that gives its carry as such an output too saves the way it took.
+    Operands: first values for the carries; the scanned tensors, each with ``length`` as its first
+    dimension; then the values that the body reads in every iteration. Results: the carries after
+    the last iteration; then each other output of the body, all iterations along a new first axis. A
+    body that returns its carry as such an output too saves each step.
 
     Attributes:
-        body: Takes carries, one element of each tensor, and the others; gives the carries of the
-            next iteration, then what is collected.
+        body: Accepts carries, one element of each tensor, and the others; returns the carries of
+            the next iteration, then the collected values.
         carries: Number of carries.
-        scanned: Number of tensors that are taken apart.
+        scanned: Number of scanned tensors.
         length: Number of iterations.
-        reverse: Whether the last element comes first. What is collected still stands at the place
-            of the element that it was computed from.
+        reverse: Whether the last element comes first. A collected value is still at the place of
+            the element that it was computed from.
     """
 
     name: ClassVar[str] = "core.scan"
@@ -158,7 +158,7 @@ class Scan(ControlOp):
             raise self.refuse(f"length must not be negative, got {self.length}")
 
     def _element(self, index: int, type_: TensorType) -> TensorType:
-        """Return the type of one element of a tensor that is taken apart."""
+        """Return the type of one element of a scanned tensor."""
         if type_.shape[:1] != (self.length,):
             raise self.refuse(
                 f"tensor {index} to take apart must begin with a dimension of {self.length},"

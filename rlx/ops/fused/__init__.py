@@ -1,7 +1,6 @@
 """Several ops as one, made by fusion on the way to a backend of the host.
 
-Each holds the ops it stands for as its body, a graph, and means what that means. Emitters never see
-them.
+Each holds the ops it replaces as its body, a graph, and has its meaning. Emitters never see them.
 """
 
 from rlx.ops.fused.activation import NAMED, Activation

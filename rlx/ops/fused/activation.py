@@ -45,7 +45,7 @@ class Activation:
     """An elementwise function of one tensor.
 
     Attributes:
-        graph: The function: one input and one output of the same type, and numbers.
+        graph: The function: one input and one output of the same type, and constants.
         name: Its name if it is one of ``NAMED``, else empty.
     """
 

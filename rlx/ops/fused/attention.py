@@ -111,7 +111,7 @@ def attention_at(value: Value, readers: Readers) -> AttentionMatch | None:
 
 
 def _factor(value: Value, reader: Node, readers: Readers, *, transposes: bool) -> _Factor:
-    """Return queries or keys as they are before the nodes that only ``reader`` reads."""
+    """Return queries or keys before the nodes that only ``reader`` reads."""
     factor = _Factor(value)
     while readers.only(factor.value) is reader:
         reader = factor.value.node
@@ -154,7 +154,7 @@ def _steps_to(value: Value) -> tuple[Node, tuple[_Step, ...]] | None:
 
 
 def _step(value: Value) -> tuple[Value, _Step] | None:
-    """Return the scores before the last step that gave ``value``, and the step."""
+    """Return the scores before the last step that computed ``value``, and the step."""
     node = value.node
     scaled = _match_scale(node)
     if scaled is not None:
@@ -211,8 +211,8 @@ class AttentionForm:
 class FusedAttention(Fused):
     """``y = softmax(steps(scale * q k^T)) v``, over the last axis.
 
-    Operands: queries, keys, values, and what the steps read: masks that broadcast to the scores.
-    Result: [..., S, E].
+    Operands: queries, keys, values, and other operands of the steps: masks that broadcast to the
+    scores. Result: [..., S, E].
 
     Attributes:
         body: The attention in ``real.*`` ops.

@@ -1,4 +1,4 @@
-"""Ops that stand for several others: each holds these as a graph, its body.
+"""Ops that replace several others: each holds these as a graph, its body.
 
 Tests: tests/unit/ops/test_fused.py
 """
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 class Fused(Op):
     """Several ops as one: a body, and nothing that the body does not say.
 
-    What a kernel has to know (which operand is the bias, along which axis a softmax goes) is read
-    off the body by ``form``, so that it cannot contradict it. A body of another form is refused.
+    The facts that a kernel needs (which operand is the bias, the axis of a softmax) are read off
+    the body by ``form``, so that it cannot contradict it. A body of another form is refused.
 
     Operands: those of the body, in the order of its inputs. Results: the outputs of the body.
 

@@ -24,9 +24,9 @@ class GatedMatch:
 
     Attributes:
         product: The product ``p``, with its bias.
-        gate: The slice that goes through the activation.
+        gate: The slice that is the activation's operand.
         up: The other slice.
-        activation: The nodes of the activation; empty where the gate is taken as it is.
+        activation: The nodes of the activation; empty where the gate is used unchanged.
         last: The multiplication.
         gate_first: Whether the gate is the first half.
     """
@@ -66,7 +66,7 @@ def gated_from(product: Node, readers: Readers) -> GatedMatch | None:
 
 
 def _half(node: Node, value: Value) -> int | None:
-    """Return the half of the last axis of ``value`` that a node takes, None if it takes none."""
+    """Return the half of the last axis of ``value`` that a node reads, None if it reads neither."""
     op, width = node.op, value.type.shape[-1]
     if not isinstance(op, real.RealSlice) or not isinstance(width, int) or width % 2:
         return None
@@ -96,7 +96,7 @@ class GatedForm:
     Attributes:
         x: Place of the left factor among the operands.
         w: Place of the joined weights [..., K, 2 N].
-        bias: Place of the joined bias of 2 N numbers, None for none.
+        bias: Place of the joined bias of 2 N elements, None for none.
         transpose_x: Whether the last two axes of ``x`` are swapped before the product.
         transpose_w: The same for ``w``.
         width: N.

@@ -26,7 +26,7 @@ class NormCore:
         x: Value that is normalized.
         axes: The axes of the means, counted from the front.
         epsilon: Added to the mean square.
-        centred: Whether the mean is taken off.
+        centred: Whether the mean is subtracted.
         result: The standardized value.
         nodes: Every node.
     """
@@ -41,7 +41,7 @@ class NormCore:
 
 @dataclass(slots=True)
 class NormMatch:
-    """A normalization: its core, and the nodes that may stand before and behind it.
+    """A normalization: its core, and the nodes that may be before and after it.
 
     Attributes:
         core: The standardization.
@@ -171,14 +171,14 @@ class NormForm:
     """Parameters of a kernel of ``fused.norm`` or ``fused.residual_norm``.
 
     Attributes:
-        x: Place of what is normalized among the operands, or of the first addend.
+        x: Place of the normalized value among the operands, or of the first addend.
         addend: Place of the second addend, None where nothing is added before.
         gamma: Place of the scale, None for none. It has the shape of the last ``axes`` axes of
             ``x``, with 1 before them.
         beta: Place of the shift, of such a shape; None for none.
         axes: Number of last axes that are normalized together.
         epsilon: Added to the mean square.
-        centred: Whether the mean is taken off (layer norm), or not (RMS norm).
+        centred: Whether the mean is subtracted (layer norm), or not (RMS norm).
         sum_result: Place of the sum among the results, None if it is none of them.
         norm_result: Place of the normalized value among the results.
     """

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Epilogue:
-    """A matrix product or convolution, and the ops behind it that a kernel does with it.
+    """A matrix product or convolution, and the ops after it that a kernel computes with it.
 
     Attributes:
         product: The product.
-        operands: Factors; behind a transpose that belongs to the pattern the value before it.
+        operands: Factors; for one with a transpose in the pattern, the value before that.
         transposes: For each operand, the transpose of its last two axes, None without one.
         reshape: A reshape of the product that keeps the last axis, None without one.
-        bias: One number for each index of the last axis, that is added; None without one.
+        bias: One added value for each index of the last axis; None without one.
         biased: The addition of it.
         addend: A tensor of the product's type that is added then, such as a shortcut; None without.
         added: The addition of it.
@@ -51,7 +51,7 @@ class Epilogue:
         return tuple(dict.fromkeys(n for n in parts if n is not None))
 
     def drop_idle_reshape(self) -> None:
-        """Leave a reshape outside behind which nothing else is part of the pattern."""
+        """Leave out a reshape after which nothing else is part of the pattern."""
         if self.biased is None and self.added is None and not self.activation:
             self.reshape = None
 
@@ -131,7 +131,7 @@ class ProductForm:
         op: The ``real.matmul`` or ``real.conv``.
         x: Place of the left factor, or of the image, among the operands.
         y: Place of the right factor, or of the weights.
-        bias: Place of the bias: one number for each column, or output channel; None for none.
+        bias: Place of the bias: one value for each column, or output channel; None for none.
         addend: Place of a tensor of the result's type that is added then, None for none.
         transpose_x: Whether the last two axes of ``x`` are swapped before the product.
         transpose_y: The same for ``y``.
@@ -193,7 +193,7 @@ class _FusedProduct(Fused):
 class FusedMatmul(_FusedProduct):
     """``y = activation(x w + bias + addend)``, each factor maybe transposed.
 
-    Operands: the factors, and maybe a bias of one number for each column, and a tensor of the
+    Operands: the factors, and maybe a bias of one value for each column, and a tensor of the
     result's type. Result: the output of the body, with the elements of the product.
 
     Attributes:
@@ -210,8 +210,8 @@ class FusedMatmul(_FusedProduct):
 class FusedConv(_FusedProduct):
     """``y = activation(conv(x, w) + bias + addend)``.
 
-    Operands: image, weights, and maybe a bias of one number for each output channel, and a tensor
-    of the result's type. Result: the output of the body, with the elements of the convolution.
+    Operands: image, weights, and maybe a bias of one value for each output channel, and a tensor of
+    the result's type. Result: the output of the body, with the elements of the convolution.
 
     Attributes:
         body: ``real.conv``, a reshape that keeps the last axis, the additions of bias and tensor,

@@ -68,7 +68,7 @@ _REAL = frozenset(real.REAL_OPS)
 
 
 def partner(node: Node, value: Value) -> Value | None:
-    """Return the operand of a node of two that stands beside ``value``."""
+    """Return the other operand of a node of two that reads ``value``."""
     if len(node.operands) != 2 or value not in node.operands:
         return None
     x, y = node.operands
@@ -86,7 +86,7 @@ def beside(value: Value, op: type[Op], test: Callable[[Value], bool]) -> tuple[V
 
 
 def is_vector(type_: TensorType, like: TensorType) -> bool:
-    """Return whether a tensor holds one number for each index of the last axis of ``like``."""
+    """Return whether a tensor holds one value for each index of the last axis of ``like``."""
     shape = type_.shape
     if not 1 <= len(shape) <= like.rank or type_.dtype is not like.dtype:
         return False
@@ -107,7 +107,7 @@ def activation_from(value: Value, readers: Readers) -> tuple[Node, ...]:
     """Return the nodes of the longest function of ``value`` alone; empty if there is none.
 
     The function is elementwise, keeps type and shape, and reads nothing but ``value`` and numbers;
-    nothing else reads ``value`` or what lies within the function.
+    nothing else reads ``value`` or the values within the function.
     """
     nodes = _functions_of(value, readers)
     # The longest first: a shorter one has fewer inner values that other nodes may read.
@@ -168,7 +168,7 @@ class Cut:
 
     Attributes:
         body: A graph of copies of them.
-        operands: Value that each input of the body stands for.
+        operands: Value of the outer graph for each input of the body.
     """
 
     body: Graph
@@ -178,7 +178,7 @@ class Cut:
 def cut_out(
     name: str, nodes: Sequence[Node], results: Sequence[Value], inputs: Mapping[str, Value]
 ) -> Cut:
-    """Return a graph of copies of ``nodes``, and the values that it takes.
+    """Return a graph of copies of ``nodes``, and the values that it reads.
 
     Numbers become constants of the body; every other value from outside becomes an input.
 

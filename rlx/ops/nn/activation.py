@@ -1,4 +1,4 @@
-"""Activation functions: one number to one number."""
+"""Activation functions: elementwise ops."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class NnActivation(NnOp):
     """Base of activations. Operand: ``x`` floating-point [*]. Result: the same type."""
 
     def check(self, *operands: TensorType) -> None:
-        """Raise ShapeError unless the operand holds floating-point numbers."""
+        """Raise ShapeError unless the operand holds floating-point values."""
         self.check_float(*operands)
 
     def expand(self, *operands: Expression) -> Expression:
@@ -73,7 +73,7 @@ class NnLeakyRelu(NnActivation):
     """``y = x`` where ``x >= 0``, else ``slope * x``.
 
     Attributes:
-        slope: Factor of negative numbers.
+        slope: Factor of negative values.
     """
 
     name: ClassVar[str] = "nn.leaky_relu"
@@ -97,7 +97,7 @@ class NnPrelu(NnOp):
     operand_count: ClassVar[int | tuple[int, int | None]] = 2
 
     def check(self, *operands: TensorType) -> None:
-        """Raise ShapeError unless both hold floating-point numbers."""
+        """Raise ShapeError unless both hold floating-point values."""
         self.check_float(*operands)
 
     def expand(self, *operands: Expression) -> Expression:

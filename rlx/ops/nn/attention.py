@@ -26,7 +26,7 @@ class NnAttention(NnOp):
     Operands: ``q`` floating-point [..., S, D], ``k`` [..., T, D], ``v`` [..., T, E], and maybe
     ``mask``, which broadcasts to [..., S, T]: bool (true: attend) or floating-point (added).
     Leading axes broadcast; heads are one of them. Result: [..., S, E]. A query that attends to
-    nothing gives NaN.
+    nothing results in NaN.
 
     Attributes:
         scale: Factor of the scores; None for ``1 / sqrt(D)``.
@@ -89,7 +89,7 @@ class NnAttention(NnOp):
         return scores.wrap(scores.graph.constant(allowed))
 
     def _symbolic_mask(self, scores: Expression) -> Expression:
-        """Return the causal mask for lengths that are no numbers yet.
+        """Return the causal mask for lengths that are not known yet.
 
         Counted from the end, a query attends to the keys that are as far away or farther.
         """

@@ -66,7 +66,7 @@ class NnOp(Op):
         return graph
 
     def check_float(self, *operands: TensorType) -> None:
-        """Raise ShapeError unless all operands hold floating-point numbers of one type."""
+        """Raise ShapeError unless all operands hold floating-point values of one type."""
         for operand in operands:
             if not operand.dtype.is_float or operand.dtype is not operands[0].dtype:
                 raise self.refuse(

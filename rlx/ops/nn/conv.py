@@ -75,7 +75,7 @@ class NnConvTranspose(NnOp):
 
     Attributes:
         window: Kernel, stride, dilation, and the padding that is cut off.
-        output_padding: Elements added behind each spatial axis of the output; empty for none.
+        output_padding: Elements added after each spatial axis of the output; empty for none.
         groups: Divides the channels of input and output.
         layout: Order of the axes of images and weights.
 

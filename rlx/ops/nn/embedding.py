@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NnEmbedding(NnOp):
-    """Rows of a table by their number: ``y[i..., d] = table[indices[i...], d]``.
+    """Rows of a table by their index: ``y[i..., d] = table[indices[i...], d]``.
 
     Operands: ``table`` [V, D], ``indices`` integers [I...]. Result: [I..., D].
     """

@@ -39,8 +39,8 @@ class NnLayerNorm(NnOp):
 
     ``y = (x - mean(x)) / sqrt(variance(x) + epsilon) * gamma + beta``
 
-    Operands: ``x`` floating-point [..., D...], ``gamma`` [D...], ``beta`` [D...] (may be left
-    out). The shape of ``gamma`` gives the axes. Result: the type of ``x``.
+    Operands: ``x`` floating-point [..., D...], ``gamma`` [D...], ``beta`` [D...] (may be left out).
+    The shape of ``gamma`` determines the axes. Result: the type of ``x``.
 
     Attributes:
         epsilon: Added to the variance.
@@ -81,8 +81,8 @@ class NnRmsNorm(NnOp):
 
     ``y = x / sqrt(mean(x^2) + epsilon) * gamma``
 
-    Operands: ``x`` floating-point [..., D...], ``gamma`` [D...], whose shape gives the
-    axes. Result: the type of ``x``.
+    Operands: ``x`` floating-point [..., D...], ``gamma`` [D...], whose shape determines the axes.
+    Result: the type of ``x``.
 
     Attributes:
         epsilon: Added to the mean square.
@@ -129,7 +129,7 @@ class NnBatchNorm(NnOp):
     epsilon: float = 1e-5
 
     def check(self, *operands: TensorType) -> None:
-        """Raise ShapeError unless there is one number for each channel."""
+        """Raise ShapeError unless there is one value for each channel."""
         self.check_float(*operands)
         x, *vectors = operands
         _check_channels(self, x, normalize_axis(self, self.axis, x.rank), *vectors)
@@ -148,7 +148,7 @@ class NnGroupNorm(NnOp):
     """Standardization over groups of channels and all spatial axes, then scale and shift.
 
     Operands: ``x`` floating-point [N, ...] with C channels, ``gamma`` [C], ``beta`` [C]. Result:
-    the type of ``x``. Instance norm is ``groups == C``. All dimensions but N are numbers.
+    the type of ``x``. Instance norm is ``groups == C``. All dimensions but N are integers.
 
     Attributes:
         groups: Number of groups, divides C.

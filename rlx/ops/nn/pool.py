@@ -46,7 +46,7 @@ class _NnPool(NnOp):
 class NnMaxPool(_NnPool):
     """Maximum of each window; padding is never chosen.
 
-    Operand: ``x`` numbers. Result: an image of as many channels.
+    Operand: ``x`` numeric. Result: an image of the same number of channels.
 
     Attributes:
         window: Kernel, stride, dilation and padding.
@@ -64,7 +64,7 @@ class NnMaxPool(_NnPool):
 class NnAveragePool(_NnPool):
     """Mean of each window.
 
-    Operand: ``x`` floating-point. Result: an image of as many channels.
+    Operand: ``x`` floating-point. Result: an image of the same number of channels.
 
     Attributes:
         window: Kernel, stride, dilation and padding.

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from rlx.ir import Graph, Value
 
-# Integers up to here are float32 numbers.
+# Integers up to here are exact in float32.
 _MAX_EXACT_FLOAT32 = 1 << 24
 """Magnitude up to which float32, with a significand of 24 bits, holds every integer."""
 
@@ -54,7 +54,7 @@ class NnQuantized(NnOp):
 
     @abstractmethod
     def meaning(self, *operands: Expression) -> Expression:
-        """Return the layer on the numbers that the operands stand for."""
+        """Return the layer on the real values that the operands represent."""
 
     def operand_quant(self, index: int) -> QuantParams | None:
         """Return the quantization parameters of an operand; None of a bias."""
@@ -83,7 +83,7 @@ class NnQuantized(NnOp):
         return Ties.ODD if self.quant.zero_point[0] % 2 else Ties.EVEN
 
     def check_operand(self, x: TensorType, quant: QuantParams) -> None:
-        """Raise ShapeError unless a type holds quantized values that may stand for ``quant``."""
+        """Raise ShapeError unless a type holds quantized values that fit ``quant``."""
         if x.dtype not in (DType.I8, DType.U8) or x.quant not in (None, quant):
             raise self.refuse(f"expected int8 or uint8 values of {quant}, got {x}")
         RealDequantize(quant=quant).infer(x)
@@ -132,7 +132,7 @@ class _Weighted(NnQuantized):
 
     @abstractmethod
     def layer(self) -> NnOp:
-        """Return the layer on numbers."""
+        """Return the layer on real values."""
 
     def channel_axis(self, rank: int) -> int:
         """Return the axis of the result's channels."""
@@ -153,7 +153,7 @@ class _Weighted(NnQuantized):
         return self.saturated(total.cast(DType.F32) * self._factor(total, behind))
 
     def _factor(self, total: Expression, behind: int) -> Expression:
-        """Return the factor of a sum; ``behind`` axes follow that of the channels."""
+        """Return the factor of a sum; ``behind`` axes come after that of the channels."""
         # In the order of the definition: each product and quotient is rounded to float32.
         left = np.float32(self.alpha) * float_scales(self.x_quant)
         factor = left * float_scales(self.w_quant) / float_scales(self.quant)
@@ -161,7 +161,7 @@ class _Weighted(NnQuantized):
         return constant_beside(total, np.reshape(factor, shape))
 
     def meaning(self, *operands: Expression) -> Expression:
-        """Return the layer on numbers; the bias is in steps of the sum."""
+        """Return the layer on real values; the bias is in steps of the sum."""
         x, w, *bias = operands
         weights = self.w_quant
         if self.alpha != 1.0:
@@ -291,7 +291,7 @@ class NnQuantizedAdd(_Binary):
         return total.maximum(float(ends[0])).minimum(float(ends[1]))
 
     def meaning(self, *operands: Expression) -> Expression:
-        """Return the sum of the numbers."""
+        """Return the sum of the real values."""
         return meant(operands[0], self.x_quant) + meant(operands[1], self.y_quant)
 
 
@@ -320,5 +320,5 @@ class NnQuantizedMul(_Binary):
         return self.saturated(x * y * float(factor), point_first=True)
 
     def meaning(self, *operands: Expression) -> Expression:
-        """Return the product of the numbers."""
+        """Return the product of the real values."""
         return meant(operands[0], self.x_quant) * meant(operands[1], self.y_quant)

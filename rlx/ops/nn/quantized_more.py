@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 class NnQuantizedAveragePool(NnQuantized):
     """Mean of each window of a quantized image.
 
-    Where the kernel is as large as the image the sum is scaled once, and the zero point added
-    behind the rounding; else numbers are averaged, and it is added before.
+    Where the kernel is as large as the image the sum is scaled once, and the zero point added after
+    the rounding; else real values are averaged, and it is added before.
 
-    Operand: ``x`` int8 or uint8. Result: an image of as many channels.
+    Operand: ``x`` int8 or uint8. Result: an image of the same number of channels.
 
     Attributes:
         quant: Quantization parameters of the result.
@@ -90,7 +90,7 @@ class NnQuantizedAveragePool(NnQuantized):
         return self.saturated(total.cast(DType.F32) * constant_beside(total, factor))
 
     def meaning(self, *operands: Expression) -> Expression:
-        """Return the means of the numbers."""
+        """Return the means of the real values."""
         numbers, axes = meant(operands[0], self.x_quant), self._whole(operands[0].type)
         return numbers.mean(*axes, keep_dims=True) if axes else numbers.apply(self._pool())
 
@@ -99,8 +99,8 @@ class NnQuantizedAveragePool(NnQuantized):
 class NnQuantizedSoftmax(NnQuantized):
     """Softmax of quantized values along an axis, from a table of 256 exponentials.
 
-    The result's scale counts as 1 over an integer, the next one below its reciprocal. What
-    overflows saturates (one element, or a scale far below 1/256).
+    The result's scale counts as 1 over an integer, the next one below its reciprocal. An overflow
+    saturates (one element, or a scale far below 1/256).
 
     Operand: ``x`` int8 or uint8 [*]. Result: [*] of ``dtype``.
 
@@ -140,14 +140,14 @@ class NnQuantizedSoftmax(NnQuantized):
 
     def _table(self, count: int) -> npt.NDArray[np.float32]:
         """Return the exponential of each difference, as large as ``count`` of them may be."""
-        # A sum of so many exponentials must stay finite in float32, with exp(5) as reserve.
+        # A sum of this number of exponentials must stay finite in float32, with exp(5) as reserve.
         largest = np.finfo(np.float32).max / np.float32(count)
         shift = np.float64(np.log(largest, dtype=np.float32) - np.float32(5))
         steps = np.arange(-255, 1) * np.float64(float_scales(self.x_quant))
         return np.exp(steps + shift).astype(np.float32)
 
     def meaning(self, *operands: Expression) -> Expression:
-        """Return the softmax of the numbers."""
+        """Return the softmax of the real values."""
         return meant(operands[0], self.x_quant).apply(NnSoftmax(axis=self.axis))
 
 
@@ -192,7 +192,7 @@ class NnQuantizedSigmoid(NnQuantized):
         return table.gather(plain_integers(x).cast(DType.I32) - low)
 
     def meaning(self, *operands: Expression) -> Expression:
-        """Return the sigmoid of the numbers."""
+        """Return the sigmoid of the real values."""
         return meant(operands[0], self.x_quant).sigmoid()
 
 

@@ -40,8 +40,8 @@ class NnPad(NnOp):
     Operand: ``x`` [*]. Result: ``before + n + after`` along each axis.
 
     Attributes:
-        before: Elements in front of each axis.
-        after: Elements behind each axis.
+        before: Elements before each axis.
+        after: Elements after each axis.
         border: Continuation of the tensor.
     """
 
@@ -51,7 +51,7 @@ class NnPad(NnOp):
     border: Border = Border.REFLECT
 
     def check(self, *operands: TensorType) -> None:
-        """Raise ShapeError unless there are sizes for each axis, and elements to take."""
+        """Raise ShapeError unless there are sizes for each axis, and elements to read."""
         (x,) = operands
         if not len(self.before) == len(self.after) == x.rank:
             raise self.refuse(f"before and after need {x.rank} entries each")
@@ -148,7 +148,7 @@ class NnResize(NnOp):
         last = self.layout is Layout.CHANNELS_LAST
         sizes = dict(enumerate(self.size, start=1 if last else 2))
         if x.ndim == 3:
-            # ONNX Runtime takes all three dimensions for those of a volume.
+            # ONNX Runtime treats all three dimensions as those of a volume.
             spatial = {axis: x.shape[axis] for axis in (0, 2 if last else 1)}
             sizes = {a: n for a, n in spatial.items() if isinstance(n, int)} | sizes
         return between(

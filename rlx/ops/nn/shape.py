@@ -45,7 +45,7 @@ class NnFlatten(NnOp):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NnSplit(NnOp):
-    """Parts of a tensor along an axis: as many results as sizes.
+    """Parts of a tensor along an axis: one result for each size.
 
     Operand: ``x`` [*]. Results: consecutive parts.
 
@@ -99,7 +99,7 @@ class NnTile(NnOp):
         """Return the repeated tensor."""
         (x,) = operands
         axes = list(zip(self.repeats, x.shape, strict=True))
-        # An axis of one copy stays as it is: tensors have few axes.
+        # An axis of one copy stays unchanged: tensors have few axes.
         paired = [n for repeat, size in axes for n in ((1, size) if repeat > 1 else (size,))]
         spread = [n for repeat, size in axes for n in ((repeat, size) if repeat > 1 else (size,))]
         sizes = [repeat * size for repeat, size in axes]
@@ -188,7 +188,7 @@ def _image_size(op: NnOp, image: TensorType) -> tuple[int, int, int]:
     """Return height, width and channels of ``image``.
 
     Raises:
-        ShapeError: It has not two spatial axes, or a symbol beside the batch.
+        ShapeError: It does not have two spatial axes, or has a symbol other than the batch.
     """
     numbers = tuple(n for n in image.shape[1:] if isinstance(n, int))
     if image.rank != 4 or len(numbers) != 3:

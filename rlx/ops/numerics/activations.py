@@ -45,7 +45,7 @@ def logistic_q4(x: Int64) -> Int64:
 
 def tanh_q4(x: Int64) -> Int64:
     """Return ``tanh(x)`` in Q0.31 for ``x`` in Q4.27."""
-    # exp(2x): the same bits read as Q5.26 stand for twice the value.
+    # exp(2x): the same bits read as Q5.26 are twice the value.
     magnitude = one_minus_x_over_one_plus_x(exp_on_negative_values(-np.abs(x), _INTEGER_BITS + 1))
     result: Int64 = np.sign(x) * magnitude
     return result
@@ -96,7 +96,7 @@ def _sigmoid_table(
     x = _int8_values() - zero_point
     # From a scale of 8 on the radius is 0 and the (then saturated) multiplier has no effect.
     radius = input_radius(math.frexp(real)[1], _INTEGER_BITS)
-    # Outside the radius the scaled number does not fit; its function value is saturated anyway.
+    # Outside the radius the scaled value does not fit; its function value is saturated anyway.
     near = np.clip(x, -radius, radius)
     fixed = multiply_by_quantized_multiplier(near, np.int64(multiplier), np.int64(shift))
     value = rounding_divide_by_power_of_two(function(fixed), 31 - bits) + result_zero_point

@@ -117,7 +117,7 @@ def softmax_scaling(scale: float, beta: float = 1.0) -> tuple[int, int, int]:
     if not real >= 1:
         raise ValueError(f"softmax needs beta * scale of at least 2^-26, got {beta * scale!r}")
     multiplier, left_shift = quantize_multiplier(min(real, 2.0**31 - 1))
-    # At 31 only the largest value counts (diff_min is 0): any shift gives the same.
+    # At 31 only the largest value counts (diff_min is 0): all shifts have the same results.
     return multiplier, min(left_shift, 30), -((31 << 26) >> left_shift)
 
 

@@ -26,20 +26,20 @@ Scalar: TypeAlias = np.int64 | int
 INT32_MIN = -(2**31)
 INT32_MAX = 2**31 - 1
 
-# Multipliers of 31 bits that are float32 numbers, which have 24.
+# Multipliers of 31 bits that are exact in float32, which has 24.
 _FLOAT32_STEP = 1 << 7
 
 
 class Rounding(enum.Enum):
     """Rounding of the product of accumulator and multiplier to an integer.
 
-    ``DOUBLE`` rounds twice: half up in the doubling high multiply, then half away from zero in
-    the shift. It is what TFLite Micro and CMSIS-NN do by default. The others round the exact
-    product once, and differ in halves only: ``SINGLE`` rounds them up, ``EVEN`` to the even
-    integer as ONNX and QONNX do, ``ODD`` to the odd one. ``ODD`` is for formats that add an odd
-    zero point before they round to even, as ``QLinearAdd`` of ONNX Runtime. ``FLOAT32`` rounds
-    accumulator and product to float32 first, then to the even integer, as ``QLinearConv`` of ONNX
-    Runtime; its factors are float32 numbers.
+    ``DOUBLE`` rounds twice: half up in the doubling high multiply, then half away from zero in the
+    shift. It is the default of TFLite Micro and CMSIS-NN. The others round the exact product once,
+    and differ in halves only: ``SINGLE`` rounds them up, ``EVEN`` to the even integer as ONNX and
+    QONNX do, ``ODD`` to the odd one. ``ODD`` is for formats that add an odd zero point before they
+    round to even, as ``QLinearAdd`` of ONNX Runtime. ``FLOAT32`` rounds accumulator and product to
+    float32 first, then to the even integer, as ``QLinearConv`` of ONNX Runtime; its factors are
+    float32 values.
     """
 
     DOUBLE = "double"
@@ -50,7 +50,7 @@ class Rounding(enum.Enum):
 
     @property
     def to_parity(self) -> int | None:
-        """Parity of the integers that halves go to: 0 for even, 1 for odd, None for neither."""
+        """Parity of the integers that halves round to: 0 for even, 1 for odd, None for neither."""
         return {Rounding.EVEN: 0, Rounding.ODD: 1}.get(self)
 
 
@@ -87,7 +87,7 @@ def multiply_by_quantized_multiplier(
 
     Args:
         x: Accumulators in int32's range.
-        multiplier: Q0.31 numbers in [2^30, 2^31 - 1], or 0.
+        multiplier: Q0.31 values in [2^30, 2^31 - 1], or 0.
         shift: Power of two, positive to the left, in [-31, 30].
         rounding: One of the definitions.
     """
@@ -99,7 +99,7 @@ def multiply_by_quantized_multiplier(
         total, product = np.int64(31) - shift, x * multiplier
         half = np.int64(1) << (total - 1)
         if rounding.to_parity is not None:
-            # The integer below a half goes up only if it has the wrong parity.
+            # The integer below a half is rounded up only if it has the wrong parity.
             half = half - 1 + ((product >> total & 1) ^ rounding.to_parity)
         return (product + half) >> total
     left = np.maximum(shift, 0)
@@ -139,8 +139,8 @@ class Rescale:
     """A scaling by one fixed-point factor, or by one for each channel (last axis).
 
     Attributes:
-        multiplier: Q0.31 multipliers, one or as many as channels.
-        shift: As many shifts, positive to the left.
+        multiplier: Q0.31 multipliers, one or one for each channel.
+        shift: The same number of shifts, positive to the left.
         rounding: One of the definitions.
     """
 
@@ -206,8 +206,8 @@ class Rescale:
         )
 
     def apply(self, x: npt.NDArray[np.integer]) -> Int64:
-        """Return ``x`` scaled, rounded, as int64; ``x`` holds int32 numbers, channels last."""
-        # One factor is a number without dimensions, so that x may have none either.
+        """Return ``x`` scaled, rounded, as int64; ``x`` holds int32 values, channels last."""
+        # One factor is a scalar, so that x may be one too.
         shape = () if self.channels == 1 else (self.channels,)
         multiplier = np.array(self.multiplier, np.int64).reshape(shape)
         shift = np.array(self.shift, np.int64).reshape(shape)

@@ -1,9 +1,10 @@
-"""Float32 factors as fixed-point factors that scale every accumulator to the same number.
+"""Float32 factors as fixed-point factors that scale every accumulator to the same value.
 
 Accumulators are mapped to clamped integers by a staircase. ``Rounding.FLOAT32`` has its steps where
 the float32 product rounds; a fixed-point factor has the same ones if it agrees on both sides of
 each. So every step bounds the factor from below or above, and one within all bounds is as good.
-There is none where products that float32 rounds to a half go down at one step, and up at another.
+There is none where products that float32 rounds to a half are rounded down at one step, and up at
+another.
 """
 
 from __future__ import annotations
@@ -67,14 +68,14 @@ class _Sides:
 def fixed_point_form(
     rescale: Rescale, accumulators: Sequence[Accumulators], ends: tuple[int, int]
 ) -> Rescale | None:
-    """Return fixed-point factors that scale all accumulators to the same numbers, once clamped.
+    """Return fixed-point factors that scale all accumulators to the same values, once clamped.
 
     Halves up if they can, else to even.
 
     Args:
         rescale: Factors with ``Rounding.FLOAT32``.
         accumulators: Accumulators that may be scaled, for each channel.
-        ends: Minimum and maximum of the scaled number; what is beyond is clamped.
+        ends: Minimum and maximum of the scaled value; values beyond are clamped.
     """
     sides = _sides(rescale, accumulators, ends)
     pairs = [side.bounds() for side in sides]
@@ -101,7 +102,7 @@ def _sides(
     steps = np.arange(*ends, dtype=np.int64)[:, np.newaxis]
     low, high = (np.broadcast_to(n, (len(steps), len(base))) for n in (first, last + 1))
     low, high = low.copy(), np.maximum(low, high)
-    # Binary search: the scaled number rises with the accumulator.
+    # Binary search: the scaled value rises with the accumulator.
     for _ in range(int((high - low).max(initial=0)).bit_length()):
         middle = (low + high) >> 1
         above = rescale.apply(base + step * middle) > steps

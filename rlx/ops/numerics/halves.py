@@ -1,6 +1,6 @@
 """Accumulators that reach a half that is not rounded up: a congruence, solved exactly.
 
-``a * multiplier / 2^total`` lies halfway between the integers ``k`` and ``k + 1`` if and only if
+``a * multiplier / 2^total`` is halfway between the integers ``k`` and ``k + 1`` if and only if
 ``a * multiplier = (2 k + 1) * 2^(total - 1)``. Halves to even and halves up differ where ``k`` is
 even, halves to odd and halves up where it is odd: where the odd factor ``2 k + 1`` is 1, or 3,
 modulo 4. That fixes ``a`` modulo a power of two.
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Accumulators:
-    """The numbers ``base + step * n`` within a range.
+    """The integers ``base + step * n`` within a range.
 
     Attributes:
         low: Minimum.
         high: Maximum.
-        base: One of them, or a number beyond the range that they lead to.
+        base: One of them, or an integer beyond the range that they lead to.
         step: Distance of neighbours; 0 if there is only ``base``.
     """
 
@@ -33,7 +33,7 @@ class Accumulators:
     step: int = 1
 
     def hold(self, residue: int, modulus: int) -> bool:
-        """Return whether one of the numbers is ``residue`` modulo ``modulus``, a positive one."""
+        """Return whether one of the integers is ``residue`` modulo ``modulus``, a positive one."""
         if not self.step:
             return self.low <= self.base <= self.high and (self.base - residue) % modulus == 0
         common = math.gcd(self.step, modulus)
@@ -45,7 +45,7 @@ class Accumulators:
         return self.low + (solution - self.low) % period <= self.high
 
     def within(self, low: int, high: int) -> Accumulators:
-        """Return those of the numbers that are in another range too."""
+        """Return those of the integers that are in another range too."""
         return Accumulators(max(self.low, low), min(self.high, high), self.base, self.step)
 
 
@@ -58,7 +58,7 @@ def rounds_up(
         rescale: Factors that round halves to even or to odd integers.
         channel: The factor's index.
         accumulators: Accumulators that may be scaled.
-        ends: Minimum and maximum of the scaled number; what is beyond is clamped.
+        ends: Minimum and maximum of the scaled value; values beyond are clamped.
     """
     multiplier, total = rescale.multiplier[channel], 31 - rescale.shift[channel]
     parity = rescale.rounding.to_parity
@@ -67,9 +67,9 @@ def rounds_up(
     exponent = total - 1 - zeros
     if multiplier == 0 or exponent < 0:
         return True
-    # Halves beyond the ends are clamped, whatever they are rounded to.
+    # Halves beyond the ends are clamped, in both directions of rounding.
     first, last = (2 * ends[0] + 1) << (total - 1), (2 * ends[1] - 1) << (total - 1)
     unclamped = accumulators.within(-(-first // multiplier), last // multiplier)
-    # An odd number is its own inverse modulo 4.
+    # An odd integer is its own inverse modulo 4.
     odd = (multiplier >> zeros) * (1 + 2 * parity) % 4
     return not unclamped.hold(odd << exponent, 4 << exponent)

@@ -2,8 +2,8 @@
 
 The generator of Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3"
 (2011). Counters are 128 bits wide, keys 64; both are little-endian words of 32 bits. A block of
-four words depends on its counter and the key alone, so blocks can be computed in any order, and
-what a program draws is known from the counter it begins with.
+four words depends on its counter and the key alone, so blocks can be computed in any order, and the
+numbers of a program follow from the counter it begins with.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ def philox(counters: Words, key: Words) -> Words:
 
 
 def advance(counter: Words, blocks: int | _Wide) -> Words:
-    """Return a counter so many blocks further on, modulo 2^128.
+    """Return a counter advanced by ``blocks``, modulo 2^128.
 
     Args:
         counter: uint32[4], the lowest word first.
-        blocks: Less than 2^64; an array gives as many counters.
+        blocks: Less than 2^64; an array results in a counter for each element.
 
     Returns:
         uint32[..., 4].
@@ -83,12 +83,12 @@ def random_words(counter: Words, key: Words, count: int) -> Words:
 
 
 def blocks_of(count: int) -> int:
-    """Return the number of blocks that ``count`` words take."""
+    """Return the number of blocks of ``count`` words."""
     return -(-count // WORDS)
 
 
 def uniform(words: Words) -> npt.NDArray[np.float32]:
-    """Return a number in [0, 1) for each word: its upper 24 bits, divided by 2^24. Exact."""
+    """Return a float in [0, 1) for each word: its upper 24 bits, divided by 2^24. Exact."""
     scale = np.float32(2.0**-_FRACTION_BITS)
     return (words >> np.uint32(32 - _FRACTION_BITS)).astype(np.float32) * scale
 
@@ -96,7 +96,7 @@ def uniform(words: Words) -> npt.NDArray[np.float32]:
 def normal(words: Words) -> npt.NDArray[np.float32]:
     """Return a number of the standard normal distribution for each word of an even number of them.
 
-    Box and Muller: words ``a`` and ``b`` of a pair give ``r cos t`` and ``r sin t``, where
+    Box and Muller: words ``a`` and ``b`` of a pair become ``r cos t`` and ``r sin t``, where
     ``r = sqrt(-2 ln(1 - uniform(a)))`` and ``t = 2 pi uniform(b)``, computed in float64 and rounded
     once. The largest magnitude is about 5.77.
     """

@@ -1,8 +1,8 @@
 """Exact integer products through floating-point matrix multiplication.
 
 NumPy multiplies integer matrices some twenty times slower than floating-point ones. A sum of
-products whose every partial sum stays below 2^24 (2^53) in magnitude is exact in float32
-(float64) in any order of summation, so the fast form gives the same integers.
+products whose every partial sum stays below 2^24 (2^53) in magnitude is exact in float32 (float64)
+in any order of summation, so the fast form has the same results.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def sum_range(weights: Array) -> tuple[Int64, Int64]:
         weights: Products run over axis 0, [K, N].
     """
     wide = weights.astype(np.int64)
-    # The extreme of each product is at an end of int8, whichever sign the weight has.
+    # The extreme of each product is at an end of int8, for both signs of the weight.
     a, b = wide * -128, wide * 127
     return np.minimum(a, b).sum(axis=0), np.maximum(a, b).sum(axis=0)
 

@@ -43,7 +43,7 @@ class Requantization:
 
     Attributes:
         rescale: One factor, or one for each channel.
-        offset: Added first: int64, one number or one for each channel.
+        offset: Added first: int64, one value or one for each channel.
         zero_point: Added after scaling.
         low: Minimum of the result.
         high: Maximum of the result.
@@ -75,13 +75,13 @@ class AccumulatorRequantizer:
         shift = np.array(what.rescale.shift)
         double = what.rescale.rounding is Rounding.DOUBLE
         # The second of two roundings moves halves away from zero: on the scale of the result,
-        # half a unit of the first rounding, to the side of the number's sign.
+        # half a unit of the first rounding, to the side of the value's sign.
         tie = np.where(double & (shift < 0), np.ldexp(0.5, np.minimum(shift, 0)), 0.0)
         self._factor: Float64 = np.array(what.rescale.real)
         self._addend: Float64 = self._factor * what.offset
         parity = what.rescale.rounding.to_parity
         self._half = what.zero_point + 128.5
-        # Added behind the rounding to even: what would change the parity in front of it.
+        # Odd part of the zero point, added after the rounding: before, it would change the parity.
         self._last: int | None = None
         if parity is not None:
             self._last = (what.zero_point ^ parity) & 1
@@ -97,7 +97,7 @@ class AccumulatorRequantizer:
         expected = what.exact(points)
         self.is_fast = True
         for split in (False,) if parity is not None else (False, True):
-            # If no result is below the zero point, all numbers round as positive ones.
+            # If no result is below the zero point, all values round as positive ones.
             self._tie = tie if split else None
             self._constant = self._addend + self._half + (0.0 if split else tie)
             if np.array_equal(self._approximate(points), expected):
@@ -119,7 +119,7 @@ class AccumulatorRequantizer:
         Args:
             x: Accumulators [rows, channels], one run of bytes.
             out: int8 [rows, channels], one run of bytes.
-            take: Gives memory for temporaries, which a call need not keep for the next one.
+            take: Returns memory for temporaries, which a call need not keep for the next one.
         """
         if not self.is_fast:
             return [partial(self._define, x, out)]
@@ -138,7 +138,7 @@ class AccumulatorRequantizer:
     def _bind_fast(self, x: Array, out: Int8, take: Take) -> list[Callable[[], object]]:
         """Return ``bind`` in floating point."""
         channels = x.shape[-1]
-        # Whole rows as one axis, and factors as long as it: NumPy's fastest loops.
+        # Whole rows as one axis, and factors of the same length: NumPy's fastest loops.
         size = max(1, min(_BLOCK_ELEMENTS // max(channels, 1), len(x))) * channels
         if self._what.rescale.rounding is Rounding.FLOAT32:
             return self._bind_float32(x.reshape(-1), out.reshape(-1), size, take)
@@ -165,7 +165,7 @@ class AccumulatorRequantizer:
     def _bind_float32(
         self, x: Array, out: Int8, size: int, take: Take
     ) -> list[Callable[[], object]]:
-        """Return ``bind`` of numbers whose products are rounded to float32."""
+        """Return ``bind`` of values whose products are rounded to float32."""
         what = self._what
         offset = _long(np.asarray(what.offset, np.float64), size)
         factor = _long(self._factor.astype(np.float32), size)
@@ -197,7 +197,7 @@ class AccumulatorRequantizer:
         yield partial(np.copyto, value, y, casting="unsafe")
 
     def _terms(self, size: int, channels: int) -> _Terms:
-        """Return the factors and the addends for ``size`` numbers."""
+        """Return the factors and the addends for ``size`` values."""
 
         def long(values: Float64) -> Float64:
             if values.size == 1:
@@ -211,7 +211,7 @@ class AccumulatorRequantizer:
 
 
 def _long(values: npt.NDArray[NumberT], size: int) -> npt.NDArray[NumberT]:
-    """Return one number, or one for each channel, for each of so many numbers."""
+    """Return a value, or the values of the channels, repeated for a block of rows."""
     return np.resize(values, size)
 
 
@@ -222,7 +222,7 @@ class _Terms:
     Attributes:
         factor: Factors.
         addend: Added to the products.
-        tie: Bits of what is added with the sign of the sum, or None.
+        tie: Bits of the addend that has the sign of the sum, or None.
         half: Added after that.
     """
 
@@ -250,7 +250,7 @@ class _Terms:
 def _points(what: Requantization, minimum: Int64, maximum: Int64) -> Int64 | None:
     """Return accumulators around every step of every channel, [..., channels], within the range.
 
-    None if they cannot be found: a number may wrap, or a step is not within reach.
+    None if they cannot be found: a value may wrap, or a step is not within reach.
     """
     factor = np.array(what.rescale.real)
     minimum, maximum, offset, _ = np.broadcast_arrays(minimum, maximum, what.offset, factor)

@@ -15,7 +15,7 @@ MIN_FACTOR: Final = 2.0**-31
 """Absolute, for factors of integer ops: fixed point has no smaller one but 0."""
 
 LATTICE: Final = 1e-3
-"""Steps, for results of float32 ops that are multiples of one number: rounding errors of a few
+"""Steps, for results of float32 ops that are multiples of one value: rounding errors of a few
 ops, and far from the half step at which they would be another multiple."""
 
 

@@ -19,7 +19,7 @@ _BLOCK_NUMBERS = 1 << 14
 """Numbers that are computed at a time, so that temporaries stay in the cache."""
 
 ERF_SCRATCH: Final = 4
-"""Numbers for each number of a block that ``erf_into`` needs beside it."""
+"""Scratch memory of ``erf_into``, in elements for each element of a block."""
 
 # From here on erf rounds to 1 in float64, and the complement underflows its precision.
 _ERF_END = 6.0
@@ -27,7 +27,7 @@ _ERF_END = 6.0
 _DEGREES = 11, 16
 
 # In float32, atanh(erf(x)) / x as a polynomial in x^2, the highest coefficient first: a fit
-# over [0, 3.92], weighted by what an error adds to erf. A test measures the result.
+# over [0, 3.92], weighted by the effect of an error on erf. A test measures the result.
 _SINGLE = tuple(
     np.float32(c)
     for c in (
@@ -41,7 +41,7 @@ _SINGLE_END = np.float32(3.92**2)
 
 
 def erf(x: Floats) -> Floats:
-    """Return the error function of float32 or float64 numbers, to a few units in the last place.
+    """Return the error function of float32 or float64 values, to a few units in the last place.
 
     In float32 it is ``tanh(x * p(x^2))`` with a polynomial ``p``: where erf is flat, so is tanh,
     and errors of the polynomial vanish. In float64, below 1 a polynomial for ``erf(x) / x`` in
@@ -59,7 +59,7 @@ def erf(x: Floats) -> Floats:
 
 
 def erf_blocks(size: int) -> Iterator[slice]:
-    """Yield the parts in which ``size`` numbers are computed."""
+    """Yield the parts in which ``size`` values are computed."""
     for start in range(0, size, _BLOCK_NUMBERS):
         yield slice(start, min(start + _BLOCK_NUMBERS, size))
 
@@ -80,7 +80,7 @@ def erf_into(x: Floats, out: Floats, scratch: Floats, mask: npt.NDArray[np.bool_
 
 
 def _single_into(x: Floats, out: Floats, square: Floats, total: Floats) -> None:
-    """Compute the error function of float32 numbers."""
+    """Compute the error function of float32 values."""
     first, second, *rest = _SINGLE
     np.multiply(x, x, square)
     np.minimum(square, _SINGLE_END, out=square)
@@ -94,7 +94,7 @@ def _single_into(x: Floats, out: Floats, square: Floats, total: Floats) -> None:
 
 
 def _double_into(x: Floats, out: Floats, scratch: Floats, mask: npt.NDArray[np.bool_]) -> None:
-    """Compute the error function of float64 numbers."""
+    """Compute the error function of float64 values."""
     near_series, far_series = _series()
     magnitude, square, t, near = scratch
     np.abs(x, magnitude)
@@ -157,7 +157,7 @@ def _series() -> tuple[Floats, Floats]:
 def _interpolate(function: Callable[[float], float], degree: int) -> Floats:
     """Return the polynomial that equals ``function`` at the Chebyshev points of [-1, 1]."""
     count = degree + 1
-    # Multiples of a quarter turn over count; whole turns are taken off while they are integers.
+    # Multiples of a quarter turn over count; whole turns are subtracted while they are integers.
     turns = np.outer(np.arange(count), 2 * np.arange(count) + 1) % (4 * count)
     cosines = np.cos(np.pi / 2 * turns / count)
     values = np.array([function(float(c)) for c in cosines[1]])

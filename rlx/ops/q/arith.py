@@ -56,7 +56,7 @@ class _QBinary(Op):
         return prepare_binary(self)
 
     def _subtract_zero_points(self, operands: tuple[Array, ...]) -> tuple[Int64, Int64]:
-        """Return both operands as int64 with their zero points taken off."""
+        """Return both operands as int64 with their zero points subtracted."""
         x, y = operands
         return x.astype(np.int64) - self.x_zero_point, y.astype(np.int64) - self.y_zero_point
 
@@ -71,13 +71,13 @@ class QAdd(_QBinary):
     Operands: ``x`` int8, ``y`` int8, shapes broadcast. Result: int8.
 
     Attributes:
-        x_zero_point: Quantized value of the first operand that stands for zero.
-        y_zero_point: Quantized value of the second operand that stands for zero.
+        x_zero_point: Zero point of the first operand.
+        y_zero_point: Zero point of the second operand.
         x_rescale: One factor, at most 1: from the first scale to the common one.
         y_rescale: One factor, at most 1: from the second scale to the common one.
         left_shift: Bits of headroom given to both before scaling.
         rescale: One factor: from the common scale to the result's.
-        zero_point: Quantized value of the result that stands for zero.
+        zero_point: Zero point of the result.
         low: Minimum of the result.
         high: Maximum of the result.
 
@@ -142,10 +142,10 @@ class QMul(_QBinary):
     Operands: ``x`` int8, ``y`` int8, shapes broadcast. Result: int8.
 
     Attributes:
-        x_zero_point: Quantized value of the first operand that stands for zero.
-        y_zero_point: Quantized value of the second operand that stands for zero.
+        x_zero_point: Zero point of the first operand.
+        y_zero_point: Zero point of the second operand.
         rescale: One factor: product of the operands' scales over the result's scale.
-        zero_point: Quantized value of the result that stands for zero.
+        zero_point: Zero point of the result.
         low: Minimum of the result.
         high: Maximum of the result.
 
@@ -167,9 +167,9 @@ class QRequantize(Op):
     Operand: ``x`` int8[*]. Result: int8[*].
 
     Attributes:
-        x_zero_point: Quantized value of ``x`` that stands for zero.
+        x_zero_point: Zero point of ``x``.
         rescale: One factor: scale of ``x`` over scale of the result.
-        zero_point: Quantized value of the result that stands for zero.
+        zero_point: Zero point of the result.
         low: Minimum of the result.
         high: Maximum of the result.
 

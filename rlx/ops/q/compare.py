@@ -95,11 +95,11 @@ class QPrelu(Op):
     Operands: ``x`` int8[*, C], slopes ``y`` int8[C]. Result: int8[*, C].
 
     Attributes:
-        x_zero_point: Value of ``x`` that stands for zero.
-        y_zero_point: Slope that stands for zero.
+        x_zero_point: Zero point of ``x``.
+        y_zero_point: Zero point of the slopes.
         rescale: One factor: scale of ``x`` over the result's scale.
         slope_rescale: One factor: product of the scales of ``x`` and ``y`` over the result's.
-        zero_point: Value of the result that stands for zero.
+        zero_point: Zero point of the result.
         low: Minimum of the result.
         high: Maximum of the result.
 
@@ -131,7 +131,7 @@ class QPrelu(Op):
         return (TensorType(x.shape, DType.I8),)
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
-        """Return the values as they are, or multiplied by their channel's slope."""
+        """Return the values, negative ones multiplied by their channel's slope."""
         x, slopes = (array.astype(np.int64) for array in operands)
         centred = x - self.x_zero_point
         below = self.slope_rescale.apply(centred * (slopes - self.y_zero_point))

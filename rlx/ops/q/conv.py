@@ -37,8 +37,8 @@ _BLOCK_VALUES = 1 << 20
 class QConv2d(Op):
     """2-D convolution (cross-correlation), grouped or depthwise, on quantized values.
 
-    ``y = clamp(rescale(sum((x - x_zero_point) * w) + bias) + zero_point)``; padding stands for
-    real zero, that is for ``x_zero_point``.
+    ``y = clamp(rescale(sum((x - x_zero_point) * w) + bias) + zero_point)``; padding represents real
+    zero, that is ``x_zero_point``.
 
     Operands: ``x`` int8[N, H, W, C], ``w`` int8|int4|int2[O, KH, KW, C / groups],
     ``bias`` int32[O]. Result: int8[N, OH, OW, O]. Output channel ``o`` reads the input channels
@@ -47,9 +47,9 @@ class QConv2d(Op):
     Attributes:
         window: Kernel, stride, dilation and padding; its kernel must be that of ``w``.
         groups: Divides C and O.
-        x_zero_point: Quantized value of ``x`` that stands for zero.
+        x_zero_point: Zero point of ``x``.
         rescale: From accumulator scale to result scale, one factor or one for each of O.
-        zero_point: Quantized value of the result that stands for zero.
+        zero_point: Zero point of the result.
         low: Minimum of the result (a fused activation raises it).
         high: Maximum of the result.
 

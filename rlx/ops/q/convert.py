@@ -29,9 +29,9 @@ class QConvert(Op):
     Operand: ``x`` int8[*], uint8[*] or int16[*]. Result: [*] of ``dtype``.
 
     Attributes:
-        x_zero_point: Value of ``x`` that stands for zero.
+        x_zero_point: Zero point of ``x``.
         rescale: One factor: scale of ``x`` over scale of the result.
-        zero_point: Value of the result that stands for zero.
+        zero_point: Zero point of the result.
         dtype: Element type of the result: int8, uint8 or int16.
 
     Source: tflite-micro ``reference_ops::Requantize``.

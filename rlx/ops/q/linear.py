@@ -34,9 +34,9 @@ class QDense(Op):
     Result: int8[..., N].
 
     Attributes:
-        x_zero_point: Quantized value of ``x`` that stands for zero.
+        x_zero_point: Zero point of ``x``.
         rescale: From accumulator scale to result scale, one factor or one for each of N.
-        zero_point: Quantized value of the result that stands for zero.
+        zero_point: Zero point of the result.
         low: Minimum of the result (a fused activation raises it).
         high: Maximum of the result.
 

@@ -28,9 +28,9 @@ class Linear:
     Attributes:
         weights: int8[O, K], in the order of the op's weights.
         unfolded_bias: int64[O], added to sums of ``(x - x_zero_point) * w``.
-        x_zero_point: Input value that stands for zero.
+        x_zero_point: Zero point of the input.
         rescale: One factor, or one for each of O.
-        zero_point: Result that stands for zero.
+        zero_point: Zero point of the result.
         low: Minimum of the result.
         high: Maximum of the result.
     """

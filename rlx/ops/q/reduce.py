@@ -34,9 +34,9 @@ class QMean(Op):
     Attributes:
         axes: Axes that are averaged; negative ones count from the end.
         keep_dims: Whether reduced axes stay as dimensions of 1.
-        x_zero_point: Quantized value of ``x`` that stands for zero.
+        x_zero_point: Zero point of ``x``.
         rescale: One factor: scale of ``x`` over scale of the result and number of elements.
-        zero_point: Quantized value of the result that stands for zero.
+        zero_point: Zero point of the result.
         low: Minimum of the result.
         high: Maximum of the result.
 

@@ -152,8 +152,8 @@ class QPad(Op):
     Operand: ``x`` int8[*]. Result: int8 with the same quantization.
 
     Attributes:
-        before: Elements added in front of each axis.
-        after: Elements added behind each axis.
+        before: Elements added before each axis.
+        after: Elements added after each axis.
         value: The value added, normally the zero point.
     """
 

@@ -31,7 +31,7 @@ class QSoftmax(Op):
     Attributes:
         multiplier: Q0.31 part of ``beta * scale(x) * 2^26``.
         left_shift: Its power of two, in [0, 30]; differences are scaled to Q5.26.
-        diff_min: Differences ``x - max(x)`` below this one give probability 0 (-128 quantized).
+        diff_min: Differences ``x - max(x)`` below this one have probability 0 (-128 quantized).
 
     Source: tflite-micro ``reference_ops::Softmax``; gemmlowp ``fixedpoint.h``.
     """

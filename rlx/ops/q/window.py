@@ -71,7 +71,7 @@ class Window:
         return counts[0], counts[1]
 
     def taps_inside(self, size: Pair) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return the number of taps of each window that lie inside an image of ``size``, by axis.
+        """Return the number of taps of each window that are inside an image of ``size``, by axis.
 
         The first tuple has an entry for each row of windows, the second for each column; a
         window's taps inside are the product of its two entries.
@@ -142,9 +142,9 @@ def _last_start(n: int, kernel: int, dilation: int, padding: Pair) -> int:
 
 
 def _taps_inside(n: int, kernel: int, stride: int, dilation: int, padding: Pair) -> tuple[int, ...]:
-    """Return the number of taps of each window that lie inside an axis of ``n``.
+    """Return the number of taps of each window that are inside an axis of ``n``.
 
-    Tap ``t`` of a window that begins at ``s`` lies at ``s + t * dilation``. It is inside for
+    Tap ``t`` of a window that begins at ``s`` is at ``s + t * dilation``. It is inside for
     ``ceil(-s / dilation) <= t < ceil((n - s) / dilation)`` and ``0 <= t < kernel``.
     """
     starts = range(-padding[0], _last_start(n, kernel, dilation, padding) + 1, stride)
@@ -162,8 +162,8 @@ def _sees_nothing(n: int, kernel: int, stride: int, dilation: int, padding: Pair
         return True
     if dilation <= n:
         return False
-    # Taps further apart than the axis is long may step over it: the first one that is not in
-    # front of the axis lies at the start modulo the dilation.
+    # Taps further apart than the axis is long may step over it: the first one that is not before
+    # the axis is at the start modulo the dilation.
     before = np.arange(starts[0], min(0, starts[-1] + 1), stride)
     return bool((before % dilation >= n).any())
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealBinary(Op):
-    """Base of functions of two numbers.
+    """Base of functions of two variables.
 
     Operands: ``x``, ``y`` of one element type, shapes broadcast. Result: that element type, of
     the broadcast shape. Integers wrap.

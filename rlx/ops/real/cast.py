@@ -26,11 +26,11 @@ def integer_range(dtype: DType) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealCast(Op):
-    """The same numbers in another element type.
+    """The same values in another element type.
 
     Float to float rounds to the nearest, ties to even. Float to integer truncates towards zero,
     saturates, and makes 0 of NaN. Integer to integer keeps the low bits. To bool: whether the
-    number is not 0. From bool: 0 or 1.
+    element is not 0. From bool: 0 or 1.
 
     Operand: ``x`` [*] of any real element type. Result: [*] of ``dtype``.
 
@@ -69,7 +69,7 @@ def float_to_integer(x: Array, dtype: DType) -> Array:
     low, high = integer_range(dtype)
     wide = np.asarray(x, dtype=np.float64)
     whole = np.trunc(np.where(np.isnan(wide), 0.0, wide))
-    # 2^63 - 1 and 2^64 - 1 are no float64: compare first, convert only what fits.
+    # 2^63 - 1 and 2^64 - 1 are not exact in float64: compare first, convert only values that fit.
     fits = (whole >= low) & (whole < float(high + 1))
     converted = np.where(fits, whole, 0.0).astype(dtype.numpy)
     saturated = np.where(whole < 0, *np.array([low, high], _wide(dtype)))

@@ -39,7 +39,7 @@ def check_unquantized(op: Op, *types: TensorType) -> None:
 
 
 def check_float(op: Op, *types: TensorType) -> None:
-    """Raise ShapeError unless all of ``types`` hold floating-point numbers of one type."""
+    """Raise ShapeError unless all of ``types`` hold floating-point values of one type."""
     check_same(op, *types)
     if not types[0].dtype.is_float:
         raise op.refuse(f"expected a floating-point tensor, got {types[0]}")

@@ -76,7 +76,7 @@ class RealConv(Op):
         return self.evaluate if w is None else self._with(w)
 
     def _with(self, w: Array) -> Evaluator:
-        """Return the convolution with weights ``w``, whatever the second operand is."""
+        """Return the convolution with weights ``w``, ignoring the second operand."""
         weights = np.ascontiguousarray(np.moveaxis(widen(w), 0, -1))
         form = self._convolve_groups
         if self.groups == 1:

@@ -53,7 +53,7 @@ class RealGather(Op):
         """Return the slices.
 
         Raises:
-            IndexError: An index lies outside the axis.
+            IndexError: An index is outside the axis.
         """
         x, indices = operands
         return (np.asarray(np.take(x, indices.astype(np.int64), axis=self.axis)),)
@@ -94,7 +94,7 @@ class RealTakeAlong(Op):
         """Return the elements.
 
         Raises:
-            IndexError: An index lies outside the axis.
+            IndexError: An index is outside the axis.
         """
         x, indices = operands
         return (np.take_along_axis(x, indices.astype(np.int64), axis=self.axis),)
@@ -159,7 +159,7 @@ class RealScatter(Op):
         """Return the tensor with the updates.
 
         Raises:
-            IndexError: An index lies outside the axis.
+            IndexError: An index is outside the axis.
         """
         x, indices, updates = operands
         axis = self.axis % x.ndim

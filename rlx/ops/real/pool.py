@@ -1,4 +1,4 @@
-"""Pooling: one number for each window and channel."""
+"""Pooling: one value for each window and channel."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _infer_pool(op: Op, window: SpatialWindow, x: TensorType) -> TensorType:
 class RealMaxPool(Op):
     """Maximum of each window; padding is never chosen.
 
-    Operand: ``x`` numbers [N, spatial..., C]. Result: [N, output size..., C].
+    Operand: ``x`` numeric [N, spatial..., C]. Result: [N, output size..., C].
 
     Attributes:
         window: Kernel, stride, dilation and padding.

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 class Ties(enum.Enum):
-    """Rounding of a number between two integers.
+    """Rounding of a value between two integers.
 
     To the nearest integer, and halves ``AWAY`` from zero, as C's ``roundf`` and TensorFlow Lite;
     ``EVEN`` to the even one, as ONNX; ``ODD`` to the odd one, which is even once an odd zero point
     is added: for formats that add it before they round, as QONNX; ``TOWARD`` zero. Or ``FLOOR``:
-    every number down, and ``CEIL``: every number up.
+    every value down, and ``CEIL``: every value up.
     """
 
     AWAY = "away"
@@ -37,13 +37,13 @@ class Ties(enum.Enum):
     CEIL = "ceil"
 
     def round(self, x: Numbers) -> Numbers:
-        """Return numbers rounded to integers."""
+        """Return values rounded to integers."""
         if self is Ties.FLOOR:
             return np.floor(x)
         if self is Ties.CEIL:
             return np.ceil(x)
         if self in (Ties.EVEN, Ties.ODD):
-            # In float64 a sum with 1 is exact wherever the number has a half.
+            # In float64 a sum with 1 is exact where the value can have a half.
             odd = float(self is Ties.ODD)
             return np.asarray(np.rint(x + odd) - odd)
         # Not trunc(x + 1/2): that sum rounds up just below a half.
@@ -88,7 +88,7 @@ class RealQuantize(Op):
     Attributes:
         quant: Scales and zero points.
         dtype: Element type of the result.
-        ties: Rounding of a number between two integers.
+        ties: Rounding of a value between two integers.
 
     Source: tflite-micro ``AffineQuantize`` (ties away); ONNX ``QuantizeLinear`` (ties even).
     """

@@ -1,11 +1,12 @@
 """Random numbers as a function of a key and a counter: Philox4x32-10.
 
-Nothing is hidden: the same key and counter give the same numbers, on every machine. Each op also
-gives the counter behind what it took, for the next op or, as a state, the next run.
+No state is hidden: the same key and counter result in the same numbers, on every machine. Each op
+also returns the counter after the blocks that it used, for the next op or, as a state, the next
+run.
 
-Elements in row-major order take the words of the blocks at ``counter``, ``counter + 1``, ... in
-order, one word each: element ``i`` takes word ``i % 4`` of block ``i // 4``. What is left of the
-last block is not used.
+Elements in row-major order use the words of the blocks at ``counter``, ``counter + 1``, ... in
+order, one word each: element ``i`` uses word ``i % 4`` of block ``i // 4``. The rest of the last
+block is not used.
 """
 
 from __future__ import annotations

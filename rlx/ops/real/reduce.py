@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class RealReduce(Op):
     """Base of reductions.
 
-    Operand: ``x`` numbers [*]. Result: the same element type, reduced axes kept as 1 or dropped.
+    Operand: ``x`` numeric [*]. Result: the same element type, reduced axes kept as 1 or dropped.
     """
 
     traits: ClassVar[Traits] = Traits(along=Along.AXES)
@@ -38,7 +38,7 @@ class RealReduce(Op):
         return (x.with_shape(tuple(n for a, n in enumerate(x.shape) if a not in axes)),)
 
     def check(self, x: TensorType) -> None:
-        """Raise ShapeError unless the element type fits; any number does by default."""
+        """Raise ShapeError unless the element type fits; any numeric type does by default."""
         check_number(self, x)
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
@@ -80,7 +80,7 @@ class RealReduceMean(RealReduce):
     name: ClassVar[str] = "real.reduce_mean"
 
     def check(self, x: TensorType) -> None:
-        """Raise ShapeError unless ``x`` holds floating-point numbers."""
+        """Raise ShapeError unless ``x`` holds floating-point values."""
         check_unquantized(self, x)
         check_float(self, x)
 
@@ -130,7 +130,7 @@ def ends_of(x: Numbers) -> tuple[Any, Any]:
 class RealReduceMax(_RealExtreme):
     """Maximum over axes; NaN if one is NaN. Of booleans: whether any is true.
 
-    Of no numbers: the smallest one of the element type (minus infinity).
+    Of no elements: the smallest value of the element type (minus infinity).
 
     Attributes:
         axes: Axes that are reduced; negative ones count from the end.
@@ -150,7 +150,7 @@ class RealReduceMax(_RealExtreme):
 class RealReduceMin(_RealExtreme):
     """Minimum over axes; NaN if one is NaN. Of booleans: whether all are true.
 
-    Of no numbers: the largest one of the element type (infinity).
+    Of no elements: the largest value of the element type (infinity).
 
     Attributes:
         axes: Axes that are reduced; negative ones count from the end.
@@ -168,7 +168,7 @@ class RealReduceMin(_RealExtreme):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Choice(Op):
-    """Base of the indices of extremes. Operand: ``x`` numbers [*]. Result: i32."""
+    """Base of the indices of extremes. Operand: ``x`` numeric [*]. Result: i32."""
 
     traits: ClassVar[Traits] = Traits(along=Along.AXIS)
     axis: int = -1
@@ -202,7 +202,7 @@ class RealArgmax(_Choice):
 
     Attributes:
         axis: The axis; negative counts from the end.
-        last: Whether the last one is taken where several are equal, else the first one.
+        last: Whether the last one is chosen where several are equal, else the first one.
     """
 
     name: ClassVar[str] = "real.argmax"
@@ -218,7 +218,7 @@ class RealArgmin(_Choice):
 
     Attributes:
         axis: The axis; negative counts from the end.
-        last: Whether the last one is taken where several are equal, else the first one.
+        last: Whether the last one is chosen where several are equal, else the first one.
     """
 
     name: ClassVar[str] = "real.argmin"
@@ -230,7 +230,7 @@ class RealArgmin(_Choice):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Scan(Op):
-    """Base of running sums and products. Operand: ``x`` numbers [*]. Result: the same type."""
+    """Base of running sums and products. Operand: ``x`` numeric [*]. Result: the same type."""
 
     traits: ClassVar[Traits] = Traits(along=Along.AXIS)
     neutral: ClassVar[int]
@@ -268,7 +268,7 @@ class RealCumsum(_Scan):
 
     Attributes:
         axis: The axis; negative counts from the end.
-        exclusive: Whether an element's own number is left out.
+        exclusive: Whether the element itself is left out.
     """
 
     name: ClassVar[str] = "real.cumsum"
@@ -288,7 +288,7 @@ class RealCumprod(_Scan):
 
     Attributes:
         axis: The axis; negative counts from the end.
-        exclusive: Whether an element's own number is left out.
+        exclusive: Whether the element itself is left out.
     """
 
     name: ClassVar[str] = "real.cumprod"
@@ -302,17 +302,17 @@ class RealCumprod(_Scan):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealTopK(Op):
-    """The largest numbers along an axis, in descending order, and their indices.
+    """The largest elements along an axis, in descending order, and their indices.
 
-    Of equal numbers the one with the lower index comes first.
+    Of equal elements the one with the lower index comes first.
 
-    Operand: ``x`` numbers [A..., N, B...]. Results: values [A..., count, B...], indices i32 of
-    that shape.
+    Operand: ``x`` numeric [A..., N, B...]. Results: values [A..., count, B...], indices i32 of that
+    shape.
 
     Attributes:
         count: Number of them, at most N.
         axis: The axis of N; negative counts from the end.
-        smallest: Whether the smallest numbers are taken, in rising order.
+        smallest: Whether the smallest elements are chosen, in ascending order.
     """
 
     name: ClassVar[str] = "real.top_k"

@@ -1,7 +1,7 @@
-"""Ops that move elements without computing. They take any element type, quantized values included.
+"""Ops that move elements without computing. They support all element types, also quantized ones.
 
-Dimensions may be symbols; an attribute that names a symbol gets its number when the graph is
-bound (``rlx.passes.transforms.bind``).
+Dimensions may be symbols; an attribute that names a symbol gets its size when the graph is bound
+(``rlx.passes.transforms.bind``).
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class RealReshape(Op):
     Operand: ``x`` [*]. Result: [shape].
 
     Attributes:
-        shape: Dimensions of the result; as many elements as the operand, whatever its symbols
-            stand for.
+        shape: Dimensions of the result; as many elements as the operand, for all values of its
+            symbols.
     """
 
     name: ClassVar[str] = "real.reshape"
@@ -56,7 +56,7 @@ class RealReshape(Op):
         return (x.with_shape(self.shape),)
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
-        """Return the reshaped array; one symbol may be open and takes what is left."""
+        """Return the reshaped array; at most one symbol may be open and is inferred."""
         (x,) = operands
         return (x.reshape([n if isinstance(n, int) else -1 for n in self.shape]),)
 
@@ -142,8 +142,8 @@ class RealSlice(Op):
         stop: End index of each axis (not included), in [start, dimension]; None for its end.
         step: Positive step of each axis.
 
-    Where symbols are involved, bounds that may hold are taken to hold; binding the symbols
-    checks them.
+    Where symbols are involved, bounds that may hold are assumed to hold; binding the symbols checks
+    them.
     """
 
     name: ClassVar[str] = "real.slice"
@@ -225,8 +225,8 @@ class RealPad(Op):
     ``interior`` constants between neighbours, ``after`` constants.
 
     Attributes:
-        before: Constants in front of each axis.
-        after: Constants behind each axis.
+        before: Constants before each axis.
+        after: Constants after each axis.
         interior: Constants between neighbours of each axis; empty for none.
         value: The constant, an integer for integers.
     """

@@ -1,4 +1,4 @@
-"""Functions of one number, applied to every element."""
+"""Functions of one variable, applied to every element."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class RealUnary(Op):
     @staticmethod
     @abstractmethod
     def function(x: Numbers) -> Numbers:
-        """Return the function of a float32, float64 or, where taken, integer array."""
+        """Return the function of a float32, float64 or, where supported, integer array."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

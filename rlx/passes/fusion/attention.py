@@ -40,7 +40,7 @@ def fuse_attention(matching: Matching) -> None:
 
 
 def _note(matching: Matching, node: Node) -> None:
-    """Note the reason for which a product with a softmax is no attention."""
+    """Note the reason for which a product with a softmax is not an attention."""
     softmax = softmax_at(node.operands[0])
     if softmax is None:
         return

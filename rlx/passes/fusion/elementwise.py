@@ -62,7 +62,7 @@ def _grow(matching: Matching, last: Node) -> list[Node]:
 
 
 def _tensors(node: Node) -> list[Value]:
-    """Return the operands of a node that are no numbers."""
+    """Return the operands of a node that are not numbers."""
     return [o for o in node.operands if number_of(o) is None]
 
 
@@ -95,7 +95,7 @@ def _note_foreign(matching: Matching, node: Node, last: Node) -> None:
 
 
 def _within_limits(matching: Matching, steps: int, operands: int, last: Node) -> bool:
-    """Return whether a region may have so many steps and operands; else it is a miss."""
+    """Return whether a region may have its number of steps and operands; else it is a miss."""
     options = matching.options
     for count, most, what in (
         (steps, options.max_steps, "steps"),

@@ -36,25 +36,25 @@ def fuse(
 ) -> tuple[Graph, FusionReport]:
     """Return ``graph`` with its patterns fused, and the report of fused and missed patterns.
 
-    Reals are the same within a few units in the last place of the largest number that was summed,
-    and the same to the last bit where the report says so; integers always are. Ops of other
-    packages, and ``q.*`` ops, stay as they are.
+    Floats are the same within a few units in the last place of the largest addend, and the same to
+    the last bit where the report says so; integers always are. Ops of other packages, and ``q.*``
+    ops, stay unchanged.
 
     Args:
         graph: A graph without ``nn.*`` ops; the patterns are those of ``real.*`` ops.
         options: Patterns that are fused; None for all.
-        claims: Whether the backend has a kernel for a class of fused ops. What it has none for is
-            not fused.
+        claims: Whether the backend has a kernel for a class of fused ops. Other classes are not
+            fused.
     """
     options, notes = options or FusionOptions(), Notes(graph)
     folding = Matching(graph, options, claims, notes)
-    # Rewritten even if nothing is folded: what depends on weights alone comes first from here on.
+    # Rewritten even if nothing is folded: nodes of weights alone come first from here on.
     folded = fold(folding, find_affine(folding))
     joining = Matching(folded, options, claims, notes)
     joints = find_joints(joining)
     with_joints = join(joining, joints) if joints else folded
     grouping = Matching(with_joints, options, claims, notes)
-    # Larger patterns first: what they hold is part of smaller ones, too.
+    # Larger patterns first: smaller ones would match parts of them.
     fuse_attention(grouping)
     fuse_norms(grouping)
     fuse_softmax(grouping)

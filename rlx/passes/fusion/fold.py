@@ -1,8 +1,8 @@
 """Factors and sums with constants or parameters become part of weights and bias.
 
 ``activation((x w + b) * s + t)`` is ``activation(x (w s) + (b s + t))``: a batch normalization
-behind a convolution costs nothing. Sums are then rounded in another order; no result moves by more
-than a few units in the last place of the largest number that is summed.
+after a convolution costs nothing. Sums are then rounded in another order; no result moves by more
+than a few units in the last place of the largest addend.
 
 Tests: tests/unit/passes/fusion/test_product.py
 """
@@ -41,7 +41,7 @@ class Affine:
     Attributes:
         product: The product.
         before: The multiplication of ``x`` by a number, None without one.
-        steps: The nodes behind it that scale and shift, in order.
+        steps: The nodes after it that scale and shift, in order.
         moves: The reshapes and transposes among them.
     """
 
@@ -52,7 +52,7 @@ class Affine:
 
     @property
     def pays(self) -> bool:
-        """Whether folding changes more than one addition right behind the product."""
+        """Whether folding changes more than one addition right after the product."""
         if self.before is not None or any(not isinstance(n.op, real.RealAdd) for n in self.steps):
             return True
         transposes = [n for n in self.moves if isinstance(n.op, real.RealTranspose)]
@@ -76,7 +76,7 @@ class Affine:
 
 @dataclass(slots=True)
 class _ChannelAxis:
-    """Place of a chain behind a product.
+    """Place of a chain after a product.
 
     Attributes:
         value: The last value.
@@ -143,7 +143,7 @@ def _scaled_operand_index(node: Node) -> int | None:
 
 
 def _take_behind(matching: Matching, affine: Affine) -> None:
-    """Take the nodes that scale, shift, reshape and transpose the product, as far as they go."""
+    """Take the nodes that scale, shift, reshape and transpose the product, up to another node."""
     channels = _ChannelAxis(affine.product.results[0], affine.product.types[0].rank - 1)
     while (node := matching.readers.only(channels.value)) is not None:
         if isinstance(node.op, real.RealReshape | real.RealTranspose):
@@ -160,7 +160,7 @@ def _take_behind(matching: Matching, affine: Affine) -> None:
 
 
 def _channel_axis_after(node: Node, position: _ChannelAxis) -> int | None:
-    """Return the axis of the channels behind a reshape or transpose, None if there is none."""
+    """Return the axis of the channels after a reshape or transpose, None if there is none."""
     if position.axis is None:
         return None
     if isinstance(node.op, real.RealTranspose):
@@ -174,7 +174,7 @@ def _channel_axis_after(node: Node, position: _ChannelAxis) -> int | None:
 
 
 def _is_affine(matching: Matching, node: Node, position: _ChannelAxis) -> bool:
-    """Return whether a node scales or shifts a value by one number, or by one for each channel."""
+    """Return whether a node scales or shifts by a scalar, or by one value for each channel."""
     if not isinstance(node.op, _BINARY) or node.types[0] != position.value.type:
         return False
     x, y = node.operands
@@ -189,7 +189,7 @@ def _is_affine(matching: Matching, node: Node, position: _ChannelAxis) -> bool:
 
 
 def _per_channel(value: Value, position: _ChannelAxis) -> bool:
-    """Return whether a value is one number, or one for each channel of a place."""
+    """Return whether a value is a scalar, or has one element for each channel of a place."""
     shape, rank = value.type.shape, position.value.type.rank
     axes = [a + rank - len(shape) for a, n in enumerate(shape) if n != 1]
     return not axes or axes == [position.axis]
@@ -211,7 +211,7 @@ def _in_range(matching: Matching, node: Node) -> bool:
 
 
 def _note(matching: Matching, affine: Affine, position: _ChannelAxis) -> None:
-    """Note the reason for which a scale or a shift for each channel behind a product stays."""
+    """Note the reason for which a scale or a shift for each channel after a product stays."""
     product = affine.product
     for node, factor in _vector_factors(matching, position.value):
         if product.types[0].dtype not in (DType.F32, DType.F64):
@@ -251,7 +251,7 @@ def fold(matching: Matching, affines: Sequence[Affine]) -> Graph:
             assert index is not None  # by _take_before
             bypassed[affine.before] = affine.before.operands[index]
         for node in affine.steps:
-            # A step scales what the chain gives, which is the operand that is no weight.
+            # A step scales the result of the chain, which is the operand that is not a weight.
             first = node.operands[0]
             bypassed[node] = node.operands[1] if matching.is_weight(first) else first
 
@@ -299,7 +299,7 @@ def _append_folded(rewriter: WeightRewriter, affine: Affine, matching: Matching)
 
 
 def _times(rewriter: WeightRewriter, product: Node, weights: Value, factor: Value) -> Value:
-    """Return weights times one number, or one for each output channel."""
+    """Return weights times one value, or one for each output channel."""
     flat = _flat(rewriter, factor)
     if flat.type.rank and isinstance(product.op, real.RealConv):
         rank = weights.type.rank
@@ -309,7 +309,7 @@ def _times(rewriter: WeightRewriter, product: Node, weights: Value, factor: Valu
 
 
 def _flat(rewriter: WeightRewriter, value: Value) -> Value:
-    """Return one number as rank 0, one for each channel as rank 1."""
+    """Return one value as rank 0, one for each channel as rank 1."""
     shape = tuple(n for n in value.type.shape if n != 1)
     if shape == value.type.shape:
         return value

@@ -29,7 +29,7 @@ class Joint:
 
     Attributes:
         products: The products, in order.
-        additions: The addition of a bias behind each of them, None for one without; empty if none
+        additions: The addition of a bias after each of them, None for one without; empty if none
             has one.
     """
 
@@ -111,7 +111,7 @@ def _has_weights(matching: Matching, product: Node) -> bool:
 
 
 def _addition(matching: Matching, product: Node) -> Node | None:
-    """Return the addition of a known bias behind a product, None if there is none."""
+    """Return the addition of a known bias after a product, None if there is none."""
     value = product.results[0]
     node = matching.readers.only(value)
     if node is None or not isinstance(node.op, real.RealAdd) or node.types[0] != value.type:
@@ -139,7 +139,7 @@ def join(matching: Matching, sets: Sequence[Joint]) -> Graph:
 
 
 def _parts(rewriter: WeightRewriter, joint: Joint) -> dict[Value, Value]:
-    """Append the joined product, and return the slice for what each product comes to."""
+    """Append the joined product, and return the slice for the result of each product."""
     weights = [rewriter[p.operands[1]] for p in joint.products]
     weight = rewriter.compute(real.RealConcat(axis=1), *weights)
     first, *further = joint.products

@@ -51,18 +51,18 @@ def live_nodes(graph: Graph, groups: Mapping[Node, FusionGroup]) -> set[Node]:
 
 
 class Notes:
-    """Names of nodes in reports, whatever stage of fusion made them.
+    """Names of nodes in reports, for nodes of every stage of fusion.
 
     Attributes:
         of: The note of a node; a node that a rewrite made has place and origin of the node that it
-            stands for.
+            replaces.
     """
 
     def __init__(self, graph: Graph) -> None:
         self.of = {n: NodeNote(n.op.name, n.label, str(n.origin)) for n in graph.nodes}
 
     def inherit(self, rewriter: Rewriter) -> None:
-        """Let the nodes that a rewrite made have place and origin of those that they stand for."""
+        """Set place and origin of the nodes of a rewrite to those of the replaced nodes."""
         for node, (old, *_) in rewriter.sources.items():
             note, name = self.of[old], node.op.name
             same = name == note.op
@@ -79,9 +79,9 @@ class FusionGroup:
     Attributes:
         pattern: Pattern that they are an example of.
         nodes: The nodes, in order.
-        op: The op that stands for them.
+        op: The op that replaces them.
         operands: Its operands.
-        results: The values that its results stand for.
+        results: The values that its results replace.
     """
 
     pattern: Pattern
@@ -92,7 +92,7 @@ class FusionGroup:
 
     @property
     def place(self) -> Node:
-        """The node in whose place the op stands: the first of which a value is read outside."""
+        """The node whose place the op has: the first of which a value is read outside."""
         return min((r.node for r in self.results), key=lambda n: n.index)
 
 
@@ -159,7 +159,7 @@ class Matching:
         return bad is None
 
     def allowed(self, pattern: Pattern, op: type[Fused], node: Node) -> bool:
-        """Return whether a pattern is wanted and the backend has its kernel; else it is a miss."""
+        """Return whether a pattern is enabled and the backend has its kernel; else it is a miss."""
         if not self.options.wants(pattern):
             self.miss(pattern, node, MissReason.POLICY, f"the policy of {pattern} is keep")
             return False
@@ -185,8 +185,8 @@ class Matching:
             op: Class of the op.
             nodes: The nodes.
             results: The values that are read outside.
-            inputs: Names of the first inputs of the body. What has a name is an input even if it
-                is a number.
+            inputs: Names of the first inputs of the body. A named value is an input even if it is a
+                number.
             detail: For the report.
         """
         ordered = tuple(sorted(set(nodes), key=lambda n: n.index))

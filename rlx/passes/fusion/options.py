@@ -25,9 +25,9 @@ Claims: TypeAlias = Callable[[type[Op]], bool]
 class Pattern(StrEnum):
     """Pattern that can be fused. The value is its name in options and reports.
 
-    ``FOLD``: factors and sums with constants or parameters, behind or before a product with
-    weights, become part of weights and bias; so does a batch normalization. ``JOIN``: products of
-    one value with several weights become one product, and slices of it.
+    ``FOLD``: factors and sums with constants or parameters, after or before a product with weights,
+    become part of weights and bias; so does a batch normalization. ``JOIN``: products of one value
+    with several weights become one product, and slices of it.
     """
 
     FOLD = "fold"
@@ -42,7 +42,7 @@ class Pattern(StrEnum):
 
 
 class FusionPolicy(StrEnum):
-    """Policy for a pattern: fused where it is found, or left as it is."""
+    """Policy for a pattern: fused where it is found, or left unchanged."""
 
     FUSE = "fuse"
     KEEP = "keep"
@@ -59,7 +59,7 @@ class FusionOptions:
         max_operands: Most operands of an elementwise region.
         limit_bytes: Folded and joined weights larger than this are not made at compile time.
         join_macs: Products of more multiply-accumulates are not joined: joining saves a call, which
-            they do not notice, and joined weights are a copy beside those of the graph.
+            they do not notice, and joined weights are a copy in addition to those of the graph.
     """
 
     default: FusionPolicy = FusionPolicy.FUSE

@@ -70,7 +70,7 @@ def _detail(epilogue: Epilogue) -> str:
 
 
 def _note_rest(matching: Matching, pattern: Pattern, epilogue: Epilogue) -> None:
-    """Note the reason for which an elementwise node behind a product is not part of it."""
+    """Note the reason for which an elementwise node after a product is not part of it."""
     value = epilogue.result if epilogue.activation else epilogue.summed
     following = [
         n

@@ -57,7 +57,7 @@ class FusedPattern:
     Attributes:
         pattern: Its pattern.
         nodes: The nodes that are fused, in order.
-        result: Name of the op that stands for them; several, if several nodes do.
+        result: Name of the op that replaces them; several, if several nodes do.
         detail: Its special feature, such as the name of the activation; may be empty.
         exact: Whether the result is the same to the last bit. Weights that are folded or joined
             are summed in another way; nothing else is.
@@ -107,7 +107,7 @@ class FusionReport:
 
     @property
     def exact(self) -> bool:
-        """Whether the fused graph gives the same to the last bit."""
+        """Whether the fused graph is bit-identical."""
         return all(f.exact for f in self.fused)
 
     @property

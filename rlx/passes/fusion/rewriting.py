@@ -1,4 +1,4 @@
-"""The rewrites before fusion: weights come first, and what is known is computed.
+"""The rewrites before fusion: weights come first, and constants are folded.
 
 Tests: tests/unit/passes/fusion/test_product.py
 """
@@ -43,7 +43,7 @@ class WeightRewriter(Rewriter):
     def finish(
         self, outputs: Sequence[Value] | None = None, names: Sequence[str] | None = None
     ) -> Graph:
-        """Return the new graph, and note for reports what its nodes stand for."""
+        """Return the new graph, and note for reports the nodes that its nodes replace."""
         graph = super().finish(outputs, names)
         self._notes.inherit(self)
         return graph

@@ -59,17 +59,17 @@ _MAX_RELATIVE_WIDTH: Final = 8
 
 
 class Range(Protocol):
-    """Range of a value's numbers."""
+    """Range of a value's elements."""
 
     @property
     def ends(self) -> Ends:
-        """Smallest and largest number."""
+        """Minimum and maximum."""
 
     def params(self, *, whole: bool, symmetric: bool) -> QuantParams:
         """Return the parameters of int8 values.
 
         Args:
-            whole: Whether all numbers are covered, or those that count.
+            whole: Whether all elements are covered, or those that count.
             symmetric: Whether the zero point is 0.
         """
 
@@ -79,7 +79,7 @@ def activation_params(
 ) -> dict[Value, QuantParams]:
     """Return the quantization of each value that has a range.
 
-    Inputs keep their whole range: their numbers are known, not computed. A layer that only an
+    Inputs keep their whole range: their elements are known, not computed. A layer that only an
     activation such as ReLU reads has the range of the activation's result.
 
     Args:
@@ -113,9 +113,9 @@ def _open_scores(
     ranges: Mapping[Value, Range],
     users: Mapping[Value, list[Node]],
 ) -> None:
-    """Let what a score is computed from reach a hit, or a miss, where the samples hold none.
+    """Widen the range of a score's operand to a hit, or a miss, where the samples hold none.
 
-    Only where the score leaves the network: gates within one keep what was observed.
+    Only where the score leaves the network: gates within one keep the observed range.
     """
     for output in graph.outputs:
         score = _source(output)
@@ -147,7 +147,7 @@ def _limit_terms(
     users: Mapping[Value, list[Node]],
     outputs: set[Value],
 ) -> None:
-    """Limit the ranges of terms of sums to what does not saturate the sum alone.
+    """Limit the ranges of terms of sums to values that do not saturate the sum alone.
 
     A computed mask of -1e9 would have steps of millions. Terms that are not much wider keep theirs.
     """

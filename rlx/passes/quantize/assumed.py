@@ -1,13 +1,13 @@
-"""Quantization without samples: ranges as random inputs give them.
+"""Quantization without samples: ranges from random inputs.
 
-What an integer network costs hardly depends on its scales. What counts is which values share one,
-how far those of channels are apart, and that no channel is constant. So the network is run on a few
-random inputs, always the same ones, and converted as one that is calibrated. What it answers is of
-no use; what it costs is.
+The cost of an integer network hardly depends on its scales. It depends on the values that share
+one, how far those of channels are apart, and that no channel is constant. So the network is run on
+a few random inputs, always the same ones, and converted as one that is calibrated. Its results are
+meaningless; its cost is accurate.
 
 Inputs are smooth, as images and spectra are: filters that see noise alone have other ranges. They
-are so large that what the first layers compute of them, not their biases, decides on the signs
-behind: else channels seem constant that are not.
+are so large that the results of the first layers, not their biases, decide on the signs of values
+after them: else channels seem constant that are not.
 
 Tests: tests/unit/driver/test_assumption.py
 """
@@ -48,26 +48,26 @@ if TYPE_CHECKING:
 
     Doubles = npt.NDArray[np.float64]
 
-MOST_RUNS: Final = 8
-"""Random inputs that a network is run on at most."""
+MAX_RUNS: Final = 8
+"""Random inputs that a network is run on."""
 
-_MOST_MACS: Final = 2_000_000_000
+_MAX_MACS: Final = 2_000_000_000
 """Multiply-accumulates of all runs, about: a larger network is run on fewer inputs, at least 1."""
 
-_SMALLEST_SPREAD: Final = 3.0
-"""Standard deviations of the first layers' results, relative to their means, at least."""
+_MIN_SPREAD: Final = 3.0
+"""Standard deviations of the first layers' results, relative to their means."""
 
 _SLOPE: Final = 1.5
 """Power of the frequency to which an amplitude of a random input is inverse."""
 
-_LARGEST: Final = 4096.0
-"""Largest standard deviation of a random input."""
+_MAX_DEVIATION: Final = 4096.0
+"""Standard deviation of a random input."""
 
 _MAX_TERMS: Final = 512
 """Terms of a row up to which second moments are computed, for weights of few bits."""
 
 _UNKNOWN: Final = (-1.0, 1.0)
-"""Range of a value that no run gives a finite number for."""
+"""Range of a value that is not finite in any run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class AssumedRange:
     """Range of a value that was assumed.
 
     Attributes:
-        ends: Smallest and largest number.
+        ends: Minimum and maximum.
     """
 
     ends: Ends
@@ -89,7 +89,7 @@ class AssumedRange:
 def convert_assumed(graph: Graph, bits: Bits = 8) -> Converted:
     """Return the integer graph of a float network, with assumed scales of its activations.
 
-    It costs what the network costs that is quantized with samples; its results mean nothing.
+    It has the cost of the network that is quantized with samples; its results mean nothing.
 
     Args:
         graph: A float network; parameters frozen, dimensions bound.
@@ -103,7 +103,7 @@ def convert_assumed(graph: Graph, bits: Bits = 8) -> Converted:
     ready = DeadCode().apply(prepare(_with_filled_channels(DeadCode().apply(plain))).graph)
     params = activation_params(ready, assumed_ranges(ready))
     layers = [v for v in weighted_layers(ready) if v.node.operands[0] in params]
-    # Eight bits are rounded to nearest, whatever the inputs are.
+    # Eight bits are rounded to nearest, independent of the inputs.
     moments = {} if bits == 8 else _second_moments(ready, layers)
     new = {}
     for layer in layers:
@@ -115,7 +115,7 @@ def convert_assumed(graph: Graph, bits: Bits = 8) -> Converted:
 
 
 def assumed_ranges(graph: Graph) -> dict[Value, AssumedRange]:
-    """Return a range for each float value that depends on inputs, as a few random inputs give it.
+    """Return a range for each float value that depends on inputs, from a few random inputs.
 
     Elements that only mask others count as they do in a calibration.
     """
@@ -149,7 +149,7 @@ def _with_filled_channels(graph: Graph) -> Graph:
 
 
 def _second_moments(graph: Graph, layers: Sequence[Weighted]) -> dict[Node, Doubles]:
-    """Return the second moments of what rows of weights are multiplied with, where they are few."""
+    """Return the second moments of the inputs of rows of weights, for short rows."""
     readers: dict[Value, list[Weighted]] = {}
     for layer in layers:
         if layer.rows().shape[1] <= _MAX_TERMS:
@@ -175,7 +175,7 @@ class _Runs:
 
     Attributes:
         nodes: The nodes that are computed, in order.
-        watched: The values whose arrays are wanted.
+        watched: The values whose arrays are returned.
         deviation: Standard deviation of floating-point inputs.
     """
 
@@ -185,19 +185,19 @@ class _Runs:
 
     @staticmethod
     def of(graph: Graph) -> _Runs:
-        """Return the runs that give an array of each float value that depends on inputs."""
+        """Return the runs that compute an array of each float value that depends on inputs."""
         watched = frozenset(v for v in _moving(graph) if v.type.dtype.is_float)
         return _Runs(tuple(graph.nodes), watched, _deviation(graph))
 
     def values(self) -> Iterator[tuple[Value, Array]]:
         """Yield the watched values with their arrays, run after run.
 
-        What cannot be computed, such as an element that a table lacks, is left out.
+        Values that cannot be computed, such as elements that a table lacks, are left out.
         """
         last = {operand: node for node in self.nodes for operand in node.operands}
         macs = sum(node_macs(node) or 0 for node in self.nodes)
         random = np.random.default_rng(0)
-        for _ in range(max(1, min(MOST_RUNS, _MOST_MACS // max(macs, 1)))):
+        for _ in range(max(1, min(MAX_RUNS, _MAX_MACS // max(macs, 1)))):
             arrays: dict[Value, Array] = {}
             for node in self.nodes:
                 results = self._results(node, arrays, random)
@@ -247,11 +247,11 @@ def _deviation(graph: Graph) -> float:
         means += float(np.square(numbers.mean(axis=0)).mean())
         spreads += float(numbers.var(axis=0).mean())
     ratio = math.sqrt(means / spreads) if spreads > 0 and math.isfinite(means) else 0.0
-    return min(max(1.0, _SMALLEST_SPREAD * ratio), _LARGEST)
+    return min(max(1.0, _MIN_SPREAD * ratio), _MAX_DEVIATION)
 
 
 def _first_layers(graph: Graph) -> tuple[dict[Value, Weighted], list[Node]]:
-    """Return the layers that no other layer lies before, by their results, and all nodes before."""
+    """Return the layers before all others, by their results, and all nodes before them."""
     layers: dict[Value, Weighted] = {}
     behind: set[Value] = set()
     moving = set(_moving(graph))

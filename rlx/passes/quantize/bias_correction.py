@@ -26,7 +26,7 @@ def corrected_bias(layer: Weighted, reals: Doubles, means: Doubles) -> npt.NDArr
     Args:
         layer: The layer with float weights.
         reals: Real values of its quantized weights, [outputs, terms].
-        means: Mean of what each row is multiplied with, [groups, terms].
+        means: Mean of the inputs of each row, [groups, terms].
 
     Returns:
         [outputs], in the element type of the layer's bias.

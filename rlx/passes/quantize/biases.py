@@ -1,4 +1,4 @@
-"""Biases and normalizations that stand behind their layer as ops of their own.
+"""Biases and normalizations that are separate ops after their layer.
 
 Tests: tests/unit/passes/quantize/test_boundaries.py
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ChannelLine:
-    """``factor * y + shift`` of each output channel of a layer, behind the layer.
+    """``factor * y + shift`` of each output channel of a layer, after the layer.
 
     Attributes:
         layer: The layer.
@@ -42,8 +42,8 @@ class ChannelLine:
 def normalized_layers(graph: Graph) -> dict[Node, Node]:
     """Return for each node that is a line of a layer's channels, the layer.
 
-    Such as a batch normalization, or the product and sum that stand for one. Nothing else reads
-    what is computed between.
+    Such as a batch normalization, or an equivalent product and sum. Nothing else reads the values
+    between.
     """
     outputs, live = set(graph.outputs), _live(graph)
     users = {v: [n for n in nodes if n in live] for v, nodes in graph.users().items()}
@@ -121,7 +121,7 @@ def _arithmetic(node: Node) -> _Step | None:
 
 
 def _normalizable(layer: Node, node: Node) -> bool:
-    """Return whether a layer takes a line of its channels, which lie on the same axis in both."""
+    """Return whether a layer can absorb a line of its channels, on the same axis in both."""
     if not isinstance(layer.op, NnConv | NnLinear | RealConv | RealMatmul):
         return False
     if any(known(o) is None for o in layer.operands[1:]):

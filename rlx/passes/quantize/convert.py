@@ -1,14 +1,14 @@
 """The conversion of calibrated float graphs to graphs of exact integer ops.
 
-First every value gets parameters: given ones, carried through what only moves values
-(``rlx.passes.quantize.params``). Then each node is converted: a unary function becomes a
-table of its 256 values, other ops have rules (``rlx.passes.quantize.rules``), and what has neither
-is written in simpler ops by the fitting engine (``rlx.passes.fit``), whose parts are asked for in
+First every value gets parameters: given ones, carried through data movement
+(``rlx.passes.quantize.params``). Then each node is converted: a unary function becomes a table of
+its 256 values, other ops have rules (``rlx.passes.quantize.rules``), and ops without either are
+written in simpler ops by the fitting engine (``rlx.passes.fit``), whose parts are asked for in
 turn.
 
 Scales in the graph itself (``real.quantize`` and ``real.dequantize`` nodes, such as ONNX's) are
-taken as they are, and weights that are dequantized constants keep their very integers: so one
-conversion serves calibrated and quantized models. Integer ops beside float ones stay as they are.
+used unchanged, and weights that are dequantized constants keep their very integers: so one
+conversion serves calibrated and quantized models. Integer ops among float ones stay unchanged.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class LayerRow:
     Attributes:
         name: Its name.
         op: Its op.
-        path: Path of its conversion: as it stands, as a table, or written in other ops.
+        path: Path of its conversion: unchanged, as a table, or written in other ops.
         integer_ops: Names of the integer ops that replace it.
         bits: Bits of its weights; None if it has none.
     """
@@ -117,16 +117,16 @@ class LayerRow:
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """An integer graph, and the float nodes and values that it stands for.
+    """An integer graph, and the float nodes and values that it replaces.
 
     Attributes:
         graph: It begins with ``real.quantize`` of each input and ends with ``real.dequantize``.
         values: Integer value of each value of the float graph that has one to compare with. Those
-            whose range is that of the clamp behind them have none. The type has the parameters.
-        sources: For each integer op of the graph, the name of the float node that it stands for.
+            whose range is that of the clamp after them have none. The type has the parameters.
+        sources: For each integer op of the graph, the name of the float node that it replaces.
         layers: Conversion of each converted node, in order.
         bounded: Places of layers with weights whose range nothing says: theirs is that of the
-            largest sums that the weights allow, which is wider than what occurs.
+            largest sums that the weights allow, which is wider than the occurring values.
     """
 
     graph: Graph
@@ -148,8 +148,8 @@ class Converted:
 def prepare(graph: Graph) -> Fitted:
     """Return ``graph`` in the ops that are converted, so that calibration sees every value.
 
-    What has no integer form itself is written in simpler ops. ``convert`` of the result changes
-    nothing more, and its ``values`` say where those of ``graph`` went.
+    Ops without an integer form are written in simpler ops. ``convert`` of the result changes
+    nothing more, and its ``values`` map those of ``graph``.
 
     Raises:
         UnsupportedOpError: Something has no integer form; the message names all of it.
@@ -178,7 +178,7 @@ def prepare(graph: Graph) -> Fitted:
 
 
 def _table_problems(graph: Graph) -> list[str]:
-    """Return the problems of functions whose results are no floating-point numbers."""
+    """Return the problems of functions whose results are not floating-point."""
     return [
         f"{node.op.name} ({node.label}): its result is {node.types[0]}, which no table holds"
         for node in Needed.of(graph).nodes
@@ -192,7 +192,7 @@ _QUANTIZED: Final = (
 
 
 def refusal(node: Node) -> Refusal | None:
-    """Return the refusal of a node of a float graph that cannot be converted as it is, or None."""
+    """Return the refusal of a node of a float graph that cannot be converted, or None."""
     if known(node.results[0]) is not None or stays(node) or argument(node) is not None:
         return None
     if not all(t.is_static for t in (*node.types, *(o.type for o in node.operands))):
@@ -259,21 +259,21 @@ def convert(
 ) -> Converted:
     """Return the integer graph of a calibrated float graph.
 
-    Inputs and outputs stay what they are: a float input is quantized first, and float outputs are
+    Inputs and outputs keep their types: a float input is quantized first, and float outputs are
     dequantized last.
 
     Args:
         graph: A float graph: ``nn`` and ``real`` ops, parameters frozen, dimensions bound. Between
             ``real.quantize`` and ``real.dequantize`` its scales are those of these nodes.
         activations: Parameters of int8 values for values of the graph. Values that only move others
-            need none, nor do parts of what is converted as one; where a layer is written in
+            need none, nor do parts of a group that is converted as one; where a layer is written in
             simpler ops, calibrate the result of ``prepare``, or bounds are derived.
         weights: Scheme for the weights of every layer, or of each by the name of its node; others
             have 8 bits.
         rounding: Rounding of ops to their scales; None for twice, as the reference does, or once
             where the graph has quantize nodes and no integer ops, since others compute these in
-            floating point. Then halves go to even integers if those of a quantize node do, as in
-            ONNX, else up.
+            floating point. Then halves round to even if those of a quantize node do, as in ONNX,
+            else up.
 
     Raises:
         UnsupportedOpError: Something has no integer form; the message names all of it.
@@ -356,7 +356,7 @@ def _check_params(params: Mapping[Value, QuantParams]) -> None:
 
 
 def _refuse_missing(graph: Graph, missing: Sequence[Value], needed: Needed) -> None:
-    """Raise QuantizationError for values without parameters; what follows of them is not named."""
+    """Raise QuantizationError for values without parameters; not for those computed from them."""
     lines = [place_of(v.node) for v in missing if set(missing).isdisjoint(needed.reads(v.node))]
     raise QuantizationError(
         f"{counted(len(lines), 'value')} without a scale:\n    " + "\n    ".join(lines),
@@ -413,7 +413,7 @@ def _output(conversion: Conversion, value: Value, name: str) -> Value:
 
 
 def _lower(call: NodeConversion) -> Sequence[Value]:
-    """Append the integer form of a node and return the values that stand for its results."""
+    """Append the integer form of a node and return the values that replace its results."""
     try:
         if argument(call.node) is not None:
             return [_function(call)]
@@ -429,7 +429,7 @@ def _lower(call: NodeConversion) -> Sequence[Value]:
 
 
 def _copy(call: NodeConversion) -> Sequence[Value]:
-    """Append a node that computes integers as it is."""
+    """Append a node that computes integers unchanged."""
     operands = []
     for operand in call.node.operands:
         numbers = known(operand)
@@ -474,7 +474,7 @@ def _function(call: NodeConversion) -> Value:
 def _layers(
     sources: Mapping[Node, Node], conversion: Conversion, fitted: Fitted
 ) -> tuple[LayerRow, ...]:
-    """Return a row for each node of the float graph that something stands for."""
+    """Return a row for each node of the float graph that has a replacement."""
     op_names: dict[Node, list[str]] = {}
     for new, node in sources.items():
         if new.op.dialect == "q":

@@ -1,9 +1,9 @@
-"""Cross-layer equalization: channels of one layer made alike at the expense of the next.
+"""Cross-layer equalization: ranges of channels of one layer made equal at the expense of the next.
 
-Where only positively homogeneous ops (ReLU, pooling) stand between two layers, a channel of the
-first may be divided by a factor if the second multiplies it again. So weights of one layer, and
-the channels that it computes, come to similar ranges, and one scale fits all of them. Source: Nagel
-et al., "Data-free quantization through weight equalization and bias correction".
+Where only positively homogeneous ops (ReLU, pooling) are between two layers, a channel of the first
+may be divided by a factor if the second multiplies it again. So weights of one layer, and the
+channels that it computes, come to similar ranges, and one scale fits all of them. Source: Nagel et
+al., "Data-free quantization through weight equalization and bias correction".
 
 Tests: tests/unit/passes/quantize/test_weights.py
 """
@@ -87,8 +87,8 @@ def _depthwise(layer: Weighted) -> bool:
 def equalize_results(graph: Graph, ranges: Mapping[Node, Floats]) -> Graph:
     """Return the graph with results before depthwise layers whose channels fill the same range.
 
-    What a layer computes has one scale, while weights have one for each output channel. So a
-    channel of small numbers gains precision, and the depthwise layer, whose weights take the
+    The result of a layer has one scale, while weights have one for each output channel. So a
+    channel of small numbers gains precision, and the depthwise layer, whose weights absorb the
     factors, loses none.
 
     Args:
@@ -113,8 +113,8 @@ def equalize_results(graph: Graph, ranges: Mapping[Node, Floats]) -> Graph:
 def pairs(graph: Graph, layers: dict[Node, Weighted]) -> list[tuple[Node, Node, int]]:
     """Return pairs of layers with only homogeneous ops between them.
 
-    The number is how many positions of an image a dense layer behind a flattened image has for
-    each channel; 1 for all others.
+    The count is the number of positions for each channel in a dense layer after a flattened image;
+    1 for all others.
     """
     users, outputs = graph.users(), set(graph.outputs)
     layer_pairs = []

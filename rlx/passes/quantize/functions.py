@@ -1,4 +1,4 @@
-"""Functions of one number, whatever they are called and however many ops they are written in.
+"""Functions of one variable, independent of their name and of the ops they are written in.
 
 Tests: tests/unit/passes/quantize/test_islands.py
 """

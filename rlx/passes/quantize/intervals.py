@@ -1,7 +1,7 @@
 """Bounds of values that no calibration has seen: parts of layers that were written in other ops.
 
-Calibrated ranges are narrower; these hold for any input whose values keep to the ranges of what
-they are computed from.
+Calibrated ranges are narrower; these hold for any input whose values are within the calibrated
+ranges of their operands.
 
 Tests: tests/unit/passes/quantize/test_convert.py
 """
@@ -37,7 +37,7 @@ _INT8_VALUES = 256
 """Number of values of int8."""
 
 INTERVALS: RuleTable[Callable[[Node, Sequence[Ends]], Ends]] = RuleTable("interval arithmetic")
-"""Range of an op's result, given those of its operands."""
+"""Range of an op's result from those of its operands."""
 
 
 def interval(value: Value, range_of: Callable[[Value], Ends | None]) -> Ends | None:
@@ -165,7 +165,7 @@ def _norm_ends(node: Node, ends: Sequence[Ends]) -> Ends:
 def exact_params(value: Value, of: Value, params: QuantParams) -> QuantParams | None:
     """Return parameters with which int8 values hold all results of a function exactly, or None.
 
-    Such as those of a floor, or of a comparison: multiples of one number.
+    Such as those of a floor, or of a comparison: multiples of one value.
 
     Args:
         value: Result of the function.

@@ -38,10 +38,10 @@ def _computes_in_float(node: Node) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TabulateIslands(Pass):
-    """``quantize(f(dequantize(x)))`` of int8 values -> ``q.table(x)``, beside integer ops.
+    """``quantize(f(dequantize(x)))`` of int8 values -> ``q.table(x)``, next to integer ops.
 
-    The table has what the float ops compute of each of the 256 values. Graphs without integer ops
-    stay as they are: all of their ops are to be converted (``rlx.passes.quantize.convert``).
+    The table has the result of the float ops for each of the 256 values. Graphs without integer ops
+    stay unchanged: all of their ops are to be converted (``rlx.passes.quantize.convert``).
     """
 
     name: ClassVar[str] = "islands"

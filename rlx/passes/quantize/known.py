@@ -1,4 +1,4 @@
-"""Facts about values before a run: their numbers, and the integers that they were stored as.
+"""Facts about values before a run: their elements, and the integers that they were stored as.
 
 Tests: tests/unit/passes/quantize/test_masks.py
 """

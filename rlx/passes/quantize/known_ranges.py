@@ -35,7 +35,7 @@ _SAMPLE_COUNT: Final = 4096
 def known_params(value: Value, *, symmetric: bool = False) -> QuantParams | None:
     """Return the parameters of an activation whose range is known, or of a function of one.
 
-    Samples without a hit say nothing of what a score reaches. None for any other value.
+    Samples without a hit say nothing about the range of a score. None for any other value.
 
     Args:
         value: A value of a float graph.

@@ -1,7 +1,7 @@
-"""Elements that only mask others: what they are says nothing of a value's range.
+"""Elements that only mask others: they do not count for a value's range.
 
-Such as the lowest float around an image in front of a max pool, or -1e9 that is added to what a
-softmax or an argmax is not to choose. Saturated they mask as well.
+Such as the lowest float around an image before a max pool, or -1e9 that is added to elements that a
+softmax or an argmax must not choose. Saturated they mask as well.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Found = npt.NDArray[np.bool_]
 
 _MIN_SOFTMAX_DISTANCE: Final = 64.0
-"""Distance below the largest number from which a share, exp(-64), is lost beside 1 in float32."""
+"""Distance below the maximum of masked scores: 1 + exp(-64) is 1 in float32."""
 
 _PARTS_OF_ONE: Final = 512
 """Parts of 1: one of them is half a step of a softmax's int8 result, and rounds to zero."""
@@ -44,7 +44,7 @@ class Mask:
 
     Attributes:
         where: Returns them for an array ``[n, *shape]``, where a leading 1 may be left out.
-        filled: Returns the array with numbers in their place that a range has to cover.
+        filled: Returns the array with values in their place that a range has to cover.
     """
 
     where: Callable[[Numbers], Found]
@@ -100,7 +100,7 @@ def _mask_of_node(
 
 
 def _mask_of_number(number: float) -> Mask:
-    """Return the mask of the elements that are a number; a range covers zero anyway."""
+    """Return the mask of the elements equal to ``number``; a range covers zero anyway."""
 
     def where(array: Numbers) -> Found:
         return np.asarray(array == number)
@@ -109,7 +109,7 @@ def _mask_of_number(number: float) -> Mask:
 
 
 def _mask_of_positions(masked_positions: Found, side: int) -> Mask:
-    """Return the mask of some places; in theirs stand numbers a little beyond the others."""
+    """Return the mask of some places; their values are a little beyond the others."""
 
     def where(array: Numbers) -> Found:
         shape = masked_positions.shape

@@ -3,7 +3,7 @@
 Integer ops scale an accumulator ``a`` by ``multiplier / 2^t`` and round to the nearest integer,
 halves up. With the factor ``2^-k``, ``a`` less half of ``2^k`` is rounded down, and half of it less
 1 more rounds up. A multiplier that is one unit larger sends halves away from zero, and one that is
-smaller toward it: accumulators are too small for other numbers to notice.
+smaller toward it: accumulators are too small for other values to differ.
 
 Tests: tests/unit/passes/quantize/test_halves.py
 """
@@ -37,7 +37,7 @@ def offsets(rescale: Rescale, ties: Ties) -> Int64 | None:
 
     Args:
         rescale: Factors that round halves up.
-        ties: Rounding that is wanted of the scaled accumulators.
+        ties: Required rounding of the scaled accumulators.
     """
     addends = np.zeros(rescale.channels, np.int64)
     if ties not in (Ties.FLOOR, Ties.CEIL):
@@ -60,7 +60,7 @@ def turn_halves(rescale: Rescale, ties: Ties, magnitude: int) -> Rescale:
 
     Args:
         rescale: Factors that round halves up.
-        ties: Rounding that is wanted; factors of others stay.
+        ties: Required rounding; factors of others stay.
         magnitude: Largest magnitude of an accumulator.
     """
     if ties not in (Ties.AWAY, Ties.TOWARD):

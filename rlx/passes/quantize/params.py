@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 class Needed:
     """The op nodes of a graph that are converted.
 
-    Left out are those whose results are known, those within a unary function, and layers
-    whose bias is added behind them.
+    Left out are those whose results are known, those within a unary function, and layers whose bias
+    is added after them.
 
     Attributes:
         nodes: The nodes, in order.
@@ -85,7 +85,7 @@ class _Class:
         fixed: Parameters that a model says; None if they may be chosen.
         ties: Rounding of halves, if a model says so.
         constants: Ranges of constants that join the values.
-        masks: Constants that are there to be no extreme, such as the lowest float before a maximum.
+        masks: Constants that are never the extreme, such as the lowest float before a maximum.
     """
 
     members: list[Value]
@@ -104,8 +104,8 @@ class Resolver:
         graph: The float graph, in ops that have rules.
         calibrated: Parameters of values, from calibration.
         needed: The nodes that are converted.
-        clamped: Values that are computed into the range of the clamp behind them.
-        bounded: Values whose range was derived from those of what they are computed from.
+        clamped: Values that are computed into the range of the clamp after them.
+        bounded: Values whose range was derived from those of their operands.
     """
 
     graph: Graph
@@ -142,7 +142,7 @@ class Resolver:
         return {v: c.ties for v, c in self._classes.items() if c.ties is not None}
 
     def _collect(self) -> None:
-        """Find out who reads what, and the parameters that nodes state."""
+        """Collect the readers of values, and the parameters that nodes state."""
         values = [o for o in self.graph.outputs if known(o) is None]
         for node in self.needed.nodes:
             for value in self.needed.reads(node):
@@ -172,7 +172,7 @@ class Resolver:
     def _link(self, node: Node) -> None:
         """Join the values of a node that only moves them.
 
-        Saturation and rounding to a scale may be done before such a node as well as behind it. Not
+        Saturation and rounding to a scale may be done before such a node as well as after it. Not
         so with an average, whose operands keep a range of their own.
         """
         if not moves(node):
@@ -239,7 +239,7 @@ class Resolver:
         return self.calibrated.get(value)
 
     def _take_range_of_clamp(self, node: Node) -> None:
-        """Let a layer or input have the range of the clamp behind it, if nobody else reads it."""
+        """Let a layer or input have the range of the clamp after it, if nobody else reads it."""
         of = argument(node)
         if of is None or not only_clamps(node.result, of):
             return
@@ -260,7 +260,7 @@ class Resolver:
         self.clamped.update(layer_class.members)
 
     def _takes_any_range(self, source: Node, clamp: _Class) -> bool:
-        """Return whether a node computes into whatever range is wanted of it."""
+        """Return whether a node can compute into any requested range."""
         if isinstance(source.op, Input):
             return True
         if argument(source) is not None or type(source.op) not in RULES:
@@ -289,7 +289,7 @@ class Resolver:
             self._ends[value] = ends
 
     def _of_layer(self, value: Value) -> Ends | None:
-        """Return bounds of a layer without the nodes behind it."""
+        """Return bounds of a layer without the nodes after it."""
         if value in self._classes:
             return None
         return interval(value, lambda v: self._ends.get(v) or self._of_layer(v))

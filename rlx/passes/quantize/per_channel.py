@@ -1,8 +1,8 @@
-"""Activations with a scale for each channel, as NNCF gives them to depthwise layers.
+"""Activations with a scale for each channel, as NNCF creates them for depthwise layers.
 
-Such values are those of one scale, 1, behind a factor of each channel: the factor in front of the
-quantize node becomes part of the layer before, that behind the dequantize node part of the
-depthwise layer's weights.
+Such values are those of one scale, 1, after a factor of each channel: the factor before the
+quantize node becomes part of the layer before, that after the dequantize node part of the depthwise
+layer's weights.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def with_one_scale(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Val
     scales = np.array(op.quant.scale, np.float64)
     if isinstance(op, RealDequantize):
         return _append_scaling(graph, graph.apply(RealDequantize(quant=unit), x), scales, axis)
-    # Factors above 0 may go in front of an activation that ends at 0.
+    # Factors above 0 may be moved before an activation that ends at 0.
     activation, high = x.node.op, None
     if isinstance(activation, NnClamp) and activation.low == 0:
         high = activation.high

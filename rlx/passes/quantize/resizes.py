@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rlx.ir import Graph, Node, Value
 
 _OPERATOR: Final = re.compile(r"\bnode \d+ ((?:Resize|Upsample)\b.*)")
-"""Type and name of an operator that resizes, in the location that the importer gives its nodes."""
+"""Type and name of an operator that resizes, in the location of its imported nodes."""
 
 HINT: Final = (
     "resize with mode nearest, or outside of the network, or quantize the float model here: that"

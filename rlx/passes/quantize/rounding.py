@@ -1,4 +1,4 @@
-"""Scales and quantized values of weights, chosen for what the layer computes.
+"""Scales and quantized values of weights, chosen for the layer's results.
 
 Eight bits are rounded to nearest. With fewer, rounding errors of the weights of one output are
 made to cancel: the squared error of the layer's results on calibration data is minimized over the
@@ -43,7 +43,7 @@ class RoundedWeights:
     Attributes:
         bits: Width.
         steps: int8 [outputs, terms], at most ``LIMITS[bits]`` in magnitude.
-        scales: float64 [outputs], each a float32 number.
+        scales: float64 [outputs], each a float32 value.
     """
 
     bits: int
@@ -51,7 +51,7 @@ class RoundedWeights:
     scales: Doubles
 
     def reals(self) -> Doubles:
-        """Return the numbers that the quantized weights stand for, [outputs, terms]."""
+        """Return the real values that the quantized weights represent, [outputs, terms]."""
         return self.steps * self.scales[:, np.newaxis]
 
 
@@ -146,7 +146,7 @@ def _descend(
     """Return steps and scales with a smaller squared error of the results.
 
     The error of an output is ``e M e`` for ``e = w - s * q`` and second moments ``M``; each step of
-    the descent sets one element of ``q``, or ``s``, to its best value given the others.
+    the descent sets one element of ``q``, or ``s``, to its best value for fixed others.
     """
     groups, terms, _ = moments.shape
     w, q = (a.reshape(groups, -1, terms).copy() for a in (weights, steps))

@@ -1,6 +1,6 @@
 """Schemes that turn reals into integers: parameters of activations, and schemes of weights.
 
-Activations have ``rlx.ir.QuantParams`` with one scale, a float32 number, and an int8 zero point
+Activations have ``rlx.ir.QuantParams`` with one scale, a float32 value, and an int8 zero point
 (:func:`params_of` makes them of a range).
 
 Tests: tests/unit/calibration/test_observers.py
@@ -90,6 +90,6 @@ def with_float32_scale(params: QuantParams) -> QuantParams:
 
 
 def range_of(params: QuantParams) -> tuple[float, float]:
-    """Return the smallest and the largest number that int8 values of one scale stand for."""
+    """Return the smallest and the largest real value that int8 values of one scale represent."""
     (scale,), (zero_point,) = params.scale, params.zero_point
     return scale * (-128 - zero_point), scale * (127 - zero_point)

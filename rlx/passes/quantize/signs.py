@@ -1,7 +1,7 @@
 """Values of which only the sign is read: their scale is so small that none but 0 rounds to 0.
 
 Networks of one bit take the sign of a sum of products. As int8 values in steps of the sum, or in
-finer ones, every sum but 0 keeps its sign, and what is larger saturates.
+finer ones, every sum but 0 keeps its sign, and larger sums saturate.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SIGN_SCALE: Final = 2.0**-120
 """Scale of an input of which only the sign is read: float32, as its reciprocal is."""
 
 _MOVES: Final = (RealReshape, RealTranspose)
-# Five numbers from 0 on, then those below.
+# Five integers from 0 on, then those below.
 _PROBES: Final = np.array([0.0, 1e-30, 1.0, 3.0, 1e30, -1e-30, -1.0, -3.0, -1e30], np.float32)
 
 
@@ -71,7 +71,7 @@ def _move_chain(value: Value) -> list[Value]:
 def _only_signs(
     value: Value, users: Mapping[Value, Sequence[Node]], chain: Sequence[Value]
 ) -> bool:
-    """Return whether every reader of a value is on its way to a sign, or takes it."""
+    """Return whether every reader of a value leads to a sign, or is one."""
     return all(_reads_sign(node, value) or node.results[0] in chain for node in users[value])
 
 

@@ -27,7 +27,7 @@ _DTYPES = {8: DType.I8, 4: DType.I4, 2: DType.I2}
 def with_stored_weights(
     graph: Graph, new: Mapping[Node, tuple[RoundedWeights, npt.NDArray[Any]]], *, by: str
 ) -> tuple[Graph, dict[Value, Value]]:
-    """Return ``graph`` with layers whose weights are dequantized constants, and where values went.
+    """Return ``graph`` with layers of dequantized constant weights, and a map of the values.
 
     Args:
         graph: The graph.

@@ -1,4 +1,4 @@
-"""Layers with constant weights, seen alike: a matrix of one row for each output channel.
+"""Layers with constant weights in one form: a matrix of one row for each output channel.
 
 Tests: tests/unit/passes/quantize/test_weights.py
 """

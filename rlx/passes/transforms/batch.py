@@ -43,12 +43,11 @@ Rule: TypeAlias = Callable[[Any, BatchingCall], Any]
 RULES: RuleTable[Rule] = RuleTable(
     "batching", hint="run the network once for each input, or write it for the batch that you need"
 )
-"""Rules for ops whose traits do not say it: the op that does for every element of a batch what it
-does for one."""
+"""Rules for ops without such a trait: the op for all elements of a batch."""
 
 
 def rule_of(op: type[Op]) -> Rule:
-    """Return the rule by which an op takes a batch: its own, or one that follows from its traits.
+    """Return the rule by which an op computes a batch: its own, or one derived from its traits.
 
     Raises:
         UnsupportedOpError: It cannot, or nothing says how.
@@ -67,7 +66,7 @@ def with_batch(graph: Graph, size: int | Dim) -> Graph:
     depends on an input.
 
     Raises:
-        ValueError: ``size`` is not positive, or a symbol where an op takes numbers only.
+        ValueError: ``size`` is not positive, or a symbol where an op requires integers.
         ShapeError: An input has no leading dimension of 1, or an op mixes the leading dimension
             with others.
         UnsupportedOpError: An op cannot be batched; the message says why.
@@ -104,7 +103,7 @@ def with_batch(graph: Graph, size: int | Dim) -> Graph:
 def batching_refusal(graph: Graph) -> str | None:
     """Return the reason for which samples cannot be computed together, or None if they can.
 
-    They can if ``with_batch`` takes the graph and every output has a part for each of them.
+    They can if ``with_batch`` accepts the graph and every output has a part for each of them.
     """
     try:
         batched = with_batch(graph, 2)
@@ -131,7 +130,7 @@ def _input_type(node: Node, size: int | Dim) -> TensorType:
 
 
 def _repeat(graph: Graph, value: Value, size: int | Dim) -> Value:
-    """Return a constant for every element of a batch; any other value as it is."""
+    """Return a constant for every element of a batch; any other value unchanged."""
     if value.constant is None or value.type.shape[:1] != (1,):
         return value
     if isinstance(size, Dim):
@@ -229,7 +228,7 @@ def _transpose(op: Any, what: BatchingCall) -> Any:
 
 @RULES.rule(QSlice, real.RealSlice)
 def _slice(op: Any, what: BatchingCall) -> Any:
-    """The leading dimension has one element: every slice takes it."""
+    """The leading dimension has one element: every slice reads it."""
     start, stop = op.start[0], op.stop[0]
     if isinstance(start, Dim) or isinstance(stop, Dim):
         raise _mixes(op, "what it takes of the leading dimension is not known yet")

@@ -1,4 +1,4 @@
-"""Symbolic dimensions: which ones a graph has, and the same graph with numbers in their place."""
+"""Symbolic dimensions: which ones a graph has, and the same graph with integers in their place."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def symbols(graph: Graph) -> tuple[str, ...]:
 
 
 def bind(graph: Given, sizes: Mapping[str, int]) -> Given:
-    """Return ``graph`` with symbols replaced by numbers, and every type inferred anew.
+    """Return ``graph`` with symbols replaced by integers, and every type inferred again.
 
     Args:
         graph: A graph or a network, without a memory plan.
@@ -42,7 +42,7 @@ def bind(graph: Given, sizes: Mapping[str, int]) -> Given:
         TypeError: It is something else.
         ValueError: The graph has no such symbol, a size is not positive, or a dimension would
             be negative.
-        ShapeError: An op does not take operands of these sizes.
+        ShapeError: An op does not accept operands of these sizes.
     """
     inner = graph_of(graph)
     known = list(symbols(inner))

@@ -23,7 +23,7 @@ def freeze(graph: Given, params: Mapping[str, Array], *, strict: bool = True) ->
         graph: A graph or a network, without a memory plan.
         params: A value for each parameter that is frozen, by name, for example a ``WeightStore``;
             others stay parameters.
-        strict: Whether a name that is no parameter is refused; else it is left alone.
+        strict: Whether a name without a parameter is refused; else it is ignored.
 
     Raises:
         TypeError: It is something else.

@@ -29,7 +29,7 @@ _WHOLE: Final = -1
 
 RULES: RuleTable[Rule] = RuleTable("the choice of rows")
 """Rules that get an op, a node, the axis of the rows of its result and their number, and return
-the op that computes so many and the rows of operands that it reads; None if a row depends on
+the op that computes that number and the rows of operands that it reads; None if a row depends on
 others."""
 
 

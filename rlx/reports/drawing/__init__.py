@@ -1,4 +1,4 @@
-"""Pictures of graphs: boxes from top to bottom, as SVG that stands alone or in a page."""
+"""Pictures of graphs: boxes from top to bottom, as SVG, alone or in a page."""
 
 from rlx.reports.drawing.arrange import arrange
 from rlx.reports.drawing.boxes import Box, Draft, Drawing, Edge

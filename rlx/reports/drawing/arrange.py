@@ -25,7 +25,7 @@ WHOLE: Final = 900.0
 
 
 def fits_beside(label: str, op: str) -> bool:
-    """Whether the op has space beside the label of a box."""
+    """Whether the op has space next to the label of a box."""
     return len(label) + 1 + len(op) <= COLUMNS
 
 

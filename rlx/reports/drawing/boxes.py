@@ -16,7 +16,7 @@ Point: TypeAlias = tuple[float, float]
 class Draft:
     """A layer, input or output that has no place yet.
 
-    Texts are as they come from the model: whoever writes them into a page escapes them.
+    Texts are those of the model, unescaped: the writer of a page escapes them.
 
     Attributes:
         id: Label of the layer, unique in the drawing, such as ``conv1``.
@@ -25,8 +25,8 @@ class Draft:
         lines: Texts below label and op.
         note: Text at the right edge, such as the share of time; possibly empty.
         tooltip: Everything worth knowing, on several lines.
-        share: Share of the whole, 0 to 1: its box is higher by as much.
-        is_input: Whether it stands for an input of the network.
+        share: Share of the whole, 0 to 1: its box is higher by this share.
+        is_input: Whether it represents an input of the network.
         key: Key by which a page selects it; None for ``id``, empty if it cannot be selected.
     """
 

@@ -40,7 +40,7 @@ def layout(
     Args:
         graph: The graph.
         heights: Share of the whole (0 to 1) of some nodes, such as of the time: their boxes are
-            higher by as much.
+            higher by this share.
         labels: The ``id`` of each box; None for :func:`layer_labels`.
         notes: A short text for some nodes, such as ``12 %``, at the right edge of the box.
     """
@@ -80,7 +80,7 @@ def kind_of(node: Node) -> str:
 
 
 def _boxed_nodes(graph: Graph) -> list[Node]:
-    """Return the nodes that have a box: inputs and what computes."""
+    """Return the nodes that have a box: inputs and ops that compute."""
     return [n for n in graph.nodes if not isinstance(n.op, Constant | Param)]
 
 
@@ -147,7 +147,7 @@ def _tooltip(node: Node, label: str) -> str:
 
 
 def tail(name: str) -> str:
-    """Return the end of a name, where model files put what sets it apart."""
+    """Return the end of a name, where model files put its distinguishing part."""
     safe = printable(name)
     return safe if len(safe) <= COLUMNS else f"…{safe[1 - COLUMNS :]}"
 

@@ -2,8 +2,8 @@
 
 The method of Sugiyama, Tagawa and Toda, in the simple form that suits nearly straight graphs: rows
 by the longest way, order within a row by the mean place of the neighbours, then places as close to
-the neighbours as the order allows. An edge over several rows takes a lane through each of them;
-edges from the same box share their lanes.
+the neighbours as the order allows. An edge over several rows has a lane through each of them; edges
+from the same box share their lanes.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ def place(
     Args:
         sizes: Width and height of each box, in an order in which every edge leads forwards.
         edges: Indices of two boxes each.
-        inputs: Boxes that stand for inputs. What does not depend on them, and the inputs
-            themselves, stand right above their first reader.
+        inputs: Boxes that represent inputs. Boxes that do not depend on them, and the inputs
+            themselves, are right above their first reader.
     """
     fed = _depends_on_input(len(sizes), edges, inputs)
     rows_of = _rows(fed, edges)
@@ -114,7 +114,7 @@ def _rows(fed: list[bool], edges: Sequence[tuple[int, int]]) -> list[int]:
 
 
 def _latest_rows(rows: list[int], edges: Sequence[tuple[int, int]]) -> list[int]:
-    """Return the lowest row that each box could stand in: its own if it is on a longest way."""
+    """Return the lowest row that each box could be in: its own if it is on a longest way."""
     latest: list[int | None] = [None] * len(rows)
     for source, target in sorted(edges, reverse=True):
         end = latest[target]
@@ -175,7 +175,7 @@ def _sort(row: list[_Item], neighbours: Callable[[_Item], list[_Item]]) -> None:
 
 
 def _place_rows(rows: list[list[_Item]]) -> None:
-    """Set the centres, so that neighbours stand below each other where the order allows it."""
+    """Set the centres, so that neighbours are below each other where the order allows it."""
     for row in rows:
         _set_centres(row, [0.0] * len(row))
     for _ in range(_PLACE_SWEEPS):
@@ -195,8 +195,8 @@ def _mean_centre(item: _Item, neighbours: list[_Item]) -> float:
 def _set_centres(row: list[_Item], centres: list[float]) -> None:
     """Set the centres of a row with the smallest sum of squared moves, without overlaps.
 
-    With the minimum distances taken off, the centres must only not decrease:
-    the method of pool adjacent violators gives the best such sequence.
+    With the minimum distances subtracted, the centres must only not decrease: the method of pool
+    adjacent violators finds the best such sequence.
     """
     offsets = [0.0]
     for left, right in pairwise(row):

@@ -24,7 +24,7 @@ _DARK: Final = {
     "port": "#21262d", "weights": "#173a63", "elementwise": "#163f23", "moves": "#4a3a12",
     "other": "#3b2a55",
 }  # fmt: skip
-# Half transparent over whatever the page has, with the page's own colour of text.
+# Half transparent over the background of the page, with the page's own colour of text.
 _INHERIT: Final = {
     "page": "transparent", "text": "currentColor", "muted": "#848d97", "line": "#8c959f",
     "port": "#8c959f33", "weights": "#2f81f744", "elementwise": "#2da44e44", "moves": "#bf870044",
@@ -32,7 +32,7 @@ _INHERIT: Final = {
 }  # fmt: skip
 
 THEMES: Final = ("auto", "light", "dark", "inherit", "page")
-"""Values that ``to_svg`` takes as ``theme``."""
+"""Accepted values of ``theme`` of ``to_svg``."""
 
 _RULES: Final = """\
 .rlx-drawing { background: var(--rlx-page); font: 11px ui-monospace, Menlo, Consolas, \
@@ -62,27 +62,29 @@ def to_svg(drawing: Drawing, *, theme: str = "auto") -> str:
     """Return a drawing as one SVG element, ASCII but for the texts of the model.
 
     Each box is a ``<g class="rlx-layer" data-layer="ID">`` with a tooltip; a page may add the class
-    ``rlx-selected``. A box with a key of its own has that for ``ID``, and can have the focus.
+    ``rlx-selected``. A box with a key of its own has that for ``ID``, is an option of a list box,
+    and can have the focus, for which the page sets ``tabindex``.
     Colours are the variables ``--rlx-text``, ``--rlx-line`` and so on of the class ``rlx-drawing``.
 
     Args:
         drawing: Result of ``layout``.
-        theme: ``light`` or ``dark``; ``auto`` for what the reader's system has; ``inherit`` for the
-            text's colour of the page around it, as in notebooks; ``page`` for no styles at all:
-            the page has those that :func:`style` returns.
+        theme: ``light`` or ``dark``; ``auto`` for the setting of the reader's system; ``inherit``
+            for the text's colour of the page around it, as in notebooks; ``page`` for no styles at
+            all: the page has those that :func:`style` returns.
 
     Raises:
         ValueError: There is no such theme.
     """
     size = f'width="{drawing.width:g}" height="{drawing.height:g}"'
+    role = "listbox" if any(box.key for box in drawing.boxes) else "img"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="rlx-drawing" {size}'
-        f' viewBox="0 0 {drawing.width:g} {drawing.height:g}" role="img">',
+        f' viewBox="0 0 {drawing.width:g} {drawing.height:g}" role="{role}">',
         f"<title>{escape(drawing.title)}</title>",
     ]
     if theme != "page":
         parts.append(f"<style>\n{style(theme)}</style>")
-    parts += [_edge(edge) for edge in drawing.edges]
+    parts += [_edge(edge, named=theme != "page") for edge in drawing.edges]
     parts += [_box(box) for box in drawing.boxes]
     return "\n".join([*parts, "</svg>", ""])
 
@@ -108,14 +110,14 @@ def _variables(colours: dict[str, str]) -> str:
     return " ".join(f"--rlx-{name}: {colour};" for name, colour in colours.items())
 
 
-def _edge(edge: Edge) -> str:
-    """Return a curve with an arrowhead."""
+def _edge(edge: Edge, *, named: bool) -> str:
+    """Return a curve with an arrowhead, and on request the names of the boxes at its ends."""
     path = "".join(_step(a, b) for a, b in pairwise(edge.points))
     (x, y), (end_x, end_y) = edge.points[0], edge.points[-1]
     tip = f"M{end_x:g} {end_y:g}l-3.5 -6h7z"
+    ends = f' data-from="{escape(edge.source)}" data-to="{escape(edge.target)}"' if named else ""
     return (
-        f'<g data-from="{escape(edge.source)}" data-to="{escape(edge.target)}">'
-        f"<title>{escape(edge.tooltip)}</title>"
+        f"<g{ends}><title>{escape(edge.tooltip)}</title>"
         f'<path class="rlx-edge" d="M{x:g} {y:g}{path}"/><path class="rlx-tip" d="{tip}"/></g>'
     )
 
@@ -132,7 +134,7 @@ def _box(box: Box) -> str:
     """Return a rectangle with its texts."""
     left, right = box.x + 8, box.x + box.width - 8
     texts = [_text(left, box.y + 16, _end(box.id), "rlx-label")]
-    if fits_beside(box.id, box.op):
+    if box.op and fits_beside(box.id, box.op):
         texts.append(_text(right, box.y + 16, box.op, _RIGHT))
     texts += [
         _text(left, box.y + 31 + 15 * row, line, "rlx-muted" if row else "")
@@ -143,7 +145,7 @@ def _box(box: Box) -> str:
     key = box.id if box.key is None else box.key
     selected_by = f' data-layer="{escape(key)}"' if key else ""
     if key and box.key is not None:
-        selected_by += f' tabindex="0" role="button" aria-label="{escape(_spoken(box))}"'
+        selected_by += ' tabindex="-1" role="option"'
     return (
         f'<g class="rlx-layer rlx-{escape(box.kind)}"{selected_by}>'
         f"<title>{escape(box.tooltip)}</title>"
@@ -155,11 +157,6 @@ def _box(box: Box) -> str:
 def _end(label: str) -> str:
     """Return a label, or its end where that is all a box has space for."""
     return label if len(label) <= COLUMNS else f"…{label[1 - COLUMNS :]}"
-
-
-def _spoken(box: Box) -> str:
-    """Return the text that a screen reader says of a box."""
-    return " ".join(filter(None, (box.id, box.op, box.note)))
 
 
 _RIGHT: Final = "rlx-muted rlx-right"

@@ -46,7 +46,7 @@ class NumpyBackend:
     def plan(self, module: GraphModule, options: CompileOptions) -> GraphModule:
         """Return ``module`` with every value but states in one arena, inputs and outputs too."""
         del options
-        # What is planned is verified by the runtime.
+        # The runtime verifies the plan.
         plan = plan_memory(
             module.graph,
             alignment=ALIGNMENT,

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def check(step: BoundStep, run: Run) -> Run:
-    """Return ``run`` followed by a check of what it made.
+    """Return ``run`` followed by a check of its results.
 
-    The function raises FloatingPointError if the step makes NaN of numbers, or infinity of finite
-    ones.
+    The function raises FloatingPointError if the step makes NaN of other values, or infinity of
+    finite ones.
     """
     # Operands are looked at afterwards: those whose bytes the step overwrites are copied before.
     overwritten = [any(np.may_share_memory(o, r) for r in step.outputs) for o in step.inputs]

@@ -101,7 +101,7 @@ class NumpyProgram:
         """Run every step.
 
         Raises:
-            IndexRangeError: An index lies outside its axis.
+            IndexRangeError: An index is outside its axis.
             Exception: Error of an op of another package, with a note that names its node.
         """
         run = None
@@ -140,7 +140,7 @@ class NumpyProgram:
     def _enter(self, inputs: Sequence[Array]) -> None:
         """Copy inputs and states to where the steps read them."""
         if len(inputs) > 1:
-            # Views of the last outputs may lie where one of the other inputs goes.
+            # Views of the last outputs may be at the place of one of the other inputs.
             arena = self.arena.base
             inputs = [value.copy() if value.base is arena else value for value in inputs]
         for target, value in zip(self.inputs, inputs, strict=True):

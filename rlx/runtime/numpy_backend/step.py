@@ -33,7 +33,7 @@ class BoundStep:
         outputs: Array of each result. It may share its bytes with an operand, from the first to
             the last, if the plan has the node work in place (see ``rlx.memory.host_in_place``).
         constants: For each operand its array if that never changes, else None.
-        workspace: Memory for what is needed while the step runs.
+        workspace: Scratch memory of the step.
     """
 
     node: Node
@@ -52,9 +52,9 @@ without one are run by ``Op.prepare``, which returns new arrays, and copied.
 
 
 def prepare(step: BoundStep) -> Run:
-    """Return a function that runs an op's own prepared form and copies what it returns.
+    """Return a function that runs an op's own prepared form and copies its result.
 
-    The op may be of another package: its operands are read-only, and what it returns is checked.
+    The op may be of another package: its operands are read-only, and its result is checked.
     """
     compute = step.node.op.prepare(step.constants)
     inputs = tuple(array.view() for array in step.inputs)
@@ -90,6 +90,6 @@ def _misfit(node: Node, results: Sequence[object]) -> ShapeError:
 def bind(step: BoundStep) -> Run:
     """Return the function that computes a step."""
     op = type(step.node.op)
-    # There is nothing to gain, and reshape cannot infer a dimension of no elements.
+    # There is nothing to gain, and reshape cannot infer a dimension without elements.
     empty = any(not array.size for array in (*step.inputs, *step.outputs))
     return KERNELS[op](step) if op in KERNELS and not empty else prepare(step)

@@ -1,4 +1,4 @@
-"""Memory for what a step needs while it runs, shared by all steps of a program.
+"""Scratch memory, shared by all steps of a program.
 
 Tests: tests/unit/runtime/numpy_backend/test_kernels.py
 """
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rlx.ir import Array
 
 ALIGNMENT: Final = 64
-"""Arrays begin at multiples of so many bytes: a cache line, and the widest vector."""
+"""Alignment of arrays in bytes: a cache line, and the widest vector."""
 
 
 def aligned(nbytes: int) -> npt.NDArray[np.uint8]:
@@ -29,8 +29,8 @@ def aligned(nbytes: int) -> npt.NDArray[np.uint8]:
 class Workspace:
     """Scratch memory of a program.
 
-    While steps are bound, each takes arrays from the same bytes: what one step leaves there, the
-    next one overwrites.
+    While steps are bound, all allocate arrays in the same bytes: each step overwrites the data of
+    the one before.
 
     Attributes:
         nbytes: Most bytes that a step has taken.
@@ -42,7 +42,7 @@ class Workspace:
         self._memory = aligned(0)
 
     def begin(self) -> None:
-        """Let the next step take memory from the start."""
+        """Let the next step allocate memory from the start."""
         self._taken = 0
 
     def mark(self) -> int:
@@ -50,7 +50,7 @@ class Workspace:
         return self._taken
 
     def release(self, mark: int) -> None:
-        """Let what was taken since ``mark`` be taken again."""
+        """Release the memory that was taken since ``mark``."""
         self._taken = mark
 
     def take(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:

@@ -37,7 +37,7 @@ def has_nan(array: Array) -> bool:
 
 
 def check_results(node: Node, operands: Sequence[Array], results: Sequence[Array]) -> None:
-    """Raise if a node made NaN of numbers, or infinity of finite ones.
+    """Raise if a node made NaN of other values, or infinity of finite ones.
 
     Args:
         node: The node.
@@ -79,7 +79,7 @@ def explain(node: Node, operands: Sequence[Array], result: Array) -> str:
 
 
 def _describe_bad_value(node: Node, result: Array) -> str:
-    """Return text that names a node, the first bad number that it made, and its index."""
+    """Return text that names a node, the first bad value that it made, and its index."""
     numbers: npt.NDArray[Any] = result.astype(np.float64)
     bad = np.isnan(numbers)
     if not bad.any():
@@ -108,7 +108,7 @@ def _range(array: Array) -> str:
 
 
 def _step_inside(op: Fused, operands: Sequence[Array]) -> str:
-    """Return text that names the op of a body that made NaN or infinity of finite numbers."""
+    """Return text that names the op of a body that made NaN or infinity of finite values."""
     names = (v.name for v in op.body.inputs)
     with np.errstate(all="ignore"):
         values = evaluate_all(op.body, dict(zip(names, operands, strict=True)))

@@ -1,4 +1,4 @@
-"""Limits of a machine: given by the caller, or measured in about a second.
+"""Limits of a machine: set by the caller, or measured in about a second.
 
 Tests: tests/unit/runtime/observation/test_roofline.py
 """
@@ -30,9 +30,9 @@ _LEVELS: Final = (
     (8 << 20, 64 << 20),
     (64 << 20, 1 << 40),
 )
-"""Bytes that are read and written to measure bandwidth, and those up to which it is taken.
+"""Bytes that are read and written to measure bandwidth, and those up to which it is used.
 
-Data of a size between are taken to be as fast as smaller ones, so that bounds stay lower bounds.
+Data of a size between are assumed to be as fast as smaller ones, so that bounds stay lower bounds.
 """
 
 _PEAK_SIZES: Final = (256, 512)
@@ -49,9 +49,9 @@ class Machine:
         device: The device that it describes, such as ``cpu``.
         flops: Operations a second, a multiply-accumulate as two, by element type; ``f32`` at least.
             Types that are not among them count as ``f32``, those of 64 bits as ``f64``.
-        bandwidth: Bytes a second that are read or written, for data of at most so many bytes,
+        bandwidth: Bytes a second that are read or written, for data up to a number of bytes,
             ascending; larger data have the last one.
-        overhead_s: Seconds that the call of a step takes, whatever it does.
+        overhead_s: Seconds of overhead of the call of a step.
     """
 
     name: str
@@ -128,7 +128,7 @@ class Machine:
 def measure_machine(name: str = "this processor") -> Machine:
     """Return the limits of this processor as NumPy reaches them, measured in about a second.
 
-    With as many threads as NumPy's matrix products use now. Nothing is stored.
+    With the current number of threads of NumPy's matrix products. Nothing is stored.
     """
     overhead = _overhead()
     types = ("f32", np.float32), ("f64", np.float64)
@@ -151,7 +151,7 @@ def _bandwidth(nbytes: int, overhead: float) -> float:
     copy = _fastest(lambda: np.copyto(target, source), _BANDWIDTH_S / 2)
     in_place = _fastest(lambda: np.negative(whole, whole), _BANDWIDTH_S / 2)
     smallest = min(copy, in_place / 2)
-    # The call is counted by itself; a clock too coarse to see the rest must not divide by zero.
+    # The call is counted separately; a clock too coarse to see the rest must not divide by zero.
     return nbytes / max(smallest - overhead, smallest / 10)
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class MemoryEstimate:
     """Bytes that a graph needs on the host; each byte is in one of the parts.
 
-    What Python and NumPy themselves take is not among them, nor other forms of the weights that
+    Memory of Python and NumPy themselves is not included, nor other forms of the weights that
     kernels make for themselves.
 
     Attributes:
@@ -37,7 +37,7 @@ class MemoryEstimate:
         outputs: Outputs outside the arena.
         states: Values that are kept from run to run.
         weights: Constants, equal ones once.
-        params: Parameters, and what is computed of them when they are set.
+        params: Parameters, and values that are computed from them when they are set.
         workspace: Scratch memory of single steps, which run one after the other in the same bytes;
             None if it is not known.
     """
@@ -159,7 +159,7 @@ def _unpacked_bytes(plan: MemoryPlan) -> int:
 def constant_bytes(graphs: Iterable[Graph]) -> int:
     """Return the bytes of all constants, those with the same contents once.
 
-    Constants that lie in the same memory, such as parts of one file, count their bytes once.
+    Constants that are in the same memory, such as parts of one file, count their bytes once.
     """
     alike: dict[TensorType, dict[int, Array]] = {}
     for node in (n for graph in graphs for n in all_nodes(graph)):

@@ -55,7 +55,7 @@ class NodeTime:
         minimum: The shortest one.
         share: Its share of the medians of all nodes.
         work: Work that it does; None if that is not known.
-        bound_s: Seconds that the machine allows at best; None if no machine was given.
+        bound_s: Seconds that the machine allows at best; None without a machine.
     """
 
     node: Node
@@ -151,7 +151,7 @@ class Profile:
 
     @property
     def between(self) -> float:
-        """Median of what a run takes besides its nodes: copies of inputs and states, the loop."""
+        """Median time of a run outside its nodes: copies of inputs and states, the loop."""
         rests = [
             run.end_ns - run.begin_ns - sum(s.end_ns - s.begin_ns for s in run.steps)
             for run in self.runs

@@ -1,4 +1,4 @@
-"""Lower bounds of time: what a machine's arithmetic, memory and calls allow at best."""
+"""Lower bounds of time: limits of a machine's arithmetic, memory and calls."""
 
 from __future__ import annotations
 
@@ -188,8 +188,8 @@ class Roofline:
 def roofline(graph: Graph | GraphModule, machine: Machine) -> Roofline:
     """Return the minimum time that a graph of static shapes takes.
 
-    Weights come from wherever all weights fit; other operands may still be in the fastest cache
-    that holds them. So the bound is one for a graph that is run again and again.
+    Weights are read from the fastest level that holds all of them; other operands may still be in
+    the fastest cache that holds them. So the bound is one for a graph that is run again and again.
 
     Args:
         graph: A graph; of a module at stage LIR the nodes that share the bytes of their operands
@@ -221,7 +221,7 @@ def _bounds(graph: Graph, plan: MemoryPlan | None, machine: Machine) -> Iterator
 
 
 def _is_in_place(node: Node, plan: MemoryPlan | None) -> bool:
-    """Whether a node's result takes the bytes of its first operand."""
+    """Whether a node's result reuses the bytes of its first operand."""
     if plan is None or not node.operands or _is_fixed(node.operands[0].node):
         return False
     places = [plan.of(v) for v in (node.operands[0], node.results[0])]
@@ -248,7 +248,7 @@ def _bound(node: Node, name: str, weights: int, machine: Machine, *, in_place: b
 
 
 def _is_fixed(node: Node) -> bool:
-    """Whether a node gives the same in every run."""
+    """Whether a node has the same results in every run."""
     return isinstance(node.op, Constant | Param)
 
 

@@ -1,8 +1,8 @@
 """Read arrays from untrusted ``.npy`` and ``.npz`` files.
 
-NumPy's own reader allocates what a header asks for and evaluates it as Python. Here a header is
-matched, its element type and shape are checked against the bytes that are there, and the size that
-a compressed array unpacks to is limited, before anything is allocated. ``stored_arrays`` reads
+NumPy's own reader allocates the size in a header and evaluates the header as Python. Here a header
+is matched, its element type and shape are checked against the bytes that are there, and the size
+that a compressed array unpacks to is limited, before anything is allocated. ``stored_arrays`` reads
 large files a block at a time.
 """
 
@@ -37,9 +37,9 @@ _ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
 _MAX_HEADER_BYTES: Final = 10_000
 """Bytes of a header: the limit of ``numpy.load`` (``max_header_size``)."""
 _MAX_DIMENSIONS: Final = 32
-"""Dimensions of an array, as many as NumPy 1 has."""
+"""Maximum number of dimensions of an array, that of NumPy 1."""
 _MAX_DIGITS: Final = 18
-"""Digits of a size: as many fit 63 bits."""
+"""Maximum number of digits of a size: they fit 63 bits."""
 _KINDS: Final = "biuf"
 _METHODS: Final = {
     zipfile.ZIP_BZIP2: "bzip2",
@@ -51,7 +51,7 @@ _ITEM: Final = re.compile(
     re.VERBOSE,
 )
 _LOCAL: Final = struct.Struct("<26xHH")
-"""The header in front of a member of a .zip file, and there the lengths of what follows it."""
+"""The header before a member of a .zip file, and there the lengths of name and extra field."""
 
 _KEYS: Final = frozenset({"descr", "fortran_order", "shape"})
 
@@ -104,7 +104,7 @@ def read_npy(path: Path) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class StoredArray:
-    """An array in a file that is read block by block, as often as needed.
+    """An array in a file that is read block by block, any number of times.
 
     Attributes:
         path: A ``.npy`` or ``.npz`` file.
@@ -160,8 +160,8 @@ class StoredArray:
 def stored_arrays(path: Path) -> dict[str, StoredArray]:
     """Return the arrays of a ``.npz`` file by name, or that of a ``.npy`` file as ``""``.
 
-    Only headers are read. What is compressed may unpack to any size, because it is never unpacked
-    as a whole.
+    Only headers are read. Compressed members may unpack to any size, because they are never
+    unpacked as a whole.
 
     Raises:
         FrontendError: The file cannot be read, is neither, is damaged, or holds no numbers.
@@ -360,7 +360,7 @@ def _is_shape(text: str) -> bool:
     """Return whether a text is a tuple of sizes, none of them of absurd length."""
     parts = [part.strip() for part in text.strip("()").split(",")]
     sizes = parts[:-1] if parts[-1] == "" else parts
-    one = len(sizes) == 1 and parts[-1] != ""  # "(3)" is a number and no tuple
+    one = len(sizes) == 1 and parts[-1] != ""  # "(3)" is an integer, not a tuple
     return not one and all(part.isdecimal() and len(part) <= _MAX_DIGITS for part in sizes)
 
 

@@ -1,8 +1,8 @@
 """A folder of results that need not be computed again, in the user's cache folder.
 
-An entry is found by the hash of what its result depends on. It is written in one step, checked when
-it is read, and ignored if anything is wrong with it; a folder that cannot be written is no error.
-The entries that were not used for longest are removed when there are too many.
+An entry is found by the hash of its inputs. It is written in one step, checked when it is read, and
+ignored if anything is wrong with it; a folder that cannot be written is not an error. The entries
+that were not used for longest are removed when there are too many.
 
 The setting ``cache`` (``RLX_CACHE``) chooses another folder, or none.
 """
@@ -118,7 +118,7 @@ def _path(kind: str, key: str) -> Path | None:
 
 def _bytes(path: Path) -> bytes:
     with path.open("rb") as file:
-        # Bounded: a longer file is cut, and is no valid JSON then.
+        # Bounded: a longer file is cut, and then invalid JSON.
         return file.read(MAX_ENTRY_BYTES + 1)
 
 

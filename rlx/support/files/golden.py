@@ -1,4 +1,4 @@
-"""Golden vectors: inputs and the reference's outputs, stored beside what was emitted.
+"""Golden vectors: inputs and the reference's outputs, stored next to the emitted files.
 
 Every frame is one ``.npy`` row: ``golden/input_0.npy`` holds all frames of the first input as an
 array ``[frames, *shape]``, ``golden/output_0.npy`` those of the first output, and so on in the

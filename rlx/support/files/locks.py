@@ -1,9 +1,9 @@
 """Temporary files and folders that show whether their writer is alive.
 
 Whoever writes a temporary file or folder holds a lock on it (``flock``). The system releases the
-lock when the process ends, however it ends, so whatever can be locked was left behind by a process
-that is dead, and may be removed. A process id in the name would say less: ids are used again, and
-two containers that share a volume do not see each other's processes.
+lock when the process ends, in any way, so a file that can be locked was left by a dead process, and
+may be removed. A process id in the name would say less: ids are used again, and two containers that
+share a volume do not see each other's processes.
 
 Where there is no ``flock`` (Windows) nothing is held and nothing is swept: a writer that is killed
 there leaves its temporary files for the user to remove.
@@ -57,12 +57,12 @@ class Held:
 def held(create: Callable[[], Held], discard: Callable[[Path], None]) -> Iterator[Path]:
     """Hold something temporary while the context lasts, then discard it.
 
-    A signal's handler may raise anywhere: before what was made is known, or while it is discarded.
+    A signal's handler may raise anywhere: before the new file is known, or while it is discarded.
     So signals wait while it is made, and it is discarded twice.
 
     Args:
         create: Makes it: :func:`create_folder` or :func:`create_file` with arguments.
-        discard: Removes what is at a path, if anything is left there; raises no error.
+        discard: Removes the file or folder at a path, if there is one; raises no error.
 
     Raises:
         OSError: It cannot be made.
@@ -158,11 +158,11 @@ def _create(parent: Path, prefix: str, digits: int, make: Callable[[Path], int |
 
 @contextlib.contextmanager
 def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
-    """Hold a file or folder that exists, or go on without where it cannot be locked.
+    """Hold a file or folder that exists, or continue without a lock where it cannot be locked.
 
     Args:
         path: File or folder to hold.
-        wait: Wait for another holder to end; if not, go on without the lock.
+        wait: Wait for another holder to end; if not, continue without the lock.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY)
@@ -183,7 +183,7 @@ def abandoned(path: Path) -> Iterator[bool]:
         yield False
         return
     try:
-        # What stands there may be anybody's: a link is not followed, a pipe does not block.
+        # The file may be anybody's: a link is not followed, a pipe does not block.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         yield False

@@ -1,4 +1,4 @@
-"""Places of the data files of rlx, in a wheel and in a source checkout alike.
+"""Places of the data files of rlx, in a wheel and in a source checkout.
 
 Tests: tests/targets/cortexm/test_firmware.py
 """
@@ -15,8 +15,8 @@ _PACKAGE: Final = Path(__file__).parents[2]
 def template_root() -> Path:
     """Return the folder that holds the emitters' templates.
 
-    A wheel carries it inside the package (``rlx/templates``); a checkout has it beside the
-    package (``templates/``), so that an edit is seen at once.
+    A wheel carries it inside the package (``rlx/templates``); a checkout has it next to the package
+    (``templates/``), so that an edit is seen at once.
     """
     return _data("templates")
 
@@ -40,7 +40,7 @@ def makefile() -> Path:
 
 
 def schema_folder() -> Path:
-    """Return the folder of the JSON Schemas of what commands print and write."""
+    """Return the folder of the JSON Schemas of the outputs of commands."""
     return _PACKAGE / "cli" / "schemas"
 
 

@@ -32,9 +32,9 @@ _OTHERS: Final = ("/tmp", "/var/tmp", "/dev/shm")
 def work_folder(purpose: str) -> Iterator[Path]:
     """Make a folder ``rlx-<purpose>-<digits>`` for temporary files, and remove it at the end.
 
-    It lies in ``TMPDIR`` (or what else Python's ``tempfile`` chooses), unless that path holds a
-    space or another character that make cannot build under: then in ``/tmp``, ``/var/tmp`` or
-    ``/dev/shm``. What killed runs left there is removed first.
+    It is in ``TMPDIR`` (or another folder that Python's ``tempfile`` chooses), unless that path
+    holds a space or another character that make cannot build under: then in ``/tmp``, ``/var/tmp``
+    or ``/dev/shm``. Leftovers of killed runs are removed first.
 
     Args:
         purpose: Lower-case letters.

@@ -1,6 +1,6 @@
 """The examples that ship with rlx: a list, their places, a copy of one.
 
-Each example is a folder; ``index.toml`` beside them says what it is and what it needs.
+Each example is a folder; ``index.toml`` next to them has its description and its requirements.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _LEFT_BEHIND = ("__pycache__", ".*")
-"""Files that are left behind when an example runs in its own folder."""
+"""Files that remain when an example runs in its own folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Example:
         name: Name of the folder.
         summary: Description, one line.
         needs: Packages and programs that rlx does not bring; empty for none.
-        companions: Examples that its files refer to, as folders beside it.
+        companions: Examples that its files refer to, as folders next to it.
         omitted: Files that only work in the repository of rlx.
     """
 
@@ -48,7 +48,7 @@ class Example:
 
 @cache
 def examples() -> dict[str, Example]:
-    """Return all examples by name, in the order in which a reader wants to see them."""
+    """Return all examples by name, in reading order."""
     index = tomllib.loads((example_root() / "index.toml").read_text(encoding="utf-8"))
     return {
         name: Example(
@@ -83,8 +83,8 @@ def copy(name: str, folder: Path) -> list[Path]:
         folder: Gets a folder of that name; made if it does not exist.
 
     Returns:
-        The folders that were made: the example's own first. One that it refers to is left as it
-        is where it exists.
+        The folders that were made: the example's own first. One that it refers to is left unchanged
+            where it exists.
 
     Raises:
         UsageError: There is no such example.

@@ -1,4 +1,4 @@
-"""Groups of processes: a program and what it starts, ended together.
+"""Groups of processes: a program and its children, ended together.
 
 On POSIX systems a program gets a session of its own, and the system signals its whole group. On
 Windows it gets a process group, and ``taskkill`` ends it with its descendants; those of a program

@@ -1,7 +1,7 @@
 """Reading of a program's two output streams while it runs.
 
 Where the system can wait for several pipes at once (POSIX), one loop reads both. Windows cannot
-wait for pipes: there a thread for each stream reads, and hands on what came.
+wait for pipes: there a thread for each stream reads and hands on the data.
 
 Tests: tests/unit/support/process/test_program.py
 """
@@ -24,15 +24,15 @@ CHUNK: Final = 1 << 16
 """Bytes that are read at once."""
 
 _WAITING_CHUNKS: Final = 16
-"""Chunks that wait to be taken from the threads."""
+"""Maximum number of unread chunks of the threads."""
 _SETTLE_S: Final = 0.1
-"""Seconds that a thread may need to hand on what was written at the end."""
+"""Seconds that a thread may need to hand on the last output."""
 _CLOSE_S: Final = 1.0
 """Seconds for the threads to end after the program."""
 
 
 class PipeOutput(bytearray):
-    """Output of a program on one stream; each complete line is reported as it comes."""
+    """Output of a program on one stream; each complete line is reported when it is read."""
 
     def __init__(self, on_line: Callable[[str], None] | None) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ class Pipes(Protocol):
 
     @property
     def open(self) -> bool:
-        """Whether a stream may still give something."""
+        """Whether a stream may have more data."""
         ...
 
     def read(self, timeout_s: float) -> list[PipeOutput]:
@@ -87,7 +87,7 @@ def pipes_of(
 
     Args:
         process: The program, started with two pipes.
-        on_line: Called with each complete line of either stream as it is read.
+        on_line: Called with each complete line of either stream when it is read.
     """
     assert process.stdout is not None
     assert process.stderr is not None
@@ -154,7 +154,7 @@ class ThreadedPipes:
         return not self._came.empty() or any(thread.is_alive() for thread in self._threads)
 
     def read(self, timeout_s: float) -> list[PipeOutput]:
-        """See :class:`Pipes`; what a program wrote at its end may take a moment to come."""
+        """See :class:`Pipes`; the last output of a program may arrive late."""
         deadline = time.monotonic() + max(timeout_s, _SETTLE_S)
         while self.open and time.monotonic() < deadline:
             with contextlib.suppress(queue.Empty):

@@ -1,10 +1,10 @@
 """Run other programs: isolated, with limits, and never through a shell.
 
-A compiler or simulator that hangs, floods its output or leaves children behind must not affect rlx.
-Each program therefore runs in a session of its own, with limits on time and output, and whatever is
-still alive in its process group at the end is killed (:mod:`rlx.support.process.group` says how on
-which system). A program that makes itself a session of its own leaves the group; none of the tools
-that rlx starts does. Should rlx itself be killed, :mod:`rlx.support.process.watcher` ends them.
+A compiler or simulator that hangs, floods its output or leaves children must not affect rlx. Each
+program therefore runs in a session of its own, with limits on time and output, and any process
+still alive in its group at the end is killed (:mod:`rlx.support.process.group` says how on which
+system). A program that makes itself a session of its own leaves the group; none of the tools that
+rlx starts does. Should rlx itself be killed, :mod:`rlx.support.process.watcher` ends them.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _TAIL_COLUMNS: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """Output and status of a program that ended by itself.
+    """Output and status of a program that was not killed.
 
     Attributes:
         argv: Argument vector that was started.
@@ -100,9 +100,9 @@ def run(
     """Run ``argv`` until it ends or reaches a limit, and return its output.
 
     The program gets a session of its own, a temporary folder of its own (``TMPDIR``) that is
-    removed at the end, and, unless ``input`` is given, an empty standard input.
-    When this function returns or raises (at a signal too) no member of its process
-    group is left: TERM first where it did not end by itself, then KILL.
+    removed at the end, and, unless ``input`` is given, an empty standard input. When this function
+    returns or raises (at a signal too) no member of its process group is left: TERM first where it
+    did not end, then KILL.
 
     Args:
         argv: Program and arguments; never passed through a shell.
@@ -114,13 +114,13 @@ def run(
         output_limit: Bytes allowed on each output stream, positive.
         check: Raise when the exit status is not zero.
         hint: Advice when the program is missing or fails.
-        on_line: Called with each complete line of either output as it comes, in our thread.
+        on_line: Called with each complete line of either output when it is read, in our thread.
 
     Raises:
         ToolMissingError: The program cannot be started.
         TimeLimitError: It was still running after ``timeout_s``.
         SimulationError: It wrote too much or, with ``check``, failed; holds the last lines.
-        ValueError: ``argv`` is empty, a limit is not positive, or ``cwd`` is no folder.
+        ValueError: ``argv`` is empty, a limit is not positive, or ``cwd`` is not a folder.
     """
     command = tuple(os.fspath(part) for part in argv)
     _check_arguments(command, cwd, timeout_s, output_limit)

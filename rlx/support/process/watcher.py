@@ -1,4 +1,4 @@
-"""A process that kills what this one started if this one is killed.
+"""A process that kills the children of this one if this one is killed.
 
 Nothing that a process arranges for itself survives SIGKILL, and a signal for the death of a parent
 (``PR_SET_PDEATHSIG``) reaches children but not theirs: of ``make`` that starts ``c++`` only
@@ -6,7 +6,7 @@ Nothing that a process arranges for itself survives SIGKILL, and a signal for th
 inherit, and one small watcher waits at a pipe whose other end we hold. When we end, however that
 happens, the pipe closes, and the watcher kills every process that bears the mark.
 
-It needs ``/proc`` (Linux). Elsewhere there is no watcher: what runs when rlx is killed runs on.
+It needs ``/proc`` (Linux). Elsewhere there is no watcher: children survive when rlx is killed.
 
 Tests: tests/unit/support/process/test_program.py
 """

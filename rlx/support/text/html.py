@@ -1,4 +1,4 @@
-"""Pieces of HTML; whatever comes from a model is escaped here.
+"""Pieces of HTML; texts of a model are escaped here.
 
 Tests: tests/unit/reports/drawing/test_page.py
 """
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Cell: TypeAlias = "str | int | float | None"
 
-# Inline: notebooks take no style sheet from what they show.
+# Inline: notebooks ignore style sheets of their outputs.
 _RIGHT = ' style="text-align:right"'
 _LEFT = ' style="text-align:left"'
 

@@ -1,8 +1,8 @@
 """Untrusted names, made safe for emitted C, C++ and SystemVerilog.
 
 A model file may call a layer ``"; system("x")`` or ``module``; none of that may reach a compiler.
-Whatever an emitter writes as an identifier comes from :func:`mangle`, what it writes into a comment
-from :func:`comment_text`, and a prefix that the user chose passes :func:`check_prefix`.
+Identifiers of emitters come from :func:`mangle`, texts of comments from :func:`comment_text`, and a
+prefix that the user chose passes :func:`check_prefix`.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ until_with untyped use uwire var vectored virtual void wait wait_order wand weak
 wildcard wire with within wor xnor xor
 """
 
-# Not keywords, but taken wherever the C library's headers are seen (C99 7.1.3, 7.18, 7.21).
+# Not keywords, but reserved where the C library's headers are included (C99 7.1.3, 7.18, 7.21).
 _C_LIBRARY: Final = """
 EOF INT8_C INT8_MAX INT8_MIN INT16_C INT16_MAX INT16_MIN INT32_C INT32_MAX INT32_MIN INT64_C
 INT64_MAX INT64_MIN NDEBUG NULL SIZE_MAX UINT8_MAX UINT16_MAX UINT32_MAX UINT64_MAX abort abs
@@ -80,7 +80,7 @@ uint32_t uint64_t uint8_t uintptr_t unix
 """
 
 # Source: Microsoft, "Naming files, paths, and namespaces": no file may have these names there,
-# whatever follows a dot, in upper or lower case.
+# with any suffix after a dot, in upper or lower case.
 _DEVICES: Final = frozenset(
     ["con", "prn", "aux", "nul", *(f"{port}{k}" for port in ("com", "lpt") for k in range(1, 10))]
 )
@@ -95,9 +95,9 @@ def mangle(name: str, *, reserved: Container[str] = frozenset(), prefix: str = "
     """Return an identifier that resembles ``name`` and is safe in C, C++ and SystemVerilog.
 
     The result is ``prefix``, if given, and words of ASCII letters and digits, joined by single
-    underscores. It begins with a letter, is no keyword, has at most :data:`IDENTIFIER_LENGTH`
-    characters, is no device of Windows (files are named after it) and is not in ``reserved``. It
-    depends on the arguments only; a name that is taken gets ``_2``, ``_3`` and so on.
+    underscores. It begins with a letter, is not a keyword, has at most :data:`IDENTIFIER_LENGTH`
+    characters, is not a device of Windows (files are named after it) and is not in ``reserved``. It
+    depends on the arguments only; a name that is in use gets ``_2``, ``_3`` and so on.
 
     Args:
         name: Any text, hostile text included.

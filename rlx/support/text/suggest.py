@@ -19,9 +19,9 @@ def closest(name: str, known: Iterable[str], *, alike: float = _MIN_SIMILARITY) 
     """Return the one of ``known`` that is most like ``name``; None if none is.
 
     Args:
-        name: Name that was given.
-        known: Names that could have been given.
-        alike: Minimum share of two names that must be equal, from 0 to 1.
+        name: The unknown name.
+        known: Valid names.
+        alike: Minimum similarity of two names, from 0 to 1.
     """
     by_lower = {one.lower(): str(one) for one in known}
     found = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=alike)
@@ -32,8 +32,8 @@ def did_you_mean(name: str, known: Iterable[str], *, what: str) -> str:
     """Return a hint for an unknown name: the closest one, and all that are known.
 
     Args:
-        name: Name that was given.
-        known: Names that could have been given, in the order of the hint.
+        name: The unknown name.
+        known: Valid names, in the order of the hint.
         what: Word for them, as the hint begins: ``targets``.
     """
     names = [str(one) for one in known]

@@ -1,6 +1,6 @@
 """Tables and figures of reports: their contents, and their layout in lines of a width.
 
-Targets and commands describe what they show with :class:`Table` and :class:`Figures`; the command
+Targets and commands describe their output with :class:`Table` and :class:`Figures`; the command
 line prints them (``rlx.cli.table``). Nothing here knows about terminals.
 """
 
@@ -20,7 +20,7 @@ GAP: Final = "  "
 """Space between two columns."""
 
 _MIN_COLUMN_WIDTH: Final = 6
-"""Characters that each column keeps as long as the line has space for them."""
+"""Minimum width of each column in characters, if the line has space for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ def table_of(title: str, rows: Sequence[Mapping[str, object]], first: object = N
 
     Args:
         title: Description of the rows.
-        rows: Cells by key; what is no number or text is left out.
+        rows: Cells by key; other values than numbers and texts are left out.
         first: Keys that are shown where there is no space for all; None for the order of the keys.
     """
     keys = dict.fromkeys(key for row in rows for key in row)
@@ -312,7 +312,7 @@ def _visible_columns(
         column_indices.remove(max(droppable, key=lambda c: (columns[c].priority, c)))
     widths = [natural[c] for c in column_indices]
     _shrink(widths, [narrow[c] for c in column_indices], width)
-    # What must be shown is shortened too rather than longer than a line.
+    # Required columns are shortened too where the line would be too long.
     _shrink(widths, [min(_MIN_COLUMN_WIDTH, w) for w in widths], width)
     _shrink(widths, [1] * len(widths), width)
     return column_indices, widths

@@ -1,4 +1,4 @@
-"""Templates of the emitters, compiled once and kept beside them as Python keeps its modules."""
+"""Templates of the emitters, compiled once and cached next to them like Python's modules."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _SETTINGS: Final[Mapping[str, Any]] = {
 }
 
 _FORM: Final = "1"
-"""Number raised when the settings change: templates compiled with others are not taken."""
+"""Number raised when the settings change: templates compiled with others are not used."""
 
 
 class _Compiled(jinja2.BytecodeCache):
-    """Compiled templates in ``__pycache__`` beside each template.
+    """Compiled templates in ``__pycache__`` next to each template.
 
-    The rules are those of Python's own modules: nothing is written where ``dont_write_bytecode``
-    is set or the folder is read-only, and what belongs to another source or version is ignored.
+    The rules are those of Python's own modules: nothing is written where ``dont_write_bytecode`` is
+    set or the folder is read-only, and one of another source or version is ignored.
     """
 
     def get_cache_key(self, name: str, filename: str | None = None) -> str:

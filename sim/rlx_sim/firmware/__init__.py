@@ -1,1 +1,1 @@
-"""Emulators of emitted C: on this computer, under QEMU and Unicorn, and what its code takes."""
+"""Emulation of emitted C: on the host, under QEMU and Unicorn, with code and stack size."""

@@ -2,7 +2,7 @@
 
 Only for functions that the compiler did not compile itself, such as those of its library. A frame
 is the sum over the instructions that lower the stack pointer, which is an upper bound where a
-function takes its frame in several steps.
+function allocates its frame in several steps.
 
 Tests: tests/sim/firmware/test_stack.py
 """
@@ -76,7 +76,7 @@ def disassemble(elf: Path) -> Disassembly:
 
 
 def read_functions(text: str) -> dict[int, FunctionCode]:
-    """Return the functions in what ``objdump -d --no-show-raw-insn`` printed."""
+    """Return the functions in the output of ``objdump -d --no-show-raw-insn``."""
     bodies: dict[int, list[tuple[str, str]]] = {}
     for line in text.splitlines():
         label, instruction = _LABEL.match(line), _LINE.match(line)
@@ -140,7 +140,7 @@ def _addresses(elf: Path) -> dict[str, int]:
 
     with elf.open("rb") as file:
         table = ELFFile(file).get_section_by_name(".symtab")
-        # The lowest bit of an address says that the code is Thumb.
+        # The lowest bit of an address marks Thumb code.
         return {
             symbol.name: symbol["st_value"] & ~1
             for symbol in table.iter_symbols()

@@ -37,7 +37,7 @@ class SectionSizes:
 
 
 def object_sizes(paths: Iterable[Path]) -> SectionSizes:
-    """Return the bytes of everything in some ELF files that takes memory on the device.
+    """Return the bytes that some ELF files occupy in the memory of the device.
 
     Raises:
         ToolMissingError: pyelftools is not installed.
@@ -53,7 +53,7 @@ def object_sizes(paths: Iterable[Path]) -> SectionSizes:
 
 
 def _allocated(path: Path) -> list[tuple[str, str, int]]:
-    """Return name, kind and size of each section that takes memory."""
+    """Return name, kind and size of each section that occupies memory."""
     from elftools.elf.elffile import ELFFile
 
     with path.open("rb") as file:

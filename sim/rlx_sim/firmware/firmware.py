@@ -29,13 +29,13 @@ class Cpu:
     """A processor that firmware can be built for.
 
     Attributes:
-        name: As GCC calls it.
+        name: GCC's name.
         gcc: GCC's options for its floating-point unit.
         zig: Zig's options for target triple and processor.
         script: Linker script in the emitted ``test`` folder.
         machine: QEMU's board with it, or None.
         unicorn: Whether unicorn emulates it.
-        like: Core that emulators run its code on, if they have none of its own.
+        like: Core that emulators run its code on, if they lack this one.
         gcc_name: Another name for GCC, if older releases lack the core.
     """
 
@@ -89,7 +89,7 @@ CPUS: Final[Mapping[str, Cpu]] = {
             "mps2_an505.ld",
             "mps2-an505",
         ),
-        # GCC takes the vector and floating-point units from the name of the core.
+        # GCC derives the vector and floating-point units from the name of the core.
         Cpu(
             "cortex-m55",
             ("-mfloat-abi=hard",),
@@ -163,7 +163,7 @@ def cpu_named(name: str) -> Cpu:
     """Return a processor.
 
     Raises:
-        KeyError: There is none of that name.
+        KeyError: The name is unknown.
     """
     return CPUS[name] if name in CPUS else ALIASES[name]
 
@@ -171,8 +171,8 @@ def cpu_named(name: str) -> Cpu:
 _GCC: Final = ("-mthumb", "-ffunction-sections", "-fdata-sections")
 _GCC_LINK: Final = ("-nostartfiles", "-specs=nano.specs", "-specs=nosys.specs", "-Wl,--gc-sections")
 
-# For a target without an operating system Zig assumes no C library: it turns every small memcpy
-# into a call and has no <string.h>. -fshort-enums matches GCC on ARM.
+# For a target without an operating system Zig does not assume a C library: it compiles every small
+# memcpy to a call and lacks <string.h>. -fshort-enums matches GCC on ARM.
 _ZIG: Final = (
     "-ffunction-sections",
     "-fdata-sections",
@@ -206,7 +206,7 @@ class Firmware:
         elf: The program.
         cpu: Processor it is for.
         sizes: Bytes of the model's own object files, without the test program's.
-        stack: Bound on the model's stack, from the compiler; None if it reports none.
+        stack: Bound on the model's stack, from the compiler; None if it does not report one.
     """
 
     elf: Path
@@ -254,7 +254,7 @@ class FirmwareBuild:
 
         Args:
             folder: An output folder of ``rlx emit --target cortexm``.
-            output: Folder for everything built.
+            output: Folder for all built files.
             more: Further C files to link.
 
         Raises:

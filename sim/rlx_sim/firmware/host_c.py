@@ -74,7 +74,7 @@ class HostC:
             return self.run(program, vectors, work, timeout_s=timeout_s)
 
     def run(self, program: Path, vectors: Golden, work: Path, *, timeout_s: float) -> Simulation:
-        """Run what :meth:`build` returned over ``vectors`` in the folder ``work``.
+        """Run a program from :meth:`build` over ``vectors`` in the folder ``work``.
 
         Raises:
             SimulationError: The program crashed, or a sanitizer stopped it.

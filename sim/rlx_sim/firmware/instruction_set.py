@@ -163,7 +163,7 @@ def _first(rows: Sequence[tuple[int, int, Needs]], bits: int, other: Needs) -> N
 
 
 def instructions(code: bytes) -> Iterator[tuple[int, int, int | None]]:
-    """Yield offset, first and second half-word (None if there is one) of Thumb instructions.
+    """Yield offset, first and second half-word (None if it is short) of Thumb instructions.
 
     An instruction has two half-words if the five upper bits of the first are 29, 30 or 31.
     """
@@ -181,7 +181,7 @@ def _code(program: Any, symbols: list[Any]) -> Iterator[tuple[int, bytes]]:  # n
         if not section["sh_flags"] & _EXECUTABLE:
             continue
         start, content = section["sh_addr"], section.data()
-        # What no symbol speaks of is code.
+        # Bytes before the first symbol are code.
         marks = [(start, True)]
         marks += sorted(
             (symbol["st_value"], symbol.name.startswith("$t"))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rlx.support.files.golden import Golden
+    from rlx_sim.firmware.unicorn_runner import Unicorn
     from rlx_sim.protocol import Simulation
 
 _LAYER: Final = re.compile(r"^rlx layer (\d+) instructions (\d+)$", re.MULTILINE)
@@ -126,7 +127,7 @@ def profile(
     with work_folder("profile") as work:
         firmware = build.build(folder, work / "plain" / "build")
         plain = Qemu(build).run(firmware, vectors, work / "plain", timeout_s=timeout_s)
-        layers = _layers(folder, prefix, vectors.first(1), build, work / "hooks", timeout_s)
+        layers = _layers(folder, prefix, vectors.first(1), Qemu(build), work / "hooks", timeout_s)
     bound = firmware.stack.bytes if firmware.stack else 0
     return FirmwareProfile(
         simulation=plain,
@@ -138,21 +139,29 @@ def profile(
 
 
 def layer_instructions(
-    folder: Path, prefix: str, vectors: Golden, *, build: FirmwareBuild, timeout_s: float
+    folder: Path, prefix: str, vectors: Golden, *, simulator: Qemu | Unicorn, timeout_s: float
 ) -> tuple[int, ...]:
     """Return the instructions of each layer in the first frame; arguments as :func:`profile`.
+
+    The emulator has the settings by which the firmware is built.
 
     Raises:
         As :func:`profile`.
     """
     with work_folder("layers") as work:
         first = vectors.first(1)
-        return _layers(folder, prefix, first, build, work / "hooks", timeout_s)
+        return _layers(folder, prefix, first, simulator, work / "hooks", timeout_s)
 
 
 def _layers(
-    folder: Path, prefix: str, vectors: Golden, build: FirmwareBuild, work: Path, timeout_s: float
+    folder: Path,
+    prefix: str,
+    vectors: Golden,
+    simulator: Qemu | Unicorn,
+    work: Path,
+    timeout_s: float,
 ) -> tuple[int, ...]:
+    build = simulator.build
     work.mkdir()
     names = {"prefix": prefix, "macro": prefix.upper()}
     (work / "rlx_profile.h").write_text(_HEADER.format(**names), encoding="utf-8")
@@ -161,7 +170,7 @@ def _layers(
     config = f'-D{prefix.upper()}_CONFIG="rlx_profile.h"'
     hooked = replace(build, flags=(*build.flags, config, "-I", str(work)))
     firmware = hooked.build(folder, work / "build", more=[source])
-    run = Qemu(hooked).run(firmware, vectors, work, timeout_s=timeout_s)
+    run = simulator.run(firmware, vectors, work, timeout_s=timeout_s)
     counts = {int(index): int(count) for index, count in _LAYER.findall(run.log)}
     if sorted(counts) != list(range(len(counts))) or not counts:
         raise SimulationError("the layers' hooks were not all called", where=str(folder))

@@ -1,4 +1,4 @@
-"""The simulations of emitted C, by the names that ``rlx verify --with`` takes.
+"""The simulations of emitted C, by the names that ``rlx verify --with`` accepts.
 
 Tests: tests/sim/test_verify.py
 """
@@ -38,7 +38,7 @@ def plan_of(cpu: str) -> Plan:
         reason = ", ".join(f"no {part}" for part in missing)
         not_run.append(NotRun("qemu", f"C on a {cpu}", reason, ways(missing)))
     else:
-        name, notes = _emulation(cpu)
+        name, notes = emulation(cpu)
         tools.append(name)
     return Plan(tuple(tools), tuple(not_run), tuple(notes), kinds(tools))
 
@@ -48,8 +48,8 @@ def kinds(tools: Sequence[str]) -> tuple[str, ...]:
     return tuple(tool.partition(":")[0] for tool in tools)
 
 
-def _emulation(cpu: str) -> tuple[str, list[str]]:
-    """Return the default emulation of a core, and notes about what it stands in for."""
+def emulation(cpu: str) -> tuple[str, list[str]]:
+    """Return the default emulation of a core, with a note for each tool that it replaces."""
     notes = []
     compiler = "gcc"
     if search("arm-none-eabi-gcc") is None:
@@ -63,6 +63,11 @@ def _emulation(cpu: str) -> tuple[str, list[str]]:
     else:
         emulator = "qemu"
     return f"{emulator}:{compiler}", notes
+
+
+def is_emulated(cpu: str) -> bool:
+    """Whether an emulator has the core."""
+    return bool(_needs(cpu)["emulator"])
 
 
 def _needs(cpu: str) -> dict[str, list[str]]:
@@ -81,7 +86,7 @@ def simulator_of(name: str, cpu: str) -> HostC | Qemu | Unicorn:
     """Return the simulation with a name such as ``unicorn:gcc``.
 
     Raises:
-        UsageError: There is none of that name.
+        UsageError: The name is unknown.
     """
     kind, _, compiler = name.partition(":")
     if kind not in CORTEXM_TOOLS or (compiler and compiler not in COMPILERS):
@@ -94,7 +99,7 @@ def simulator_of(name: str, cpu: str) -> HostC | Qemu | Unicorn:
 
 
 def unknown_tool(name: str, known: Sequence[str]) -> UsageError:
-    """Return (not raise) the error of a name that is none of ``known``."""
+    """Return (not raise) the error of a name that is not in ``known``."""
     return UsageError(
         f"no simulator is called {name!r}", hint=did_you_mean(name, known, what="simulators")
     )

@@ -1,7 +1,7 @@
 """An upper bound on a model's stack: frames along the worst chain of calls.
 
-GCC reports the frames of what it compiles (``-fcallgraph-info=su``). Those of its own library
-(64-bit division, memory copies) are read from the linked program's disassembly.
+GCC reports the frames of the functions that it compiles (``-fcallgraph-info=su``). Those of its own
+library (64-bit division, memory copies) are read from the linked program's disassembly.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ def stack_bound(
     disassembly: Disassembly | None = None,
     test_graphs: Iterable[Path] = (),
 ) -> StackBound | None:
-    """Return the worst path through what GCC's ``-fcallgraph-info=su`` wrote, or None.
+    """Return the worst path through the call graphs of GCC's ``-fcallgraph-info=su``, or None.
 
     Args:
-        call_graphs: The ``.ci`` files; none of them gives None.
+        call_graphs: The ``.ci`` files; the result is None without any.
         disassembly: The linked program, for functions that no file covers.
-        test_graphs: The ``.ci`` files of the rest of the program. What the model calls of it, such
-            as a hook, belongs to the caller and is not in the sum.
+        test_graphs: The ``.ci`` files of the rest of the program. Its functions that the model
+            calls, such as hooks, belong to the caller and are not in the sum.
 
     Raises:
-        SimulationError: There is recursion, or a frame has no fixed size.
+        SimulationError: There is recursion, or the size of a frame is not fixed.
     """
     frames: dict[str, int] = {}
     calls: dict[str, list[str]] = {}
@@ -81,7 +81,7 @@ def _add_library(
     calls: dict[str, list[str]],
     test_functions: set[str],
 ) -> None:
-    """Add functions that are called but were compiled elsewhere, and what those call in turn."""
+    """Add functions that are called but were compiled elsewhere, and their callees."""
     names: dict[int, str] = {}
     for name, address in sorted(disassembly.addresses.items(), reverse=True):
         names[address] = name if name not in frames else names.get(address, name)

@@ -1,7 +1,7 @@
 """The process in which unicorn runs firmware: ``python -m rlx_sim.firmware.unicorn_core ELF CPU``.
 
-It emulates what the firmware uses of QEMU's board: semihosting with files below the working folder,
-and the timer that counts instructions. The exit status is the firmware's.
+It emulates the parts of QEMU's board that the firmware uses: semihosting with files below the
+working folder, and the timer that counts instructions. The exit status is the firmware's.
 
 Unicorn's engine is under GPL-2.0: this module is the only one that imports it, is imported by none,
 and imports nothing of rlx.
@@ -138,7 +138,7 @@ class _Core:
             self._timer_start = self._instructions
 
     def _interrupt(self, engine: Any, number: int, data: object) -> None:  # noqa: ANN401
-        """Answer a semihosting call; anything else is a fault of the program."""
+        """Answer a semihosting call; other interrupts are faults of the program."""
         pc = engine.reg_read(self._arm.UC_ARM_REG_PC)
         if bytes(engine.mem_read(pc, 2)) != _SEMIHOSTING_BREAKPOINT:
             _print(f"rlx fault\nexception {number} at {pc:#x}\n")

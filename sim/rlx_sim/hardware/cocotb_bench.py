@@ -109,7 +109,7 @@ class _FirstTest:
     """Reads the lines of the bench, and notes when its first test begins.
 
     Args:
-        read: Called with each line; None for nothing.
+        read: Called with each line, if not None.
     """
 
     def __init__(self, read: Callable[[str], None] | None) -> None:
@@ -124,7 +124,7 @@ class _FirstTest:
 
 
 def bench_reader(show: Callable[[str], None] | None) -> Callable[[str], None] | None:
-    """Return a function for the bench's lines that gives ``show`` compiled files and tests."""
+    """Return a reader of the bench's lines that calls ``show`` for each compiled file and test."""
     compiled = compilation_reader(show)
     if show is None or compiled is None:
         return None

@@ -45,7 +45,7 @@ def expected(
     cocotb: bool,
     testbenches: Sequence[str] = (),
 ) -> tuple[float, str]:
-    """Return the seconds that a verification takes, and how to make it shorter.
+    """Return the seconds that a verification takes, and advice on making it shorter.
 
     Args:
         report: Content of ``report.json``; its ``latency`` and ``interval`` are used.

@@ -18,7 +18,7 @@ def read_report(folder: Path) -> dict[str, Any]:
     """Return ``report.json`` of an emitted hardware folder.
 
     Raises:
-        OutputError: There is none, or it describes no ports.
+        OutputError: It is missing, or lacks the ports.
     """
     try:
         report: dict[str, Any] = json.loads((folder / "report.json").read_text(encoding="utf-8"))

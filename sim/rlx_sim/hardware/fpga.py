@@ -48,7 +48,7 @@ class VerilatorHarness:
     """The emitted ``tb/harness.cpp`` under Verilator.
 
     Attributes:
-        stalls: Disturbance of the core; None for none.
+        stalls: Disturbance of the core, or None.
     """
 
     stalls: Stalls | None = None
@@ -58,7 +58,7 @@ class VerilatorHarness:
         """Build the core of ``folder`` and send it ``vectors.inputs``, one after the other.
 
         Raises:
-            OutputError: The folder holds no hardware design.
+            OutputError: The folder does not hold a hardware design.
             SimulationError: It does not build, got stuck, or violated the stream protocol.
             TimeLimitError: It took longer than ``timeout_s``, for the build or for the run.
         """
@@ -78,7 +78,7 @@ def verify_fpga(
     waves: Path | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
-    """Run everything that was emitted for a design, and compare with ``vectors``.
+    """Run all emitted sources and benches of a design, and compare with ``vectors``.
 
     Lint; the C++ harness over all frames without stalls, then over two with random stalls on both
     sides after a reset in mid-frame; the cocotb bench with the folder's own golden vectors; the
@@ -89,8 +89,8 @@ def verify_fpga(
         vectors: Inputs and the reference's outputs.
         timeout_s: Wall-clock limit of each step.
         cocotb: Whether to run the cocotb bench.
-        verilator: Whether Verilator is there; if not, nothing but the SystemVerilog testbench is
-            run, in Icarus Verilog.
+        verilator: Whether Verilator is installed; if not, only the SystemVerilog testbench is run,
+            in Icarus Verilog.
         testbenches: Simulators for the SystemVerilog testbench: ``verilator``, ``icarus``.
         netlist: Device that the design is mapped to, to simulate the netlist; None for no netlist.
         waves: File for a waveform of the run without stalls, ``.vcd`` or ``.fst``.
@@ -105,7 +105,7 @@ def verify_fpga(
         the time of the parts of each.
 
     Raises:
-        OutputError: The folder holds no hardware design.
+        OutputError: The folder does not hold a hardware design.
         UsageError: The waveform's file has another suffix.
         SimulationError: A step failed for another reason than wrong outputs.
         TimeLimitError: A step took too long.
@@ -117,7 +117,7 @@ def verify_fpga(
         if waves is not None:
             find("verilator")  # nothing else writes waveforms
         return _icarus_alone(report, folder, vectors, timeout_s, notify)
-    if waves is None and netlist is None:  # writing waves takes as long as much changes
+    if waves is None and netlist is None:  # the time for waves depends on activity
         size = _megabytes(folder, design["sources"])
         expected_steps = expected(
             report, size, vectors.frames, cocotb=cocotb, testbenches=testbenches
@@ -169,7 +169,7 @@ def _add_benches(
     cocotb: bool,
     testbenches: Sequence[str],
 ) -> None:
-    """Run the emitted benches that were asked for, and add their results."""
+    """Run the requested emitted benches, and add their results."""
     if cocotb:
         notify("cocotb: the emitted bench")
         bench_run = run_bench(folder, timeout_s=timeout_s, show=notify.detail)
@@ -207,7 +207,7 @@ def trace_format(waves: Path | None) -> str | None:
 
 
 def layouts(folder: Path, top: str) -> list[str]:
-    """Return the files that say how viewers show a waveform of the harness, if there are any."""
+    """Return the viewer configurations for a waveform of the harness, if there are any."""
     found = (folder / "tb" / f"{top}.{kind}" for kind in ("gtkw", "sucl"))
     return [str(path) for path in found if path.is_file()]
 

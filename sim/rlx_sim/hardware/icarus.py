@@ -49,9 +49,9 @@ def build_testbench(
         files: Verilog, relative to ``cwd``.
         top: Module of the testbench.
         cwd: Working folder of the compiler.
-        output: Folder for everything built.
+        output: Folder for all built files.
         timeout_s: Wall-clock limit.
-        show: Not called: it compiles everything in one step.
+        show: Not called: all files are compiled in one step.
 
     Raises:
         ToolMissingError: Icarus Verilog is not installed, or too old.

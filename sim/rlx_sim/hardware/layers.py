@@ -52,14 +52,14 @@ def layer_rows(
 
 
 def rest_of(report: Mapping[str, Any]) -> str:
-    """Return the name of the parts without a row: an engine's memory stands in the core itself."""
+    """Return the name of the parts without a row: an engine's memory is in the core itself."""
     return REST if report.get("pipelined", True) else f"memory, {REST}"
 
 
 def _rest(
     report: Mapping[str, Any], synthesis: Mapping[str, Any], rows: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """Return the row of what is left of the whole design."""
+    """Return the row of the rest of the design."""
     predicted = all(row["estimate"] for row in rows)
     return {
         "layer": rest_of(report),

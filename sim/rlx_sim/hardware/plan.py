@@ -23,7 +23,7 @@ ICARUS: Final = "testbench:icarus"
 def hardware_plan() -> Plan:
     """Return the default simulations: Verilator and cocotb.
 
-    Icarus Verilog, with the emitted testbench, stands in where Verilator cannot run.
+    Icarus Verilog, with the emitted testbench, replaces them where Verilator cannot run.
     """
     not_run = []
     for name, platform, parts in (

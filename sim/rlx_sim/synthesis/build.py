@@ -72,10 +72,10 @@ class HardwareBuild:
             ``placed`` (nextpnr; with the four-pin wrapper) and ``available`` in the device.
         layers: For each layer ``layer``, ``op``, ``node`` (of the model), ``estimate`` and
             ``synthesis``, cells by resource; see ``rlx_sim.hardware.layers``.
-        routed: Result of each seed; empty if the device has no open-source place and route.
+        routed: Result of each seed; empty for a device without open-source place and route.
         interval: Cycles for each frame, from the report.
-        problems: Resources or clock beyond the device or the given limits.
-        notes: Steps that were left out, and how to run them.
+        problems: Resources or clock beyond the device or the limits.
+        notes: Steps that were left out, with the tool for each, and warnings of Yosys.
         tools: Name and version of each tool used.
         placement: Name of the picture of the first placement, in the folder that is kept.
         netlist: Simulation of the mapped netlist; None if it was left out.
@@ -96,11 +96,11 @@ class HardwareBuild:
 
     @property
     def fmax_mhz(self) -> float | None:
-        """Median over the seeds of the highest clock; None if nothing was placed."""
+        """Median over the seeds of the maximum clock; None without placement."""
         return _fmax(self.routed)
 
     def as_json(self) -> dict[str, Any]:
-        """Return everything as one JSON object."""
+        """Return the results as one JSON object."""
         fmax = self.fmax_mhz
         frames = None if fmax is None or not self.interval else 1e6 * fmax / self.interval
         return {
@@ -161,7 +161,7 @@ class FpgaBuilder:
                 :data:`DEFAULT_TARGET_MHZ` that may be missed.
             timeout_s: Wall-clock limit of each run of a tool.
             keep: Folder for netlist, reports, logs, a picture of the placement and ``build.json``,
-                written at the end; one that rlx made before is replaced. None to keep nothing.
+                written at the end; an earlier one of rlx is replaced. None to delete them.
             simulate: Whether the mapped netlist is simulated on golden vectors; None if
                 Verilator is there, and that takes at most
                 :data:`rlx_sim.hardware.gates.run.MAX_SECONDS`, as predicted.
@@ -171,7 +171,7 @@ class FpgaBuilder:
             OutputError: The folder is not complete or of another target.
             UsageError: The device is unknown.
             ToolMissingError: Yosys or nextpnr is not installed.
-            SimulationError: A tool failed, or the netlist computes something else than the
+            SimulationError: A tool failed, or the outputs of the netlist differ from those of the
                 reference.
             TimeLimitError: A run took too long.
         """
@@ -283,7 +283,7 @@ def _simulate_netlist(
     timeout_s: float,
     notify: Steps,
 ) -> tuple[NetlistRun | None, list[str]]:
-    """Simulate the netlist in ``work``; return the results, or why there are none.
+    """Simulate the netlist in ``work``; return the results, or the reason for skipping it.
 
     Raises:
         SimulationError: The netlist differs from the reference.

@@ -55,7 +55,7 @@ _PHASES: Final = tuple(
         (r"Info: Critical path report", "timing analysis"),
     )
 )
-"""Lines of nextpnr's log, and what they say about how far it is."""
+"""Lines of nextpnr's log, and the progress that each of them means."""
 
 _USED: Final = re.compile(r"^Info:\s+(\w+):\s*(\d+)/\s*(\d+)\s+\d+%", re.MULTILINE)
 _FULL: Final = re.compile(
@@ -167,9 +167,9 @@ def place_and_route(
         device: The device to place it in; its ``pnr`` must not be empty.
         seed: Seed of the placement.
         target_mhz: Clock that nextpnr optimizes for; a lower result is not an error.
-        locations: File in ``folder`` for the placed netlist; None for none.
+        locations: File in ``folder`` for the placed netlist, or None.
         timeout_s: Wall-clock limit.
-        show: Called with what nextpnr is doing: the phase and how far it is.
+        show: Called with the phase of nextpnr and its progress.
 
     Raises:
         DoesNotFitError: The device has too few cells of a kind.
@@ -198,7 +198,7 @@ def place_and_route(
 
 
 def phase_reader(show: Callable[[str], None] | None) -> Callable[[str], None] | None:
-    """Return a function for nextpnr's lines that gives ``show`` the phase and how far it is."""
+    """Return a reader of nextpnr's lines that calls ``show`` with the phase and its progress."""
     if show is None:
         return None
 
@@ -221,7 +221,7 @@ def read_routed(path: Path, seed: int) -> RoutedDesign:
     """Return the content of nextpnr's report.
 
     Raises:
-        SimulationError: The report is missing or is something else.
+        SimulationError: The report is missing or has another form.
     """
     try:
         report = json.loads(path.read_text(encoding="utf-8"))
@@ -256,7 +256,7 @@ def _end(pin: Mapping[str, Any]) -> str:
 def _refusal(
     completed: Completed, device: FpgaDevice, log: Path
 ) -> SimulationError | DoesNotFitError:
-    """Return the error for a run that failed: too few cells, or something else."""
+    """Return the error for a run that failed: too few cells, or another reason."""
     text = completed.stderr + completed.stdout
     if log.is_file():
         text += log.read_text(errors="replace")

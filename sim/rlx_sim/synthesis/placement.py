@@ -26,8 +26,8 @@ TOP: Final = "u_top"
 """Instance of the core's wrapper in the one with few pins."""
 
 WRAPPER: Final = "pins, cells added"
-"""Name of the cells outside of the core: shift registers, and what nextpnr adds, such as cells
-at the ends of carry chains."""
+"""Name of the cells outside of the core: shift registers, and cells that nextpnr adds, such as
+those at the ends of carry chains."""
 
 LOGIC: Final = {"ecp5": 16, "ice40": 8}
 """LUTs and flip-flops of a tile, or logic cells, by family."""
@@ -39,7 +39,7 @@ LARGE_CELLS: Final = {
     "MULT18X18D": "multiplier",
     "ICESTORM_DSP": "multiplier",
 }
-"""Cells that have a tile of their own, and what they are."""
+"""Cells that have a tile of their own, and their names in the legend."""
 
 _FLIPPED: Final = ("ice40",)
 """Families whose first row is the lowest."""
@@ -71,7 +71,7 @@ class Patch:
     """Drawing of a layer.
 
     Attributes:
-        name: The layer, or what is of none.
+        name: The layer, or the name of the cells outside of layers.
         colour: Its colour.
         cells: Number of its cells.
         full: Path of the tiles at least half of whose logic is in use.
@@ -118,7 +118,7 @@ def placement_svg(
         device: Device that they are placed on.
         title: Title of the picture.
         layers: Names of the instances in the core that have a colour, in order.
-        rest: Name of the cells that are in none of them.
+        rest: Name of the other cells of the core.
         captions: Names of layers by those of their instances, where they differ.
     """
     captions = captions or {}

@@ -19,7 +19,7 @@ MIN_ALIGNMENT: Final = 4
 
 
 def find_scratch(alive: Sequence[Placement], nbytes: int) -> int:
-    """Return the lowest aligned offset where ``nbytes`` meet no value alive at a step.
+    """Return the lowest aligned offset where ``nbytes`` do not overlap values alive at a step.
 
     The offset may be beyond the plan's arena, which then grows.
 

@@ -1,4 +1,4 @@
-"""Statements of the entry point: a call for each layer, copies to outputs that none writes.
+"""Statements of the entry point: a call for each layer, copies to outputs not written by one.
 
 Tests: tests/targets/cortexm/test_interface.py
 """
@@ -29,7 +29,7 @@ class LayerCall:
         index: Number of the layer.
         name: Its function without the prefix, for the layer hook.
         comment: Description of its computation.
-        statement: The call; empty where nothing has to be done.
+        statement: The call; empty if the layer needs no code.
     """
 
     index: int
@@ -109,7 +109,7 @@ class Calls:
         return place.expression
 
     def _copy(self, to: ValueLocation, value: Value, nbytes: int) -> str:
-        """Return the statement that copies a value, or nothing if it is there already."""
+        """Return the statement that copies a value, empty if it is already in place."""
         if value.constant is None and self._places.of(value) == to:
             return ""
         return f"memcpy({to.expression}, {self._address(value)}, {nbytes});"

@@ -1,4 +1,4 @@
-"""A way to compute a node, with what it would cost.
+"""A way to compute a node, with its cost.
 
 Tests: tests/targets/c/test_choice.py
 """
@@ -23,10 +23,10 @@ class Candidate:
     """One way to compute a node.
 
     Attributes:
-        name: Of the kernel and its variant, for reports.
+        name: Name of the kernel and its variant, for reports.
         kernel: The function; layers that call it share its code.
         lower: Makes the layer.
-        instructions: Estimate for the processor at hand.
+        instructions: Estimate for the target processor.
         table_bytes: Weights and other constants of this layer in flash.
         scratch_bytes: Bytes of the arena while it runs.
         summary: Work of its kernel, a line of Markdown, equal for all variants; may be empty.
@@ -43,18 +43,18 @@ class Candidate:
     summary: str = ""
 
     def parts(self, code_sizes: CodeSizes) -> dict[Hashable, int]:
-        """Return the bytes of what it needs in flash, by what other layers may share."""
+        """Return the bytes in flash of each part that other layers may share."""
         own = {self.tables: self.table_bytes} if self.tables is not None else {}
         return own if self.kernel is None else {**own, **code_sizes(self.kernel)}
 
     def flash_bytes(self, code_sizes: CodeSizes) -> int:
-        """Return the bytes of flash, whoever shares them."""
+        """Return the bytes of flash, shared or not."""
         code = {} if self.kernel is None else code_sizes(self.kernel)
         return self.table_bytes + sum(code.values())
 
     @staticmethod
     def of(layer: LoweredLayer, name: str) -> Candidate:
-        """Return the candidate that is a layer already."""
+        """Return the candidate of a layer that is already lowered."""
         return Candidate(
             name,
             layer.kernel,
@@ -66,5 +66,5 @@ class Candidate:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural unless it is one: names of candidates."""
+    """Return a count with its noun, in the plural unless it is one, for names of candidates."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

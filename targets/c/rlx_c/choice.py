@@ -88,7 +88,7 @@ def choose(
     limits: MemoryLimits,
     code_sizes: CodeSizes,
 ) -> tuple[Candidate, ...] | None:
-    """Return a candidate for each layer, as cheap as found; None if none keep to the limits.
+    """Return the cheapest candidates found, one for each layer; None if the limits are too small.
 
     Args:
         needs: The layers.
@@ -185,7 +185,7 @@ def _option(
 
 
 def flash_bytes(candidates: Iterable[Candidate], code_sizes: CodeSizes) -> int:
-    """Return the flash that chosen candidates take together; what is shared counts once."""
+    """Return the flash that chosen candidates use together; shared parts count once."""
     parts: dict[Hashable, int] = {}
     alone = 0
     for candidate in candidates:

@@ -51,8 +51,8 @@ class EntryPoint:
             prefix: First part of its C names.
 
         Raises:
-            EmitError: An input or output has an element type that C code cannot take, or no place
-                in the arena.
+            EmitError: An input or output has an element type that C code does not support, or no
+                place in the arena.
         """
         graph = program.graph
         inputs = ports("input", graph.inputs, [value.name for value in graph.inputs], prefix)

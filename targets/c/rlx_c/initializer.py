@@ -1,4 +1,4 @@
-"""Text of C initializers: numbers in wrapped lines, millions of them without a loop over each."""
+"""Text of C initializers: values in wrapped lines, vectorized for tables of millions."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def c_array(data: Array) -> str:
 
 
 class _Block:
-    """Words without spaces: which of some distinct ones stand where."""
+    """Sequence of words without spaces, as indices into the distinct ones."""
 
     def __init__(self, words: list[str], indices: npt.NDArray[np.intp]) -> None:
         self._indices = indices
@@ -62,7 +62,7 @@ class _Block:
         return str(rows[rows != 0].tobytes(), "ascii")
 
     def _short_text(self, starts: list[int]) -> str:
-        """Return the same one by one, which takes no table of letters."""
+        """Return the same, word by word, without a table of letters."""
         spaced = [f" {self._words[i]}" for i in self._indices.tolist()]
         for start in starts:
             spaced[start] = f"\n{_INDENT}{spaced[start][1:]}"
@@ -102,12 +102,12 @@ def _line_starts(lengths: npt.NDArray[np.int64], filled: int) -> tuple[list[int]
     """Return the indices of words that begin a line, and the filled columns of the last line.
 
     Args:
-        lengths: Of the words.
-        filled: Columns of the line before them that are taken; 0: there is none.
+        lengths: Lengths of the words.
+        filled: Columns in use of the line before them; 0 without one.
     """
     ends = [0, *np.cumsum(lengths + 1).tolist()]
     count = len(lengths)
-    # A word that follows another takes a column more, which ``ends`` counts after each word.
+    # The separator before a word needs a column, which ``ends`` counts after each word.
     start = bisect_right(ends, _TEXT_COLUMNS - filled) - 1 if filled else 0
     starts = []
     line = -filled

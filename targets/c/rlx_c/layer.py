@@ -33,11 +33,11 @@ class CodeSize:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """One static C function: a template and all numbers that it is specialised for.
+    """One static C function: a template and the constants that it is specialised for.
 
-    Two layers whose kernels are equal call the same function; everything that may differ between
-    them (tensors, tables, scalar factors) is an argument. A rule that specialises a function for
-    one layer only has to put more into ``constants``.
+    Two layers whose kernels are equal call the same function; values that may differ between them
+    (tensors, tables, scalar factors) are arguments. A rule that specialises a function for one
+    layer only has to put more into ``constants``.
 
     Attributes:
         kind: Kind of op; its name is ``<kind>_<index>``, local to the file.
@@ -85,7 +85,7 @@ class ConstantTable:
         role: Role in the layer; the symbol is ``<prefix>_<role>_<index>``.
         element: C type of an element: ``int8_t``, ``uint8_t``, ``int16_t``, ``int32_t``, or
             ``channel`` for rows of bias, multiplier and shift.
-        data: [n] numbers, or [n, 3] for ``channel``.
+        data: [n] values, or [n, 3] for ``channel``.
         note: Text of the comment above it.
     """
 
@@ -101,7 +101,7 @@ class ConstantTable:
 
     @cached_property
     def content(self) -> tuple[str, tuple[int, ...], bytes]:
-        """A key that is equal for tables of equal content: it ends with a hash of the numbers."""
+        """A key that is equal for tables of equal content: it ends with a hash of the values."""
         numbers, digest = self.data.reshape(-1), hashlib.sha256()
         for start in range(0, numbers.size, _HASHED_NUMBERS):
             digest.update(numbers[start : start + _HASHED_NUMBERS].astype("<i4").tobytes())
@@ -113,18 +113,18 @@ class LoweredLayer:
     """A node in C. The call is ``kernel(operands, tables, arguments, scratch, result)``.
 
     Attributes:
-        kernel: The function; None if the result has the operand's bytes: then nothing
-            happens, or one copy if the plan put it elsewhere.
+        kernel: The function; None if the result has the operand's bytes: then the layer is only
+            a copy, if the plan put the result elsewhere.
         operands: Values that the function reads.
         tables: Constant data.
         arguments: Scalar arguments, int32.
         scratch_bytes: Bytes of the arena that the function uses while it runs.
         macs: Multiplications of weights and activations, padding included.
-        instructions: Estimate for the processor at hand.
-        weight_bits: Of a weight as it is stored; None without weights.
+        instructions: Estimate for the target processor.
+        weight_bits: Stored bits of a weight; None without weights.
         packed_bytes: Bytes saved by packing several weights to a byte.
         unpacked: Weights of the first table that are unpacked to bytes at the start of the scratch
-            memory before the call; 0: the function reads the table as it is.
+            memory before the call; 0: the function reads the table directly.
     """
 
     kernel: Kernel | None

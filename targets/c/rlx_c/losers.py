@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class KernelChoice:
-    """A candidate for each layer, and what it was chosen by.
+    """A candidate for each layer, with the objective and the limits of the choice.
 
     Attributes:
         needs: The layers.
@@ -74,7 +74,7 @@ class RejectedKernel:
 def losers(choice: KernelChoice, code_sizes: CodeSizes) -> list[list[RejectedKernel]]:
     """Return for each layer the candidates that were not chosen, the cheapest first.
 
-    Each is put in the place of the chosen one, with all other layers as they are.
+    Each is costed in place of the chosen one, with all other layers unchanged.
 
     Args:
         choice: Choice with its candidates and limits.

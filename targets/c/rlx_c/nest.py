@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StridedLoop:
-    """One loop: how often, and how far each array moves at each step (in elements)."""
+    """One loop: its number of steps, and the stride of each array (in elements)."""
 
     extent: int
     strides: tuple[int, ...]
@@ -30,7 +30,7 @@ def broadcast_strides(shape: Sequence[int], to: Sequence[int]) -> tuple[int, ...
 
 
 def nest(shape: Sequence[int], *strides: Sequence[int]) -> tuple[StridedLoop, ...]:
-    """Return the loops over ``shape``, outermost first, for arrays with the given strides.
+    """Return the loops over ``shape``, outermost first, for arrays with ``strides``.
 
     Loops of one step are dropped, and two loops are merged where every array moves evenly through
     both. An empty result is a single element.
@@ -54,7 +54,7 @@ def split_run(loops: tuple[StridedLoop, ...]) -> tuple[tuple[StridedLoop, ...], 
     """Split off the innermost loop if all arrays run through it element by element.
 
     Returns:
-        The other loops, and the number of elements of the run (1 if there is none).
+        The other loops, and the number of elements of the run (1 without a run).
     """
     if loops and set(loops[-1].strides) == {1}:
         return loops[:-1], loops[-1].extent

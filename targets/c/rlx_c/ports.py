@@ -5,13 +5,13 @@ Tests: tests/targets/cortexm/test_port_names.py
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from rlx.ir import DType, Region
+from rlx.ir.port_names import port_word
 from rlx.support.errors import EmitError
 from rlx.support.text.names import IDENTIFIER_LENGTH, comment_text, mangle
 
@@ -29,15 +29,7 @@ C_TYPES: Final = {
 }
 """C types of the elements that code of these targets reads and writes."""
 
-_SIGNATURE: Final = re.compile(r"serving_default_(.+):\d+", re.DOTALL)
-"""Name that TensorFlow's converter gives an input: the model's name inside."""
-
-_GENERIC: Final = re.compile(
-    r"[xyv]|in|out|inputs?|outputs?|args?|tensor|identity|statefulpartitionedcall"
-)
-"""Names that say nothing, without trailing digits and underscores."""
-
-_LONGEST: Final = len("_dequantize_") + len("_999")
+_MAX_AFFIX_CHARS: Final = len("_dequantize_") + len("_999")
 """Characters around a port's name in the longest identifier with it, a number included."""
 
 
@@ -61,7 +53,7 @@ class EntryPort:
         bytes: Size.
         element_bytes: Size of an element.
         name: The model's name of it.
-        quant: Meaning of quantized values, if there is one scale.
+        quant: Scale and zero point of quantized values, if not by channel.
         text: Type in the notation of the IR, for comments.
         offset: Bytes from the start of the arena, or None if it is an array of the caller.
     """
@@ -84,9 +76,9 @@ class EntryPort:
 
     @property
     def comment(self) -> str:
-        """The model's name for a comment; empty where the C name says it, or it says nothing."""
-        word = _word(self.name)
-        return "" if _is_generic(word) or self.name in self.parameter else comment_text(self.name)
+        """The model's name for a comment; empty if the C name contains it, or it is meaningless."""
+        says_nothing = not port_word(self.name, max_chars=1) or self.name in self.parameter
+        return "" if says_nothing else comment_text(self.name)
 
     @property
     def is_float(self) -> bool:
@@ -114,8 +106,8 @@ def ports(
 ) -> tuple[EntryPort, ...]:
     """Return the ports of the graph's inputs or outputs.
 
-    A single one is called like its kind, several ``<kind>_<name>``, or ``<kind><number>`` where
-    the model's name says nothing.
+    A single one is named after its kind, several ``<kind>_<name>``, or ``<kind><index>`` where
+    the model's name is meaningless.
 
     Args:
         kind: ``input`` or ``output``.
@@ -124,7 +116,7 @@ def ports(
         prefix: First part of the network's C names: long ones leave less for names of ports.
 
     Raises:
-        EmitError: One has an element type that C code of this target cannot take.
+        EmitError: One has an element type that C code of this target does not support.
     """
     parameters = [kind] if len(values) == 1 else _parameters(kind, names, prefix)
     return tuple(
@@ -137,27 +129,14 @@ def ports(
 
 def _parameters(kind: str, names: Sequence[str], prefix: str) -> list[str]:
     """Return a C name for each of several ports; all differ in capitals too."""
-    max_chars = IDENTIFIER_LENGTH - len(prefix) - _LONGEST
+    max_chars = IDENTIFIER_LENGTH - len(prefix) - _MAX_AFFIX_CHARS
     parameters: list[str] = []
     for index, name in enumerate(names):
-        word = _word(name)[: max_chars - len(kind) - 1]
+        word = port_word(name, max_chars=max_chars - len(kind) - 1)
         parameters.append(
-            f"{kind}{index}"
-            if _is_generic(word)
-            else mangle(word, reserved=parameters, prefix=kind)
+            mangle(word, reserved=parameters, prefix=kind) if word else f"{kind}{index}"
         )
     return parameters
-
-
-def _is_generic(word: str) -> bool:
-    """Whether a port's name says nothing about it."""
-    return _GENERIC.fullmatch(word.rstrip("_0123456789") or "x") is not None
-
-
-def _word(name: str) -> str:
-    """Return the ASCII letters and digits of a port's name in lower case, joined by underscores."""
-    signature = _SIGNATURE.fullmatch(name)
-    return re.sub(r"[^A-Za-z0-9]+", "_", signature[1] if signature else name).strip("_").lower()
 
 
 def inside(
@@ -216,7 +195,7 @@ def float32_text(value: float) -> str:
     """Return a C constant of type float for ``value`` rounded to float32.
 
     Raises:
-        ValueError: It is not a normal number above 0 there.
+        ValueError: It is not positive and normal in float32.
     """
     rounded = np.float32(value)
     if not np.finfo(np.float32).tiny <= rounded < np.inf:

@@ -56,9 +56,9 @@ class LoweredProgram:
         graph: The graph.
         plan: Order of execution and places.
         steps: Every layer, in order of execution.
-        kernels: Distinct functions, each with its number and the layers that call it.
+        kernels: Distinct functions, each with its index and the layers that call it.
         tables: Distinct constants, likewise.
-        constants: Number of each constant that a layer reads as an ordinary operand.
+        constants: Index of each constant that a layer reads as an ordinary operand.
         arena_bytes: The plan's arena and the scratch memory after it, at least 1 byte.
         alignment: The arena's alignment in bytes.
     """

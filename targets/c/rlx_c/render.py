@@ -28,7 +28,7 @@ def index(
         loops: The loops, outermost first.
         array: Index of the array among those of the loops.
         start: Offset of the first element.
-        inner: More loops inside, whose array has the same number.
+        inner: More loops inside, whose array has the same index.
     """
     terms = [str(start)] if start else []
     for depth, loop in enumerate((*loops, *inner)):
@@ -45,12 +45,12 @@ def at(base: str, loops: Sequence[StridedLoop], array: int, start: int = 0) -> s
 
 
 def times(expression: str, factor: int) -> str:
-    """Return the C product of an expression and a number."""
+    """Return the C product of an expression and an integer."""
     return expression if factor == 1 or expression == "0" else f"{expression} * {factor}"
 
 
 def plus(expression: str, number: int) -> str:
-    """Return the C sum of an expression and a number."""
+    """Return the C sum of an expression and an integer."""
     if number == 0:
         return expression
     if expression == "0":
@@ -77,7 +77,7 @@ def affine(expression: str, factor: int, number: int) -> str:
 
 
 def steps(loops: Sequence[StridedLoop]) -> str:
-    """Return for a comment how often nested loops run."""
+    """Return the trip counts of nested loops, for a comment."""
     return " by ".join(str(loop.extent) for loop in loops) + " elements" if loops else "1 element"
 
 
@@ -97,8 +97,8 @@ def breaks(
         separator: Between items; ends a line.
         tail: Text after the last item.
         form: Format of an item; ``%s`` is replaced by its text.
-        indent: Columns before ``head``, which are not part of the result; further lines stand
-            four columns further in.
+        indent: Columns before ``head``, which are not part of the result; further lines are
+            indented by four more columns.
     """
     parts = [form % item + separator for item in items[:-1]] + [form % items[-1] + tail]
     lines = [head]

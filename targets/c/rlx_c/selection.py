@@ -1,8 +1,9 @@
 """One option for each of several layers, where options share parts: branch and bound.
 
-A start is found by descent, layer by layer; the search then looks for something better until a
-fixed effort is spent: results are the same anywhere. Under a limit of bytes the bounds are
-those of Lagrange: bytes get dearer until the descent keeps to the limit.
+The initial selection is found by descent, layer by layer; the search then improves it until it has
+visited a fixed number of partial selections, so results do not depend on the machine. Under a
+limit of bytes the bounds are Lagrangian: the price of bytes rises until the descent keeps to the
+limit.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ MAX_DESCENT_ROUNDS: Final = 4
 """Passes of a descent over the layers."""
 
 MAX_GRANTED_PARTS: Final = 8
-"""Parts that a descent takes for granted, one at a time."""
+"""Parts that are free at the start of a descent, one in each."""
 
 PRICE_RISES: Final = (0, *(1 << k for k in range(24)))
 """Amounts added to the price of a byte until a limit is kept."""
@@ -37,7 +38,7 @@ class Alternative(Generic[T, P]):
     Attributes:
         tag: Object that it represents.
         cost: Its cost without bytes.
-        nbytes: Bytes that it shares with no other option.
+        nbytes: Bytes that it does not share with other options.
         shared: Parts that other layers may use too.
     """
 
@@ -70,7 +71,7 @@ class Selection(Generic[T, P]):
         self._price = price
         self._limit = limit
         self._layers = [_undominated(layer, price, limited=limit is not None) for layer in layers]
-        # Layers with one option first: what they use is there for all others.
+        # Layers with one option first: parts that they use are free for all others.
         self._order = sorted(range(len(layers)), key=lambda i: (len(self._layers[i]), i))
 
     def cost(self, options: Iterable[Alternative[T, P]]) -> int:
@@ -89,7 +90,7 @@ class Selection(Generic[T, P]):
         return self._rest(0, frozenset(), 0)
 
     def solve(self) -> list[Alternative[T, P]] | None:
-        """Return the cheapest selection found, or None if none within the limit was found."""
+        """Return the cheapest selection found within the limit, or None."""
         rise, start = self._start()
         return _BranchAndBound(self, rise, start).run()
 
@@ -108,11 +109,11 @@ class Selection(Generic[T, P]):
         return self._limit is None or self.nbytes(options) <= self._limit
 
     def _descend(self, rise: int, free: frozenset[P]) -> list[Alternative[T, P]]:
-        """Choose, layer by layer, what is cheapest given the others, until nothing changes.
+        """Choose, layer by layer, the cheapest option given the others, until nothing changes.
 
         Args:
             rise: Amount added to the price of a byte.
-            free: Parts that cost nothing at first.
+            free: Parts that are free at first.
         """
         selected = [min(layer, key=lambda o: self._added(o, rise, free)) for layer in self._layers]
         used = Counter(part for option in selected for part in option.shared)
@@ -128,12 +129,12 @@ class Selection(Generic[T, P]):
         return selected
 
     def _added(self, option: Alternative[T, P], rise: int, there: frozenset[P]) -> int:
-        """Return the cost of an option where some parts are there already."""
+        """Return the cost of an option when some parts are already present."""
         new = sum(self._parts[part] for part in option.shared if part not in there)
         return option.cost + (self._price + rise) * (option.nbytes + new)
 
     def _rest(self, position: int, there: frozenset[P], rise: int) -> int:
-        """Return a bound on what the layers from ``position`` on cost; parts are split fairly."""
+        """Return a lower bound on the cost of the layers from ``position`` on; parts are split."""
         price = self._price + rise
         return sum(
             min(o.cost + price * (o.nbytes + self._split(o, there)) for o in self._layers[i])
@@ -151,7 +152,7 @@ class Selection(Generic[T, P]):
 
 
 class _BranchAndBound(Generic[T, P]):
-    """Depth first through selections, cutting off what cannot be better."""
+    """Depth-first search of selections that prunes those that cannot be better."""
 
     def __init__(
         self, problem: Selection[T, P], rise: int, start: list[Alternative[T, P]] | None
@@ -186,7 +187,7 @@ class _BranchAndBound(Generic[T, P]):
                 self._descend([*picked, option], there | option.shared, after, nbytes + more)
 
     def _promising(self, position: int, there: frozenset[P], cost: int, nbytes: int) -> bool:
-        """Whether what is chosen may still lead to something better than the best."""
+        """Whether the partial selection may still lead to a better one than the best."""
         problem, limit = self._problem, self._problem._limit
         if cost + problem._rest(position, there, 0) >= self._cost:
             return False

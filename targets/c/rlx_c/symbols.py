@@ -26,17 +26,17 @@ _LOCAL: Final = re.compile(r"^(?:\w+_(?:INLINE|KERNEL)|static)\b[^;({]*?(\w+)\("
 def with_prefix(text: str, prefix: str) -> str:
     """Return C code with ``<prefix>_`` before each function that is local to it.
 
-    What no parenthesis follows, such as a layer's name in a comment, stays as it is.
+    Names without a parenthesis after them, such as a layer's in a comment, are unchanged.
     """
     names = "|".join(sorted(set(_LOCAL.findall(text))))
     return re.sub(rf"\b(?:{names})(?=\()", rf"{prefix}_\g<0>", text) if names else text
 
 
 class Symbols:
-    """Names of everything that one program defines.
+    """Names of the functions and tables that one program defines.
 
-    A table is called after its role and the first layer that has it. A function is called after
-    what it computes, with a number: layers share it.
+    A table is named after its role and the first layer that has it. A function is named after its
+    computation, with a number: layers share it.
     """
 
     def __init__(self, prefix: str, program: LoweredProgram) -> None:

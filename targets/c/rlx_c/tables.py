@@ -37,7 +37,7 @@ def tables_of(program: LoweredProgram, symbols: Symbols) -> list[dict[str, Any]]
 
 
 def users_text(steps: Sequence[int], program: LoweredProgram) -> str:
-    """Return for a comment which layers use something, at most three by name."""
+    """Return the layers of ``steps`` for a comment, at most three by name."""
     names = [program.steps[step].name for step in steps[:_MAX_USERS]]
     more = f" and {len(steps) - _MAX_USERS} more" if len(steps) > _MAX_USERS else ""
     return f"Layer{'s' if len(steps) > 1 else ''} {', '.join(names)}{more}"

@@ -30,7 +30,7 @@ def check_budget(
         chip: Microcontroller that must hold it too, or None.
 
     Raises:
-        DoesNotFitError: It does not; the hint gives values of both limits that would.
+        DoesNotFitError: It does not; the hint has values of both limits with which it fits.
     """
     needs: list[int] = [report[f"{k}_bytes"] for k in ("arena", "constant", "code")]
     arena, constants, code = needs

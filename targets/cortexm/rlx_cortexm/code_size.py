@@ -1,4 +1,4 @@
-"""Bytes of machine code of a kernel, known without compiling it."""
+"""Bytes of machine code of a kernel, estimated without compiling it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CALL_BYTES: Final = 16
 
 
 def kernel_bytes(kernel: Kernel | None) -> int:
-    """Return the approximate bytes of a kernel's function; nothing for a layer without one."""
+    """Return the approximate bytes of a kernel's function; empty for a layer without one."""
     return 0 if kernel is None else _rendered_bytes(kernel)
 
 
@@ -56,7 +56,7 @@ def code_bytes(kernels: Iterable[Kernel], layers: int) -> int:
 
 
 def text_bytes(text: str) -> int:
-    """Return the approximate bytes of machine code that a compiler makes of C from this target.
+    """Return the approximate bytes of machine code that a compiler generates from C of this target.
 
     Fitted to GCC 12 at -O2 for a Cortex-M4; right within a third. A line of inline assembly counts
     as one instruction.

@@ -1,4 +1,4 @@
-"""The cores that C can be emitted for, and what the choice of kernels has to know of them.
+"""The cores that C can be emitted for, with the properties that the choice of kernels needs.
 
 Tests: tests/targets/cortexm/test_cores.py
 """
@@ -15,20 +15,23 @@ class CortexCore:
     """A processor.
 
     Attributes:
-        name: As compilers call it.
+        name: Name for compilers.
         pairs: Whether it has the DSP extension, which multiplies pairs of 16 bits.
+        mainline: Whether it has more than the baseline instructions of Armv6-M and Armv8-M, which
+            have no 64-bit products and read eight registers only.
         vectors: Whether it has the vector extension MVE (Helium): kernels for it are candidates.
     """
 
     name: str
     pairs: bool = True
+    mainline: bool = True
     vectors: bool = False
 
 
 CORES: Final = {
     core.name: core
     for core in (
-        CortexCore("cortex-m0", pairs=False),
+        CortexCore("cortex-m0", pairs=False, mainline=False),
         CortexCore("cortex-m3", pairs=False),
         CortexCore("cortex-m4"),
         CortexCore("cortex-m7"),
@@ -55,8 +58,8 @@ ALIASES: Final = MappingProxyType({
     "cortex-m52": "cortex-m55",
     "cortex-m85": "cortex-m55",
 })  # fmt: skip
-"""Other cores as GCC's option -mcpu calls them, each with the one whose kernels and costs are
-right: it has the instructions that these depend on, and no others of them."""
+"""Other cores by their names in GCC's option -mcpu, each with the one whose kernels and costs
+apply: of the instructions that these depend on, both have the same."""
 
 DEFAULT_CORE: Final = CORES["cortex-m4"]
 """The core whose instructions the costs were fitted to."""

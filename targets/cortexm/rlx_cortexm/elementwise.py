@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def result_constants(rescale: Rescale, bound: int, op: QAdd | QMul) -> dict[str, Hashable]:
-    """Return the constants with which templates turn numbers up to ``bound`` into int8 values."""
+    """Return the constants with which templates requantize values up to ``bound`` to int8."""
     chosen = scaling(rescale, bound)
     return {
         "requantize": chosen.function,

@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from rlx_cortexm.options import CortexMOptions
 
 STACK_BYTES: Final = 1024
-"""Stack that every run can do with; what compilers tell of each kernel is tested against it."""
+"""Stack that is enough for every run; tests compare it with the frames that compilers report."""
 
 
 class Emitter:
-    """Renders one program as the options want it."""
+    """Renders one program according to the options."""
 
     def __init__(self, program: LoweredProgram, options: CortexMOptions) -> None:
         self.prefix = options.prefix_for(program.graph.name)
@@ -212,7 +212,7 @@ class Emitter:
         return self._symbols.scales if isinstance(self._symbols, StoredSymbols) else None
 
     def _sources(self, common: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
-        """Return the C files, and the header of the tables if there are some."""
+        """Return the C files, and the header of the tables, if any."""
         prefix, tables, crc = self.prefix, self._tables, _hex_lines(nibbles())
         sources, header = {f"src/{prefix}.c": self._code}, {}
         if tables:
@@ -257,7 +257,7 @@ class Emitter:
 def _tested(
     kind: str, ports: tuple[EntryPort, ...], arrays: tuple[Array, ...]
 ) -> list[dict[str, Any]]:
-    """Return the inputs or outputs for the self-test's template: numbers by their bits."""
+    """Return the inputs or outputs for the self-test's template, float32 values as their bits."""
     return [
         {"kind": kind, "port": port, "data": _integers(array).reshape(len(array), -1)}
         for port, array in zip(ports, arrays, strict=True)
@@ -271,5 +271,5 @@ def _hex_lines(values: Sequence[int]) -> str:
 
 
 def _integers(array: Array) -> Array:
-    """Return integers, or the bits of float32 numbers."""
+    """Return integers, or the bits of float32 values."""
     return np.ascontiguousarray(array).view(np.uint32) if array.dtype == np.float32 else array

@@ -1,4 +1,4 @@
-"""Needs of a network, known without compiling it.
+"""Resources of a network, estimated without compiling it.
 
 Tests: tests/targets/cortexm/test_estimates.py
 """

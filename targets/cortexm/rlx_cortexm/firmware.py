@@ -98,8 +98,8 @@ def firmware_files(
     """Return the files of the test program by relative path.
 
     It calls ``<prefix>_run(input pointers..., output pointers..., arena)`` of ``<prefix>.h`` for
-    every frame of ``golden/input_<k>.npy`` and compares with ``golden/output_<k>.npy``. Ports that
-    are in the arena have no pointers there; frames are copied to and from it.
+    every frame of ``golden/input_<k>.npy`` and compares with ``golden/output_<k>.npy``. Ports in
+    the arena are not among the pointers; frames are copied to and from it.
 
     Args:
         prefix: Prefix of the model's C identifiers.

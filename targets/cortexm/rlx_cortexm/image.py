@@ -105,6 +105,6 @@ class WindowedImage:
 
 
 def _full(counts: tuple[int, ...], taps: int) -> tuple[int, int]:
-    """Return the range of entries that equal ``taps``; they stand side by side."""
+    """Return the range of entries that equal ``taps``; they are consecutive."""
     places = [i for i, count in enumerate(counts) if count == taps]
     return (places[0], places[-1] + 1) if places else (0, 0)

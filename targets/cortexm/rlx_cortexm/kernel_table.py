@@ -30,7 +30,7 @@ _COLUMNS = (
 
 
 def debug_kernels(module: GraphModule, settings: KernelSettings, cpu: str) -> None:
-    """Print the table on standard error if the setting ``debug`` asks for it.
+    """Print the table on standard error if the setting ``debug`` selects it.
 
     Args:
         module: A module at stage LIR.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rlx.ir import Value
 
 MAX_BYTES: Final = 1000
-"""Longest name in UTF-8; a C99 compiler must take strings of 4095 characters, escapes included."""
+"""Maximum bytes of a name in UTF-8; C99 guarantees strings of 4095 characters, escapes included."""
 
 
 def parse_labels(text: str) -> tuple[str, ...]:

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from rlx.targets.milliseconds import CycleRange
 
 CPUS: Final = tuple(CORES)
-"""Cores that differ in what is emitted for them."""
+"""Cores that differ in the emitted code."""
 
 CPU_NAMES: Final = (*CPUS, *ALIASES)
-"""Names that ``--cpu`` takes."""
+"""Names that ``--cpu`` accepts."""
 
 _C99_HEADERS = """
 assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdarg
@@ -190,7 +190,7 @@ class CortexMOptions:
         """Set the core and the part's name in the table, and check that they and the clock agree.
 
         Raises:
-            UsageError: There is no such part, or its core or clock is another one.
+            UsageError: The part does not exist, or its core or clock is another one.
         """
         chip = None if self.part is None else part_named(self.part)
         if chip is None:
@@ -220,7 +220,7 @@ class CortexMOptions:
 
     @property
     def device(self) -> str:
-        """Core for a reader, with the microcontroller if there is one."""
+        """Core for a reader, with the microcontroller, if set."""
         chip = self.chip
         return self.cpu if chip is None else f"{self.cpu} ({chip.name})"
 
@@ -253,7 +253,7 @@ class CortexMOptions:
         return CORES[ALIASES.get(self.cpu, self.cpu)]
 
     def prefix_for(self, name: str) -> str:
-        """Return the prefix given, or one made from a model's name."""
+        """Return the prefix of the options, or one made from a model's name."""
         if self.prefix is not None:
             return self.prefix
         return network_prefix(name, STANDARD_HEADERS)
@@ -272,10 +272,10 @@ def _check_word(option: str, word: str, known: Sequence[str]) -> None:
 
 
 def _check_io(io: str) -> None:
-    """Refuse what is not one word, or one of each kind with a comma between.
+    """Refuse a value other than one word, or one of each kind separated by a comma.
 
     Raises:
-        UsageError: It is something else.
+        UsageError: It is another value.
     """
     words = io.split(",")
     for word in words:

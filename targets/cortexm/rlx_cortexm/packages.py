@@ -34,7 +34,7 @@ Parameters = dict[str, Any]
 
 
 def parse_packages(text: str) -> tuple[str, ...]:
-    """Return the packages named in ``text``, separated by commas; ``none`` is none of them."""
+    """Return the packages named in ``text``, separated by commas; empty for ``none``."""
     return () if text == "none" else tuple(part.strip() for part in text.split(","))
 
 
@@ -65,7 +65,7 @@ def package_files(
         names: Keys of :data:`PACKAGES`.
         common: Context of every template: ``prefix``, ``macro``, ``title``, ``version``, ``id``.
         sources: The C files, by path relative to the folder.
-        package_version: Three numbers with dots between.
+        package_version: Three integers separated by dots.
         package_url: Address of a page on the network.
     """
     parameters = {
@@ -77,7 +77,7 @@ def package_files(
         "target": _target(common["prefix"]),
         "option": _option(common["prefix"]),
         "vendor": VENDOR,
-        # PACK.xsd wants at least two characters.
+        # PACK.xsd requires at least two characters.
         "group": common["prefix"] if len(common["prefix"]) > 1 else f"{common['prefix']}_net",
     }
     files: dict[str, str] = {}
@@ -87,7 +87,7 @@ def package_files(
 
 
 def usage(names: Sequence[str], prefix: str) -> list[tuple[str, str]]:
-    """Return for each package a line with its build system and how to use the folder there."""
+    """Return for each package its build system and a line on the use of the folder there."""
     target, option = _target(prefix), _option(prefix)
     texts = {
         "cmake": f"CMake: `add_subdirectory` this folder, link `{target}::{target}`; or"

@@ -2,9 +2,8 @@
 
 The kernels compute four output channels at a time: each input is loaded and unpacked
 once for four products. Their weights are adjacent: for each four inputs ``k .. k + 3``
-the four weights of channel ``o``, then those of ``o + 1``, ``o + 2`` and ``o + 3``. What the
-number of inputs leaves over follows one by one; what the number of channels leaves over follows
-channel by channel.
+the four weights of channel ``o``, then those of ``o + 1``, ``o + 2`` and ``o + 3``. The remaining
+one to three inputs follow one by one, the remaining one to three channels channel by channel.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ def in_place(node: Node) -> tuple[int, ...]:
 
 
 def settings_of(options: CortexMOptions) -> KernelSettings:
-    """Return the settings of the choice of kernels that the options give."""
+    """Return the settings of the choice of kernels, from the options."""
     in_file, ram = options.weights_in_file, options.ram
     if in_file and ram is not None:
         ram = max(ram - VARIABLE_BYTES, 0)
@@ -43,7 +43,7 @@ def settings_of(options: CortexMOptions) -> KernelSettings:
 def plan(module: GraphModule, options: CortexMOptions) -> GraphModule:
     """Return ``module`` at stage LIR, with space for the minimum scratch memory of every node.
 
-    Where a small arena is wanted, layers may be computed in stripes of rows, if that helps.
+    With a limit on RAM or ``--optimize ram``, layers may be computed in stripes of rows.
     """
     settings = settings_of(options)
     ports_in_arena = options.in_arena

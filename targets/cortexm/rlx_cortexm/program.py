@@ -32,8 +32,8 @@ class KernelSettings:
 
     Attributes:
         optimize: Name of the objective.
-        ram: Most bytes of the arena, or None.
-        flash: Most bytes of constants and code, or None.
+        ram: Maximum bytes of the arena, or None.
+        flash: Maximum bytes of constants and code, or None.
         core: Core that they run on.
         constants_in_file: They take no flash of ``flash``.
     """
@@ -70,7 +70,7 @@ def program(module: GraphModule, settings: KernelSettings | None = None) -> Lowe
 
     Raises:
         UnsupportedOpError: A node cannot be lowered.
-        ValueError: The module has no plan.
+        ValueError: The module lacks a plan.
     """
     if module.stage is not Stage.LIR or module.plan is None:
         raise ValueError(f"expected a module at stage lir, got {module.stage.value}")
@@ -87,7 +87,7 @@ def choice_of(plan: MemoryPlan, settings: KernelSettings) -> KernelChoice:
     """Return the kernel of each step, by the objective and within the limits.
 
     If no choice keeps to both limits, the one with the smallest flash within ``ram`` is returned;
-    if there is none either, the one with the smallest arena.
+    if ``ram`` is too small for all, the one with the smallest arena.
     """
     needs = [
         Need(_candidates(plan, node, settings.core), partial(_end, alive))

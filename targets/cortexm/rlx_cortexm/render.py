@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 ENV = environment(template_root() / "cortexm", Path(__file__).parent)
-"""Templates by path: those of one kernel stand in its folder ``kernels/<name>``, the others in
+"""Templates by path: those of one kernel are in its folder ``kernels/<name>``, the others in
 ``templates/cortexm``."""
 
 

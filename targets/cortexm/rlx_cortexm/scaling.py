@@ -1,6 +1,6 @@
 """Requantization at compile time: the C function to call, and its constants.
 
-The exact function for any number costs some ten instructions; the usual case, proven here from the
+The exact function for any int32 costs some ten instructions; the usual case, proven here from the
 actual weights, costs half of that.
 """
 
@@ -37,14 +37,14 @@ class AccumulatorScaling:
     """Scaling of accumulators to int8 values.
 
     Attributes:
-        function: Of two roundings ``requantize_narrow``, ``requantize_folded``,
-            ``requantize_level_<places>`` or ``requantize_wide``. Of one ``requantize_high``,
+        function: With two roundings ``requantize_narrow``, ``requantize_folded``,
+            ``requantize_level_<places>`` or ``requantize_wide``. With one ``requantize_high``,
             ``requantize_power_<rounding>``, ``requantize_level_<rounding>_<places>``, or
-            ``requantize_<rounding>``, which takes any number; the rounding is ``single``, ``even``
+            ``requantize_<rounding>``, which accepts any int32; the rounding is ``single``, ``even``
             or ``odd`` (see ``support.c.j2``, ``blocks.c.j2``). In float32 ``requantize_float32``,
-            or ``requantize_float32_wide``, which takes any number.
+            or ``requantize_float32_wide``, which accepts any int32.
         multiplier: Q0.31 multipliers, one or one for each channel.
-        shift: Shift of each multiplier, as ``function`` counts it.
+        shift: Shift of each multiplier, in the convention of ``function``.
     """
 
     function: str
@@ -63,7 +63,7 @@ class AccumulatorScaling:
 
     @property
     def rounds_twice(self) -> bool:
-        """Whether halves of negative numbers need a correction, as with two roundings."""
+        """Whether halves of negative values need a correction, as with two roundings."""
         twice = ("requantize_narrow", "requantize_folded", "requantize_wide")
         return self.function in twice or self.function.removeprefix("requantize_level_").isdigit()
 
@@ -74,14 +74,14 @@ class AccumulatorScaling:
 
 
 def scaling(rescale: Rescale, bound: int) -> AccumulatorScaling:
-    """Return the cheapest exact way to scale numbers of magnitude up to ``bound``.
+    """Return the cheapest exact way to scale integers of magnitude up to ``bound``.
 
     ``requantize_narrow`` doubles the accumulator and never shifts left: it needs
-    ``bound < 2^30`` and a right shift of at least 1; ``requantize_wide`` takes any int32 number.
+    ``bound < 2^30`` and a right shift of at least 1; ``requantize_wide`` accepts any int32.
     """
     if rescale.rounding is not Rounding.DOUBLE:
         return _single_rounding(rescale, bound)
-    # A factor of zero gives zero with any shift.
+    # With a factor of zero the result is zero for any shift.
     shift = tuple(s if m else -1 for m, s in zip(rescale.multiplier, rescale.shift, strict=True))
     if bound < NARROW_BOUND and max(shift) <= -1:
         return AccumulatorScaling("requantize_narrow", rescale.multiplier, tuple(-s for s in shift))
@@ -89,7 +89,7 @@ def scaling(rescale: Rescale, bound: int) -> AccumulatorScaling:
 
 
 def scaling_of_values(rescale: Rescale, values: Int64) -> AccumulatorScaling:
-    """Return the cheapest exact way to scale a few numbers, by any rounding that gives the same."""
+    """Return the cheapest exact way to scale ``values``, by any rounding with equal results."""
     twice = replace(rescale, rounding=Rounding.DOUBLE)
     same = np.array_equal(twice.apply(values), rescale.apply(values))
     return scaling(twice if same else rescale, int(np.abs(values).max()))
@@ -98,12 +98,12 @@ def scaling_of_values(rescale: Rescale, values: Int64) -> AccumulatorScaling:
 def _single_rounding(rescale: Rescale, bound: int) -> AccumulatorScaling:
     """Return the cheapest exact way to scale with one rounding, or in float32.
 
-    ``requantize_high`` adds half to the high word of the product, whose low word then decides
-    nothing: it needs a shift by more than 32 places. ``requantize_power_even`` has powers of two
-    only, and no product.
+    ``requantize_high`` adds half to the high word of the product, whose low word then does not
+    matter: it needs a shift by more than 32 places. ``requantize_power_even`` is for powers of two
+    only, without a product.
     """
     multiplier, total = rescale.multiplier, tuple(31 - s for s in rescale.shift)
-    # A factor of zero gives zero with any shift.
+    # With a factor of zero the result is zero for any shift.
     high = tuple(t - 32 if m else 1 for m, t in zip(multiplier, total, strict=True))
     if rescale.rounding is Rounding.FLOAT32:
         if min(high) >= 1:
@@ -113,7 +113,7 @@ def _single_rounding(rescale: Rescale, bound: int) -> AccumulatorScaling:
         if min(high) >= 1:
             return AccumulatorScaling("requantize_high", multiplier, high)
     elif set(multiplier) <= {0, 1 << 30}:
-        # Beyond twice the bound everything becomes zero, as a factor of zero makes it.
+        # For divisors beyond twice the bound all results are zero, as with a factor of zero.
         max_shift = bound.bit_length() + 1
         shifts = tuple(
             min(t - 30, max_shift) if m else max_shift
@@ -141,7 +141,7 @@ def fold_offset(narrow: AccumulatorScaling, bounds: Int64, zero_point: int) -> A
     multiplier, shift = (np.array(v, np.int64) for v in (narrow.multiplier, narrow.shift))
     max_abs = bounds if narrow.per_channel else bounds.max(keepdims=True)
     high = (max_abs * multiplier + (1 << 30)) >> 31
-    # What is less than half of a step always becomes 0, as it does if the factor is 0.
+    # Products of less than half of a step always become 0, as with a factor of 0.
     vanishing = high < np.int64(1) << (shift - 1)
     multiplier, shift = np.where(vanishing, 0, multiplier), np.where(vanishing, 1, shift)
     offset = abs(2 * zero_point + 1) << (shift - 1)
@@ -151,7 +151,7 @@ def fold_offset(narrow: AccumulatorScaling, bounds: Int64, zero_point: int) -> A
 
 
 def for_doubled_sums(folded_scaling: AccumulatorScaling, bound: int) -> AccumulatorScaling | None:
-    """Return a scaling of doubled accumulators; None if there is no cheap one.
+    """Return a scaling of doubled accumulators, or None without a cheap one.
 
     Args:
         folded_scaling: Result of :func:`fold_offset`.
@@ -173,8 +173,8 @@ def level(
     """Return a scaling that shifts all channels by the same number of places, if int32 holds it.
 
     A channel that ``requantize_folded`` shifts by ``s`` places is kept ``2^(places - s)`` times as
-    large and shifted by ``common_shift``, a number in the instruction that also clamps. Nothing is
-    rounded in between: every bit stays. ``shift`` counts the places by which accumulators
+    large and shifted by ``common_shift``, an immediate of the instruction that also clamps. There
+    is no rounding in between: every bit stays. ``shift`` counts the places by which accumulators
     are pre-scaled, one more than that: a product's high word is half of the scaled sum.
 
     Args:
@@ -225,7 +225,7 @@ def _level_once(
     word, rounding = 0, single_rounding.function.removeprefix("requantize_power_")
     if single_rounding.function == "requantize_high":
         word, rounding = 32, Rounding.SINGLE.value
-        # What is less than half of a step always becomes 0, as it does if the factor is 0.
+        # Products of less than half of a step always become 0, as with a factor of 0.
         vanishing = (max_abs * multiplier >> word) + 1 < np.int64(1) << (shift - 1)
         multiplier = np.where(vanishing, 0, multiplier)
         shift = np.where(multiplier == 0, 1, shift)
@@ -268,9 +268,9 @@ def _sums_fit(high: Int64, zero_point: int, common_shift: int) -> bool:
 
 
 def _places(min_shift: int) -> tuple[int, ...]:
-    """Return the numbers of places to shift all channels by, the first choice first.
+    """Return the shifts to try for all channels, the preferred one first.
 
-    Layers shall share functions: one number for all that can take it, round ones for the others.
+    Layers share functions: the default for all for which it is enough, multiples for the others.
     """
     usual = (DEFAULT_SHIFT,) if min_shift <= DEFAULT_SHIFT else ()
     return (*usual, -(-min_shift // 4) * 4, -(-min_shift // 2) * 2, min_shift)
@@ -281,5 +281,5 @@ def _integers(values: Int64) -> tuple[int, ...]:
 
 
 def output_constants(low: int, high: int, zero_point: int) -> dict[str, Hashable]:
-    """Return the constants of a result's range, as the templates take them."""
+    """Return the constants of a result's range, for the templates."""
     return {"low": low, "high": high, "zero_point": zero_point}

@@ -51,5 +51,5 @@ def nibbles() -> tuple[int, ...]:
 
 
 def check_bytes(tables: int) -> int:
-    """Return the approximate bytes of flash that the check of some tables takes."""
+    """Return the approximate bytes of flash for the check of ``tables`` tables."""
     return CODE_BYTES + TABLE_BYTES * tables

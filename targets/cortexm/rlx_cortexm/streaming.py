@@ -36,8 +36,8 @@ class StripedChain:
     Attributes:
         chain: The part.
         rows: Rows of a stripe.
-        peak: About how many bytes are alive at one time, in the whole graph.
-        work: About how many instructions are added.
+        peak: Approximate maximum of live bytes, in the whole graph.
+        work: Approximate number of added instructions.
     """
 
     chain: RowChain
@@ -69,9 +69,9 @@ def variants(module: GraphModule, core: CortexCore, ram: int | None) -> list[Gra
 
 
 def _candidates_of(graph: Graph, plan: MemoryPlan, core: CortexCore) -> Iterator[StripedChain]:
-    """Yield the ways that touch the step where most bytes are alive."""
+    """Yield the ways that include the step with the most live bytes."""
     alive = alive_bytes(plan)
-    if not alive:  # only views of the inputs: nothing runs
+    if not alive:  # only views of the inputs: no layer runs
         return
     steps = {node: step for step, node in enumerate(plan.schedule)}
     top = plan.schedule[alive.index(max(alive))]
@@ -95,7 +95,7 @@ def _cuts(
 ) -> Iterator[StripedChain]:
     """Yield the ways to cut one chain."""
     ends = (chain.source, chain.nodes[-1].result)
-    # What the chain reads and writes is there all the time.
+    # Input and output of the chain are live all the time.
     around = sum(v.type.nbytes for v in ends if plan.of(v).region is Region.ARENA)
     for rows in sorted({-(-chain.height // stripes) for stripes in STRIPE_COUNTS}):
         if rows >= chain.height or -(-chain.height // rows) * len(chain.nodes) > MAX_STRIPED_LAYERS:
@@ -112,7 +112,7 @@ def _cuts(
 def _is_aligned(
     chain: RowChain, stripes: Sequence[Sequence[Rows]], rows: int, plan: MemoryPlan
 ) -> bool:
-    """Whether stripes begin at aligned places of the arena: then nothing has to be copied."""
+    """Whether stripes begin at aligned offsets of the arena, so that copies are not needed."""
     source = isinstance(chain.source.node.op, Input) or all(
         reads[0].first * _row_bytes(chain.source) % plan.alignment == 0 for reads in stripes
     )
@@ -134,7 +134,7 @@ def _peak_bytes(chain: RowChain, reads: Sequence[Rows]) -> int:
 
 
 def _work(chain: RowChain, stripes: Sequence[Sequence[Rows]], costs: Sequence[int]) -> int:
-    """Return the instructions that computing rows twice takes."""
+    """Return the instructions for rows that are computed twice."""
     added = 0.0
     for i, cost in enumerate(costs[:-1]):
         height = chain.nodes[i].types[0].static_shape[1]

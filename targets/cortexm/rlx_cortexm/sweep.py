@@ -95,7 +95,7 @@ def _on_part(options: CortexMOptions, name: str) -> CortexMOptions:
     """Return the options for a microcontroller.
 
     Raises:
-        UsageError: There is none of that name.
+        UsageError: The name is unknown.
         DoesNotFitError: The clock of the options is too fast for it.
     """
     chip = part(name)

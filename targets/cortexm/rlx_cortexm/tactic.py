@@ -1,4 +1,4 @@
-"""Tactics: how kernels of a kind can compute a node.
+"""Tactics: ways to compute a node with kernels of a kind.
 
 Tests: tests/targets/cortexm/test_kernels.py
 """
@@ -20,15 +20,18 @@ class Tactic:
     """A way to compute nodes, in one variant or many.
 
     Attributes:
-        candidates: Returns its variants for a node; none where it does not fit. It raises
+        candidates: Returns its variants for a node, none where it does not apply. It raises
             UnsupportedOpError where the node cannot be computed exactly by any kernel.
         summary: Names of candidates in reports, and their function: a line of Markdown.
         portable: Instructions of its path in plain C, on a core without DSP extension, for each on
             a Cortex-M4: counted on a Cortex-M3.
+        baseline: Instructions on a core with the baseline instructions only, for each on a
+            Cortex-M3: counted on a Cortex-M0, about; it depends on the shape.
         vectors: Whether it needs the vector extension MVE.
     """
 
     candidates: Callable[[Node], tuple[Candidate, ...]]
     summary: str
     portable: float = 1
+    baseline: float = 1
     vectors: bool = False

@@ -1,4 +1,4 @@
-"""The target ``cortexm``: what the compiler sees of this package."""
+"""The target ``cortexm``: the interface of this package to the compiler."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class CortexM(Target):
         return RULES.reason(op)
 
     def lowering(self, node: Node, options: CortexMOptions) -> Kernels | Refusal:
-        """Return the kernels for a node on the chosen core, or why there are none."""
+        """Return the kernels for a node on the chosen core, or the reason why it is refused."""
         return lowering(node, options.core)
 
     def ports(self, options: CortexMOptions) -> Ports:
@@ -56,7 +56,7 @@ class CortexM(Target):
     def plan(self, module: GraphModule, options: CortexMOptions) -> GraphModule:
         """Return ``module`` with a place for every value and for the minimum scratch memory.
 
-        When kernels are chosen, faster ones may take what the arena has left.
+        Kernels chosen later may use the rest of the arena for more scratch memory.
         """
         return plan(module, options)
 
@@ -65,8 +65,8 @@ class CortexM(Target):
 
         Raises:
             UnsupportedOpError: A node cannot be lowered exactly.
-            EmitError: An input or output has an element type that C code cannot take.
-            DoesNotFitError: It needs more memory than the options give.
+            EmitError: An input or output has an element type that C code does not support.
+            DoesNotFitError: It needs more memory than the options allow.
         """
         lowered = self._program(module, options)
         emitter = Emitter(lowered, options)
@@ -99,7 +99,7 @@ class CortexM(Target):
             As ``emit``.
         """
         lowered = self._program(module, options)
-        emitter = Emitter(lowered, options)  # refuses ports that C code cannot take
+        emitter = Emitter(lowered, options)  # refuses ports that C code does not support
         return _fitting_estimate(lowered, options, emitter)
 
     @property
@@ -141,7 +141,7 @@ def _fitting_estimate(
     if chip is not None:
         report = {**report, "part": part_figures(report, chip)}
     if cycles is not None:
-        time = cycles.milliseconds(report["instructions"], predicted=True)
+        time = cycles.milliseconds(report["instructions"])
         report = {**report, "milliseconds": time.as_json()}
     return report
 

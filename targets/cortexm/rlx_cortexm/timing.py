@@ -1,10 +1,9 @@
-"""Cycles that an instruction takes, by core: from instructions to milliseconds.
+"""Cycles per instruction, by core: from instructions to milliseconds.
 
-The lowest number is that of an instruction at its best: one cycle, or half a cycle where a core
-issues two at once. The highest one is above what emitted networks reach where every load, branch
-and multiplication takes the longest time in Arm's tables: 1.5 cycles on a Cortex-M0, 1.8 on a
-Cortex-M3, 1.7 on a Cortex-M4, counted for three networks. Wait states of a part's flash are added
-as if it had no cache.
+The minimum is that of the best case: one cycle, or half a cycle on a core with dual issue. The
+maximum is above the mean of emitted networks if every load, branch and multiplication has the
+longest time in Arm's tables: 1.5 cycles on a Cortex-M0, 1.8 on a Cortex-M3, 1.7 on a Cortex-M4,
+counted for three networks. Wait states of a part's flash are added as without a cache.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from rlx.targets.milliseconds import CycleRange
-from rlx_cortexm.core import ALIASES
 
 if TYPE_CHECKING:
     from rlx_cortexm.parts import CortexPart
@@ -30,7 +28,7 @@ CYCLES: Final = MappingProxyType({
     "cortex-m1": (*_IN_ORDER, "Arm DDI 0413"),
     "cortex-m3": (*_IN_ORDER, "Arm DDI 0337"),
     "cortex-m4": (*_IN_ORDER, "Arm DDI 0439"),
-    # No tables of timings: the highest number is that of a Cortex-M4 or less.
+    # No tables of timings: the maximum is that of a Cortex-M4 or less.
     "cortex-m23": (*_IN_ORDER, "Arm DDI 0550"),
     "cortex-m7": (*_DUAL_ISSUE, "Arm DDI 0489"),
     "cortex-m33": (*_DUAL_ISSUE, "Arm 100230"),
@@ -38,7 +36,7 @@ CYCLES: Final = MappingProxyType({
     # A vector of 128 bits takes two cycles or more.
     "cortex-m52": (*_VECTORS, "Arm 102776"),
     "cortex-m55": (*_VECTORS, "Arm 101051"),
-    # Three instructions at once, at its best.
+    # At best three instructions in a cycle.
     "cortex-m85": (0.3, 3.0, "Arm 101924"),
 })  # fmt: skip
 """Fewest and most cycles of an instruction without wait states, and Arm's technical reference
@@ -48,10 +46,6 @@ CONSTANT_READS: Final = 1 / 3
 """Share of the instructions that read constants: above the 0.29 of a network of matrices on a
 Cortex-M3, the highest share counted."""
 
-EXCESS: Final = MappingProxyType({"cortex-m0": 2.5})
-"""Most instructions for one that is predicted, where it is not about one: costs are those of a
-Cortex-M3, which has more registers and instructions. Counted: 2.1 (digits) and 2.5 (KWS)."""
-
 _INSTRUCTION_BITS: Final = 32
 """Size of the longest instruction."""
 
@@ -60,17 +54,17 @@ def cycle_range(cpu: str, clock_hz: float, part: CortexPart | None) -> CycleRang
     """Return the cycles of an instruction.
 
     Args:
-        cpu: Core as GCC calls it, possibly with extensions.
+        cpu: GCC's name of the core, possibly with extensions.
         clock_hz: Its clock.
         part: Microcontroller whose flash the code is in; None for memory without wait states.
     """
     low, high, document = CYCLES[cpu.partition("+")[0]]
-    megahertz, excess = clock_hz / 1e6, EXCESS.get(ALIASES.get(cpu, cpu), 1.0)
+    megahertz = clock_hz / 1e6
     if part is None or part.wait_states is None:
         memory = "memory without wait states"
-        return CycleRange(low, high, megahertz, f"{document}, {memory}", excess)
+        return CycleRange(low, high, megahertz, f"{document}, {memory}")
     waits = part.wait_states
     high += waits * (_INSTRUCTION_BITS / part.read_bits + CONSTANT_READS)
     rounded = math.ceil(high * 10) / 10
     memory = f"up to {waits} wait states without cache"
-    return CycleRange(low, rounded, megahertz, f"{document}, {memory}", excess)
+    return CycleRange(low, rounded, megahertz, f"{document}, {memory}")

@@ -1,7 +1,7 @@
 """Weights of 4 and 2 bits for kernels that read bytes: unpacked in the arena before the call.
 
-For depthwise layers, whose weights are few: what a network keeps of them in flash is a half or a
-quarter, and any kernel for bytes computes the layer.
+For depthwise layers, which have few weights: they need a half or a quarter of the flash, and any
+kernel for bytes computes the layer.
 """
 
 from __future__ import annotations

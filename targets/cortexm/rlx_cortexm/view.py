@@ -117,7 +117,7 @@ def _states(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:
 
 
 def _time(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:
-    """Return the range of milliseconds; nothing without a clock."""
+    """Return the range of milliseconds; empty without a clock."""
     values = report.get("milliseconds")
     if values is None:
         return ()
@@ -126,7 +126,7 @@ def _time(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:
 
 
 def _part_share(report: Mapping[str, Any], memory: str, nbytes: int) -> str:
-    """Return ``12 % of 1,048,576 B of STM32F746xG; ``; nothing without a part's size."""
+    """Return ``12 % of 1,048,576 B of STM32F746xG; ``; empty without a part's size."""
     part = report.get("part", {})
     whole = part.get(f"{memory}_bytes")
     if whole is None:

@@ -49,8 +49,8 @@ class WeightedLayer:
         bias: One for each output channel, the operand's zero point folded in unless ``centred``.
         bounds: Maximum magnitude of each output channel's partial sums.
         scaling: Scaling of accumulators to int8 values.
-        output: Bounds and zero point of the result, as templates take them.
-        bits: Of a weight where it is stored packed.
+        output: Bounds and zero point of the result, for the templates.
+        bits: Bits of a weight where it is stored packed.
     """
 
     weights: Array
@@ -66,7 +66,7 @@ class WeightedLayer:
 
         Args:
             node: A convolution or dense layer with operands input, weights, bias.
-            centred: The kernel takes the zero point off every input itself.
+            centred: The kernel subtracts the zero point from every input.
 
         Raises:
             UnsupportedOpError: They are not constants, or a sum could leave int32.
@@ -87,7 +87,7 @@ class WeightedLayer:
 
     @property
     def narrow(self) -> str:
-        """Ending of the names of functions that read packed weights; nothing for int8."""
+        """Suffix of the names of functions that read packed weights; empty for int8."""
         return "" if self.bits == WHOLE_BITS else f"_i{self.bits}"
 
     def packed(self, weights: Array) -> Array:
@@ -103,21 +103,21 @@ class WeightedLayer:
         return replace(self, scaling=fold_offset(self.scaling, self.bounds, zero_point))
 
     def level(self, max_places: int | Int64 = 16) -> WeightedLayer:
-        """Return the same with a scaling that shifts all channels alike, or what folded() gives.
+        """Return the same with one shift for all channels, or the result of :meth:`folded`.
 
         Not for ``centred`` ones.
 
         Args:
-            max_places: Most places by which each channel's accumulators may be pre-scaled.
+            max_places: Maximum places by which each channel's accumulators may be pre-scaled.
         """
         own = self.folded()
         zero_point = int(cast("int", self.output["zero_point"]))
         return replace(own, scaling=level(own.scaling, self.bounds, zero_point, max_places))
 
     def level_in_16_bits(self) -> WeightedLayer:
-        """Return the same with a scaling whose factors weights of 16 bits can take."""
+        """Return the same with a scaling whose factors fit in 16-bit weights."""
         by_channel = self.weights.reshape(len(self.weights), -1).astype(np.int64)
-        # -128 times 2^8 is the smallest 16-bit number.
+        # -128 times 2^8 is the minimum of 16 bits.
         most = np.abs(by_channel).max(axis=1).clip(1, 127)
         places = np.floor(np.log2(WEIGHT_LIMIT / most)).astype(np.int64)
         return self.level(places if self.scaling.per_channel else places.min(keepdims=True))
@@ -137,15 +137,15 @@ class WeightedLayer:
 
     @property
     def pays_level(self) -> bool:
-        """Return whether shifting all channels alike may save something.
+        """Whether one shift for all channels may save instructions.
 
-        Not where halves of negative numbers are turned, as two roundings do.
+        Not where halves of negative values need a correction, as with two roundings.
         """
         return self.turns_positive or not self.scaling.rounds_twice
 
     @property
     def constants(self) -> dict[str, Hashable]:
-        """Constants of the scaling and the result, as the templates take them."""
+        """Constants of the scaling and the result, for the templates."""
         return {
             "requantize": self.scaling.function,
             "per_channel": self.scaling.per_channel,

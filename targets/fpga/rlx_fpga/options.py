@@ -36,14 +36,14 @@ KINDS: Final = {
 """Elements of the core's streams, each with a description."""
 
 STREAM_BITS: Final = (32, 64, 128)
-"""Widths of ``tdata`` that ``--stream-bits`` takes: those of common DMAs."""
+"""Widths of ``tdata`` that ``--stream-bits`` accepts: those of common DMAs."""
 
 STREAMED: Final = ("load", "stream")
 """Those of :data:`WEIGHTS` that are not part of the bitstream."""
 
 _MAX_PREFIX_LENGTH: Final = 32
 BUDGETS: Final = {"dsp": "DSP slices", "bram": "block RAMs", "lut": "LUTs"}
-"""Options that limit the resources of a design, and what they count."""
+"""Options that limit the resources of a design, with the names of the resources."""
 
 AIMS: Final = ("throughput", "latency", "size", "energy")
 """Values of ``--optimize``.
@@ -52,19 +52,19 @@ AIMS: Final = ("throughput", "latency", "size", "energy")
 - ``latency``: the same interval, then the minimum sum of the times for which layers delay a frame;
 - ``size``: minimum cost that reaches ``--fps``; without it, at any speed;
 - ``energy``: minimum product of cost and initiation interval (that reaches ``--fps``). Every cell
-  is clocked in every cycle, so this measures a frame in clocked cells. It is no power estimate.
+  is clocked in every cycle, so this measures a frame in clocked cells. It is not a power estimate.
 
 Cost is the sum of the shares of the device's DSP slices, block RAMs, LUTs and flip-flops; logic
-cells take the place of the last two where each has one of both.
+cells replace the last two where each has one of both.
 """
 
 FASTEST: Final = ("throughput", "latency")
 """Goals that use up the budget."""
 
 DEFAULT_LUT_SHARE: Final = Fraction(2, 3)
-"""The share of a device's LUTs that a design with LUT multipliers may take by default.
+"""The share of a device's LUTs that a design with LUT multipliers may use by default.
 
-LUTs are predicted to within about a fifth, so at most some 80 % are taken, which leaves space for
+LUTs are predicted to within about a fifth, so at most some 80 % are used, which leaves space for
 place and route.
 """
 
@@ -93,10 +93,10 @@ def rate_text(rate: float) -> str:
 
 
 def parse_rate(text: str) -> float:
-    """Return a number above 0.
+    """Return a positive float.
 
     Raises:
-        ValueError: It is something else.
+        ValueError: It is not a positive number.
     """
     try:
         rate = float(text)
@@ -286,7 +286,7 @@ class FpgaOptions:
 
     @property
     def budget(self) -> Amount:
-        """Resources that the design may use: those given, else all of the device."""
+        """Resources that the design may use: those of the options, else all of the device."""
         device = self.chosen_device
         dsp, bram, lut = (
             getattr(device if getattr(self, name) is None else self, name) for name in BUDGETS
@@ -315,9 +315,9 @@ class FpgaOptions:
 
     @property
     def max_cycles(self) -> int | None:
-        """Maximum initiation interval that reaches ``--fps``, if given."""
+        """Maximum initiation interval that reaches ``--fps``; None without it."""
         return None if self.fps is None else int(self.clock_hz / self.fps)
 
     def prefix_for(self, name: str) -> str:
-        """Return the prefix given, or one made from a model's name."""
+        """Return the prefix of the options, or one made from a model's name."""
         return self.prefix or mangle(name)[:_MAX_PREFIX_LENGTH].rstrip("_")

@@ -45,7 +45,7 @@ def device_report(total: Resources, interval: int, options: FpgaOptions) -> dict
 
 
 def doubt(report: Mapping[str, Any]) -> str:
-    """Return the reason why place and route may fail for a design predicted to fit, or nothing."""
+    """Return the reason why place and route may fail for a design predicted to fit, or ``""``."""
     cells, luts = report.get("logic_cells_percent", 0), report["lut_percent"]
     if 100 * JOINT_SHARE < cells <= 100:
         full = f"{cells:g} % of the logic cells, predicted to within 10 %"

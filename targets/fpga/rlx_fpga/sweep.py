@@ -24,14 +24,14 @@ _FREE = frozenset({"architecture", "weights", "fold"})
 
 
 def _on(options: FpgaOptions, name: str) -> FpgaOptions:
-    """Return the options for another device; budgets are what it has of those given."""
+    """Return the options for another device, with budgets of at most its resources."""
     there, given = device(name), {key: getattr(options, key) for key in BUDGETS}
     limits = {key: min(n, getattr(there, key)) for key, n in given.items() if n is not None}
     return replace(options, device=name, **limits)
 
 
 def _attempts(options: FpgaOptions, option_names: frozenset[str]) -> Sequence[FpgaOptions]:
-    """Return the options as they are, then those of the engine, weights in it or sent to it."""
+    """Return the options unchanged, then with the engine, its weights built in or streamed."""
     if option_names & _FREE:
         return (options,)
     engine = replace(options, architecture="engine")
@@ -84,4 +84,4 @@ SWEEP = Sweep(
     caveat=doubt,
     with_value=_on,
 )
-"""The comparison over devices; ``boards`` are devices whose pins are known."""
+"""The comparison over devices; ``boards`` are devices with known pins."""

@@ -16,7 +16,13 @@ from rlx_fpga.architectures import ARCHITECTURES, architecture
 from rlx_fpga.architectures.choice import build_with_advice, lowering, require_fit
 from rlx_fpga.explore.fit import shortage
 from rlx_fpga.options import FpgaOptions
-from rlx_fpga.packaging.axi import Interface, StreamPort, WeightPort, port_names
+from rlx_fpga.packaging.axi import (
+    WEIGHT_PORT,
+    Interface,
+    StreamPort,
+    WeightPort,
+    port_names,
+)
 from rlx_fpga.packaging.netlist import counted_parts, design_files, layer_comments
 from rlx_fpga.packaging.registers import Control, packed_version
 from rlx_fpga.packaging.regroup import with_ports, with_stream_bits
@@ -53,7 +59,7 @@ class Fpga(Target):
         return architecture(options.architecture).reason(op)
 
     def lowering(self, node: Node, options: FpgaOptions) -> Lowering | Refusal:
-        """Return the chosen architecture's lowering of a node, or the reason why it has none."""
+        """Return the chosen architecture's lowering of a node, or the reason why it is refused."""
         return lowering(node, options.architecture)
 
     def alternatives(self, options: FpgaOptions) -> tuple[str, dict[str, FpgaOptions]]:
@@ -71,7 +77,7 @@ class Fpga(Target):
         return options.ports
 
     def plan(self, module: GraphModule, options: FpgaOptions) -> GraphModule:
-        """Return ``module`` as it is: streams keep no bytes that could be shared.
+        """Return ``module`` unchanged: streams do not occupy memory that could be shared.
 
         An architecture that has a memory plans it when it builds.
         """
@@ -115,7 +121,7 @@ class Fpga(Target):
     def estimate(self, module: GraphModule, options: FpgaOptions) -> Mapping[str, Any]:
         """Return layers with folding, cycles and cells, totals, and shares of the device.
 
-        ``fits`` is whether the design fits, ``short`` what it lacks if it does not.
+        ``fits`` is whether the design fits, ``short`` the resources that it lacks if it does not.
         """
         core = build_with_advice(module, options)
         report = with_ports(core.report, _interface(module, core, options), options)
@@ -130,7 +136,7 @@ class Fpga(Target):
 
 def _proofs(core: Core) -> dict[str, str | bytes]:
     """Return the files that prove the small cells of a core."""
-    # Only those who ask for proofs wait for the import.
+    # The import is slow and only needed for proofs.
     from rlx_fpga.formal.proof import proof_files
     from rlx_fpga.formal.table import proofs_of
 
@@ -160,7 +166,7 @@ def _interface(module: GraphModule, core: Core, options: FpgaOptions) -> Interfa
 
 
 def _weight_files(interface: Interface, core: Core) -> dict[str, str | bytes]:
-    """Return the file that is sent to the weight port, if there is one."""
+    """Return the file that is sent to the weight port, if any."""
     if interface.weights is None or core.weights is None:
         return {}
     return {interface.weights.path: core.weights.content}
@@ -168,8 +174,10 @@ def _weight_files(interface: Interface, core: Core) -> dict[str, str | bytes]:
 
 def interface_of(core: Core, prefix: str) -> Interface:
     """Return the ports of ``core`` for modules that begin with ``prefix``."""
-    inputs = zip(port_names("s", len(core.inputs)), core.inputs, strict=True)
-    outputs = zip(port_names("m", len(core.outputs)), core.outputs, strict=True)
+    inputs = zip(
+        port_names("s", [value.name for value in core.graph.inputs]), core.inputs, strict=True
+    )
+    outputs = zip(port_names("m", core.graph.output_names), core.outputs, strict=True)
     return Interface(
         prefix,
         tuple(_port("in", name, port) for name, port in inputs),
@@ -193,7 +201,7 @@ def _port(direction: Direction, name: str, port: CorePort) -> StreamPort:
 
 def _weight_port(weights: WeightStream, prefix: str) -> WeightPort:
     port = StreamPort(
-        name="s_axis_weights",
+        name=WEIGHT_PORT,
         member=weights.member,
         direction="in",
         shape=(len(weights.content) // weights.lanes, weights.lanes),

@@ -23,7 +23,9 @@ from rlx.ops.q import (
     Window,
 )
 from rlx_cortexm import TARGET, CortexMOptions
-from rlx_sim.firmware.profile import profile
+from rlx_sim.firmware.firmware import FirmwareBuild
+from rlx_sim.firmware.profile import layer_instructions, profile
+from rlx_sim.firmware.unicorn_runner import Unicorn
 
 NEGATE = QTable(table=tuple(-c if c > -128 else 127 for c in range(-128, 128)))
 MUL = QMul(x_zero_point=3, y_zero_point=0, rescale=Rescale.of(0.01), zero_point=0)
@@ -102,3 +104,22 @@ def test_every_estimate_is_near_the_count(layers, tmp_path):
         if abs(row["instructions"] - count) > (SMALL if count < FEW else SHARE * count)
     ]
     assert wrong == []
+
+
+@pytest.mark.qemu
+@pytest.mark.parametrize("layers", [pools, elementwise, dense], ids=lambda f: f.__name__)
+def test_estimates_for_a_small_core_are_within_a_factor_of_two(layers, tmp_path):
+    graph, options = layers(), {"cpu": "cortex-m0"}
+    emission = TARGET.emit(planned(graph, **options), CortexMOptions(prefix="net", **options))
+    simulator = Unicorn(FirmwareBuild("cortex-m0"))
+    counts = layer_instructions(
+        write(tmp_path, emission), "net", golden_of(graph, 1), simulator=simulator, timeout_s=120
+    )
+    rows = [row["instructions"] for row in emission.report["layers"]]
+    wrong = [
+        f"{row['op']} {row['result']} ({row['kernel']}): {row['instructions']} instead of {count}"
+        for row, count in zip(emission.report["layers"], counts, strict=True)
+        if count > FEW and not 0.5 < row["instructions"] / count < 2
+    ]
+    assert wrong == []
+    assert sum(rows) == pytest.approx(sum(counts), rel=0.25)

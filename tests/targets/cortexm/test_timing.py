@@ -50,20 +50,6 @@ def test_milliseconds_are_instructions_by_cycles_by_clock():
     assert CycleRange(1.0, 2.0, 100.0, "").milliseconds(0).range_text == "0 to 0"
 
 
-def test_predictions_for_small_cores_may_be_short_of_the_count():
-    cycles = cycle_range("cortex-m0plus", 64e6, None)
-    assert cycles.excess == 2.5
-    assert cycle_range("cortex-m3", 64e6, None).excess == 1
-    counted, predicted = (cycles.milliseconds(64_000, predicted=one) for one in (False, True))
-    assert (counted.low, counted.high) == (1, 2)
-    assert (predicted.low, predicted.high) == (1, 5)
-    assert predicted.source.endswith(", up to 2.5 times the instructions predicted")
-    report = TARGET.estimate(planned(KERNEL_GRAPHS[0]()), CortexMOptions(part="rp2040"))
-    assert report["milliseconds"]["high"] == pytest.approx(
-        5 * report["instructions"] / 133e3, rel=1e-3
-    )
-
-
 def test_clock_is_that_of_the_option_or_the_maximum_of_the_part():
     assert CortexMOptions().cycles is None
     assert CortexMOptions(clock=64e6).cycles.clock_mhz == 64

@@ -36,7 +36,6 @@ from rlx.targets import load
 from rlx_fpga import TARGET, FpgaOptions
 from rlx_fpga.architectures import ARCHITECTURES
 from rlx_fpga.architectures.dataflow.lower import Plan
-from rlx_fpga.packaging.axi import port_names
 from support.messages import raises
 
 
@@ -115,7 +114,7 @@ def test_emission_holds_the_folder_and_the_report():
     assert [port["name"] for port in interface["inputs"]] == ["s_axis"]
     assert interface["inputs"][0]["zero_point"] == 3
     assert [(port["name"], port["dtype"], port["shape"]) for port in interface["outputs"]] == [
-        ("m0_axis", "int8", [1, 4]), ("m1_axis", "int32", [1]),
+        ("m_axis_probabilities", "int8", [1, 4]), ("m_axis_class", "int32", [1]),
     ]  # fmt: skip
 
 
@@ -419,7 +418,3 @@ def test_synthesis_counts_what_was_estimated_without_multipliers():
     assert found["bram"] == report["bram"] > 0
     for name in ("lut", "ff"):
         assert report[name] == pytest.approx(found[name], rel=0.2)
-
-
-def test_ports_are_numbered_only_where_there_are_several():
-    assert port_names("m", 2) == ("m0_axis", "m1_axis")

@@ -17,7 +17,7 @@ from rlx.memory.packing import (
     pack,
 )
 
-MOST = 6
+MAX_BOXES = 6
 
 
 def box(first, last, nbytes):
@@ -66,7 +66,7 @@ def test_very_many_buffers_are_placed_by_size(buffers):
 
 
 @settings(max_examples=60)
-@given(buffers=boxes(MOST))
+@given(buffers=boxes(MAX_BOXES))
 def test_packing_of_a_few_is_the_optimum(buffers):
     assert pack(buffers, 1)[1] == brute_force(buffers)
 

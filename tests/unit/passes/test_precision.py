@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from rlx.ir import DType, Graph, GraphModule, TensorType, f32, rebuild
 from rlx.ir.evaluate import evaluate
 from rlx.ir.graph import Source
+from rlx.ir.layer_names import layer_names, with_layer_names
 from rlx.ir.regions import all_nodes
 from rlx.ir.verify import verify
 from rlx.ops import nn, real
@@ -224,6 +225,17 @@ def test_what_stays_is_named_by_op_or_node():
         ("real.matmul", None, "'fc*' stays"),
         ("real.maximum", DType.F16, ""),
     ]
+
+
+def test_what_stays_is_named_by_layer():
+    graph = Graph("g")
+    x = graph.input("x", f32(3))
+    y = graph.apply(real.RealAdd(), x, x, name="/encoder/sum/Add")
+    graph.output(graph.apply(real.RealMul(), y, x, name="/encoder/sum/Mul"))
+    named = with_layer_names(graph)
+    assert sorted(layer_names(named).values()) == ["Add", "Mul", "x"]
+    for keep in ("Add", "A*", "/encoder/*/Add"):
+        assert check_kept(named, keep) == {"/encoder/sum/Add": ["f32"], "/encoder/sum/Mul": ["f16"]}
 
 
 def check_kept(graph, *keep):

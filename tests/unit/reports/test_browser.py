@@ -1,5 +1,6 @@
 """The page in a real browser: no error, no request, selection, order, both colour schemes."""
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -95,7 +96,10 @@ def firmware(tmp_path_factory):
     names = tuple(f"class {n}" for n in range(10))
     rows = tuple(tuple(5 if a == b else int(a == b + 1) for a in range(10)) for b in range(10))
     counted = Accuracy(samples=59, correct={"host-c": 50}, labels=names, confusion=rows)
-    return replace(report, accuracy=counted, losses=losses(report), warnings=("something to know",))
+    return replace(
+        report, accuracy=counted, losses=losses(report), warnings=("something to know",),
+        notes=("a fact",),
+    )  # fmt: skip
 
 
 def losses(report):
@@ -162,7 +166,124 @@ def test_keys_select_layers(opened, firmware):
     assert shown(page) == ["2"]
     page.keyboard.press("ArrowUp")
     assert shown(page) == ["1"]
-    assert page.get_attribute('.rlx-layer[data-layer="1"]', "aria-pressed") == "true"
+    assert page.get_attribute('.rlx-layer[data-layer="1"]', "aria-selected") == "true"
+    page.keyboard.press("End")
+    assert shown(page) == ["5"]
+    page.keyboard.press("ArrowRight")
+    assert shown(page) == ["5"]
+    page.keyboard.press("Home")
+    assert shown(page) == ["0"]
+
+
+def test_tab_passes_the_graph_in_one_stop(opened, firmware):
+    page = opened(firmware)
+    page.focus("[data-zoom=f]")
+    page.keyboard.press("Tab")
+    focused = "document.activeElement.dataset.layer"
+    assert page.evaluate(focused) == "2"
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate(focused) == "3"
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.closest('#graph')") is None
+    page.keyboard.press("Shift+Tab")
+    assert page.evaluate(focused) == "3"
+
+
+def hits(page):
+    return [one.get_attribute("data-layer") for one in page.query_selector_all(".rlx-layer.hit")]
+
+
+def test_layers_are_found_by_name_and_op(opened, firmware):
+    page = opened(firmware)
+    page.fill("#find", "CONV")
+    assert hits(page) == ["0", "2"]
+    assert page.inner_text("#found") == "2 of 6"
+    assert len(page.query_selector_all(".rlx-layer.dim")) == 4
+    assert shown(page) == ["2"]
+    page.press("#find", "Enter")
+    assert (shown(page), page.inner_text("#found")) == (["0"], "1 of 2")
+    page.press("#find", "Shift+Enter")
+    assert (shown(page), page.inner_text("#found")) == (["2"], "2 of 2")
+    page.fill("#find", "q.softmax")
+    assert hits(page) == ["5"]
+    box = page.query_selector('.rlx-layer[data-layer="5"]').bounding_box()
+    pane = page.query_selector("#graph").bounding_box()
+    assert pane["y"] <= box["y"]
+    assert box["y"] + box["height"] <= pane["y"] + pane["height"]
+    page.fill("#find", "nothing")
+    assert (hits(page), page.inner_text("#found")) == ([], "0 of 6")
+    page.press("#find", "Escape")
+    assert (page.input_value("#find"), page.inner_text("#found")) == ("", "")
+    assert page.query_selector(".dim") is None
+
+
+def test_the_graph_zooms_by_buttons_keys_and_wheel(opened, firmware):
+    page = opened(firmware)
+    height = page.query_selector("svg.rlx-drawing").bounding_box()["height"]
+
+    def scale():
+        found = page.query_selector("svg.rlx-drawing").bounding_box()["height"] / height
+        assert page.inner_text("#level") == f"{round(100 * found)} %"
+        return found
+
+    page.click("[data-zoom='+']")
+    assert scale() == pytest.approx(1.25, rel=1e-3)
+    page.click("[data-zoom='-']")
+    page.click("[data-zoom='-']")
+    assert scale() == pytest.approx(0.8, rel=1e-3)
+    page.click("[data-zoom=f]")
+    pane = page.query_selector("#graph").bounding_box()
+    assert page.query_selector("svg.rlx-drawing").bounding_box()["height"] <= pane["height"]
+    page.focus('.rlx-layer[tabindex="0"]')
+    page.keyboard.press("0")
+    assert scale() == 1
+    page.keyboard.press("+")
+    assert scale() == pytest.approx(1.25, rel=1e-3)
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "find"
+    page.mouse.move(pane["x"] + 50, pane["y"] + 50)
+    page.mouse.wheel(0, 120)
+    assert scale() == pytest.approx(1.25, rel=1e-3)
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -300)
+    page.wait_for_function("parseFloat(document.getElementById('level').textContent) > 126")
+    assert scale() == pytest.approx(1.25 * math.e, rel=1e-2)
+
+
+def test_weights_are_drawn_and_read_at_the_pointer(opened, firmware):
+    page = opened(firmware)
+    canvas = page.query_selector("article.on canvas")
+    assert (canvas.get_attribute("width"), canvas.get_attribute("height")) == ("72", "16")
+    picture = firmware.layers[2].weights.picture
+    drawn = page.evaluate("""() => {
+      const one = document.querySelector("article.on canvas");
+      return [...one.getContext("2d").getImageData(0, 0, one.width, one.height).data];
+    }""")
+    pixels = zip(drawn[::4], drawn[2::4], drawn[3::4], strict=True)
+    digits = [8 + round(a / 36) * (1 if blue > red else -1) for red, blue, a in pixels]
+    assert "".join(f"{one:x}" for one in digits) == picture.cells
+    canvas.hover(position={"x": 1, "y": 1})
+    assert page.inner_text("article.on output").startswith("Row 0, column 0: about ")
+    page.hover("article.on h2")
+    assert page.inner_text("article.on output") == ""
+    page.hover("article.on .histogram")
+    first = firmware.layers[2].weights
+    bar = len(first.counts) // 2
+    assert page.inner_text("article.on output").startswith(f"{first.counts[bar]:,} from ")
+
+
+@pytest.mark.parametrize(("width", "cut"), [(1280, False), (400, True)])
+def test_a_table_that_is_cut_says_so(opened, hardware, width, cut):
+    page = opened(hardware, width)
+    box = page.query_selector("#layers .scroll")
+    assert page.is_visible("#layers .hint") == cut
+    assert ("cut" in box.get_attribute("class")) == cut
+    assert (box.evaluate("one => one.scrollWidth > one.clientWidth")) == cut
+    if cut:
+        box.evaluate("one => { one.scrollLeft = one.scrollWidth; }")
+        page.wait_for_function("!document.querySelector('#layers .scroll').matches('.cut')")
+        page.set_viewport_size({"width": 1280, "height": 900})
+        page.wait_for_function("document.querySelector('#layers .hint').hidden")
 
 
 def test_a_table_is_sorted_by_each_column(opened, firmware):
@@ -219,6 +340,8 @@ def test_without_scripts_every_layer_is_there(opened, firmware):
     assert len(page.query_selector_all("article")) == 6
     assert page.is_visible("#layer-5")
     assert not page.is_visible("#copy")
+    assert not page.is_visible("#find")
+    assert not page.is_visible("canvas")
 
 
 def test_it_prints(opened, firmware):

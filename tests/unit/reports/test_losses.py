@@ -97,21 +97,18 @@ def test_files_that_are_no_result_are_refused(folder, tmp_path):
             rlx.report(folder / "out", run=False, quantization=file)
 
 
-def test_layers_that_share_a_name_keep_their_order(folder):
+def test_layers_are_known_by_their_one_name(folder):
     report = rlx.report(folder / "out", run=False)
-    first, second, third, *_ = report.layers
-    same = (replace(first, source="x"), replace(second, source="x"), replace(third, source="y"))
+    renamed = [replace(one, source=f"model/{one.name}/Relu;x") for one in report.layers]
     content = values(folder)
-    row = content["layers"][0]
-    file = folder / "same.q.json"
-    for names, expected in (
-        (["x", "x", "y"], [0, 1, 2]),
-        (["x", "y"], [1, 2]),  # one layer that was emitted as two
-        (["x", "x", "x", "y"], [0, 1, None, 2]),
-    ):
-        file.write_text(json.dumps({**content, "layers": [{**row, "name": n} for n in names]}))
-        losses, _ = losses_of(file, same, None)
-        assert [one.index for one in losses.layers] == expected
+    rows = [{**row, "place": f"operator {k} X"} for k, row in enumerate(content["layers"])]
+    rows.append({**rows[0], "name": "gone"})
+    file = folder / "named.q.json"
+    file.write_text(json.dumps({**content, "layers": rows}))
+    losses, _ = losses_of(file, renamed, None)
+    assert [one.name for one in losses.layers] == [row["name"] for row in rows]
+    names = [None if one.index is None else renamed[one.index].name for one in losses.layers]
+    assert names == [*(row["name"] for row in content["layers"]), None]
 
 
 def test_a_file_of_the_user_is_not_replaced(folder, tmp_path, capsys):

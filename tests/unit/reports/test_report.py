@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import rlx
 from rlx.reports.collect import FolderMeasurements, collect
 from rlx.reports.difference import changes_of
 from rlx.reports.model import error_of
-from rlx.reports.tables import VELA_COLUMNS
+from rlx.reports.tables import VELA_COLUMNS, figure_rows, origin_text
 from rlx.support.errors import OutputError, UsageError
 from support.messages import raises
 
@@ -114,10 +115,64 @@ def test_hardware_shows_cells_clock_and_interval(hardware):
     assert report.clock.median == 91.5
     assert report.warnings == ()
     slow = collect(hardware, FolderMeasurements(build={**BUILD, "fmax_mhz": 70.0}))
-    assert slow.warnings == ("rates are predicted for 75 MHz, 70 are reached",)
+    assert slow.warnings == ("place and route reached 70 MHz, predictions assume 75 MHz",)
     assert max(one.share for one in report.layers) == 1
-    rate = next(one for one in report.figures if one.name == "rate")
-    assert rate.measured == 347900.0
+
+
+def figures_of(report):
+    return {one.name: one for one in report.figures}
+
+
+def test_only_what_was_measured_is_called_measured(hardware):
+    report = collect(hardware)
+    clock, rate = (figures_of(report)[name] for name in ("clock", "rate"))
+    assert (clock.kind, clock.assumed, origin_text(clock)) == ("assumed", 75.0, "assumed")
+    assert origin_text(rate) == "predicted at the assumed 75 MHz"
+    assert ("clock", "-", "-", "-", "-", "75 MHz assumed") in figure_rows(report)
+
+    built = collect(hardware, FolderMeasurements(build=BUILD))
+    clock, rate = (figures_of(built)[name] for name in ("clock", "rate"))
+    assert (clock.kind, clock.best, clock.error) == ("computed", 91.5, None)
+    assert origin_text(clock) == "timing analysis after place and route; assumed 75"
+    assert (rate.kind, rate.measured, rate.error) == ("computed", None, None)
+    assert rate.best == round(91.5e6 / figures_of(built)["interval"].predicted, 1)
+    assert rate.basis == "predicted interval at 91.5 MHz"
+    assert "measured" not in built.to_html().partition('aria-label="Figures">')[2][:2000]
+
+
+def test_a_rate_follows_from_the_measured_interval(hardware):
+    verified = {**VERIFIED, "interval": 500, "stack_bytes": None}
+    report = collect(hardware, FolderMeasurements(verification=verified))
+    rate = figures_of(report)["rate"]
+    assert (rate.best, rate.basis) == (150000.0, "measured interval at the assumed 75 MHz")
+    report = collect(hardware, FolderMeasurements(verification=verified, build=BUILD))
+    rate = figures_of(report)["rate"]
+    assert (rate.best, rate.basis) == (183000.0, "measured interval at 91.5 MHz")
+
+
+def test_a_stack_above_what_was_measured_is_the_compiler_s_bound(folder):
+    verified = {**VERIFIED, "stack_measured_bytes": 100}
+    stack = figures_of(collect(folder, FolderMeasurements(verification=verified)))["stack"]
+    assert (stack.best, stack.measured) == (132, None)
+    assert origin_text(stack) == "bound from the compiler; measured 100 B"
+    verified = {**VERIFIED, "stack_measured_bytes": 132}
+    stack = figures_of(collect(folder, FolderMeasurements(verification=verified)))["stack"]
+    assert origin_text(stack) == "measured"
+
+
+def test_conversions_and_steps_left_out_are_notes(hardware, tmp_path):
+    shutil.copytree(hardware, tmp_path / "f")
+    manifest = json.loads((tmp_path / "f/manifest.json").read_text())
+    manifest["ports"] = ["input 'x' is int8"]
+    (tmp_path / "f/manifest.json").write_text(json.dumps(manifest))
+    verified = {**VERIFIED, "notes": ["qemu was left out"]}
+    build = {**BUILD, "notes": ["not simulated"], "problems": ["a latch"]}
+    report = collect(tmp_path / "f", FolderMeasurements(verification=verified, build=build))
+    assert report.notes == ("input 'x' is int8", "qemu was left out", "not simulated")
+    assert report.warnings == ("a latch",)
+    lines = report.to_markdown().splitlines()
+    assert "- warning: a latch" in lines
+    assert "- note: not simulated" in lines
 
 
 def test_what_is_wrong_is_said(folder):
@@ -126,7 +181,7 @@ def test_what_is_wrong_is_said(folder):
         folder, FolderMeasurements(verification=wrong, layers=(9, *COUNTS[1:3], 2, 5807, 614))
     )
     assert not report.verification.passed
-    assert report.warnings[0] == "outputs differ from the reference: 1 mismatches"
+    assert report.warnings[0] == "outputs differ from the reference: 1 mismatch"
     assert "RAM exceeds its limit: 2,000 of 1,024 B" in report.warnings
     report = collect(folder, FolderMeasurements(layers=(90000, *COUNTS[1:])))
     assert re.match(r"conv1: predicted [\d,]+, measured 90,000 instructions", report.warnings[0])
@@ -198,6 +253,29 @@ def test_changes_are_per_layer(folder, tmp_path):
     assert changes.ports[0].startswith("input 0: image i8 1 x 8 x 8 x 1, scale 0.00392157")
     text = replace(gone, changes=changes).to_markdown()
     assert re.search(r"\| probabilities \| [\d,]+ \| - \| removed \|", text)
+
+
+def test_an_older_folder_without_pictures_of_weights_has_the_same_weights(folder):
+    new = collect(folder)
+    layers = [
+        one if one.weights is None else replace(one, weights=replace(one.weights, picture=None))
+        for one in new.layers
+    ]
+    old = replace(new, layers=tuple(layers))
+    assert changes_of(old, new).count == changes_of(new, old).count == 0
+    first = new.layers[0]
+    picture = replace(first.weights.picture, cells="8" * len(first.weights.picture.cells))
+    other = replace(first, weights=replace(first.weights, picture=picture))
+    changes = changes_of(new, replace(new, layers=(other, *new.layers[1:])))
+    assert [one.changed for one in changes.layers if one.changed] == [("weights",)]
+
+
+def test_another_assumed_clock_is_a_change(hardware):
+    old = collect(hardware)
+    figures = [replace(one, assumed=50.0) if one.assumed else one for one in old.figures]
+    pairs = {a.name: (a.best, b.best) for a, b in
+             changes_of(old, replace(old, figures=tuple(figures))).figures}  # fmt: skip
+    assert pairs["clock"] == (75.0, 50.0)
 
 
 def test_the_report_of_two_equal_folders_says_so(folder):

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 Floats: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
 
 _AXES_AS_INPUT: Final = 18
-"""Version of ai.onnx from which ReduceMean takes its axes as an input."""
+"""Version of ai.onnx from which the axes of ReduceMean are an input."""
 
 
 @RULES.rule(QAdd, QSub, QMul)

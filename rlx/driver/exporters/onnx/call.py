@@ -177,7 +177,7 @@ class ExportedNode(NodeExport):
         self.state.quantized[self.result, layout] = self.file.node("QuantizeLinear", inputs, name)
 
     def finish_quantized(self, operator: str, *inputs: str, **attributes: Any) -> None:  # noqa: ANN401
-        """Add a node that makes the result's quantized values, or plain numbers, itself."""
+        """Add a node that makes the result's values itself, quantized or not."""
         name = self._named(self.result, AxisOrder.LAST, self.name)
         self.state.quantized[self.result, AxisOrder.LAST] = self.file.node(
             operator, inputs, name, **attributes
@@ -195,7 +195,7 @@ class ExportedNode(NodeExport):
     def parameters(self, quant: QuantParams, dtype: DType) -> tuple[str, ...]:
         """Return the constants of scale and zero point, without dimensions if there is one.
 
-        int32 values, which biases have, take no zero point.
+        int32 values, which biases have, are without a zero point.
         """
         shape = () if quant.axis is None else (len(quant.scale),)
         scale = self.file.shared("scale", np.array(quant.scale, np.float32).reshape(shape))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rlx.ir import Array, TensorType
 
 MIN_OPSET: Final = 13
-"""Version of ai.onnx that gave QuantizeLinear and DequantizeLinear a scale for each channel."""
+"""Version of ai.onnx from which QuantizeLinear and DequantizeLinear have scales per channel."""
 
 MAX_OPSET: Final = 25
 """Version of ai.onnx up to which the operators used are known not to have changed."""
@@ -41,7 +41,7 @@ def onnx_package() -> Any:  # noqa: ANN401 - a module without annotations
 
 
 class OnnxFile:
-    """A graph whose nodes stand in the order in which they are added.
+    """A graph whose nodes are in the order in which they are added.
 
     Attributes:
         opset: Version of the standard operators.
@@ -68,7 +68,7 @@ class OnnxFile:
         """Add a constant and return its name.
 
         Args:
-            name: The name wanted.
+            name: The requested name.
             data: Its contents.
             bits: 4 to store int8 contents as 4-bit integers; else their own type.
         """

@@ -56,7 +56,7 @@ def export_dense(call: ExportedNode) -> None:
 
 
 def _products(call: ExportedNode) -> list[float]:
-    """Return the factor of each channel that the scales of a layer give."""
+    """Return the factor of each channel that follows from the scales of a layer."""
     x, w, _ = call.node.operands
     x_scale, scale = call.params(x).scale[0], call.params(call.result).scale[0]
     return [x_scale * s / scale for s in call.params(w).scale]

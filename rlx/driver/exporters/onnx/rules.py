@@ -1,7 +1,7 @@
 """Operators of ONNX between DequantizeLinear and QuantizeLinear, one function for each op.
 
 They compute in float32 and round halves to even, so a value may differ by one from the integer op
-where the exact result lies at, or within float32's precision of, a rounding half.
+where the exact result is at, or within float32's precision of, a rounding half.
 """
 
 from __future__ import annotations

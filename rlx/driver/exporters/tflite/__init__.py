@@ -25,7 +25,7 @@ def to_tflite(graph: Graph) -> bytes:
         graph: ``q.*`` ops, with ``real.quantize`` and ``real.dequantize`` at the ends.
 
     Raises:
-        UnsupportedOpError: Ops have no operator that gives the same bits; all are listed.
+        UnsupportedOpError: Ops have no operator with bit-identical results; all are listed.
         ToolMissingError: The package flatbuffers is not installed.
     """
     file = TfliteFile(printable(graph.name) or "main")
@@ -39,7 +39,7 @@ def to_tflite(graph: Graph) -> bytes:
 
 
 def _give_up(call: ExportedNode) -> None:
-    """Give the results of a refused node a tensor, whichever it is."""
+    """Add a tensor for each result of a refused node."""
     for value in call.node.results:
         call.state.tensors.setdefault(value, 0)
 

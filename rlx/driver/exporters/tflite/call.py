@@ -62,7 +62,7 @@ class ExportedNode(NodeExport):
         self.state = state
 
     def params(self, value: Value, zero_point: int) -> QuantParams:
-        """Return scale and zero point of ``value``, which the op takes to be ``zero_point``.
+        """Return scale and zero point of ``value``, which the op assumes to be ``zero_point``.
 
         Raises:
             UnsupportedOpError: The value has no scale, or another zero point.
@@ -190,7 +190,7 @@ class ExportedNode(NodeExport):
         clamp: tuple[int, int],
         **options: Any,  # noqa: ANN401 - fields of the operator's table of options
     ) -> None:
-        """Add an operator that has no fused activation, clamped by operators behind it."""
+        """Add an operator that has no fused activation, followed by operators that clamp."""
         if clamp == FULL:
             self.finish(operator, *inputs, version=version, **options)
             return

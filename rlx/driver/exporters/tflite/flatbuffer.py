@@ -121,7 +121,7 @@ class _Writer:
     def _offsets(self, offsets: Iterable[int]) -> int:
         listed = list(offsets)
         self._builder.StartVector(4, len(listed), 4)
-        # The builder fills its buffer from the end: what comes first is prepended last.
+        # The builder fills its buffer from the end: the first element is prepended last.
         for offset in reversed(listed):
             self._builder.PrependUOffsetTRelative(offset)
         return int(self._builder.EndVector())

@@ -76,7 +76,7 @@ def _hard_swish(
 def _leaky_relu(
     table: tuple[int, ...], x: QuantParams, result: QuantParams
 ) -> TableOperator | None:
-    """Return ``LEAKY_RELU`` with a slope that gives the table; several do, one of them is taken."""
+    """Return ``LEAKY_RELU`` with a slope that results in the table; one of several is chosen."""
 
     def values(slope: float) -> tuple[int, ...]:
         return activations.leaky_relu_table(

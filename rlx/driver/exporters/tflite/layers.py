@@ -72,7 +72,7 @@ def export_dense(call: ExportedNode) -> None:
 def _require_layer(
     call: ExportedNode, rescale: Rescale, x_zero_point: int, zero_point: int
 ) -> tuple[float, ...]:
-    """Return the scales of a layer's weights, after a check that they give its factors."""
+    """Return the scales of a layer's weights, after a check that its factors follow from them."""
     x, w, _ = call.node.operands
     quant = w.type.quant
     if quant is None or quant.axis not in (None, 0) or any(quant.zero_point):

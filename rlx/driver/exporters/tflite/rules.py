@@ -1,9 +1,10 @@
-"""Operators of ``.tflite`` that compute what a ``q.*`` op computes, one function for each op.
+"""Operators of ``.tflite`` with the results of a ``q.*`` op, one function for each op.
 
 A rule derives scales, bounds and tables as TensorFlow Lite Micro does, by the functions that the
-importer uses, and refuses an op whose integers are others: an exported file gives the same bits.
+importer uses, and refuses an op whose integers are others: an exported file has bit-identical
+results.
 
-Versions of operators are those that the schema gives to int8.
+Versions of operators are those of the schema for int8.
 """
 
 from __future__ import annotations

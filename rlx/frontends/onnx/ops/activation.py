@@ -133,7 +133,7 @@ def import_shrink(call: Call) -> Real:
 
 
 def _shrink_whole(x: Real, bias: float, limit: float) -> Real:
-    """Return integers shrunk in float32, which is what the operator's definition does."""
+    """Return integers shrunk in float32, as in the operator's definition."""
     y = x.cast(DType.F32)
     return (y + bias).where(y < -limit, (y - bias).where(y > limit, 0.0)).cast(x.dtype)
 
@@ -165,12 +165,12 @@ def import_clip(call: Call) -> Real:
 
 
 def _clamp(x: Real, low: float, high: float) -> Real:
-    """Return numbers within bounds; where these are crossed, ``high`` is the result."""
+    """Return values within bounds; where these are crossed, ``high`` is the result."""
     if low > high:
         return x.maximum(low).minimum(high)
     if low == 0.0 and high == math.inf:
         return x.relu()
-    # Bounds that no finite number crosses are none.
+    # Bounds that no finite value crosses are ignored.
     # The largest float32, the default of the attributes before version 11.
     limit = 3.4028234663852886e38
     return x.clamp(low if low > -limit else None, high if high < limit else None)
@@ -208,7 +208,7 @@ def import_identity(call: Call) -> Real:
 
 @importer("Dropout")
 def import_dropout(call: Call) -> Sequence[Real | None]:
-    """``Dropout`` as it is used after training: nothing is dropped."""
+    """``Dropout`` in inference: nothing is dropped."""
     x, _ = call.value(0), call.attribute("ratio")
     if call.has(2) and call.array(2).any() and (
         not call.has(1) or float(call.array(1).reshape(-1)[0]) != 0.0

@@ -119,7 +119,7 @@ def import_mod(call: Call) -> Real:
 
 @importer("Pow")
 def import_pow(call: Call) -> Real:
-    """``Pow``: in the element type of the base, whatever that of the exponent is."""
+    """``Pow``: in the element type of the base, for all types of the exponent."""
     x, y = call.value(0), call.value(1)
     known = call.known(1)
     if known is not None and known.size == 1 and x.ndim >= known.ndim:
@@ -199,7 +199,7 @@ def import_bit_shift(call: Call) -> Real:
 
 @importer("IsNaN")
 def import_is_nan(call: Call) -> Real:
-    """``IsNaN``: what is not equal to itself."""
+    """``IsNaN``: elements that are not equal to themselves."""
     x = call.value(0)
     return x.not_equal(x)
 

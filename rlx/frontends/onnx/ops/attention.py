@@ -31,9 +31,9 @@ class _Heads:
     Attributes:
         q: Queries.
         k: Keys, those of past steps in front.
-        v: Values alike.
+        v: The same for values.
         keys: Keys before heads were repeated, for the output.
-        values: Values alike.
+        values: The same for values.
         past: Steps before the first query, None if the file keeps none.
     """
 
@@ -46,7 +46,7 @@ class _Heads:
 
 
 def _numbers(call: Call, x: Real, what: str) -> tuple[int, ...]:
-    """Return a shape, which must consist of numbers but for the batch."""
+    """Return a shape, whose dimensions other than the batch must be integers."""
     shape = tuple(d for d in x.shape[1:] if isinstance(d, int))
     if len(shape) != x.ndim - 1:
         raise call.refuse(
@@ -68,7 +68,7 @@ def _split(call: Call, index: int, attribute: str, what: str) -> Real:
 
 
 def _repeat_heads(call: Call, x: Real, heads: int) -> Real:
-    """Return keys or values with each head as often as queries read it."""
+    """Return keys or values with each head once for each query head that reads it."""
     batch, (own, steps, width) = x.shape[0], _numbers(call, x, "keys and values")
     if own == heads:
         return x
@@ -95,7 +95,7 @@ def _heads(call: Call) -> _Heads:
 
 @importer("Attention")
 def import_attention(call: Call) -> Sequence[Real | None]:
-    """``Attention``; a query that attends to nothing gives zeros."""
+    """``Attention``; a query that attends to nothing results in zeros."""
     heads = _heads(call)
     queries, steps = heads.q.shape[-2], heads.k.shape[-2]
     aligned = not call.flag("is_causal") or heads.past is not None or queries == steps
@@ -127,7 +127,7 @@ def _layer(call: Call) -> nn.NnAttention:
 def _in_steps(call: Call, heads: _Heads) -> tuple[Real, Real | None]:
     """Return the attended values, and the scores of the stage that is asked for."""
     dtype = heads.q.dtype
-    # The root of the scale goes to either side, as the operator's definition has it.
+    # The root of the scale multiplies both sides, as the operator's definition has it.
     scale = call.number("scale", 1.0 / math.sqrt(_numbers(call, heads.q, "queries")[-1]))
     root = math.sqrt(scale) if scale >= 0 else math.nan
     raw = (heads.q * root) @ (heads.k * root).mT if scale >= 0 else (heads.q * scale) @ heads.k.mT
@@ -172,10 +172,10 @@ def _mask_scores(call: Call, heads: _Heads, scores: Real) -> Real:
 
 
 def _limits(call: Call, heads: _Heads, scores: Real, queries: int, steps: int) -> list[Real]:
-    """Return masks of the keys that each query may look at, apart from the mask that is given.
+    """Return masks of the keys that each query may look at, in addition to the given mask.
 
-    A query's position is its index behind the keys that came before: those of past steps, or all
-    valid keys but the last ones. It sees as many keys to the left and right as the file says.
+    A query's position is its index after the earlier keys: those of past steps, or all valid keys
+    but the last ones. It sees the number of keys to the left and right that the file gives.
     """
     left, right = (call.integer(f"{side}_window_size", -1) for side in ("left", "right"))
     right = 0 if call.flag("is_causal") else right
@@ -201,7 +201,7 @@ def _limits(call: Call, heads: _Heads, scores: Real, queries: int, steps: int) -
 
 @importer("RotaryEmbedding")
 def import_rotary_embedding(call: Call) -> Real:
-    """``RotaryEmbedding``: pairs of numbers turned by angles of their position."""
+    """``RotaryEmbedding``: pairs of elements rotated by angles of their position."""
     x, rank = call.value(0), len(call.shape(0))
     if rank == 3:
         count = call.integer("num_heads", 0)

@@ -1,4 +1,4 @@
-"""One ONNX node on its way into a graph: what an importer sees and does.
+"""Interface of importers to one ONNX node and the graph.
 
 Tests: tests/unit/frontends/onnx/test_frontend.py
 """
@@ -34,7 +34,7 @@ _WITHOUT_EFFECT = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One node, the values around it and the graph it goes into.
+    """One node, its operands and results, and the graph it is added to.
 
     Attributes:
         scope: The graph.
@@ -124,7 +124,7 @@ class Call:
         return found
 
     def number(self, name: str, default: float | None = None) -> float:
-        """Return a floating-point number (a float32, as files hold them)."""
+        """Return a float (a float32, as files hold them)."""
         found = self.attribute(name)
         if found is None and default is not None:
             return default
@@ -155,7 +155,7 @@ class Call:
         return tuple(int(v) for v in found)
 
     def numbers(self, name: str) -> tuple[float, ...] | None:
-        """Return a list of floating-point numbers, None if it is not given."""
+        """Return a list of floats, None if it is not given."""
         found = self.attribute(name)
         if found is None:
             return None
@@ -314,5 +314,5 @@ class Call:
         return Real(self.scope, self.scope.constant(elements, self), self)
 
     def quantized(self, array: Array, quant: QuantParams) -> Real:
-        """Return constant quantized values with what they stand for."""
+        """Return constant quantized values with their quantization."""
         return Real(self.scope, self.scope.constant(array, self, quant), self)

@@ -39,7 +39,7 @@ def import_scaler(call: Call) -> Real:
 
 @importer("Normalizer", domain=_DOMAIN)
 def import_normalizer(call: Call) -> Real:
-    """``Normalizer``: each row by its largest number, or its L1 or L2 norm; zeros stay."""
+    """``Normalizer``: each row by its maximum, or its L1 or L2 norm; zeros stay."""
     x, norm = call.value(0).cast(DType.F32), call.text("norm")
     if isinstance(x.value.node.op, NnSoftmax) and norm == "L1":
         return x  # the numbers of a softmax have the sum 1
@@ -76,7 +76,7 @@ def import_linear_classifier(call: Call) -> Sequence[Real]:
 
 
 def _classes(call: Call) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]] | None, int]:
-    """Return the labels that are numbers, else None, and how many there are."""
+    """Return the integer labels, else None, and how many there are."""
     numbers = call.integers("classlabels_ints")
     texts = call.attribute("classlabels_strings")
     if numbers:

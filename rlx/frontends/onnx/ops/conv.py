@@ -81,7 +81,7 @@ def _cuts(
         if mode == "VALID":
             return ((0, 0),) * rank
         output_size = tuple(n * s for n, s in zip(size, window.stride, strict=True))
-    # The shape may be given with batch and channels in front.
+    # The shape may begin with batch and channels.
     output_size = output_size[-rank:]
     if (
         len(output_size) != rank

@@ -1,4 +1,4 @@
-"""Tensors that follow from shapes and numbers.
+"""Tensors that follow from shapes and scalars.
 
 Tests: tests/unit/frontends/onnx/ops/test_versions.py
 """
@@ -35,7 +35,7 @@ def check_size(call: Call, *sizes: int) -> None:
 
 @importer("ConstantOfShape")
 def import_constant_of_shape(call: Call) -> Real:
-    """``ConstantOfShape``: one number everywhere."""
+    """``ConstantOfShape``: one value everywhere."""
     given, shape = call.tensor("value"), call.dims(0)
     number = np.zeros((), np.float32) if given is None else given.array.reshape(())
     if min((d for d in shape if isinstance(d, int)), default=0) < 0:
@@ -45,7 +45,7 @@ def import_constant_of_shape(call: Call) -> Real:
 
 @importer("Range")
 def import_range(call: Call) -> npt.NDArray[Any]:
-    """``Range`` between known numbers."""
+    """``Range`` between known bounds."""
     start, limit, delta = (one_number(call, i) for i in range(3))
     if float(delta) == 0:
         raise call.malformed("delta is 0")

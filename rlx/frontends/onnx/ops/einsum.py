@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rlx.frontends.onnx.ops.call import Call
     from rlx.frontends.onnx.ops.scope import Real
 
-# Labels of the axes that an ellipsis stands for, numbered from the last one.
+# Labels of the axes of an ellipsis, numbered from the last one.
 _ELLIPSIS = "."
 
 
@@ -110,7 +110,7 @@ def _sum_labels(term: _Term, kept_labels: set[str]) -> _Term:
 
 
 def _product(x: _Term, y: _Term, kept_labels: set[str]) -> _Term:
-    """Return the product of two terms, summed over what only they have."""
+    """Return the product of two terms, summed over the axes that only they have."""
     x, y = _without_ones(x, y), _without_ones(y, x)
     x = _sum_labels(x, {*kept_labels, *y.labels})
     y = _sum_labels(y, {*kept_labels, *x.labels})
@@ -131,7 +131,7 @@ def _product(x: _Term, y: _Term, kept_labels: set[str]) -> _Term:
 
 
 def _without_ones(x: _Term, other: _Term) -> _Term:
-    """Return a term without axes of 1 that stand for a larger one of the other term."""
+    """Return a term without axes of 1 that broadcast to a larger one of the other term."""
     sizes = dict(zip(other.labels, other.value.shape, strict=True))
     dropped_axes = [
         a for a, label in enumerate(x.labels)

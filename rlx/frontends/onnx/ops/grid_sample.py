@@ -106,7 +106,7 @@ def linear_taps(coordinate: Real, length: int) -> list[tuple[Real, Real]]:
 
 
 def _weights(share: Real, count: int) -> Iterator[tuple[int, Real]]:
-    """Yield offset and weight of each tap around a place, a share behind the one at its left."""
+    """Yield offset and weight of each tap around a place, a fraction after its left neighbour."""
     if count == 1:
         yield 0, share * 0.0 + 1.0
     elif count == 2:
@@ -118,7 +118,7 @@ def _weights(share: Real, count: int) -> Iterator[tuple[int, Real]]:
 
 
 def _reflect(coordinate: Real, length: int, align: bool) -> Real:
-    """Return places thrown back at the ends until they lie between them."""
+    """Return places reflected at the ends until they are between them."""
     # Mirrored at the centres of the outer pixels if corners are aligned, else at their edges.
     low = 0.0 if align else -0.5
     span = float(length - 1 if align else length)
@@ -130,7 +130,7 @@ def _reflect(coordinate: Real, length: int, align: bool) -> Real:
 
 
 def _cubic(distance: Real) -> Real:
-    """Return Keys' weight of a tap at a distance from 0 to 2, by the half it must lie in."""
+    """Return Keys' weight of a tap at a distance from 0 to 2, by the half that it must be in."""
     a = _CUBIC_A
     near = ((a + 2) * distance - (a + 3)) * distance * distance + 1.0
     far = ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a

@@ -34,7 +34,7 @@ _MERGES = {
 
 
 def numbers(call: Call, shape: Sequence[int | Dim]) -> tuple[int, ...]:
-    """Return dimensions that must be numbers."""
+    """Return dimensions that must be integers."""
     found = tuple(d for d in shape if isinstance(d, int))
     if len(found) != len(shape):
         raise call.refuse(
@@ -106,8 +106,8 @@ def _rows(call: Call, shape: Shape, indices: Real, batch: int = 0) -> tuple[Real
 
     Args:
         call: The node.
-        shape: Shape of what is indexed.
-        indices: Places in the axes behind the first ``batch`` ones, i64[..., depth].
+        shape: Shape of the indexed tensor.
+        indices: Places in the axes after the first ``batch`` ones, i64[..., depth].
         batch: Leading axes that both have.
     """
     depth = _depth(call, indices)
@@ -145,7 +145,7 @@ def import_scatter_nd(call: Call) -> Real:
 
 @importer("ScatterElements", "Scatter")
 def import_scatter_elements(call: Call) -> Real:
-    """``ScatterElements``: each update goes to its own place but for the index along ``axis``."""
+    """``ScatterElements``: each update keeps its own place except along ``axis``."""
     x, indices, updates = call.value(0), call.value(1).cast(DType.I64), call.value(2)
     axis = call.axis(call.integer("axis"), x.ndim)
     shape, index_shape = numbers(call, x.shape), numbers(call, indices.shape)
@@ -190,7 +190,7 @@ def import_tensor_scatter(call: Call) -> Real:
 
 @importer("OneHot")
 def import_one_hot(call: Call) -> Real:
-    """``OneHot``: indices outside of the depth give no hot element."""
+    """``OneHot``: indices outside of the depth have no hot element."""
     indices = call.value(0).cast(DType.I64)
     depth, values = int(float(one_number(call, 1))), call.value(2)
     if not 0 < depth <= call.scope.limits.dimension:
@@ -214,7 +214,7 @@ def import_compress(call: Call) -> Real:
 
 @importer("NonZero")
 def import_non_zero(call: Call) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
-    """``NonZero`` of what is known; else the shape of the result would depend on values."""
+    """``NonZero`` of known elements; else the shape of the result would depend on values."""
     return np.array(np.nonzero(call.array(0)), np.int64)
 
 
@@ -224,7 +224,7 @@ def window_argmax(call: Call, x: Real, window: SpatialWindow, *, by_column: bool
     Args:
         call: The node.
         x: The image.
-        window: The windows, with what is padded around the image.
+        window: The windows, with the padding around the image.
         by_column: Whether the spatial axes are counted with the first one fastest.
     """
     batch, channels, *size = numbers(call, x.shape)

@@ -72,7 +72,7 @@ def matmul(x: Real, y: Real) -> Real:
 
 
 def _is_constant(x: Real) -> bool:
-    """Whether a value is a constant, or stands for constant quantized values."""
+    """Whether a value is a constant, or dequantized from constant quantized values."""
     node = x.value.node
     return x.array is not None or (
         isinstance(node.op, RealDequantize) and node.operands[0].constant is not None

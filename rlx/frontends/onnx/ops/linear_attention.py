@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from rlx.frontends.onnx.ops.call import Call
     from rlx.frontends.onnx.ops.scope import Real
 
-# Each element of the sequence takes some ten nodes.
+# Each element of the sequence becomes some ten nodes.
 _MAX_STEPS: Final = 256
 
-# Whether a rule lets the state decay, and whether it takes off what the state has of a value.
+# Whether a rule lets the state decay, and whether it subtracts the state's share of a value.
 _RULES = {
     "linear": (False, False), "gated": (True, False), "delta": (False, True),
     "gated_delta": (True, True),
@@ -39,7 +39,7 @@ class _Sequences:
         query: Queries of all heads.
         key: Keys of the heads that have a state.
         value: Values of the same heads.
-        decay: Logarithm of what is left of the state, for each key or for all of them.
+        decay: Logarithm of the remaining share of the state, for each key or for all of them.
         beta: Share of a value that is written.
     """
 

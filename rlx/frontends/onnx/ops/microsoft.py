@@ -36,13 +36,13 @@ def import_matmul_integer_to_float(call: Call) -> Real:
     a, b = call.type(0), call.type(1)
     total = matmul(centred_operand(call, 0, 4, a.rank - 2), centred_operand(call, 1, 5, b.rank - 1))
     left = call.value(2)
-    # Scales of rows of A stand beside its rows, those of columns of B beside theirs.
+    # Scales of A broadcast along its rows, those of B along its columns.
     wide = left.reshape(*left.shape, 1) if left.ndim == 1 and left.shape != (1,) else left
     return _scaled(call, total, wide * call.value(3), 6)
 
 
 def _scaled(call: Call, total: Real, scale: Real, bias: int) -> Real:
-    """Return integer sums as numbers, with a bias that may be left out."""
+    """Return integer sums as floats, with a bias that may be left out."""
     y = total.cast(DType.F32) * (scale.reshape() if scale.shape == (1,) else scale)
     return y + call.value(bias) if call.has(bias) else y
 
@@ -96,7 +96,7 @@ def _weights(
     call: Call, values: npt.NDArray[np.int64], points: npt.NDArray[Any],
     scales: npt.NDArray[np.float32], inner: int,
 ) -> Real:  # fmt: skip
-    """Return weights [N, K]: quantized ones where each row is one block, else numbers."""
+    """Return weights [N, K]: quantized ones where each row is one block, else floats."""
     bits = call.integer("bits", 4)
     steps = values - points[:, :, np.newaxis]
     rows = steps.reshape(len(steps), -1)[:, :inner]

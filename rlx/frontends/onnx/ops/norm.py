@@ -50,7 +50,7 @@ def _of_batch(call: Call, x: Real, vectors: list[Real], epsilon: float) -> list[
 
 @importer("InstanceNormalization")
 def import_instance_norm(call: Call) -> Real:
-    """``InstanceNormalization``: each channel of each image by itself."""
+    """``InstanceNormalization``: each channel of each image separately."""
     x, channels = call.value(0), call.shape(1)
     if x.ndim < 3 or len(channels) != 1 or not isinstance(channels[0], int):
         raise call.malformed(f"the input is {x.type}, the scales are {call.type(1)}")

@@ -1,7 +1,7 @@
-"""Standard operators on quantized values: what the standard computes on their integers.
+"""Standard operators on quantized values: the standard's arithmetic on their integers.
 
-Where an operator only picks or bounds values, it does the same on the numbers that they stand for,
-so that the result keeps its meaning; other operators see plain integers.
+Where an operator only picks or bounds values, it does the same on the real values, so that the
+result keeps its meaning; other operators see plain integers.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _KEEP: Final = frozenset((
     "Squeeze", "Tile", "Transpose", "Unsqueeze", "Dropout", "ReverseSequence", "GatherElements",
     "GatherND",
 ))  # fmt: skip
-"""Operators whose importers take quantized values as they are."""
+"""Operators whose importers accept quantized values."""
 
 
 def on_quantized(call: Call, importer: Importer) -> Results:
@@ -65,7 +65,7 @@ def _picks(call: Call) -> bool:
 
 
 def _keeps(call: Call, quantized: Sequence[Real]) -> bool:
-    """Return whether the importer takes quantized values as they are."""
+    """Return whether the importer accepts quantized values."""
     operator = call.node.type
     if operator == "Concat":
         return len({(v.type.quant, v.dtype) for v in _values(call).values()}) == 1
@@ -82,7 +82,7 @@ def _values(call: Call) -> dict[str, Real]:
 
 
 def _same_places(call: Call, first: Real) -> bool:
-    """Return whether all values have one scale, or scales of an axis that stays as it is."""
+    """Return whether all values have one scale, or scales of an axis that stays unchanged."""
     quant = first.type.quant
     return quant is not None and (quant.axis is None or call.node.type in ("Clip", "Relu"))
 
@@ -95,7 +95,7 @@ def seen_as(call: Call, values: Mapping[str, Real | npt.NDArray[Any]]) -> Call:
 
 
 def _pick_values(call: Call, importer: Importer, quant: QuantParams, dtype: DType) -> Results:
-    """Return an operator that picks values: of constants computed at once, else of numbers."""
+    """Return an operator that picks values: of constants computed at once, else of real values."""
     call = _with_zero(call, dtype)
     input_indices = _PICK[call.node.type] or range(call.count)
     operands = {call.node.inputs[i]: call.operand(i) for i in input_indices if call.has(i)}
@@ -123,7 +123,7 @@ def _ties(values: Iterable[Real | npt.NDArray[Any]]) -> Ties:
 
 
 def _note_bounds(call: Call) -> None:
-    """Note the bounds of constants behind a ``Clip``: they have fewer bits than their type."""
+    """Note the bounds of constants after a ``Clip``: they have fewer bits than their type."""
     given = call.node.type == "Clip" and call.version >= 12 and call.has(1) and call.has(2)
     if given and call.type(0).dtype is DType.I8 and call.known(0) is not None:
         low, high = (int(call.array(i).reshape(-1)[0]) for i in (1, 2))
@@ -131,7 +131,7 @@ def _note_bounds(call: Call) -> None:
 
 
 def _with_zero(call: Call, dtype: DType) -> Call:
-    """Return a node with the 0 that it brings itself as an input: an integer, not a number."""
+    """Return a node with the 0 that it brings itself as an input: an integer, not a real value."""
     if not (call.node.type == "Relu" or (call.node.type == "Pad" and not call.has(2))):
         return call
     name = f"{call.node.inputs[0]} 0"

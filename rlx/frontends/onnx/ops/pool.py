@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def grown(window: SpatialWindow, extra: tuple[int, ...]) -> SpatialWindow:
-    """Return a window with more padding behind each axis."""
+    """Return a window with more padding after each axis."""
     padding = tuple((b, a + e) for (b, a), e in zip(window.padding, extra, strict=True))
     return SpatialWindow(window.kernel, window.stride, window.dilation, padding)
 
@@ -44,7 +44,7 @@ def import_max_pool(call: Call) -> Sequence[Real]:
 
 @importer("AveragePool")
 def import_average_pool(call: Call) -> Real:
-    """``AveragePool``; what ``ceil_mode`` adds is never counted."""
+    """``AveragePool``; padding of ``ceil_mode`` is never counted."""
     x = call.value(0)
     size = sizes(call, x.shape)
     window = window_of(call, size, kernel_of(call))

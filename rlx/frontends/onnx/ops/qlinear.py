@@ -46,7 +46,7 @@ def _known_quant(call: Call, index: int, axis: int | None = None) -> QuantParams
 
     Args:
         call: The node.
-        index: Place of the scale; the zero point is behind it.
+        index: Place of the scale; the zero point is the next one.
         axis: Axis of scales; None if there must be one.
     """
     scale = call.known(index)
@@ -74,7 +74,7 @@ def _quant(call: Call, index: int, axis: int | None = None) -> QuantParams:
 
 
 def _operand(call: Call, index: int, axis: int | None = None) -> tuple[Real, QuantParams]:
-    """Return an input of quantized values, and what the two inputs behind it say of them."""
+    """Return an input of quantized values, and the quantization in the two inputs after it."""
     quant = _quant(call, index + 1, axis)
     x = call.value(index)
     if x.dtype not in _BYTES:
@@ -88,7 +88,7 @@ def _type_of(call: Call, point: int) -> DType:
 
 
 def _through_numbers(call: Call, y: Real, scale: int) -> Real:
-    """Return numbers quantized by the scale at a place; ties go to the even integer."""
+    """Return floats quantized by the scale at a place; ties round to even."""
     op = RealQuantize(quant=_quant(call, scale), dtype=_type_of(call, scale + 1), ties=Ties.EVEN)
     return y.apply(op)
 
@@ -178,7 +178,7 @@ def _linear(
 
 @importer("QGemm", domain=MICROSOFT)
 def import_qgemm(call: Call) -> Real:
-    """``QGemm``: quantized values, or numbers if scale and zero point of the result are left out.
+    """``QGemm``: quantized values, or floats if scale and zero point of the result are left out.
 
     ``alpha`` scales the bias too.
     """
@@ -238,7 +238,7 @@ def import_qlinear_global_average_pool(call: Call) -> Real:
 
 
 def _image(call: Call) -> tuple[Real, QuantParams, bool]:
-    """Return an image with the channels first, what it stands for, and if they were last."""
+    """Return an image with channels first, its quantization, and whether they were last."""
     (x, quant), last = _operand(call, 0), bool(call.integer("channels_last", 0))
     return x.transpose(*to_channels_first(x.ndim)) if last else x, quant, last
 
@@ -283,7 +283,7 @@ def import_qlinear_sigmoid(call: Call) -> Real:
 
 @importer("QLinearLeakyRelu", domain=MICROSOFT)
 def import_qlinear_leaky_relu(call: Call) -> Real:
-    """``QLinearLeakyRelu``: of numbers, quantized again."""
+    """``QLinearLeakyRelu``: of floats, quantized again."""
     return _through_numbers(
         call, _dequantized_operand(call, 0).leaky_relu(call.number("alpha", 0.01)), 3
     )

@@ -97,7 +97,7 @@ def _bits(call: Call, index: int) -> float:
 
 
 def _limits(call: Call, bits: float) -> tuple[float, float]:
-    """Return the smallest and the largest number of so many bits, before they are rounded."""
+    """Return minimum and maximum of an integer of ``bits`` bits, before they are rounded."""
     narrow = float(call.integer("narrow", 0) != 0)
     if call.integer("signed", 1):
         return -(2.0 ** (bits - 1)) + narrow, 2.0 ** (bits - 1) - 1
@@ -186,7 +186,7 @@ def _form(call: Call, x: Real, mode: str, limits: tuple[float, float]) -> _Form 
     ties = _ties(mode, points, limits)
     if ties is None:
         return None
-    # Limits of numbers of bits that are not whole are rounded as what is limited to them.
+    # Limits of fractional bit widths are rounded like the values limited to them.
     low, high = map(int, ties.round(np.array(limits)))
     if not _keeps_bounds(scales, (low, high), ties):
         return None

@@ -33,7 +33,7 @@ _LAYOUTS: Final = {2: "NC", 3: "NWC", 4: "NCHW"}
 
 @qonnx_importer("MultiThreshold")
 def import_multi_threshold(call: Call) -> Real:
-    """``MultiThreshold``: the number of thresholds that a number reaches, scaled."""
+    """``MultiThreshold``: the number of thresholds that an element reaches, scaled."""
     x, limits = call.value(0), call.array(1).astype(np.float32)
     layout = call.text("data_layout", "") or _LAYOUTS.get(x.ndim, "")
     axis = layout.index("C") if "C" in layout else 1
@@ -79,7 +79,7 @@ def _number(call: Call, index: int) -> float:
 
 
 def _exponent(x: Real) -> Real:
-    """Return the exponent of each number, int32; that of 0 is -126."""
+    """Return the exponent of each element, int32; that of 0 is -126."""
     bits = (abs(x) + 2.0**-126).apply(real.RealBitcast(dtype=DType.I32))
     return bits.apply(real.RealShiftRight(), bits.lift(23)) - 127
 
@@ -92,7 +92,7 @@ def _power(exponent: Real, lowest: int) -> Real:
 
 
 def _overflowed(call: Call, saturated: Real, rounded: Real, largest: float) -> Real:
-    """Return numbers with infinity or NaN for those that are too large, if that is asked for."""
+    """Return floats with infinity or NaN for those that are too large, if enabled."""
     infinite, none = call.flag("has_inf"), call.flag("has_nan")
     if call.integer("saturation", 1):
         return saturated

@@ -40,10 +40,10 @@ def params(
 
     Args:
         call: The node.
-        x: Type of the quantized values or of the numbers that they stand for.
+        x: Type of the quantized values or of the real values that they represent.
         scale: One scale, or one for each index of ``axis``.
         zero_point: As many zero points, None for 0.
-        axis: The axis; None takes the attribute ``axis``.
+        axis: The axis; None for the attribute ``axis``.
     """
     scales = np.asarray(scale, np.float64)
     if scales.ndim > 1:
@@ -83,7 +83,7 @@ def _result_type(call: Call) -> tuple[DType, tuple[int, int] | None]:
 
 
 def within(x: Real, quant: QuantParams, bounds: tuple[int, int] | None) -> Real:
-    """Return numbers limited to those that quantized values within bounds stand for."""
+    """Return floats clamped to the range that quantized values within bounds represent."""
     if bounds is None:
         return x
     steps = along_axis(quant, quant.scale, x.ndim, np.float32)
@@ -95,7 +95,7 @@ def within(x: Real, quant: QuantParams, bounds: tuple[int, int] | None) -> Real:
 @importer("QuantizeLinear")
 @importer("QuantizeLinear", domain=MICROSOFT)
 def import_quantize(call: Call) -> Real:
-    """``QuantizeLinear``: ties go to the even integer."""
+    """``QuantizeLinear``: ties round to even."""
     x, (dtype, bounds), _ = call.value(0), _result_type(call), call.integer("axis", 1)
     fixed = call.known(1) is not None and (not call.has(2) or call.known(2) is not None)
     same = call.type(1).dtype is x.dtype or x.dtype is DType.I32
@@ -109,7 +109,7 @@ def import_quantize(call: Call) -> Real:
 
 
 def _quantize_in_steps(call: Call, x: Real, dtype: DType, bounds: tuple[int, int] | None) -> Real:
-    """Quantize by scales that are computed or in blocks, or to elements that are no integers."""
+    """Quantize by scales that are computed or in blocks, or to elements that are not integers."""
     precision = call.integer("precision", 0)
     wide = DTYPES.get(precision, DType.F32) if precision else DType.F32
     saturate = call.integer("saturate", 1)
@@ -210,7 +210,7 @@ def _narrow_constant(call: Call, x: Real, quant: QuantParams) -> tuple[Real, Qua
 
 
 def with_meaning(call: Call, x: Real, quant: QuantParams) -> Real:
-    """Return quantized constants with their scale on the type; other values as they are.
+    """Return quantized constants with their scale on the type; other values unchanged.
 
     Values whose type says another scale become plain integers.
     """
@@ -279,7 +279,7 @@ def meant_operand(call: Call, indices: tuple[int, int, int], axis: int) -> Real:
 
 
 def _along(vector: Real, x: Real, axis: int) -> Real:
-    """Return a number, or numbers for each index of an axis, so that they broadcast."""
+    """Return a scalar, or one value for each index of an axis, so that they broadcast."""
     if vector.ndim > 1:
         return vector
     if vector.ndim == 0 or vector.shape == (1,):

@@ -41,7 +41,7 @@ def axes_of(call: Call, rank: int) -> Axes | None:
 
 
 def _reduced(call: Call, op: type[RealReduce], x: Real, axes: Axes | None) -> Real:
-    """Return ``x`` reduced over axes, as it is without any."""
+    """Return ``x`` reduced over axes, unchanged without any."""
     if axes is None:
         return x
     return x.apply(op(axes=axes, keep_dims=call.integer("keepdims") != 0))
@@ -64,7 +64,7 @@ def _log_sum_exp(call: Call, x: Real, axes: Axes | None) -> Real:
     if axes is None:
         return x
     maximum = x.apply(real.RealReduceMax(axes=axes, keep_dims=True))
-    # Infinity less infinity would be no number.
+    # Infinity minus infinity would be NaN.
     finite = maximum.where(abs(maximum) < math.inf, 0.0)
     total = (x - finite).exp().apply(real.RealReduceSum(axes=axes, keep_dims=True))
     result = total.log() + finite
@@ -101,7 +101,7 @@ def import_reduction(call: Call) -> Real:
 
 @importer("ArgMax", "ArgMin")
 def import_arg(call: Call) -> Real:
-    """``ArgMax`` and ``ArgMin``, the first or the last of equal numbers."""
+    """``ArgMax`` and ``ArgMin``, the first or the last of equal elements."""
     x = call.value(0)
     axis = call.axis(call.integer("axis"), x.ndim)
     kind = real.RealArgmax if call.node.type == "ArgMax" else real.RealArgmin

@@ -88,7 +88,7 @@ _COORDINATES: dict[str, Callable[[Axis, Places], Places]] = {
 }
 
 _NEAREST: dict[str, Callable[[Places], Places]] = {
-    # Not np.rint, which takes halves to the even neighbour.
+    # Not np.rint, which rounds halves to even.
     "round_prefer_floor": lambda x: np.ceil(x - 0.5),
     "round_prefer_ceil": lambda x: np.floor(x + 0.5),
     "floor": np.floor,
@@ -239,7 +239,7 @@ def _resize_axis_by_matrix(
 
 
 def _fill_outside(x: Real, axes: dict[int, Axis], method: ResampleMethod) -> Real:
-    """Return ``x`` with a constant where places lie outside of the image."""
+    """Return ``x`` with a constant where places are outside the image."""
     for place, axis in axes.items():
         places = method.places(axis)
         inside = (places >= 0) & (places <= axis.old - 1)
@@ -294,7 +294,7 @@ def _floats(call: Call, index: int) -> tuple[float, ...]:
 def _scaled(
     call: Call, size: int, scale: float, crop: tuple[float, float] = (0.0, 1.0)
 ) -> Axis:  # fmt: skip
-    """Return an axis of which the scale is given."""
+    """Return an axis with a given scale."""
     if not (0 < scale < call.scope.limits.dimension):
         raise call.malformed(f"a scale is {scale}")
     new = math.floor(size * (crop[1] - crop[0]) * scale)
@@ -375,7 +375,7 @@ def _sized(
     if policy != "stretch":
         scale = min(scales) if policy == "not_larger" else max(scales)
         scales = [scale] * len(scales)
-        # Halves go up, as ONNX defines its round_int (Resize since version 18).
+        # Halves round up, as ONNX defines its round_int (Resize since version 18).
         sizes = [math.floor(o * scale + 0.5) for o in old]
     ways = zip(old, sizes, scales, crops, strict=True)
     return [Axis(o, n, s, c) for o, n, s, c in ways]

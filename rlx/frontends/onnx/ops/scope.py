@@ -1,4 +1,4 @@
-"""The graph that ONNX nodes go into: values with arithmetic, constants computed at once.
+"""The graph that ONNX nodes are added to: values with arithmetic, constants computed at once.
 
 Tests: tests/unit/frontends/onnx/ops/test_versions.py
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rlx.frontends.onnx.ops.call import Call
     from rlx.ir import Array, Graph, Op, QuantParams, TensorType, Value
 
-# A constant is computed while reading if that takes no more steps than this, for one op and for
+# A constant is computed while reading if that needs no more steps than this, for one op and for
 # all of a file; else the op stays in the graph.
 _MAX_FOLDED_STEPS = 1 << 22
 _MAX_FOLDED_STEPS_PER_FILE = 1 << 25
@@ -40,7 +40,7 @@ class Real(Layers):
 
     Attributes:
         scope: Scope that it belongs to.
-        call: The node that makes it, which names what is appended.
+        call: The node that makes it, whose name the appended nodes get.
     """
 
     __slots__ = ("call", "scope")
@@ -77,7 +77,7 @@ Symbolic: TypeAlias = "npt.NDArray[np.object_]"
 
 Result: TypeAlias = "Real | npt.NDArray[Any]"
 Results: TypeAlias = "Result | Sequence[Result | None]"
-"""Results of an importer: a value or known elements for each output that is wanted."""
+"""Results of an importer: a value or known elements for each output that is read."""
 
 
 @dataclass(slots=True)
@@ -91,8 +91,9 @@ class Scope:
         values: Each value by its name: in the graph, or known elements.
         caller: The node that calls the function, for messages; empty for the graph itself.
         limits: Limits on the work.
-        folded: Steps that constants took so far, in a list that all scopes share.
-        bounds: Minimum and maximum of integers that take less than their element type, by name.
+        folded: Steps of constants so far, in a list that all scopes share.
+        bounds: Minimum and maximum of integers with a smaller range than their element type, by
+            name.
     """
 
     model: Model
@@ -146,7 +147,7 @@ class Scope:
 
 
 def _steps(op: Op, types: Sequence[TensorType], operands: Sequence[Value]) -> int:
-    """Return the approximate number of steps that an op on constants takes."""
+    """Return the approximate number of steps of an op on constants."""
     window: Any = getattr(op, "window", None)
     taps = int(np.prod(window.kernel)) if hasattr(window, "kernel") else 1
     sizes = [t.size for t in (*types, *(o.type for o in operands)) if t.is_static]

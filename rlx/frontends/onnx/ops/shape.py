@@ -41,7 +41,7 @@ def import_constant(call: Call) -> npt.NDArray[Any]:
 
 @importer("Reshape")
 def import_reshape(call: Call) -> Real:
-    """``Reshape``; 0 keeps a dimension, -1 takes what is left."""
+    """``Reshape``; 0 keeps a dimension, -1 is inferred."""
     x, new_shape = call.value(0), list(call.dims(1))
     if not (call.version >= 14 and call.flag("allowzero")):
         for dimension, size in enumerate(new_shape):
@@ -56,7 +56,7 @@ def import_reshape(call: Call) -> Real:
 
 @importer("Flatten")
 def import_flatten(call: Call) -> Real:
-    """``Flatten``: a matrix of the axes in front of ``axis`` and those from it on."""
+    """``Flatten``: a matrix of the axes before ``axis`` and those from it on."""
     x, axis = call.value(0), call.integer("axis")
     if not -x.ndim <= axis <= x.ndim:
         raise call.malformed(f"the axis is {axis}, but there are {x.ndim} dimensions")

@@ -36,7 +36,7 @@ def import_slice(call: Call) -> Real:
 
 
 def _part(size: int | Dim, start: int | Dim, end: int | Dim, step: int, longest: int) -> slice:
-    """Return one axis of a part as Python's; numbers beyond the axis mean its ends.
+    """Return one axis of a part as Python's; indices beyond the axis mean its ends.
 
     No axis is longer than ``longest``: exporters write the end of one that is open as 1e9,
     2^31 - 1 or 2^63 - 1.
@@ -96,7 +96,7 @@ def import_split(call: Call) -> Sequence[Real]:
 
 
 def _equal(call: Call, size: int | Dim) -> Sequence[int | Dim]:
-    """Return the sizes of as many equal parts as there are outputs."""
+    """Return the sizes of equal parts, one for each output."""
     count = call.integer("num_outputs", len(call.node.outputs))
     if count < 1 or count > call.scope.limits.operands:
         raise call.malformed(f"makes {count} parts")
@@ -140,7 +140,7 @@ _BORDERS = {"reflect": nn.Border.REFLECT, "edge": nn.Border.EDGE, "wrap": nn.Bor
 
 @importer("Pad")
 def import_pad(call: Call) -> Real:
-    """``Pad``: a constant or the tensor goes on; negative pads cut."""
+    """``Pad``: the padding is a constant or continues the tensor; negative pads crop."""
     x, mode = call.value(0), call.text("mode")
     before, after = _pads(call, x.ndim)
     x = _cropped(x, before, after)
@@ -153,7 +153,7 @@ def import_pad(call: Call) -> Real:
 
 
 def _pads(call: Call, rank: int) -> tuple[list[int], list[int]]:
-    """Return the padding in front of each axis and behind it; negative numbers take off."""
+    """Return the padding before and after each axis; negative numbers crop."""
     flat_pads = (call.integers("pads") or ()) if call.version < 11 else call.ints(1)
     axes = call.ints(3) if call.has(3) else tuple(range(rank))
     if len(flat_pads) != 2 * len(axes):
@@ -169,7 +169,7 @@ def _pads(call: Call, rank: int) -> tuple[list[int], list[int]]:
 
 
 def _cropped(x: Real, before: Sequence[int], after: Sequence[int]) -> Real:
-    """Return ``x`` without the elements that negative pads take off."""
+    """Return ``x`` without the elements that negative pads remove."""
     if min((*before, *after), default=0) >= 0:
         return x
     ends = zip(before, after, strict=True)
@@ -192,7 +192,7 @@ def _constant_pad(call: Call, x: Real, before: tuple[int, ...], after: tuple[int
 
 
 def _computed_pad(x: Real, value: Real, before: tuple[int, ...], after: tuple[int, ...]) -> Real:
-    """Return ``x`` with a number around it that is known at run time only."""
+    """Return ``x`` padded with a value that is known at run time only."""
     pad = real.RealPad(before=before, after=after)
     inside = x.wrap(x.graph.constant(np.ones((), np.bool_))).broadcast_to(*x.shape).apply(pad)
     return x.apply(pad).where(inside, value.reshape())
@@ -229,7 +229,7 @@ def import_space_to_depth(call: Call) -> Real:
 
 @importer("ReverseSequence")
 def import_reverse_sequence(call: Call) -> Real:
-    """``ReverseSequence``: of each sequence the first elements, as many as it says, turned."""
+    """``ReverseSequence``: the first elements of each sequence, up to its length, reversed."""
     x, lengths = call.value(0), call.value(1).cast(DType.I64)
     time, batch = call.integer("time_axis"), call.integer("batch_axis")
     if {time, batch} != {0, 1}:

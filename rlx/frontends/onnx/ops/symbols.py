@@ -80,7 +80,7 @@ def _is_zero(difference: int | Dim) -> bool | None:
 
 @symbolic("Where")
 def fold_where(call: Call) -> Symbolic | None:
-    """Choose by what is known."""
+    """Choose by a known condition."""
     condition = call.known(0)
     if condition is None:
         return None
@@ -116,7 +116,7 @@ def fold_concat(call: Call) -> Symbolic:
 
 @symbolic("Slice")
 def fold_slice(call: Call) -> Symbolic | None:
-    """Take a part; bounds must be numbers."""
+    """Take a part; bounds must be integers."""
     x = _array(call, 0)
     if call.version < 10:
         starts, ends = call.integers("starts") or (), call.integers("ends") or ()
@@ -152,7 +152,7 @@ def fold_unsqueeze(call: Call) -> Symbolic:
 
 @symbolic("Reshape")
 def fold_reshape(call: Call) -> Symbolic:
-    """Reshape, by numbers."""
+    """Reshape, by integers."""
     return _array(call, 0).reshape(call.ints(1))
 
 
@@ -169,7 +169,7 @@ def fold_product(call: Call) -> Symbolic | None:
 
 
 def plain(array: Symbolic) -> npt.NDArray[Any]:
-    """Return integers without symbols as int64, others as they are."""
+    """Return integers without symbols as int64, others unchanged."""
     if all(isinstance(v, int) for v in array.reshape(-1).tolist()):
         return array.astype(np.int64)
     return array

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def sizes(call: Call, shape: Shape) -> tuple[int, ...]:
-    """Return the spatial dimensions of an image [N, C, spatial...], which must be numbers.
+    """Return the spatial dimensions of an image [N, C, spatial...], which must be integers.
 
     Raises:
         MalformedError: There are none.
@@ -32,7 +32,7 @@ def sizes(call: Call, shape: Shape) -> tuple[int, ...]:
 
 
 def listed(call: Call, name: str, rank: int, minimum: int, default: int) -> tuple[int, ...]:
-    """Return an attribute with a number for each spatial axis, its default without one."""
+    """Return an attribute with a value for each spatial axis, its default without one."""
     values = call.integers(name)
     if values is None:
         return (default,) * rank
@@ -93,15 +93,15 @@ def window_of(call: Call, size: tuple[int, ...], kernel: tuple[int, ...]) -> Spa
 
 
 def _same(mode: str, total: int) -> tuple[int, int]:
-    """Return padding of ``total`` elements; an odd one goes behind, or in front."""
+    """Return padding of ``total`` elements; an odd one is after the axis, or before it."""
     half = total // 2
     return (half, total - half) if mode == "SAME_UPPER" else (total - half, half)
 
 
 def ceiling(call: Call, window: SpatialWindow, size: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the padding of ``ceil_mode`` behind each axis, so that the last elements are seen.
+    """Return the padding of ``ceil_mode`` after each axis, so that the last elements are read.
 
-    A window that would begin behind image and padding in front is left out.
+    A window that would begin after the image and the padding before it is left out.
     """
     if call.attribute("ceil_mode") is None or not call.flag("ceil_mode"):
         return (0,) * len(size)

@@ -89,7 +89,7 @@ def import_mul(call: Call) -> None:
 
 @real_importer("ADD", "SUB", "MUL", "DIV")
 def import_real_arithmetic(call: Call) -> None:
-    """``ADD``, ``SUB``, ``MUL`` and ``DIV`` on plain numbers."""
+    """``ADD``, ``SUB``, ``MUL`` and ``DIV`` on unquantized values."""
     call.arity(2)
     finish_activated(call, _ARITHMETIC[call.operator.name], call.value(0), call.value(1))
 
@@ -166,7 +166,7 @@ def import_floor_div(call: Call) -> None:
     call.arity(2)
     x, y = call.value(0), call.value(1)
     if x.type.dtype.is_integer:
-        # What is left of x without its remainder is a multiple of y.
+        # x minus its remainder is a multiple of y.
         multiple = call.emit(RealSub(), x, call.emit(RealRemainder(), x, y))
         call.finish(RealDiv(), multiple, y)
         return
@@ -208,7 +208,7 @@ _OF_INTEGERS = ("ABS", "NEG", "SIGN")
 
 @real_importer(*_FUNCTIONS)
 def import_function(call: Call) -> None:
-    """Functions of one number."""
+    """Functions of one variable."""
     call.arity(1)
     if call.operator.name not in _OF_INTEGERS:
         require_float(call.input(0), call.output)

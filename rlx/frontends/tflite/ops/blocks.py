@@ -67,7 +67,7 @@ def _image(call: Call) -> Integers:
 
 
 def _permute(call: Call, parts: Integers, result: Integers) -> None:
-    """Append what exchanges the third and fourth of six axes."""
+    """Append a transpose that exchanges the third and fourth of six axes."""
     value = call.emit(moves.reshape(call, parts), call.value(0))
     moved = call.emit(moves.transpose(call, (0, 1, 3, 2, 4, 5)), value)
     call.finish(moves.reshape(call, result), moved)
@@ -119,7 +119,7 @@ def import_batch_to_space(call: Call) -> None:
 
 
 def _blocks(call: Call) -> tuple[Integers, Integers, Integers]:
-    """Return the size of a block along each spatial axis, and two numbers for its ends."""
+    """Return the size of a block along each spatial axis, and two integers for its ends."""
     call.arity(3)
     call.check_moves()
     block, ends = call.integers(1), call.integers(2)

@@ -83,7 +83,7 @@ def import_dequantize(call: Call) -> None:
 
 @both_importer("CAST")
 def import_cast(call: Call) -> None:
-    """``CAST``: the same numbers in another element type; quantized values count as numbers."""
+    """``CAST``: the same values in another element type, also of quantized integers."""
     call.arity(1)
     given, result = call.input(0), call.output
     for tensor in (given, result):
@@ -93,10 +93,10 @@ def import_cast(call: Call) -> None:
 
 
 def _numbers(call: Call, tensor: Tensor) -> Value:
-    """Return a value as plain numbers.
+    """Return a value without quantization.
 
     Raises:
-        UnsupportedError: It holds quantized values that stand for other numbers.
+        UnsupportedError: Its quantized values represent other real values.
     """
     if tensor.type in REAL_TYPES:
         return call.scope.real(tensor)

@@ -1,4 +1,4 @@
-"""One operator on its way into a graph: what an importer sees and does.
+"""Interface of importers to one operator and the graph.
 
 Tests: tests/unit/frontends/tflite/ops/test_reals.py
 """
@@ -56,7 +56,7 @@ class Scope:
     Attributes:
         model: The file.
         graph: Graph that is made of it.
-        tensors: The tensors of the file; those with open shapes get theirs as they are computed.
+        tensors: The tensors of the file; those with open shapes get theirs when they are computed.
         values: The value of each tensor that entered the graph.
         known: Tensors that operators compute, but of constants and shapes alone (see ``known``).
         weights: Constants that operators share, by tensor and by the order of their axes.
@@ -96,14 +96,14 @@ class Scope:
         return self.graph.constant(array, name=tensor.name, quant=quant, origin=origin)
 
     def real(self, tensor: Tensor, axes: tuple[int, ...] = ()) -> Value:
-        """Return a tensor as plain numbers, its axes reordered to ``axes``.
+        """Return an unquantized tensor, its axes reordered to ``axes``.
 
         A constant enters the graph once in each order; int8 weights enter it dequantized.
 
         Raises:
             UnsupportedError: It holds quantized values that are computed, or elements that no
-                operator takes.
-            MalformedError: It holds what is not a number.
+                operator accepts.
+            MalformedError: It holds NaN.
         """
         array = self.known.get(tensor.index)
         if array is None and tensor.data is None:
@@ -126,7 +126,7 @@ class Scope:
         return self.reals[key]
 
     def _narrow(self, tensor: Tensor, axes: tuple[int, ...], origin: Origin) -> Value:
-        """Return weights of 4 or 2 bits, dequantized in the graph, which keeps what they are."""
+        """Return weights of 4 or 2 bits, dequantized in the graph, which keeps their values."""
         array, quant = nonzero(tensor).astype(narrow_dtype(tensor).numpy), quant_of_axis(tensor)
         if axes:
             array = array.transpose(axes)
@@ -139,7 +139,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One operator, the tensors around it and the graph it goes into."""
+    """One operator, its tensors and the graph it is added to."""
 
     scope: Scope
     operator: Operator
@@ -191,7 +191,7 @@ class Call:
 
     @property
     def is_real(self) -> bool:
-        """Whether the operator computes with plain numbers: no quantized values.
+        """Whether the operator computes with unquantized values.
 
         Constants do not count, so that weights may be quantized where activations are float32.
         """
@@ -201,7 +201,7 @@ class Call:
     def value(self, index: int) -> Value:
         """Return the value of an input of any shape, computed or constant.
 
-        It is int8, or plain numbers where the operator computes with those (see ``is_real``).
+        It is int8, or unquantized values where the operator computes with those (see ``is_real``).
         """
         tensor = self.input(index)
         if self.is_real:
@@ -222,7 +222,7 @@ class Call:
         return quant_of(self.output)
 
     def check_moves(self, index: int = 0) -> None:
-        """Check that the outputs can hold elements of an input as they are."""
+        """Check that the outputs can hold elements of an input unchanged."""
         if not self.is_real:
             self.same_quant(index)
 
@@ -287,7 +287,7 @@ class Call:
         return value % rank
 
     def number(self, value: float) -> Value:
-        """Append a number as a float32 constant of no dimensions."""
+        """Append a scalar as a float32 constant without dimensions."""
         return self.scope.graph.constant(np.array(value, np.float32), origin=self.origin)
 
     def emit(self, op: Op, *operands: Value, quant: PerTensor | QuantParams | None = None) -> Value:
@@ -314,7 +314,7 @@ class Call:
         self.bind(value, output=tensor)
 
     def bind(self, value: Value, *, output: Tensor | None = None) -> None:
-        """Let a value stand for an output, and check the type that the file claims for it."""
+        """Map an output to a value, and check the type that the file claims for it."""
         tensor = self.shaped(value.type.static_shape, output=output)
         claimed_type = Type(tensor.shape, DTYPES.get(tensor.type, DType.I8), self.claimed(tensor))
         fits_claim = value.type.with_quant(None) == claimed_type.with_quant(None)
@@ -337,7 +337,7 @@ class Call:
         return tensor
 
     def makes(self, shape: tuple[int, ...], *, output: Tensor | None = None) -> tuple[int, ...]:
-        """Return the shape of an output after comparing it with what the file claims."""
+        """Return the shape of an output after comparing it with the file's."""
         tensor = self.shaped(shape, output=output)
         if shape != tensor.shape:
             raise MalformedError(
@@ -346,9 +346,9 @@ class Call:
         return shape
 
     def claimed(self, tensor: Tensor) -> QuantParams | None:
-        """Return the quantization of a tensor's values; None for plain numbers.
+        """Return the quantization of a tensor's values; None for unquantized values.
 
-        int8 always stands for something, uint8 and int16 where the file says for what.
+        int8 always has a quantization, uint8 and int16 where the file has one for them.
         """
         if tensor.type is TensorType.INT8 or (
             tensor.type in QUANTIZED_TYPES and tensor.quantization is not None

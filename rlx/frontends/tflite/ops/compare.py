@@ -43,7 +43,7 @@ def import_minimum(call: Call) -> None:
 
 
 def _extreme(call: Call, op: QMaximum | QMinimum) -> None:
-    """Append a comparison; the interpreter compares int8 values whatever they stand for."""
+    """Append a comparison; the interpreter ignores the quantization of int8 values."""
     call.arity(2)
     call.same_quant(0)
     call.same_quant(1)
@@ -52,7 +52,7 @@ def _extreme(call: Call, op: QMaximum | QMinimum) -> None:
 
 @real_importer("MAXIMUM", "MINIMUM")
 def import_real_extreme(call: Call) -> None:
-    """``MAXIMUM`` and ``MINIMUM`` on plain numbers."""
+    """``MAXIMUM`` and ``MINIMUM`` on unquantized values."""
     call.arity(2)
     op = RealMaximum() if call.operator.name == "MAXIMUM" else RealMinimum()
     call.finish(op, call.value(0), call.value(1))
@@ -90,7 +90,7 @@ def import_real_prelu(call: Call) -> None:
 
 @real_importer("EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL")
 def import_relation(call: Call) -> None:
-    """Relations of plain numbers, to bool."""
+    """Relations of unquantized values, to bool."""
     call.arity(2)
     relation = Comparison(call.operator.name.lower())
     call.finish(RealCompare(relation=relation), call.value(0), call.value(1))

@@ -86,7 +86,7 @@ _DEPTHWISE_AXES = (3, 1, 2, 0)
 def _depth(call: Call, tensor: Tensor) -> int:
     """Return the channels of the image, which the weights 1HWO hold one or several times."""
     channels = _channels(call)
-    # The weights say it too; where the option was left out, the interpreter goes by them.
+    # The weights say it too; where the option was left out, the interpreter uses them.
     multiplier = call.options["depth_multiplier"] or tensor.shape[3] // channels
     if tensor.shape[0] != 1 or tensor.shape[3] != channels * multiplier:
         raise MalformedError(
@@ -202,7 +202,7 @@ def _transposed(
 
 
 def _cut(padding: int, size: int, result: int, kernel: int, stride: int) -> tuple[int, int, int]:
-    """Return the elements a transposed convolution cuts off in front and behind, and adds behind.
+    """Return the elements a transposed convolution cuts off before and after, and adds after.
 
     The padding is that of the convolution from ``result`` to ``size``.
     """

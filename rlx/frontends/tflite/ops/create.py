@@ -1,4 +1,4 @@
-"""Operators that make tensors of a few numbers.
+"""Operators that make tensors of a few values.
 
 Tests: tests/unit/frontends/tflite/ops/test_reals.py
 """
@@ -23,7 +23,7 @@ Integers = tuple[int, ...]
 
 @real_importer("FILL")
 def import_real_fill(call: Call) -> None:
-    """``FILL``: a tensor of a known shape with one number everywhere."""
+    """``FILL``: a tensor of a known shape with one value everywhere."""
     shape = _filled_shape(call)
     call.finish(RealBroadcastTo(shape=shape), call.value(1))
 

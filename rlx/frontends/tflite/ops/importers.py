@@ -1,4 +1,4 @@
-"""The tables of importers: one function for an operator on int8, one for it on plain numbers.
+"""The tables of importers: one function for an operator on int8, one for it on unquantized values.
 
 Tests: tests/unit/frontends/tflite/test_frontend.py
 """
@@ -20,7 +20,7 @@ IMPORTERS: dict[str, Importer] = {}
 """The importer of each operator on int8, by its name in the schema."""
 
 REAL_IMPORTERS: dict[str, Importer] = {}
-"""The importer of each operator on plain numbers (see ``Call.is_real``)."""
+"""The importer of each operator on unquantized values (see ``Call.is_real``)."""
 
 
 def importer(*names: str) -> Callable[[Importer], Importer]:
@@ -29,7 +29,7 @@ def importer(*names: str) -> Callable[[Importer], Importer]:
 
 
 def real_importer(*names: str) -> Callable[[Importer], Importer]:
-    """Register the decorated function as the importer of operators on plain numbers."""
+    """Register the decorated function as the importer of operators on unquantized values."""
     return entering(REAL_IMPORTERS, names)
 
 

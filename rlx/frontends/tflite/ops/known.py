@@ -1,4 +1,4 @@
-"""Tensors that are known when a model is imported: shapes and what is made of them, weights.
+"""Tensors that are known when a model is imported: shapes and values computed from them, weights.
 
 Converters compute the shape for a ``RESHAPE`` at run time (``SHAPE``, ``STRIDED_SLICE``,
 ``PACK``) where the batch was not fixed. In a file all shapes are fixed, so these operators have
@@ -43,7 +43,7 @@ _WHOLE = (TensorType.INT32, TensorType.INT64, TensorType.BOOL)
 
 
 def fold(call: Call) -> bool:
-    """Compute the operator's numbers and keep them for those that read them.
+    """Compute the operator's elements and keep them for those that read them.
 
     Returns:
         Whether they can be known now; if not, nothing was done.
@@ -89,7 +89,7 @@ def _computed(call: Call) -> list[Numbers] | None:
 
 
 def _dequantize(call: Call) -> Numbers:
-    """Return the numbers that a constant of int8, float16 or in blocks stands for."""
+    """Return the real values of a constant of int8, float16 or in blocks."""
     call.arity(1)
     x, result = call.input(0), call.output
     require_type(result, TensorType.FLOAT32)
@@ -113,4 +113,4 @@ def _rank(call: Call) -> Numbers:
 
 
 OF_SHAPES: Mapping[str, Callable[[Call], Numbers]] = {"SHAPE": _shape, "RANK": _rank}
-"""Results of operators that depend on shapes alone, whatever their input's elements are."""
+"""Results of operators that depend on shapes alone, not on their input's elements."""

@@ -1,4 +1,4 @@
-"""Ops that move elements, for quantized values or for plain numbers, as an operator has them.
+"""Ops that move elements, for quantized and unquantized values of an operator.
 
 Tests: tests/unit/frontends/tflite/ops/test_shape.py
 """
@@ -18,7 +18,7 @@ Integers = tuple[int, ...]
 
 
 def reshape(call: Call, shape: Integers) -> Op:
-    """Return the op that gives elements another shape."""
+    """Return the op that reshapes elements."""
     return RealReshape(shape=shape) if call.is_real else QReshape(shape=shape)
 
 
@@ -28,13 +28,13 @@ def transpose(call: Call, axes: Integers) -> Op:
 
 
 def part(call: Call, start: Integers, stop: Integers, step: Integers = ()) -> Op:
-    """Return the op that takes a part; every element of it without ``step``."""
+    """Return the op that selects a part; every element of it without ``step``."""
     make = RealSlice if call.is_real else QSlice
     return make(start=start, stop=stop, step=step or (1,) * len(start))
 
 
 def pad(call: Call, before: Integers, after: Integers) -> Op:
-    """Return the op that adds values that stand for the number 0."""
+    """Return the op that adds values that represent 0."""
     if call.is_real:
         return RealPad(before=before, after=after)
     return QPad(before=before, after=after, value=call.quant(0).zero_point)

@@ -166,7 +166,7 @@ def checked_bias(
 ) -> npt.NDArray[np.int32]:
     """Return the bias, after refusing weights with which a sum of products could leave int32.
 
-    A bias of -2^31 without weights becomes one more, whose magnitude fits int32 too, where it gives
+    A bias of -2^31 without weights becomes one more, whose magnitude fits int32 too, where it has
     the same results.
 
     Args:

@@ -65,7 +65,7 @@ def _repeats(call: Call) -> tuple[int, ...]:
 
 @real_importer("MIRROR_PAD")
 def import_mirror_pad(call: Call) -> None:
-    """``MIRROR_PAD`` with constant widths: the elements at an end again, or those behind it."""
+    """``MIRROR_PAD`` with constant widths: the elements at an end again, or those after it."""
     call.arity(2)
     shape, widths = call.input(0).shape, call.integers(1)
     if len(widths) != 2 * len(shape):

@@ -51,9 +51,9 @@ def import_l2_pool(call: Call) -> None:
 
 
 def _check_uint8(pool_window: Window) -> None:
-    """Refuse means of uint8 values that may lie at a half, which goes up; those of int8 go outward.
+    """Refuse means of uint8 values that may be at a half: uint8 rounds up, int8 away from 0.
 
-    The mean of an odd number of values never lies there.
+    The mean of an odd number of values is never there.
     """
     if pool_window.taps % 2 == 0 or pool_window.is_padded:
         raise UnsupportedError(

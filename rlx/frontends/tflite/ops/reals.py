@@ -1,4 +1,4 @@
-"""Parts of plain-number operators that several importers read: weights, activations, windows."""
+"""Shared parts of importers of unquantized operators: weights, activations, windows."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ ACTIVATIONS: dict[Activation, Op | None] = {
 
 
 def finish_activated(call: Call, op: Op, *operands: Value) -> None:
-    """Append an op and the fused activation behind it, which makes the output."""
+    """Append an op and its fused activation, which computes the output."""
     bind_activated(call, call.emit(op, *operands))
 
 
 def bind_activated(call: Call, value: Value) -> None:
-    """Let a value stand for the output, behind the fused activation if there is one."""
+    """Map the output to a value, after the fused activation if there is one."""
     activation = Activation(call.options["activation"])
     if activation not in ACTIVATIONS:
         raise UnsupportedError(

@@ -51,7 +51,7 @@ def import_mean(call: Call) -> None:
 
 @real_importer("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_PROD")
 def import_reduction(call: Call) -> None:
-    """Reductions of plain numbers over constant axes; the mean of float32 only."""
+    """Reductions of unquantized values over constant axes; the mean of float32 only."""
     call.arity(2)
     if call.operator.name == "MEAN":
         require_float(call.input(0), call.output)
@@ -97,7 +97,7 @@ def import_arg_max(call: Call) -> None:
 
 @real_importer("ARG_MAX", "ARG_MIN")
 def import_real_arg(call: Call) -> None:
-    """``ARG_MAX`` and ``ARG_MIN`` of plain numbers along a constant axis, to int32 or int64."""
+    """``ARG_MAX`` and ``ARG_MIN`` of unquantized values along a constant axis, to int32 or 64."""
     call.arity(2)
     require_type(call.output, TensorType.INT32, TensorType.INT64)
     make = RealArgmax if call.operator.name == "ARG_MAX" else RealArgmin

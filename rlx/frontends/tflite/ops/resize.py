@@ -33,7 +33,7 @@ def import_resize_bilinear(call: Call) -> None:
 def import_resize_nearest(call: Call) -> None:
     """``RESIZE_NEAREST_NEIGHBOR``: the interpreter's indices, which it computes in float32.
 
-    Where ``nn.resize`` has the same ones it stands for the operator, else two gathers do.
+    Where ``nn.resize`` has the same ones it replaces the operator, else two gathers do.
     """
     size, shape = _size(call), call.input(0).shape[1:3]
     indices_by_axis = [_nearest(call, *pair) for pair in zip(shape, size, strict=True)]
@@ -74,7 +74,7 @@ def _coordinates(call: Call) -> Coordinates:
 
 
 def _nearest(call: Call, old: int, new: int) -> npt.NDArray[np.int32]:
-    """Return the index of the input that each index of the result takes along one axis.
+    """Return the index of the input that each index of the result reads along one axis.
 
     Source: tflite ``reference_ops::GetNearestNeighbor``.
     """
@@ -86,14 +86,14 @@ def _nearest(call: Call, old: int, new: int) -> npt.NDArray[np.int32]:
     coordinates = (np.arange(new, dtype=np.float32) + offset) * scale
     whole = np.floor(coordinates)
     if call.options["align_corners"]:
-        # Halves go up; the difference to the floor is exact.
+        # Halves round up; the difference to the floor is exact.
         whole = whole + (coordinates - whole >= np.float32(0.5))
     indices: npt.NDArray[np.int32] = np.clip(whole, 0, old - 1).astype(np.int32)
     return indices
 
 
 def _has_indices(op: NnResize, old: int, indices: npt.NDArray[np.int32]) -> bool:
-    """Return whether ``op`` takes the wanted indices along an axis of ``old``."""
+    """Return whether ``op`` selects the given indices along an axis of ``old``."""
     one = NnResize(size=(len(indices), 1), coordinates=op.coordinates, floor=op.floor)
     (found,) = one.evaluate(np.arange(old, dtype=np.float64).reshape(1, old, 1, 1))
     return bool((found.reshape(-1) == indices).all())

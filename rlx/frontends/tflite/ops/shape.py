@@ -47,7 +47,7 @@ def _infer_dimension(call: Call, new_shape: tuple[int, ...]) -> tuple[int, ...]:
 
 @both_importer("SQUEEZE")
 def import_squeeze(call: Call) -> None:
-    """``SQUEEZE``: takes away dimensions of 1."""
+    """``SQUEEZE``: removes dimensions of 1."""
     call.arity(1)
     shape = call.input(0).shape
     axes = {call.axis(int(a), len(shape)) for a in call.options["squeeze_dims"]}
@@ -142,7 +142,7 @@ def import_pad(call: Call) -> None:
 
 @real_importer("PAD", "PADV2")
 def import_real_pad(call: Call) -> None:
-    """``PAD`` and ``PADV2`` on plain numbers."""
+    """``PAD`` and ``PADV2`` on unquantized values."""
     v2 = call.operator.name == "PADV2"
     before, after = _widths(call, 3 if v2 else 2)
     value = 0.0
@@ -155,7 +155,7 @@ def import_real_pad(call: Call) -> None:
 
 
 def _widths(call: Call, arity: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the elements that go in front of and behind each axis."""
+    """Return the padding before and after each axis."""
     call.arity(arity)
     rank, widths = len(call.input(0).shape), call.integers(1)
     if len(widths) != 2 * rank:

@@ -1,4 +1,4 @@
-"""Operators that take parts of a tensor.
+"""Operators that select parts of a tensor.
 
 Tests: tests/unit/frontends/tflite/ops/test_shape.py
 """
@@ -31,7 +31,7 @@ def import_slice(call: Call) -> None:
 
 
 def _each(call: Call, index: int, shape: Integers) -> Integers:
-    """Return a constant input with one number for each dimension."""
+    """Return a constant input with one integer for each dimension."""
     values = call.integers(index)
     if len(values) != len(shape):
         raise MalformedError(f"input {index} has {len(values)} numbers for {len(shape)} dimensions")
@@ -139,7 +139,7 @@ def _split(call: Call, index: int, axis: int, sizes: Integers) -> None:
 
 @both_importer("UNPACK")
 def import_unpack(call: Call) -> None:
-    """``UNPACK``: one output for each index of an axis, which goes away."""
+    """``UNPACK``: one output for each index of an axis, which is removed."""
     call.arity(1, outputs=call.options["num"])
     call.check_moves()
     shape = call.input(0).shape

@@ -96,7 +96,7 @@ def import_real_leaky_relu(call: Call) -> None:
 
 
 def _slope(call: Call, *, negative: bool) -> float:
-    """Return the factor of negative numbers, itself perhaps ``negative``."""
+    """Return the factor of negative values, itself perhaps ``negative``."""
     call.arity(1)
     alpha = float(call.options["alpha"])
     if not math.isfinite(alpha) or (alpha < 0 and not negative):
@@ -146,7 +146,7 @@ def import_table(call: Call) -> None:
 
 
 def _check_ratio(x: PerTensor, result: PerTensor) -> None:
-    """Refuse scales whose ratio overflows what tables are computed in."""
+    """Refuse scales whose ratio overflows the type that tables are computed in."""
     if not 2.0**-31 <= x.real / result.real <= 2.0**23:
         raise UnsupportedError(
             f"has the scales {x.real!r} and {result.real!r}, outside of the fixed point",

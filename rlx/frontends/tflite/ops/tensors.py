@@ -39,7 +39,7 @@ DTYPES: Mapping[TensorType, DType] = {
 
 
 QUANTIZED_TYPES = (TensorType.INT8, TensorType.UINT8, TensorType.INT16)
-"""Element types that stand for reals by scale and zero point."""
+"""Element types of quantized values, with scale and zero point."""
 
 REAL_TYPES = (
     TensorType.FLOAT32,
@@ -48,7 +48,7 @@ REAL_TYPES = (
     TensorType.INT64,
     TensorType.BOOL,
 )
-"""Element types of plain numbers that operators compute with."""
+"""Element types of unquantized values that operators compute with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class PerTensor:
 
     Attributes:
         scale: As the file holds it. Bounds of activations are divided by it in float32.
-        zero_point: Code that stands for zero.
+        zero_point: Quantized value of 0.
     """
 
     scale: np.float32
@@ -80,12 +80,12 @@ class PerTensor:
 
 
 def is_near(x: QuantParams | None, y: QuantParams | None) -> bool:
-    """Return whether values can be copied from ``x`` to ``y``: they stand for the same numbers.
+    """Return whether values can be copied from ``x`` to ``y``: they represent the same real values.
 
-    Converters write scales that differ in the last digit. TensorFlow Lite Micro takes those of
-    pools for equal that differ by 1e-6 at most (``PoolingPrepare``), and does not look at those of
+    Converters write scales that differ in the last digit. TensorFlow Lite Micro treats those of
+    pools as equal that differ by 1e-6 at most (``PoolingPrepare``), and does not look at those of
     other copies. Here they differ by that, or by the last four bits of a float32, and never by so
-    much that a value stands for a number half a step away.
+    much that a value represents a real value half a step away.
     """
     if x is None or y is None or x.axis is not None or y.axis is not None:
         return x == y
@@ -144,15 +144,15 @@ def quant_of_axis(tensor: Tensor) -> QuantParams:
 
 
 def positive(scales: npt.NDArray[np.float32]) -> tuple[float, ...]:
-    """Return scales in double, 1 for those that are 0: what they scale is 0 (``nonzero``)."""
+    """Return scales in double, 1 for those that are 0: their values are 0 (``nonzero``)."""
     return tuple(float(s) if s else 1.0 for s in scales)
 
 
 def nonzero(tensor: Tensor) -> npt.NDArray[Any]:
     """Return the elements of a constant with the zero point for all whose scale is 0.
 
-    Some converters give the scale 0 to a channel without weights; whatever is stored there stands
-    for 0.
+    Some converters write the scale 0 for a channel without weights; the values stored there
+    represent 0.
     """
     array, quantization = tensor.array(), tensor.quantization
     if quantization is None or quantization.scale.all():
@@ -176,11 +176,11 @@ _NARROW = {TensorType.INT4: DType.I4, TensorType.INT2: DType.I2}
 
 
 def real_array(tensor: Tensor) -> npt.NDArray[Any]:
-    """Return the plain numbers of a constant; int8 weights are dequantized to float32.
+    """Return the unquantized values of a constant; int8 weights are dequantized to float32.
 
     Raises:
-        UnsupportedError: The element type is one that no operator takes.
-        MalformedError: One of them is not a number (NaN).
+        UnsupportedError: No operator accepts the element type.
+        MalformedError: One of them is NaN.
     """
     if tensor.type is TensorType.INT8:
         reals: npt.NDArray[Any]

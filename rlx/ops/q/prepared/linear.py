@@ -1,7 +1,8 @@
 """Convolutions and dense layers: exact sums by floating-point products, then requantization.
 
-A form holds what weights and bias give. It is bound to an input, an output and memory for
-temporaries; what that returns allocates nothing, so that a runtime can bind it once for all runs.
+A form holds the data derived from weights and bias. It is bound to an input, an output and memory
+for temporaries; the bound function allocates nothing, so that a runtime can bind it once for all
+runs.
 
 Tests: tests/unit/ops/q/test_prepared.py
 """
@@ -84,7 +85,7 @@ class DenseForm:
     def bind(self, x: Array, out: Int8, take: Take) -> list[Run]:
         """Return the calls that compute ``out`` int8[..., N] from ``x`` int8[..., K].
 
-        ``take`` gives memory for temporaries, which a call need not keep for the next one.
+        ``take`` returns memory for temporaries, which a call need not keep for the next one.
         """
         inner, outputs = self._matrix.shape
         rows = take((out.size // max(outputs, 1), inner), self._matrix.dtype)
@@ -117,7 +118,7 @@ class ConvForm:
     def bind(self, x: Array, out: Int8, take: Take) -> list[Run]:
         """Return the calls that compute ``out`` int8[N, OH, OW, O] from ``x`` int8[N, H, W, C].
 
-        ``take`` gives memory for temporaries, which a call need not keep for the next one.
+        ``take`` returns memory for temporaries, which a call need not keep for the next one.
         """
         if not out.size:
             return []
@@ -142,7 +143,7 @@ class ConvForm:
     def _pad_input(self, x: Array, step: int, take: Take) -> tuple[Float, list[Run]]:
         """Return memory for ``step`` images with padding, and the calls that fill the padding.
 
-        Of a depthwise convolution, each channel stands there as often as it has outputs.
+        Of a depthwise convolution, each channel occurs once for each of its outputs.
         """
         op, window = self._op, self._op.window
         channels = self._weights[0].shape[-1] if self._depthwise else x.shape[3]
@@ -189,7 +190,7 @@ class ConvForm:
         if self._op.window.stride[1] > 1:
             apart = sums.reshape(batch, rows, columns, channels)
             return [partial(np.einsum, "nrchwx,hwx->nrcx", views, taps, out=apart)]
-        # Columns and channels lie side by side, as one long axis: fewer, longer loops.
+        # Columns and channels are adjacent, as one long axis: fewer, longer loops.
         shifted = views.transpose(0, 1, 3, 4, 2, 5).reshape(
             batch, rows, kernel_h, kernel_w, columns * channels
         )

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from rlx.ir.op import Evaluator
 
 _INT8_VALUES = np.arange(256, dtype=np.uint8).view(np.int8)
-"""Every int8 value, at the index that its bits give as an unsigned number."""
+"""Every int8 value, at the index of its bits as an unsigned integer."""
 
 
 def prepare_unary(op: Op) -> Evaluator:
-    """Return the evaluator of an op that maps each value by itself."""
+    """Return the evaluator of an op that maps each value separately."""
     (results,) = op.evaluate(_INT8_VALUES)
     table = results.tobytes()
 
@@ -32,7 +32,7 @@ def prepare_unary(op: Op) -> Evaluator:
 
 
 def prepare_binary(op: Op) -> Evaluator:
-    """Return the evaluator of an op that maps each pair of values by itself, with broadcasting."""
+    """Return the evaluator of an op that maps each pair of values separately, with broadcasting."""
     (results,) = op.evaluate(_INT8_VALUES[:, np.newaxis], _INT8_VALUES)
     table = results.reshape(-1)
 
@@ -45,7 +45,7 @@ def prepare_binary(op: Op) -> Evaluator:
 
 
 def prepare_by_channel(op: Op, constant: Array) -> Evaluator:
-    """Return the evaluator of an op that maps each value by itself, by its channel's constant.
+    """Return the evaluator of an op that maps each value separately, by its channel's constant.
 
     Args:
         op: An op of two operands.

@@ -56,7 +56,7 @@ def operand(call: NodeConversion, index: int, quant: QuantParams | None = None) 
 
 
 def constant(call: NodeConversion, numbers: Array, quant: QuantParams | None = None) -> Value:
-    """Append constant numbers as int8 values, with parameters over their own range by default."""
+    """Append constant floats as int8 values, with parameters over their own range by default."""
     reals = np.asarray(numbers, np.float32)
     if not np.isfinite(reals).all():
         raise call.refuse("a constant operand holds NaN or infinite numbers")
@@ -94,9 +94,9 @@ def _sum(call: NodeConversion, make: type[QAdd], function: np.ufunc) -> Value:
 
 
 def _term(call: NodeConversion, index: int, make: type[QAdd]) -> Value:
-    """Return an operand of a sum; of a constant no more than what saturates the result.
+    """Return an operand of a sum; of a constant, clamped where it saturates the result.
 
-    A number that masks, such as -1e9, would leave no steps for the others.
+    A masking value, such as -1e9, would leave no steps for the others.
     """
     numbers = call.known(index)
     if numbers is None:
@@ -152,10 +152,11 @@ def _product(call: NodeConversion, x: Value, y: Value) -> Value:
 def _nearest(
     call: NodeConversion, op: Binary, values: Sequence[Value], function: np.ufunc
 ) -> Binary:
-    """Return an op whose factor gives the integers of the float ops, where a model states them.
+    """Return an op whose factor matches the integers of the float ops, where a model has them.
 
-    These round numbers and result to float32, and halves may go away from zero. A factor a few
-    units larger or smaller decides alike for nearly all scales; else the one of fewest differences.
+    These round operands and result to float32, and halves may round away from zero. A factor a few
+    units larger or smaller decides the same for nearly all scales; else the one of fewest
+    differences.
 
     Args:
         call: The node.
@@ -164,7 +165,7 @@ def _nearest(
         function: The node in float.
 
     Raises:
-        QuantizationError: Every number is rounded down or up, and not so by any factor.
+        QuantizationError: Every value is rounded down or up, and not so by any factor.
     """
     if call.stated is None:
         return op

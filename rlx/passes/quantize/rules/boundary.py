@@ -93,12 +93,12 @@ def quantize(call: NodeConversion) -> Sequence[Value]:
 
 @rule(RealDequantize, check=_check)
 def dequantize(call: NodeConversion) -> Sequence[Value]:
-    """``dequantize(x)`` -> x, whose values stand for what the node says."""
+    """``dequantize(x)`` -> x, whose values have the node's quantization."""
     return [seen_as(call, call.quantized(0), call.quant)]
 
 
 def seen_as(call: NodeConversion, values: Value, quant: QuantParams) -> Value:
-    """Return the same integers with the parameters ``quant``, whatever theirs are."""
+    """Return the same integers with the parameters ``quant`` in place of theirs."""
     if quant_of(values) == quant:
         return values
     return call.emit(QReshape(shape=values.type.static_shape), values, quant=quant)

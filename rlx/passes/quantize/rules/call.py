@@ -37,12 +37,12 @@ class Rule:
     """Conversion of nodes of an op to integer ops.
 
     Attributes:
-        lower: Appends the integer ops, and returns the values that stand for the node's results.
-        check: Returns why a node cannot be converted as it stands, or None.
+        lower: Appends the integer ops, and returns the values that replace the node's results.
+        check: Returns the reason for which a node cannot be converted, or None.
         shares: Whether the results hold elements of the operands only, so that all have one
             scale and zero point.
-        rescales: Whether the results are computed into whatever scale is wanted, and limited to
-            its range.
+        rescales: Whether the results are computed into any requested scale, and limited to its
+            range.
     """
 
     lower: Lower
@@ -113,7 +113,7 @@ class NodeConversion:
     """One node that is being converted.
 
     Attributes:
-        conversion: The integer graph that it goes to.
+        conversion: The integer graph that it is added to.
         node: The float node.
         addition: The node that adds its bias, if that is one of its own.
     """
@@ -158,7 +158,7 @@ class NodeConversion:
         """Rounding of an integer op whose accumulators get no offset.
 
         Raises:
-            QuantizationError: The float graph wants one that integer ops do not have.
+            QuantizationError: The float graph requires one that integer ops do not have.
         """
         if self.stated in DIRECTIONS:
             raise self.directed()
@@ -202,8 +202,8 @@ class NodeConversion:
     def _requantize_op(self, source: QuantParams, quant: QuantParams) -> QRequantize | QTable:
         """Return the op that brings values to another scale.
 
-        Where the graph says where halves go, it computes what dequantize and quantize do in
-        float32, if need be as a table.
+        Where the graph determines the rounding of halves, it has the results of dequantize and
+        quantize in float32, as a table where no other op does.
         """
         op = QRequantize(
             x_zero_point=source.zero_point[0],

@@ -1,4 +1,4 @@
-"""Elements taken by known indices, repeated or turned around: parts that are joined again.
+"""Elements selected by known indices, repeated or turned around: parts that are joined again.
 
 Tests: tests/unit/passes/quantize/test_convert.py
 """

@@ -1,4 +1,4 @@
-"""Integer ops beside float ones: they stay, on the same integers.
+"""Integer ops next to float ones: they stay, on the same integers.
 
 Tests: tests/unit/passes/quantize/test_islands.py
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def keep(call: NodeConversion) -> Sequence[Value]:
-    """Append an integer op as it is; where float ops read its results, int8 of their scale."""
+    """Append an integer op unchanged; where float ops read its results, int8 of their scale."""
     operands = tuple(_operand(call, value) for value in call.node.operands)
     results = copy_node(call.conversion.graph, call.node, operands).results
     call.conversion.raw.update(zip(call.node.results, results, strict=True))
@@ -52,7 +52,7 @@ def _operand(call: NodeConversion, value: Value) -> Value:
 
 
 def as_int8(call: NodeConversion, value: Value, quant: QuantParams) -> Value:
-    """Return quantized values as int8 that stand for ``quant``: those of uint8 less 128."""
+    """Return quantized values as int8 with the quantization ``quant``: those of uint8 minus 128."""
     if value.type.dtype is not DType.I8:
         value = _shift_signedness(call, value, DType.I8, quant)
     if value.type.quant == quant:

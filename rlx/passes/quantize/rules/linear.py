@@ -76,7 +76,7 @@ def _check_constants(node: Node) -> Refusal | None:
 
 
 def _subtract_zero_points(values: Stored) -> npt.NDArray[np.int64] | None:
-    """Return integers with their zero points taken off; None if they do not fit int8 then."""
+    """Return integers with their zero points subtracted; None if they do not fit int8 then."""
     zeros = np.array(values.quant.zero_point, np.int64)
     if values.quant.axis is not None:
         shape = [1] * values.array.ndim
@@ -131,7 +131,7 @@ def _scale_weights(call: NodeConversion, weights: _Weights, factor: Doubles) -> 
 
 
 def _in_front(numbers: Doubles, like: Array) -> Doubles:
-    """Return a number for each output channel, shaped to multiply weights."""
+    """Return a value for each output channel, shaped to multiply weights."""
     return numbers.reshape(-1, *(1,) * (like.ndim - 1))
 
 
@@ -170,21 +170,21 @@ def _stored_weights(call: NodeConversion, values: Stored, axes: tuple[int, ...])
 
 
 def _bias_operand(call: NodeConversion) -> Value | None:
-    """Return the bias of a layer, its own or one that is added behind it."""
+    """Return the bias of a layer, its own or one that is added after it."""
     if call.addition is not None and len(call.node.operands) == 2 and _is_bias(call.addition):
         return bias_of(call.addition)
     return call.node.operands[2] if len(call.node.operands) > 2 else None
 
 
 def _is_bias(node: Node) -> bool:
-    """Return whether a node adds a bias right behind its layer."""
+    """Return whether a node adds a bias right after its layer."""
     return isinstance(node.op, RealAdd) and any(
         isinstance(o.node.op, NnConv | NnLinear | RealConv | RealMatmul) for o in node.operands
     )
 
 
 def _line(call: NodeConversion) -> ChannelLine | None:
-    """Return the normalization behind a layer that becomes part of it, if there is one."""
+    """Return the normalization after a layer that becomes part of it, if there is one."""
     if call.addition is None or (len(call.node.operands) == 2 and _is_bias(call.addition)):
         return None
     line = line_of(call.addition, call.node)
@@ -216,13 +216,13 @@ def _quantized_bias(call: NodeConversion, bias: Doubles, steps: Doubles) -> npt.
 
 
 def _without_masks(call: NodeConversion, axes: tuple[int, ...], bias: Doubles) -> Doubles:
-    """Return a bias with numbers that only mask, such as -1e9, as large as saturates the result."""
+    """Return a bias with masking values, such as -1e9, clamped where they saturate the result."""
     low, high = range_of(call.quant)
     if (np.abs(bias) <= _MAX_BIAS_RATIO * (high - low)).all():
         return bias
     weights = np.abs(np.asarray(call.known(1), np.float64).transpose(axes))
     x = max(map(abs, range_of(quant_of(call.quantized(0)))))
-    # The largest sum of products: a bias beyond it and the range saturates whatever the input is.
+    # The largest sum of products: a bias beyond it and the range saturates for all inputs.
     reach = x * weights.reshape(len(weights), -1).sum(axis=1)
     line = _line(call)
     if line is not None:

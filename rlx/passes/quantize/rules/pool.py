@@ -136,7 +136,7 @@ def pad(call: NodeConversion, image: Value, window: Window) -> tuple[Value, Wind
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """Windows along an axis, from one to before another, that see as many elements."""
+    """Windows along an axis, from one to before another, of the same number of elements."""
 
     first: int
     stop: int
@@ -178,7 +178,7 @@ def is_average(node: Node) -> bool:
 
 
 def is_mean(node: Node) -> bool:
-    """Return whether a node averages whole images: means lie closer together than elements."""
+    """Return whether a node averages whole images: means are closer together than elements."""
     op = node.op
     if not isinstance(op, NnAveragePool | RealAveragePool) or op.window.rank not in (1, 2):
         return False

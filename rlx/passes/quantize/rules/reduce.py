@@ -1,4 +1,4 @@
-"""Means, sums and extremes over axes, and the index of the largest number.
+"""Means, sums and extremes over axes, and the index of the maximum.
 
 Tests: tests/unit/passes/quantize/test_convert.py
 """
@@ -65,7 +65,7 @@ def _check_reduced(node: Node) -> Refusal | None:
 
 @rule(RealReduceMax, check=_check_reduced, shares=True)
 def maximum(call: NodeConversion) -> Sequence[Value]:
-    """``reduce_max(x)`` -> q.max_pool2d of an image whose height is what is reduced."""
+    """``reduce_max(x)`` -> q.max_pool2d of an image whose height has the reduced elements."""
     return [_largest(call, call.quantized(0, call.quant))]
 
 
@@ -80,7 +80,7 @@ def _largest(call: NodeConversion, x: Value) -> Value:
     op, shape = cast("RealReduceMax | RealReduceMin", call.node.op), x.type.static_shape
     axes = tuple(sorted(a % len(shape) for a in op.axes))
     outer_axes = tuple(a for a in range(len(shape)) if a not in axes)
-    # What stays before the reduced axes goes through the pool as the batch, the rest as channels.
+    # Kept axes before the reduced ones are the batch of the pool, the rest its channels.
     front = tuple(a for a in outer_axes if a < axes[0])
     back = outer_axes[len(front) :]
     transposed = call.transpose(x, (*front, *axes, *back))
@@ -92,7 +92,7 @@ def _largest(call: NodeConversion, x: Value) -> Value:
 
 
 def _negate(call: NodeConversion, x: Value) -> Value:
-    """Return -1 - x, int8 values that stand for the negative numbers."""
+    """Return -1 - x, int8 values that represent the negated values."""
     quant = quant_of(x)
     negative = QuantParams(quant.scale, (-1 - quant.zero_point[0],))
     table = QTable(table=tuple(range(127, -129, -1)), function="neg")
@@ -108,6 +108,6 @@ def argmin(call: NodeConversion) -> Sequence[Value]:
 
 @rule(RealArgmax)
 def argmax(call: NodeConversion) -> Sequence[Value]:
-    """``argmax(x)`` -> q.argmax: the largest code is that of a largest number."""
+    """``argmax(x)`` -> q.argmax: the largest code is that of a maximum."""
     op = cast("RealArgmax", call.node.op)
     return [call.emit(QArgmax(axis=op.axis), call.quantized(0))]

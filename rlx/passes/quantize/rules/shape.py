@@ -66,7 +66,7 @@ def concat(call: NodeConversion) -> Sequence[Value]:
 
 @rule(RealPad, shares=True)
 def pad(call: NodeConversion) -> Sequence[Value]:
-    """``pad(x)`` -> q.pad with the quantized constant, behind each element for gaps."""
+    """``pad(x)`` -> q.pad with the quantized constant, after each element for gaps."""
     op, quant = cast("RealPad", call.node.op), call.quant
     (steps,) = RealQuantize(quant=quant).evaluate(np.array([op.value], np.float32))
     value = int(np.asarray(steps, np.int64)[0])
@@ -80,7 +80,7 @@ def pad(call: NodeConversion) -> Sequence[Value]:
 
 
 def _spread(call: NodeConversion, x: Value, axis: int, gap: int, value: int) -> Value:
-    """Return x with constants between the elements of an axis: behind each, less the last."""
+    """Return x with constants between the elements of an axis: after each but the last."""
     shape, quant = x.type.static_shape, call.quant
     front, back, size = shape[:axis], shape[axis + 1 :], shape[axis]
     rows = math.prod(front) * size

@@ -1,7 +1,7 @@
 """A function of an average, computed from the exact sum where that is one rounding.
 
-Such as the low bits that QONNX's ``Trunc`` drops of a sum, or a constant factor behind a pool:
-rounded to int8 first, the function would see another number.
+Such as the low bits that QONNX's ``Trunc`` drops of a sum, or a constant factor after a pool:
+rounded to int8 first, the function would read another value.
 
 Tests: tests/unit/passes/quantize/test_averages.py
 """
@@ -53,7 +53,7 @@ def averages_of(graph: Graph) -> set[Node]:
 
 
 def _count(node: Node) -> int | None:
-    """Return the elements of an average, where all of a node's have as many; else None."""
+    """Return the elements of an average, where all of a node's have the same number; else None."""
     op = node.op
     if isinstance(op, RealReduceMean):
         return node.operands[0].type.size // max(node.types[0].size, 1)
@@ -64,7 +64,7 @@ def _count(node: Node) -> int | None:
 
 
 def _image(call: NodeConversion, average: Node) -> tuple[Value, Window]:
-    """Return the averaged value as an image, and the window that covers what an average is of."""
+    """Return the averaged value as an image, and the window of the average's elements."""
     x, op = call.conversion.values[average.operands[0]], average.op
     if isinstance(op, RealReduceMean):
         rank, shape = x.type.rank, x.type.static_shape

@@ -64,9 +64,8 @@ _NO_POSITIONAL_OUT = (np.maximum, np.minimum)
 def flatten(out: Numbers, *operands: Numbers) -> list[Numbers]:
     """Return views of a result and of operands that broadcast to it, with as few axes as possible.
 
-    Axes of 1 are left out, and those joined that lie one behind the other in every array. NumPy
-    computes arrays of one axis, and single numbers, in a third of the time of others if they are
-    small.
+    Axes of 1 are left out, and those joined that are contiguous in every array. NumPy computes
+    arrays of one axis, and scalars, in a third of the time of others if they are small.
     """
     spread = [out, *(np.broadcast_to(o, out.shape) for o in operands)]
     sizes: list[int] = []
@@ -105,7 +104,7 @@ def _view(array: Numbers, shape: Sequence[int], strides: Sequence[int]) -> Numbe
 
 
 def scalar(value: float, dtype: npt.DTypeLike) -> Numbers:
-    """Return a number as an array, which NumPy need not convert in every call."""
+    """Return a scalar as an array, which NumPy need not convert in every call."""
     return np.array(value, dtype)
 
 
@@ -123,7 +122,7 @@ _WIDE = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 def wide_operand(step: BoundStep, index: int, runs: list[Run]) -> Numbers:
-    """Return an operand in the type that the op computes in; what a run must do is added."""
+    """Return an operand in the op's computation type; its conversion in each run is added."""
     x, constant = step.inputs[index], step.constants[index]
     if is_wide(x):
         return x

@@ -47,14 +47,14 @@ def _bound_region(
 ) -> _Region:
     """Bind the steps of a region.
 
-    What depends on constants only is computed now. Steps take their scratch memory from the same
-    bytes as those around the region, which do not run meanwhile.
+    Values that depend on constants only are computed now. Steps get their scratch memory from the
+    same bytes as those around the region, which do not run meanwhile.
 
     Args:
         region: The region, without symbols.
         inputs: Array of each input.
         constants: For each input its array if that never changes, else None.
-        workspace: Memory for what is needed while a step runs.
+        workspace: Scratch memory of steps.
     """
     arrays: dict[Value, Array] = dict(zip(region.inputs, inputs, strict=True))
     known: dict[Value, Array | None] = dict(zip(region.inputs, constants, strict=True))

@@ -51,7 +51,7 @@ class Convolution:
 
     Along the last spatial axis windows are copied next to each other, as rows that each hold a row
     of the kernel. Every row of the kernel is then one product with some of these rows. So an image
-    is copied as often as a row has taps, not as often as the kernel has.
+    is copied once for each tap of a row, not for each tap of the kernel.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Ops that compute each element by itself.
+"""Ops that compute each element independently.
 
 The result may have the bytes of an operand: it is written by the last call that reads operands.
 
@@ -72,7 +72,7 @@ _BINARY: Final[Mapping[type[Op], np.ufunc]] = {
 }
 
 _OF_FLOATS: Final = (real.RealDiv, real.RealPow)
-"""Ops that are one function of NumPy for floating-point numbers only."""
+"""Ops that are one function of NumPy for floating-point values only."""
 
 
 @KERNELS.rule(*_UNARY, *_BINARY)

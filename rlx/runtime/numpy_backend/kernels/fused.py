@@ -1,6 +1,6 @@
 """Fused ops: the ops of their bodies, bound together: values between them stay in the cache.
 
-Products come first, whole, where a body has one; what follows goes over blocks of their result.
+Products come first, whole, where a body has one; the rest is computed in blocks of their result.
 
 Tests: tests/unit/runtime/numpy_backend/test_kernels.py
 """
@@ -57,7 +57,7 @@ def _region(step: BoundStep) -> Run:
 
 @KERNELS.rule(fused.FusedMatmul, fused.FusedGated)
 def _matmul(step: BoundStep) -> Run:
-    """Compute the product, then what follows in blocks."""
+    """Compute the product, then the following ops in blocks."""
     op = _body(step)
     nodes = tuple(op.body.op_nodes)
     (node,) = (n for n in nodes if isinstance(n.op, real.RealMatmul))

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def padded(
     window: SpatialWindow, x: Numbers, value: float, workspace: Workspace, runs: list[Run]
 ) -> Numbers:
-    """Return ``x`` with padding around it; what a run must do for that is added to ``runs``."""
+    """Return ``x`` with padding around it; the work of each run is added to ``runs``."""
     if not window.is_padded:
         return x
     pads = ((0, 0), *window.padding, (0, 0))

@@ -27,7 +27,7 @@ def _quantize(step: BoundStep) -> Run:
     op, (result,) = step.node.op, step.outputs
     assert isinstance(op, real.RealQuantize)
     if not 8 <= op.dtype.bits <= 32:
-        # Wider limits are no float64; narrower types have no fast conversion.
+        # Wider limits are not exact in float64; narrower types have no fast conversion.
         return prepare(step)
     runs: list[Run] = []
     x = wide_operand(step, 0, runs)
@@ -61,7 +61,7 @@ def _round(x: Numbers, ties: Ties, step: BoundStep) -> list[Run]:
     rint = partial(np.rint, x, x)
     if ties is Ties.EVEN:
         return [rint]
-    # Halves to odd: those of x + 1 go to even.
+    # Halves to odd: those of x + 1 round to even.
     unit = scalar(1, np.float64)
     return [partial(np.add, x, unit, x), rint, partial(np.subtract, x, unit, x)]
 

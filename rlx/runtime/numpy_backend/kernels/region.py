@@ -1,4 +1,4 @@
-"""Several nodes bound as one step: values between them lie in the workspace, block by block.
+"""Several nodes bound as one step: values between them are in the workspace, block by block.
 
 Tests: tests/unit/runtime/numpy_backend/test_kernels.py
 """
@@ -31,7 +31,7 @@ BLOCK_ELEMENTS: Final = 1 << 14
 """Numbers of a value that are computed at a time: several such values stay in the cache."""
 
 _VIEWS: Final = (real.RealTranspose, real.RealSlice, real.RealBroadcastTo, real.RealReverse)
-"""Ops whose result is read where the operand lies, in other strides."""
+"""Ops whose result is read from the operand's bytes, with other strides."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +73,7 @@ class KernelRegion:
         runs: list[Run] = []
         mark = self.workspace.mark()
         for index in blocks(sizes, max(BLOCK_ELEMENTS // max(unit, 1), 1)):
-            # Every block takes the same memory.
+            # Every block uses the same memory.
             self.workspace.release(mark)
             runs += _Block(self, _shift_index(index, first.start)).runs()
         return runs
@@ -125,7 +125,7 @@ def free_axes(nodes: Sequence[Node], shape: Sequence[int]) -> int:
 
 
 def _free_axes(node: Node, rank: int) -> int:
-    """Return the number of leading axes of which a node computes each place by itself."""
+    """Return the number of leading axes of which a node computes each place independently."""
     op = node.op
     if node.op.traits.elementwise:
         return rank
@@ -172,7 +172,7 @@ class _Block:
             if self._view(node):
                 continue
             outputs = tuple(self._place(v, node, step) for v in node.results)
-            # What a node takes while it runs, the next one may take again.
+            # The next node may reuse the scratch memory of a node.
             mark = self._region.workspace.mark()
             runs.append(bind(self._step(node, outputs)))
             self._region.workspace.release(mark)
@@ -196,7 +196,7 @@ class _Block:
         if outside or isinstance(node.operands[0].node.op, Constant):
             return False
         if isinstance(node.op, real.RealReshape):
-            # Strided elements have no such view; what is computed here is not strided.
+            # Strided elements have no such view; values that are computed here are not strided.
             return not self._index and not isinstance(node.operands[0].node.op, _VIEWS)
         return isinstance(node.op, _VIEWS)
 
@@ -233,7 +233,7 @@ class _Block:
         return None
 
     def _drop(self, step: int) -> None:
-        """Let the memory of values that are not read after ``step`` be taken again."""
+        """Let the memory of values that are not read after ``step`` be reused."""
         for value in [v for v in self._buffers if self._last.get(v, -1) <= step]:
             self._unused.append(self._buffers.pop(value))
 

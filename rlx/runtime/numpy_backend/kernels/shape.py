@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     real.RealReverse,
 )
 def _view(step: BoundStep) -> Run:
-    """Copy what ``evaluate`` returns: of these ops a view of the operand."""
+    """Copy the result of ``evaluate``, for these ops a view of the operand."""
     (view,) = step.node.op.evaluate(step.inputs[0])
     return partial(np.copyto, step.outputs[0], view)
 
@@ -93,7 +93,7 @@ def padding(
     Args:
         target: Of any element type that ``x`` converts to.
         x: The elements.
-        before: Places in front of them along each axis.
+        before: Places before them along each axis.
         interior: Places between neighbours along each axis.
         value: Value of the other places.
     """
@@ -105,7 +105,7 @@ def padding(
     middle = partial(np.copyto, target[slices], x, casting="unsafe")
     if any(interior):
         return [partial(np.copyto, target, fill), middle]
-    # Only around the elements: slabs in front of and behind each axis.
+    # Only around the elements: slabs before and after each axis.
     slabs = []
     interior_slices: list[slice] = []
     for interior_slice, size in zip(slices, target.shape, strict=True):

@@ -1,8 +1,8 @@
-"""Output folders and files that appear whole or not at all, with a manifest of what they hold.
+"""Output folders and files that appear whole or not at all, with a manifest of their contents.
 
-Output is written beside its final place and then renamed: a full disk, an interrupt or a kill
+Output is written next to its final place and then renamed: a full disk, an interrupt or a kill
 leaves the old state or the new one under the final name, never half of either. The next writer to
-that place removes what a killed one left beside it.
+that place removes the files that a killed one left next to it.
 """
 
 from rlx.support.files.outputs.file import new_file, write_file

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 def write_file(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a file that appears at ``path`` by one rename, and replaces what is there.
+    """Write a file that appears at ``path`` by one rename, and replaces an existing one.
 
     A device or a pipe is written to directly, because it cannot be replaced.
 
     Raises:
-        OutputError: It cannot be written; what was there is as it was.
+        OutputError: It cannot be written; an existing file is unchanged.
     """
     with new_file(path) as temporary, temporary.open("wb", buffering=0) as file:
         write_all(file.fileno(), content)
@@ -39,7 +39,7 @@ def new_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     A device or a pipe cannot be replaced: its own path is yielded.
 
     Raises:
-        OutputError: It cannot be written; what was there is as it was.
+        OutputError: It cannot be written; an existing file is unchanged.
     """
     typed_path, final = Path(path), Path(os.path.realpath(path))
     with reported(str(path), "file"):
@@ -85,7 +85,7 @@ def sync_folder(path: Path) -> None:
 
 @contextlib.contextmanager
 def reported(name: str, what: str) -> Iterator[None]:
-    """Turn a system error into one that names the output and ``what`` it is."""
+    """Turn a system error into one that names the output and its kind, ``what``."""
     try:
         yield
     except OSError as error:

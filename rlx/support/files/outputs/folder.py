@@ -1,4 +1,4 @@
-"""Output folders: written beside their final place, moved there in one step."""
+"""Output folders: written next to their final place, moved there in one step."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from rlx.support.files.outputs.manifest import FileEntry, Producer
 
-# Windows changes line ends in what is written to a file that is not opened as binary.
+# Windows changes line ends in text written to a file that is not opened as binary.
 _NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 _TAKEN: Final = frozenset({errno.ENOTEMPTY, errno.EEXIST})
 
@@ -132,7 +132,7 @@ def read_manifest(path: str | os.PathLike[str], *, check_files: bool = True) -> 
 
 @contextlib.contextmanager
 def _temporary_folder(final: Path) -> Iterator[Path]:
-    """Make a folder beside ``final``; whatever has its name at the end is discarded.
+    """Make a folder next to ``final``; an entry with its name is discarded at the end.
 
     An old folder that was put aside when a signal came is put back first, or discarded too.
     """
@@ -158,7 +158,7 @@ def _write_tree(root: Path, contents: Mapping[str, bytes]) -> None:
             write_all(descriptor, content)
         finally:
             os.close(descriptor)
-    # Deepest first: a folder is on the disk after what it holds.
+    # Deepest first: a folder is on the disk after its contents.
     for folder in sorted(folders, reverse=True):
         sync_folder(root / folder)
 
@@ -168,7 +168,7 @@ def _move(
 ) -> None:
     """Move the complete folder into its place; the old one, if any, gets the temporary name.
 
-    A lock serializes writers to one folder, so that each replaces what it checked.
+    A lock serializes writers to one folder, so that each replaces the folder that it checked.
     """
     with locked(final.parent):
         old = check_place(final, name, contents, force=force)

@@ -1,9 +1,9 @@
-"""Temporary files beside an output, and those that a killed writer left.
+"""Temporary files next to an output, and those that a killed writer left.
 
 For an output ``NAME`` there may be, in the same folder:
 
-- ``.NAME.tmp-<hexadecimal digits>``: a file or folder that is being written. A folder takes the
-  place of the old one by exchange, so that after it the old one bears this name, until it is
+- ``.NAME.tmp-<hexadecimal digits>``: a file or folder that is being written. A folder replaces the
+  old one by exchange, so that after it the old one bears this name, until it is
   removed.
 - ``.NAME.old-<hexadecimal digits>``: where the system cannot exchange two folders, the old one
   while the new one is moved into its place.
@@ -37,7 +37,7 @@ DIGITS: Final = 12
 """Hexadecimal digits at the end of temporary names."""
 
 _STEM_BYTES: Final = 200
-"""Bytes of the output's name in temporary names: with what is added they keep to 255."""
+"""Bytes of the output's name in temporary names: with the suffix they have at most 255."""
 _HASH_DIGITS: Final = 16
 """Hexadecimal digits of the hash that ends a shortened name."""
 
@@ -83,10 +83,10 @@ def restore(final: Path) -> None:
 
 
 def discard(path: Path, final: Path) -> None:
-    """Remove a temporary file, a half-written folder, or an old one as far as it is ours.
+    """Remove a temporary file, a half-written folder, or an old one if it is ours.
 
     A folder with a manifest is complete: an old one, or a new one that was not used. Of such a
-    folder what the manifest proves is removed, and what ``final`` holds too; anything else is a
+    folder files of the manifest are removed, and those that ``final`` has too; anything else is a
     user's work that came into it late, and stays under a visible name, ``NAME.kept-<digits>``.
 
     Raises:
@@ -133,7 +133,7 @@ def is_ours(path: Path, name: str, manifest: Manifest) -> bool:
 
 
 def _temporary_paths(final: Path, kind: str) -> list[Path]:
-    """Return the paths beside ``final`` with a temporary name, in order of names."""
+    """Return the paths next to ``final`` with a temporary name, in order of names."""
     pattern = re.compile(re.escape(prefix(final, kind)) + rf"[0-9a-f]{{{DIGITS}}}")
     try:
         names = [path.name for path in final.parent.iterdir()]

@@ -1,6 +1,6 @@
-"""The manifest of an output folder: who made it from what, and each file with its hash.
+"""The manifest of an output folder: its generator and sources, and each file with its hash.
 
-It holds no date, host or path, so the same input gives the same bytes.
+It holds no date, host or path, so the same input results in the same bytes.
 
 Tests: tests/unit/support/files/outputs/test_folder.py
 """
@@ -216,7 +216,7 @@ def _file_entry(value: object) -> FileEntry:
     """Return one value of ``files``.
 
     Raises:
-        ValueError: It is no object with a hash and a size.
+        ValueError: It is not an object with a hash and a size.
     """
     match value:
         case {"sha256": str(sha256), "bytes": int(size)} if (

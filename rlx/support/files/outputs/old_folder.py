@@ -81,9 +81,9 @@ def exists(path: str) -> OutputError:
 
 
 def carry_over(old: Path, new: Path, manifest: Manifest) -> None:
-    """Link into folder ``new`` what is in ``old`` and not listed in its manifest.
+    """Link into folder ``new`` the files of ``old`` that its manifest does not list.
 
-    A link (or a copy, where the file system has no links) leaves the old folder as it is, until
+    A link (or a copy, where the file system has no links) leaves the old folder unchanged, until
     the new one has taken its place.
 
     Raises:
@@ -110,7 +110,7 @@ def carry_over(old: Path, new: Path, manifest: Manifest) -> None:
 def keep_times(old: Path, new: Path, contents: Mapping[str, bytes], manifest: Manifest) -> None:
     """Give files of ``new`` whose bytes are those of ``old`` the times that they have there.
 
-    So a build that goes by time stamps does not repeat what has not changed.
+    So a build that uses time stamps does not repeat unchanged steps.
 
     Args:
         old: The folder that is replaced.

@@ -1,3 +1,3 @@
-"""Simulates mapped netlists: what synthesis left of a design, in cells of the device."""
+"""Simulates mapped netlists: a design after synthesis, in cells of the device."""
 
 from __future__ import annotations

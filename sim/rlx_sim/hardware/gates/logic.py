@@ -1,7 +1,7 @@
 """Cells of one bit as expressions: LUTs, multiplexers, carries, flip-flops.
 
 A netlist has thousands of them. As expressions they compile many times faster than as instances of
-the models in Yosys' libraries, which give the same values (a test compares them).
+the models in Yosys' libraries, which compute the same values (a test compares them).
 
 Tests: tests/sim/hardware/gates/test_cells.py
 """
@@ -34,8 +34,8 @@ class Clocking:
 
     Attributes:
         clock: Expression with the edge, ``posedge n2``.
-        enable: Expression; ``1'b1`` for none.
-        reset: Expression; ``1'b0`` for none.
+        enable: Expression; ``1'b1`` without one.
+        reset: Expression; ``1'b0`` without one.
         asynchronous: The edge of the reset, if it does not wait for the clock.
         enabled_reset: Whether the reset acts only with the enable.
     """
@@ -49,7 +49,7 @@ class Clocking:
 
 @dataclass(frozen=True, slots=True)
 class FlipFlop:
-    """A flip-flop: ``output`` takes ``data``, or ``value`` at a reset; it begins as ``start``."""
+    """A flip-flop: ``output`` loads ``data``, or ``value`` at a reset; initially ``start``."""
 
     clocking: Clocking
     output: str

@@ -1,6 +1,6 @@
 """Models of the cells with several bits: DSP slices, memories, shift registers.
 
-Where Yosys' libraries have a model it is taken from there; the others are ours, in
+Where Yosys' libraries have a model it is used; the others are ours, in
 ``templates/fpga/gates``.
 
 Tests: tests/sim/hardware/gates/test_cells.py
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rlx_sim.hardware.gates.netlist import NetlistCell
 
 FAMILIES: Final = {"ecp5": "ECP5", "ice40": "iCE40", "xc7": "Xilinx 7"}
-"""Families whose netlists can be simulated, and how tables call them."""
+"""Families whose netlists can be simulated, and their names in tables."""
 
 LIBRARIES: Final = {"ecp5": "ecp5", "ice40": "ice40", "xc7": "xilinx"}
 """Folder of each family in Yosys' share folder."""
@@ -59,7 +59,7 @@ _ONLY: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     },
     "RAMB36E1": {"RAM_EXTENSION_A": ("NONE",), "RAM_EXTENSION_B": ("NONE",)},
 }
-"""Values of text parameters that our models know."""
+"""Values of text parameters that our models support."""
 
 _ZERO: Final = {
     "RAMB18E1": ("DOA_REG", "DOB_REG"),
@@ -103,7 +103,7 @@ def instance(cell: NetlistCell) -> tuple[dict[str, str], dict[str, tuple[int | s
     """Return parameters as Verilog and pins of an instance of a model.
 
     Raises:
-        SimulationError: The cell is used in a way that our model does not know.
+        SimulationError: The cell is used in a way that our model does not support.
     """
     parameters = {name: _literal(value) for name, value in cell.parameters.items()}
     if cell.kind in SHARED["ecp5"] + SHARED["ice40"] + SHARED["xc7"]:
@@ -113,7 +113,7 @@ def instance(cell: NetlistCell) -> tuple[dict[str, str], dict[str, tuple[int | s
 
 
 def _check(cell: NetlistCell) -> None:
-    """Refuse what our model of a cell does not know."""
+    """Refuse parameters and clocks that our model of a cell does not support."""
     for name, known in _ONLY.get(cell.kind, {}).items():
         if name in cell.parameters and cell.text(name) not in known:
             raise _unknown(cell, f"{name} {cell.text(name)}")

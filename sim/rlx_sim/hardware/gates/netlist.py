@@ -33,7 +33,7 @@ class NetlistCell:
         name: Name of the instance.
         kind: Cell of the family's library.
         parameters: Values as Yosys writes them: bits, highest first, or text.
-        pins: Net of each bit by port, lowest first: a number, or a constant ``0``, ``1``, ``x``.
+        pins: Net of each bit by port, lowest first: an index, or a constant ``0``, ``1``, ``x``.
         outputs: Names of the ports that drive nets.
     """
 
@@ -65,7 +65,7 @@ class CellNetlist:
     Attributes:
         top: Name of the module.
         ports: Direction (``input``, ``output``) and nets, lowest bit first, by name.
-        cells: Instances, without buffers and what only describes.
+        cells: Instances, without buffers and cells that only carry information.
     """
 
     top: str
@@ -78,7 +78,7 @@ def read_netlist(path: Path, top: str) -> CellNetlist:
 
     Raises:
         SimulationError: The file is missing or has another form, a net has several drivers, or one
-            that is read has none.
+            that is read is undriven.
     """
     try:
         module = json.loads(path.read_text(encoding="utf-8"))["modules"][top]
@@ -106,7 +106,7 @@ def _cell(name: str, cell: Mapping[str, Any]) -> NetlistCell:
 
 
 def _check_drivers(ports: Mapping[str, tuple[str, Bits]], cells: list[NetlistCell]) -> None:
-    """Refuse nets with several drivers, and nets that are read and have none."""
+    """Refuse nets with several drivers, and undriven nets that are read."""
     drivers: Counter[int | str] = Counter()
     readers: dict[int | str, str] = {}
     for name, bits, drives in _ends(ports, cells):
@@ -137,7 +137,7 @@ def _ends(
 
 
 def _without_buffers(netlist: CellNetlist) -> CellNetlist:
-    """Connect what reads a buffer to what the buffer reads."""
+    """Connect the readers of each buffer to the buffer's input."""
     sources = {
         cell.bit(BUFFERS[cell.kind][1]): cell.bit(BUFFERS[cell.kind][0])
         for cell in netlist.cells

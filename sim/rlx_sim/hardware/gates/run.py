@@ -1,7 +1,7 @@
 """Runs a mapped netlist on golden vectors, with and without pauses, and compares every output.
 
-The netlist takes the design's place in its own C++ harness under Verilator, so beats, protocol and
-cycles are checked as those of the source are.
+The netlist replaces the design in its own C++ harness under Verilator, so beats, protocol and
+cycles are checked as for the source.
 
 Tests: tests/sim/hardware/gates/test_netlists.py
 """
@@ -47,7 +47,7 @@ Verilator 5.48 and g++ 12 without optimization, of netlists of 1,700 to 23,000 c
 """
 
 _OPTIONS: Final = ("--output-split", "4000", "-Wno-lint", "-Wno-style")
-"""Small files compile on all processors; widths of a netlist are as they are."""
+"""Small files compile on all processors; mismatched widths are normal in a netlist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ def run_netlist(
         seconds: Gets the time of each part.
 
     Raises:
-        SimulationError: A cell has no model, the netlist does not compile, got stuck, or
+        SimulationError: A cell lacks a model, the netlist does not compile, got stuck, or
             violated the stream protocol.
         ToolMissingError: Verilator or Yosys' libraries are not there.
         TimeLimitError: It took too long.

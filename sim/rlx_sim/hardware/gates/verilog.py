@@ -26,7 +26,7 @@ def netlist_verilog(netlist: CellNetlist, family: str) -> str:
         family: Family of its cells: a key of ``rlx_sim.hardware.gates.models.LIBRARIES``.
 
     Raises:
-        SimulationError: A cell has no model, or is used in a way that its model does not cover.
+        SimulationError: A cell lacks a model, or is used in a way that its model does not cover.
         ToolMissingError: Yosys' libraries are not there.
     """
     registers: dict[Clocking, list[FlipFlop]] = {}

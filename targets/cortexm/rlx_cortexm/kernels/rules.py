@@ -141,7 +141,7 @@ def candidates(node: Node, core: CortexCore = DEFAULT_CORE) -> tuple[Candidate, 
     """Return every way to compute a node on a core, the plain one last.
 
     Raises:
-        UnsupportedOpError: There is none.
+        UnsupportedOpError: The node cannot be computed.
     """
     found = lowering(node, core)
     if isinstance(found, Refusal):
@@ -151,7 +151,7 @@ def candidates(node: Node, core: CortexCore = DEFAULT_CORE) -> tuple[Candidate, 
 
 @once_per_node
 def lowering(node: Node, core: CortexCore) -> Kernels | Refusal:
-    """Return every way to compute a node on a core, or why there is none."""
+    """Return every way to compute a node on a core, or the reason why it is refused."""
     reason = RULES.reason(type(node.op))
     if reason is not None:
         return Refusal(reason)
@@ -172,7 +172,7 @@ def _candidates(node: Node, core: CortexCore) -> tuple[Candidate, ...]:
 def _on(
     core: CortexCore, way: Candidate, tactic: Tactic, content: tuple[Hashable, ...]
 ) -> Candidate:
-    """Return a candidate with what it takes on a core, and a key of its tables."""
+    """Return a candidate with its costs on a core, and a key of its tables."""
     if way.kernel is None:
         return way
     return replace(
@@ -180,8 +180,14 @@ def _on(
         lower=cache(way.lower),
         summary=tactic.summary,
         tables=(way.kernel.template, way.table_bytes, content) if way.table_bytes else None,
-        instructions=int(way.instructions * (1 if core.pairs else tactic.portable)),
+        instructions=int(way.instructions * _factor(tactic, core)),
     )
+
+
+def _factor(tactic: Tactic, core: CortexCore) -> float:
+    """Return the instructions on a core for each on a Cortex-M4."""
+    portable = 1 if core.pairs else tactic.portable
+    return portable if core.mainline else portable * tactic.baseline
 
 
 def _content(node: Node) -> tuple[Hashable, ...]:

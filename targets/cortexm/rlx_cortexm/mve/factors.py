@@ -1,4 +1,4 @@
-"""Bias, multipliers and shifts as vectors take them, and what scaling costs.
+"""Bias, multipliers and shifts in the form of the vector kernels, and the cost of scaling.
 
 Tests: tests/targets/cortexm/test_mve.py
 """
@@ -32,13 +32,13 @@ def can_scale(scaling: AccumulatorScaling) -> bool:
 
 
 def right_shift(scaling: AccumulatorScaling) -> tuple[int, ...]:
-    """Return the shifts, negative to the right, as VRSHL takes them."""
+    """Return the shifts in the form of VRSHL: negative to the right."""
     wide = scaling.function == "requantize_wide"
     return scaling.shift if wide else tuple(-s for s in scaling.shift)
 
 
 def constants(weighted: WeightedLayer) -> dict[str, Hashable]:
-    """Return the constants of the scaling and the result, as the templates take them."""
+    """Return the constants of the scaling and the result, for the templates."""
     return {
         **weighted.constants,
         "scale": SUFFIXES[weighted.scaling.function],

@@ -36,7 +36,7 @@ class CortexPart:
         name: Name as the vendor writes it, or that of the board; a small x in it is any letter.
         vendor: Maker.
         core: GCC's name of the core that runs the network.
-        fpu: Widest numbers that its floating-point unit computes: none, single or double.
+        fpu: Precision of its floating-point unit: none, single or double.
         clock_mhz: Maximum clock of that core.
         flash_bytes: Flash for program and constants; None if it is outside, of any size.
         ram_bytes: RAM on the chip.
@@ -96,11 +96,11 @@ def boards() -> Mapping[str, CortexPart]:
 def part(name: str) -> CortexPart:
     """Return the part or board called ``name``.
 
-    Capitals and hyphens do not count. An order code stands for its part, and so does the beginning
-    of a name that no other part has.
+    Capitals and hyphens do not count. An order code selects its part, and so does an unambiguous
+    beginning of a name.
 
     Raises:
-        UsageError: There is none, or there are several.
+        UsageError: No part matches, or several do.
     """
     plain = _plain(name)
     for key, entry in {**parts(), **boards()}.items():

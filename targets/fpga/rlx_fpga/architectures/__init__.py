@@ -1,10 +1,10 @@
 """Architectures of hardware: generators of a core from a graph, with a common interface.
 
-- ``interface.py``: what an architecture is, and the core that it makes;
+- ``interface.py``: the protocol of an architecture, and the core that it makes;
 - ``dataflow/``, ``engine/``, ``parallel/``: the architectures;
-- ``choice.py``: the core for a model and options, or a refusal with what to try;
-- ``tables.py``, ``extremes.py``: ops whose rules for all architectures stand together;
-- ``refusals.py``: what all rules say of nodes that cannot be built.
+- ``choice.py``: the core for a model and options, or a refusal with advice;
+- ``tables.py``, ``extremes.py``: ops whose rules for all architectures are in one module;
+- ``refusals.py``: reasons for refusing nodes, shared by all rules.
 """
 
 from __future__ import annotations
@@ -27,6 +27,6 @@ DEFAULT: Final = "dataflow"
 
 
 def architecture(name: str) -> Architecture:
-    """Return the architecture called ``name``, which is imported where it is asked for."""
+    """Return the architecture called ``name``, importing it on first use."""
     found: Architecture = import_module(f"{__name__}.{name}.architecture").ARCHITECTURE
     return found

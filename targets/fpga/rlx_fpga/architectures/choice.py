@@ -1,4 +1,4 @@
-"""The core for a model and options, or a refusal with what to try."""
+"""The core for a model and options, or a refusal with advice."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def lowering(node: Node, name: str) -> Lowering | Refusal:
     if not other_architectures:
         return outcome
     names = f"--architecture {' or '.join(other_architectures)}"
-    # The reason says it too: tables of operators show no hints.
+    # The reason repeats it: tables of operators do not show hints.
     hint = f"{outcome.hint}, or use {names}" if outcome.hint else f"use {names}"
     return Refusal(f"{outcome.reason}; {names} can build it", hint)
 
@@ -58,7 +58,7 @@ def build(module: GraphModule, options: FpgaOptions) -> Core:
 
 
 def build_with_advice(module: GraphModule, options: FpgaOptions) -> Core:
-    """Return the core that ``build`` makes; if there is none, say which architecture would fit.
+    """Return the core of ``build``; its error suggests options, architectures or devices that fit.
 
     Raises:
         RlxError: As ``build``.
@@ -69,7 +69,7 @@ def build_with_advice(module: GraphModule, options: FpgaOptions) -> Core:
         known_advice = e.advice if isinstance(e, DesignTooLargeError) else Advice(otherwise=e.hint)
         advice = known_advice.extended(islice(_fitting_architectures(module, options), 1))
         if not advice.suggestions and not known_advice.otherwise:
-            # Not after advice that says what to change: a search may take seconds for each device.
+            # Only without other advice: a search may take seconds for each device.
             estimate = _estimate_of(module)
             advice = known_advice.extended(islice(fitting_devices(options, estimate), 1))
         raise DesignTooLargeError(e.message, where=e.where, advice=advice) from None

@@ -21,8 +21,8 @@ _DERIVED: Final = re.compile(r"(?:.*_)?(?:queue|width|register|fork)|(?:in|out)\
 def named_instances(graph: Graph) -> dict[Node, tuple[str, str]]:
     """Return the name of each node that computes, and the identifier of its instance.
 
-    Identifiers are the names, mangled. They need no number in front: all differ, and none is one
-    that a cell between two layers could have, which is called after a layer or a port of the core.
+    Identifiers are the names, mangled, without a number as prefix: all differ, also from those of
+    cells between two layers, which are named after a layer or a port of the core.
     """
     names = layer_names(graph)
     reserved: set[str] = set()

@@ -1,4 +1,4 @@
-"""Interface of an architecture, and the core that it makes of a graph.
+"""Interface of an architecture, and the core that it builds from a graph.
 
 Tests: tests/targets/fpga/architectures/test_choice.py
 """
@@ -61,11 +61,11 @@ class Core:
         outputs: A stream for each output, in order.
         graph: The graph that was built.
         nodes: The node of each layer in the report.
-        report: Figures that are known without running it, ready for JSON: ``layers``, ``columns``,
+        report: Figures that do not need a simulation, ready for JSON: ``layers``, ``columns``,
             ``sources``, totals, and those of ``rlx_fpga.report.device_report``.
         report_for: Returns its report for other options, if the hardware would be the same; None
             if it would be built again.
-        weights: The stream of weights, if there is one.
+        weights: The stream of weights, or None.
     """
 
     component: wiring.Component
@@ -79,7 +79,7 @@ class Core:
 
 
 class Architecture(Protocol):
-    """A way to make hardware of a graph; ``ARCHITECTURE`` of the module ``architecture``."""
+    """Generator of hardware from a graph; ``ARCHITECTURE`` of the module ``architecture``."""
 
     def knows(self, op: type[Op]) -> bool:
         """Whether ``op`` has a rule, or is refused with a reason."""
@@ -90,7 +90,7 @@ class Architecture(Protocol):
         ...
 
     def lowering(self, node: Node) -> Lowering | Refusal:
-        """Return the lowering of a node, or the reason why there is none; once for each node."""
+        """Return the lowering of a node, or the reason why it is refused; once for each node."""
         ...
 
     def build(self, module: GraphModule, options: FpgaOptions) -> Core:
@@ -106,9 +106,9 @@ class Architecture(Protocol):
         ...
 
     def variants(self, options: FpgaOptions) -> Sequence[tuple[str, FpgaOptions]]:
-        """Return ways to build with it, as text for the command line and as options.
+        """Return variants of ``options``, as text for the command line and as options.
 
-        The first is as given; those after it take less of a device.
+        The first one equals ``options``; the others use less of a device.
         """
         ...
 
@@ -140,5 +140,5 @@ class Ruled:
 
 
 def port_names(letter: str, count: int) -> list[str]:
-    """Return names of ports: the letter, with a number where there are several."""
+    """Return names of ports: the letter, with an index if there are several."""
     return [letter] if count == 1 else [f"{letter}{index}" for index in range(count)]

@@ -35,7 +35,7 @@ def tables_of(node: Node) -> Tabulated:
     """Return the tables of a node.
 
     Raises:
-        UnsupportedOpError: It has none.
+        UnsupportedOpError: It cannot be computed by tables.
     """
     found = tabulated(node)
     if found is None:

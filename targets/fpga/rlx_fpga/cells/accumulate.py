@@ -28,7 +28,7 @@ class Ranges:
 
     Attributes:
         sum_bits: Bits of the sums without bias, partial sums included.
-        bias_bits: Bits of the biases; 0 if there are none.
+        bias_bits: Bits of the biases; 0 without biases.
         out_bits: Bits of the results, bias included.
     """
 
@@ -87,7 +87,7 @@ class Accumulator(Part):
     of a group may enter only if there is space for the results.
 
     Members:
-        offered: In, 1 bit: a beat wants to enter the pipeline.
+        offered: In, 1 bit: a beat is ready to enter the pipeline.
         open: Out, 1 bit: it may enter, and does if it is offered.
         valid: In, 1 bit: there are terms in this cycle: a beat that entered ``delay`` cycles ago.
         terms: In, ``pe`` times int ``term_bits``.
@@ -269,7 +269,7 @@ class Accumulator(Part):
         if self.group == 1:
             return term
         # A signed zero makes the sum signed in SystemVerilog. Yosys then knows the term's own
-        # width and feeds it to Xilinx's carry chain: each bit takes one LUT, not two.
+        # width and feeds it to Xilinx's carry chain: each bit needs one LUT, not two.
         return Mux(first, Const(0, accumulator.shape()), accumulator) + term
 
     def _output(

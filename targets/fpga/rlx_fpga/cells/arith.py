@@ -1,4 +1,4 @@
-"""Elementwise arithmetic on two streams, up to the number that is then requantized."""
+"""Elementwise arithmetic on two streams, up to the value that is then requantized."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def take_pairs(m: Module, cell: Cell) -> tuple[Signal, Signal]:
 
 
 class _Binary(Cell):
-    """Two int8 streams in, one of wider numbers out, beat by beat.
+    """Two int8 streams in, one of wider integers out, beat by beat.
 
     Members:
         i0: In, ``lanes`` times int8.
@@ -55,8 +55,8 @@ class _Binary(Cell):
     def elaborate(self, platform: object) -> Module:
         """Three pipeline registers with a common enable; the derived class builds the first.
 
-        It may be inside a memory, which is slow: there is no logic between it and the second. The
-        second and third are inside a DSP slice where products are instances.
+        The first may be inside a memory, which is slow, so the second follows it directly, without
+        logic between. The second and third are inside a DSP slice where products are instances.
         """
         m = Module()
         move, both = take_pairs(m, self)
@@ -95,7 +95,7 @@ class ScaledSum(_Binary):
     """``x_table[x + 128] + y_table[y + 128]``: the sum of two int8 values in a common scale.
 
     Each operand has only 256 values, so subtracting its zero point and scaling it is a table.
-    For a difference the second table holds the negated numbers.
+    For a difference the second table is negated.
 
     Members:
         i0: In, ``lanes`` times int8.
@@ -157,7 +157,7 @@ class Product(_Binary):
 
     @cached_property
     def logic(self) -> Logic:
-        """Two differences, and registers that the multiplier may take in."""
+        """Two differences, and registers that the multiplier may absorb."""
         offsets = 9 * sum(map(bool, self.zero_points))
         return Logic(self.lanes * (self.width + 18) + 3, self.lanes * offsets, test=16)
 

@@ -82,7 +82,7 @@ class Depthwise(Cell):
 
     @cached_property
     def rom(self) -> CyclicRom:
-        """The memory of the weights; its words are packed when they are first asked for."""
+        """The memory of the weights; its words are packed on first access."""
         (rom,) = self.weights.roms(self.products, 1, self.array.packing, self.store)
         return rom
 
@@ -139,7 +139,7 @@ class Pool(Cell):
 
     Members:
         i: In, ``pe`` times int8: one tap of ``pe`` channels.
-        o: Out, ``lanes`` times int ``out_bits``: 8 for a maximum, what the sum needs for a sum.
+        o: Out, ``lanes`` times int ``out_bits``: 8 for a maximum, the width of the sum for a sum.
 
     Initiation interval 1. No multipliers, no memory.
     """

@@ -40,7 +40,7 @@ class _Words:
 
     Attributes:
         width: Bits of a word.
-        words: Words, as unsigned numbers.
+        words: Words, as unsigned integers.
         attributes: Synthesis attributes.
     """
 
@@ -135,8 +135,8 @@ class Constants:
         """Make ``instance`` refer to the memory called ``name``, of ``layer``."""
         if self._is_file(words):
             instance.type = f"{self.prefix}_rom"
-            # A layer hands down what the names of its files have in common; a name that was
-            # shortened has nothing in common with others. Yosys can join no empty strings.
+            # A layer hands down the common prefix of the names of its files; shortened names lack
+            # it. Yosys cannot join empty strings.
             common = f"mem/{self.prefix}_{layer}"
             whole = _path(name).removesuffix(_SUFFIX)
             first = common if whole.startswith(f"{common}_") else whole

@@ -1,8 +1,8 @@
 """Credit-based flow control for pipelines that never stall.
 
 A pipeline that can stall needs a wire that reaches all of its registers within a cycle, and such
-wires add up from layer to layer. Here nothing stalls: a beat enters only if the queue at the end of
-the pipeline has space for its results. Only that queue sees the consumer.
+wires add up from layer to layer. Pipelines here do not stall: a beat enters only if the queue at
+the end of the pipeline has space for its results. Only that queue sees the consumer.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def queue_depth(latency: int, *, burst: int = 1, group: int = 1, beat_cycles: in
         latency: Cycles from a reservation to its first ``push``.
         burst: Beats of a reservation, pushed in consecutive cycles.
         group: Cycles between reservations, at least ``burst * beat_cycles``.
-        beat_cycles: Cycles that the consumer takes for a beat.
+        beat_cycles: Cycles of the consumer for each beat.
     """
     depth, age = burst, group
     while True:

@@ -74,7 +74,7 @@ class Geometry:
 
     @property
     def is_padded(self) -> bool:
-        """Whether anything is added."""
+        """Whether there is padding."""
         return self.padded != (self.height, self.width)
 
     @property
@@ -154,7 +154,7 @@ class Geometry:
     def depth(self) -> int:
         """Words of the line buffer: enough to never stall a reader that could continue.
 
-        While a pixel is read, everything that the next one needs can be written. And an input at a
+        While a pixel is read, all words that the next one needs can be written. And an input at a
         constant rate is never stalled by an equally fast reader that skips rows.
         """
         following = [*self.needed[1:], self.words + self.needed[0]]
@@ -182,13 +182,13 @@ class Geometry:
 
     @cached_property
     def hold(self) -> Fraction:
-        """Maximum part of a frame that can have been taken beyond the share produced."""
+        """Maximum part of a frame that can have been accepted beyond the share produced."""
         before = [0, *self.released[:-1]]
         return self._max_lag([free + self.depth for free in before])
 
     @cached_property
     def lead(self) -> Fraction:
-        """Maximum part of a frame that can have been produced beyond the share taken."""
+        """Maximum part of a frame that can have been produced beyond the share accepted."""
         return -self._min_lag(self.needed, 1)
 
     @cached_property

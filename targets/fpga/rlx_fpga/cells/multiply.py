@@ -13,7 +13,7 @@ builds:
   registers in it: Yosys packs registers there, but wrongly. So is every product that has its own
   registers in a cell (``multiply_moving``, ``multiply_sum``).
 
-LUT multipliers take further products when DSP slices run out.
+LUT multipliers compute further products when DSP slices run out.
 
 A slice often has space for two int8 products (``Packing``):
 
@@ -94,7 +94,7 @@ class NetlistPlatform:
     Attributes:
         prefix: Prefix of the names of separate modules.
         memories: Replaces read-only memories; None to keep their words in the netlist.
-        family: Family of the device; empty if the design has nothing that depends on it.
+        family: Family of the device; empty if the design does not depend on it.
     """
 
     prefix: str
@@ -128,7 +128,7 @@ class NetlistPlatform:
 def multiply(
     m: Module, platform: object, x: Value, y: Value, name: str, *, logic: bool = False
 ) -> Value:
-    """Return ``x * y``, as they were ``LATENCY`` cycles ago.
+    """Return ``x * y`` of ``LATENCY`` cycles ago.
 
     Args:
         m: Module to build into.
@@ -160,7 +160,7 @@ def multiply(
 
 
 def has_blocks(platform: object) -> bool:
-    """Return whether products in DSP slices must be instances: synthesis is not asked for any."""
+    """Return whether products in DSP slices must be instances: synthesis does not infer them."""
     return isinstance(platform, NetlistPlatform) and platform.family == "ice40"
 
 
@@ -227,7 +227,7 @@ def _block(
 def multiply_sum(
     m: Module, platform: object, operands: tuple[Value, Value], take: Value, first: Value, name: str
 ) -> Value:
-    """Return a sum of products of int8 numbers, int32, from a slice of a netlist.
+    """Return a sum of products of int8 values, int32, from a slice of a netlist.
 
     Args:
         m: Module to build into.
@@ -280,7 +280,7 @@ def multiply_each(
 def multiply_dual(
     m: Module, platform: object, first: tuple[Value, Value], second: tuple[Value, Value], name: str
 ) -> tuple[Value, Value]:
-    """Return two products, as they were ``LATENCY`` cycles ago, from one slice.
+    """Return two products of the operands of ``LATENCY`` cycles ago, from one slice.
 
     Operands are signed and have at most ``MAX_PACKED_BITS`` bits.
     """
@@ -310,9 +310,9 @@ def multiply_dual(
 
 
 def pack_factors(factors: Integers) -> Integers:
-    """Return pairs of factors as they are stored: the second minus one if the first is negative.
+    """Return pairs of factors in stored form: the second minus one if the first is negative.
 
-    Concatenated with the sign-extended first factor, it gives ``second * 2^n + first``.
+    Concatenated with the sign-extended first factor, it is ``second * 2^n + first``.
 
     Args:
         factors: [..., factors, terms]: factors of a pair are adjacent; a last odd one is kept.

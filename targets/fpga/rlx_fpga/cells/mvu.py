@@ -97,7 +97,7 @@ class MatrixVector(Cell):
 
     @cached_property
     def roms(self) -> list[CyclicRom]:
-        """The memories of the weights; their words are packed when they are first asked for."""
+        """The memories of the weights; their words are packed on first access."""
         return self.weights.roms(self.pe, self.simd, self.array.packing, self.store)
 
     @cached_property
@@ -229,7 +229,7 @@ def array_logic(roms: Mapping[RomSizes, int], array: MultiplierArray, codes: int
     products with a constant. Registers of equal bits are merged.
 
     Args:
-        roms: Sizes of the memories of the weights, and how many there are of each.
+        roms: Number of memories of the weights by their sizes.
         array: The array.
         codes: Bits of a beat of the input.
     """

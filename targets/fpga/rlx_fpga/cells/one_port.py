@@ -60,7 +60,7 @@ class OnePortRam(Part):
 
     @cached_property
     def logic(self) -> Logic:
-        """The memory; nothing that is counted here if it is an SPRAM."""
+        """The memory; empty for an SPRAM, which is not counted here."""
         if self.large:
             return Logic()
         ram = Ram(self.width, self.depth, read_only=False, synchronous=True, collision_free=True)

@@ -11,8 +11,8 @@ from amaranth import Const, Module, Signal, Value
 def register(m: Module, enable: Value, value: Value, name: str, *, reset: bool = False) -> Value:
     """Return a register that loads ``value`` at the end of each cycle in which ``enable`` is high.
 
-    Data need no reset, flags do. A zero-width value is returned unchanged: Verilog has no such
-    signals.
+    Data need no reset, flags do. A zero-width value is returned unchanged: Verilog does not have
+    such signals.
     """
     value = Value.cast(value)
     if len(value) == 0:
@@ -24,7 +24,7 @@ def register(m: Module, enable: Value, value: Value, name: str, *, reset: bool =
 
 
 def follow(m: Module, value: Value, name: str, stages: int = 1, *, reset: bool = False) -> Value:
-    """Return ``value`` as it was ``stages`` cycles ago, in a pipeline that never stalls.
+    """Return ``value`` delayed by ``stages`` cycles, in a pipeline that never stalls.
 
     Data need no reset, flags do. Constants need no registers.
     """

@@ -1,9 +1,9 @@
 """Memories with one write and one read port whose accesses never collide.
 
-What a block RAM returns for a word that is written in the same cycle differs between families. The
-netlist's semantics are the old word; where a block does not return it, synthesis adds registers and
-a multiplexer, which cost cells and are the longest path of a design. The cells here never read a
-word that is being written, and declare it.
+Block RAMs of different families return different values for a word that is written in the same
+cycle. In the netlist it is the old word; where a block does not return that, synthesis adds
+registers and a multiplexer, which cost cells and are the longest path of a design. The cells here
+never read a word that is being written, and declare it.
 
 Tests: tests/targets/fpga/cells/test_raster.py
 """

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from rlx_fpga.cells.scaling import RoundingName
 
 CODE_STAGES: Final = 2
-"""Registers between the rounded number and the int8 result."""
+"""Registers between the rounded value and the int8 result."""
 
 
 def lane_multipliers(parts: int) -> dict[int, int]:
     """Return the multipliers of a lane by its cycles for each beat.
 
     Args:
-        parts: Products of 18 by 18 bits that one multiplication takes (``ChannelScaling.parts``).
+        parts: Products of 18 by 18 bits in one multiplication (``ChannelScaling.parts``).
     """
     return {1: parts, parts: 1, **dict.fromkeys(SERIAL_BITS, 0)}
 
@@ -39,16 +39,16 @@ class Requantize(Cell):
     ``rounding="double"`` is the arithmetic of TensorFlow Lite Micro and CMSIS-NN: a doubling high
     multiply that rounds half up, then a shift that rounds half away from zero. ``"single"`` rounds
     once, half up, in the shift of the whole product; ``"even"`` and ``"odd"`` do so with halves to
-    the even or odd number; ``"float32"`` rounds the product to float32 before, and takes float32
-    factors and accumulators that saturate to 25 bits. With non-negative multipliers only the
-    final clamp can saturate.
+    the even or odd integer; ``"float32"`` rounds the product to float32 before, and requires
+    float32 factors and accumulators that saturate to 25 bits. With non-negative multipliers only
+    the final clamp can saturate.
 
     Members:
         i: In, ``lanes`` times int ``acc_width``.
         o: Out, ``lanes`` times int8.
 
     Latency ``latency``, initiation interval ``beat_cycles``. Accumulators are saturated to the
-    fewest bits that give the same results. A product has parts of 18 by 18 bits: two if these bits
+    fewest bits with the same results. A product has parts of 18 by 18 bits: two if these bits
     (plus the maximum left shift) are at most 18, else four. Cost of each lane:
     - ``beat_cycles=1``: one multiplier for each part;
     - a cycle for each part: one multiplier;
@@ -61,7 +61,7 @@ class Requantize(Cell):
         channels: Channels of a pixel; their constants are used in turn.
         lanes: Channels of a beat; divides ``channels``.
         acc_width: Bits of an accumulator, at most 32.
-        multiplier: Q0.31 numbers in [0, 2^31 - 1]: one for each channel, or one for all.
+        multiplier: Q0.31 values in [0, 2^31 - 1]: one for each channel, or one for all.
         shift: Powers of two in [-31, 30], positive to the left, one for each multiplier.
         zero_point: Added to the rounded result.
         low: Minimum result.
@@ -172,7 +172,7 @@ class Requantize(Cell):
 
 
 def _saturated(value: Value, width: int) -> Value:
-    """Return a signed number saturated to ``width`` bits."""
+    """Return a signed value saturated to ``width`` bits."""
     top, sign = value[width - 1 :], value[-1]
     fits = top.all() | ~top.any()
     return Mux(fits, value[:width], Cat((~sign).replicate(width - 1), sign))

@@ -37,7 +37,7 @@ class Store(Enum):
     FREE = "free"
     """As synthesis decides."""
     BANKS = "banks"
-    """As synthesis decides, with a register after each block RAM if there are several."""
+    """As synthesis decides, with a register after each of several block RAMs."""
     TABLES = "tables"
     """In LUTs, for any size."""
 
@@ -61,7 +61,7 @@ use: half of a clock period at 100 MHz. Elsewhere the gain was not measured.
 
 
 BANK = "bank_"
-"""Prefix of the names of banks; the number follows."""
+"""Prefix of the names of banks, before their index."""
 
 
 MAX_ARRAY_BITS = 62
@@ -69,7 +69,7 @@ MAX_ARRAY_BITS = 62
 
 
 MAX_RIPPLE_WORDS = 256
-"""Maximum words of a memory, or of a bank, whose address counter has no carry chain.
+"""Maximum words of a memory, or of a bank, with an address counter without a carry chain.
 
 If its address feeds no carry chain, Yosys maps a memory that becomes logic to a quarter of the LUTs
 on devices with 6-input LUTs, and to somewhat fewer with 4-input LUTs.

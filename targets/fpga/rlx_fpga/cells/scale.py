@@ -29,7 +29,7 @@ ROUNDING_STAGES: Final = 2
 """Registers after the high part of the product: rounding offset added, shifted."""
 
 FLOAT32_STAGES: Final = 4
-"""The same in float32: the integer below, what float32 rounds to a half, the sum, the shift."""
+"""The same in float32: the integer below, the test for halves in float32, the sum, the shift."""
 
 
 def rounding_stages(rounding: RoundingName) -> int:
@@ -38,7 +38,7 @@ def rounding_stages(rounding: RoundingName) -> int:
 
 
 def lane_latency(scaling: ChannelScaling, beat_cycles: int, multipliers: int) -> int:
-    """Return the cycles from an accumulator and its constants to the rounded number.
+    """Return the cycles from an accumulator and its constants to the rounded value.
 
     Args:
         scaling: The constants.
@@ -87,7 +87,7 @@ def lane_logic(scaling: ChannelScaling, beat_cycles: int, *, serial: bool) -> tu
     Args:
         scaling: The constants.
         beat_cycles: Cycles of a beat.
-        serial: Lanes have no multiplier.
+        serial: Lanes work without a multiplier.
     """
     form = _FORMS[0 if serial else scaling.parts, beat_cycles]
     sizes = np.array((1, scaling.width, scaling.right_bits))
@@ -100,7 +100,7 @@ def lane_logic(scaling: ChannelScaling, beat_cycles: int, *, serial: bool) -> tu
         mux=int(sizes @ form.mux) + shift,
     )
     if Rounding(scaling.rounding).to_parity is not None:
-        # A bit for what is dropped, down to the rounding, and the choice of the integer's lowest.
+        # A bit for the dropped bits, down to the rounding, and the choice of the lowest bit.
         lane += Logic(register=5, add=2, test=scaling.base, mux=1 << scaling.right_bits)
     if scaling.rounding == "float32":
         # 24 bits more of the product, three times; the integer below and its flags.
@@ -113,11 +113,11 @@ def lane_logic(scaling: ChannelScaling, beat_cycles: int, *, serial: bool) -> tu
 class Lane:
     """Builder of one lane's pipeline, which never stalls.
 
-    Accumulator and constants of a beat are valid in the cycle in which ``taken`` is high; the next
-    beat follows after at least ``beat_cycles``.
+    Accumulator and constants of a beat are valid in the cycle in which ``taken`` is high; there are
+    at least ``beat_cycles`` cycles from one beat to the next.
 
     Attributes:
-        stages: Cycles from that cycle to the rounded number.
+        stages: Cycles from that cycle to the rounded value.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class Lane:
         self.scaling, self.beat_cycles, self.serial = scaling, beat_cycles, not multipliers
         # ``double`` drops 31 bits of the product and rounds half up, the others drop all but one
         # fraction bit at the minimum shift. PART_BITS of them are dropped first: they never carry.
-        # If halves are rounded to even or odd, one bit says whether all that is dropped is 0; so
+        # If halves are rounded to even or odd, one bit marks whether all dropped bits are 0; so
         # in float32, where all fraction bits stay that a product has in that type.
         double = scaling.rounding == "double"
         self.half = 1 << (30 - PART_BITS) if double else 0
@@ -178,11 +178,11 @@ class Lane:
         return self._follow((nudged >> base) >> right, "rounded")
 
     def _rounded_to_parity(self, high: Value, right: Value, parity: int) -> Value:
-        """Return the rounding shift of ``high``, halves to numbers of a parity.
+        """Return the rounding shift of ``high``, halves to integers of a parity.
 
-        ``high`` has two fraction bits at the minimum shift, the lower one for all that was dropped.
-        A number is rounded up if its fraction is above a half, or is a half and the integer below
-        has the wrong parity.
+        ``high`` has two fraction bits at the minimum shift, the lower one for all dropped bits. It
+        is rounded up if the fraction is above a half, or is a half and the integer below has the
+        wrong parity.
         """
         half = (Const(1) << 1) << right
         below = self._follow((half - 1)[: len(half)], "nudge")
@@ -196,9 +196,9 @@ class Lane:
         """Return the rounding shift of a product that is rounded to float32 first.
 
         ``high`` has ``FLOAT32_BITS`` fraction bits at the minimum shift, and a lower one for all
-        that was dropped. A product is a half in float32 if it is as near to one as half of the last
-        of its 24 bits, which depends on how many bits the integer below has. It goes to the even
-        integer then. Integers with more bits than results are clamped in any case.
+        dropped bits. A product is a half in float32 if it is as near to one as half of the last
+        of its 24 bits, which depends on the number of bits of the integer below. It is then rounded
+        to the even integer. Integers with more bits than results are clamped in any case.
         """
         right = self._follow(right, "right_high")
         fraction_bits = FLOAT32_BITS + 1
@@ -232,11 +232,11 @@ class Lane:
         return Cat(sticky, high).as_signed()
 
     def _nudges(self, right: Value) -> tuple[Value, Value]:
-        """Return the rounding offsets of a right shift, for positive and for negative numbers."""
+        """Return the rounding offsets of a right shift, for positive and for negative values."""
         if self.scaling.rounding == "single":
             up = Const(1) << right
             return Cat(up, Const(0, 1)), Cat(up, Const(0, 1))
-        # Half away from zero: half of the divisor, minus one for negative numbers.
+        # Half away from zero: half of the divisor, minus one for negative values.
         half = ((Const(1) << self.scaling.base) << right) >> 1
         below = (((Const(1) << self.scaling.base) << right) - 1)[: len(half) + 1] >> 1
         return Cat(half, Const(0, 1)), Cat(below[: len(half)], Const(0, 1))
@@ -252,7 +252,7 @@ class Lane:
         return number
 
     def _operands(self, value: Value, factor: Value) -> tuple[list[Value], list[Value]]:
-        """Return the parts of both operands, low ones first; ``value`` may need no splitting."""
+        """Return the parts of both operands, low ones first; ``value`` may fit in one part."""
         factors = [_unsigned(factor[:PART_BITS]), _unsigned(factor[PART_BITS:])]
         if self.scaling.parts == 2:
             return [value], factors
@@ -347,5 +347,5 @@ class Lane:
 
 
 def _unsigned(value: Value) -> Value:
-    """Return an unsigned number as a signed one."""
+    """Return an unsigned value as a signed one."""
     return Cat(value, Const(0, 1)).as_signed()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from rlx_fpga.cells.rom import Integers
 
-# Fraction bits that tell how a product in float32 rounds, one below the last bit of its 1/2.
+# Fraction bits that decide the rounding of a product in float32: one below the last bit of 1/2.
 FLOAT32_BITS = 25
 
 # Bits of accumulators that float32 holds exactly, with their sign.
@@ -37,7 +37,7 @@ class OutputRange:
     """Zero point and range of a requantizer's results.
 
     Attributes:
-        zero_point: Added to the rounded number.
+        zero_point: Added to the rounded value.
         low: Minimum result.
         high: Maximum result.
     """
@@ -57,12 +57,12 @@ def saturated_width(
 ) -> int:
     """Return the bits to which accumulators can be saturated without changing any result.
 
-    Results increase monotonically with accumulators: every accumulator above one that gives the
-    maximum result gives the maximum too, and likewise for the minimum.
+    Results increase monotonically with accumulators: every accumulator above one with the maximum
+    result has the maximum result too, and likewise for the minimum.
 
     Args:
         acc_width: Bits of an accumulator.
-        multiplier: Non-negative Q0.31 numbers.
+        multiplier: Non-negative Q0.31 values.
         shift: A power of two for each multiplier.
         rounding: Value of a ``Rounding``.
         outputs: Zero point and range of results.
@@ -119,7 +119,7 @@ class ChannelScaling:
         """Return the constants for arguments of ``Requantize``.
 
         Raises:
-            ValueError: They are out of range, or their number does not match the channels.
+            ValueError: They are out of range, or their count does not match the channels.
         """
         factors = np.array(multiplier, np.int64)
         shifts = np.array(shift, np.int64)
@@ -137,7 +137,7 @@ class ChannelScaling:
             raise ValueError(msg)
         factors = np.broadcast_to(factors, channels)
         shifts = np.broadcast_to(shifts, channels)
-        # A multiplier of 0 gives 0 with any shift: choose one that costs nothing.
+        # With a multiplier of 0 the result is 0 for any shift: choose one that costs nothing.
         used = shifts[factors != 0]
         shifts = np.where(factors == 0, used.min() if len(used) else 0, shifts)
         if rounding == "double":
@@ -161,7 +161,7 @@ class ChannelScaling:
 
     @property
     def parts(self) -> int:
-        """Products of 18 by 18 bits that one multiplication takes: two, or four."""
+        """Products of 18 by 18 bits in one multiplication: two, or four."""
         return 2 if self.width <= PART_BITS + 1 else 4
 
     @property

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 class Lanes(data.ArrayLayout):
     """Payload of a stream: ``lanes`` signed integers of ``width`` bits.
 
-    It is a ``data.ArrayLayout`` whose signals are printed as one number: the netlist has no
-    wires named ``payload[0]``: Yosys 0.70 fails on such names.
+    It is a ``data.ArrayLayout`` whose signals are printed as one vector, without wires named
+    ``payload[0]``, on which Yosys 0.70 fails.
     """
 
     def __init__(self, lanes: int, width: int = 8) -> None:
@@ -42,7 +42,7 @@ class Lanes(data.ArrayLayout):
         super().__init__(signed(width), lanes)
 
     def format(self, value: Value, format_spec: str) -> Format:
-        """Print the payload as one unsigned number."""
+        """Print the payload as one unsigned integer."""
         if format_spec:
             msg = f"format specifier {format_spec!r} is not supported"
             raise ValueError(msg)
@@ -67,8 +67,8 @@ class Part(wiring.Component):
     search counts, parts of foldings that it compares. Ports would take most of the time.
 
     Attributes:
-        internals: Registers and memories by name, of a part that has been elaborated: what the
-            invariants of its proof are about (see ``rlx_fpga.formal``).
+        internals: Registers and memories by name, of a part that has been elaborated, for the
+            invariants of its proof (see ``rlx_fpga.formal``).
     """
 
     internals: Mapping[str, Any]
@@ -82,7 +82,7 @@ class Part(wiring.Component):
 
     @cached_property
     def logic(self) -> Logic:
-        """Logic of the part, everything inside it included."""
+        """Logic of the part, including that of its parts."""
         raise NotImplementedError(f"expected a property 'logic' in {type(self).__name__}, got none")
 
     @cached_property

@@ -1,4 +1,4 @@
-"""The memories of a weight matrix: their words, and, for any folding, what decides their cost."""
+"""The memories of a weight matrix: their words, and the sizes that determine their cost."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ class WeightMemories:
     """The memories of ``weights``, in the order in which a folded unit reads them.
 
     Each word holds ``pe * simd`` weights; wide words are split between processing elements.
-    ``sizes`` finds for a folding what ``roms`` would be, without making their words: which bits
-    vary from word to word follows from the same of parts of the words, shared between foldings.
+    ``sizes`` computes the sizes of ``roms`` for a folding without making their words: the bits that
+    vary from word to word follow from those of parts of the words, shared between foldings.
 
     Args:
         weights: int8 [outputs, terms].
@@ -75,7 +75,7 @@ class WeightMemories:
 
     @cached_property
     def bits(self) -> dict[Packing, int]:
-        """Width of a weight in memory, by how products share multipliers."""
+        """Width of a weight in memory, by the packing of products into multipliers."""
         return {packing: stored_bits(self.weights, packing) for packing in Packing}
 
     def roms(self, pe: int, simd: int, packing: Packing, store: Store) -> list[CyclicRom]:
@@ -90,7 +90,7 @@ class WeightMemories:
         ]
 
     def sizes(self, pe: int, simd: int, packing: Packing, store: Store) -> Mapping[RomSizes, int]:
-        """Return the sizes of the memories of a folding, and how many there are of each."""
+        """Return the number of memories of a folding by their sizes."""
         key = pe, simd, packing, store
         if key not in self._sizes:
             self._sizes[key] = Counter(self._search_sizes(*key))
@@ -223,7 +223,7 @@ class WeightMemories:
 
 
 def _stored(weights: Integers, bits: int) -> Bits:
-    """Return weights as they are stored in ``bits`` bits."""
+    """Return the stored form of weights: ``bits`` bits in two's complement."""
     return weights.astype(np.uint16) & np.uint16((1 << bits) - 1)
 
 

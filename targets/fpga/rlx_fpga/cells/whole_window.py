@@ -57,14 +57,14 @@ class WholeWindow(Cell):
         super().__init__({"i": In(stream_of(channels)), "o": Out(stream_of(self.lanes))})
 
     def cycles_per_frame(self, window_cycles: int) -> int:
-        """Return the initiation interval if a window is taken within ``window_cycles``."""
+        """Return the initiation interval if a window is accepted within ``window_cycles``."""
         return sum(max(window_cycles, gap) for gap in self._gaps())
 
     def jitter(self, window_cycles: int, counted: Sequence[bool]) -> tuple[Fraction, Fraction]:
         """Return the deviation of input and output from a constant rate, in frames.
 
         Args:
-            window_cycles: Cycles within which a window is taken.
+            window_cycles: Cycles within which a window is accepted.
             counted: For each pixel, whether it comes from the input; the others are padding.
         """
         total = self.cycles_per_frame(window_cycles)

@@ -40,9 +40,8 @@ class WindowGenerator(Cell):
     - ``dense``: ``repeat`` times: for each row and column of the window, all blocks of channels.
     - ``channelwise``: for each block of channels, ``repeat`` times: each row and column.
 
-    Reading and writing overlap: while one pixel is read, everything that the next one needs can
-    be written, across frame boundaries too. Input rows and columns that no window needs are
-    skipped.
+    Reading and writing overlap: while one pixel is read, all words that the next one needs can be
+    written, across frame boundaries too. Input rows and columns that no window needs are skipped.
 
     Members:
         i: In, ``lanes`` times int8: the image.
@@ -203,7 +202,7 @@ class AddressGenerator(Part):
     Members:
         go: In, 1 bit: step at the end of this cycle.
         pixel_done: Out, 1 bit: this step leaves the current output pixel.
-        advance: Out, signed: how many more words the next output pixel needs than this one.
+        advance: Out, signed: additional words that the next output pixel needs.
         valid: Out, 1 bit: there was a step in the previous cycle.
         address: Out: position of its word in the circular buffer.
         padded: Out, 1 bit: its word is outside of the image.
@@ -275,7 +274,7 @@ class AddressGenerator(Part):
 
     @cached_property
     def logic(self) -> Logic:
-        """Counters of all loops, the address, the place in a padded image, what to release."""
+        """Counters of all loops, the address, the place in a padded image, the words to release."""
         geometry = self.geometry
         address_bits = (self.depth - 1).bit_length()
         loops = [loop.count for loop in self.loops()[:-1] if loop.count > 1]
@@ -302,7 +301,7 @@ class AddressGenerator(Part):
                 yield Logic(2 * bits + 1, bits, bits + 1, 5, 4)
 
     def _pixel_logic(self) -> Iterator[Logic]:
-        """Yield the counters that are a pixel ahead, and what follows from them."""
+        """Yield the counters that are a pixel ahead, and the logic that reads them."""
         geometry = self.geometry
         for size in (geometry.out_width, geometry.out_height):
             if size > 1:
@@ -378,7 +377,7 @@ class AddressGenerator(Part):
         return result
 
     def _needs(self, m: Module) -> None:
-        """Compute what the step to the next output pixel releases and needs.
+        """Compute the words that the step to the next output pixel releases and needs.
 
         Both are computed during the previous pixel: the counters here are a pixel ahead.
         """
@@ -424,14 +423,14 @@ def _ahead(m: Module, step: Value, rounds: int, name: str, started: bool) -> tup
 
 
 def _chosen(last: list[Value], values: Sequence[int], shape: object) -> Value:
-    """Return ``_outermost`` of numbers in a common shape; a constant if they are all the same."""
+    """Return ``_outermost`` of ints in a common shape; a constant if they are all the same."""
     if len(set(values)) == 1:
         return Const(values[0], shape)
     return _outermost(last, [Const(value, shape) for value in values])
 
 
 def _signed(magnitude: int) -> object:
-    """Return the shape of signed numbers up to ``magnitude`` either way."""
+    """Return the shape of signed values of at most ``magnitude``."""
     return signed(ceil_log2(magnitude + 1) + 1)
 
 

@@ -1,1 +1,1 @@
-"""Resources that hardware takes of a device: memories, logic cells, DSP slices."""
+"""Resources that hardware uses on a device: memories, logic cells, DSP slices."""

@@ -1,6 +1,6 @@
-"""Cells that a design takes on a device, predicted from what its parts are made of.
+"""Cells that a design uses on a device, predicted from the logic and memories of its parts.
 
-Block RAMs follow from Yosys's own arithmetic (``memories``), DSP slices from what the cells state.
+Block RAMs follow from Yosys's own arithmetic (``memories``), DSP slices are declared by the cells.
 LUTs and flip-flops are sums over the kinds of :class:`~rlx_fpga.cost.logic.Logic`, each times a
 coefficient of the family. ``benchmarks/fpga/fit.py`` fits the coefficients in
 ``coefficients.json`` to Yosys's counts; the file has Yosys's version.
@@ -30,16 +30,16 @@ Measured on five designs for iCE40. LUTs that only serve a carry chain are not p
 """
 
 JOINT_SHARE: Final = 0.92
-"""Share of logic cells of a LUT and a flip-flop each that is filled, unless nothing else fits.
+"""Share of logic cells (a LUT and a flip-flop each) to fill, unless no other design fits.
 
 nextpnr needed up to 9 % more than predicted for the designs for iCE40 that were measured.
 """
 
 PORTS: Final = "ports"
-"""Name under which cells are counted that belong to no layer."""
+"""Name under which cells outside of layers are counted."""
 
 PAIR_REGISTERS: Final = 16
-"""Flip-flops of the second product of a pair that shares a slice: the slice has none for it."""
+"""Flip-flops of the second product of a pair that shares a slice, which lacks them."""
 
 LUT_TERMS: Final = (
     "add",
@@ -93,7 +93,7 @@ class CostTerms:
             read-only words.
         ff: For each of :data:`FF_TERMS`. ``ram_register``: bits of synchronous memories without a
             register of their own.
-        fixed: LUTs and flip-flops that are known without a coefficient.
+        fixed: LUTs and flip-flops that are exact, without a coefficient.
         parts: Parts of block RAMs.
     """
 

@@ -21,13 +21,13 @@ class Logic:
     Attributes:
         register: Flip-flops, as the cell describes them; synthesis drops some.
         add: Sums and differences, of which one operand may be a constant.
-        compare: Orders of two numbers.
+        compare: Comparisons of order.
         test: Bits that conditions depend on: comparisons for equality, flags, enables.
-        mux: One of two values; a shift by n bits of a variable number counts n times.
+        mux: Choices between two values; a variable shift by an amount of n bits counts n times.
         product: LUT multipliers: bits of one factor times bits of the other.
         scaled: The same, where the second factor is a constant.
         tree: Sums of adder trees.
-        operand: Registers next to multipliers; a DSP slice may take them in.
+        operand: Registers next to multipliers; a DSP slice may absorb them.
         paired: Pairs of products that share a DSP slice and an operand.
         memories: Memories.
     """

@@ -1,10 +1,10 @@
 """Mapping of memories: to block RAM, to distributed (LUT) RAM, or to logic.
 
-Yosys takes the cheapest mapping by its own measure (``memory_libmap`` of version 0.70, with the
+Yosys selects the cheapest mapping by its own measure (``memory_libmap`` of version 0.70, with the
 libraries of each family): a cost for each block, half for each bit of a multiplexer after several
 blocks, and for each bit of a read-only memory that becomes logic one over the bits of a LUT. The
-same arithmetic here predicts the same number of blocks, and finds how a deep read-only memory is
-best split into banks.
+same arithmetic here predicts the same number of blocks, and finds the best split of a deep
+read-only memory into banks.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MUX_COST: Final = 0.5
 
 READ_COST: Final = 2
-"""Cost of a read port that shares its address with no write port: not of a memory in logic."""
+"""Cost of a read port that does not share the address of a write port, except in logic."""
 
 OLD_WORD_COST: Final = 12
 """Cost of the registers that return the old word: 6 for the write port, 6 for each read port."""
@@ -32,7 +32,7 @@ class Ram:
     Attributes:
         width: Bits of a word that differ from word to word, if it is read-only; else all.
         depth: Words.
-        read_only: It has no write port.
+        read_only: It lacks a write port.
         synchronous: Its read ports have registers.
         style: Mapping that the netlist requests (``block``, ``logic``), or an empty string.
         collision_free: No word is read while it is written; see :mod:`rlx_fpga.cells.ram`.
@@ -63,7 +63,7 @@ class BlockMode:
         words: Words at the minimum width.
         widths: Bits of a word; each is twice the one before, not counting parity.
         cost: Cost of a block, by Yosys's measure.
-        parts: Parts of a block that it takes (a half block is one of two).
+        parts: Parts of a block that it occupies (a half block is one of two).
         write_width: Minimum width of a write port.
     """
 
@@ -137,7 +137,7 @@ class MemoryMapping:
 
     Attributes:
         kind: ``block``, ``lut`` or ``logic``.
-        parts: Parts of blocks, if there are any.
+        parts: Number of parts of blocks.
         luts: LUTs that serve as memory.
         muxed: Bits of the multiplexers after several blocks.
     """
@@ -169,7 +169,7 @@ def mapping_of(ram: Ram, family: str) -> MemoryMapping:
         mappings.append(min(_as_blocks(ram, library), key=lambda pair: pair[0]))
     lowest, best = mappings[0]
     for cost, mapping in mappings[1:]:
-        # Yosys keeps the lowest cost as an integer, and takes what is cheaper than that.
+        # Yosys keeps the lowest cost as an integer, and selects mappings cheaper than that.
         if cost < int(lowest):
             lowest, best = cost, mapping
     return best
@@ -220,7 +220,7 @@ def banks_of(width: int, depth: int) -> tuple[int, ...]:
     Where synthesis would put a multiplexer between several blocks and the first register, banks let
     each block have a register of its own before it. They are in address order, each aligned to
     its size, and end at ``depth`` or after it: extra words are free in a block that is not full.
-    They take the fewest blocks, and among those splits are the fewest banks.
+    They occupy the fewest blocks, and among those splits are the fewest banks.
     """
     if not _read_only(width, depth).muxed:
         return (depth,)

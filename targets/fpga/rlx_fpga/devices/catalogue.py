@@ -42,7 +42,7 @@ class FpgaDevice:
         lut_inputs: Inputs of a LUT.
         ff: Flip-flops.
         joint_cells: Whether a logic cell is one LUT and one flip-flop: then ``lut``, ``ff`` and
-            the logic cells are the same number.
+            the number of logic cells are equal.
         dsp: DSP slices.
         dsp_cell: Their cell in Yosys's library.
         bram: Block RAMs.
@@ -55,11 +55,11 @@ class FpgaDevice:
         pnr: Program and arguments of nextpnr, without inputs and outputs; empty if unsupported.
         clock_mhz: Default clock of predictions.
         grid: Columns and rows of nextpnr's grid of tiles; zeros if unsupported.
-        clock_pin: Pin of the board's clock; empty if the logic has none of its own.
+        clock_pin: Pin of the board's clock; empty if the clock does not come from a pin.
         platform: Class of ``board`` in amaranth-boards; empty for a device without a board.
         reset: Reset button of ``board``; empty if no button is active low.
-        pll_pad: Whether the clock of ``board`` is at the pin of a PLL, which then takes no other
-            (iCE40).
+        pll_pad: Whether the clock of ``board`` is at the pin of a PLL, which then accepts no
+            other (iCE40).
     """
 
     name: str
@@ -131,7 +131,7 @@ def device(name: str) -> FpgaDevice:
     """Return the device or board called ``name``; a board with its own clock.
 
     Raises:
-        UsageError: There is none.
+        UsageError: The name is unknown.
         ToolMissingError: ``name`` is a board and amaranth-boards is not installed.
     """
     found = devices().get(name) or boards().get(name)

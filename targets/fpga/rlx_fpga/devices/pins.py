@@ -55,7 +55,7 @@ def board_pins(platform: str, reset: str) -> BoardPins:
 
     Args:
         platform: Module and class in ``amaranth_boards``, with a dot between.
-        reset: Resource name of the reset button, number 0; empty for none.
+        reset: Resource name of the reset button, the one at index 0; empty without one.
 
     Raises:
         ToolMissingError: The package amaranth-boards is not installed.

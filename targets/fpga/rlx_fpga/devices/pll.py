@@ -1,4 +1,4 @@
-"""PLLs: from the oscillator of a board to the clock that was asked for.
+"""PLLs: from the oscillator of a board to the requested clock.
 
 Frequencies are exact: fractions of a megahertz.
 
@@ -50,7 +50,7 @@ def pll_for(family: str, input_mhz: float, wanted_mhz: float, *, pad: bool = Fal
     Args:
         family: Family of the device.
         input_mhz: Frequency of the oscillator.
-        wanted_mhz: Frequency asked for.
+        wanted_mhz: Requested frequency.
         pad: Whether the oscillator is at the pin of the PLL (iCE40).
 
     Raises:

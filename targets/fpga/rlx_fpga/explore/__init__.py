@@ -1,1 +1,1 @@
-"""The choice among designs: foldings under a budget, devices, what would fit instead."""
+"""The choice among designs: foldings under a budget, devices, alternatives that fit."""

@@ -86,7 +86,7 @@ def too_large(
         report: Report of the design.
         options: Options that it was built with.
         estimate: Returns the report for other options; may raise an ``RlxError``.
-        variants: Options that take less of a device.
+        variants: Options that use less of a device.
         alternatives: Options with which another architecture fits.
     """
     suggestions = tuple(raised_budgets(report, options)) or (

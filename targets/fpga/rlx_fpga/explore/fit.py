@@ -21,7 +21,7 @@ class Need(NamedTuple):
     """Amount of a resource that a design needs.
 
     Attributes:
-        option: Name of the option that limits it; empty if there is none.
+        option: Name of the option that limits it; empty without one.
         resource: Name of the resource.
         needed: Amount that the design needs.
         available: Amount within the budget, or in the device.

@@ -41,7 +41,7 @@ class Fold:
     packing: Packing = Packing.NONE
 
     def stored_in(self, store: Store) -> Fold:
-        """Return the folding with its weights, if there are any, in ``store``."""
+        """Return the folding with its weights, if any, in ``store``."""
         return replace(self, store=store) if self.weight_bits else self
 
     def with_lut_multipliers(self) -> Fold:

@@ -1,4 +1,4 @@
-"""Choose how far each layer is folded: exactly, under a budget, for a goal.
+"""Choose the folding of each layer: exactly, under a budget, for a goal.
 
 A choice is the result of ``solver.choose`` for the foldings that are fast enough:
 
@@ -39,7 +39,7 @@ MAX_PRICED_FOLDINGS: Final = 10_000
 
 
 def nothing(name: str, fold: Fold) -> Amount:
-    """Return an estimate of a folding's resources, if nothing is known."""
+    """Return zero resources as an estimate for any folding."""
     del name, fold
     return Amount()
 
@@ -57,10 +57,10 @@ class Folding:
     Args:
         choices: Foldings to choose from, by name of the layer.
         fixed: ``(pe, simd)`` of layers whose folding is fixed.
-        price: Resources of a folding of a layer, and their cost. It is asked for once, and
-            only for those that can be chosen (again for those that are).
-        guess: About what a folding takes, found faster than its price: it says only where a
-            search for the fastest choice begins.
+        price: Returns the resources of a folding of a layer, and their cost. It is called once,
+            and only for those that can be chosen (again for those that are).
+        guess: Returns approximate resources of a folding, faster than ``price``: only the start
+            of the search for the fastest choice depends on them.
         margin: Factor by which a layer may be faster than its slowest permitted folding; None for
             any.
 
@@ -80,7 +80,7 @@ class Folding:
             allowed[name] = [_fixed_fold(self.choices, name, pe, simd)]
         self.allowed = allowed
         for folds in allowed.values():
-            # From small to large: of choices with equal values the first one is taken.
+            # From small to large: of choices with equal values the first one is used.
             folds.sort(
                 key=lambda fold: (fold.multipliers, fold.logic, fold.pe * fold.simd, fold.cycles)
             )
@@ -89,7 +89,7 @@ class Folding:
 
     @cached_property
     def steps(self) -> list[int]:
-        """All cycles that a layer can take, ascending."""
+        """All possible cycles of a layer, ascending."""
         return sorted({fold.cycles for folds in self.allowed.values() for fold in folds})
 
     def fastest(self, limit: Amount) -> dict[str, Fold] | None:
@@ -98,7 +98,7 @@ class Folding:
         return None if cycles is None else self.cheapest(limit, cycles)
 
     def cheapest(self, limit: Amount, cycles: int | None = None) -> dict[str, Fold] | None:
-        """Return the foldings of minimum cost with no layer slower than ``cycles``, if given."""
+        """Return the foldings of minimum cost with no layer slower than ``cycles``, if not None."""
         return self._choose(limit, cycles, self._cost)
 
     def smallest(self, limit: Amount, cycles: int | None = None) -> dict[str, Fold] | None:
@@ -138,7 +138,7 @@ class Folding:
         return best_folds
 
     def min_cycles(self, limit: Amount) -> int | None:
-        """Return the minimum cycles of the slowest layer within ``limit``; None if nothing fits."""
+        """Return the minimum cycles of the slowest layer within ``limit``; None if none fits."""
         if not self.steps:
             return 0
         if self.cheapest(limit, self.steps[-1]) is None:
@@ -148,7 +148,7 @@ class Folding:
         return first_step(self.steps, lambda step: self._step(limit, step), guess=guess or 0)
 
     def _step(self, limit: Amount, cycles: int) -> int | None:
-        """Return ``cycles`` if there is a choice with no slower layer, else None."""
+        """Return ``cycles`` if there is a choice without a slower layer, else None."""
         return None if self.cheapest(limit, cycles) is None else cycles
 
     def min_amount(self) -> Amount:
@@ -212,7 +212,7 @@ class Folding:
         return [every[n] for n in indices], [known[n] for n in indices]
 
     def _price(self, name: str, index: int) -> Option:
-        """Return the price of a folding, which is asked for once."""
+        """Return the cached price of a folding."""
         key = name, index
         if key not in self._priced:
             self._priced[key] = self.price(name, self.allowed[name][index])
@@ -230,9 +230,9 @@ def first_step(
 
     Args:
         steps: Ascending.
-        build: Returns None if nothing can be built for a step.
-        minimum: For smaller steps nothing can be built.
-        guess: About the first step.
+        build: Returns None for a step without a result.
+        minimum: Smaller steps are known to have no result.
+        guess: Approximate first step.
     """
     results: dict[int, T | None] = {}
 

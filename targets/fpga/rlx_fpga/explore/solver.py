@@ -4,8 +4,8 @@ Dynamic programming finds the minimum sum of values within the limits: a table h
 number of DSP slices and block RAMs in use, the minimum for the layers so far, and layers are added
 one after the other. Before that, the best option of every layer is tried, which is enough if limits
 are wide, dominated options are removed, and so are those that no best choice can have: a price for
-each resource (a Lagrangian relaxation) gives a lower bound for every choice with an option, and a
-choice that fits gives an upper one.
+each resource (a Lagrangian relaxation) yields a lower bound for every choice with an option, and a
+choice that fits is an upper one.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Amount:
         return Amount(self.dsp - other.dsp, self.bram - other.bram, self.lut - other.lut)
 
     def fits(self, limit: Amount) -> bool:
-        """Whether nothing exceeds ``limit``."""
+        """Whether each amount is at most that of ``limit``."""
         return self.dsp <= limit.dsp and self.bram <= limit.bram and self.lut <= limit.lut
 
 
@@ -69,12 +69,12 @@ def choose(layers: Sequence[Sequence[Option]], limit: Amount) -> list[int] | Non
 
     Args:
         layers: Options of each layer. The result is exact if, of two choices with equal DSP slices
-            and block RAMs, the one with the smaller sum takes no more LUTs (values are costs), or
+            and block RAMs, the one with the smaller sum uses no more LUTs (values are costs), or
             if LUTs are not short; else it is the best one found.
         limit: Limit for all layers together.
 
     Returns:
-        None if nothing fits.
+        None if no choice fits.
     """
     if not all(layers):
         return None
@@ -124,7 +124,7 @@ def _nondominated(keys: Sequence[tuple[int, int, int, int]]) -> list[int]:
     """
     indices: list[int] = []
     amounts: list[tuple[int, int, int]] = []
-    # In the order of values: earlier options have no larger value.
+    # Ascending by value.
     for (_, dsp, bram, lut), index in sorted((key, n) for n, key in enumerate(keys)):
         # A plain loop: this is where large choices spend most of their time.
         for d, b, t in amounts:
@@ -224,7 +224,7 @@ def _lagrangian_bounds(
 ) -> tuple[list[int] | None, list[dict[int, Option]]] | None:
     """Return the best choice found with prices, and the options that a better one may have.
 
-    None if nothing fits: the bound exceeds the sum of all maximum values.
+    None if no choice fits: the bound exceeds the sum of all maximum values.
     """
     option_indices = [place for layer in layers for place in layer]
     options = [option for layer in layers for option in layer.values()]
@@ -246,7 +246,7 @@ def _lagrangian_bounds(
         total = float(lowest.sum() - prices @ limit)
         if total > bound:
             bound, excess = total, over
-        # The dual bound exceeds every sum of values: nothing fits. The slack covers rounding.
+        # The dual bound exceeds every sum of values: no choice fits. The slack covers rounding.
         if bound > most * (1 + RELATIVE_SLACK) + 1:
             return None
         if (used <= limit).all() and values[selection].sum() < best:

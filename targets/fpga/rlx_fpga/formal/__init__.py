@@ -1,1 +1,1 @@
-"""Proofs of the small cells: what they promise for all inputs and pauses, by induction."""
+"""Proofs by induction that the small cells are correct for all inputs and pauses."""

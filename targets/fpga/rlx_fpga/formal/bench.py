@@ -3,13 +3,13 @@
 A proof by induction needs two things: the properties hold in the first cycles after the start, and
 if they hold for some consecutive cycles, beginning in **any** state, they hold in the next one. The
 second is false for many states that never occur, so invariants rule them out: relations between the
-registers of the cell (``Part.internals``) and what the bench knows. They are proved like the
+registers of the cell (``Part.internals``) and those of the bench. They are proved like the
 properties.
 
 A reset may come in any cycle, in the middle of a frame or while a beat waits. It resets the bench
 with the cell: from the next cycle on all properties are those of a cell after power-up.
-Anything that a cell keeps over a reset, a beat or its place in a frame, breaks one of them. In the
-cycle of the reset itself inputs are arbitrary, and nothing is promised.
+State that a cell keeps over a reset, a beat or its place in a frame, breaks one of them. In the
+cycle of the reset itself inputs are arbitrary, and properties need not hold.
 
 Tests: tests/targets/fpga/formal/test_refuted.py
 """
@@ -52,7 +52,7 @@ class Transfer:
 
 
 class ProofBench:
-    """A module with a cell whose streams are free, and what is assumed, checked and invariant.
+    """A module with a cell whose streams are free, with assumptions, checks and invariants.
 
     Attributes:
         m: The module.
@@ -81,7 +81,7 @@ class ProofBench:
         self._invariants = invariants
 
     def built(self, part: Any) -> Module:  # noqa: ANN401 - of rlx or of Amaranth
-        """Elaborate a part now, and have Amaranth use the result: a bench reads what is inside."""
+        """Elaborate a part now, and have Amaranth use the result: a bench reads its internals."""
         module: Module = part.elaborate(None)
         part.elaborate = lambda _platform: module
         return module
@@ -119,14 +119,14 @@ class ProofBench:
         self.depth = max(self.depth, cycles + 1)
 
     def source(self, name: str) -> Transfer:
-        """Feed an input stream: any beats at any time, each offered until it is taken."""
+        """Feed an input stream: any beats at any time, each offered until it is accepted."""
         port = getattr(self.cell, name)
         self._expose(name, port)
         self.assume(self._stands(name, port))
         return Transfer(port.valid, port.valid & port.ready, raw(port))
 
     def sink(self, name: str, *readies: str) -> Transfer:
-        """Take from an output stream at any time; check that an offer stands until it is taken.
+        """Read an output stream at any time; check that each beat is offered until it is accepted.
 
         Args:
             name: The stream.
@@ -142,7 +142,7 @@ class ProofBench:
     def first_offer(self, name: str, offer: Transfer) -> tuple[Transfer, Value]:
         """Return beats that arrive when they are first offered, and whether one still waits.
 
-        Wires pass a beat on before it has been taken.
+        Wires pass a beat on before it has been accepted.
         """
         waiting = self.past(offer.offered & ~offer.accepted, f"{name}_waiting")
         return Transfer(offer.offered, offer.offered & ~waiting, offer.codes), waiting
@@ -160,7 +160,7 @@ class ProofBench:
         return ~refused | (port.valid & (raw(port) == before))
 
     def moves(self, inputs: Sequence[str], outputs: Sequence[str], cycles: int) -> None:
-        """Prove that something moves within ``cycles`` cycles of beats offered and consumers ready.
+        """Prove progress within ``cycles`` cycles of beats offered and consumers ready.
 
         Elements inside are bounded: in the long run outputs match inputs.
         """
@@ -191,8 +191,8 @@ class Watch:
     """Any one element on its way through a cell: it must leave in its place, with its value.
 
     A free input chooses the element when it arrives. From then on the bench counts the elements
-    ahead of it. If this holds for the element chosen, whichever it is, then none is lost, repeated,
-    changed or out of order.
+    ahead of it. If this holds for any choice of the element, then none is lost, repeated, changed
+    or out of order.
 
     Attributes:
         pending: Elements that have arrived and not left.
@@ -258,7 +258,7 @@ class Watch:
         self._bench.never_for(cycles, waiting, f"{self._name}_held_back")
 
     def held_in(self, *segments: Segment) -> None:
-        """State where elements are: for each store the element at a place, and how many it has.
+        """State where elements are: for each store the element at a place, and their number.
 
         The store whose elements leave first comes first.
         """

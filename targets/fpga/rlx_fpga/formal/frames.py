@@ -23,7 +23,7 @@ def pad(bench: ProofBench) -> None:
     padding = Cat(Const(cell.value & 0xFF, 8) for _ in range(cell.lanes))
     bench.check("padding", ~leave.offered | here | (leave.codes == padding))
     bench.check("begins_with_a_beat", ~(leave.offered & position.at_start & ~here) | arrive.offered)
-    # A frame that has begun needs no input for its padding.
+    # A frame that has begun does not need input for its padding.
     due = arrive.offered | (watch.pending != 0) | ~(position.at_start | here)
     bench.never_for(2, due & ~leave.offered, "held_back")
     bench.moves(["i"], ["o"], 2)

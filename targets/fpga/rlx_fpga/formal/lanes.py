@@ -31,7 +31,7 @@ def step(bench: ProofBench) -> None:
 
 
 def _passes(bench: ProofBench) -> None:
-    """State what wires promise."""
+    """State the properties of wires."""
     offer, leave = bench.source("i"), bench.sink("o")
     arrive, waiting = bench.first_offer("i", offer)
     watch = Watch(bench, "beats", arrive, leave, 1, len(offer.codes))
@@ -45,7 +45,7 @@ def _regroups(bench: ProofBench, steps: list[Any]) -> None:
     width = len(arrive.codes) // lanes_of(bench.cell, "i")
     capacity = sum(max(lanes_of(one, "i"), lanes_of(one, "o")) for one in steps)
     watch = Watch(bench, "elements", arrive, leave, capacity, width)
-    # A beat of the wider side is complete: nothing more need come.
+    # A beat of the wider side is complete: it does not wait for more input.
     enough = max(lanes_of(one, "o") for one in steps)
     watch.flows(leave.offered, len(steps) + 1, enough)
     bench.moves(["i"], ["o"], len(steps) + 1)

@@ -42,7 +42,7 @@ class StreamPosition:
         return all_of([(n >= first) & (n < first + size) for n, first, size in bounds])
 
     def one_of(self, positions: Sequence[Sequence[int]]) -> Value:
-        """Return whether the next transfer is at one of ``positions``, given for each axis."""
+        """Return whether the next transfer is at one of ``positions``, a list for each axis."""
         axes = zip(self.index, positions, strict=True)
         return all_of([any_of([n == place for place in kept]) for n, kept in axes])
 

@@ -62,7 +62,7 @@ def _deep(bench: ProofBench) -> None:
 
 
 def _queue(bench: ProofBench, capacity: int) -> Watch:
-    """State what every queue between two streams promises, in whole beats."""
+    """State the properties of every queue between two streams, in whole beats."""
     arrive, leave = bench.source("i"), bench.sink("o")
     watch = Watch(bench, "beats", arrive, leave, capacity, len(arrive.codes))
     watch.flows(leave.offered, bench.cell.latency + 1)

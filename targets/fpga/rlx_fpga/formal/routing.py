@@ -1,4 +1,4 @@
-"""Proofs of cells that send beats to several places, take them from several, or send them again.
+"""Proofs of cells that send beats to several places, merge several streams, or repeat beats.
 
 Tests: tests/targets/fpga/formal/test_induction.py
 """
@@ -61,7 +61,7 @@ def repeat(bench: ProofBench) -> None:
     bench.check("in_place", ~(leave.offered & due) | (leave.codes == code))
     again = arrive.accepted & watched & (input_position.index[0] == mark)
     bench.check("group_after_group", ~again | over)
-    # In the first round a beat is given only after it was taken.
+    # In the first round a beat is sent only after it was accepted.
     ahead = Signal(range(cell.beats + 2), name="ahead")
     m.d.sync += ahead.eq(ahead + arrive.accepted - (leave.accepted & (turn == 0)))
     bench.check("from_something", ~leave.offered | (turn != 0) | (ahead != 0))

@@ -1,7 +1,7 @@
 """Cells that have a proof, and the form in which each is proved.
 
-Cells that move beats without looking at them are proved with beats of few bits: what holds for any
-two bits at a time holds for all. Cells that compute are proved with elements as wide as they are,
+Cells that move beats without looking at them are proved with beats of few bits: a property of any
+two bits at a time holds for all. Cells that compute are proved with elements of their full width,
 and at most two lanes. Depths, counts, ratios, sizes and constants are those of the cell.
 
 Tests: tests/targets/fpga/formal/test_induction.py
@@ -48,12 +48,12 @@ MAX_LANES: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """A cell and what is proved of it.
+    """A cell and its properties to prove.
 
     Attributes:
         name: Name of files and of the module.
         cell: Returns the cell, with few bits.
-        state: Fills a bench with properties and invariants; its docstring says what is promised.
+        state: Fills a bench with properties and invariants; its docstring summarizes them.
     """
 
     name: str
@@ -181,7 +181,7 @@ def _by_lanes(count: int) -> list[str]:
 
 
 def _number(value: int) -> str:
-    """Return a number as part of an identifier."""
+    """Return an int as part of an identifier."""
     return f"minus_{-value}" if value < 0 else str(value)
 
 

@@ -7,17 +7,25 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final, Literal
 
+from rlx.ir.port_names import port_word
+from rlx.support.text.names import mangle
 from rlx_fpga.packaging.registers import ADDRESS_BITS
 from rlx_fpga.packaging.render import render
 from rlx_fpga.rtl.naming import port_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from rlx_fpga.devices.pll import Pll
     from rlx_fpga.packaging.registers import Control
 
 Direction = Literal["in", "out"]
+
+WEIGHT_PORT: Final = "s_axis_weights"
+"""Prefix of the port of a stream of weights."""
+
+_MAX_PORT_CHARS: Final = 32
+"""Characters of the model's name in the prefix of a port."""
 
 FRAME_ERROR: Final = "frame_error_o"
 """Port of wrappers with ``tkeep``: a beat did not have the ``tkeep`` or ``tlast`` of its place."""
@@ -152,12 +160,12 @@ class StreamPort:
 
     @property
     def last_keep(self) -> str:
-        """``tkeep`` of a frame's last beat, as a Verilog number."""
+        """``tkeep`` of a frame's last beat, as a Verilog literal."""
         return f"{self.beat_bytes}'h{(1 << self.last_bytes) - 1:x}"
 
     @property
     def regroup(self) -> Mapping[str, int]:
-        """Parameters of the module between the port and the core, if ``stream_bits`` is given."""
+        """Parameters of the module between the port and the core, if ``stream_bits`` is set."""
         core = self.core_width // 8
         port_bytes, core_bytes = (self.beat_bytes, self.last_bytes), (core, core)
         ends = (port_bytes, core_bytes) if self.direction == "in" else (core_bytes, port_bytes)
@@ -195,7 +203,7 @@ class StreamPort:
         return f"{scale!r} * (q {sign} {abs(zero_point)})"
 
     def to_json(self) -> dict[str, object]:
-        """Return the port as it stands in ``report.json``."""
+        """Return the port in the form of ``report.json``."""
         return {
             "name": self.name,
             "direction": self.direction,
@@ -233,7 +241,7 @@ class WeightPort:
         return "for every frame" if self.each_frame else "once after each reset"
 
     def to_json(self) -> dict[str, object]:
-        """Return the port as it stands in ``report.json``."""
+        """Return the port in the form of ``report.json``."""
         return {**self.port.to_json(), "file": self.path, "each_frame": self.each_frame}
 
 
@@ -283,7 +291,7 @@ class Interface:
 
     @property
     def ports(self) -> tuple[StreamPort, ...]:
-        """Inputs, the weight port if there is one, then outputs."""
+        """Inputs, the weight port, if any, then outputs."""
         weights = () if self.weights is None else (self.weights.port,)
         return self.inputs + weights + self.outputs
 
@@ -300,7 +308,7 @@ class Interface:
 
     @property
     def control_signals(self) -> tuple[PortSignal, ...]:
-        """The AXI4-Lite port and the interrupt, if there are any."""
+        """The AXI4-Lite port and the interrupt, if any."""
         if self.control is None:
             return ()
         port = tuple(PortSignal(f"s_axil_{name}", bits, way) for name, bits, way in _AXI_LITE)
@@ -328,7 +336,7 @@ class Interface:
         return f"{self.prefix.upper()}_FOLDER"
 
     def to_json(self) -> dict[str, object]:
-        """Return the ports as they stand in ``report.json``."""
+        """Return the ports in the form of ``report.json``."""
         return {
             "top": self.top,
             "core": self.core,
@@ -347,15 +355,31 @@ class Interface:
         }
 
 
-def port_names(letter: Literal["s", "m"], count: int) -> tuple[str, ...]:
-    """Return the prefixes of ``count`` ports: ``s_axis``, or ``s0_axis``, ``s1_axis`` ..."""
-    if count == 1:
+def port_names(letter: Literal["s", "m"], names: Sequence[str]) -> tuple[str, ...]:
+    """Return the prefixes of the signals of all inputs or all outputs.
+
+    A single port is ``s_axis`` or ``m_axis``, several are ``s_axis_<name>``, or ``s0_axis``,
+    ``s1_axis`` ... where the model's name is meaningless.
+
+    Args:
+        letter: ``s`` for inputs, ``m`` for outputs.
+        names: The model's name of each.
+    """
+    if len(names) == 1:
         return (f"{letter}_axis",)
-    return tuple(f"{letter}{index}_axis" for index in range(count))
+    prefixes = [WEIGHT_PORT]
+    for index, name in enumerate(names):
+        word = port_word(name, max_chars=_MAX_PORT_CHARS)
+        prefixes.append(
+            mangle(word, reserved=prefixes, prefix=f"{letter}_axis")
+            if word
+            else f"{letter}{index}_axis"
+        )
+    return tuple(prefixes[1:])
 
 
 def top_verilog(interface: Interface) -> str:
-    """Return the SystemVerilog wrapper that gives the netlist its AXI4-Stream ports."""
+    """Return the SystemVerilog wrapper that adds AXI4-Stream ports to the netlist."""
     return render("top.sv.j2", interface=interface)
 
 
@@ -367,7 +391,7 @@ def regroup_files(interface: Interface) -> dict[str, str]:
 
 
 def control_files(interface: Interface) -> dict[str, str]:
-    """Return the registers in SystemVerilog and their C driver, if there are registers."""
+    """Return the registers in SystemVerilog and their C driver, if any."""
     if interface.control is None:
         return {}
     return {

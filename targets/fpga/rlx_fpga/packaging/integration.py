@@ -174,10 +174,8 @@ def litex_module(interface: Interface, slices: str = "") -> str:
 
 
 def _endpoints(word: str, ports: tuple[StreamPort, ...]) -> list[tuple[StreamPort, str]]:
-    """Return each port with its name in LiteX: ``sink``, or ``sink0``, ``sink1`` ..."""
-    if len(ports) == 1:
-        return [(ports[0], word)]
-    return [(port, f"{word}{index}") for index, port in enumerate(ports)]
+    """Return each port with its name in LiteX: ``sink``, ``sink_audio`` or ``sink0``."""
+    return [(port, word + port.name[1:].replace("_axis", "", 1)) for port in ports]
 
 
 def _nextpnr(

@@ -50,7 +50,7 @@ CLOCKING: Final = ("clk", "rst")
 """Ports of every module that has registers."""
 
 _INSTANCE: Final = re.compile(r"^ *(\w+)(?: #\(| u_)", re.MULTILINE)
-"""An instance in the text of a module: the name of what it is an instance of."""
+"""An instance in the text of a module, with the name of the instantiated module."""
 
 _PACKED: Final = (Packing.SHARED_OPERAND, Packing.INDEPENDENT)
 
@@ -184,7 +184,7 @@ def _part(name: str, ports: Sequence[ModulePort]) -> CoreInstance:
 
 
 def counted_parts(report: Mapping[str, Any], interface: Mapping[str, Any]) -> list[str]:
-    """Return the instances in the core whose cells are counted: layers, or what layers share.
+    """Return the instances in the core whose cells are counted: layers, or their shared parts.
 
     Args:
         report: With ``layers``.
@@ -201,7 +201,7 @@ def instance_of(row: Mapping[str, Any]) -> str:
 
 
 def layer_comments(nodes: Sequence[Node], report: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the lines above each layer's instance: what it computes, how fast, for which node.
+    """Return the comment above each layer's instance: its op, its folding and cycles, its node.
 
     Args:
         nodes: The node of each layer; empty if layers are not nodes.
@@ -221,7 +221,7 @@ def layer_comments(nodes: Sequence[Node], report: Mapping[str, Any]) -> dict[str
 
 
 def _origins(row: Mapping[str, Any], report: Mapping[str, Any]) -> list[str]:
-    """Return the nodes of the model that a layer was made of, as a comment may show them."""
+    """Return the nodes of the model that a layer was lowered from, as text for a comment."""
     origins = row.get("origins", [report.get("sources", {}).get(row["name"], "")])
     return [comment_text(origin) for origin in origins if origin]
 
@@ -282,7 +282,7 @@ def ports_of(component: wiring.Component) -> dict[str, tuple[Value, PortDirectio
 def readme(
     interface: Interface, report: Mapping[str, Any], device: FpgaDevice, *, formal: bool = False
 ) -> str:
-    """Return the folder's README; ``formal`` if there are proofs in the folder."""
+    """Return the folder's README; ``formal`` for a folder with proofs."""
     columns = report["columns"]
     names = {instance_of(row): row["name"] for row in report["layers"]}
 

@@ -18,7 +18,7 @@ class RegisterField:
 
     Attributes:
         name: In capitals.
-        bit: Bit number.
+        bit: Index of the bit.
         text: Meaning.
     """
 
@@ -36,7 +36,7 @@ class Register:
         offset: Byte offset.
         access: ``RO`` read-only, ``RW`` read and write, ``W1C`` write 1 to clear.
         text: Content.
-        fields: Its bits; none if it holds one number.
+        fields: Its bits; empty if it holds one integer.
     """
 
     name: str

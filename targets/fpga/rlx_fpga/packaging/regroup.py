@@ -1,4 +1,4 @@
-"""Streams as wide as a DMA (``--stream-bits``): their ports, and what they change in the report."""
+"""Streams as wide as a DMA (``--stream-bits``): their ports, and their effect on the report."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LUTS: Final = {
     "xcup": (1.1, 1.3, 2.5),
 }
 """LUTs of that module for each bit of its buffer, by family: the sizes of beats are equal, one
-divides the other, or neither does. Means of what Yosys 0.70 made of 14 pairs of 1 to 24 bytes."""
+divides the other, or neither does. Means of results of Yosys 0.70 for 14 pairs of 1 to 24 bytes."""
 
 
 def with_stream_bits(interface: Interface, bits: int | None) -> Interface:
@@ -61,11 +61,11 @@ def with_ports(
     """Return a core's report with the rate and latency that its ports allow, and their cells.
 
     A port with more beats in a frame than the core limits the rate. Weights that are sent for every
-    frame delay it by the beats that they take more than at the core: an upper bound, because some
+    frame delay it by their additional beats compared with the core: an upper bound, because some
     are fetched ahead. The latency is not predicted where a port is slower than the core.
 
     Raises:
-        DoesNotFitError: The ports are too slow for the frame rate asked for.
+        DoesNotFitError: The ports are too slow for the requested frame rate.
     """
     if not interface.stream_bits:
         return dict(report)
@@ -98,7 +98,7 @@ def with_ports(
 
 
 def _require_rate(interval: int, options: FpgaOptions) -> None:
-    """Check that the rate asked for is reached.
+    """Check that the requested rate is reached.
 
     Raises:
         DoesNotFitError: It is not.

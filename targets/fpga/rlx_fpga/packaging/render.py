@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @cache
 def templates() -> jinja2.Environment:
     """Return the environment in which the templates of this target render."""
-    # Estimates render nothing, and are asked for again and again.
+    # Imported late: estimates do not render, and are often computed.
     from rlx.support.text.templates import environment
 
     return environment(template_root() / "fpga")

@@ -32,7 +32,7 @@ HINT: Final = "install Yosys: pip install 'rlx[synth]'"
 
 RESOURCES: Final = ("lut", "ff", "dsp", "bram", "lut_ram")
 """Resources that cells are summed to: LUTs, flip-flops, DSP slices, block RAMs, LUT RAMs. ``lut``
-counts every LUT that is taken, those of carry chains, memories and shift registers included."""
+counts every LUT in use, those of carry chains, memories and shift registers included."""
 
 CORE: Final = "u_core"
 """Instance of the core in its wrapper."""
@@ -72,7 +72,7 @@ _XILINX: Final[Mapping[str, tuple[tuple[str, float], ...]]] = {
     "lut_ram": ((r"RAM\d+(M|X\d+[SD])(16)?(_1)?", 1),),
 }
 
-# Cells of each resource in each family's library, and how many of the resource each takes.
+# Cells of each resource in each family's library, with the amount of the resource in each.
 _CELLS: Final[Mapping[str, Mapping[str, tuple[tuple[str, float], ...]]]] = {
     "ecp5": {
         "lut": ((r"LUT4", 1), (r"CCU2C", 2), (r"TRELLIS_DPR16X4", 6)),
@@ -165,8 +165,8 @@ def synthesize(
 
     Returns:
         ``tool``, ``device``, a number for each of :data:`RESOURCES` (there may be half block RAMs),
-        ``cells`` (count by type), ``warnings`` (lines of Yosys, if there are any), and ``layers``:
-        the cells of each of the given layers, by name.
+        ``cells`` (count by type), ``warnings`` (lines of Yosys, if any), and ``layers``:
+        the cells of each of ``layers``, by name.
 
     Raises:
         SimulationError: Yosys failed, or left a net with several drivers or none, or a latch;
@@ -219,7 +219,7 @@ def _warnings(completed: Completed) -> list[str]:
 
 
 def pass_reader(show: Callable[[str], None] | None) -> Callable[[str], None] | None:
-    """Return a function for Yosys' lines that gives ``show`` the passes that they name."""
+    """Return a reader of Yosys' lines that calls ``show`` with the passes that they name."""
     if show is None:
         return None
 
@@ -263,7 +263,7 @@ def near_constants(device: FpgaDevice) -> dict[str, str]:
     It is applied after cells have been counted.
 
     Returns:
-        Its Verilog by its path; empty where nextpnr needs none.
+        Its Verilog by its path; empty where nextpnr does not need it.
     """
     template = _NEAR.get(device.family)
     return {} if template is None else {f"synth/{device.family}_near.v": render(template)}
@@ -285,7 +285,7 @@ def read_cells(path: Path, top: str) -> dict[str, int]:
 def read_layers(path: Path, top: str, layers: Sequence[str]) -> dict[str, dict[str, int]]:
     """Return the cells of each layer by type, from a file with an object for each.
 
-    A layer that synthesis removed completely has no cells.
+    The dict of a layer that synthesis removed completely is empty.
 
     Raises:
         SimulationError: The file is missing, has another form, or other layers.

@@ -93,7 +93,7 @@ def _gtkwave(groups: Sequence[SignalGroup]) -> str:
 
 
 def _surfer(groups: Sequence[SignalGroup]) -> str:
-    """Return the groups as commands of Surfer, under dividers: it groups what is selected only."""
+    """Return the groups as commands of Surfer, under dividers: it groups selected signals only."""
     lines = ["# Made by rlx. Use it as: surfer --command-file THIS_FILE WAVEFORM"]
     for group in groups:
         # The name of a divider is one word in Surfer 0.3 and later.

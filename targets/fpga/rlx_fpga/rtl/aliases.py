@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def aliases(
     statements: Sequence[Statement], ports: Set[int], driven: Set[int]
 ) -> list[tuple[Assign, Signal, Signal]]:
-    """Return assignments that need not be printed, with a signal and what it is a name of.
+    """Return assignments that need not be printed, with the alias and the signal it names.
 
     Args:
         statements: Those of the combinational domain.
@@ -51,7 +51,7 @@ def aliases(
 
 
 def _copies(statement: Statement) -> bool:
-    """Whether a statement gives a whole signal the value of another of the same shape."""
+    """Whether a statement assigns a whole signal to another one of the same shape."""
     return (
         isinstance(statement, Assign)
         and isinstance(statement.lhs, Signal)

@@ -52,7 +52,7 @@ _LIBRARY: Final = {
 def heading_of(fragment: Fragment) -> list[str]:
     """Return the comment lines above the module of a fragment.
 
-    What the docstring of its cell says about hardware, and the values of parameters that it names.
+    They are the part about hardware of its cell's docstring, and the values of parameters in it.
     """
     component = component_of(fragment)
     if component is None:
@@ -75,7 +75,7 @@ def heading(docstring: str) -> list[str]:
 
 
 def _values(component: Component, docstring: str) -> Iterator[tuple[str, int | str]]:
-    """Yield names of parameters in a docstring, and what they are in this component."""
+    """Yield names of parameters in a docstring, with their values in this component."""
     names = _NAME.findall("\n".join(_lines(docstring)))
     constants = vars(sys.modules[type(component).__module__])
     for name in dict.fromkeys(names):

@@ -1,10 +1,10 @@
 """Expressions: Amaranth's integer arithmetic in SystemVerilog's arithmetic of bit vectors.
 
 Amaranth's operators are exact: a result is as wide as it can get. SystemVerilog computes at the
-width of the widest operand in sight, and as unsigned as soon as one operand is. So every operand is
-printed at the width of the result that is wanted, by a cast where it has another: at equal widths
-the bits of sums, differences, products and bitwise operators do not depend on signs, and results
-that are cut off anyway are computed without the bits that are dropped.
+width of the widest operand of an expression, and as unsigned as soon as one operand is. So every
+operand is printed at the required width of the result, by a cast where it has another: at equal
+widths the bits of sums, differences, products and bitwise operators do not depend on signs, and
+results that are truncated anyway are computed without the dropped bits.
 
 Source:
     IEEE 1800-2017, 11.6 (bit lengths), 11.8 (signs).
@@ -46,7 +46,7 @@ _OF_NOTHING: Final = {"b": 0, "r|": 0, "r&": 1, "r^": 0}
 _BITS: Final = ("1'b0", "1'b1")
 
 _NEUTRAL: Final = {"&": "1'b1", "|": "1'b0"}
-"""Bits that change nothing, by operator."""
+"""Neutral bits, by operator."""
 
 _REDUCTIONS: Final = {"r|": "|", "r&": "&", "r^": "^"}
 
@@ -56,10 +56,10 @@ class PrintedExpression:
     """A printed expression.
 
     Attributes:
-        text: It.
-        signed: Whether SystemVerilog takes it as signed.
-        operator: Its outermost operator; empty for names, literals, casts and the like, which need
-            no parentheses.
+        text: The expression.
+        signed: Whether it is signed in SystemVerilog.
+        operator: Its outermost operator; empty for names, literals, casts and the like, which do
+            not need parentheses.
     """
 
     text: str
@@ -73,17 +73,17 @@ class PrintedExpression:
 
     @property
     def operand(self) -> str:
-        """The text as an operand of a binary operator; a complement needs no parentheses there."""
+        """The text as an operand of a binary operator, without parentheses for a complement."""
         return self.text if self.operator == "~" else self.atom
 
     @property
     def under(self) -> str:
-        """The text under a unary operator; Yosys takes ``-2'(x)`` for a cast to -2 bits."""
+        """The text under a unary operator; Yosys parses ``-2'(x)`` as a cast to -2 bits."""
         return f"({self.text})" if self.operator or _CAST.match(self.text) else self.text
 
     @property
     def self_determined(self) -> str:
-        """The text as something whose bits no context changes; unsigned if it has an operator."""
+        """The text in a form independent of its context; unsigned if it has an operator."""
         return f"{{{self.text}}}" if self.operator else self.text
 
     def beside(self, operator: str) -> str:
@@ -94,8 +94,8 @@ class PrintedExpression:
 class Expressions:
     """Prints the values that a module reads.
 
-    What is cut out of a result becomes a wire of its own, ``shifted[7:2]``: SystemVerilog has no
-    index of an expression, and Yosys takes a cast to fewer bits for as wide as its operand.
+    A slice of a result needs a wire for the result, ``shifted[7:2]``: SystemVerilog cannot index an
+    expression, and Yosys treats a cast to fewer bits as if it were as wide as its operand.
 
     Args:
         name: Returns the name of a signal.
@@ -115,7 +115,7 @@ class Expressions:
         self._state_names: dict[tuple[int, int], str] = {}
 
     def constant(self, signal: SignalType, number: int) -> str:
-        """Return a value that ``signal`` takes; the name of the state if it is a state."""
+        """Return a possible value of ``signal``, by the name of the state if it is a state."""
         state = self._state(signal, number)
         if state is not None:
             return state
@@ -260,7 +260,7 @@ class Expressions:
         return PrintedExpression(text, signed=True)
 
     def _quotient(self, value: Operator) -> PrintedExpression:
-        """Return a quotient or remainder of unsigned numbers."""
+        """Return a quotient or remainder of unsigned values."""
         dividend, divisor = value.operands
         shape = _common((dividend, divisor))
         assert not shape.signed, "expected an unsigned division, got a signed one"
@@ -409,7 +409,7 @@ def _conditional(
 
 
 def _is_constant(value: Value) -> bool:
-    """Whether ``value`` has no signals. Yosys computes some casts of such values too widely."""
+    """Whether ``value`` is without signals. Yosys computes some casts of such values too widely."""
     match value:
         case Const():
             return True
@@ -462,7 +462,7 @@ def _common(values: Sequence[Value]) -> Shape:
 
 
 def _literal(number: int, width: int, signed: bool) -> PrintedExpression:
-    """Return the lowest ``width`` bits of a number."""
+    """Return a literal of the lowest ``width`` bits of an integer."""
     bits = number & ((1 << width) - 1)
     if signed and number < 0 and width > 1 and bits >> (width - 1):
         return PrintedExpression(f"-{width}'sd{(1 << width) - bits}", signed=True)
@@ -480,7 +480,7 @@ def _range(start: int, stop: int) -> str:
 
 
 def _with_sign(text: PrintedExpression, *, signed: bool) -> PrintedExpression:
-    """Return the same bits as a signed or unsigned number."""
+    """Return the same bits as a signed or unsigned expression."""
     if text.signed == signed:
         return text
     inner = text.text if not text.operator else text.self_determined
@@ -490,7 +490,7 @@ def _with_sign(text: PrintedExpression, *, signed: bool) -> PrintedExpression:
 def _extended(
     text: PrintedExpression, from_width: int, width: int, *, signed: bool
 ) -> PrintedExpression:
-    """Return a number of ``from_width`` bits, signed or not, in at least as many bits."""
+    """Return an integer of ``from_width`` bits, extended to ``width`` bits by its sign or zeros."""
     if width == from_width:
         return text
     # Tools differ in the width at which they compute a cast's operand, but not a concatenation's.
@@ -501,6 +501,6 @@ def _extended(
 
 
 def _grouped(text: PrintedExpression) -> str:
-    """Return an operand of a reduction: some tools take no casts there."""
+    """Return an operand of a reduction: some tools do not accept casts there."""
     plain = text.text.replace("_", "").replace("[", "").replace("]", "").replace(":", "")
     return text.text if plain.isalnum() else f"({text.text})"

@@ -128,7 +128,7 @@ def _whole(value: Value) -> Iterator[Signal]:
     """Yield the signals that an output drives.
 
     Raises:
-        TypeError: It drives some bits of a signal: the others would have no driver.
+        TypeError: It drives some bits of a signal: the others would be undriven.
     """
     match value:
         case Signal():

@@ -22,7 +22,7 @@ def indented(lines: Iterable[str]) -> list[str]:
 
 
 def wrap_lines(lines: Iterable[str]) -> list[str]:
-    """Return ``lines``, wrapped to ``MAX_LINE_LENGTH`` characters: white space means nothing."""
+    """Return ``lines``, wrapped to ``MAX_LINE_LENGTH`` characters at white space."""
     rows: list[str] = []
     for line in lines:
         if len(line) <= MAX_LINE_LENGTH or line.lstrip().startswith("//"):

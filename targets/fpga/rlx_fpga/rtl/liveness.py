@@ -1,7 +1,7 @@
 """Liveness: which signals of a module have any effect outside of it.
 
-Python code describes what a design may need, such as whether a state machine is in a state. What
-nobody reads would be lines to understand, and warnings of tools that look for mistakes.
+Python code describes signals that a design may need, such as whether a state machine is in a state.
+Signals without readers would be lines to understand, and cause warnings of linters.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def prune(
 def _collect(
     statements: Iterable[Statement], conditions: frozenset[int], reads: dict[int, set[int]]
 ) -> set[int]:
-    """Note for each assigned signal what it depends on; return what assertions depend on.
+    """Record the signals that each assigned signal depends on; return those of assertions.
 
     Args:
         statements: Some statements.

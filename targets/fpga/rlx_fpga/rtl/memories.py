@@ -1,4 +1,4 @@
-"""Memories: arrays of words with their ports, in the form that synthesis takes for block RAM."""
+"""Memories: arrays of words with their ports, in the form that synthesis maps to block RAM."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def memory_word(memory: MemoryInstance) -> Signal:
 
 
 def _content(name: str, words: list[int], width: int, digits: int) -> list[str]:
-    """Return the block that gives the words their values."""
+    """Return the block that initializes the words."""
     if len(set(words)) == 1:
         value = f"{width}'h{words[0]:0{digits}x}"
         count = len(words)
@@ -108,7 +108,8 @@ def _write(
             part = expressions.exact(data[low:high]).text
             write = [f"{name}[{address}][{high - 1}:{low}] <= {part};"]
             body += _guarded(expressions, port._en[index], write)
-    # IEEE 1800 reserves what an always_ff block writes for it; the words have initial values too.
+    # IEEE 1800 allows no other writer to variables of an always_ff block; an initial block writes
+    # the words too.
     return _clocked(memory, port._domain, name_of, body, "always")
 
 

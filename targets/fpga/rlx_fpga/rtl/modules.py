@@ -41,7 +41,7 @@ _DIGITS: Final = 6
 """Hexadecimal digits of a module's hash."""
 
 _FILE: Final = "File"
-"""Parameter of a memory: its file, or what the names of all files of a layer begin with."""
+"""Parameter of a memory: its file, or the common prefix of the files of a layer."""
 
 _FILES: Final = "Files"
 """Parameter of a module that hands the former down: layers that differ only in it share one."""
@@ -76,7 +76,7 @@ class Module:
         ports: In the order of declaration; signals are those of the fragment that was printed.
         lines: From its comment to ``endmodule``; long ones are not wrapped yet.
         files: Value of the parameter ``Files`` for the fragment that was printed; None if the
-            module has no such parameter.
+            module lacks the parameter.
     """
 
     name: str
@@ -135,7 +135,7 @@ class Modules:
         return replace(printed, name=name)
 
     def _ports(self, fragment: Fragment) -> Iterator[ModulePort]:
-        """Yield the ports: clock and reset, members of the component, then what else crosses."""
+        """Yield the ports: clock and reset, members of the component, other crossing signals."""
         crossing = self.hierarchy.crossing(fragment)
         driven = self.hierarchy.driven(fragment)
         names = Names(("clk", "rst"))
@@ -179,7 +179,7 @@ class _Printer:
         self._names = Names()
         self._hierarchy = modules.hierarchy
         self._statements, self._used = self._pruned()
-        # A port has its name for those outside; an instance called alike gets another.
+        # Ports keep their names, for modules outside; an instance of the same name is renamed.
         for port in ports:
             self._names.give(port.signal, port.name)
         assert [self._names.of(port.signal) for port in ports] == [port.name for port in ports]
@@ -237,7 +237,7 @@ class _Printer:
         return statements, [signal for signal in used if id(signal) in found]
 
     def _name_signals(self) -> None:
-        """Name members, then ports of parts after these, then what is left."""
+        """Name members, then ports of parts after these, then other signals."""
         here = {id(signal) for signal in self._used}
         for name, signal in self._hierarchy.members(self._fragment):
             if id(signal) in here:
@@ -259,7 +259,7 @@ class _Printer:
         for statement, signal, other in aliases(statements, ports, self._driven):
             self._copies.add(id(statement))
             if id(signal) in self._sent and id(other) not in ports:
-                # A stream between two parts is called after its source.
+                # A stream between two parts is named after its source.
                 signal, other = other, signal
             self._names.join(signal, other)
 
@@ -300,7 +300,7 @@ class _Printer:
         return found
 
     def _states(self) -> list[str]:
-        """Return the names of the states of state machines; call it when all else is printed."""
+        """Return the names of states; to be called after the other parts are printed."""
         return [
             f"localparam logic [{width - 1}:0] {name} = {width}'d{number};"
             for name, (width, number) in sorted(
@@ -309,7 +309,7 @@ class _Printer:
         ]
 
     def _wires(self) -> list[str]:
-        """Return the wires of expressions; call it when all else is printed."""
+        """Return the wires of expressions; to be called after the other parts are printed."""
         return [
             f"wire logic {f'[{width - 1}:0] ' if width > 1 else ''}{name} = {text};"
             for name, (width, text) in self._expressions.wires.items()

@@ -29,7 +29,7 @@ def _part(part: str) -> str:
 
 
 def component_of(fragment: Fragment) -> wiring.Component | None:
-    """Return the component that a fragment was made of."""
+    """Return the component that a fragment was elaborated from."""
     origins = fragment.origins or ()
     return next((o for o in origins if isinstance(o, wiring.Component)), None)
 
@@ -74,7 +74,7 @@ class Names:
         return self._of[key]
 
     def free(self, base: str) -> str:
-        """Return a name that resembles ``base``, and take it."""
+        """Return an unused name that resembles ``base``, and reserve it."""
         name = mangle(base, reserved=self._taken)
         self._taken.add(name)
         return name

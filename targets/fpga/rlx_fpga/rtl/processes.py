@@ -1,9 +1,9 @@
 """Processes: which ``assign``, ``always_comb`` and ``always_ff`` blocks a module has.
 
 A signal that is assigned once, whole and without a condition is an ``assign``. All others of the
-combinational domain get a block of their own, which gives them their initial value first; only
-signals of one assignment share one. So simulators see no loop where there is none. All registers of
-a clock are in one block: statements as they were written, then the reset.
+combinational domain get a block of their own, which first assigns their initial value; only
+signals of one assignment share one. So simulators do not see false loops. All registers of
+a clock are in one block: statements in their order, then the reset.
 
 Tests: tests/targets/fpga/rtl/test_parts.py
 """
@@ -148,7 +148,7 @@ def _select_assignments(
 def _select_statements(
     statements: Sequence[Statement], predicate: Callable[[Statement], bool]
 ) -> Iterator[Statement]:
-    """Yield the wanted statements, with the conditions around them."""
+    """Yield the statements that ``predicate`` accepts, with the conditions around them."""
     for statement in statements:
         if isinstance(statement, Switch):
             arms = [

@@ -160,7 +160,7 @@ def _one_hot(patterns: Sequence[str]) -> bool:
 
 
 def _are_different_numbers(cases: Sequence[Sequence[str] | None]) -> bool:
-    """Whether at most one case matches, and none is a default."""
+    """Whether at most one case matches, without a default."""
     patterns = [pattern for case in cases for pattern in case or ("-",)]
     return "-" not in "".join(patterns) and len(set(patterns)) == len(patterns)
 

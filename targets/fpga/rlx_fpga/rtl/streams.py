@@ -86,7 +86,7 @@ def _connections(ports: Mapping[str, str]) -> list[str]:
 
 
 def _groups(names: Sequence[str]) -> list[tuple[bool, list[str]]]:
-    """Return ports that stand together, with whether they are a stream.
+    """Return groups of ports, with whether each is a stream.
 
     Clock and reset are a group of their own; without streams, all ports are one group.
     """

@@ -20,7 +20,7 @@ Arm = TypeVar("Arm")
 def sliced(value: Value) -> tuple[Value, int, int]:
     """Return the value that ``value`` is part of, the first bit of the part and the last plus one.
 
-    Slices of slices, and of values whose sign was changed, are parts of what is below.
+    Slices of slices, and of values whose sign was changed, are parts of the innermost value.
     """
     start, stop = 0, len(value)
     while True:
@@ -62,5 +62,5 @@ def signals_of(value: Value) -> Iterator[Signal]:
         if isinstance(value, Signal):
             yield value
         else:
-            # Of a kind without an entry nothing is printed: expressions refuse it by name.
+            # Kinds without an entry are skipped: expressions refuse them by name.
             waiting += _INNER.get(type(value), lambda _: ())(value)

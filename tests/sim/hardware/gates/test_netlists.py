@@ -119,7 +119,7 @@ def test_build_fails_where_the_netlist_differs(folders, monkeypatch):
     with pytest.raises(
         SimulationError,
         match=r"^netlist, ECP5: the netlist for ecp5-25k differs from the "
-        r"reference: \d of 6 frames differ, first frame \d, output 0, element \d: expected -?\d+, got",
+        r"reference: \d of 6 frames differ, first frame \d, output 0, element \d: expected -?\d+",
     ):
         FPGA.build(folders / "ecp5" / "parallel", seeds=0)
 
@@ -139,7 +139,7 @@ FAULTS = {
 def test_synthesis_refuses_latches_and_nets_without_one_driver(fault):
     body, message = FAULTS[fault]
     text = f"module t(input clk, input x, input y, output z); {body} endmodule\n"
-    with pytest.raises(SimulationError, match=r"the netlist would differ from the design") as one:
+    with pytest.raises(SimulationError, match=r"netlist would differ from the design") as one:
         synthesize({"rtl/t.v": text}, ["rtl/t.v"], "t", device("artix7-35t"))
     assert one.value.where == "yosys"
     assert re.search(message, one.value.message)

@@ -64,9 +64,22 @@ def test_port_refuses_lanes_that_do_not_divide():
         port("s_axis", "i", "in", lanes=5)
 
 
-def test_port_names_have_numbers_only_where_there_are_several():
-    assert port_names("s", 1) == ("s_axis",)
-    assert port_names("m", 2) == ("m0_axis", "m1_axis")
+@pytest.mark.parametrize(
+    ("names", "prefixes"),
+    [
+        (["audio"], ("s_axis",)),
+        (["audio", "Motion Sensor"], ("s_axis_audio", "s_axis_motion_sensor")),
+        (["input_1", "mask"], ("s0_axis", "s_axis_mask")),
+        (["x", ""], ("s0_axis", "s1_axis")),
+        (["a/b", "a b"], ("s_axis_a_b", "s_axis_a_b_2")),
+        # The port for weights has that name already.
+        (["weights", "audio"], ("s_axis_weights_2", "s_axis_audio")),
+        (["k" * 300, "serving_default_mel:0"], ("s_axis_" + "k" * 32, "s_axis_mel")),
+        (["tdata; endmodule", "wire"], ("s_axis_tdata_endmodule", "s_axis_wire")),
+    ],
+)
+def test_several_ports_have_the_names_of_the_model(names, prefixes):
+    assert port_names("s", names) == prefixes
 
 
 def test_rendered_files_are_golden(golden):

@@ -15,7 +15,7 @@ import yaml
 
 from rlx.support.errors import EmitError
 from rlx_fpga.devices import device
-from rlx_fpga.packaging.axi import Interface, StreamPort, WeightPort
+from rlx_fpga.packaging.axi import Interface, StreamPort, WeightPort, port_names
 from rlx_fpga.packaging.integration import (
     PINS,
     board_pll,
@@ -24,6 +24,8 @@ from rlx_fpga.packaging.integration import (
     litex_module,
 )
 from support.messages import raises
+
+PORTS = ("audio", "x", "a b")
 
 
 def port(name, direction):
@@ -37,8 +39,8 @@ def interface(inputs=2, outputs=1, **changes):
     fields = {"modules": ("rtl/cells/a.sv",), "memories": ("mem/a.mem",), "weights": weights}
     return Interface(
         "my_net",
-        tuple(port(f"s{k}_axis", "in") for k in range(inputs)),
-        tuple(port(f"m{k}_axis", "out") for k in range(outputs)),
+        tuple(port(name, "in") for name in port_names("s", PORTS[:inputs])),
+        tuple(port(name, "out") for name in port_names("m", PORTS[:outputs])),
         **{**fields, **changes},
     )
 
@@ -124,17 +126,17 @@ def test_fusesoc_gets_every_file_once_with_its_type():
 def test_litex_connects_every_port_to_its_endpoint(inputs, outputs):
     text = litex_module(interface(inputs, outputs))
     assert "class MyNet(" in text
-    sinks = ["sink"] if inputs == 1 else [f"sink{k}" for k in range(inputs)]
-    sources = ["source"] if outputs == 1 else [f"source{k}" for k in range(outputs)]
+    sinks = ["sink"] if inputs == 1 else ["sink_audio", "sink1"]
+    sources = ["source"] if outputs == 1 else ["source_audio", "source1", "source_a_b"]
     endpoints = re.findall(r"self\.(\w+) = stream\.Endpoint\(\[\(\"data\", 24\)\]\)", text)
     assert endpoints == [*sinks, "weights", *sources]
-    ports = [*(f"s{k}_axis" for k in range(inputs)), "s_axis_weights"]
+    ports = [*port_names("s", PORTS[:inputs]), "s_axis_weights"]
     for name, endpoint in zip(ports, [*sinks, "weights"], strict=True):
         for way, signal in (("i", "data"), ("i", "valid"), ("o", "ready"), ("i", "last")):
             assert f"{way}_{name}_t{signal}=self.{endpoint}.{signal}," in text
-    for k, endpoint in enumerate(sources):
-        assert f"o_m{k}_axis_tdata=self.{endpoint}.data," in text
-        assert f"i_m{k}_axis_tready=self.{endpoint}.ready," in text
+    for name, endpoint in zip(port_names("m", PORTS[:outputs]), sources, strict=True):
+        assert f"o_{name}_tdata=self.{endpoint}.data," in text
+        assert f"i_{name}_tready=self.{endpoint}.ready," in text
 
 
 @pytest.mark.parametrize("name", ["ice40-up5k", "ice40-hx8k", "ecp5-25k"])

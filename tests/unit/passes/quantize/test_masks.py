@@ -10,7 +10,7 @@ from rlx.ir import QuantParams
 from rlx.ir.evaluate import evaluate
 from support.files.onnx_builder import by_runtime, load, model, node
 
-LOWEST = float(np.finfo(np.float32).min)
+MIN_FLOAT32 = float(np.finfo(np.float32).min)
 
 
 def normal(seed, *shape, scale=1.0):
@@ -31,7 +31,7 @@ def decibels(wanted, found):
     return 10 * np.log10(float((wanted.astype(np.float64) ** 2).sum()) / noise)
 
 
-@pytest.mark.parametrize("value", [LOWEST, -1e4, -np.inf])
+@pytest.mark.parametrize("value", [MIN_FLOAT32, -1e4, -np.inf])
 @pytest.mark.parametrize("between", [[], ["Reshape"]])
 def test_padding_of_a_maximum_masks(value, between):
     constants = {
@@ -61,7 +61,7 @@ def test_padding_within_the_range_is_a_number_like_others():
     assert np.abs(wanted - found).max() < 0.02
 
 
-@pytest.mark.parametrize("value", [-1e9, -1e4, -100.0, LOWEST, -np.inf])
+@pytest.mark.parametrize("value", [-1e9, -1e4, -100.0, MIN_FLOAT32, -np.inf])
 @pytest.mark.parametrize("operands", ["c m", "m c"])
 @pytest.mark.parametrize("layer", ["x w b", "x w"])
 def test_a_mask_before_a_softmax_leaves_the_others_their_steps(value, operands, layer):
@@ -88,7 +88,7 @@ def test_a_mask_that_comes_with_the_sample():
     assert decibels(wanted, found) > 30
 
 
-@pytest.mark.parametrize("value", [-1e9, LOWEST])
+@pytest.mark.parametrize("value", [-1e9, MIN_FLOAT32])
 def test_a_mask_before_a_maximum(value):
     nodes = [node("Gemm", "x w b", "c"), node("Add", "c m", "d"),
              node("ReduceMax", "d a", keepdims=1)]  # fmt: skip

@@ -56,4 +56,5 @@ ADD: Final = Tactic(
     candidates,
     "`add`: both operands of each element are scaled, added, and the sum is scaled.",
     portable=0.8,
+    baseline=3.9,
 )

@@ -31,7 +31,7 @@ _INT8: Final = np.arange(-128, 128).astype(np.int8)
 
 
 def candidates(node: Node) -> tuple[Candidate, ...]:
-    """Return the candidate for operands of the result's shape, if there is one."""
+    """Return the candidate for operands of the result's shape, if applicable."""
     op = cast("QAdd", node.op)
     shape = node.types[0].static_shape
     if any(operand.type.static_shape != shape for operand in node.operands):

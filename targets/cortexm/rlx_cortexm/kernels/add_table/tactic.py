@@ -44,7 +44,7 @@ CLAMPED: Final = 3
 NEGATIVE: Final = 4
 SCALED_ANY: Final = 14
 """Instructions to scale a sum with one shift, for each end of its range that is clamped, if halves
-of negative numbers need a correction; to scale it by another function."""
+of negative values need a correction; to scale it by another function."""
 
 LOOP_UNROLLED: Final = 1.25
 LOOP: Final = 4.5
@@ -80,7 +80,7 @@ class TableSum:
 
     @property
     def bound(self) -> int:
-        """Bound on the sum and everything that it is computed from."""
+        """Bound on the sum and all values that it is computed from."""
         parts = [
             128 * abs(step) if values is None else int(np.abs(values).max())
             for values, step in zip(self.tables, self.steps, strict=True)
@@ -101,7 +101,7 @@ def _step(values: Int64) -> int:
 
 
 def candidates(node: Node) -> tuple[Candidate, ...]:
-    """Return the ways to add by tables; none if their sum could leave int32."""
+    """Return the ways to add by tables, none if their sum could exceed int32."""
     op = cast("QAdd", node.op)
     x, y = op.scaled_operands((INT8, INT8))
     terms = TableSum.of((x, -y if isinstance(op, QSub) else y))
@@ -167,4 +167,5 @@ ADD_TABLE: Final = Tactic(
     candidates,
     "`add table`: what an operand becomes in the common scale is looked up, or is a product.",
     portable=1.4,
+    baseline=4.6,
 )

@@ -1,1 +1,1 @@
-"""The same numbers in another element type."""
+"""The same values in another element type."""

@@ -1,4 +1,4 @@
-"""The same numbers in another element type.
+"""The same values in another element type.
 
 Tests: tests/targets/cortexm/test_kernels.py
 """
@@ -26,7 +26,7 @@ REAL: Final = 14
 """Instructions for each element, with hardware for floats."""
 
 PORTABLE: Final = 6.5
-"""Ratio of instructions without such hardware to those with it, if there are floats."""
+"""Ratio of instructions without such hardware to those with it, for floats."""
 
 
 def whole(node: Node) -> tuple[Candidate, ...]:
@@ -35,7 +35,7 @@ def whole(node: Node) -> tuple[Candidate, ...]:
 
 
 def real(node: Node) -> tuple[Candidate, ...]:
-    """Return the candidate where numbers are or become float."""
+    """Return the candidate for casts from or to float."""
     return _candidates(node, REAL) if _is_real(node) else ()
 
 
@@ -64,7 +64,7 @@ def _candidates(node: Node, instructions: int) -> tuple[Candidate, ...]:
     }
     if constants["way"] == "saturate":
         low, high = integer_range(op.dtype)
-        # Both are powers of two, or 1 off one: float32 numbers. INT32_MIN has no literal in C.
+        # Both are powers of two, or 1 off one: exact in float32. C lacks a literal for INT32_MIN.
         constants |= {
             "low": low if op.dtype is not DType.I32 else "INT32_MIN",
             "high": high,
@@ -77,7 +77,7 @@ def _candidates(node: Node, instructions: int) -> tuple[Candidate, ...]:
 
 
 def _way(source: DType, result: DType) -> str:
-    """Return the handling of numbers that the result cannot hold."""
+    """Return the handling of values that the result cannot hold."""
     if source is DType.F32 and result is not DType.F32:
         return "saturate"
     return "plain" if DType.F32 in (source, result) else "wrap"

@@ -29,4 +29,4 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     return (Candidate.of(layer, "clamp"),)
 
 
-CLAMP: Final = Tactic(candidates, "`clamp`: two comparisons for each element.")
+CLAMP: Final = Tactic(candidates, "`clamp`: two comparisons for each element.", baseline=1.4)

@@ -40,7 +40,7 @@ _SHORT_ROW: Final = 17
 
 
 def candidates(node: Node) -> tuple[Candidate, ...]:
-    """Return the candidate for a convolution that no other plain kernel fits; none for others."""
+    """Return the candidate for a convolution without another plain kernel; none for others."""
     if rows_of(node) is not None or is_depthwise(node):
         return ()
     return (Candidate.of(_layer(node), "conv2d"),)
@@ -147,4 +147,5 @@ CONV2D: Final = Tactic(
     "`conv2d`: window by window, four output channels at a time. Windows that stick out are "
     "copied.",
     portable=1.7,
+    baseline=2.4,
 )

@@ -38,7 +38,7 @@ class Blocks:
         inputs: Values of a window.
         unrolled: Steps of the unrolled loop body.
         panel: Groups of three windows in a panel.
-        ready: Weights are stored as they are multiplied: 16 bits, as much larger as they have to.
+        ready: Weights are stored in the multiplied form: 16 bits, already scaled.
     """
 
     image: WindowedImage

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 STEP: Final = 8
 PASS: Final = 3
-"""Instructions per step of two values of each window; per pass, if there are several."""
+"""Instructions per step of two values of each window; per pass, with several."""
 
 LEVEL: Final = 44
-"""Instructions to begin, scale and store the sums of a block whose channels shift alike."""
+"""Instructions to begin, scale and store the sums of a block with one shift for all channels."""
 
 BLOCK: Final = {
     "requantize_folded": 50,
@@ -37,7 +37,7 @@ BLOCK: Final = {
 """The same by other functions that scale."""
 
 NEGATIVE: Final = 12
-"""Additional instructions per block if halves of negative numbers need a correction."""
+"""Additional instructions per block if halves of negative values need a correction."""
 
 PARITY: Final = 8
 """Additional instructions per block if halves are rounded to even or to odd integers."""

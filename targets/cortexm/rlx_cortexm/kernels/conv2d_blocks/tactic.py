@@ -1,7 +1,7 @@
 """Convolutions in register blocks: two output channels by three windows at a time.
 
 The values of a panel of windows are unpacked to 16 bits once, three windows side by side, then the
-weights of two channels at a time, one SMLAD multiplies two values, and everything loaded is
+weights of two channels at a time, one SMLAD multiplies two values, and each loaded word is
 used two or three times: 8 instructions for 12 products. ``templates/cortexm/blocks.c.j2`` holds
 that block, ``pointwise.c.j2`` and ``kernel.c.j2`` the loops around it.
 
@@ -35,7 +35,7 @@ UNROLLED_STEPS: Final = (4, 8, 16, 32)
 """Numbers of steps that may be unrolled; a step is two values of each window."""
 
 MAX_READY_STEPS: Final = 16
-"""Steps of windows whose weights may be stored as they are multiplied: that takes flash twice."""
+"""Maximum steps of windows whose weights may be stored ready to multiply, in twice the flash."""
 
 PANEL_GROUPS: Final = (2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 48)
 """Groups of three windows that a panel may hold."""
@@ -205,5 +205,5 @@ SUMMARY: Final = (
     "inputs of G groups of three windows are unpacked to 16 bits once, for all channels; S "
     "steps of two inputs are unrolled. `ready blocks`: weights are stored with 16 bits."
 )
-POINTWISE_BLOCKS: Final = Tactic(pixels, SUMMARY, portable=3.8)
-BLOCKS: Final = Tactic(windows, SUMMARY, portable=3.5)
+POINTWISE_BLOCKS: Final = Tactic(pixels, SUMMARY, portable=3.8, baseline=2.4)
+BLOCKS: Final = Tactic(windows, SUMMARY, portable=3.5, baseline=2.4)

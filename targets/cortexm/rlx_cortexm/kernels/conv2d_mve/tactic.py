@@ -36,7 +36,7 @@ PAIR: Final = 18
 
 
 def candidates(node: Node) -> tuple[Candidate, ...]:
-    """Return the candidate for a convolution whose channels are not in groups, if there is one."""
+    """Return the candidate for a convolution whose channels are not in groups, if applicable."""
     op, image = cast("QConv2d", node.op), WindowedImage.of(node)
     if op.groups != 1:
         return ()

@@ -1,9 +1,9 @@
 """Convolutions with 3x3 windows side by side by Winograd's F(2x2, 3x3), exactly.
 
 Tiles of 2x2 outputs are computed from 4x4 values with 16 multiplications for each pair of channels
-instead of 36. Winograd's weights are fractions with denominator 4; here each fraction is
-kept twice or four times as large: everything is an integer, and four times the sums of the
-convolution come out: the accumulator, and every bit of the result, is that of a direct convolution.
+instead of 36. Winograd's weights are fractions with denominator 4; here each fraction is scaled by
+2 or 4, so that all values are integers, and the results are four times the sums of the convolution:
+the accumulator, and every bit of the result, is that of a direct convolution.
 
 Source: A. Lavin, S. Gray, "Fast Algorithms for Convolutional Neural Networks", 2015, section 4.1.
 """
@@ -101,7 +101,7 @@ class Tiles:
 
     @property
     def stream(self) -> int:
-        """Numbers of 16 bits that a pair's transformed weights take."""
+        """Number of 16-bit values in a pair's transformed weights."""
         return POSITIONS * self.steps * 2 * CHANNELS + 2
 
     @property
@@ -174,7 +174,7 @@ def transformed(weights: Array) -> Int64:
 
 
 def sum_bound(weights: Array) -> int:
-    """Return a bound on everything that is computed from 3x3 weights [O, 3, 3, C]."""
+    """Return a bound on all values that are computed from 3x3 weights [O, 3, 3, C]."""
     positions = np.abs(transformed(weights)).sum(axis=3) * VALUE_BOUND
     factors = np.multiply.outer(FACTORS, FACTORS)
     return int((positions * factors).sum(axis=(1, 2)).max())
@@ -263,7 +263,7 @@ BLOCK: Final = 494
 """Instructions per block to transform its sums back, scale and store 24 values."""
 
 NEGATIVE: Final = 42
-"""Additional instructions per block if halves of negative numbers need a correction."""
+"""Additional instructions per block if halves of negative values need a correction."""
 
 SINGLE_ROUNDING: Final = 10
 PARITY: Final = 45
@@ -316,4 +316,5 @@ WINOGRAD: Final = Tactic(
     "Winograd's F(2x2, 3x3) in exact integers; transformed weights are in W, the inputs of G "
     "groups of three tiles are transformed together.",
     portable=3.8,
+    baseline=2.6,
 )

@@ -75,4 +75,4 @@ def _flips(node: Node) -> bool:
     return bool((values.view(np.uint8) == bits ^ 0x80).all())
 
 
-CONVERT: Final = Tactic(candidates, "`convert`: each value in another element type.")
+CONVERT: Final = Tactic(candidates, "`convert`: each value in another element type.", baseline=5)

@@ -119,8 +119,8 @@ def _instructions(runs: int, length: int) -> float:
 
 
 SUMMARY: Final = "`copy`: contiguous elements are copied, no arithmetic."
-CONCAT: Final = Tactic(concat, SUMMARY)
+CONCAT: Final = Tactic(concat, SUMMARY, baseline=1.5)
 NOTHING: Final = Tactic(nothing, "")
-PAD: Final = Tactic(pad, SUMMARY)
-SLICE: Final = Tactic(slice_, SUMMARY)
-TRANSPOSE: Final = Tactic(transpose, SUMMARY)
+PAD: Final = Tactic(pad, SUMMARY, baseline=1.5)
+SLICE: Final = Tactic(slice_, SUMMARY, baseline=1.5)
+TRANSPOSE: Final = Tactic(transpose, SUMMARY, baseline=1.5)

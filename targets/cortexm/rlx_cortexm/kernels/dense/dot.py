@@ -24,7 +24,7 @@ _SINGLE: Final = 6
 """Instructions for one input times a weight of one channel."""
 
 _RUN: Final = 10
-"""Instructions per run, if there are several."""
+"""Instructions per run, with several."""
 
 
 def dot_products(outputs: int, narrow: str = "") -> tuple[str, ...]:

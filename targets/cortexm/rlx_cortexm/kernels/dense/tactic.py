@@ -59,5 +59,5 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
 
 
 DENSE: Final = Tactic(
-    candidates, "`dense`: row by row, four output channels at a time.", portable=1.8
+    candidates, "`dense`: row by row, four output channels at a time.", portable=1.8, baseline=2.35
 )

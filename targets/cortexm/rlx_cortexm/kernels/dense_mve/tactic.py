@@ -33,14 +33,14 @@ MASKED: Final = 5
 
 
 def candidates(node: Node) -> tuple[Candidate, ...]:
-    """Return the candidate for a dense layer, if there is one."""
+    """Return the candidate for a dense layer, if applicable."""
     rows = math.prod(node.operands[0].type.static_shape[:-1])
     weighted = WeightedLayer.of(node)
     return for_rows(node, weighted, rows, "dense")
 
 
 def for_rows(node: Node, weighted: WeightedLayer, rows: int, kind: str) -> tuple[Candidate, ...]:
-    """Return the candidate for ``rows`` rows of the operand times all weights, if there is one."""
+    """Return the candidate for ``rows`` rows of the operand times all weights, if applicable."""
     if weighted.bits != WHOLE_BITS or not factors.can_scale(weighted.scaling):
         return ()
     run = VectorRows(weighted.weights.size // len(weighted.weights), tail=True)

@@ -179,4 +179,5 @@ QUADS: Final = Tactic(
     "`quads, N unrolled`: a row is unpacked to 16 bits once, then four output channels are "
     "computed at a time; the loop over four inputs is unrolled N times.",
     portable=2.5,
+    baseline=1.8,
 )

@@ -1,7 +1,8 @@
 """Weights of -1, 0 and 1 without multiplications: lists of the inputs to add and to subtract.
 
-Zeros cost nothing, other weights less than four instructions on any core. Products take some three
-without DSP extension and little more than one with it: there it pays if most weights are zero.
+Zeros cost nothing, other weights less than four instructions on any core. Products cost about
+three without DSP extension and little more than one with it: there lists pay if most weights are
+zero.
 """
 
 from __future__ import annotations

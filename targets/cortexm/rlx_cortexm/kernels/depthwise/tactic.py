@@ -84,4 +84,5 @@ DEPTHWISE: Final = Tactic(
     candidates,
     "`depthwise`: window by window, four channels at a time, taps unrolled.",
     portable=1.3,
+    baseline=3,
 )

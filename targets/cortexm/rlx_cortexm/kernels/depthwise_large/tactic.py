@@ -48,5 +48,7 @@ def _layer(node: Node) -> LoweredLayer:
 
 
 DEPTHWISE_LARGE: Final = Tactic(
-    candidates, "`depthwise large`: window by window, one channel at a time, loops over the taps."
+    candidates,
+    "`depthwise large`: window by window, one channel at a time, loops over the taps.",
+    baseline=1.9,
 )

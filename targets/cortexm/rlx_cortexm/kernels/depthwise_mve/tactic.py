@@ -1,8 +1,8 @@
 """Depthwise convolutions with MVE: a window of up to 4 by 4 taps is one vector.
 
 The rows of four lines of a channel's image are packed in words, one word to a column; the
-words of a window's columns follow each other: one load and one multiplication give an
-output. A new line takes the place of the oldest one in the words, and the weights turn with it.
+words of a window's columns are adjacent: an output needs one load and one multiplication.
+A new line replaces the oldest one in the words, and the weights are rotated to match.
 
 Tests: tests/targets/cortexm/test_mve.py
 """

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rlx_cortexm.weighted import WeightedLayer
 
 PAIR: Final = 4
-"""Instructions per pair of outputs, besides its products, for what registers do not hold."""
+"""Instructions per pair of outputs, in addition to its products, for spilled values."""
 
 WORD: Final = 0.85
 """Instructions per pair of outputs and word of weights for which no register is left."""
@@ -44,7 +44,7 @@ SCALE_MIN: Final = 3
 CLAMP: Final = 2
 NEGATIVE: Final = 4
 PARITY: Final = 2
-"""Instructions to clamp a result at one end; to round halves of negative numbers away from zero; to
+"""Instructions to clamp a result at one end; to round halves of negative values away from zero; to
 round all halves to even or odd integers."""
 
 

@@ -1,4 +1,4 @@
-"""A depthwise convolution on planes: geometry, and how a line of taps is multiplied."""
+"""A depthwise convolution on planes: geometry, and the multiplication of a line of taps."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class TapProduct(NamedTuple):
 
     Attributes:
         output: Index of the output it belongs to, 0 or 1.
-        form: Instruction: ``smlad`` for two taps; else one of ``smlabb`` and its kin, whose last
-            letters say which half of the inputs and which half of the weights are multiplied.
+        form: Instruction: ``smlad`` for two taps; else ``smlabb`` or a variant of it, whose last
+            letters select the half of the inputs and the half of the weights to multiply.
         weights: Index among a line's words of weights.
     """
 
@@ -57,7 +57,7 @@ class Load(NamedTuple):
 
     @property
     def reach(self) -> int:
-        """Largest offset in values: LDR takes 12 bits of bytes, LDRD 8 bits of words."""
+        """Largest offset in values: LDR has 12 bits of bytes, LDRD 8 bits of words."""
         return 1020 // 2 if len(self.registers) > 1 else 4095 // 2
 
 
@@ -67,7 +67,7 @@ class TapLine:
 
     Attributes:
         weights: Taps in the lower and upper half of each word, None for zero.
-        products: For each word of inputs, what it is multiplied by.
+        products: For each word of inputs, its products with weights.
     """
 
     weights: tuple[tuple[int, int | None], ...]
@@ -131,7 +131,7 @@ _REGISTERS: Final = ("lower", "upper")
 
 
 def _half(weights: list[tuple[int, int | None]], tap: int) -> tuple[int, str]:
-    """Return the word of weights that holds a tap, and in which half; add one if none does."""
+    """Return the word of weights that holds a tap, and its half; add a word if none does."""
     for place, (lower, upper) in enumerate(weights):
         if tap in (lower, upper):
             return place, "b" if tap == lower else "t"
@@ -213,7 +213,7 @@ class Planes:
 
     @property
     def fills(self) -> bool:
-        """Whether anything is filled with the zero point, apart from single elements."""
+        """Whether more than single elements are filled with the zero point."""
         return self.tail > 0 or self.axes[0].pad > 1 or self.pads
 
     @property

@@ -2,8 +2,8 @@
 
 Four channels at a time, the values are unpacked and sorted by channel: neighbours of a line
 share a word; a line is a row of the image or, where that wastes less, a column. Then
-SMLAD multiplies two taps, the weights stay in registers for all lines, and two outputs are
-computed from what is loaded.
+SMLAD multiplies two taps, the weights stay in registers for all lines, and two outputs share
+each load.
 
 Tests: tests/targets/cortexm/kernels/depthwise_planes/test_planes.py
 """
@@ -167,4 +167,5 @@ DEPTHWISE_PLANES: Final = Tactic(
     "channel and unpacked to 16 bits, L rows (along) or columns (down) of outputs at a "
     "time, and SMLAD multiplies two neighbouring taps; P pairs of outputs are unrolled.",
     portable=2.3,
+    baseline=2.6,
 )

@@ -51,4 +51,5 @@ DEQUANTIZE: Final = Tactic(
     candidates,
     "`dequantize`: a product of floats for each value; slow on a core without hardware for them.",
     portable=PORTABLE,
+    baseline=2.7,
 )

@@ -29,4 +29,6 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     return (Candidate.of(layer, name),)
 
 
-EXTREME: Final = Tactic(candidates, "`maximum`, `minimum`: a comparison for each element.")
+EXTREME: Final = Tactic(
+    candidates, "`maximum`, `minimum`: a comparison for each element.", baseline=2.1
+)

@@ -56,4 +56,4 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     return (Candidate.of(layer, "mean"),)
 
 
-MEAN: Final = Tactic(candidates, "`mean`: a sum, scaled once.")
+MEAN: Final = Tactic(candidates, "`mean`: a sum, scaled once.", baseline=2.1)

@@ -32,4 +32,4 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     return (Candidate.of(layer, "mul"),)
 
 
-MUL: Final = Tactic(candidates, "`mul`: a product for each element, scaled.")
+MUL: Final = Tactic(candidates, "`mul`: a product for each element, scaled.", baseline=5.3)

@@ -28,7 +28,7 @@ MAX_UNROLLED_TAPS: Final = 8
 
 _MIN_COSTLY_TAPS: Final = 12
 _COMPILER_UNROLLED_TAPS: Final = 2
-"""Taps from which a clipped window takes more for each; taps that compilers unroll."""
+"""Taps from which each tap of a clipped window costs more; taps that compilers unroll."""
 
 
 def average(node: Node) -> tuple[Candidate, ...]:
@@ -39,7 +39,7 @@ def average(node: Node) -> tuple[Candidate, ...]:
 
 
 def maximum(node: Node) -> tuple[Candidate, ...]:
-    """Return the candidate that takes the maximum of each window."""
+    """Return the candidate that computes the maximum of each window."""
     return (Candidate.of(_pool(node, "max_pool2d", "pool2d/max", CodeSize(0.6)), "max pool2d"),)
 
 
@@ -106,8 +106,10 @@ def _lanes_instructions(image: WindowedImage, *, written: bool) -> int:
     return image.windows * (quads * (kernel_h * row + 88) + 20) + 30
 
 
-AVERAGE_POOL: Final = Tactic(average, "`avg pool2d`: element by element.")
+AVERAGE_POOL: Final = Tactic(average, "`avg pool2d`: element by element.", baseline=1.6)
 LANES_POOL: Final = Tactic(
-    lanes, "`avg pool2d lanes`: four channels at a time, two sums of 16 bits in a word."
+    lanes,
+    "`avg pool2d lanes`: four channels at a time, two sums of 16 bits in a word.",
+    baseline=4,
 )
-MAX_POOL: Final = Tactic(maximum, "`max pool2d`: element by element.")
+MAX_POOL: Final = Tactic(maximum, "`max pool2d`: element by element.", baseline=1.2)

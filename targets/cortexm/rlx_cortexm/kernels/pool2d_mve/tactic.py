@@ -32,7 +32,7 @@ MAX: Final = 8
 
 
 def candidates(node: Node) -> tuple[Candidate, ...]:
-    """Return the candidate for a pool, if there is one."""
+    """Return the candidate for a pool, if applicable."""
     op, image = cast("QAveragePool2d | QMaxPool2d", node.op), WindowedImage.of(node)
     average = isinstance(op, QAveragePool2d)
     if average and image.window.taps > MAX_TAPS:

@@ -42,4 +42,6 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     return (Candidate.of(layer, "prelu"),)
 
 
-PRELU: Final = Tactic(candidates, "`prelu`: a product for each negative element, scaled.")
+PRELU: Final = Tactic(
+    candidates, "`prelu`: a product for each negative element, scaled.", baseline=4
+)

@@ -60,4 +60,5 @@ QUANTIZE: Final = Tactic(
     candidates,
     "`quantize`: a division of floats for each number; slow on a core without hardware for them.",
     portable=PORTABLE,
+    baseline=1.7,
 )

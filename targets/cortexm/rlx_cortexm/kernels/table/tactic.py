@@ -31,4 +31,4 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     return (Candidate.of(layer, "table"),)
 
 
-TABLE: Final = Tactic(candidates, "`table`: a look-up for each element.")
+TABLE: Final = Tactic(candidates, "`table`: a look-up for each element.", baseline=1.2)

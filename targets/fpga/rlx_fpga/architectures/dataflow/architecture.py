@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Dataflow(Ruled):
-    """See ``rlx_fpga.architectures.interface.Architecture``. What it builds fits the device."""
+    """See ``rlx_fpga.architectures.interface.Architecture``. Its designs fit the device."""
 
     rules: ClassVar[RuleTable[Any]] = RULES
 

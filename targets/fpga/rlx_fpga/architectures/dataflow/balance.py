@@ -1,22 +1,22 @@
 """Depths of the queues where streams that were forked meet again.
 
 All figures are parts of a frame. After a fork, every branch must accept as much as the slowest one
-takes before it produces something, or the fork deadlocks. With, for each branch from the fork to
+accepts before it produces something, or the fork deadlocks. With, for each branch from the fork to
 the layer where they meet,
 
-- lag: the maximum that the branch must have taken beyond the share that it has produced (line
-  buffers, sums over a frame, registers); of several operands the one that needs more. What queues
-  in the branch may hold beyond that does not count: it is not waited for,
-- lead: the maximum that it can have produced beyond the share that it has taken (a layer that skips
-  rows produces a row as soon as it has its first pixels),
+- lag: the maximum that the branch must have accepted beyond the share that it has produced (line
+  buffers, sums over a frame, registers); of several operands the one that needs more. Further
+  space in queues of the branch does not count: the branch need not fill it,
+- lead: the maximum that it can have produced beyond the share that it has accepted (a layer that
+  skips rows produces a row as soon as it has its first pixels),
 
 and for each operand of that layer ahead and behind (a concatenation reads operands in turn), the
 queue before operand e needs
 
     max over operands f != e of (lag(f) + ahead(f))  +  lead(e) + behind(e)
 
-of a frame. It is then never full before every other operand has data, so there is no deadlock, and
-no branch ever waits for the queue of another.
+of a frame. It is then never full before every other operand has data, so deadlocks are impossible,
+and no branch ever waits for the queue of another.
 
 Inputs that meet in more than one layer can deadlock in the same way, though neither is forked for
 the other: where they meet first they advance together, as from one fork, and are treated as one.
@@ -46,8 +46,8 @@ class OperandFlow:
     Attributes:
         source: Stage that drives it; negative for inputs of the pipeline.
         capacity: Part of a frame that the registers before the stage hold.
-        ahead: Part of a frame that the stage can take beyond the share that it has produced.
-        behind: Part of a frame by which it can take less than the share that it has produced.
+        ahead: Part of a frame that the stage can accept beyond the share that it has produced.
+        behind: Part of a frame by which it can accept less than the share that it has produced.
     """
 
     source: int
@@ -62,8 +62,8 @@ class StageFlow:
 
     Attributes:
         operands: Its input streams.
-        hold: Maximum that it can have taken beyond the share that it has produced.
-        lead: Maximum that it can have produced beyond the share that it has taken.
+        hold: Maximum that it can have accepted beyond the share that it has produced.
+        lead: Maximum that it can have produced beyond the share that it has accepted.
     """
 
     operands: tuple[OperandFlow, ...]
@@ -72,7 +72,7 @@ class StageFlow:
 
 
 def queue_depths(stages: Sequence[StageFlow]) -> list[list[Fraction]]:
-    """Return for each operand of each stage how much of a frame its queue must hold.
+    """Return for each operand of each stage the part of a frame that its queue must hold.
 
     Args:
         stages: In topological order; sources are indices into it.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Choice = Callable[[Amount, int | None], Mapping[str, Fold] | None]
 
 MAX_REFOLDINGS: Final = 8
-"""Rounds in which layers are folded again after reserving resources for what is between them."""
+"""Maximum rounds of folding layers again after reserving resources for queues between them."""
 
 MAX_FREED_PRODUCTS: Final = 2
 """Products of a layer that may always use LUT multipliers, to free DSP slices for other layers."""
@@ -36,7 +36,7 @@ MAX_FREED_PRODUCTS: Final = 2
 
 @dataclass(frozen=True)
 class StreamDesign:
-    """A pipeline, and what it takes.
+    """A pipeline and its resources.
 
     Attributes:
         pipeline: The hardware.
@@ -55,10 +55,10 @@ class StreamDesign:
 
 
 def design_of(graph: Graph, options: FpgaOptions) -> StreamDesign:
-    """Return the design for ``graph`` that the options ask for.
+    """Return the design for ``graph`` under the options.
 
-    LUT multipliers are used if a LUT budget is given; within ``FpgaOptions.default_lut``, if they
-    make the design faster, or no other reaches the rate; and if nothing else fits.
+    LUT multipliers are used with a LUT budget; within ``FpgaOptions.default_lut``, if they
+    make the design faster, or no other reaches the rate; and if no other design fits.
 
     Raises:
         UnsupportedOpError: An op cannot be built exactly.
@@ -106,10 +106,11 @@ def _within_budget(
 
 
 class _Search:
-    """The search for foldings of one graph under the given options.
+    """The search for foldings of one graph under the user's options.
 
-    Layers are chosen by what each takes on its own. What is between them, queues above all,
-    depends on all of them: it is counted afterwards, and reserved if the sum does not fit.
+    Foldings are chosen by the resources of the layers. Those of the queues and registers between
+    layers depend on all foldings: they are counted afterwards, and reserved if the sum does not
+    fit.
 
     Args:
         program: Graph to fold.
@@ -117,7 +118,7 @@ class _Search:
         logic: LUT multipliers may be used.
 
     Attributes:
-        smallest: Cells of the last design that did not fit; None if there was none.
+        smallest: Cells of the last design that did not fit, or None.
     """
 
     def __init__(self, program: StagedGraph, options: FpgaOptions, *, logic: bool) -> None:
@@ -136,9 +137,9 @@ class _Search:
     def folding(self) -> Folding:
         """The foldings to choose from.
 
-        Where speed is the goal and LUT multipliers may take over, DSP slices are free until they
-        run out; only then do further products take LUTs. Small layers give theirs away if that
-        makes the slowest one faster, and speed or a rate asks for it.
+        Where speed is the goal and LUT multipliers are allowed, DSP slices are free until they
+        run out; only then do further products use LUTs. Small layers use LUTs instead of their DSP
+        slices if that makes the slowest layer faster, and speed or a rate is the goal.
         """
         speed, max_cycles = self.options.aim in FASTEST, self.options.max_cycles
         folding = self._folding(free_dsp=speed and self.logic)
@@ -157,7 +158,7 @@ class _Search:
         )
 
     def may_reach(self, cycles: int) -> bool:
-        """Return whether the layers fit with no slower one, without the cells between them."""
+        """Return whether all layers fit within ``cycles``, without the cells between them."""
         return self._folding(few=MAX_FREED_PRODUCTS).cheapest(self.limit, cycles) is not None
 
     def best(self) -> StreamDesign | None:
@@ -177,7 +178,7 @@ class _Search:
         return self._cheapest(interval) or design
 
     def fastest(self) -> StreamDesign | None:
-        """Return a design with the minimum initiation interval; None if nothing fits."""
+        """Return a design with the minimum initiation interval; None if no design fits."""
         folding = self.folding
         if not folding.steps:
             # No layer can be folded: there is one design.
@@ -208,8 +209,8 @@ class _Search:
         """Return the design of the best choice that fits as a whole.
 
         Args:
-            choose: Selects foldings within a limit, none slower than a number of cycles.
-            cycles: Maximum initiation interval, if there is one.
+            choose: Selects foldings within a limit, of at most the given cycles.
+            cycles: Maximum initiation interval, or None.
         """
         limit, slowest = self.limit, cycles
         for _ in range(MAX_REFOLDINGS):
@@ -258,11 +259,11 @@ class _Search:
 
 
 def _reserve(limit: Amount, used: Amount, excess: Amount) -> Amount:
-    """Return the limit for layers that leaves space for what is between them.
+    """Return the limit for layers that leaves space for the queues between them.
 
     Args:
         limit: The last limit.
-        used: Resources that the layers chosen within it take.
+        used: Resources of the foldings chosen within it.
         excess: Excess of the whole design over the budget.
     """
     return Amount(

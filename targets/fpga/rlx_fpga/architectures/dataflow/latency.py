@@ -1,6 +1,6 @@
-"""Predict when the results of a frame arrive, with no other frame under way.
+"""Predict when the results of a frame arrive, without other frames in flight.
 
-Every layer has a ``Demand`` (how much of its operands it needs before each part of its work), its
+Every layer has a ``Demand`` (the part of its operands it needs before each part of its work), its
 cycles for a frame, and the latency of its registers. A stream is described by an arrival curve: the
 cycles after which parts of a frame have arrived, linear in between. The arrival curve of a layer's
 results follows from those of its operands. Cycles in which a layer waits for its consumer are left
@@ -25,11 +25,11 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ArrivalCurve:
-    """When a frame arrives.
+    """Arrival times of the parts of a frame.
 
     Attributes:
-        parts: Parts of a frame, ascending from 0 to 1, float64 [points]. One that is there twice is
-            a pause: it has arrived at first, and what follows does from the second time on.
+        parts: Parts of a frame, ascending from 0 to 1, float64 [points]. One that occurs twice is
+            a pause: it arrives at the first of its times, and the next data start at the second.
         times: Cycles after which they have arrived, float64 [points].
     """
 
@@ -50,7 +50,7 @@ class ArrivalCurve:
         return self.times[before] + share * (self.times[after] - self.times[before])
 
     def resumed(self, parts: Floats) -> Floats:
-        """Return the cycles after which what follows ``parts`` arrives."""
+        """Return the cycles after which the data after ``parts`` arrive."""
         last = np.searchsorted(self.parts, parts, side="right") - 1
         return np.where(self.parts[last] == parts, self.times[last], self.arrived(parts))
 
@@ -84,7 +84,7 @@ EVEN: Final = Demand(*(np.zeros((3, 0))))
 
 
 def at_once(started: float = 0.0, ended: float = 1.0) -> Demand:
-    """Return the demand of a layer that produces nothing before it has the whole frame.
+    """Return the demand of a layer that needs the whole frame before its first result.
 
     Args:
         started: Part of its work that needs less than the whole frame.
@@ -151,7 +151,7 @@ def arrival_curves(
 
     Args:
         stages: In topological order.
-        inputs: Cycles until each input of the pipeline has arrived, by its (negative) number.
+        inputs: Cycles until each input of the pipeline has arrived, by its (negative) index.
     """
     curves = {
         source: ArrivalCurve(np.array([0.0, 1.0]), np.array([0.0, cycles]))
@@ -179,7 +179,7 @@ def _results(stage: StageTiming, operands: Sequence[ArrivalCurve]) -> ArrivalCur
 
 
 def _in_step(stage: StageTiming, operands: Sequence[ArrivalCurve]) -> ArrivalCurve:
-    """Return the arrival curve of results that are proportional to what has been read."""
+    """Return the arrival curve of results that are proportional to the operands read so far."""
     parts = np.unique(np.concatenate([one.parts for one in operands]))
     arrived, resumed = (
         reduce(np.maximum, times)
@@ -193,7 +193,7 @@ def _in_step(stage: StageTiming, operands: Sequence[ArrivalCurve]) -> ArrivalCur
 
 
 def _worked(work: Floats, arrived: Floats) -> Floats:
-    """Return when a stage continues after each amount of work, if it waits for what has arrived.
+    """Return when a stage continues after each amount of work, if it waits for operands.
 
     It is ``max(arrived, previous + work since then)`` for each, in closed form.
     """
@@ -203,8 +203,8 @@ def _worked(work: Floats, arrived: Floats) -> Floats:
 def fill(stages: Sequence[StageTiming], results: Sequence[int]) -> float:
     """Return the frames that line buffers and layers that need a whole frame hold back.
 
-    It is the maximum, over all paths to ``results``, of the sum of what each stage needs before it
-    produces anything.
+    It is the maximum, over all paths to ``results``, of the sum of the parts of a frame that each
+    stage needs before it produces anything.
     """
     held: dict[int, float] = {}
     for index, one in enumerate(stages):

@@ -86,13 +86,13 @@ class Queue:
 
 @dataclass(frozen=True)
 class _Net:
-    """A stream with everything between its source and its consumers.
+    """A stream with the cells between its source and its consumers.
 
     Attributes:
         component: Source.
         port: Name of the source's port.
         register: Name and cell of the register after the source; None without consumers.
-        fork: Name and cell of the fork, if there are several consumers.
+        fork: Name and cell of the fork, with several consumers.
         branches: For each consumer, its component, its port, and the cells before it.
     """
 
@@ -223,7 +223,7 @@ class Pipeline(Component):
         return m
 
     def _built(self, nets: Sequence[_Net]) -> dict[Component, Stage]:
-        """Return each layer, with what belongs to it, by its cell."""
+        """Return each stage, a layer with its queues and registers, by the cell of the layer."""
         registers = {net.component: net.register for net in nets}
         before: dict[Component, dict[str, dict[str, Cell]]] = {}
         for net in nets:
@@ -279,7 +279,7 @@ class Pipeline(Component):
                 tuple(indices[source] for source in stage.sources),
                 layer.demand,
                 layer.burst or layer.cycles,
-                # There is a register after each layer; a fork has none.
+                # There is a register after each layer, but not in a fork.
                 layer.cell.latency
                 + layer.cell.drain
                 + 1
@@ -333,8 +333,8 @@ class Pipeline(Component):
         """Return the part of a frame to queue if jitter is to cost no cycles.
 
         Only next to the slowest stage: others have time to catch up. Inputs of the pipeline are
-        assumed to be available at any time. Results that never come faster than they are taken
-        need no queue.
+        assumed to be available at any time. A queue is not needed for results that never come
+        faster than the consumer accepts them.
         """
         if source < 0:
             return Fraction(0)
@@ -361,7 +361,7 @@ def _net(
     lanes: int,
     readers: Sequence[tuple[Component, str, Queue]],
 ) -> _Net:
-    """Return a stream with its register, and a fork if there are several consumers."""
+    """Return a stream with its register, and a fork for several consumers."""
     width = readers[0][2].width if readers else 0
     register = (f"{name}_register", SkidBuffer(lanes, width)) if readers else None
     fork = (f"{name}_fork", Fork(lanes, len(readers), width)) if len(readers) > 1 else None

@@ -46,7 +46,7 @@ def folding_for(
         device: The device.
         logic: As of ``StagedGraph.choices``, like ``few``.
         few: See there.
-        free_dsp: DSP slices cost nothing.
+        free_dsp: DSP slices are free.
     """
     plans = {stage.name: stage.plan for stage in program.stages}
     weights = _weights(device)

@@ -38,7 +38,7 @@ def too_slow(
         program: The stages.
         options: The user's options, with a rate.
         fastest: Minimum initiation interval within the budget.
-        lut: A LUT budget with which it is reached, if there is one.
+        lut: A LUT budget with which it is reached, or None.
     """
     assert options.fps is not None
     suggestions = (
@@ -73,7 +73,7 @@ def _reachable_rate(options: FpgaOptions, cycles: int) -> Iterator[Suggestion]:
 def too_large(
     program: StagedGraph, options: FpgaOptions, smallest: Resources | None
 ) -> DesignTooLargeError:
-    """Return (not raise) the error for a budget that no design meets at any speed.
+    """Return (not raise) the error for a budget that is too small for any design, at any speed.
 
     Args:
         program: The stages.

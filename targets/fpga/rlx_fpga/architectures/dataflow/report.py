@@ -1,4 +1,4 @@
-"""The report of a dataflow design: figures that are known without running it, and its layers.
+"""The report of a dataflow design: figures that do not need a simulation, and its layers.
 
 Tests: tests/targets/fpga/test_target.py
 """
@@ -34,11 +34,11 @@ def report_of(design: StreamDesign) -> dict[str, Any]:
     A layer has ``name``, ``instance`` (of its module), ``op``, ``origins`` (nodes of the model),
     ``macs`` of a frame, ``pe`` and ``simd``, ``cycles`` for a frame, ``lut``, ``ff``, ``dsp`` and
     ``bram`` of the device (predicted; see ``rlx_fpga.cost.costs``), ``multipliers`` (DSP slices
-    that the cells ask for), ``memory_bits`` (weights, tables, line buffers) and ``queue_bits``
-    (before its operands). ``sources`` maps each layer to its origins. ``interval`` (the initiation
-    interval) and ``latency`` are
-    in cycles; ``fill`` is the number of frames that line buffers, and layers that need a whole
-    frame, hold back. The other entries are those of ``rlx_fpga.report.device_report``.
+    of the cells), ``memory_bits`` (weights, tables, line buffers) and ``queue_bits`` (before its
+    operands). ``sources`` maps each layer to its origins. ``interval`` (the initiation interval)
+    and ``latency`` are in cycles; ``fill`` is the number of frames that line buffers, and layers
+    that need a whole frame, hold back. The other entries are those of
+    ``rlx_fpga.report.device_report``.
     """
     pipeline, options = design.pipeline, design.options
     stages = pipeline.program.stages

@@ -1,4 +1,4 @@
-"""A stage of the pipeline as it is built: a layer with the cells before and after it.
+"""A stage of the pipeline in hardware: a layer with the cells before and after it.
 
 Tests: tests/targets/fpga/architectures/dataflow/test_staged.py
 """

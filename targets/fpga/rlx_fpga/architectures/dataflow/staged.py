@@ -120,7 +120,7 @@ def staged_graph(graph: Graph) -> StagedGraph:
     """Return the stages of ``graph``.
 
     Raises:
-        UnsupportedOpError: An op has no rule, or cannot be built in its present form.
+        UnsupportedOpError: An op lacks a rule, or cannot be built in its present form.
         EmitError: Inputs, outputs or parameters cannot become streams.
     """
     if graph.params:

@@ -10,6 +10,6 @@
 - ``timing.py``: cycles if the array must pause while results are written;
 - ``loader.py``: weights that are loaded over a stream;
 - ``architecture.py``: the interface of all architectures;
-- ``choice.py``: the engine for a device and the given options;
+- ``choice.py``: the engine for a device and options;
 - ``design.py``: memories, and the stream ports around them.
 """

@@ -161,7 +161,7 @@ class MultiplierArray(Component):
         return [term, *products[1:]], factors
 
     def _factors(self, m: Module, code: Value, part: Value) -> list[tuple[Value, Value]]:
-        """Return value and weight of all lanes; none without weights."""
+        """Return value and weight of all lanes; empty without weights."""
         lanes = self.program.lanes
         if not self.program.weights:
             return []
@@ -198,7 +198,7 @@ class MultiplierArray(Component):
         return word
 
     def _entry(self, m: Module, code: Value, second: Value) -> Value:
-        """Return the entry of the current table, or 0 if there are none."""
+        """Return the entry of the current table, or 0 in a program without tables."""
         tables = self.program.tables
         if not tables:
             return Signal(signed(32), name="no_entry")

@@ -1,4 +1,4 @@
-"""The engine for a device and the given options."""
+"""The engine for a device and options."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def engine_of(graph: Graph, options: FpgaOptions) -> Engine:
     """Return the engine for ``graph``.
 
     Raises:
-        UnsupportedOpError: An op has no instruction.
+        UnsupportedOpError: An op lacks an instruction.
         EmitError: Inputs, outputs or parameters cannot become streams.
         DoesNotFitError: The budget of DSP slices is too small.
     """
@@ -37,6 +37,6 @@ def _two_ports(device: FpgaDevice) -> int | None:
     """Return the bytes of activations above which SPRAM is used for them.
 
     SPRAM has one port, which costs a cycle for each result; block RAMs have two, but half of them
-    are kept for weights, constants and tables. None if the device has no SPRAM.
+    are kept for weights, constants and tables. None for a device without SPRAM.
     """
     return device.bram * device.bram_bits // 8 // 2 if device.spram else None

@@ -52,12 +52,12 @@ class Engine(Component):
 
     Args:
         code: The program.
-        large: Use SPRAM for what needs only one port: streamed weights, and activations if
-            ``code.one_port``.
+        large: Use SPRAM for memories that need only one port: of streamed weights, and of
+            activations if ``code.one_port``.
 
     Attributes:
         code: The program.
-        large: As given.
+        large: SPRAM is used.
     """
 
     _MustUse__silence = True
@@ -131,7 +131,7 @@ class Engine(Component):
         return resources_of(self.logic + self.array.sums(family), family, self.multipliers)
 
     def elaborate(self, platform: object) -> Module:
-        """Connect everything; one state for each stream, one for the program."""
+        """Connect all parts; one state for each stream, one for the program."""
         m = Module()
         m.submodules.sequencer, m.submodules.array = self.sequencer, self.array
         m.submodules.scale = self.scale

@@ -1,4 +1,4 @@
-"""Bit fields: how instructions and constants are packed into words."""
+"""Bit fields: the packing of instructions and constants into words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Fields:
-    """A layout with the minimum widths for given rows.
+    """A layout with the minimum widths for ``rows``.
 
     Attributes:
         words: The rows, packed.

@@ -21,7 +21,7 @@ class Loader(Component):
     """Loads one section of the stream: the constants of results, then the weights.
 
     Members:
-        i: In, the stream; a beat is a word of weights, and constants take whole beats.
+        i: In, the stream; a beat is a word of weights, and constants fill whole beats.
         start: In, a section begins in the next cycle.
         last_scale: In, the number of constants in it minus one; stable until ``done``.
         words: In, the number of words of weights in it, likewise.

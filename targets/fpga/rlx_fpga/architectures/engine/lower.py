@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from rlx_fpga.cells.rom import Integers
 
 Rule: TypeAlias = "Callable[[Assembler, Node], None]"
-"""Appends the instruction of a node; raises UnsupportedOpError where there is none."""
+"""Appends the instruction of a node; raises UnsupportedOpError if it cannot be built."""
 
 RULES: RuleTable[Rule] = RuleTable("fpga, engine", hint=target_hint("fpga"))
 RULES.refuse(ONLY_INT8, QConvert)
@@ -92,7 +92,7 @@ def assemble(
         options: Options of the user, for suggestions; None for the defaults.
 
     Raises:
-        UnsupportedOpError: An op has no instruction.
+        UnsupportedOpError: An op lacks an instruction.
         EmitError: Inputs, outputs or parameters cannot become streams, or weights are missing.
         DoesNotFitError: The budget is too small for one lane.
     """
@@ -135,7 +135,7 @@ def refused(node: Node, reason: str) -> UnsupportedOpError:
 def refusal(node: Node) -> str | None:
     """Return the reason why the engine cannot build ``node``, or None if it can.
 
-    What stands around the node is not looked at.
+    The rest of the graph is not considered.
     """
     if (reason := _lack(node)) is not None:
         return reason
@@ -159,7 +159,7 @@ def refusal(node: Node) -> str | None:
 
 
 def _lack(node: Node) -> str | None:
-    """Return the reason why the op of ``node`` has no rule, or None if it has one."""
+    """Return the reason why the op of ``node`` lacks a rule, or None if it has one."""
     reason = RULES.reason(type(node.op))
     return None if reason is None else f"not supported by the engine: {reason}"
 
@@ -168,8 +168,8 @@ def _lack(node: Node) -> str | None:
 class Reads:
     """Reads and results of an instruction: see ``Instruction``.
 
-    ``start`` is counted from the beginning of operand number ``operand``, ``offset`` from that of
-    the result.
+    ``start`` is relative to the beginning of the operand at index ``operand``, ``offset`` to that
+    of the result.
     """
 
     mode: Mode
@@ -287,7 +287,7 @@ class Assembler:
 
         Args:
             node: The op.
-            bias: Added to sums; one number, or one for each result.
+            bias: Added to sums; one int, or one for each result.
             bound: Maximum magnitude of the sums, the bias included.
         """
         rescale: Rescale = cast("Any", node.op).rescale
@@ -316,7 +316,7 @@ def _along_last_axis(node: Node) -> bool:
 
 @RULES.rule(QReshape)
 def assemble_reshape(build: Assembler, node: Node) -> None:
-    """Do nothing: the result is stored where the operand is."""
+    """Check that the result has the place of the operand: no instruction is needed."""
     assert build.places[node.result] == build.places[node.operands[0]]
 
 

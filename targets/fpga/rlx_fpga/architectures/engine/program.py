@@ -145,7 +145,7 @@ class Instruction:
 class Scale:
     """Constants of one result: ``rdpot(srdhm((sum + bias) << left, multiplier), right)``.
 
-    The product is rounded once if the instruction says so.
+    The product is rounded once if the instruction selects that.
     """
 
     bias: int
@@ -168,8 +168,8 @@ class EngineProgram:
         outputs: Address of each output, or of the operand of its final op.
         finishes: For each output, an op that is done on its way out (softmax, index), or None.
         instructions: In order.
-        weights: Words of the weight memory, each ``lanes`` int8 numbers.
-        tables: Tables of 256 numbers, that of -128 first.
+        weights: Words of the weight memory, each ``lanes`` int8 values.
+        tables: Tables of 256 entries, that of -128 first.
         scales: Constants of all results.
         feed: Loading of weights and constants. If they are streamed for each instruction, all
             of them begin at address 0; the lists here still hold them one after the other.
@@ -222,7 +222,7 @@ class EngineProgram:
 
     @property
     def beats_a_scale(self) -> int:
-        """Beats of the weight stream that the constants of a result take."""
+        """Beats of the weight stream with the constants of a result."""
         return -(-self.constants.width // (8 * self.lanes))
 
     @property
@@ -253,6 +253,6 @@ class EngineProgram:
 
     @property
     def interval(self) -> int:
-        """Initiation interval: nothing overlaps."""
+        """Initiation interval; frames do not overlap."""
         run = sum(self.cycles(one) for one in self.instructions)
         return self.load_cycles + START + run + self.store_cycles

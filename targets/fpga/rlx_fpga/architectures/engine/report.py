@@ -1,4 +1,4 @@
-"""The report of an engine: figures that are known without running it."""
+"""The report of an engine: figures that do not need a simulation."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def report_of(design: Engine, options: FpgaOptions) -> dict[str, Any]:
     """Return ``layers``, ``columns``, ``sources`` and totals, ready for JSON.
 
     A layer has ``name``, ``op``, ``macs`` of a frame, ``lanes`` in use, its own ``cycles`` (layers
-    run one after the other) and ``memory_bits`` (0: memories are shared). ``weights`` is how
-    weights are loaded, if not with the bitstream, ``spram`` the SPRAMs taken, if any. ``busy`` is
-    the share of the initiation interval in which the lanes multiply. The other entries are those of
-    ``rlx_fpga.report.device_report``.
+    run one after the other) and ``memory_bits`` (0: memories are shared). ``weights`` is the way in
+    which weights are loaded, if not with the bitstream, ``spram`` the number of SPRAMs, if any.
+    ``busy`` is the share of the initiation interval in which the lanes multiply. The other entries
+    are those of ``rlx_fpga.report.device_report``.
     """
     code = design.code
     rows: list[dict[str, Any]] = [

@@ -90,7 +90,7 @@ class Requantizer(Component):
         return {}
 
     def _half(self, half: int) -> Value:
-        """Return the number that is added to the product for the first rounding."""
+        """Return the offset that is added to the product for the first rounding."""
         return Const(half)
 
     def _shifted_back(
@@ -109,7 +109,7 @@ class Requantizer(Component):
 class AnyRounding(Requantizer):
     """``clamp(round((total + bias) * multiplier * 2^(left - right - 31)) + zero_point)``.
 
-    Instructions say how the product is rounded.
+    Instructions select the rounding of the product.
 
     Members:
         rounding: In, one of the codes in ``ROUNDINGS``, constant for all results in flight.
@@ -145,7 +145,7 @@ class AnyRounding(Requantizer):
         is_rest = stage(parts.low_low[: parts.bits].any(), "is_rest") | product[:drop].any()
         rounding_input = stage(Cat(is_rest, product >> drop).as_signed(), "kept")
         early = stage(self.right, "right", 4)
-        # Half a unit minus one step: it rounds a number up if its fraction is above a half.
+        # Half a unit minus one step: it rounds up fractions above a half.
         below = stage(~(Const(-2, 33) << early)[:33], "below")
         right = stage(early, "right_kept", 1)
         odd = ((rounding_input >> 2) >> right)[0]

@@ -1,4 +1,4 @@
-"""Loop counters and addresses of instructions: what the array reads in each cycle."""
+"""Loop counters of instructions, and the addresses that the array reads in each cycle."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Sequencer(Component):
     Members:
         start: In, begin in the next cycle.
         done: Out, high for one cycle when every result is in memory.
-        instruction: Out, fields of the current one, each at the bits that its reader takes.
+        instruction: Out, fields of the current one, each at the bits that its reader expects.
         begins: Out, high for one cycle at the start of each instruction.
         filled: In, weights and constants of the instruction are loaded, if they are streamed.
         hold: In, pause in this cycle.

@@ -22,8 +22,8 @@ Writes: TypeAlias = "tuple[tuple[int, int], ...]"
 def running_cycles(instruction: Instruction) -> int:
     """Return the cycles from the first step of an instruction to its last, pauses included.
 
-    Blocks are alike, and pauses soon fall on the same steps of each: the cycles of a block are
-    cached by the writes that are pending when it begins.
+    Blocks have equal steps, and soon pauses are at the same steps of each: the cycles of a block
+    are cached by the writes that are pending when it begins.
     """
     known: dict[tuple[Writes, int], tuple[int, Writes]] = {}
     rows, columns, blocks = instruction.loops.counts[:3]

@@ -1,10 +1,10 @@
 """Requantizers as one short multiplication: ``clamp((a * factor + addend) >> shift)``.
 
 A requantizer is monotonic, so it is determined by its steps: for each result, the minimum
-accumulator that gives it. A line is equal if it reaches every result exactly at its step: two
+accumulator with it. A line is equal if it reaches every result exactly at its step: two
 monotonic functions that agree on both sides of every step agree everywhere. Of these lines, the one
 with the fewest signed digits in its factor is used: far fewer than the 31 bits of the definition,
-with the same results. If numbers of both signs are rounded away from zero, two addends are needed.
+with the same results. If values of both signs are rounded away from zero, two addends are needed.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def requantizer_line(op: Any, channel: int, ends: tuple[int, int]) -> AffineLine
 
 
 def line_through(quantizer: Quantizer, slope: float, ends: tuple[int, int]) -> AffineLine | None:
-    """Return the line that equals ``quantizer`` within ``ends``, or None if none was found.
+    """Return a line that equals ``quantizer`` within ``ends``, or None.
 
     Args:
         quantizer: A monotonic function: close to a line of ``slope``, rounded and clamped.
@@ -144,7 +144,7 @@ def _by_sign(steps: Integers, results: Integers, zero: int) -> list[_Limits]:
 
 
 def _min_arguments(quantizer: Quantizer, results: Integers, ends: tuple[int, int]) -> Integers:
-    """Return for each result the minimum accumulator that gives at least it (binary search)."""
+    """Return for each result the minimum accumulator that reaches it (binary search)."""
     low = np.full(len(results), ends[0], np.int64)
     high = np.full(len(results), ends[1], np.int64)
     while (low < high).any():
@@ -185,7 +185,7 @@ def _best(parts: list[_Limits], slope: float) -> tuple[int, int, int, int] | Non
 
 
 def _roundest(low: int, high: int) -> int:
-    """Return the number in ``low`` .. ``high`` with the most trailing zero bits."""
+    """Return the integer in ``low`` .. ``high`` with the most trailing zero bits."""
     for zeros in range(60, -1, -1):
         number = -(-low >> zeros) << zeros
         if number <= high:

@@ -1,7 +1,7 @@
-"""LUTs of a netlist, whose additions are known bit by bit: nothing is fitted.
+"""LUTs of a netlist, whose additions are known bit by bit, without fitted coefficients.
 
 Coefficients are fitted to designs whose registers and adders synthesis trims. Here ranges are
-exact, and nothing is left to trim.
+exact, and synthesis cannot trim further.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ class ParallelDesign(Component):
     """A frame in every cycle: all inputs are accepted together, all outputs are sent together.
 
     The pipeline never stalls. A frame is accepted when the output queues have space for
-    everything in flight: no frame is ever lost.
+    all frames in flight: no frame is ever lost.
 
     Members:
         i (or i0, i1, ...): In: the graph's inputs, int8, a whole tensor a beat.

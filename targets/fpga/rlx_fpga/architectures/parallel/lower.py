@@ -49,8 +49,8 @@ RULES.refuse(ONLY_INT8, QConvert)
 RULES.refuse("its division takes many cycles; output the logits or argmax", QSoftmax)
 
 MAX_DIGITS: Final = 40_000
-"""Maximum signed digits of all weights, each counted as often as it is multiplied: an upper bound
-of the additions. A larger network would fill a large device and take hours to place."""
+"""Maximum signed digits of all weights, each counted once per multiplication: an upper bound of the
+additions. A larger network would fill a large device and take hours to place."""
 
 _SHARED: Final = "use --architecture dataflow, which shares multipliers"
 
@@ -101,7 +101,7 @@ def unroll(graph: Graph) -> list[ParallelLayer]:
 def _require_some_device(graph: Graph, layers: list[ParallelLayer]) -> None:
     """Refuse a network whose additions fill the largest device: its hardware takes minutes.
 
-    Lanes that are only scaled, as those of an elementwise op, have no weights to count earlier.
+    Lanes that are only scaled, as those of an elementwise op, lack weights to count earlier.
     """
     bits = sum(layer.netlist.adder_bits for layer in layers)
     largest = max(devices().values(), key=lambda device: device.lut)
@@ -238,7 +238,7 @@ def _product_of(netlist: Netlist, node: Node, a: int, b: int) -> int:
 
 @RULES.rule(QReshape)
 def unroll_reshape(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires:
-    """Change nothing: the order in memory stays."""
+    """Return the operand's wires in the result's shape."""
     del netlist
     return operands[0].reshape(node.types[0].static_shape)
 

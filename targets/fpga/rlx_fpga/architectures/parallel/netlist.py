@@ -24,9 +24,9 @@ FREE = frozenset({"input", "constant", "right"})
 
 @dataclass(frozen=True, slots=True)
 class NetlistStep:
-    """One number of a netlist.
+    """One integer of a netlist.
 
-    What ``numbers`` mean depends on the kind; ``a``, ``b`` are the operands:
+    The meaning of ``numbers`` depends on the kind; ``a``, ``b`` are the operands:
 
     - ``input``: place in the layer's operands;
     - ``constant``: the value;
@@ -55,7 +55,7 @@ class NetlistStep:
 
     @property
     def width(self) -> int:
-        """Bits of the number in two's complement."""
+        """Bits of the integer in two's complement."""
         return signed_bits(self.low, self.high)
 
 
@@ -120,7 +120,7 @@ class Netlist:
         return self._append("clamp", (a,), (low, high), *ends)
 
     def maximum(self, a: int, b: int) -> int:
-        """Append the maximum of two numbers."""
+        """Append the maximum of two steps."""
         x, y = self.steps[a], self.steps[b]
         return self._append("max", (a, b), (), max(x.low, y.low), max(x.high, y.high))
 

@@ -62,7 +62,7 @@ class NetlistPipeline(Component):
         super().__init__({"i": In(Lanes(inputs)), "o": Out(Lanes(len(self.outputs), width))})
 
     def cost(self, family: str) -> Resources:
-        """Return the predicted cells: additions are known bit by bit, so nothing is fitted."""
+        """Return the predicted cells. Additions are known bit by bit, without coefficients."""
         tables = Logic(memories=tuple(self._tables()))
         found = resources_of(tables, family)
         return found + Resources(lut=step_luts(self.netlist, family), ff=self._register_bits())
@@ -74,7 +74,7 @@ class NetlistPipeline(Component):
                 yield Ram(step.width, 256, read_only=True, synchronous=False, distinct=step.width)
 
     def _register_bits(self) -> int:
-        """Return the bits of all registers: numbers that are read at a later stage."""
+        """Return the bits of all registers: values that are read at a later stage."""
         last = [stage for stage, _ in self.spans]
         for step, (stage, _) in zip(self.netlist.steps, self.spans, strict=True):
             for operand in step.operands:
@@ -88,7 +88,7 @@ class NetlistPipeline(Component):
         )
 
     def elaborate(self, platform: object) -> Module:
-        """Build every step, and registers where a number is read at a later stage."""
+        """Build every step, and registers where a value is read at a later stage."""
         m = Module()
         registers = _Registers(m, self.spans)
         for index, (step, (stage, _)) in enumerate(zip(self.netlist.steps, self.spans,
@@ -116,7 +116,7 @@ class NetlistPipeline(Component):
 
 
 class _Registers:
-    """Delayed numbers."""
+    """Delayed values."""
 
     def __init__(self, m: Module, spans: list[tuple[int, int]]) -> None:
         self.m, self.spans = m, spans
@@ -140,7 +140,7 @@ class _Registers:
 
 
 def _extended(value: Value, width: int) -> Value:
-    """Return a number extended or truncated to ``width`` bits."""
+    """Return a value extended or truncated to ``width`` bits."""
     if isinstance(value, Const):
         return Const(value.value, signed(width))
     missing = width - len(value)

@@ -1,4 +1,4 @@
-"""Products with a constant matrix as a program of additions, and what the additions cost."""
+"""Products with a constant matrix as a program of additions, and the cost of the additions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_PARTNERS: Final = 8
 """Terms that are tried as the second operand of the next addition."""
 
 LEVEL_BITS: Final = 4
-"""Weight of a level of depth, in bits, when the order of a sum is chosen. Without it trees take
+"""Weight of a level of depth, in bits, when the order of a sum is chosen. Without it trees have
 1.5 % fewer adder bits but are two levels deeper, which costs a quarter more flip-flops."""
 
 
@@ -46,8 +46,8 @@ class ShiftAdd:
     """A product with a matrix as a program of additions.
 
     Attributes:
-        ends: Minimum and maximum of each number, the operands first.
-        steps: Additions: the one at index k computes number ``operands + k``.
+        ends: Minimum and maximum of each value, the operands first.
+        steps: Additions: the one at index k computes the value at ``operands + k``.
         outputs: Each result as a term, or None if it is 0.
         bits: Bits of all additions that need a carry.
     """
@@ -68,7 +68,7 @@ class ShiftAdd:
         return max(self._depths, default=0)
 
     def spelled(self, first: Term, second: Term) -> tuple[Addition, int, int]:
-        """Return the addition that gives the sum of two terms, its shift and its sign.
+        """Return the addition of two terms, with the shift and the sign of the sum.
 
         Bits below the larger shift pass through without a carry, unless they are subtracted: of
         two differences the one that subtracts the operand with the larger shift is cheaper, and the
@@ -106,7 +106,7 @@ class ShiftAdd:
         return self._known[step], base, sign
 
     def total(self, terms: Sequence[Term]) -> Term | None:
-        """Append the sum of many terms as a tree; return it, None if there are none.
+        """Append the sum of terms as a tree; return it, None without terms.
 
         An addition costs about the bits that its result has above the larger shift. So narrow
         and shallow terms are added first, as in Huffman coding.

@@ -1,4 +1,4 @@
-"""The report of a parallel design: figures that are known without running it."""
+"""The report of a parallel design: figures that do not need a simulation."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def report_of(design: ParallelDesign, options: FpgaOptions) -> dict[str, Any]:
 
 
 def layers(title: str, report: Mapping[str, Any]) -> Table:
-    """Return the layers of a design that takes a frame in every cycle."""
+    """Return the layers of a design that accepts a frame in every cycle."""
     columns = (
         Column("layer", shortest=12),
         Column("op", priority=3),

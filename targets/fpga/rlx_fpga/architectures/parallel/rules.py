@@ -42,7 +42,7 @@ def checked(node: Node, line: AffineLine | None) -> AffineLine:
     """Return ``line``.
 
     Raises:
-        UnsupportedOpError: There is none.
+        UnsupportedOpError: The op lacks a rule.
     """
     if line is None:
         raise unsupported(node, "its scaling cannot be expressed as one multiplication")

@@ -2,7 +2,7 @@
 
 Every result is a set of terms: operands, shifted and signed. A pattern is a pair of operands with
 a difference of shifts and a relation of signs. While some pattern occurs more than once, the one
-with the highest score is replaced everywhere by a number of its own. The number of occurrences of a
+with the highest score is replaced everywhere by a new operand. The number of occurrences of a
 pattern can only decrease once both of its operands exist, so it is counted once, and again only
 when the pattern is about to be replaced.
 
@@ -42,9 +42,9 @@ WORTHS: Final[tuple[Worth, ...]] = (
 
 
 class _Queue:
-    """Priority queue of numbers: highest worth first, then lowest number.
+    """Priority queue of indices: highest worth first, then lowest index.
 
-    A heap for each worth that occurs, and one of the worths: far smaller than one of all numbers.
+    A heap for each worth that occurs, and one of the worths: far smaller than one of all indices.
     """
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class _Queue:
             heapq.heappush(numbers, number)
 
     def __iter__(self) -> Iterator[int]:
-        """Pop numbers until the queue is empty; others can be put in meanwhile."""
+        """Pop indices until the queue is empty; others can be put in meanwhile."""
         while self._worths:
             numbers = self._numbers[-self._worths[0]]
             if numbers:
@@ -71,7 +71,7 @@ class _Queue:
 
 @dataclass
 class _Digits:
-    """Positions of a number in the sums: bit sets of :attr:`TermSharing.lane` bits for each sum."""
+    """Positions of an operand in the sums: sets of :attr:`TermSharing.lane` bits for each sum."""
 
     plus: int = 0
     minus: int = 0
@@ -139,7 +139,7 @@ class TermSharing:
         self._queue.put(index, (count - 1) * worth)
 
     def _worth(self, pattern: Pattern) -> int:
-        """Return the worth of one occurrence. On a tie, the pattern seen first is taken."""
+        """Return the worth of one occurrence. On a tie, the pattern seen first is used."""
         a, b, distance, sign = pattern
         ends = self.program.ends
         return self.worth(*_measures(ends[a], ends[b], distance, sign, itself=a == b))
@@ -163,7 +163,7 @@ class TermSharing:
         return occurrences
 
     def _replace(self, pattern: Pattern, positions: int) -> None:
-        """Replace the pattern by a number in every sum that has it."""
+        """Replace the pattern by a new operand in every sum that has it."""
         a, b, distance, sign = pattern
         number, base, number_sign = self.program.add((a, 0, 1), (b, distance, sign))
         self._digits.extend(_Digits() for _ in range(number + 1 - len(self._digits)))
@@ -194,7 +194,7 @@ class TermSharing:
 
 
 def repeated_patterns(rows: Sequence[Sequence[Term]]) -> dict[Pattern, int]:
-    """Return the patterns that occur more than once, and how often, in order of appearance.
+    """Return the patterns that occur more than once, with their counts, in order of appearance.
 
     Args:
         rows: Terms of each sum, in ascending order of operands.
@@ -210,7 +210,7 @@ def repeated_patterns(rows: Sequence[Sequence[Term]]) -> dict[Pattern, int]:
 
 
 def _count(terms: Mapping[tuple[int, int], int], term: Term, counts: Counter[Pattern]) -> None:
-    """Count the patterns of a term with those of a sum, none of which has a higher number."""
+    """Count the patterns of a term with those of a sum, which have lower or equal indices."""
     number, shift, sign = term
     # A list: Counter counts it in C.
     counts.update(
@@ -236,7 +236,7 @@ def _measures(
         second: Those of the second.
         distance: Shift of the second minus that of the first.
         sign: Product of their signs.
-        itself: Whether they are the same number.
+        itself: Whether they are the same operand.
     """
     widths = signed_bits(*first), signed_bits(*second)
     common = max(0, min(widths[0], distance + widths[1]) - max(0, distance))

@@ -84,7 +84,7 @@ class BinaryPlan(Plan):
         return divisors(math.gcd(channels, *groups))
 
     def skew(self, lanes: int) -> tuple[tuple[Fraction, Fraction], ...]:
-        """Return the lead and lag of each operand where one is repeated; else nothing."""
+        """Return the lead and lag of each operand if one is repeated, else an empty tuple."""
         if not any(self.repeats):
             return ()
         return tuple(_skew(o.type.static_shape, self.shape, lanes) for o in self.operands)
@@ -106,7 +106,7 @@ class BinaryPlan(Plan):
 
 
 class RequantizedPlan(BinaryPlan):
-    """A number made of two values, and the requantizer of the result."""
+    """A sum or product of two values, and the requantizer of the result."""
 
     @abstractmethod
     def first(self, lanes: int) -> ScaledSum | Product:
@@ -165,7 +165,7 @@ class ProductPlan(RequantizedPlan):
 def _repeats(node: Node, shape: tuple[int, ...], result: tuple[int, ...]) -> list[tuple[int, int]]:
     """Return the repetitions of a broadcast operand: elements of a group, and times.
 
-    Innermost first, each group with what the repetitions before have made of it.
+    Innermost first, each group with the elements that earlier repetitions have added.
     """
     del node
     padded = (1,) * (len(result) - len(shape)) + shape
@@ -185,9 +185,9 @@ def _repeats(node: Node, shape: tuple[int, ...], result: tuple[int, ...]) -> lis
 
 
 def _skew(shape: tuple[int, ...], result: tuple[int, ...], lanes: int) -> tuple[Fraction, Fraction]:
-    """Return the part of a frame that an operand is taken ahead of the share produced, and behind.
+    """Return the part of a frame that an operand is read ahead of the share produced, and behind.
 
-    A row that is repeated for every row of the result is needed whole for the first one.
+    A row that is repeated for every row of the result must be complete for the first one.
     """
     size = math.prod(shape)
     elements = np.broadcast_to(np.arange(size).reshape(shape), result).reshape(-1)

@@ -1,4 +1,4 @@
-"""Layers that turn a beat of each operand into a beat, in every cycle.
+"""Layers that compute a beat from a beat of each operand, in every cycle.
 
 Tests: tests/targets/fpga/architectures/dataflow/lower/test_rules.py
 """

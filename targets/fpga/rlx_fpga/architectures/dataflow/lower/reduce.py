@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 class MeanPlan(Plan):
     """Running sums, a queue, offset for the zero points, requantizer.
 
-    All sums of a frame come with its last pixel. The queue takes them while the requantizer is busy
-    with the first ones: otherwise the input would stop, and the layer before it.
+    All sums of a frame come with its last pixel. The queue stores them while the requantizer is
+    busy with the first ones: otherwise the input would stop, and the layer before it.
     """
 
     def __init__(self, node: Node) -> None:
@@ -86,7 +86,8 @@ class MeanPlan(Plan):
     def _waiting(self, blocks: int, beat_cycles: int) -> int:
         """Return the maximum number of sums of ``blocks`` beats that wait for the requantizer.
 
-        When the last one comes, it has taken one in ``beat_cycles``, and the offset holds another.
+        When the last one comes, the requantizer has accepted one in ``beat_cycles``, and the offset
+        holds another.
         """
         return max(blocks - -(-blocks // beat_cycles) - bool(self._offset), 0)
 

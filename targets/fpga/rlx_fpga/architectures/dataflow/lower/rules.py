@@ -36,10 +36,10 @@ class LayerHardware:
         cell: One input stream for each of the plan's operands, one output stream.
         fold: Folding that it was built from.
         cycles: Initiation interval if neither input nor output ever waits.
-        hold: Maximum part of a frame that can have been taken beyond the share produced.
-        lead: Maximum part of a frame that can have been produced beyond the share taken.
-        skew: For each operand, by how much of a frame it can be ahead of the share produced, and by
-            how much behind; empty if all are read in step.
+        hold: Maximum part of a frame that can have been accepted beyond the share produced.
+        lead: Maximum part of a frame that can have been produced beyond the share accepted.
+        skew: For each operand, the parts of a frame by which it can be ahead of the share produced,
+            and behind it; empty if all are read in step.
         jitter: Deviation of input and output from a constant rate, in frames.
         burst: Cycles for a frame at the rate of results without waiting; 0 if as ``cycles``.
         demand: Amount of its operands that its results need, and when.
@@ -93,11 +93,11 @@ class Alias(Plan):
     """A node whose result is its operand's stream, unchanged."""
 
     def folds(self) -> list[Fold]:
-        """Return the only choice: nothing to build."""
+        """Return the only folding, which is empty."""
         return [Fold(1, 1, 0)]
 
     def build(self, fold: Fold) -> LayerHardware:
-        """Not possible: there is nothing to build."""
+        """Fail: an alias has no hardware."""
         raise AssertionError("expected an op with a layer, got an alias")
 
 
@@ -113,7 +113,7 @@ def divisors(number: int) -> list[int]:
 
 @once_per_node
 def planned(node: Node) -> Plan | Refusal:
-    """Return the plan for ``node``, or why there is none."""
+    """Return the plan for ``node``, or the reason why it is refused."""
     reason = RULES.reason(type(node.op))
     if reason is not None:
         return Refusal(reason)
@@ -127,7 +127,7 @@ def plan_of(node: Node) -> Plan:
     """Return the plan for ``node``.
 
     Raises:
-        UnsupportedOpError: There is none.
+        UnsupportedOpError: The node cannot be built.
     """
     found = planned(node)
     if isinstance(found, Refusal):

@@ -40,7 +40,7 @@ class SoftmaxPlan(Plan):
     def build(self, fold: Fold) -> LayerHardware:
         """Return the cell."""
         hold = Fraction(1, self.rows) + pipeline_hold([self.cell], self.rows * self.cell.interval)
-        # A row is accepted without a pause, and then nothing for a long time.
+        # A row is accepted without a pause, and the next one a long time later.
         jitter = (Fraction(1, self.rows), Fraction(0))
         cell = self.cell
         # The codes follow one another after the latency, which adds no work here.

@@ -195,8 +195,8 @@ class Drain:
 def _order(drain: Drain) -> tuple[int, ...]:
     """Return a sort key, cheapest first: without multipliers if that costs no more.
 
-    A lane that multiplies by adding takes about the same share of a device's LUTs as a multiplier
-    takes of its DSP slices.
+    A lane that multiplies by adding uses about the same share of a device's LUTs as a multiplier
+    of its DSP slices.
     """
     cost = drain.multipliers or drain.lanes
     return cost, drain.multipliers, drain.lanes, -drain.beat_cycles
@@ -304,7 +304,7 @@ class Matrix(WeightedPlan):
         return -(-len(self.weights) // fold.pe)
 
     def _front(self, fold: Fold) -> dict[str, Cell]:
-        """Return the cells before the array: a window, unless it would change nothing."""
+        """Return the cells before the array: a window, unless it would be the identity."""
         repeat = self._repeat(fold)
         if self.pixelwise and repeat == 1:
             return {}
@@ -322,7 +322,7 @@ class Matrix(WeightedPlan):
         return {"window": window}
 
     def build(self, fold: Fold) -> LayerHardware:
-        """Return window, matrix-vector unit and requantizer; no window if none is needed."""
+        """Return window (if needed), matrix-vector unit and requantizer."""
         _ = self.ranges
         matrix = MatrixVector(
             self.weights,
