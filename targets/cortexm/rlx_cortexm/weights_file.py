@@ -2,8 +2,6 @@
 
 Layout, little-endian: 32 bytes of header (see :meth:`WeightsFile.content`), then every table at a
 multiple of four bytes from the beginning of the file.
-
-Tests: tests/targets/cortexm/test_weights_file.py
 """
 
 from __future__ import annotations
