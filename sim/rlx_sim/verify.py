@@ -447,9 +447,11 @@ def _summary(
 
 
 def _with_part(figures: dict[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the figures with the part, and with the time that the instructions take on it."""
+    """Return the figures with the part, the time on it, and the size of the weights' file."""
     cycles, part = CycleRange.of(facts), facts.get("part")
     figures = {**figures} if part is None else {**figures, "part": part}
+    if "weights_file" in facts:
+        figures["weights_file_bytes"] = facts["weights_file"]["bytes"]
     if cycles is not None and figures["instructions"] is not None:
         figures["milliseconds"] = cycles.milliseconds(figures["instructions"]).as_json()
     return figures
