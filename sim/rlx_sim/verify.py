@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from rlx.support.errors import DoesNotFitError, OutputError, UsageError
+from rlx.support.errors import DoesNotFitError, OutputError, ToolMissingError, UsageError
 from rlx.support.files.golden import read_golden
 from rlx.support.files.outputs import read_manifest
 from rlx.support.files.scratch import work_folder
@@ -25,6 +25,7 @@ from rlx_sim.firmware.simulators import (
     emulation,
     is_emulated,
     kinds,
+    missing_emulation,
     plan_of,
     simulator_of,
     unknown_tool,
@@ -180,6 +181,8 @@ class CortexmVerifier:
         cpu, prefix = _cpu(manifest), str(manifest.producer.facts["prefix"])
         if not is_emulated(cpu):
             return None
+        if (missing := missing_emulation(cpu)) is not None:
+            raise ToolMissingError(f"{missing.platform}: {missing.reason}", hint=missing.install)
         simulator = simulator_of(emulation(cpu)[0], cpu)
         assert not isinstance(simulator, HostC)
         if progress is not None:
