@@ -97,8 +97,8 @@ class Sweep:
         row: Called with such an estimate and its options; returns figures by key.
         caveat: Called with the figures of a row that fits; returns why it might not after all, or
             an empty text.
-        is_lower_bound: Called with the figures of a row; returns whether the figure of ``by`` may be
-            higher than it says. Such rows come after the others that fit.
+        is_lower_bound: Called with the figures of a row; returns whether that of ``by`` may be too
+            low. Such rows come after the others that fit.
         with_value: Called with options and a value of the option; returns the options with that
             value. None if no other option depends on it.
     """
