@@ -255,6 +255,7 @@ class FpgaVerifier:
         testbenches = [benches[name] for name in tools or () if name in benches]
         results = verify_fpga(
             folder, vectors, timeout_s=timeout_s, cocotb="cocotb" in plan.tools,
+            bench_limit=inputs_limit,
             verilator=tools is not None or "verilator" in plan.tools,
             testbenches=testbenches, netlist=_netlist_device(manifest, tools), waves=waves,
             progress=progress,

@@ -142,7 +142,7 @@ def test_package_is_found_by_prefix_and_version(project, environment):
     [
         ("kws MODEL none.tflite", r"rlx_add_network\(kws\): no file .*none\.tflite"),
         ("kws", r"rlx_add_network\(kws\): MODEL <file> is missing"),
-        ("kws MODEL kws.rlx CORE m4", r'\(kws\): "CORE;m4" is no argument; other options: OPTIONS'),
+        ("kws MODEL kws.rlx CORE m4", r"\(kws\): unknown argument CORE; other options: OPTIONS"),
         ("k-w MODEL kws.rlx", r"\(k-w\): the name begins C names: letters, digits and _ only"),
         ("kws MODEL kws.rlx OPTIONS --prefix x", r"\(kws\): OPTIONS cannot have --prefix"),
     ],

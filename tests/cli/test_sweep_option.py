@@ -132,7 +132,7 @@ def test_refusals(digits_model, capsys, monkeypatch):
         (["--devices", "ulx3s-85"], "no device is called 'ulx3s-85'"),
         (["--devices", ","], "no device is given"),
         (["--devices"], "no device is given"),
-        (["--devices", "all", "--cpu", "all"], "several options have several values"),
+        (["--devices", "all", "--cpu", "all"], "--devices and --cpu both list several values"),
     ):
         status, _, err = run(capsys, digits_model, *arguments)
         assert status == 2

@@ -125,7 +125,7 @@ class Output:
             return [str(i) for i in range(classes)]
         if len(labels) != classes:
             raise UsageError(
-                f"there are {len(labels)} names for {classes} classes",
+                f"{counted(len(labels), 'name')} for {counted(classes, 'class')}",
                 where="labels",
                 hint="give the name of each class, in the order of the network's outputs",
             )
