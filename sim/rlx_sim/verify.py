@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from rlx.driver.description import output_names
-from rlx.support.errors import DoesNotFitError, OutputError, UsageError
+from rlx.support.errors import DoesNotFitError, OutputError, ToolMissingError, UsageError
 from rlx.support.files.golden import read_golden
 from rlx.support.files.outputs import read_manifest
 from rlx.support.files.scratch import work_folder
@@ -26,6 +26,7 @@ from rlx_sim.firmware.simulators import (
     emulation,
     is_emulated,
     kinds,
+    missing_emulation,
     plan_of,
     simulator_of,
     unknown_tool,
@@ -181,6 +182,8 @@ class CortexmVerifier:
         cpu, prefix = _cpu(manifest), str(manifest.producer.facts["prefix"])
         if not is_emulated(cpu):
             return None
+        if (missing := missing_emulation(cpu)) is not None:
+            raise ToolMissingError(f"{missing.platform}: {missing.reason}", hint=missing.install)
         simulator = simulator_of(emulation(cpu)[0], cpu)
         assert not isinstance(simulator, HostC)
         if progress is not None:
@@ -253,6 +256,7 @@ class FpgaVerifier:
         testbenches = [benches[name] for name in tools or () if name in benches]
         results = verify_fpga(
             folder, vectors, timeout_s=timeout_s, cocotb="cocotb" in plan.tools,
+            bench_limit=inputs_limit,
             verilator=tools is not None or "verilator" in plan.tools,
             testbenches=testbenches, netlist=_netlist_device(manifest, tools), waves=waves,
             progress=progress,
