@@ -1,4 +1,4 @@
-"""Differences between simulations and the reference as text: one line for each simulator."""
+"""Differences between simulations and the reference as text: mismatch line for each simulator."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def mismatch_lines(mismatches: Iterable[Mapping[str, Any]]) -> list[str]:
     """
     by_simulator: dict[object, list[Mapping[str, Any]]] = {}
     lines = []
-    for one in mismatches:
-        if "element" in one:
-            by_simulator.setdefault(one.get("simulator"), []).append(one)
+    for mismatch in mismatches:
+        if "element" in mismatch:
+            by_simulator.setdefault(mismatch.get("simulator"), []).append(mismatch)
         else:
-            lines.append(", ".join(f"{key} {value}" for key, value in one.items()))
+            lines.append(", ".join(f"{key} {value}" for key, value in mismatch.items()))
     return [_summary(str(name), wrong) for name, wrong in by_simulator.items()] + lines
 
 
@@ -32,7 +32,7 @@ def _summary(simulator: str, wrong: list[Mapping[str, Any]]) -> str:
     """Return the size of the differences of a simulator, and the first of them."""
     first = wrong[0]
     output = repr(printable(first["name"])) if first.get("name") else first["output"]
-    elements = sum(one.get("elements", 1) for one in wrong)
+    elements = sum(mismatch.get("elements", 1) for mismatch in wrong)
     return (
         f"{simulator} differs: {counted(elements, 'element')} in {counted(len(wrong), 'frame')};"
         f" the first: frame {first['frame']}, output {output}, element {first['element']},"
