@@ -24,6 +24,7 @@ from rlx.samples import array_shapes
 from rlx.support.calls import checked_call
 from rlx.support.errors import UsageError
 from rlx.support.limits import limits_of
+from rlx.support.named import Named
 from rlx.tracing import Graph as Builder
 
 if TYPE_CHECKING:
@@ -65,13 +66,13 @@ class Network(HasModule):
     @property
     def inputs(self) -> dict[str, TensorType]:
         """Type of each input by name, in order."""
-        return {value.name: value.type for value in self.graph.inputs}
+        return Named(((value.name, value.type) for value in self.graph.inputs), "input")
 
     @property
     def outputs(self) -> dict[str, TensorType]:
         """Type of each output by name, in order."""
         types = (value.type for value in self.graph.outputs)
-        return dict(zip(self.graph.output_names, types, strict=True))
+        return Named(zip(self.graph.output_names, types, strict=True), "output")
 
     def picture(self) -> str:
         """Return its layers as SVG, a text that notebooks show as a picture."""

@@ -263,7 +263,9 @@ def _layer(table: Mapping[str, Any], where: str) -> LayerSettings:
     _check_keys(table, LAYER_KEYS, where)
     if "observer" in table and "range" in table:
         raise UsageError(
-            "observer and range both say what its range is", where=where, hint="leave one out"
+            "has both 'observer', which computes a range from samples, and 'range', which sets it",
+            where=where,
+            hint="delete the line 'observer' to keep the range, or 'range' to compute it",
         )
     bits = table.get("bits")
     whole = isinstance(bits, int) and not isinstance(bits, bool)

@@ -105,6 +105,8 @@ class ModelCommand(Command):
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             _refuse_option_of_another_format(error.option_name, texts)
+            if any(param.name == "target" for param in self.params):
+                _refuse_option_of_another_target(error.option_name, texts.get("target"))
             raise
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - as click declares it
@@ -189,6 +191,23 @@ def _refuse_option_of_another_format(option: str, texts: dict[str, str]) -> None
         f"{option} is an option of models of the format {' or '.join(owners)}, but the model's"
         f" format is {frontend.name}",
         hint=f"leave the option out, or name the file's format: --format {owners[0]}",
+    )
+
+
+def _refuse_option_of_another_target(option: str, target: str | None) -> None:
+    """Raise if an unknown option belongs to a target, and ``--target`` names none or another."""
+    groups = [PluginOptions("target", one) for one in targets.load_all()]
+    owners = [group.plugin.name for group in groups if option in group.flags]
+    if not owners:
+        return
+    listed = f"target {owners[0]}" if len(owners) == 1 else f"targets {', '.join(owners)}"
+    if target is None:
+        raise UsageError(
+            f"{option} belongs to the {listed}", hint=f"add --target {' or '.join(owners)}"
+        )
+    raise UsageError(
+        f"{option} is an option of the {listed}, but the target is {target}",
+        hint=f"leave {option} out, or give --target {' or '.join(owners)}",
     )
 
 

@@ -43,8 +43,12 @@ class SweepCommand(ModelCommand):
         texts, _ = self._peek(ctx, args)
         swept_options = list(_swept_options(args, texts.get("target")))
         if len(swept_options) > 1:
+            in_order = sorted(swept_options, key=lambda swept: swept.start)
+            flags = [swept.flag for swept in in_order]
+            both = "both list" if len(flags) == 2 else "all list"
             raise UsageError(
-                "several options have several values", hint="compare over one of them at a time"
+                f"{', '.join(flags[:-1])} and {flags[-1]} {both} several values",
+                hint="compare over one of them at a time",
             )
         if swept_options:
             swept = swept_options[0]

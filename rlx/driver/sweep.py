@@ -194,8 +194,9 @@ def _error_text(error: RlxError) -> str:
     return f"{error.where}: {error.message}" if error.where else error.message
 
 
-def _rank(sweep: Sweep, row: Mapping[str, Any]) -> tuple[int, float]:
+def _rank(sweep: Sweep, row: Mapping[str, Any]) -> tuple[int, bool, float]:
     """Return the key that a row is sorted by: rows that fit first, the best of these first."""
     if sweep.by not in row:
-        return 2, 0.0
-    return 0 if row["fits"] else 1, -row[sweep.by] if sweep.maximize else row[sweep.by]
+        return 2, False, 0.0
+    figure = -row[sweep.by] if sweep.maximize else row[sweep.by]
+    return 0 if row["fits"] else 1, sweep.is_lower_bound(row), figure

@@ -5,7 +5,9 @@ Tests: tests/unit/reports/test_report.py
 
 from __future__ import annotations
 
+import csv
 import dataclasses
+import io
 import shlex
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +15,7 @@ from rlx import targets
 from rlx.support.errors import RlxError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 
 def command_text(target: str, options: Mapping[str, Any]) -> str:
@@ -49,8 +51,15 @@ def _flag(name: str, value: object) -> list[str]:
     if isinstance(value, bool):
         return [flag if value else f"--no-{flag[2:]}"]
     if isinstance(value, list):
-        return [flag, ",".join(map(_item, value))]
+        return [flag, _row(map(_item, value))]
     return [flag, _item(value)]
+
+
+def _row(items: Iterable[str]) -> str:
+    """Return a row of CSV: an item with a comma is quoted."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(items)
+    return text.getvalue()
 
 
 def _item(value: object) -> str:

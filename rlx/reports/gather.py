@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rlx.reports.collect import FolderMeasurements, collect, read_network
 from rlx.reports.difference import changes_of
-from rlx.reports.labelled import accuracy_of
+from rlx.reports.labelled import LabelledSamples, accuracy_of
 from rlx.reports.losses import losses_beside, losses_of
 from rlx.support.errors import TargetNotFoundError, ToolMissingError, UsageError
 from rlx.support.files.outputs import read_manifest
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from rlx.metrics.inference.data import Inputs
     from rlx.reports.model import Losses
     from rlx.reports.report import Report
+    from rlx.support.errors import RlxError
     from rlx.targets.verifier import Verification
 
 _MAX_FILE_BYTES: Final = 16 << 20
@@ -77,31 +78,48 @@ def gather(
     producer = read_manifest(folder).producer
     target = producer.target
     network = read_network(folder)
-    notes: list[str] = []
-    verification = _verification(request, notes)
-    counts = None if notes else _layer_counts(target, folder, request, notify, notes)
-    measured = FolderMeasurements(
-        verification=verification,
-        layers=None if counts is None else counts.layers,
-        tools=None if counts is None else counts.tools,
+    labelled = _labelled(network, request)
+    older = None if request.old is None else collect(request.old)
+    known = FolderMeasurements(
         build=None if request.build is None else _build(request.build),
         placement=None if request.build is None else _placement(request.build),
         board=None if request.board is None else _board(request.board, network),
     )
+    losses, lines = _losses(request, collect(folder, known), producer.input_sha256)
+    # The inputs are read; what follows takes time.
+    notes: list[str] = []
+    verification = _verification(request, notes)
+    counts = None if notes else _layer_counts(target, folder, request, notify, notes)
+    measured = replace(
+        known,
+        verification=verification,
+        layers=None if counts is None else counts.layers,
+        tools=None if counts is None else counts.tools,
+    )
     report = collect(folder, measured)
-    losses, lines = _losses(request, report, producer.input_sha256)
     report = replace(
         report, losses=losses, warnings=(*report.warnings, *lines), notes=(*report.notes, *notes)
     )
-    if request.data is not None:
-        accuracy = accuracy_of(
-            folder, network, target, request.data,
-            labels=request.labels, model=request.model, progress=progress,
-        )  # fmt: skip
+    if labelled is not None:
+        accuracy = accuracy_of(folder, target, labelled, model=request.model, progress=progress)
         report = replace(report, accuracy=accuracy)
-    if request.old is not None:
-        report = replace(report, changes=changes_of(collect(request.old), report))
-    return report
+    return report if older is None else replace(report, changes=changes_of(older, report))
+
+
+def _labelled(network: Mapping[str, Any], request: ReportRequest) -> LabelledSamples | None:
+    """Return the labelled samples; None without ``--data``.
+
+    Raises:
+        UsageError: They do not fit the network, or there are names of classes without them.
+    """
+    if request.data is not None:
+        return LabelledSamples.of(network, request.data, labels=request.labels)
+    if request.labels:
+        raise UsageError(
+            "--labels needs --data: it names the classes of labelled samples",
+            hint="add --data SAMPLES.npz, which holds 'y' or 'labels', or leave --labels out",
+        )
+    return None
 
 
 def _losses(
@@ -124,7 +142,7 @@ def _verification(request: ReportRequest, notes: list[str]) -> Mapping[str, Any]
     try:
         return request.verify().as_json()
     except (ToolMissingError, TargetNotFoundError) as e:
-        notes.append(f"not verified: {e.message}")
+        notes.append(_without_tools("not verified", e))
         return None
 
 
@@ -141,8 +159,13 @@ def _layer_counts(
     try:
         return verifier.layer_counts(target, folder, progress=notify)
     except (ToolMissingError, TargetNotFoundError) as e:
-        notes.append(f"layers were not measured: {e.message}")
+        notes.append(_without_tools("layers were not measured", e))
         return None
+
+
+def _without_tools(what: str, error: RlxError) -> str:
+    """Return a note about missing tools, with the commands that install them."""
+    return "; ".join([f"{what}: {error.message}", *error.hint.split("\n")])
 
 
 def _build(path: Path) -> Mapping[str, Any]:

@@ -5,6 +5,7 @@ Tests: tests/unit/samples/test_layout.py
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -35,13 +36,58 @@ _BATCH: Final = 256
 """Samples that are read at a time."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelledSamples:
+    """Labelled samples that fit a network.
+
+    Attributes:
+        network: Description of the network; see :func:`rlx.driver.description.describe`.
+        data: The samples as they were given.
+        samples: The same for the inputs of the network.
+        truth: Class of each sample.
+        names: Name of each class.
+    """
+
+    network: Mapping[str, Any]
+    data: Inputs
+    samples: Samples
+    truth: Array
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls, network: Mapping[str, Any], data: Inputs, *, labels: Sequence[str] = ()
+    ) -> LabelledSamples:
+        """Return the samples in ``data``.
+
+        Args:
+            network: Description of the network.
+            data: Samples with labels, as for ``rlx.run``; ``y`` or ``labels`` holds a class for
+                each.
+            labels: Name of each class; none for their indices.
+
+        Raises:
+            UsageError: The data do not fit, hold no labels, or the outputs of the network are not
+                classes.
+        """
+        samples, classes = samples_of(_ports_alone(network), data), _classes(network)
+        if samples.labels is None:
+            raise UsageError(
+                "holds no labels",
+                where=_WHAT,
+                hint=f"add an array {' or '.join(map(repr, LABELS))}",
+            )
+        truth = checked_labels(samples.labels, classes, samples.count, where=_WHAT)
+        return cls(
+            network=network, data=data, samples=samples, truth=truth, names=_names(labels, classes)
+        )
+
+
 def accuracy_of(
     folder: Path,
-    network: Mapping[str, Any],
     target: str,
-    data: Inputs,
+    labelled: LabelledSamples,
     *,
-    labels: Sequence[str] = (),
     model: Graph | None = None,
     timeout_s: float = verifier.DEFAULT_TIMEOUT_S,
     progress: Callable[[str], None] | None = None,
@@ -50,41 +96,32 @@ def accuracy_of(
 
     Args:
         folder: Folder that ``rlx emit`` wrote.
-        network: Its description; see :func:`rlx.driver.description.describe`.
         target: Name of the target that emitted it.
-        data: Samples with labels, as for ``rlx.run``; ``y`` or ``labels`` holds a class for each.
-        labels: Name of each class; none for their indices.
+        labelled: The samples.
         model: The model, to compute the same with the reference; None to leave that out.
         timeout_s: Wall-clock limit of the run, in seconds.
         progress: Called with a description of each step.
 
     Raises:
-        UsageError: The data do not fit, hold no labels, or the outputs of the network are not
-            classes.
         RlxError: A tool is missing or failed.
     """
-    samples, shapes = samples_of(_ports_alone(network), data), network["inputs"]
-    classes = _classes(network)
-    if samples.labels is None:
-        raise UsageError(
-            "holds no labels", where=_WHAT, hint=f"add an array {' or '.join(map(repr, LABELS))}"
-        )
-    truth = checked_labels(samples.labels, classes, samples.count, where=_WHAT)
+    network, samples, truth = labelled.network, labelled.samples, labelled.truth
+    classes = len(labelled.names)
     name, simulator = next(iter(verifier.load(target).simulators().items()))
     if progress is not None:
         progress(f"{name}: {counted(samples.count, 'sample')}")
-    vectors = Golden(_frames(samples, shapes), _no_outputs(network, samples.count))
+    vectors = Golden(_frames(samples, network["inputs"]), _no_outputs(network, samples.count))
     emitted_output = simulator.simulate(folder, vectors, timeout_s=timeout_s).outputs[0]
     emitted = Counted.of(truth, _best(emitted_output, classes), classes)
     correct = {name: emitted.correct}
     if model is not None:
-        computed = run(model, data).output.scores
+        computed = run(model, labelled.data).output.scores
         correct = {"reference": Counted.of(truth, _best(computed, classes), classes).correct,
                    **correct}  # fmt: skip
     return Accuracy(
         samples=samples.count,
         correct=correct,
-        labels=_names(labels, classes),
+        labels=labelled.names,
         confusion=tuple(tuple(int(c) for c in row) for row in emitted.confusion),
     )
 
@@ -155,7 +192,7 @@ def _names(labels: Sequence[str], classes: int) -> tuple[str, ...]:
     """
     if labels and len(labels) != classes:
         raise UsageError(
-            f"{len(labels)} labels for {classes} classes",
+            f"{counted(len(labels), 'label')} for {counted(classes, 'class')}",
             where="labels",
             hint="give a name for each class, in the order of the network's output",
         )

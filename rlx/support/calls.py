@@ -1,11 +1,12 @@
-"""Calls of public functions: missing and unknown arguments are errors with a hint."""
+"""Calls of public functions: missing and unknown arguments, and things that are not paths."""
 
 from __future__ import annotations
 
 import inspect
 import re
 from functools import wraps
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from os import PathLike
+from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
 from rlx.support.errors import UsageError
 from rlx.support.text.suggest import did_you_mean
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
+_PATHS: Final = ("str | Path", "str | Path | None")
+"""Annotations of arguments that are paths."""
+
 
 def checked_call(function: Callable[P, R]) -> Callable[P, R]:
     """Let a public function refuse a call that does not fit it, with what the argument is.
@@ -24,16 +28,34 @@ def checked_call(function: Callable[P, R]) -> Callable[P, R]:
     hint.
     """
     signature = inspect.signature(function)
+    paths = [name for name, one in signature.parameters.items() if one.annotation in _PATHS]
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            signature.bind(*args, **kwargs)
+            bound = signature.bind(*args, **kwargs)
         except TypeError:
             raise _refusal(function, signature, args, kwargs) from None
+        for name in paths:
+            _check_path(function, name, bound.arguments.get(name, ""), signature)
         return function(*args, **kwargs)
 
     return call
+
+
+def _check_path(
+    function: Callable[..., object], name: str, value: object, signature: inspect.Signature
+) -> None:
+    """Refuse an argument that should be a path and is not."""
+    optional = signature.parameters[name].default is None
+    if isinstance(value, str | PathLike) or (optional and value is None):
+        return
+    kind = "None" if value is None else f"an object of type {type(value).__name__}"
+    raise UsageError(
+        f"{name}: expected a path, got {kind}",
+        where=f"rlx.{function.__name__}",
+        hint=f"{name}: {_about(function, name)}",
+    )
 
 
 def _refusal(

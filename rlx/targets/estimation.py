@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
 from rlx.support.text.notebook import report_html, table_html
+from rlx.support.text.suggest import no_such_key
 from rlx.support.text.tables import Column, Table
 from rlx.support.text.units import counted
 
@@ -60,6 +61,8 @@ class Estimate(Mapping[str, Any]):
         return None if self.fits or found is None else str(found)
 
     def __getitem__(self, key: str) -> Any:  # noqa: ANN401 - a JSON value
+        if key not in self.figures:
+            raise no_such_key(key, self.figures, what="figure")
         return self.figures[key]
 
     def __iter__(self) -> Iterator[str]:

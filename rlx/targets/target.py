@@ -97,6 +97,8 @@ class Sweep:
         row: Called with such an estimate and its options; returns figures by key.
         caveat: Called with the figures of a row that fits; returns why it might not after all, or
             an empty text.
+        is_lower_bound: Called with the figures of a row; returns whether that of ``by`` may be too
+            low. Such rows come after the others that fit.
         with_value: Called with options and a value of the option; returns the options with that
             value. None if no other option depends on it.
     """
@@ -111,6 +113,7 @@ class Sweep:
     estimate: Callable[[GraphModule, Any], Mapping[str, Any]]
     row: Callable[[Mapping[str, Any], Any], Mapping[str, Any]]
     caveat: Callable[[Mapping[str, Any]], str] = lambda figures: ""
+    is_lower_bound: Callable[[Mapping[str, Any]], bool] = lambda figures: False
     with_value: Callable[[Any, str], Any] | None = None
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from rlx.support.errors import DoesNotFitError, OutputError, UsageError
+from rlx.driver.description import output_names
+from rlx.support.errors import DoesNotFitError, OutputError, ToolMissingError, UsageError
 from rlx.support.files.golden import read_golden
 from rlx.support.files.outputs import read_manifest
 from rlx.support.files.scratch import work_folder
@@ -25,6 +26,7 @@ from rlx_sim.firmware.simulators import (
     emulation,
     is_emulated,
     kinds,
+    missing_emulation,
     plan_of,
     simulator_of,
     unknown_tool,
@@ -116,7 +118,7 @@ class CortexmVerifier:
         if waves is not None:
             raise UsageError("C programs have no waveforms", hint="leave --waves out")
         manifest = _manifest(folder, self.target)
-        vectors = read_golden(folder).first(inputs_limit)
+        vectors = _vectors(folder, inputs_limit)
         cpu = _cpu(manifest)
         plan = self.plan(folder, tools)
         if not plan.tools:
@@ -180,6 +182,8 @@ class CortexmVerifier:
         cpu, prefix = _cpu(manifest), str(manifest.producer.facts["prefix"])
         if not is_emulated(cpu):
             return None
+        if (missing := missing_emulation(cpu)) is not None:
+            raise ToolMissingError(f"{missing.platform}: {missing.reason}", hint=missing.install)
         simulator = simulator_of(emulation(cpu)[0], cpu)
         assert not isinstance(simulator, HostC)
         if progress is not None:
@@ -240,7 +244,7 @@ class FpgaVerifier:
         from rlx_sim.hardware.fpga import verify_fpga
 
         manifest = _manifest(folder, self.target)
-        vectors = read_golden(folder).first(inputs_limit)
+        vectors = _vectors(folder, inputs_limit)
         for name in tools or ():
             if name not in FPGA_TOOLS:
                 raise unknown_tool(name, FPGA_TOOLS)
@@ -252,6 +256,7 @@ class FpgaVerifier:
         testbenches = [benches[name] for name in tools or () if name in benches]
         results = verify_fpga(
             folder, vectors, timeout_s=timeout_s, cocotb="cocotb" in plan.tools,
+            bench_limit=inputs_limit,
             verilator=tools is not None or "verilator" in plan.tools,
             testbenches=testbenches, netlist=_netlist_device(manifest, tools), waves=waves,
             progress=progress,
@@ -321,6 +326,11 @@ def _manifest(folder: Path, target: str, *, check_files: bool = True) -> Manifes
             hint=f"emit the model again with --target {target}",
         )
     return manifest
+
+
+def _vectors(folder: Path, limit: int | None) -> Golden:
+    """Return the golden vectors of a folder with the names of the outputs."""
+    return replace(read_golden(folder).first(limit), names=output_names(folder))
 
 
 def _netlist_device(manifest: Manifest, tools: Sequence[str] | None) -> FpgaDevice | None:

@@ -1,18 +1,21 @@
-"""Options that a model's format declares, on every command that reads a model."""
+"""Options that formats and targets declare, on the commands that read a model."""
 
 from __future__ import annotations
 
 import json
 import re
 from dataclasses import dataclass, field, make_dataclass
+from types import SimpleNamespace
 
 import pytest
 
+from rlx import targets
 from rlx.cli import main
 from rlx.frontends import registry
 from rlx.ir import DType, Graph, GraphModule, QuantParams, TensorType
 from rlx.ops.q import QClamp
 from rlx.support import plugins
+from support.messages import said
 
 
 def percent(text: str) -> float:
@@ -179,3 +182,31 @@ def test_two_options_of_one_name_are_refused(capsys, tmp_path, plug, model, name
         "  try: load the model in Python, rlx.load(path, options=...), save it with rlx.save, and"
         " give the command the .rlx file\n"
     )
+
+
+@dataclass(frozen=True)
+class AcmeOptions:
+    part: str = ""
+    turbo: bool = False
+
+
+ACME = SimpleNamespace(name="acme", options=AcmeOptions)
+"""A target of another package."""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["estimate", "net.onnx", "--cpu", "cortex-m4"],
+        ["emit", "net.onnx", "--part", "nrf52840", "-o", "out"],
+        ["check", "net.onnx", "--no-turbo"],
+        ["estimate", "net.onnx", "--target", "fpga", "--cpu", "cortex-m4"],
+        ["inspect", "net.onnx", "--cpu", "cortex-m4"],
+        ["estimate", "net.onnx", "--prat", "nrf52840"],
+    ],
+)
+def test_an_option_of_another_target_names_that_target(arguments, monkeypatch, capsys):
+    own_targets = targets.load_all()
+    monkeypatch.setattr(targets, "load_all", lambda: [*own_targets, ACME])
+    assert main(arguments) == 2
+    said(capsys.readouterr().err)

@@ -4,7 +4,7 @@ from rlx_cortexm.parts import boards, parts
 from support import ROOT
 
 PAGE = ROOT / "docs" / "reference" / "parts.md"
-HEADS = ("`--part`", "core", "FPU", "MHz", "flash", "RAM", "in a row", "wait states", "source")
+HEADS = ("`--part`", "core", "FPU", "MHz", "flash", "RAM", "contiguous", "wait states", "source")
 
 
 def lines():

@@ -9,6 +9,7 @@ import click
 
 from rlx.cli.common import json_option, print_json
 from rlx.cli.model_command import load_model, model_command
+from rlx.cli.samples import say
 from rlx.cli.table import is_wide, prose, show_table, wide_option
 from rlx.support.errors import UsageError
 from rlx.support.text.tables import Column, Table, printable
@@ -80,17 +81,24 @@ def _refuse_options() -> None:
 @wide_option
 @json_option
 def command(model: Path, *, text: bool, as_json: bool) -> None:
-    """Show MODEL layer by layer: ops, shapes, MACs, bytes."""
+    """Show MODEL layer by layer: ops, shapes, MACs, bytes.
+
+    A batch that the file leaves open is 1, but in --text.
+    """
+    from rlx.frontends.open_shapes import DimensionSizes
+    from rlx.frontends.registry import with_sizes
     from rlx.ir.inspect import inspect_graph
 
     _refuse_options()
     if as_json and text:
         raise UsageError("--text and --json exclude each other", hint="leave out --text or --json")
-    graph = load_model(model).graph
+    module = load_model(model)
     if text:
-        print(graph)
+        print(module.graph)
         return
-    report = inspect_graph(graph)
+    sizes = DimensionSizes()
+    report = inspect_graph(with_sizes(module, sizes).graph)
+    say(sizes.notes)
     if as_json:
         print_json(report.to_dict())
         return

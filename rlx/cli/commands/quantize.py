@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rlx.metrics.classes import Classes
     from rlx.metrics.compare import Comparison
 
+_ERROR = "relative squared error of the outputs if only this layer is quantized"
 SQNR = Column("SQNR", "dB", meaning="signal to quantization noise; higher is closer")
 OBSERVERS = ("min-max", "moving-average", "percentile", "mse", "kl")
 
@@ -285,7 +286,7 @@ def _print(report: QuantizationReport, out: Path) -> None:
         Column("layer", shortest=16),
         Column("op", priority=2),
         Column("bits", priority=1),
-        Column("output error, this layer only", meaning="loss with only this layer quantized"),
+        Column("output error, this layer only", meaning=_ERROR),
         SQNR,
     ]
     print_table(f"Layers of {report.graph}, quantized", columns, rows)

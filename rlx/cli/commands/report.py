@@ -85,6 +85,7 @@ def command(
     if nothing has changed since. Exit status 1 if an output differs from the reference.
     """
     from rlx import api
+    from rlx.samples import read_names
 
     with progress(enabled=not as_json, minimum_s=0.0) as show:
         report = api.report(
@@ -94,7 +95,7 @@ def command(
             build=build,
             board=board,
             data=data,
-            labels=() if labels is None else _lines(labels),
+            labels=() if labels is None else read_names(labels),
             model=model,
             old=old,
             quantization=quantization,
@@ -134,23 +135,6 @@ def _write(files: dict[Path, Callable[[], str]], folder: Path) -> None:
             )
     for path, make in files.items():
         write_file(path, make().encode())
-
-
-def _lines(path: Path) -> list[str]:
-    """Return the lines of a text file that are not empty.
-
-    Raises:
-        UsageError: It cannot be read.
-    """
-    from rlx.support.errors import UsageError
-
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        raise UsageError(
-            "cannot be read as text", where=str(path), hint="give a text file with a name on a line"
-        ) from None
-    return [line.strip() for line in text.splitlines() if line.strip()]
 
 
 def _print(report: Report) -> None:

@@ -188,7 +188,7 @@ KINDS: Final = (
     FileKind("a PyTorch state dict: weights without the network", hints.STATE_DICT, _is_state_dict),
     FileKind("a PyTorch file", hints.TORCH, _is_torch),
     FileKind("a PyTorch file of the form before 1.6", hints.TORCH, _begins(_OLD_TORCH)),
-    FileKind("NumPy arrays", hints.ARRAYS, lambda s: s.has_member(r".*\.npy$")),
+    FileKind("a file of NumPy arrays", hints.ARRAYS, lambda s: s.has_member(r".*\.npy$")),
     FileKind("a NumPy array", hints.ARRAYS, _begins(b"\x93NUMPY")),
     FileKind("a zip archive", hints.ZIP, _begins(*_ZIP)),
     FileKind("a Python pickle", hints.PICKLE, _begins(*_PICKLES)),

@@ -127,6 +127,12 @@ def _opened(folder: Path, parts: tuple[str, ...], name: str) -> Iterator[tuple[i
             # Without O_NONBLOCK, opening a pipe waits for its writer.
             flags = step | getattr(os, "O_NONBLOCK", 0)
             descriptors.append(os.open(parts[-1], flags, dir_fd=descriptors[-1]))
+        except FileNotFoundError:
+            raise DamagedError(
+                f"its data file '{name}' is missing",
+                hint=f"copy '{name}', which the exporter wrote with the model, to the model's"
+                " folder",
+            ) from None
         except (OSError, NotImplementedError) as error:
             reason = error.strerror if isinstance(error, OSError) else "links cannot be excluded"
             raise UnsupportedError(

@@ -125,7 +125,7 @@ class Output:
             return [str(i) for i in range(classes)]
         if len(labels) != classes:
             raise UsageError(
-                f"there are {len(labels)} names for {classes} classes",
+                f"{counted(len(labels), 'name')} for {counted(classes, 'class')}",
                 where="labels",
                 hint="give the name of each class, in the order of the network's outputs",
             )
@@ -170,9 +170,6 @@ class Result:
         Raises:
             KeyError: The network has no output of that name.
         """
-        if name not in self.outputs:
-            names = ", ".join(repr(printable(known)) for known in self.outputs)
-            raise KeyError(f"no output {printable(name)!r}; the network has {names}")
         return self.outputs[name].values
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Any:  # noqa: ANN401

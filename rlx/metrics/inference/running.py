@@ -12,6 +12,7 @@ import numpy as np
 from rlx.metrics.inference.data import samples_of
 from rlx.metrics.inference.result import Output, Result
 from rlx.metrics.runner import Runner
+from rlx.support.named import Named
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,10 +52,10 @@ def run_samples(graph: Graph, samples: Samples, *, progress: Progress | None = N
         if progress is not None:
             progress("running", count, samples.count)
     only = graph.inputs[0].type.shape if len(graph.inputs) == 1 else None
-    outputs = {
-        name: Output(name, value.type, np.concatenate(arrays), rebuilt=value.type.shape == only)
+    named_outputs = (
+        (name, Output(name, value.type, np.concatenate(arrays), rebuilt=value.type.shape == only))
         for name, value, arrays in zip(
             graph.output_names, graph.outputs, zip(*parts, strict=True), strict=True
         )
-    }
-    return Result(outputs, samples.labels)
+    )
+    return Result(Named(named_outputs, "output"), samples.labels)

@@ -22,6 +22,7 @@ from rlx.ops.numbers import sample_reals
 from rlx.ops.real.cast import integer_range
 from rlx.support.errors import UsageError
 from rlx.support.text.notebook import table_html
+from rlx.support.text.suggest import no_such_key
 from rlx.support.text.tables import Column, Table, lay_out, text_of
 from rlx.support.text.units import counted
 
@@ -137,6 +138,8 @@ class Layers(Mapping[str, LayerValues]):
         self.samples = samples
 
     def __getitem__(self, name: str) -> LayerValues:
+        if name not in self._layers:
+            raise no_such_key(name, self._layers, what="layer")
         return self._layers[name]
 
     def __iter__(self) -> Iterator[str]:

@@ -184,7 +184,7 @@ class Profile:
             Column("calls", priority=4),
             Column("median", "us", total=1e6 * self.in_nodes),
             Column("share", "%", right=True),
-            Column("GFLOP/s", priority=2, right=True),
+            Column(self._rate_unit(), priority=2, right=True),
             Column("of roofline", "%", priority=2, right=True, meaning=_OF_ROOFLINE),
         )
         rows = [
@@ -204,6 +204,11 @@ class Profile:
         column_count = len(columns) - (not known)
         cells = tuple(row[:column_count] for row in rows)
         return Table(title, columns[:column_count], cells, self._slowest(), total="all")
+
+    def _rate_unit(self) -> str:
+        """Return the unit of a node's rate: integer operations are not FLOP."""
+        types = [v.type.dtype for n in self.nodes if n.gflops is not None for v in n.node.results]
+        return "GOP/s" if types and all(one.is_integer for one in types) else "GFLOP/s"
 
     def _slowest(self) -> int | None:
         times = [n.seconds for n in self.nodes]

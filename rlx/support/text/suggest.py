@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 _MIN_SIMILARITY: Final = 0.6
 """Ratio of ``difflib`` from which a name is suggested; 1 for equal names."""
+_MAX_LISTED: Final = 20
+"""Names in the message about a missing key."""
 
 
 def closest(name: str, known: Iterable[str], *, alike: float = _MIN_SIMILARITY) -> str | None:
@@ -26,6 +28,22 @@ def closest(name: str, known: Iterable[str], *, alike: float = _MIN_SIMILARITY) 
     by_lower = {one.lower(): str(one) for one in known}
     found = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=alike)
     return by_lower[found[0]] if found else None
+
+
+def no_such_key(name: object, known: Iterable[str], *, what: str) -> KeyError:
+    """Return the error of a mapping that lacks a name: the closest name, and the first ones.
+
+    Args:
+        name: The unknown name.
+        known: Names in the mapping.
+        what: Noun for one of them: ``layer``.
+    """
+    names = [str(one) for one in known]
+    guess = closest(str(name), names)
+    listed = ", ".join(map(repr, names[:_MAX_LISTED])) or "none"
+    rest = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
+    meant = f"did you mean {guess!r}? " if guess else ""
+    return KeyError(f"no {what} {name!r}; {meant}known: {listed}{rest}")
 
 
 def did_you_mean(name: str, known: Iterable[str], *, what: str) -> str:

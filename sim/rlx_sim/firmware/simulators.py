@@ -26,7 +26,7 @@ _COMPILERS: Final = ("arm-none-eabi-gcc", "zig")
 
 def plan_of(cpu: str) -> Plan:
     """Return the default simulations: on this machine, and on an emulated core."""
-    host, core = {"compiler": ("cc",)}, _needs(cpu)
+    host = {"compiler": ("cc",)}
     tools: list[str] = []
     not_run: list[NotRun] = []
     notes: list[str] = []
@@ -34,13 +34,21 @@ def plan_of(cpu: str) -> Plan:
         not_run.append(NotRun("host", "C on this machine", "no compiler", ways(host)))
     else:
         tools.append("host")
-    if missing := absent(core):
-        reason = ", ".join(f"no {part}" for part in missing)
-        not_run.append(NotRun("qemu", f"C on a {cpu}", reason, ways(missing)))
+    if (missing := missing_emulation(cpu)) is not None:
+        not_run.append(missing)
     else:
         name, notes = emulation(cpu)
         tools.append(name)
     return Plan(tuple(tools), tuple(not_run), tuple(notes), kinds(tools))
+
+
+def missing_emulation(cpu: str) -> NotRun | None:
+    """Return the emulation of a core that lacks tools; None if it can run."""
+    missing = absent(_needs(cpu))
+    if not missing:
+        return None
+    reason = ", ".join(f"no {part}" for part in missing)
+    return NotRun("qemu", f"C on a {cpu}", reason, ways(missing))
 
 
 def kinds(tools: Sequence[str]) -> tuple[str, ...]:

@@ -43,6 +43,7 @@ def expected(
     frames: int,
     *,
     cocotb: bool,
+    bench_limit: int | None = None,
     testbenches: Sequence[str] = (),
 ) -> tuple[float, str]:
     """Return the seconds that a verification takes, and advice on making it shorter.
@@ -52,6 +53,7 @@ def expected(
         megabytes: Size of the design's Verilog, in 10^6 bytes.
         frames: Golden vectors that are run.
         cocotb: Whether the cocotb bench runs.
+        bench_limit: Frames of its first test; None for the bench's default.
         testbenches: Simulators of the SystemVerilog testbench.
 
     Returns:
@@ -71,7 +73,7 @@ def expected(
     if not cocotb:
         return total, advice
     # All frames, two with pauses, one after a reset.
-    cycles = 3 * latency + bench_frames(interval) * interval
+    cycles = 3 * latency + (bench_limit or bench_frames(interval)) * interval
     total += _step(_COCOTB, megabytes) + cycles * _COCOTB_CYCLE
     return total, f"{advice}; --with verilator takes {length_text(harness)}"
 

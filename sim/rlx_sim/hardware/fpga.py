@@ -73,6 +73,7 @@ def verify_fpga(
     *,
     timeout_s: float,
     cocotb: bool = True,
+    bench_limit: int | None = None,
     verilator: bool = True,
     testbenches: Sequence[str] = (),
     netlist: FpgaDevice | None = None,
@@ -90,6 +91,7 @@ def verify_fpga(
         vectors: Inputs and the reference's outputs.
         timeout_s: Wall-clock limit of each step.
         cocotb: Whether to run the cocotb bench.
+        bench_limit: Frames of its first test; None for the bench's default.
         verilator: Whether Verilator is installed; if not, only the SystemVerilog testbench is run,
             in Icarus Verilog.
         testbenches: Simulators for the SystemVerilog testbench: ``verilator``, ``icarus``.
@@ -121,7 +123,12 @@ def verify_fpga(
     if waves is None and netlist is None:  # the time for waves depends on activity
         size = _megabytes(folder, design["sources"])
         expected_steps = expected(
-            report, size, vectors.frames, cocotb=cocotb, testbenches=testbenches
+            report,
+            size,
+            vectors.frames,
+            cocotb=cocotb,
+            bench_limit=bench_limit,
+            testbenches=testbenches,
         )
         notify.expect(*expected_steps)
     notify("lint")
@@ -134,7 +141,9 @@ def verify_fpga(
     result["seconds"] = [one.as_json() for one in seconds]
     if waves is not None:
         result |= {"waves": str(waves), "layouts": layouts(folder, design["top"])}
-    _add_benches(result, folder, timeout_s, notify, cocotb=cocotb, testbenches=testbenches)
+    _add_benches(
+        result, folder, bench_limit, timeout_s, notify, cocotb=cocotb, testbenches=testbenches
+    )
     result["runs"] = _runs(result)
     if netlist is not None:
         _add_netlist(result, folder, report, netlist, vectors, timeout_s, notify)
@@ -164,6 +173,7 @@ def _icarus_alone(
 def _add_benches(
     result: dict[str, Any],
     folder: Path,
+    bench_limit: int | None,
     timeout_s: float,
     notify: Steps,
     *,
@@ -173,7 +183,7 @@ def _add_benches(
     """Run the requested emitted benches, and add their results."""
     if cocotb:
         notify("cocotb: the emitted bench")
-        bench_run = run_bench(folder, timeout_s=timeout_s, show=notify.detail)
+        bench_run = run_bench(folder, frames=bench_limit, timeout_s=timeout_s, show=notify.detail)
         result["seconds"].append(bench_run.seconds.as_json())
         _add_bench(result, bench_run)
     for simulator in testbenches:

@@ -40,7 +40,7 @@ def check_budget(
         peak = report["peak"]
         problems.append(
             f"RAM: the arena needs {_size(arena)}, --ram is {_size(ram)};"
-            f" the peak is at layer {peak['layer']}, {peak['op']}"
+            f" the peak is in {peak['name']} ({peak['op']})"
         )
         suggestions.append(f"--ram {arena}")
     if flash is not None and constants + code > flash:

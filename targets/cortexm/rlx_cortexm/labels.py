@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -18,12 +19,14 @@ MAX_BYTES: Final = 1000
 
 
 def parse_labels(text: str) -> tuple[str, ...]:
-    """Return the names in a file, one a line.
+    """Return the names in a file, one a line; or ``text`` as a row of CSV if there is no such file.
 
     Raises:
-        UsageError: The file does not exist.
+        UsageError: The file does not exist, and there is no comma.
         FrontendError: It is not text.
     """
+    if "," in text and not Path(text).is_file():
+        return tuple(next(csv.reader([text], skipinitialspace=True)))
     return tuple(read_names(Path(text)))
 
 

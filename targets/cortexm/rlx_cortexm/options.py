@@ -125,9 +125,9 @@ class CortexMOptions:
     )  # fmt: skip
     labels: tuple[str, ...] | None = field(
         default=None,
-        metadata={"help": "File with the names of the classes, one on each line, for PREFIX_labels."
-                  "  [default: those in the metadata of a .tflite]",
-                  "metavar": "FILE", "parse": parse_labels},
+        metadata={"help": "Names of the classes for PREFIX_labels: a file with one on each line, or"
+                  " names with commas between them.  [default: those in the metadata of a .tflite]",
+                  "metavar": "FILE|NAMES", "parse": parse_labels},
     )  # fmt: skip
     weights_at: str = field(
         default=LINK_TIME,

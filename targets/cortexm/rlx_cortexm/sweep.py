@@ -48,6 +48,8 @@ def sweep_with(estimate: Estimate) -> Sweep:
 def part_sweep_with(estimate: Estimate) -> Sweep:
     """Return the comparison over microcontrollers, the one with the shortest longest time first.
 
+    Those whose wait states are not known come last: their times do not include any.
+
     Args:
         estimate: As ``rlx.targets.Target.estimate``.
     """
@@ -58,7 +60,9 @@ def part_sweep_with(estimate: Estimate) -> Sweep:
             "core": Column("core", priority=1),
             "clock_mhz": Column("clock", "MHz", priority=1),
             "wait_states": Column(
-                "wait states", priority=1, meaning="of the flash; - if not known, and not counted"
+                "wait states",
+                priority=1,
+                meaning="of the flash; - if not known: the times are without them, and sorted last",
             ),
             "ms_low": Column("from", "ms"),
             "ms_high": Column("to", "ms"),
@@ -74,6 +78,7 @@ def part_sweep_with(estimate: Estimate) -> Sweep:
         attempts=_attempts_on_part,
         estimate=estimate,
         row=_part_row,
+        is_lower_bound=lambda figures: figures["wait_states"] is None,
         with_value=_on_part,
     )
 

@@ -74,9 +74,9 @@ def _shape(result: str) -> str:
 
 def _figures(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:
     constants, code, macs = report["constant_bytes"], report["code_bytes"], report["macs"]
-    packed, layers = report["packed_bytes"], report["layers"]
+    packed = report["packed_bytes"]
     each = f"{report['instructions'] / macs:.2f} per MAC" if macs else ""
-    peak = layers[report["peak"]["layer"]]["name"] if layers else "no layer"
+    peak = report["peak"]["name"] or "no layer"
     check = report.get("self_check_bytes", 0)
     savings = f"; several weights in a byte save {text_of(packed)}" if packed else ""
     return (

@@ -2,9 +2,14 @@
 
 import shlex
 
+import numpy as np
 import pytest
 
 from rlx.cli import main
+from rlx.ir import Dim, Graph, GraphModule, f32
+from rlx.ir.file import save
+from rlx.ops import nn
+from support.messages import said
 
 
 @pytest.fixture
@@ -68,3 +73,21 @@ def test_the_help_has_no_options_of_other_commands(rlx_inspect):
     out = rlx_inspect("--help")[1]
     assert "--text" in out
     assert "--svg" not in out
+
+
+@pytest.mark.parametrize("shape", [(Dim("batch"), 4), (Dim("batch"), Dim("length"), 4)], ids=str)
+def test_an_open_batch_is_one(shape, tmp_path, capsys):
+    graph = Graph("net")
+    x = graph.input("x", f32(*shape))
+    weights = graph.constant(np.ones((3, 4), np.float32))
+    graph.output(graph.apply(nn.NnLinear(), x, weights, name="dense"))
+    path = str(tmp_path / "net.rlx")
+    save(GraphModule.hir(graph), path)
+    assert main(["inspect", path]) == 0
+    captured = capsys.readouterr()
+    said(captured.out)
+    said(captured.err)
+    assert main(["inspect", path, "--text"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    assert "batch" in captured.out

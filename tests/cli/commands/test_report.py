@@ -60,8 +60,10 @@ def test_outputs_that_differ_give_status_1(folder, tmp_path, capsys):
 def test_names_of_classes_must_be_a_text(folder, tmp_path, capsys):
     (tmp_path / "l.txt").write_bytes(b"\xff\xfe")
     arguments = ["report", str(folder), "--no-run", "--labels", str(tmp_path / "l.txt")]
-    assert main(arguments) == 2
-    assert "cannot be read as text" in capsys.readouterr().err
+    assert main(arguments) == 4
+    assert "l.txt: is not valid UTF-8" in capsys.readouterr().err
+    assert main([*arguments[:-1], "two.txt"]) == 2
+    assert "no file 'two.txt'" in capsys.readouterr().err
 
 
 @pytest.mark.qemu

@@ -155,8 +155,11 @@ def test_simulator_gives_outputs_and_cycles(tmp_path):
 def test_verify_finds_the_bit_that_differs(tmp_path):
     write(tmp_path, spoil=True)
     steps = []
-    found = verify_fpga(tmp_path, read_golden(tmp_path), timeout_s=300, progress=steps.append)
+    found = verify_fpga(
+        tmp_path, read_golden(tmp_path), timeout_s=300, bench_limit=3, progress=steps.append
+    )
     assert found["equal"] == 5
+    assert found["cocotb"]["inputs"] == 3
     assert found["stalled"] == {"inputs": 2, "equal": 1}
     assert [(one["simulator"], one.get("frame")) for one in found["mismatches"]] == [
         ("verilator", 1), ("verilator, stalled", 1), ("cocotb", None),

@@ -19,6 +19,7 @@ def test_the_length_follows_size_cycles_and_steps():
     assert 90 < both < 140
     assert advice.endswith(f"; --with verilator takes {length_text(short)}")
     assert short < expected(KEYWORDS, 0.78, 1000, cocotb=False)[0]
+    assert short < expected(KEYWORDS, 0.78, 16, cocotb=True, bench_limit=2)[0] < both
     assert short < expected(KEYWORDS, 1.5, 16, cocotb=False)[0]
     assert short < expected(KEYWORDS, 0.78, 16, cocotb=False, testbenches=["verilator"])[0]
 

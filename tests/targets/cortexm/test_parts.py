@@ -73,6 +73,22 @@ def test_board_is_its_part_with_flash(key):
 
 
 @pytest.mark.parametrize(
+    ("name", "summary"),
+    [
+        ("rp2040", "Raspberry Pi RP2040: cortex-m0plus, 133 MHz, external flash, 264 KiB RAM"),
+        ("blue-pill", "Blue Pill with STM32F103x8: cortex-m3, 72 MHz, 64 KiB flash, 20 KiB RAM"),
+        (
+            "nucleo-h743zi",
+            "NUCLEO-H743ZI with STM32H743xI: cortex-m7, 480 MHz, 2048 KiB flash, 1056 KiB RAM"
+            " (512 KiB contiguous)",
+        ),
+    ],
+)
+def test_a_summary_names_the_maker_of_a_part_and_the_part_of_a_board(name, summary):
+    assert part(name).summary == summary
+
+
+@pytest.mark.parametrize(
     ("typed", "key"),
     [
         ("STM32F746", "stm32f746xg"),

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+import shlex
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -12,12 +13,14 @@ import numpy as np
 import pytest
 
 import rlx
+from rlx.reports import gather
 from rlx.reports.collect import FolderMeasurements, collect
 from rlx.reports.difference import changes_of
 from rlx.reports.model import error_of
 from rlx.reports.tables import VELA_COLUMNS, figure_rows, origin_text
-from rlx.support.errors import OutputError, UsageError
-from support.messages import raises
+from rlx.support.errors import OutputError, RlxError, UsageError
+from rlx_sim import toolchain
+from support.messages import raises, said
 
 DIGITS = Path(__file__).parents[3] / "examples" / "digits" / "digits.rlx"
 COUNTS = (21395, 2331, 35568, 2, 5807, 614)
@@ -197,12 +200,13 @@ def test_the_command_names_what_is_not_the_default(folder, hardware):
 def test_the_command_emits_the_same(tmp_path, target):
     from rlx.cli import main
 
-    given = {"cortexm": ["--cpu", "cortex-m33", "--package", "cmake,zephyr", "--io", "uint8"],
+    given = {"cortexm": ["--cpu", "cortex-m33", "--package", "cmake,zephyr", "--io", "uint8",
+                         "--labels", '"zero, none",1,2,3,4,5,6,7,8,nine %'],
              "fpga": ["--clock", "50MHz", "--fold", "conv1=2x3,dense=1x1", "--control",
                       "axi-lite"]}[target]  # fmt: skip
     start = ["emit", str(DIGITS), "--target", target, "--frames", "1"]
     assert main([*start, *given, "-o", str(tmp_path / "a")]) == 0
-    words = collect(tmp_path / "a").command.split()[5:-2]
+    words = shlex.split(collect(tmp_path / "a").command)[5:-2]
     assert main([*start, *words, "-o", str(tmp_path / "b")]) == 0
     first, second = ((tmp_path / name / "manifest.json").read_bytes() for name in "ab")
     assert first == second
@@ -326,6 +330,37 @@ def test_a_folder_of_an_older_version_is_named(tmp_path, folder):
 def test_labels_that_are_missing_are_named(folder):
     with raises(UsageError):
         rlx.report(folder, run=False, data=np.zeros((2, 8, 8, 1), np.int8))
+
+
+def test_labels_without_samples_are_refused(folder):
+    with raises(UsageError):
+        rlx.report(folder, run=False, labels=list("abcdefghij"))
+
+
+def test_inputs_are_checked_before_anything_runs(folder, tmp_path):
+    steps = []
+    for given in (
+        {"data": tmp_path / "missing.npz"},
+        {"data": np.zeros((2, 8, 8, 1), np.int8)},
+        {"old": tmp_path / "missing"},
+        {"build": tmp_path / "missing"},
+        {"board": tmp_path / "missing.csv"},
+        {"quantization": tmp_path / "missing.json"},
+    ):
+        with pytest.raises(RlxError):
+            rlx.report(folder, **given, progress=steps.append)
+    assert steps == []
+
+
+def test_missing_tools_are_named_with_both_ways_to_install_them(folder, monkeypatch):
+    monkeypatch.setattr(toolchain, "_search", lambda name: None)
+    steps = []
+    notes = rlx.report(folder, verified=None, progress=steps.append).notes
+    assert steps == []
+    said(notes[-1])
+    monkeypatch.setattr(gather, "_verification", lambda request, notes: None)
+    said(rlx.report(folder, progress=steps.append).notes[-1])
+    assert steps == []
 
 
 @pytest.mark.slow

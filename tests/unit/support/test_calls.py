@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import inspect
 
+import numpy as np
 import pytest
 
+import rlx
 from rlx.support.calls import checked_call
 from rlx.support.errors import UsageError
+from support import ROOT
 from support.messages import raises
 
 
@@ -54,3 +57,19 @@ def test_other_calls_are_unchanged():
 def test_errors_inside_stay():
     with pytest.raises(TypeError, match="unsupported operand"):
         scale([None], 2, offset=1)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: rlx.load(np.zeros(3)),
+        lambda: rlx.load(None),
+        lambda: rlx.verify(rlx.load(ROOT / "examples" / "digits" / "digits.rlx")),
+        lambda: rlx.report("folder", old=3),
+        lambda: rlx.emit(ROOT / "examples" / "digits" / "digits.rlx", "cortexm", b"folder"),
+    ],
+    ids=["load an array", "load None", "verify", "old", "emit"],
+)
+def test_arguments_that_are_no_paths_are_refused(call):
+    with raises(UsageError):
+        call()

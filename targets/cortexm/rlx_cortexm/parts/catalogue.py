@@ -34,7 +34,8 @@ class CortexPart:
     Attributes:
         key: Value of ``--part``.
         name: Name as the vendor writes it, or that of the board; a small x in it is any letter.
-        vendor: Maker.
+        chip: Name of a board's part; empty for a part.
+        vendor: Maker of the part.
         core: GCC's name of the core that runs the network.
         fpu: Precision of its floating-point unit: none, single or double.
         clock_mhz: Maximum clock of that core.
@@ -62,16 +63,17 @@ class CortexPart:
     read_bits: int
     cache: str
     source: str
+    chip: str = ""
 
     @property
     def summary(self) -> str:
         """Its figures in one line."""
-        flash = "flash outside" if self.flash_bytes is None else f"{_kib(self.flash_bytes)} flash"
-        block = (
-            "" if self.block_bytes == self.ram_bytes else f" ({_kib(self.block_bytes)} in a row)"
-        )
+        flash = "external flash" if self.flash_bytes is None else f"{_kib(self.flash_bytes)} flash"
+        whole = self.block_bytes == self.ram_bytes
+        block = "" if whole else f" ({_kib(self.block_bytes)} contiguous)"
+        name = f"{self.name} with {self.chip}" if self.chip else f"{self.vendor} {self.name}"
         return (
-            f"{self.vendor} {self.name}: {self.core}, {self.clock_mhz:g} MHz, {flash},"
+            f"{name}: {self.core}, {self.clock_mhz:g} MHz, {flash},"
             f" {_kib(self.ram_bytes)} RAM{block}"
         )
 
@@ -156,6 +158,7 @@ def _part(key: str, row: Mapping[str, Any]) -> CortexPart:
 
 def _board(key: str, row: Mapping[str, Any]) -> CortexPart:
     """Return the part of a board, under the board's name, with the board's flash."""
-    bare = replace(parts()[row["part"]], key=key, name=row["name"])
+    chip = parts()[row["part"]]
+    bare = replace(chip, key=key, name=row["name"], chip=chip.name)
     flash = row.get("flash_kib")
     return bare if flash is None else replace(bare, flash_bytes=flash * _KIB)

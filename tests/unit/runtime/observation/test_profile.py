@@ -13,6 +13,7 @@ from rlx.runtime.observation.machine import Machine
 from rlx.runtime.observation.profile import Timed, TimedRun, profile_of
 from rlx.runtime.observation.roofline import roofline
 from rlx.runtime.observation.trace import trace_of, write_trace
+from support import ROOT
 from support.messages import raises
 
 FLAT = Machine(name="flat", flops={"f32": 1e9}, bandwidth=((1 << 40, 1e9),))
@@ -59,6 +60,16 @@ def test_figures_are_medians_of_each_node():
     # 1024 ns of arithmetic; 256 ns of memory for 32 elements.
     assert dense.of_bound == pytest.approx(0.512)
     assert sin.of_bound == pytest.approx(256 / 200)
+
+
+def test_rates_of_integers_are_no_flops():
+    network = rlx.load(ROOT / "examples" / "digits" / "digits.rlx")
+    nodes = [node for node in network.graph.op_nodes if node.op.name == "q.conv2d"]
+    run = TimedRun(0, 900, tuple(Timed(node, 0, 400) for node in nodes))
+    profile = profile_of("net", "by hand", [run], process=7, thread=(9, "worker"))
+    assert "GOP/s" in str(profile)
+    assert "GFLOP/s" not in str(profile)
+    assert "GFLOP/s" in str(made([(1000, 300)]))
 
 
 def test_without_a_machine_there_is_no_bound():

@@ -11,7 +11,7 @@
 #error "tiny_weights.h and tiny.h come from different models"
 #endif
 
-/* A pragma, as "#warning" is no C99. RLX_ALLOW_O0 turns it off for every network. */
+/* A pragma, as "#warning" is not C99. RLX_ALLOW_O0 turns it off for every network. */
 #if defined(__GNUC__) && !defined(__OPTIMIZE__)
 #if !defined(TINY_ALLOW_O0) && !defined(RLX_ALLOW_O0)
 #pragma GCC warning "compiled without optimization: use -O2, or define TINY_ALLOW_O0"
