@@ -4,5 +4,6 @@ Start reading at ``driver``. ``exporters`` write networks in formats of other pr
 
 Level 6. Public modules: ``assumption``, ``description``, ``differences``, ``driver``,
 ``exporters``, ``projects``, ``reference``, ``sweep``, ``verification.budget``,
-``verification.junit``, ``verification.repeat``, ``verification.requirement``, ``weight_picture``.
+``verification.junit``, ``verification.mismatches``, ``verification.repeat``,
+``verification.requirement``, ``weight_picture``.
 """

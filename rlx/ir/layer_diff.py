@@ -115,8 +115,8 @@ def _node(
     old: Node, new: Node, origin: Mapping[Node, Node], owners: Mapping[Node, str]
 ) -> Iterator[str]:
     """Yield the differences between two nodes of one op."""
-    for place, (o, n) in enumerate(zip(old.operands, new.operands, strict=False)):
-        title = _OPERANDS.get(place, "constant") if type(new.op) in MACS else "constant"
+    for index, (o, n) in enumerate(zip(old.operands, new.operands, strict=False)):
+        title = _OPERANDS.get(index, "constant") if type(new.op) in MACS else "constant"
         if o.constant is not None and n.constant is not None:
             yield from _constant(title, o, n)
         elif origin.get(n.node) is not o.node and owners.get(o.node) != owners.get(n.node):

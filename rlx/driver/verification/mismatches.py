@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def mismatch_lines(mismatches: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return what differs in each simulator, in their order.
+    """Return the differences of each simulator, in their order.
 
     Args:
         mismatches: As in ``rlx verify --json``: the first wrong element of each wrong frame, or
@@ -20,11 +20,11 @@ def mismatch_lines(mismatches: Iterable[Mapping[str, Any]]) -> list[str]:
     """
     by_simulator: dict[object, list[Mapping[str, Any]]] = {}
     lines = []
-    for one in mismatches:
-        if "element" in one:
-            by_simulator.setdefault(one.get("simulator"), []).append(one)
+    for mismatch in mismatches:
+        if "element" in mismatch:
+            by_simulator.setdefault(mismatch.get("simulator"), []).append(mismatch)
         else:
-            lines.append(", ".join(f"{key} {value}" for key, value in one.items()))
+            lines.append(", ".join(f"{key} {value}" for key, value in mismatch.items()))
     return [_summary(str(name), wrong) for name, wrong in by_simulator.items()] + lines
 
 
