@@ -151,7 +151,7 @@ def peak():
 net = rlx.Session("cpu").compile(rlx.load(sys.argv[1]))
 inputs = {n: np.zeros(t.static_shape, t.dtype.numpy) for n, t in net.input_types.items()}
 whole = peak()
-Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
+Path("/proc/self/clear_refs").write_text("5")  # reset the peak
 for _ in range(3):
     net.run(inputs)
 print(json.dumps([whole, peak()]))

@@ -9,7 +9,7 @@ from rlx import Dim
 
 WIDTH, HEADS = 16, 2
 BATCH, NEW = Dim("batch"), Dim("new")
-# A symbol stands for at least 1, and a cache may be empty: count the tokens from 1.
+# A symbol is at least 1, and a cache may be empty: count the tokens from 1.
 PAST = Dim("place") - 1
 
 

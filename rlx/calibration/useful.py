@@ -106,4 +106,4 @@ def _first_lossy_layer(comparison: Comparison, limit: float) -> str | None:
         return None
     lost = next((layer for layer in layers if layer.closeness.sqnr_db < limit), None)
     layer = lost or min(layers, key=lambda candidate: candidate.closeness.sqnr_db)
-    return layer.place or printable(layer.name) or layer.op
+    return printable(layer.name)

@@ -135,7 +135,7 @@ def prose(text: str, *, lead: str = "", **style: Any) -> None:  # noqa: ANN401 -
 
     Args:
         text: The sentence.
-        lead: Text in front of it; it alone has the style then, and further lines are indented.
+        lead: Text before it; it alone has the style then, and further lines are indented.
         style: As ``click.style`` takes it.
     """
     width = line_width()

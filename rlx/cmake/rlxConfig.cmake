@@ -23,15 +23,20 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
 
 #[[
 rlx_add_network(<name> MODEL <file>
-                [CPU <core>] [RAM <size>] [FLASH <size>]
+                [CPU <core> | PART <part>] [RAM <size>] [FLASH <size>]
+                [LABELS <file>] [VECTORS <file>]
                 [OPTIONS <option>...] [DEPENDS <file>...])
 
 Add a static library <name> with the network in <file>. Its header is <name>.h, and all its C names
 begin with <name>.
 
-CPU, RAM, FLASH   --cpu, --ram, --flash of "rlx emit --target cortexm"; sizes as 32K or 1M
+CPU, PART         --cpu, --part of "rlx emit --target cortexm"
+RAM, FLASH        --ram, --flash; sizes as 32K or 1M
+LABELS, VECTORS   --labels, --vectors; the network depends on these files
 OPTIONS           any others, one word each: OPTIONS --io float --optimize size
-DEPENDS           more files that these options or the model name, for example of --vectors
+DEPENDS           more files that these options or the model name
+
+Paths are relative to the source folder, those in OPTIONS too.
 
 "rlx emit" runs when the library is built, and again only if the model, a file of DEPENDS, an option or
 rlx changed. Its messages stop the build. What it wrote is in <binary folder>/rlx/<name>, README
@@ -41,7 +46,8 @@ Variables, in capitals of <name>: <NAME>_CONFIG, <NAME>_OPTIMIZE, <NAME>_ALLOW_O
 folder.
 ]]
 function(rlx_add_network name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "MODEL;CPU;RAM;FLASH" "OPTIONS;DEPENDS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "MODEL;CPU;PART;RAM;FLASH;LABELS;VECTORS"
+    "OPTIONS;DEPENDS")
   _rlx_check("${name}" "${arg_MODEL}" "${arg_UNPARSED_ARGUMENTS}" "${arg_OPTIONS}")
   get_filename_component(model "${arg_MODEL}" ABSOLUTE)
   get_source_file_property(generated "${model}" GENERATED)
@@ -51,7 +57,7 @@ function(rlx_add_network name)
 
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/rlx")
   set(options --target cortexm --prefix ${name} --package none)
-  foreach(option IN ITEMS CPU RAM FLASH)
+  foreach(option IN ITEMS CPU PART RAM FLASH LABELS VECTORS)
     if(arg_${option})
       string(TOLOWER "--${option}" word)
       list(APPEND options ${word} "${arg_${option}}")
@@ -67,6 +73,7 @@ function(rlx_add_network name)
   file(GENERATE OUTPUT "${settings}" CONTENT "# Arguments of rlxEmit.cmake, rlx ${version}.
 set(RLX [==[${RLX_EXECUTABLE}]==])
 set(MODEL [==[${model}]==])
+set(SOURCE [==[${CMAKE_CURRENT_SOURCE_DIR}]==])
 set(OUT [==[${folder}/${name}]==])
 set(NAME ${name})
 set(OPTIONS [==[${options}]==])
@@ -77,7 +84,7 @@ set(OPTIONS [==[${options}]==])
     OUTPUT "${stamp}" BYPRODUCTS ${sources} "${folder}/${name}/include/${name}.h"
     COMMAND "${CMAKE_COMMAND}" -D "SETTINGS=${settings}" -P "${emit}"
     COMMAND "${CMAKE_COMMAND}" -E touch "${stamp}"
-    DEPENDS "${model}" "${settings}" "${emit}" ${arg_DEPENDS}
+    DEPENDS "${model}" "${settings}" "${emit}" ${arg_LABELS} ${arg_VECTORS} ${arg_DEPENDS}
     COMMENT "Emitting network ${name}" VERBATIM)
   add_custom_target(rlx_emit_${name} DEPENDS "${stamp}")
   add_library(${name} STATIC ${sources})

@@ -8,6 +8,7 @@ endif()
 # Its messages go to standard error.
 execute_process(
   COMMAND "${RLX}" -q emit ${OPTIONS} -o "${OUT}" --force --json -- "${MODEL}"
+  WORKING_DIRECTORY "${SOURCE}"
   OUTPUT_VARIABLE report RESULT_VARIABLE status)
 if(NOT status STREQUAL "0")
   string(REPLACE ";" " " words "${OPTIONS}")

@@ -22,6 +22,7 @@ from rlx.ir.printer import format_attributes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from rlx.ir import Array, Graph, Node, Value
     from rlx.ir.module import GraphModule, MemoryPlan
@@ -256,3 +257,15 @@ def _short(text: str) -> str:
 
 def _line(value: object) -> str:
     return json.dumps(value, sort_keys=True, allow_nan=False)
+
+
+def output_names(folder: Path) -> tuple[str, ...]:
+    """Return the names of a network's outputs, of its description in an output folder.
+
+    None if the folder has no description, as those of an older rlx.
+    """
+    try:
+        outputs = json.loads((folder / NETWORK).read_bytes())["outputs"]
+        return tuple(str(one["name"]) for one in outputs)
+    except (OSError, ValueError, KeyError, TypeError):
+        return ()

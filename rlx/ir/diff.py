@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from rlx.ir.hash import node_facts
+from rlx.ir.layer_diff import LayerChange, layer_changes
 from rlx.ir.printer import format_attributes, format_node, format_type, format_value
 from rlx.support.text.units import counted
 
@@ -47,6 +48,8 @@ class GraphDiff:
         changed: Nodes in both with a difference.
         outputs: Differences in the outputs.
         unchanged: Number of equal nodes.
+        layers: Layers that differ.
+        unchanged_layers: Number of equal layers.
         op_counts: For each op that occurs more or less often: how often in each graph.
         lines: Removed, added and changed nodes as text, in the order of the graphs.
     """
@@ -58,6 +61,8 @@ class GraphDiff:
     changed: tuple[NodeChange, ...]
     outputs: tuple[str, ...]
     unchanged: int
+    layers: tuple[LayerChange, ...]
+    unchanged_layers: int
     op_counts: dict[str, tuple[int, int]]
     lines: tuple[str, ...]
 
@@ -88,6 +93,7 @@ def inspect_graph_diff(before: Graph, after: Graph) -> GraphDiff:
     pairs = _Pairs(before, after)
     lines = list(_lines(before, after, pairs))
     partners = {new: old for old, new in pairs.partner.items()}
+    layers, unchanged_layers = layer_changes(before, after, pairs.partner)
     return GraphDiff(
         before=before.name,
         after=after.name,
@@ -96,6 +102,8 @@ def inspect_graph_diff(before: Graph, after: Graph) -> GraphDiff:
         changed=tuple(pairs.changes.values()),
         outputs=tuple(_outputs(before, after, pairs)),
         unchanged=len(pairs.partner) - len(pairs.changes),
+        layers=layers,
+        unchanged_layers=unchanged_layers,
         op_counts=_op_counts(before, after),
         lines=tuple(lines),
     )

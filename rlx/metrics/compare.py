@@ -81,12 +81,13 @@ class LayerFigures:
     """Closeness of a layer's results in both networks.
 
     Attributes:
-        name: Name of the layer.
+        name: Its one name.
         place: Its origin, such as ``operator 3 CONV_2D``.
-        op: Its op in the first network.
+        op: The op of its main node in the first network.
         closeness: The figures.
         key: Its name in the model and its origin, which identify it.
         origins: Nodes of the model of which it was made.
+        moves_only: Whether it moves values and computes none.
     """
 
     name: str
@@ -95,6 +96,7 @@ class LayerFigures:
     closeness: Closeness
     key: tuple[str, str] = ("", "")
     origins: tuple[str, ...] = ()
+    moves_only: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """Return the figures."""
@@ -177,8 +179,12 @@ class Comparison:
 
     @property
     def worst(self) -> tuple[LayerFigures, ...]:
-        """The layers with the lowest ratios of signal to noise, the lowest first."""
-        ranked = sorted(self.layers, key=lambda layer: layer.closeness.sqnr_db)
+        """The layers that differ with the lowest ratios of signal to noise, the lowest first.
+
+        Layers that only move values are left out: they lose nothing.
+        """
+        lossy = [one for one in self.layers if not one.moves_only and not one.closeness.exact]
+        ranked = sorted(lossy, key=lambda layer: layer.closeness.sqnr_db)
         return tuple(ranked[:MAX_WORST_LAYERS])
 
     @property
@@ -222,7 +228,7 @@ class Comparison:
     def tables(self) -> tuple[Table, ...]:
         """Return a row for each output, and one for each layer if some were compared."""
         outputs = [(o.name, *_cells(o.closeness)) for o in self.outputs]
-        layers = [(v.place or v.name, v.op, *_cells(v.closeness)) for v in self.layers]
+        layers = [(v.name, v.op, *_cells(v.closeness)) for v in self.layers]
         shown = Table("outputs", (Column("output", shortest=12), *_FIGURES), tuple(outputs))
         heads = Column("layer", shortest=16), Column("op", priority=3)
         return (shown, *([Table("layers", (*heads, *_FIGURES), tuple(layers))] if layers else []))
@@ -434,7 +440,9 @@ def _layer_figures(
     layers: Sequence[LayerMatch], figures: Sequence[Closeness]
 ) -> tuple[LayerFigures, ...]:
     return tuple(
-        LayerFigures(layer.name, layer.origin, layer.op, one, layer.key, layer.origins)
+        LayerFigures(
+            layer.name, layer.origin, layer.op, one, layer.key, layer.origins, layer.moves_only
+        )
         for layer, one in zip(layers, figures, strict=True)
     )
 

@@ -27,11 +27,12 @@ class LayerMatch:
     Attributes:
         name: Its name in the first network.
         origin: Text of its origin, such as ``operator 3 CONV_2D``.
-        op: The op in the first network.
+        op: The op of its main node in the first network.
         key: Name in the model and origin in the first network, which identify it.
         origins: Nodes of the model of which it was made, in both networks.
         values: Its result in the first and the second network.
         clamps: Activations that one of the networks may have made part of the layer.
+        moves_only: Whether it moves values and computes none.
     """
 
     name: str
@@ -41,6 +42,7 @@ class LayerMatch:
     origins: tuple[str, ...]
     values: tuple[Value, Value]
     clamps: tuple[Node, ...]
+    moves_only: bool
 
 
 def matched_layers(first: Graph, second: Graph) -> list[LayerMatch]:
@@ -51,18 +53,16 @@ def matched_layers(first: Graph, second: Graph) -> list[LayerMatch]:
     """
     mine, theirs = _by_place(first), _by_place(second)
     named = {name: value for (name, _), value in theirs.items()}
-    users, names = first.users(), _names(first)
+    users, mains = first.users(), _mains(first)
+    names = layer_names(first)
     counts = Counter(name for name, _ in mine)
     layers = []
     for (name, origin), value in mine.items():
         other = theirs.get((name, origin)) or (named.get(name) if counts[name] == 1 else None)
         if other is None or other.type.size != value.type.size:
             continue
-        op = value.node.op.name
-        key, clamps = (name, origin), _clamps(value, users)
-        layers.append(
-            LayerMatch(names[key], origin, op, key, _origins(value, other), (value, other), clamps)
-        )
+        main = mains[name, origin]
+        layers.append(_match(main, names[main], (value, other), users))
     return layers
 
 
@@ -72,20 +72,40 @@ def _by_place(graph: Graph) -> dict[tuple[str, str], Value]:
     for node in graph.nodes:
         if isinstance(node.op, Source) or not node.name or len(node.types) != 1:
             continue
-        type_, key = node.types[0], (node.name, node.origin.location)
+        type_, key = node.types[0], _place(node)
         if type_.is_static and (type_.dtype.is_float or type_.quant is not None):
             values.pop(key, None)
             values[key] = node.result
     return values
 
 
-def _names(graph: Graph) -> dict[tuple[str, str], str]:
-    """Return the name of each layer: that of the main one of its nodes."""
-    names = layer_names(graph)
+def _mains(graph: Graph) -> dict[tuple[str, str], Node]:
+    """Return the main node of each layer, by the layer's key."""
     groups: dict[tuple[str, str], list[Node]] = {}
     for node in graph.op_nodes:
-        groups.setdefault((node.name, node.origin.location), []).append(node)
-    return {key: names[main_node(nodes)] for key, nodes in groups.items()}
+        groups.setdefault(_place(node), []).append(node)
+    return {key: main_node(nodes) for key, nodes in groups.items()}
+
+
+def _place(node: Node) -> tuple[str, str]:
+    """Return the key of the layer that a node is part of."""
+    return node.name, node.origin.location
+
+
+def _match(
+    main: Node, name: str, values: tuple[Value, Value], users: dict[Value, list[Node]]
+) -> LayerMatch:
+    """Return a layer of both networks, given its main node in the first one."""
+    return LayerMatch(
+        name=name,
+        origin=main.origin.location,
+        op=main.op.name,
+        key=_place(main),
+        origins=_origins(*values),
+        values=values,
+        clamps=_clamps(values[0], users),
+        moves_only=main.op.traits.moves_only,
+    )
 
 
 def _origins(*values: Value) -> tuple[str, ...]:
@@ -103,34 +123,23 @@ def _clamps(value: Value, users: dict[Value, list[Node]]) -> tuple[Node, ...]:
 
 
 def matched_nodes(first: Graph, second: Graph) -> list[LayerMatch]:
-    """Return the layers that both graphs have, and the nodes between that have no name in both.
+    """Return the layers that both graphs have, and the nodes between that are part of none.
 
     The latter are matched as the layers of two versions are, by the order of their ops
     (:func:`rlx.metrics.layer_match.matched_runs`). They are in the order of the first graph.
     """
     layers = matched_layers(first, second)
-    matched_values = [{layer.values[k] for layer in layers} for k in (0, 1)]
+    matched_keys = {layer.key for layer in layers}
+    matched_values = {layer.values[1] for layer in layers}
     users, names = first.users(), layer_names(first)
     for mine, theirs in matched_runs(_computed(first), _computed(second), _key):
         if [n.op.name for n in mine] != [n.op.name for n in theirs]:
             continue
         for mine_node, other in zip(mine, theirs, strict=True):
             a, b = mine_node.result, other.result
-            if a in matched_values[0] or b in matched_values[1] or a.type.shape != b.type.shape:
-                continue
-            origin = mine_node.origin.location
-            key = mine_node.name, origin
-            layers.append(
-                LayerMatch(
-                    names[mine_node],
-                    origin,
-                    mine_node.op.name,
-                    key,
-                    _origins(a, b),
-                    (a, b),
-                    _clamps(a, users),
-                )
-            )
+            is_part = _place(mine_node) in matched_keys or b in matched_values
+            if not is_part and a.type.shape == b.type.shape:
+                layers.append(_match(mine_node, names[mine_node], (a, b), users))
     return sorted(layers, key=lambda layer: layer.values[0].node.index)
 
 

@@ -286,6 +286,7 @@ def _layer(index: int, row: Mapping[str, Any], unit: str) -> Layer:
         index=index,
         name=row["name"],
         source=row["source"],
+        origins=tuple(row.get("origins", ())),  # not in folders of an older rlx
         op=row["op"],
         shape=tuple(row["shape"]),
         dtype=row["dtype"],

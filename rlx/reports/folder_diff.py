@@ -24,6 +24,14 @@ _MAX_LISTED_ELEMENTS: Final = 3
 """Elements of a list that a text shows."""
 _MAX_LINE_CHARS: Final = 60
 """Characters of a value up to which old and new are in one line."""
+_FIGURES: Final = {
+    "bram": ("BRAM", ""), "dsp": ("DSP", ""), "ff": ("FF", ""), "lut": ("LUT", ""),
+    "spram": ("SPRAM", ""), "clock_mhz": ("clock", "MHz"), "fill": ("frames in flight", ""),
+    "fps": ("rate", "frames/s"), "interval": ("interval", "cycles"),
+    "latency": ("latency", "cycles"), "memory_bits": ("memory", "bits"),
+    "pe": ("PE", ""), "simd": ("SIMD", ""),
+}  # fmt: skip
+"""Name and unit of figures whose names are not just their keys, as in reports."""
 _WEIGHTS: Final = "weights"
 _SHOWN_OTHERWISE: Final = frozenset({"shape", "zero_point"})
 """Attributes of a layer that its type repeats."""
@@ -52,7 +60,7 @@ class Change:
 
     def __str__(self) -> str:
         before, after = self.values
-        if max(len(before), len(after)) > _MAX_LINE_CHARS:
+        if before == after or max(len(before), len(after)) > _MAX_LINE_CHARS:
             return f"{self.name} {'differ' if self.name == _WEIGHTS else 'differs'}"
         return f"{self.name} {before} -> {after}" + (f" {self.unit}" if self.unit else "")
 
@@ -213,7 +221,8 @@ def _figures(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Ch
         if name.endswith("_bytes"):
             yield from _change(name.removesuffix("_bytes").replace("_", " "), old, new, "B")
         elif not name.endswith("_percent"):  # a share of a figure that is shown too
-            yield from _change(name.replace("_", " "), old, new)
+            title, unit = _FIGURES.get(name, (name.replace("_", " "), ""))
+            yield from _change(title, old, new, unit)
 
 
 def _layers(

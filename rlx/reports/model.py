@@ -96,7 +96,8 @@ class Layer:
     Attributes:
         index: Its position, from 0 on.
         name: Its name in the emitted program.
-        source: Its name in the model, possibly empty.
+        source: Name of its result in the model, possibly empty.
+        origins: Nodes of the model of which it was made.
         op: Name of the op.
         shape: Shape of its result.
         dtype: Element type of its result.
@@ -119,6 +120,7 @@ class Layer:
     index: int
     name: str
     source: str
+    origins: tuple[str, ...] = ()
     op: str
     shape: tuple[int | str, ...]
     dtype: str

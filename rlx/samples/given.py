@@ -51,7 +51,8 @@ def arrays_by_name(
         what: Name in messages, such as ``calibration data``.
 
     Raises:
-        UsageError: There is no such file; it does not fit the inputs; or numbers are no array.
+        UsageError: A file does not exist or does not fit the inputs; or numbers do not form an
+            array.
         FrontendError: A file is damaged.
     """
     path = path_of(data)

@@ -12,6 +12,7 @@ import numpy as np
 from rlx.driver.differences import difference_of
 from rlx.driver.reference import input_frames, random_inputs
 from rlx.ir.evaluate import evaluate_all
+from rlx.ir.layer_names import layer_names
 from rlx.support.errors import DifferenceError, UsageError
 from rlx.support.files.arrays import read_arrays
 from rlx.support.files.outputs import new_file
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from rlx.ir import Array, Graph, Node
+    from rlx.ir import Array, Graph
 
 _OUTPUT: Final = "output:"
 _LAYERS: Final = "rlx:layers"
@@ -33,7 +34,7 @@ class Golden:
     Attributes:
         inputs: Arrays ``[frames, *shape]`` by name of the input.
         outputs: Likewise, by name of the output.
-        layers: For each layer its name and a hash of its results for all frames.
+        layers: For each layer its name with its op, and a hash of its results for all frames.
     """
 
     inputs: Mapping[str, Array]
@@ -59,7 +60,11 @@ class Golden:
                 for result in node.results:
                     digest.update(np.ascontiguousarray(values[result]).tobytes())
         outputs = {v.name: np.stack([f[k] for f in frames]) for k, v in enumerate(graph.outputs)}
-        layers = tuple((_name(node), digest.hexdigest()) for node, digest in hashes.items())
+        names = layer_names(graph)
+        layers = tuple(
+            (f"{names[node]} ({node.op.name})", digest.hexdigest())
+            for node, digest in hashes.items()
+        )
         return cls(inputs, outputs, layers)
 
     @classmethod
@@ -133,10 +138,6 @@ def first_layer(before: tuple[tuple[str, str], ...], after: tuple[tuple[str, str
     if len(before) != len(after):
         return f"the layers are equal, but there are {len(after)} in place of {len(before)}"
     return "no layer differs"
-
-
-def _name(node: Node) -> str:
-    return f"{node.op.name} {node.name!r}" if node.name else node.op.name
 
 
 def _hint(model: Path, path: Path) -> str:

@@ -7,11 +7,12 @@ import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rlx import api, frontends, targets
+from rlx.driver.verification.mismatches import mismatch_lines
 from rlx.driver.verification.requirement import ALL
 from rlx.ir.evaluate import evaluate
 from rlx.support.errors import DifferenceError, RlxError, ToolMissingError, UsageError
@@ -24,10 +25,6 @@ if TYPE_CHECKING:
     from rlx.ir.module import GraphModule
     from rlx.targets import Emission
     from rlx.targets.verifier import Verification
-
-
-_SHOWN: Final = 3
-"""Differences that a message lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,13 +287,7 @@ class Build:
     def _difference(self) -> DifferenceError:
         """Return the error of wrong outputs."""
         report = self.verification.as_json()
-        lines = [
-            f"{one['simulator']}: output {one['output']}, frame {one['frame']}, element"
-            f" {one['element']}: expected {one['expected']}, got {one['actual']}"
-            if "element" in one
-            else ", ".join(f"{key} {value}" for key, value in one.items())
-            for one in report["mismatches"][:_SHOWN]
-        ]
+        lines = mismatch_lines(report["mismatches"])
         count = f"{report['equal']} of {report['inputs']} vectors give the reference's bits"
         return DifferenceError(
             "\n".join([count, *lines]), where=repr(self), hint=f"rlx verify {self.folder}"

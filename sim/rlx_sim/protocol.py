@@ -5,7 +5,7 @@ Tests: tests/sim/firmware/test_host_c.py
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -75,9 +75,11 @@ class Mismatch:
         simulator: Name of the simulator.
         frame: Index of the frame.
         output: Index of the output.
+        name: Its name, empty if the folder does not name it.
         element: Index in the flattened output.
         expected: The reference's value.
         actual: The simulated value.
+        elements: Number of elements of the frame that differ, in all outputs.
     """
 
     simulator: str
@@ -86,6 +88,8 @@ class Mismatch:
     element: int
     expected: int
     actual: int
+    name: str = ""
+    elements: int = 1
 
 
 def compare(name: str, simulation: Simulation, vectors: Golden) -> list[Mismatch]:
@@ -100,5 +104,9 @@ def compare(name: str, simulation: Simulation, vectors: Golden) -> list[Mismatch
         for frame in different.any(axis=1).nonzero()[0].tolist():
             element = int(different[frame].argmax())
             values = (int(flat_expected[frame, element]), int(flat_actual[frame, element]))
-            mismatches.setdefault(frame, Mismatch(name, frame, index, element, *values))
+            label = vectors.names[index] if vectors.names else ""
+            count = int(different[frame].sum())
+            first = Mismatch(name, frame, index, element, *values, label, elements=0)
+            first = mismatches.get(frame, first)
+            mismatches[frame] = replace(first, elements=first.elements + count)
     return [mismatches[frame] for frame in sorted(mismatches)]

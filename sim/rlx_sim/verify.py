@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from rlx.driver.description import output_names
 from rlx.support.errors import DoesNotFitError, OutputError, ToolMissingError, UsageError
 from rlx.support.files.golden import read_golden
 from rlx.support.files.outputs import read_manifest
@@ -117,7 +118,7 @@ class CortexmVerifier:
         if waves is not None:
             raise UsageError("C programs have no waveforms", hint="leave --waves out")
         manifest = _manifest(folder, self.target)
-        vectors = read_golden(folder).first(inputs_limit)
+        vectors = _vectors(folder, inputs_limit)
         cpu = _cpu(manifest)
         plan = self.plan(folder, tools)
         if not plan.tools:
@@ -243,7 +244,7 @@ class FpgaVerifier:
         from rlx_sim.hardware.fpga import verify_fpga
 
         manifest = _manifest(folder, self.target)
-        vectors = read_golden(folder).first(inputs_limit)
+        vectors = _vectors(folder, inputs_limit)
         for name in tools or ():
             if name not in FPGA_TOOLS:
                 raise unknown_tool(name, FPGA_TOOLS)
@@ -325,6 +326,11 @@ def _manifest(folder: Path, target: str, *, check_files: bool = True) -> Manifes
             hint=f"emit the model again with --target {target}",
         )
     return manifest
+
+
+def _vectors(folder: Path, limit: int | None) -> Golden:
+    """Return the golden vectors of a folder with the names of the outputs."""
+    return replace(read_golden(folder).first(limit), names=output_names(folder))
 
 
 def _netlist_device(manifest: Manifest, tools: Sequence[str] | None) -> FpgaDevice | None:
@@ -445,9 +451,11 @@ def _summary(
 
 
 def _with_part(figures: dict[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the figures with the part, and with the time that the instructions take on it."""
+    """Return the figures with the part, the time on it, and the size of the weights' file."""
     cycles, part = CycleRange.of(facts), facts.get("part")
     figures = {**figures} if part is None else {**figures, "part": part}
+    if "weights_file" in facts:
+        figures["weights_file_bytes"] = facts["weights_file"]["bytes"]
     if cycles is not None and figures["instructions"] is not None:
         figures["milliseconds"] = cycles.milliseconds(figures["instructions"]).as_json()
     return figures

@@ -109,7 +109,16 @@ def _firmware_figures(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:
             f"arena {text_of(arena)}, variables {text_of(ram - arena)}",
         ),
         ReportFigure("stack", report["stack_bytes"], "B", note),
+        *_weights_file(report),
     )  # fmt: skip
+
+
+def _weights_file(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:
+    """Return the bytes of the file with the constants; nothing if they are in the code."""
+    nbytes = report.get("weights_file_bytes")
+    if nbytes is None:
+        return ()
+    return (ReportFigure("weights", nbytes, "B", "a file of its own, not part of flash"),)
 
 
 def _share(report: Mapping[str, Any], memory: str, nbytes: int) -> str:

@@ -126,6 +126,26 @@ def test_messages_of_rlx_stop_the_build(project, environment, generator):
     assert not (tree.folder / "product").exists()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("generator", GENERATORS)
+@pytest.mark.parametrize("call", ["LABELS names/classes.txt", "OPTIONS --labels names/classes.txt"])
+def test_files_of_options_are_in_the_source_folder(project, environment, call, generator):
+    tree = Tree(project("cmake"), environment, generator)
+    labels = tree.source / "names" / "classes.txt"
+    labels.parent.mkdir()
+    labels.write_text("\n".join(f"digit {k}" for k in range(10)))
+    lists = tree.source / "CMakeLists.txt"
+    network = f"rlx_add_network(kws MODEL kws.rlx PART nucleo-f446re {call})"
+    lists.write_text(re.sub(r"(?m)^rlx_add_network.*$", network, lists.read_text()))
+    tree.configure(f"rlx_DIR={PACKAGE}")
+    assert EMITS in tree.build()
+    source = tree.folder / "rlx" / "kws" / "src" / "kws_labels.c"
+    assert '"digit 3"' in source.read_text()
+    labels.write_text("\n".join(f"class {k}" for k in range(10)))
+    tree.build()
+    assert ('"class 3"' in source.read_text()) == call.startswith("LABELS")
+
+
 def test_package_is_found_by_prefix_and_version(project, environment):
     tree = Tree(project("cmake"), environment)
     lists = tree.source / "CMakeLists.txt"

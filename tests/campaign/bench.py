@@ -203,7 +203,7 @@ def _classifier() -> Graph:
 
 
 def _constants() -> Graph:
-    """Return padding, and constants in front of a tensor along two axes."""
+    """Return padding, and constants before a tensor along two axes."""
     random = np.random.default_rng(2)
     graph = Graph("constants")
     x = graph.input("x", i8(1, 2, 2, 2))

@@ -48,7 +48,7 @@ def chain(
 
 
 def _constant(model: TfliteBuilder, value: Any) -> int | None:
-    """Return the tensor of a constant; None stands for the value itself as second operand."""
+    """Return the tensor of a constant; None means the value itself as second operand."""
     if value is None:
         return None
     array = np.asarray(value)

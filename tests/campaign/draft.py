@@ -47,12 +47,12 @@ class Codes:
 
     @property
     def spread(self) -> float:
-        """Standard deviation of the floats that uniform codes stand for."""
+        """Standard deviation of the floats that uniform codes represent."""
         return _TYPICAL_CODE * self.scale
 
     @property
     def mean(self) -> float:
-        """Mean of the floats that uniform codes stand for."""
+        """Mean of the floats that uniform codes represent."""
         return (-0.5 - self.zero_point) * self.scale
 
     @property

@@ -49,6 +49,6 @@ def page() -> str:
 
 
 def update(rows: list[stored.Row]) -> None:
-    """Store ``rows`` and write the page anew."""
+    """Store ``rows`` and write the page again."""
     stored.write(STORED, rows, KEY)
     PAGE.write_text(page(), encoding="utf-8")

@@ -1,7 +1,7 @@
 """Run the commands of a Markdown page as a reader types them, and compare what they print.
 
 A fenced block ``console`` holds commands, each behind ``$ ``, and below a command what it prints,
-if the page shows that; ``...`` or an ellipsis character stands for any text. Runs of blanks and
+if the page shows that; ``...`` or an ellipsis character matches any text. Runs of blanks and
 line breaks count as one blank, so that a page need not repeat the padding of a table. Words behind
 the language say more about a block (neither Sphinx nor GitHub shows them)::
 

@@ -41,7 +41,7 @@ CASES: dict[str, Case] = {
         lambda: sound_model(), "it has no defect; every other file differs from it in one place"
     ),
     "hybrid model": Accepted(
-        lambda: hybrid(), "int8 weights beside float32 activations stand for float32 weights"
+        lambda: hybrid(), "int8 weights beside float32 activations mean float32 weights"
     ),
     "float32 input": Accepted(
         lambda: one("QUANTIZE", (1, 3), (1, 3), x={"dtype": "float32"}),
@@ -66,7 +66,7 @@ CASES: dict[str, Case] = {
         lambda: reconnected(CONV_OP, X, W), "an optional input may be left out"
     ),
     "bias -1": Accepted(
-        lambda: reconnected(CONV_OP, X, W, -1), "-1 stands for an optional input that is absent"
+        lambda: reconnected(CONV_OP, X, W, -1), "-1 means an optional input that is absent"
     ),
     "shape constant without quantization": Accepted(
         lambda: set_tensor(SHAPE, quantization=None), "integers need no scale"

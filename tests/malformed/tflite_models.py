@@ -164,7 +164,7 @@ def no_terminator() -> bytes:
 
 
 def overlapping() -> bytes:
-    """Return a small file that stands for a huge one: 2000 tensors are one and the same."""
+    """Return a small file in place of a huge one: 2000 tensors are one and the same."""
     s = Surgeon()
     while len(s.data) % 4:
         s.data.append(0)

@@ -1,7 +1,7 @@
 """The ONNX networks of MLPerf Tiny: ONNX Runtime's outputs, and images channels last inside.
 
 The quantized ones also as integer graphs, layer by layer: fed the values that ONNX Runtime computes
-in front of it, each layer gives the runtime's values: 99.9 % of them, the others one step beside.
+before it, each layer gives the runtime's values: 99.9 % of them, the others one step beside.
 """
 
 import numpy as np
@@ -114,7 +114,7 @@ def fed_with(graph, frame, codes):
 
 
 def integer_values(converted):
-    """Return for integer values the name and type of the quantize node that they stand for."""
+    """Return for integer values the name and type of the quantize node that they represent."""
     found = {}
     for value, made in converted.values.items():
         if isinstance(value.node.op, RealQuantize):
@@ -131,7 +131,7 @@ def as_int8(theirs, dtype, shape):
 
 
 def errors_of_layers(converted, frame, theirs):
-    """Return by name how far each layer's values are off, given the runtime's in front of it."""
+    """Return by name how far each layer's values are off, given the runtime's before it."""
     names, found, values = integer_values(converted), {}, {}
     for node in converted.graph.nodes:
         if isinstance(node.op, Input):

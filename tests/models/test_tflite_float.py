@@ -42,7 +42,7 @@ def windows(inputs: Path) -> np.ndarray:
 
 def utterances(inputs: Path) -> np.ndarray:
     codes: np.ndarray = np.load(inputs / "kws01_x_int8.npy")[:FRAMES].reshape(-1, 49, 10, 1)
-    # What the codes of the int8 network's input stand for.
+    # What the codes of the int8 network's input represent.
     return (codes.astype(np.float32) - 83) * np.float32(0.5847029)
 
 

@@ -153,6 +153,6 @@ def _escaped(text: str) -> str:
 
 
 def update(found: Summary) -> None:
-    """Store what came of the cases and write the page anew."""
+    """Store what came of the cases and write the page again."""
     store(found)
     PAGE.write_text(page(), encoding="utf-8")

@@ -128,7 +128,7 @@ def _build(
 def dense_without_bias(random: np.random.Generator) -> Case:
     """Return a dense layer without bias, whose accumulators are products of an input of tens.
 
-    Its input codes stand for 255 (eight times) and 1 (twice), so that weights make any accumulator.
+    Its input codes represent 255 (eight times) and 1 (twice), so that weights make any accumulator.
     """
     x, w = draw_scale(random), draw_scale(random)
     result = float(np.float32(x * w * 2.0 ** random.uniform(10, 11)))

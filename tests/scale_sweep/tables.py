@@ -136,7 +136,7 @@ def _probabilities(difference: int, factors: Array) -> Array:
     fraction, shift = np.frexp(factors)
     number = np.floor(fraction * 2.0**31 + 0.5).astype(np.int64)
     scaled = saturating_rounding_doubling_high_multiply(np.int64(difference) << shift, number)
-    # The table's last entry stands for equal codes, the others for one factor each.
+    # The table's last entry is for equal codes, the others for one factor each.
     table = exp_on_negative_values(np.append(scaled, 0))
     pairs = np.stack([np.full(255, 127), np.arange(-128, 127)], axis=1)
     return softmax_by_table(pairs, table)[:, 1]

@@ -253,8 +253,10 @@ def test_mismatches_are_counted_by_input(tmp_path):
             "element": element,
             "expected": int(wrong[frame, element]),
             "actual": int(vectors.outputs[0][frame, element]),
+            "name": "",
+            "elements": elements,
         }
-        for frame, element in ((1, 0), (4, 2))
+        for frame, element, elements in ((1, 0, wrong[1].size), (4, 2, 1))
     ]
     assert CORTEXM.verify(tmp_path / "tiny", tools=HOST, inputs_limit=1).passed
 

@@ -98,7 +98,7 @@ class Maker:
     def input(
         self, shape: tuple[int, ...], *, name: str = "x", zero_point: int | None = None
     ) -> Value:
-        """Append an input of codes; with ``zero_point`` its type may say what they stand for."""
+        """Append an input of codes; with ``zero_point`` its type may say what they represent."""
         quant = None
         if zero_point is not None and self.pick(True, False):
             quant = QuantParams.per_tensor(0.5, zero_point)

@@ -1,7 +1,7 @@
 """Snapshots of messages: ``raises`` compares the whole text of an error with the stored one.
 
 ``messages.txt`` in each folder of tests holds them: a line names the test, and the texts that it
-meets follow in their order, each behind a dash. ``pytest --update-golden`` writes them anew.
+meets follow in their order, each behind a dash. ``pytest --update-golden`` writes them.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ def commands(page: Path) -> list[tuple[str, str]]:
 
 
 def assert_prints(command: str, wanted: str, folder: Path, environment: Mapping[str, str]) -> None:
-    """Fail unless a command prints what the page shows; ``...`` stands for anything."""
+    """Fail unless a command prints what the page shows; ``...`` matches anything."""
     own = {
         "COLUMNS": "80",
         "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])),

@@ -86,7 +86,7 @@ def ops(module: GraphModule) -> list[str]:
 
 
 def verdict(module: GraphModule, name: str, options: dict[str, Any]) -> str:
-    """Return ``yes``, the ops that stand for it, or why the target refuses it."""
+    """Return ``yes``, the ops that it becomes, or why the target refuses it."""
     chosen = target.load(name)
     fitted = fit_to_target(module, chosen, options=chosen.options(**options))
     refused = (e for e in fitted.dispatch.entries if e.path is Outcome.REFUSED)

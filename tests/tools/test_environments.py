@@ -10,7 +10,7 @@ import pytest
 
 from support import ROOT
 
-# A finder that hides what the lock does not name, in front of all others.
+# A finder that hides what the lock does not name, before all others.
 HIDING = """
 import sys
 from importlib.metadata import packages_distributions

@@ -122,9 +122,8 @@ def _print(comparison: Comparison, title: str) -> None:
         show_table(replace(table, title=f"{title}: {table.title}"))
     for line in summary(comparison, "the first model"):
         prose(line)
-    if comparison.layers:
-        worst = ", ".join(layer.name for layer in comparison.worst)
-        prose(f"lowest SQNR: {worst}")
+    if worst := comparison.worst:
+        prose(f"lowest SQNR: {', '.join(layer.name for layer in worst)}")
     _print_verdict(comparison)
 
 

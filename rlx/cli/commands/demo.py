@@ -27,7 +27,7 @@ _SHADES = {True: " ░▒▓█", False: " .+%@"}
 """Shades from dark to bright, where the terminal has block characters and where not."""
 
 _BAR_CHARS = 24
-"""Characters of a bar that stands for certainty."""
+"""Characters of a bar at a probability of 1."""
 
 NEXT = """\
 next, the same step by step; a .tflite of your own works the same way:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -11,6 +12,7 @@ from rlx.cli.bindings import manifest
 from rlx.cli.common import json_option, missing_file, print_json
 from rlx.cli.model_command import load_bound, load_model, model_command, model_options
 from rlx.cli.table import prose, sentences, show, show_table, wide_option
+from rlx.ir.inspect import printable
 from rlx.support.errors import UsageError
 from rlx.support.text.tables import Column, Table
 
@@ -18,11 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from rlx.ir.diff import GraphDiff
+    from rlx.ir.layer_diff import LayerChange
     from rlx.ir.manifest_diff import ManifestDiff
     from rlx.reports.folder_diff import Change, FolderDiff, LayerDiff
 
     _Difference: TypeAlias = FolderDiff | GraphDiff | ManifestDiff
 
+_MAX_LISTED_FILES: Final = 3
+"""Files of one folder up to which each is listed."""
 _SIGNS: Final = {"added": "+", "removed": "-", "changed": "~"}
 _SHARES: Final = (Column("unit", priority=1), Column("change", right=True, priority=1))
 
@@ -38,22 +43,29 @@ _SHARES: Final = (Column("unit", priority=1), Column("change", right=True, prior
     is_flag=True,
     help="Of models: compare what a run on this machine binds, not the graphs.",
 )
+@click.option(
+    "--ir",
+    is_flag=True,
+    help="Of models: print the nodes of the graphs that differ.",
+)
 @click.option("--exit-code", is_flag=True, help="Exit with status 1 if anything differs.")
 @wide_option
 @json_option
-def command(model: Path, new: Path, bindings: bool, exit_code: bool, as_json: bool) -> int:
+def command(
+    model: Path, new: Path, bindings: bool, ir: bool, exit_code: bool, as_json: bool
+) -> int:
     """Show what differs between OLD and NEW: two output folders, or two model files.
 
     Of folders: what a program that uses the network must follow (names, inputs, outputs), what it
-    takes (memory, time), and layers that were added, removed or changed. Of models: the nodes of
-    their graphs.
+    takes (memory, time), and layers that were added, removed or changed. Of models: a line for
+    each layer that differs; --ir and --json have the nodes of their graphs.
     """
     compare: Callable[[Path, Path], tuple[_Difference, Callable[[], None]]]
     if _are_folders(model, new):
-        _refuse(["--bindings"] * bindings + model_options())
+        _refuse(["--bindings"] * bindings + ["--ir"] * ir + model_options())
         compare = _folders
     else:
-        compare = _manifests if bindings else _graphs
+        compare = _manifests if bindings else _nodes if ir else _graphs
     difference, view = compare(model, new)
     if as_json:
         print_json(difference.to_dict())
@@ -101,7 +113,13 @@ def _folders(old: Path, new: Path) -> tuple[FolderDiff, Callable[[], None]]:
 
 
 def _graphs(old: Path, new: Path) -> tuple[GraphDiff, Callable[[], None]]:
-    """Return the same for the graphs of two models."""
+    """Return the same for the layers of two models."""
+    difference, _ = _nodes(old, new)
+    return difference, lambda: _show_graphs(difference)
+
+
+def _nodes(old: Path, new: Path) -> tuple[GraphDiff, Callable[[], None]]:
+    """Return the same for the nodes of two models."""
     from rlx.ir.diff import inspect_graph_diff
 
     difference = inspect_graph_diff(load_model(old).graph, load_model(new, other=True).graph)
@@ -114,6 +132,17 @@ def _manifests(old: Path, new: Path) -> tuple[ManifestDiff, Callable[[], None]]:
 
     difference = ManifestDiff.of(manifest(load_bound(old)), manifest(load_bound(new, other=True)))
     return difference, lambda: show(difference.tables()) if difference else print(difference)
+
+
+def _show_graphs(difference: GraphDiff) -> None:
+    """Print a line for each layer that differs."""
+    prose(f"--- {printable(difference.before)}")
+    prose(f"+++ {printable(difference.after)}")
+    _show_layers(difference.layers)
+    for text in difference.outputs:  # that layers in between differ is in the table
+        if not difference.layers or text.startswith("outputs"):
+            prose(text)
+    prose(f"layers unchanged: {difference.unchanged_layers}")
 
 
 def _show(difference: FolderDiff) -> None:
@@ -156,7 +185,7 @@ def _share(before: object, after: object) -> str:
     return f"{100 * (after - before) / before:+.1f} %"
 
 
-def _show_layers(layers: Sequence[LayerDiff]) -> None:
+def _show_layers(layers: Sequence[LayerDiff | LayerChange]) -> None:
     if not layers:
         return
     print()
@@ -169,5 +198,19 @@ def _show_layers(layers: Sequence[LayerDiff]) -> None:
 
 
 def _show_files(title: str, names: Sequence[str]) -> None:
-    if names:
-        prose(f"files, {title}: {', '.join(names)}")
+    if not names:
+        return
+    texts = _by_folder(names)
+    more = "; --json lists each" if len(texts) < len(names) else ""
+    prose(f"files, {title}: {', '.join(texts)}{more}")
+
+
+def _by_folder(names: Sequence[str]) -> list[str]:
+    """Return names of files, or one count for the files of a folder with many of them."""
+    folders = Counter(name.rpartition("/")[0] for name in names)
+    texts: dict[str, None] = {}
+    for name in names:
+        folder = name.rpartition("/")[0]
+        many = folder and folders[folder] > _MAX_LISTED_FILES
+        texts[f"{folder}/ ({folders[folder]:,} files)" if many else name] = None
+    return list(texts)

@@ -5,6 +5,7 @@ Tests: tests/cli/test_require.py
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from rlx.cli.not_run import print_not_run
 from rlx.cli.number import Number
 from rlx.cli.progress import progress_option
 from rlx.cli.table import prose, show, wide_option
+from rlx.driver.verification.mismatches import mismatch_lines
 from rlx.support.errors import UsageError
 from rlx.support.files.outputs import read_manifest
 from rlx.targets.verifier import DEFAULT_TIMEOUT_S, view_of
@@ -130,7 +132,7 @@ def command(
         rows = {} if budget is None else {"budget": budgets.as_json(checks.rows)}
         print_json({**result.as_json(), **rows})
     else:
-        _print(result)
+        _print(result, folder)
         checks.show()
     return checks.status(result)
 
@@ -149,13 +151,15 @@ def _simulators(folder: Path, names: str | None, *, netlist: bool) -> list[str] 
     return [*(simulators or ("verilator", "cocotb")), "netlist"]
 
 
-def _print(result: Verification) -> None:
-    """Print runs and figures, the first mismatches and the verdict."""
+def _print(result: Verification, folder: Path) -> None:
+    """Print runs and figures, the differences of each simulator and the verdict."""
     report = result.as_json()
     show(view_of(result))
     print()
-    for mismatch in report["mismatches"][:5]:
-        prose("differs: " + ", ".join(f"{k} {v}" for k, v in mismatch.items()))
+    for line in mismatch_lines(report["mismatches"]):
+        prose(line)
+    if report["mismatches"]:
+        prose(f"rlx verify {shlex.quote(str(folder))} --json lists the first of each frame")
     prose("tools: " + ", ".join(f"{name} {version}" for name, version in report["tools"].items()))
     for note in report.get("notes", []):
         prose(f"note: {note}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from xml.etree import ElementTree as ET
 
 from rlx.driver.verification.budget import value_text
+from rlx.driver.verification.mismatches import mismatch_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from rlx.support.errors import RlxError
 
 _FORBIDDEN: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_MAX_LISTED_DIFFERENCES: Final = 5
-"""Differences from the reference in the text of a failure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +108,7 @@ def _not_run(absent: Mapping[str, str]) -> _Case:
 
 
 def _differences(mismatches: Iterable[Mapping[str, Any]]) -> str:
-    lines = ["differs: " + ", ".join(f"{k} {v}" for k, v in one.items()) for one in mismatches]
-    return "\n".join(lines[:_MAX_LISTED_DIFFERENCES])
+    return "\n".join(mismatch_lines(mismatches))
 
 
 def _limit(row: BudgetRow) -> _Case:

@@ -37,10 +37,12 @@ class Golden:
     Attributes:
         inputs: For each graph input, in order, an array [frames, *shape].
         outputs: For each graph output, in order, an array [frames, *shape].
+        names: Name of each output; empty if they are not known.
     """
 
     inputs: tuple[Array, ...]
     outputs: tuple[Array, ...]
+    names: tuple[str, ...] = ()
 
     @property
     def frames(self) -> int:
@@ -50,7 +52,7 @@ class Golden:
     def first(self, count: int | None) -> Golden:
         """Return the first ``count`` frames (None: all)."""
         inputs, outputs = (tuple(a[:count] for a in side) for side in (self.inputs, self.outputs))
-        return Golden(inputs, outputs)
+        return Golden(inputs, outputs, self.names)
 
     def files(self) -> dict[str, bytes]:
         """Return the content of each file by relative path."""

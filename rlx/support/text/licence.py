@@ -20,7 +20,7 @@ _HASH: Final = f"# {LICENCE}\n"
 _SAVE_FILE: Final = f"[*] {LICENCE}\n"
 
 COMMENTS: Final[Mapping[str, str]] = {
-    **dict.fromkeys((".c", ".h", ".ld"), _BLOCK),
+    **dict.fromkeys((".S", ".c", ".h", ".ld"), _BLOCK),
     **dict.fromkeys((".cpp", ".ino", ".sv", ".v", ".vlt"), _SLASHES),
     **dict.fromkeys((".core", ".lpf", ".pcf", ".py", ".sby", ".sdc", ".tcl", ".xdc"), _HASH),
     **dict.fromkeys((".sucl", ".yml", ".ys"), _HASH),

@@ -27,6 +27,8 @@ COMMENT_LENGTH: Final = 64
 _PREFIX: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,31}")
 _NOT_WORD: Final = re.compile(r"[^A-Za-z0-9]+")
 _NOT_COMMENT: Final = re.compile(r"[^A-Za-z0-9_./-]")
+_NOT_ORIGIN: Final = re.compile(r"[^ -~]|[*\\`|$]")
+_ORIGIN_LENGTH: Final = 72
 
 # Source: ISO C17 6.4.1 and C23 6.4.1.
 _C_KEYWORDS: Final = """
@@ -161,6 +163,15 @@ def comment_text(name: str) -> str:
     it on the next line.
     """
     return _NOT_COMMENT.sub("_", name[:COMMENT_LENGTH])
+
+
+def origin_text(origin: str) -> str:
+    """Return a node of the model as comments and code spans of Markdown tables may show it.
+
+    That is ASCII in one line, without characters that end a comment or a code span; dots are in
+    place of what follows the first 72 characters.
+    """
+    return shorten(_NOT_ORIGIN.sub("_", origin), _ORIGIN_LENGTH)
 
 
 def printable(name: str) -> str:

@@ -47,6 +47,8 @@ STATUS_DIFFERENT: Final = 1
 def sources(folder: Path, *names: str) -> tuple[list[Path], list[Path]]:
     """Return the model's C files and the test program's ``main.c`` and ``names``.
 
+    The file of the weights, if the network has one, is part of the test program (``weights.S``).
+
     Raises:
         OutputError: The folder lacks them.
     """
@@ -59,7 +61,8 @@ def sources(folder: Path, *names: str) -> tuple[list[Path], list[Path]]:
             where=str(folder),
             hint="emit it again with 'rlx emit --target cortexm'",
         )
-    return model, test
+    weights = folder / "test" / "weights.S"
+    return model, [*test, *([weights] if weights.is_file() else [])]
 
 
 def prepare(work: Path, vectors: Golden) -> None:

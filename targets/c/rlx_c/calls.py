@@ -81,7 +81,7 @@ class Calls:
         arguments = [
             *(self._address(v) for v in layer.operands),
             *tables,
-            *map(str, layer.arguments),
+            *self._symbols.arguments(step),
             *([own_scratch] if layer.scratch_bytes > layer.own_scratch else []),
             self._address(result),
         ]

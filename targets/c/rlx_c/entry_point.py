@@ -15,6 +15,19 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class PortState:
+    """A state: an input that takes the output of the run before.
+
+    Attributes:
+        before: Input with its value.
+        after: Output with its next value.
+    """
+
+    before: EntryPort
+    after: EntryPort
+
+
+@dataclass(frozen=True, slots=True)
 class EntryPoint:
     """Inputs and outputs of the entry point.
 
@@ -62,6 +75,13 @@ class EntryPoint:
         """Names of the entry point's parameters."""
         own = () if self.in_arena else (*self.inputs, *self.outputs)
         return [*(port.parameter for port in own), "arena"]
+
+    def states(self, program: LoweredProgram) -> list[PortState]:
+        """Return the states of a program, which are inputs and outputs of the caller."""
+        graph = program.graph
+        inputs = dict(zip(graph.inputs, self.inputs, strict=True))
+        outputs = dict(zip(graph.output_names, self.outputs, strict=True))
+        return [PortState(inputs[state], outputs[state.name]) for state, _ in graph.states]
 
     def places(self, program: LoweredProgram) -> ValueLocations:
         """Return the place of each value."""

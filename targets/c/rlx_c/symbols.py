@@ -17,7 +17,7 @@ from rlx.support.text.names import mangle
 if TYPE_CHECKING:
     from rlx.ir import Value
     from rlx_c.layer import ConstantTable, Kernel
-    from rlx_c.program import LoweredProgram
+    from rlx_c.program import LayerStep, LoweredProgram
 
 _LOCAL: Final = re.compile(r"^(?:\w+_(?:INLINE|KERNEL)|static)\b[^;({]*?(\w+)\(", re.MULTILINE)
 """Start of the definition of a function that is local to its file."""
@@ -61,3 +61,7 @@ class Symbols:
     def constant(self, value: Value) -> str:
         """Return the symbol of a constant operand."""
         return f"{self.prefix}_constant_{self._program.constants[value]}"
+
+    def arguments(self, step: LayerStep) -> list[str]:
+        """Return the scalar arguments of a layer's call."""
+        return [str(argument) for argument in step.layer.arguments]

@@ -34,19 +34,23 @@ def check_budget(
     """
     needs: list[int] = [report[f"{k}_bytes"] for k in ("arena", "constant", "code")]
     arena, constants, code = needs
+    arena += report.get("variable_bytes", 0)
     problems, suggestions = [], []
     if ram is not None and arena > ram:
         peak = report["peak"]
         problems.append(
             f"RAM: the arena needs {_size(arena)}, --ram is {_size(ram)};"
-            f" the peak is at layer {peak['layer']}, {peak['op']}"
+            f" the peak is in {peak['name']} ({peak['op']})"
         )
         suggestions.append(f"--ram {arena}")
     if flash is not None and constants + code > flash:
-        problems.append(
-            f"flash: code and constants need about {_size(constants + code)}, of which"
-            f" {_size(constants)} for constants, --flash is {_size(flash)}"
+        needed = (
+            f"code and constants need about {_size(constants + code)}, of which"
+            f" {_size(constants)} for constants"
+            if constants
+            else f"the code needs about {_size(code)}"
         )
+        problems.append(f"flash: {needed}, --flash is {_size(flash)}")
         suggestions.append(f"--flash {constants + code}")
     if problems:
         raise DoesNotFitError(
@@ -65,6 +69,7 @@ def _check_part(name: str, report: Mapping[str, Any], chip: CortexPart) -> None:
         DoesNotFitError: It does not.
     """
     flash, ram = report["constant_bytes"] + report["code_bytes"], report["arena_bytes"]
+    ram += report.get("variable_bytes", 0)
     problems, limits = [], []
     if ram > chip.block_bytes:
         where = "" if chip.block_bytes == chip.ram_bytes else " with consecutive addresses"

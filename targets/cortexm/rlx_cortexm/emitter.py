@@ -6,6 +6,7 @@ Tests: tests/targets/cortexm/test_interface.py
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -24,6 +25,7 @@ from rlx_cortexm.labels import c_string, check_labels
 from rlx_cortexm.packages import package_files
 from rlx_cortexm.render import render
 from rlx_cortexm.self_check import crc_of, nibbles
+from rlx_cortexm.weights_file import StoredSymbols, WeightsFile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -46,7 +48,12 @@ class Emitter:
         self.prefix = options.prefix_for(program.graph.name)
         self._program = program
         self._options = options
-        self._symbols = Symbols(self.prefix, program)
+        in_file = options.weights_in_file
+        names = StoredSymbols(self.prefix, program) if in_file else Symbols(self.prefix, program)
+        self._symbols = names
+        self._tables = (
+            names.tables if isinstance(names, StoredSymbols) else tables_of(program, names)
+        )
         self._entry_point = EntryPoint.of(program, in_arena=options.in_arena, prefix=self.prefix)
         self._common = self._context()
 
@@ -54,11 +61,9 @@ class Emitter:
         """Return the context of every template."""
         program, options, entry_point = self._program, self._options, self._entry_point
         hash_ = structural_hash(program.graph)
-        tables = tables_of(program, self._symbols) if options.self_check else []
-        if options.self_check and not tables:
-            raise UsageError(
-                "the network has no constants to check", where="--self-check", hint="leave it out"
-            )
+        if not self._tables and (options.self_check or options.weights_in_file):
+            option = "--self-check" if options.self_check else "--weights-at"
+            raise UsageError("the network has no constants", where=option, hint="leave it out")
         if options.labels is not None:
             check_labels(options.labels, program.graph.outputs)
         return {
@@ -71,6 +76,7 @@ class Emitter:
             "inputs": entry_point.inputs,
             "outputs": entry_point.outputs,
             "inside": entry_point.in_arena,
+            "states": entry_point.states(program),
             "entry_parameters": entry_point.parameters,
             "arena_bytes": program.arena_bytes,
             "alignment": program.alignment,
@@ -78,33 +84,72 @@ class Emitter:
             "cpu": options.cpu,
             "device": options.device,
             "self_test": bool(options.self_test),
-            "check": {"crc": f"{crc_of(tables):08x}", "tables": len(tables)} if tables else None,
+            "check": self._self_check() if options.self_check else None,
+            "stored": options.weights_in_file,
             "labels": [c_string(label) for label in options.labels or ()],
             "stack_bytes": STACK_BYTES,
             "constant_bytes": program.constant_bytes,
         }
 
-    def files(self) -> Mapping[str, str]:
-        """Return every file by relative path, the golden vectors left out."""
-        header = self._render("model.h", layers=len(self._program.steps))
-        sources, weights_header = self._sources()
+    def _self_check(self) -> dict[str, Any]:
+        """Return the parameters of the check of the constants."""
+        stored = self._options.weights_in_file
         return {
-            f"include/{self.prefix}.h": header,
+            "crc": None if stored else f"{crc_of(self._tables):08x}",
+            "tables": 2 if stored else len(self._tables),
+        }
+
+    @property
+    def states(self) -> list[dict[str, Any]]:
+        """The network's states, for the report."""
+        return [
+            {
+                "input": one.before.parameter,
+                "output": one.after.parameter,
+                "bytes": one.before.bytes,
+            }
+            for one in self._entry_point.states(self._program)
+        ]
+
+    @property
+    def weights_file_bytes(self) -> int:
+        """Size of the file of the constants; 0 if they are C arrays."""
+        symbols = self._symbols
+        return symbols.file_bytes if isinstance(symbols, StoredSymbols) else 0
+
+    @cached_property
+    def weights_file(self) -> WeightsFile | None:
+        """The file of the constants; None if they are C arrays."""
+        if not isinstance(self._symbols, StoredSymbols):
+            return None
+        ports = (*self._entry_point.inputs, *self._entry_point.outputs)
+        return WeightsFile(self._program, self._symbols, self._code, ports)
+
+    def files(self) -> Mapping[str, str | bytes]:
+        """Return every file by relative path, the golden vectors left out."""
+        stored = self.weights_file
+        common = self._common if stored is None else {**self._common, "stored": stored.context()}
+        sources, weights_header = self._sources(common)
+        return {
+            f"include/{self.prefix}.h": render("model.h", common, layers=len(self._program.steps)),
             **weights_header,
             **sources,
-            **documents(self._program, self._common, self._options),
+            **({} if stored is None else {stored.name: stored.content()}),
+            **documents(self._program, common, self._options),
             **firmware_of(
                 self.prefix,
                 self._entry_point,
                 self_test=bool(self._options.self_test),
                 self_check=self._options.self_check,
+                weights_file=None if stored is None else stored.name,
                 cpu=self._options.cpu,
             ),
-            **self._package_files(list(sources)),
+            **self._package_files(common, list(sources)),
         }
 
+    @cached_property
     def _code(self) -> str:
-        """Return the C file with the code."""
+        """The C file with the code."""
         program = self._program
         support = frozenset().union(
             *(k.support for k in program.kernels),
@@ -132,7 +177,8 @@ class Emitter:
                 re.search(r"\bmemory\b", s) for s in (*(c.statement for c in calls), *copies)
             ),
             checked=self._entry_point.pointers,
-            has_tables=bool(program.tables or program.constants),
+            has_tables=bool(self._tables),
+            scales=self._scales,
         )
         return with_prefix(text, self.prefix)
 
@@ -160,30 +206,36 @@ class Emitter:
         )
         return {self._self_test: text}
 
-    def _sources(self) -> tuple[dict[str, str], dict[str, str]]:
+    @property
+    def _scales(self) -> str | None:
+        """Address of the multipliers and shifts in the weights' file; None without these."""
+        return self._symbols.scales if isinstance(self._symbols, StoredSymbols) else None
+
+    def _sources(self, common: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
         """Return the C files, and the header of the tables, if any."""
-        prefix, tables = self.prefix, tables_of(self._program, self._symbols)
-        sources, header = {f"src/{prefix}.c": self._code()}, {}
+        prefix, tables, crc = self.prefix, self._tables, _hex_lines(nibbles())
+        sources, header = {f"src/{prefix}.c": self._code}, {}
         if tables:
-            sources[f"src/{prefix}_weights.c"] = self._render("weights.c", tables=tables)
+            template = "weights_file.c" if common["stored"] else "weights.c"
+            text = render(template, common, tables=tables, nibbles=crc)
+            sources[f"src/{prefix}_weights.c"] = text
             channel = any(t["channel"] for t in tables)
-            text = self._render("weights.h", tables=tables, channel=channel)
+            text = render("weights.h", common, tables=tables, channel=channel)
             header[f"src/{prefix}_weights.h"] = text
         if self._options.self_check:
-            sources[f"src/{prefix}_self_check.c"] = self._render(
-                "self_check.c", tables=tables, nibbles=_hex_lines(nibbles())
-            )
+            text = render("self_check.c", common, tables=tables, nibbles=crc)
+            sources[f"src/{prefix}_self_check.c"] = text
         if self._options.labels:
             sources[f"src/{prefix}_labels.c"] = self._render("labels.c")
         if self._options.static_arena:
             sources[f"src/{prefix}_arena.c"] = self._render("arena.c")
         return sources, header
 
-    def _package_files(self, sources: Sequence[str]) -> dict[str, str]:
+    def _package_files(self, common: Mapping[str, Any], sources: Sequence[str]) -> dict[str, str]:
         options = self._options
         every = [*sources, *([self._self_test] if options.self_test else [])]
         return package_files(
-            options.package, self._common, every, options.package_version, options.package_url
+            options.package, common, every, options.package_version, options.package_url
         )
 
     @property

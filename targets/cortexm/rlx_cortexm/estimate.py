@@ -70,7 +70,12 @@ def _peak(program: LoweredProgram) -> dict[str, Any]:
     """Return the layer at which the most bytes of the arena are alive."""
     alive = alive_bytes(program.plan, scratch_places(program))
     if not alive:
-        return {"layer": 0, "op": "", "bytes": 0}
+        return {"layer": 0, "name": "", "op": "", "bytes": 0}
     step = alive.index(max(alive))
-    node = program.steps[step].node
-    return {"layer": step, "op": node.op.name, "bytes": alive[step]}
+    peak = program.steps[step]
+    return {
+        "layer": step,
+        "name": peak.name,
+        "op": peak.node.op.name,
+        "bytes": alive[step],
+    }

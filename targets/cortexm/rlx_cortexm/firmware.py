@@ -53,6 +53,7 @@ def firmware_of(
     *,
     self_test: bool = False,
     self_check: bool = False,
+    weights_file: str | None = None,
     cpu: str = DEFAULT_CORE.name,
 ) -> dict[str, str]:
     """Return the files of the test program of a network with an entry point of rlx's.
@@ -62,6 +63,7 @@ def firmware_of(
         entry_point: Its inputs and outputs.
         self_test: There is a ``<prefix>_self_test(arena)`` to run too.
         self_check: There is a ``<prefix>_self_check()`` to run too.
+        weights_file: Name of the file of the constants; None if they are C arrays.
         cpu: Core that make builds for by default.
     """
     macro = prefix.upper()
@@ -77,6 +79,7 @@ def firmware_of(
         arena_bytes=f"{macro}_ARENA_BYTES",
         self_test=self_test,
         self_check=self_check,
+        weights_file=weights_file,
         cpu=cpu,
     )
 
@@ -89,6 +92,7 @@ def firmware_files(
     arena_bytes: str,
     self_test: bool = False,
     self_check: bool = False,
+    weights_file: str | None = None,
     cpu: str = DEFAULT_CORE.name,
 ) -> dict[str, str]:
     """Return the files of the test program by relative path.
@@ -104,6 +108,7 @@ def firmware_files(
         arena_bytes: C expression for the size of the arena.
         self_test: There is a ``<prefix>_self_test(arena)`` to run too.
         self_check: There is a ``<prefix>_self_check()`` to run too.
+        weights_file: Name of the file of the constants; None if they are C arrays.
         cpu: Core that make builds for by default.
     """
     folder = template_root() / "cortexm" / "firmware"
@@ -112,8 +117,12 @@ def firmware_files(
     files[makefile] = files[makefile].replace(f"CPU ?= {DEFAULT_CORE.name}\n", f"CPU ?= {cpu}\n")
     templates, ports = environment(folder), {"inputs": inputs, "outputs": outputs}
     files[f"{FOLDER}/host.c"] = templates.get_template("host.c.j2").render(ports)
+    if weights_file is not None:
+        text = templates.get_template("weights.S.j2").render(weights_file=weights_file)
+        files[f"{FOLDER}/weights.S"] = text
     files[f"{FOLDER}/main.c"] = templates.get_template("main.c.j2").render(
         ports, prefix=prefix, arena_bytes=arena_bytes, self_test=self_test,
-        self_check=self_check, in_arena=any(port.address_function for port in (*inputs, *outputs)),
+        self_check=self_check, weights_file=weights_file,
+        in_arena=any(port.address_function for port in (*inputs, *outputs)),
     )  # fmt: skip
     return files

@@ -23,6 +23,8 @@ from rlx_cortexm.parts import part as part_named
 from rlx_cortexm.timing import cycle_range
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rlx.targets.milliseconds import CycleRange
 
 CPUS: Final = tuple(CORES)
@@ -40,6 +42,11 @@ STANDARD_HEADERS: Final = frozenset(_C99_HEADERS.split())
 
 PLACES: Final = ("caller", "arena")
 """Places of inputs and outputs."""
+
+LINK_TIME: Final = "link-time"
+RUN_TIME: Final = "run-time"
+ADDRESS_TIMES: Final = (LINK_TIME, RUN_TIME)
+"""Times at which the address of the constants may be set: by the linker, or by the firmware."""
 
 KINDS: Final = tuple(kind.value for kind in PortKind)
 """Kinds of inputs and outputs."""
@@ -122,6 +129,13 @@ class CortexMOptions:
                   " names with commas between them.  [default: those in the metadata of a .tflite]",
                   "metavar": "FILE|NAMES", "parse": parse_labels},
     )  # fmt: skip
+    weights_at: str = field(
+        default=LINK_TIME,
+        metadata={"help": "Time at which the address of the weights is set. link-time: they are C"
+                  " arrays; run-time: they are the file PREFIX_weights.bin, which firmware finds at"
+                  " the address that it gives PREFIX_set_weights(), and --flash is for the code.",
+                  "choices": ADDRESS_TIMES},
+    )  # fmt: skip
     self_check: bool = field(
         default=False,
         metadata={"help": "Add the CRC-32 of the constants, and functions that check it in one call"
@@ -149,11 +163,8 @@ class CortexMOptions:
                 f"no CPU is called {self.cpu!r}",
                 hint=did_you_mean(self.cpu, CPU_NAMES, what="CPUs"),
             )
-        if self.optimize not in OBJECTIVES:
-            raise UsageError(
-                f"optimize cannot be {self.optimize!r}",
-                hint=did_you_mean(self.optimize, OBJECTIVES, what="optimize"),
-            )
+        _check_word("optimize", self.optimize, tuple(OBJECTIVES))
+        _check_word("weights at", self.weights_at, ADDRESS_TIMES)
         _check_io(self.io)
         if self.prefix is not None and check_prefix(self.prefix).lower() in STANDARD_HEADERS:
             raise UsageError(
@@ -225,6 +236,11 @@ class CortexMOptions:
         return None if clock is None else cycle_range(self.cpu, clock, chip)
 
     @property
+    def weights_in_file(self) -> bool:
+        """Whether the constants are a file in place of C arrays."""
+        return self.weights_at == RUN_TIME
+
+    @property
     def in_arena(self) -> bool:
         """Whether inputs and outputs are in the arena."""
         return "arena" in self.io.split(",")
@@ -247,6 +263,18 @@ class CortexMOptions:
         return network_prefix(name, STANDARD_HEADERS)
 
 
+def _check_word(option: str, word: str, known: Sequence[str]) -> None:
+    """Check that an option's word is known.
+
+    Raises:
+        UsageError: It is not.
+    """
+    if word not in known:
+        raise UsageError(
+            f"{option} cannot be {word!r}", hint=did_you_mean(word, known, what=option)
+        )
+
+
 def _check_io(io: str) -> None:
     """Refuse a value other than one word, or one of each kind separated by a comma.
 
@@ -255,11 +283,7 @@ def _check_io(io: str) -> None:
     """
     words = io.split(",")
     for word in words:
-        if word not in (*KINDS, *PLACES):
-            raise UsageError(
-                f"io cannot be {word!r}",
-                hint=did_you_mean(word, (*KINDS, *PLACES), what="io"),
-            )
+        _check_word("io", word, (*KINDS, *PLACES))
     for group in (KINDS, PLACES):
         group_words = [word for word in words if word in group]
         if len(group_words) > 1:

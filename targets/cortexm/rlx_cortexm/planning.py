@@ -14,6 +14,7 @@ from rlx_c.choice import OBJECTIVES
 from rlx_cortexm.code_size import code_bytes
 from rlx_cortexm.program import KernelSettings, min_scratch, program
 from rlx_cortexm.streaming import variants
+from rlx_cortexm.weights_file import VARIABLE_BYTES
 
 if TYPE_CHECKING:
     from rlx.ir import GraphModule, Node
@@ -33,7 +34,10 @@ def in_place(node: Node) -> tuple[int, ...]:
 
 def settings_of(options: CortexMOptions) -> KernelSettings:
     """Return the settings of the choice of kernels, from the options."""
-    return KernelSettings(options.optimize, options.ram, options.flash, options.core)
+    in_file, ram = options.weights_in_file, options.ram
+    if in_file and ram is not None:
+        ram = max(ram - VARIABLE_BYTES, 0)
+    return KernelSettings(options.optimize, ram, options.flash, options.core, in_file)
 
 
 def plan(module: GraphModule, options: CortexMOptions) -> GraphModule:
@@ -74,10 +78,12 @@ def _plan_graph(
 
 def _price(lowered: LoweredProgram, settings: KernelSettings) -> tuple[int, int]:
     """Return the amounts to minimise: bytes beyond the limits, then the objective's cost."""
-    flash = code_bytes(lowered.kernels, len(lowered.steps)) + lowered.constant_bytes
+    code = code_bytes(lowered.kernels, len(lowered.steps))
+    flash = code + lowered.constant_bytes
+    limited = code if settings.constants_in_file else flash
     over = sum(
         max(found - limit, 0)
-        for found, limit in ((lowered.arena_bytes, settings.ram), (flash, settings.flash))
+        for found, limit in ((lowered.arena_bytes, settings.ram), (limited, settings.flash))
         if limit is not None
     )
     objective = OBJECTIVES[settings.optimize]

@@ -17,6 +17,7 @@ from rlx_c.program import assemble_program
 from rlx_cortexm.code_size import code_sizes, entry_bytes
 from rlx_cortexm.core import DEFAULT_CORE, CortexCore
 from rlx_cortexm.kernels.rules import candidates
+from rlx_cortexm.weights_file import CODE_BYTES as CHECK_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,21 +35,30 @@ class KernelSettings:
         ram: Maximum bytes of the arena, or None.
         flash: Maximum bytes of constants and code, or None.
         core: Core that they run on.
+        constants_in_file: They take no flash of ``flash``.
     """
 
     optimize: str = DEFAULT_OBJECTIVE
     ram: int | None = None
     flash: int | None = None
     core: CortexCore = DEFAULT_CORE
+    constants_in_file: bool = False
 
     def kernel_flash(self, plan: MemoryPlan) -> int | None:
         """Return the flash that there is for kernels and their tables."""
         if self.flash is None:
             return None
+        if self.constants_in_file:
+            fixed = entry_bytes(len(plan.schedule)) + CHECK_BYTES
+            return max(self.flash - fixed, 0) + self._min_table_bytes(plan)
         read = (v for n in plan.schedule for v in candidates(n, self.core)[-1].lower().operands)
         constants = {value for value in read if value.constant is not None}
         fixed = entry_bytes(len(plan.schedule)) + sum(v.type.nbytes for v in constants)
         return max(self.flash - fixed, 0)
+
+    def _min_table_bytes(self, plan: MemoryPlan) -> int:
+        """Return bytes that kernels' tables take in any case, and that are not in flash."""
+        return sum(min(c.table_bytes for c in candidates(n, self.core)) for n in plan.schedule)
 
 
 def program(module: GraphModule, settings: KernelSettings | None = None) -> LoweredProgram:

@@ -173,9 +173,9 @@ def level(
     """Return a scaling that shifts all channels by the same number of places, if int32 holds it.
 
     A channel that ``requantize_folded`` shifts by ``s`` places is kept ``2^(places - s)`` times as
-    large and shifted by ``common_shift``, an immediate of the instruction that also clamps. There
-    is no rounding in between: every bit stays. ``shift`` counts the places by which accumulators
-    are pre-scaled, one more than that: a product's high word is half of the scaled sum.
+    large and shifted by ``common_shift``, an immediate of the instruction that also clamps.
+    Nothing is rounded in between. ``shift`` counts the places by which accumulators are pre-scaled,
+    one more than that: a product's high word is half of the scaled sum.
 
     Args:
         folded_scaling: Result of :func:`fold_offset`. Functions other than ``requantize_folded``

@@ -17,6 +17,7 @@ from rlx_cortexm.program import program
 from rlx_cortexm.self_check import check_bytes
 from rlx_cortexm.sweep import part_sweep_with, sweep_with
 from rlx_cortexm.view import view
+from rlx_cortexm.weights_file import CODE_BYTES, VARIABLE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -69,8 +70,10 @@ class CortexM(Target):
         """
         lowered = self._program(module, options)
         emitter = Emitter(lowered, options)
-        report = _fitting_estimate(lowered, options)
+        report = _fitting_estimate(lowered, options, emitter)
         facts = {"prefix": emitter.prefix, "cpu": options.cpu, **_part_facts(options)}
+        if emitter.weights_file is not None:
+            facts["weights_file"] = emitter.weights_file.facts()
         return Emission(
             files=with_licence(emitter.files()),
             report=report,
@@ -96,8 +99,8 @@ class CortexM(Target):
             As ``emit``.
         """
         lowered = self._program(module, options)
-        Emitter(lowered, options)  # refuses ports that C code does not support
-        return _fitting_estimate(lowered, options)
+        emitter = Emitter(lowered, options)  # refuses ports that C code does not support
+        return _fitting_estimate(lowered, options, emitter)
 
     @property
     def sweep(self) -> Sweep:
@@ -114,9 +117,21 @@ class CortexM(Target):
         return view(report, options.device)
 
 
-def _fitting_estimate(lowered: LoweredProgram, options: CortexMOptions) -> Mapping[str, Any]:
+def _fitting_estimate(
+    lowered: LoweredProgram, options: CortexMOptions, emitter: Emitter
+) -> Mapping[str, Any]:
     """Return the estimate, or raise DoesNotFitError."""
     report = estimate(lowered)
+    if emitter.states:
+        report = {**report, "states": emitter.states}
+    if options.weights_in_file:
+        report = {
+            **report,
+            "code_bytes": report["code_bytes"] + CODE_BYTES,
+            "constant_bytes": 0,
+            "weights_file_bytes": emitter.weights_file_bytes,
+            "variable_bytes": VARIABLE_BYTES,
+        }
     if options.self_check:
         check = check_bytes(len(lowered.tables) + len(lowered.constants))
         code = report["code_bytes"] + check

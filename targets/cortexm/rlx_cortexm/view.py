@@ -28,6 +28,7 @@ def view(report: Mapping[str, Any], device: str) -> View:
 
 def _layers(report: Mapping[str, Any], device: str) -> Table:
     layers, whole = report["layers"], report["instructions"]
+    stored = report.get("weights_file_bytes", 0)
     flash = report["constant_bytes"] + report["code_bytes"]
     columns = (
         Column("layer", shortest=12),
@@ -38,7 +39,7 @@ def _layers(report: Mapping[str, Any], device: str) -> Table:
         Column("%", priority=2, right=True, total="100", meaning="share of the instructions"),
         Column("flash", "B", priority=1, total=flash),
         Column("RAM", "B", priority=1, total=report["arena_bytes"]),
-        Column("constants", "B", priority=6, total=report["constant_bytes"]),
+        Column("constants", "B", priority=6, total=stored or report["constant_bytes"]),
         Column("code", "B", priority=7, total=report["code_bytes"]),
         Column("scratch", "B", priority=8),
         Column("weight bits", priority=9),
@@ -49,7 +50,8 @@ def _layers(report: Mapping[str, Any], device: str) -> Table:
         (
             one["name"], _op(one["op"]), _shape(one["result"]), one["macs"],
             one["instructions"], share_text(one["instructions"], whole),
-            one["constant_bytes"] + one["code_bytes"], one["ram_bytes"], one["constant_bytes"],
+            (0 if stored else one["constant_bytes"]) + one["code_bytes"], one["ram_bytes"],
+            one["constant_bytes"],
             one["code_bytes"], one["scratch_bytes"], one["weight_bits"], one["kernel"],
             one["result"],
         )
@@ -72,9 +74,9 @@ def _shape(result: str) -> str:
 
 def _figures(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:
     constants, code, macs = report["constant_bytes"], report["code_bytes"], report["macs"]
-    packed, layers = report["packed_bytes"], report["layers"]
+    packed = report["packed_bytes"]
     each = f"{report['instructions'] / macs:.2f} per MAC" if macs else ""
-    peak = layers[report["peak"]["layer"]]["name"] if layers else "no layer"
+    peak = report["peak"]["name"] or "no layer"
     check = report.get("self_check_bytes", 0)
     savings = f"; several weights in a byte save {text_of(packed)}" if packed else ""
     return (
@@ -86,12 +88,32 @@ def _figures(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:
             f"constants {text_of(constants)}, code {text_of(code)} (layers share code"
             f"{f'; self-check {text_of(check)}' if check else ''}){savings}",
         ),
+        *_weights_file(report),
+        *_states(report),
         ReportFigure(
             "RAM", report["arena_bytes"], "B",
             f"{_part_share(report, 'ram', report['arena_bytes'])}arena, without the stack;"
             f" peak in {peak}",
         ),
     )  # fmt: skip
+
+
+def _weights_file(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:
+    """Return the bytes of the file with the constants; nothing if they are in the code."""
+    nbytes = report.get("weights_file_bytes")
+    if nbytes is None:
+        return ()
+    return (ReportFigure("weights", nbytes, "B", "a file of its own, not part of flash"),)
+
+
+def _states(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:
+    """Return the bytes of the states, which the caller keeps; nothing without states."""
+    states = report.get("states", ())
+    if not states:
+        return ()
+    pairs = ", ".join(f"{one['output']} as {one['input']}" for one in states)
+    nbytes = sum(one["bytes"] for one in states)
+    return (ReportFigure("states", nbytes, "B", f"yours: give the next run {pairs}"),)
 
 
 def _time(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:

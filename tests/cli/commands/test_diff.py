@@ -1,6 +1,7 @@
 """``rlx diff``, and what ``rlx emit --force`` says about the folder that it replaced."""
 
 import json
+import re
 import shutil
 
 import numpy as np
@@ -8,8 +9,9 @@ import pytest
 
 import rlx
 from rlx.cli import main
-from rlx.reports.folder_diff import folder_diff, read_emitted
+from rlx.reports.folder_diff import Change, folder_diff, read_emitted
 from support import ROOT
+from support.networks.exported_motion import motion_files
 
 pytestmark = pytest.mark.slow
 
@@ -128,11 +130,65 @@ def test_other_targets(diff):
 def test_graphs_of_models(digits_model, capsys):
     assert main(["diff", str(digits_model), str(MNIST), "--exit-code"]) == 1
     lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == ["--- digits", "+++ tinyconv"]
+    rows = [" ".join(line.split()) for line in lines]
+    assert "+ pool1 q.max_pool2d added" in rows
+    assert "- probabilities q.softmax removed" in rows
+    assert "~ image core.input shape 1x8x8x1 -> 1x28x28x1" in rows
+    (conv1,) = [row for row in rows if row.startswith("~ conv1 ")]
+    assert "; window differs; rescale: 8 of 8 channels; " in conv1
+    assert main(["diff", str(digits_model), str(digits_model), "--exit-code"]) == 0
+    assert capsys.readouterr().out.splitlines()[2:] == ["layers unchanged: 7"]
+
+
+def test_nodes_of_models_with_an_option(digits_model, capsys):
+    assert main(["diff", str(digits_model), str(MNIST), "--ir", "--exit-code"]) == 1
+    lines = capsys.readouterr().out.splitlines()
     assert lines[:2] == ['--- "digits"', '+++ "tinyconv"']
     assert "  q.softmax: 1 -> 0" in lines
     assert any(line.startswith("- %") and "q.softmax" in line for line in lines)
-    assert main(["diff", str(digits_model), str(digits_model), "--exit-code"]) == 0
+    assert main(["diff", str(digits_model), str(digits_model), "--ir"]) == 0
     assert capsys.readouterr().out.splitlines()[2:] == ["13 nodes unchanged"]
+
+
+def test_a_changed_weight_of_a_model_is_one_line_for_each_layer(tmp_path, capsys):
+    old, new = map(str, motion_files(tmp_path, 0.0, 0.2))
+    assert main(["diff", old, new]) == 0
+    text = capsys.readouterr().out
+    rows = [" ".join(line.split()) for line in text.splitlines() if line.startswith("~")]
+    assert [row.split()[1] for row in rows] == ["node_Conv_31", "node_linear", "node_softmax"]
+    assert rows[0] == (
+        "~ node_Conv_31 q.conv2d weights: 20 of 384 values; weights scale: 1 of 16 channels;"
+        " bias: 1 of 16 values; rescale: 1 of 16 channels"
+    )
+    assert max(map(len, text.splitlines())) < 200
+    assert main(["diff", old, new, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["layers"][0]["name"] == "node_Conv_31"
+    assert found["unchanged_layers"] == 8
+    assert any("getitem_3" in one["after"] for one in found["changed"])
+
+
+def test_folders_name_figures_as_reports_and_count_files(tmp_path, capsys, digits_model):
+    (network,) = motion_files(tmp_path, 0.0)
+    for name, model in (("old", digits_model), ("new", network)):
+        rlx.emit(model, "fpga", tmp_path / name, frames=1)
+    assert main(["diff", str(tmp_path / "old"), str(tmp_path / "new")]) == 0
+    text = capsys.readouterr().out
+    names = [line.split("  ")[0] for line in text.splitlines()]
+    assert {"frames in flight", "rate", "interval", "latency", "LUT", "FF"} <= set(names)
+    assert not {"fill", "fps", "lut", "ff"} & set(names)
+    (only,) = [line for line in text.splitlines() if line.startswith("files, only")]
+    assert re.search(r"rtl/cells/ \(\d+ files\)", only)
+    assert "rtl/cells/net" not in only
+    assert only.endswith("; --json lists each")
+    assert len(only) < 300
+
+
+def test_values_with_the_same_text_differ():
+    assert str(Change("weights", "384 from -1 to 1", "384 from -1 to 1")) == "weights differ"
+    assert str(Change("scale", 0.1, 0.1 + 1e-12)) == "scale differs"
+    assert str(Change("scale", 0.1, 0.2)) == "scale 0.1 -> 0.2"
 
 
 def test_bindings_of_models(digits_model, capsys):
@@ -145,7 +201,9 @@ def test_bindings_of_models(digits_model, capsys):
     assert capsys.readouterr().out == "no differences\n"
 
 
-@pytest.mark.parametrize("option", ["--bindings", "--limit operations=1e12", "--format tflite"])
+@pytest.mark.parametrize(
+    "option", ["--bindings", "--ir", "--limit operations=1e12", "--format tflite"]
+)
 def test_options_of_models_are_refused_with_folders(folders, capsys, option):
     folder = str(folders / "digits")
     assert main(["diff", folder, folder, *option.split()]) == 2

@@ -55,13 +55,13 @@ def test_different_outputs_are_a_result(tmp_path):
     wrong[2, 1] ^= 1
     wrong[2, 3] ^= 1
     wrong[3, 0] ^= 1
-    asked = Golden(vectors.inputs, (wrong,))
+    asked = Golden(vectors.inputs, (wrong,), ("y",))
     write_tiny(tmp_path / "tiny", vectors=asked)
     done = HostC().simulate(tmp_path / "tiny", asked, timeout_s=LIMIT_S)
     right = vectors.outputs[0]
     assert compare("host", done, asked) == [
-        Mismatch("host", 2, 0, 1, int(wrong[2, 1]), int(right[2, 1])),
-        Mismatch("host", 3, 0, 0, int(wrong[3, 0]), int(right[3, 0])),
+        Mismatch("host", 2, 0, 1, int(wrong[2, 1]), int(right[2, 1]), "y", 2),
+        Mismatch("host", 3, 0, 0, int(wrong[3, 0]), int(right[3, 0]), "y", 1),
     ]
     assert compare("host", done, vectors) == []
 

@@ -52,7 +52,7 @@ def test_one_buffer_drives_the_resets_of_flip_flops(folder):
     cells, at = pins(folder)
     (buffer,) = [cell for cell in cells if cell["type"] == "DCCA"]
     (before,), (behind,) = (buffer["connections"][pin] for pin in ("CLKI", "CLKO"))
-    # No reader is left in front of the buffer.
+    # No reader is left before the buffer.
     assert at(before) == {("DCCA", "CLKI"): 1, ("LUT4", "Z"): 1}
     # The reset of the core is that of most flip-flops. Logic may read it too.
     flops = (cell["connections"] for cell in cells if cell["type"] == "TRELLIS_FF")

@@ -139,7 +139,7 @@ def append(data: bytes, random: np.random.Generator) -> bytes:
 
 
 def shift(data: bytes, random: np.random.Generator) -> bytes:
-    """Insert one to three bytes in front of a place and drop as many at the end."""
+    """Insert one to three bytes before a place and drop as many at the end."""
     place, count = _place(data, random), int(random.integers(1, 4))
     return (data[:place] + bytes(count) + data[place:])[: len(data)]
 

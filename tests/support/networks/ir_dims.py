@@ -23,7 +23,7 @@ def recipes(draw, depth=3):
 
 
 def computed(recipe, leaf):
-    """Return the value of a recipe if ``leaf`` stands for its symbols."""
+    """Return the value of a recipe if ``leaf`` represents its symbols."""
     if isinstance(recipe, str):
         return leaf(recipe)
     if isinstance(recipe, int):

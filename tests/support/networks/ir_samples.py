@@ -118,7 +118,7 @@ def grown_cache() -> Graph:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choose(Op):
-    """Results of the last of its regions; it stands for any op that has regions."""
+    """Results of the last of its regions; it represents any op that has regions."""
 
     name: ClassVar[str] = "test.choose"
     operand_count: ClassVar[int | tuple[int, int | None]] = (0, None)

@@ -79,9 +79,9 @@ def golden_of(graph: Graph, frames: int = 4) -> Golden:
 class GraphBuilder:
     """Appends nodes with drawn constants to one graph."""
 
-    def __init__(self, name: str = "kernels") -> None:
+    def __init__(self, name: str = "kernels", seed: int = 7) -> None:
         self.graph = Graph(name)
-        self._random = np.random.default_rng(7)
+        self._random = np.random.default_rng(seed)
 
     def node(self, op: Op, *operands: Value) -> Value:
         """Append a node and make its result an output."""
@@ -318,10 +318,15 @@ def moves() -> Graph:
     return builder.graph
 
 
-def classifier() -> Graph:
-    """Return a small network with a shortcut, as real ones are, all types quantized."""
-    builder = GraphBuilder("tiny classifier")
-    quant = QuantParams.per_tensor(0.05, -4)
+def classifier(seed: int = 7, scale: float = 0.05) -> Graph:
+    """Return a small network with a shortcut, as real ones are, all types quantized.
+
+    Args:
+        seed: Of its constants; all networks have the same structure.
+        scale: Of its input.
+    """
+    builder = GraphBuilder("tiny classifier", seed)
+    quant = QuantParams.per_tensor(scale, -4)
     x = builder.graph.input("image", i8(1, 6, 6, 3, quant=quant))
 
     def conv(value: Value, outputs: int, kernel: int, name: str, groups: int = 1) -> Value:

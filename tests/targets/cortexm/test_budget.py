@@ -18,7 +18,7 @@ REPORT = {
     "arena_bytes": 70_000,
     "constant_bytes": 60_000,
     "code_bytes": 12_000,
-    "peak": {"layer": 3, "op": "q.conv2d", "bytes": 70_000},
+    "peak": {"layer": 3, "name": "conv2", "op": "q.conv2d", "bytes": 70_000},
 }
 
 
@@ -68,7 +68,7 @@ def test_command_line_refuses_with_status_3(tmp_path, capsys):
     assert not out.exists()
     assert capsys.readouterr().err.splitlines() == [
         "error[RLX-E112]: digits: over the memory budget",
-        "  RAM: the arena needs 456 bytes, --ram is 400 bytes; the peak is at layer 7, q.conv2d",
+        "  RAM: the arena needs 456 bytes, --ram is 400 bytes; the peak is in conv2 (q.conv2d)",
         "  try: use --ram 456",
     ]
     assert main([*arguments, "--ram", "64Q"]) == 2

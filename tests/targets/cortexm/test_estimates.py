@@ -43,7 +43,9 @@ def pools():
         (Window((3, 3), padding=ONE), 3, 3), (Window((2, 2), (2, 2)), 8, 8),
         (Window((2, 2), (2, 2), padding=ONE), 8, 8), (Window((3, 3), (2, 2)), 9, 9),
         (Window((3, 3), (2, 2), padding=ONE), 9, 9), (Window((4, 2), (2, 2)), 12, 6),
-        (Window((4, 2), (2, 2), padding=ONE), 12, 6),
+        (Window((4, 2), (2, 2), padding=ONE), 12, 6), (Window((1, 2), (1, 2)), 1, 64),
+        (Window((2, 1), (2, 1)), 64, 1), (Window((1, 1), (2, 2)), 8, 8),
+        (Window((1, 8), (1, 8)), 1, 64),
     )  # fmt: skip
     for window, height, width in windows:
         builder.node(QAveragePool2d(window=window), builder.input(1, height, width, 22))

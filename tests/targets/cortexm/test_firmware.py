@@ -36,7 +36,7 @@ def test_every_file_of_the_folder_is_emitted():
     folder = template_root() / "cortexm" / "firmware"
     files = (p for p in folder.rglob("*") if p.is_file() and p.parent.name != "__pycache__")
     found = {p.relative_to(folder).as_posix() for p in files}
-    assert found == {*COPIED, "host.c.j2", "main.c.j2"}
+    assert found == {*COPIED, "host.c.j2", "main.c.j2", "weights.S.j2"}
 
 
 def test_folder_runs_on_the_host_by_make(tmp_path):

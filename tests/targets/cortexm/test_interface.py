@@ -8,12 +8,13 @@ from targets.cortexm.kernel_graphs import KERNEL_GRAPHS, emit_graph, golden_of, 
 
 from rlx.driver import driver
 from rlx.ir import Graph, GraphModule, Stage, i8
-from rlx.ops.q import QClamp, QTable
+from rlx.ops.q import QClamp, QMaximum, QTable
 from rlx.support.errors import SimulationError, UsageError
 from rlx.support.files.golden import Golden
 from rlx.support.process import run
+from rlx.support.text.tables import Figures
 from rlx.targets import target
-from rlx_cortexm import CortexMOptions
+from rlx_cortexm import TARGET, CortexMOptions
 from rlx_cortexm.emitter import STACK_BYTES
 from rlx_sim.firmware.firmware import FirmwareBuild
 from rlx_sim.firmware.host_c import WARNINGS, HostC
@@ -227,3 +228,29 @@ def test_self_test_is_left_out_unless_it_is_wanted(tmp_path):
     assert "self_test" not in (folder / "include" / "net.h").read_text()
     with raises(UsageError):
         CortexMOptions(self_test=-1)
+
+
+def test_states_are_named_as_inputs_and_outputs_of_the_caller():
+    graph = Graph("net")
+    x, state = graph.input("x", i8(1, 4)), graph.state("memory", i8(1, 4))
+    following = graph.apply(QMaximum(), x, state)
+    graph.output(following, names=["memory"])
+    graph.output(graph.apply(QClamp(low=0), following), names=["y"])
+    for io in ("caller", "arena"):
+        emission = emit_graph(graph, io=io)
+        assert emission.report["states"] == [
+            {"input": "input_memory", "output": "output_memory", "bytes": 4}
+        ]
+        assert (
+            " * The network has states, which you keep between runs: net_run keeps nothing.\n"
+            " * input_memory: output_memory of the run before; at first zeros, as in the runtime of"
+            " rlx\n"
+        ) in emission.files["include/net.h"]
+        assert "`output_memory` is `input_memory` of the next run." in emission.files["README.md"]
+        (figures,) = (part for part in TARGET.view(emission.report, CortexMOptions()) if
+                      isinstance(part, Figures))  # fmt: skip
+        (states,) = (one for one in figures.figures if one.label == "states")
+        assert (states.value, states.note) == (
+            4, "yours: give the next run output_memory as input_memory",
+        )  # fmt: skip
+    assert "states" not in emit_graph(network()).report

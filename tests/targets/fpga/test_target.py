@@ -167,7 +167,7 @@ def test_refusals_tell_the_reason():
 
 
 def transposed():
-    """Return a graph that orders codes anew: no stream can."""
+    """Return a graph that reorders codes: no stream can."""
     graph = Graph("net")
     x = graph.input("x", TensorType((1, 2, 3, 4), DType.I8))
     graph.output(graph.apply(QTranspose(axes=(0, 2, 1, 3)), x, name="t"))
@@ -414,7 +414,7 @@ def test_synthesis_counts_what_was_estimated_without_multipliers():
     report = TARGET.emit(module, FpgaOptions(device="ice40-hx8k", synth=True)).report
     found = report["synthesis"]
     assert found["dsp"] == report["dsp"] == report["multipliers"] == 0
-    # A queue of more than a few words in front of an array can become a block RAM unexpectedly.
+    # A queue of more than a few words before an array can become a block RAM unexpectedly.
     assert found["bram"] == report["bram"] > 0
     for name in ("lut", "ff"):
         assert report[name] == pytest.approx(found[name], rel=0.2)

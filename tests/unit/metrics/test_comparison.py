@@ -17,6 +17,7 @@ from rlx.ops import real
 from rlx.ops.q import QClamp
 from rlx.support.errors import DifferenceError, UsageError
 from support.messages import raises
+from support.networks.exported_motion import FRAMES, motion_files, motion_model
 from support.networks.quantized_net import float_network, samples
 
 NET = float_network()
@@ -267,6 +268,40 @@ def test_what_people_see():
     html = found._repr_html_()
     assert html.count("<table") >= 3
     assert "conv1" in html
+
+
+def test_each_layer_is_in_the_table_once_by_its_one_name(tmp_path):
+    files = motion_files(tmp_path, 0.0, 0.2)
+    found = rlx.compare(*map(rlx.load, files), FRAMES)
+    assert [(layer.name, layer.op) for layer in found.layers] == [
+        ("motion_quantize", "real.quantize"),
+        ("motion_transpose", "q.transpose"),
+        ("node_Conv_30", "q.conv2d"),
+        ("node_max_pool1d", "q.max_pool2d"),
+        ("node_Conv_31", "q.conv2d"),
+        ("node_max_pool1d_1", "q.max_pool2d"),
+        ("node_view", "q.reshape"),
+        ("node_linear", "q.dense"),
+        ("node_softmax", "q.softmax"),
+        ("node_softmax_dequantize", "real.dequantize"),
+    ]
+    rows = found.tables()[1].rows
+    assert [row[0] for row in rows] == [layer.name for layer in found.layers]
+    differing = {layer.name for layer in found.layers if not layer.closeness.exact}
+    worst = [layer.name for layer in found.worst]
+    assert len(set(worst)) == len(worst) == 3
+    assert set(worst) < differing - {"node_view"}
+
+
+def test_a_float_network_and_its_integers_share_the_names(tmp_path):
+    path = tmp_path / "motion.onnx"
+    path.write_bytes(motion_model())
+    (quantized,) = motion_files(tmp_path, 0.0)
+    found = rlx.compare(rlx.load(path), rlx.load(quantized), FRAMES)
+    assert [row[0] for row in found.tables()[1].rows] == [
+        "motion_transpose", "node_Conv_30", "node_max_pool1d", "node_Conv_31",
+        "node_max_pool1d_1", "node_view", "node_linear", "node_softmax",
+    ]  # fmt: skip
 
 
 def test_integers_without_a_scale_are_matched_too():

@@ -29,7 +29,7 @@ def clamps():
 
 @dataclass(frozen=True, slots=True)
 class CopyInputs(Pass):
-    """Make the inputs anew, as no pass may."""
+    """Make the inputs again, as no pass may."""
 
     name: ClassVar[str] = "copy-inputs"
 

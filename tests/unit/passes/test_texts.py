@@ -1,7 +1,7 @@
 """Results of each pass for small graphs: ``texts/<pass>.txt`` holds them before and after.
 
 A case begins with ``== what it shows``; ``-- becomes`` stands between the two graphs, which are in
-the form of ``rlx.ir.compact``. ``pytest --update-golden`` writes the second anew.
+the form of ``rlx.ir.compact``. ``pytest --update-golden`` writes the second.
 """
 
 from pathlib import Path

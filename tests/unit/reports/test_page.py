@@ -92,6 +92,19 @@ def test_the_graph_is_one_stop_for_tab_and_has_its_tools(report):
     assert 'aria-label="Find layers by name or op"' in graph
 
 
+def test_below_the_name_of_a_layer_are_its_op_and_origins(report):
+    layer = report.layers[0]
+    assert layer.origins == ("conv1",)
+    origins = "digits.tflite operator 0 CONV_2D", "digits.tflite operator 1 RELU"
+    other = replace(layer, source="getitem_3", origins=origins)
+    text = replace(report, layers=(other, *report.layers[1:])).to_html()
+    assert (
+        f'<p class="sub">{layer.op} · <span class="break">digits.tflite operator 0 CONV_2D;'
+        " digits.tflite operator 1 RELU</span></p>" in text
+    )
+    assert "getitem_3" not in text
+
+
 def test_counts_have_the_number_of_their_noun(report):
     one = replace(report, layers=report.layers[:1], memory=None)
     assert "· 1 layer ·" in one.to_html()

@@ -9,6 +9,7 @@ from rlx.support.errors import DifferenceError, UsageError
 from rlx.testing import Networks
 from rlx.testing.golden import Golden, first_layer
 from support import ROOT
+from support.networks.exported_motion import motion_files
 
 MODEL = ROOT / "examples/digits/digits.tflite"
 
@@ -62,11 +63,20 @@ def test_a_changed_weight_names_values_and_the_first_layer(tmp_path, golden):
     assert " of 16 frames differ, first in frame " in lines[0]
     assert lines[1].startswith("- expected ")
     assert lines[2].startswith("+ got      ")
-    assert lines[3] == "first layer that differs: 3 of 6, q.conv2d 'conv2'"
+    assert lines[3] == "first layer that differs: 3 of 6, conv2 (q.conv2d)"
     assert f"rlx diff OLD {tmp_path / 'new.tflite'}" in caught.value.hint
     assert "pytest --rlx-record" in caught.value.hint
     inside = [str(entry.path) for entry in caught.traceback[1:]]
     assert not [path for path in inside if not path.endswith(("networks.py", "test_golden.py"))]
+
+
+def test_a_layer_has_the_name_of_its_node_in_an_onnx_file(tmp_path):
+    old, new = motion_files(tmp_path, 0.0, 0.2)
+    path = tmp_path / "motion.npz"
+    Networks({}, tmp_path, record=True).load(old).require_golden(path)
+    assert "node_Conv_31 (q.conv2d)" in [name for name, _ in Golden.read(path).layers]
+    message = refusal(tmp_path, new, path).value.message
+    assert message.endswith("first layer that differs: 10 of 18, node_Conv_31 (q.conv2d)")
 
 
 def test_exchanged_classes_are_called_so(tmp_path, golden):
@@ -78,7 +88,7 @@ def test_exchanged_classes_are_called_so(tmp_path, golden):
     changed(tmp_path / "new.tflite", *pairs)
     message = refusal(tmp_path, tmp_path / "new.tflite", golden).value.message
     assert "\nelements 0 and 1 are exchanged in every frame" in message
-    assert message.endswith("first layer that differs: 5 of 6, q.dense 'dense'")
+    assert message.endswith("first layer that differs: 5 of 6, dense (q.dense)")
 
 
 @pytest.mark.parametrize(
@@ -98,13 +108,13 @@ def test_other_outputs_are_refused(tmp_path, outputs, message):
 
 
 def test_the_first_layer_is_the_first_with_other_results():
-    old = (("q.dense 'a'", "1"), ("q.add", "2"), ("q.softmax", "3"))
+    old = (("a (q.dense)", "1"), ("add (q.add)", "2"), ("softmax (q.softmax)", "3"))
     for new, text in (
         (old, "no layer differs"),
         (old[:2], "the layers are equal, but there are 2 in place of 3"),
-        ((("q.dense 'b'", "1"), *old[1:]), "no layer differs"),
-        ((old[0], ("q.mul", "4"), old[2]),
-         "first layer that differs: 2 of 3, q.mul, which was q.add"),
+        ((("b (q.dense)", "1"), *old[1:]), "no layer differs"),
+        ((old[0], ("mul (q.mul)", "4"), old[2]),
+         "first layer that differs: 2 of 3, mul (q.mul), which was add (q.add)"),
     ):  # fmt: skip
         assert first_layer(old, new) == text
 

@@ -70,6 +70,7 @@ def test_wrong_outputs_are_listed_and_figures_refused(tmp_path, monkeypatch):
             use()
         assert caught.value.message == (
             "1 of 2 vectors give the reference's bits\n"
-            "host: output 0, frame 1, element 3: expected 5, got 7"
+            "host differs: 1 element in 1 frame; the first: frame 1, output 0, element 3,"
+            " expected 5, got 7"
         )
         assert caught.value.hint == f'rlx.verify("{net.folder}")'

@@ -12,7 +12,7 @@ from amaranth.hdl import Fragment
 from amaranth.hdl._ir import PortDirection
 from amaranth.lib.wiring import In
 
-from rlx.support.text.names import comment_text
+from rlx.support.text.names import origin_text
 from rlx_fpga.cells.constants import Constants
 from rlx_fpga.cells.multiply import NetlistPlatform, Packing, has_blocks
 from rlx_fpga.packaging.axi import (
@@ -223,7 +223,7 @@ def layer_comments(nodes: Sequence[Node], report: Mapping[str, Any]) -> dict[str
 def _origins(row: Mapping[str, Any], report: Mapping[str, Any]) -> list[str]:
     """Return the nodes of the model that a layer was lowered from, as text for a comment."""
     origins = row.get("origins", [report.get("sources", {}).get(row["name"], "")])
-    return [comment_text(origin) for origin in origins if origin]
+    return [origin_text(origin) for origin in origins if origin]
 
 
 def _tensor(value: GraphValue) -> str:

@@ -33,7 +33,7 @@ def dense_layers(changes=(), *, first=0, scale=1):
 
     Args:
         changes: Layers whose weights change places.
-        first: Layers in front of them.
+        first: Layers before them.
         scale: Divides the weights of the layers in ``changes``.
     """
     graph = Graph("net")

@@ -37,7 +37,7 @@ def reference(module, images):
 
 
 def real(images):
-    """Return the floats that the network's input stands for."""
+    """Return the floats that the network's input represents."""
     return (images.astype(np.float64) + 128) * 0.003921568859368563
 
 

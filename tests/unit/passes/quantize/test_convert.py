@@ -142,7 +142,7 @@ def test_activations_are_fused_by_their_range():
     assert inner(converted) == ["q.dense"]
     assert converted.graph.outputs[0].node.operands[0].type.quant.zero_point == (-128,)
     assert worst(graph, converted, samples) <= 3
-    # What the dense layer gives in front of the activation is nowhere in the integer graph.
+    # What the dense layer gives before the activation is nowhere in the integer graph.
     dense, relu = list(graph.op_nodes)
     assert dense.result not in converted.values
     assert relu.result in converted.values

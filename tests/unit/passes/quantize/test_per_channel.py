@@ -1,4 +1,4 @@
-"""Activations with a scale for each channel in front of depthwise layers, as NNCF writes them."""
+"""Activations with a scale for each channel before depthwise layers, as NNCF writes them."""
 
 import numpy as np
 import pytest

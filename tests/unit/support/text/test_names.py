@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlx.support.errors import UsageError
-from rlx.support.text.names import IDENTIFIER_LENGTH, KEYWORDS, check_prefix, comment_text, mangle
+from rlx.support.text.names import (
+    IDENTIFIER_LENGTH,
+    KEYWORDS,
+    check_prefix,
+    comment_text,
+    mangle,
+    origin_text,
+)
 from support.messages import raises
 
 HOSTILE = [
@@ -133,3 +140,10 @@ def test_comment_text_cannot_leave_a_comment(name):
 def test_comment_text_keeps_harmless_names():
     assert comment_text("serving_default/conv2d-1.0_x") == "serving_default/conv2d-1.0_x"
     assert comment_text("a*/b") == "a_/b"
+
+
+def test_origin_text_is_readable_and_cannot_leave_a_comment_or_a_code_span():
+    plain = "motion.onnx node 2 Conv 'node_Conv_30'"
+    assert origin_text(plain) == plain
+    assert origin_text("a\n*/ `b` | \\ \u202ec") == "a__/ _b_ _ _ _c"
+    assert origin_text("x" * 80) == "x" * 69 + "..."

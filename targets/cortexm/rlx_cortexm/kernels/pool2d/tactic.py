@@ -90,12 +90,20 @@ def _instructions(image: WindowedImage, *, is_max: bool) -> int:
     if image.inside != "all":
         each = 24 + 12.5 * rows + (1.2 if taps < _MIN_COSTLY_TAPS else 4.5) * taps
     elif kernel_h <= _COMPILER_UNROLLED_TAPS and kernel_w <= _COMPILER_UNROLLED_TAPS:
-        each = 11.4 + taps + 22.6 / image.out_c
+        each = _unrolled(image.window.taps, is_max=is_max) + 22.6 / image.out_c
+    elif is_max and 1 in (kernel_h, kernel_w):
+        each = 24.5 + 3.75 * taps
     elif kernel_w <= _COMPILER_UNROLLED_TAPS:
         each = 13.5 + 10.5 * rows
     else:
         each = 23.6 + 3.9 * rows + 5.88 * taps if is_max else 34 + 3.6 * rows + 4 * taps
     return round(image.windows * image.out_c * each)
+
+
+def _unrolled(taps: int, *, is_max: bool) -> float:
+    """Return the instructions for an element of a window without loops."""
+    # A window of one tap is a copy: neither comparisons nor a division are left.
+    return 4.2 * taps - 1 if is_max or taps == 1 else 7.2 + 1.9 * taps
 
 
 def _lanes_instructions(image: WindowedImage, *, written: bool) -> int:

@@ -57,7 +57,7 @@ def test_the_bound_is_that_of_the_worst_values():
 def test_sums_beyond_int32_are_not_computed_this_way(monkeypatch):
     assert names(convolution())
     monkeypatch.setattr(winograd, "VALUE_BOUND", 1 << 24)
-    # What is known of a node is kept: another one is looked at anew.
+    # What is known of a node is kept: another one is looked at again.
     assert not names(convolution())
 
 

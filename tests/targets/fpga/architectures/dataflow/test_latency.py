@@ -162,7 +162,7 @@ def pool(height, width, stride):
     ("graph", "inputs"), [dense(48, 10), dense(32, 7), pool(5, 5, 2), pool(7, 6, 3), pool(4, 4, 1)]
 )
 def test_the_predicted_latency_is_that_of_the_simulation(graph, inputs):
-    """To the cycle, but for one where a layer has no window in front of its multipliers."""
+    """To the cycle, but for one where a layer has no window before its multipliers."""
     program = staged_graph(graph)
     ((name, folds),) = program.choices(logic=True).items()
     for fold in folds[:: len(folds) // 12 + 1]:
