@@ -15,6 +15,7 @@ import click
 from rlx import frontends, targets
 from rlx.cli.command import Command
 from rlx.cli.common import missing_file
+from rlx.cli.completions import target_names
 from rlx.cli.plugin_options import PluginOptions, check_distinct
 from rlx.cli.samples import say
 from rlx.frontends.open_shapes import DimensionSizes
@@ -69,6 +70,7 @@ def target_option(function: Callable[..., Any]) -> Callable[..., Any]:
         metavar="NAME",
         expose_value=False,
         help="Target; see 'rlx targets'.",
+        shell_complete=target_names,
     )
     return option(function)
 

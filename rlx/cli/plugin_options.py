@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import click
 
+from rlx.cli.completions import completer_of
 from rlx.support.errors import UsageError
 
 if TYPE_CHECKING:
@@ -118,10 +119,13 @@ def _settings(
         listed = len(choices.choices) <= _MAX_CHOICES_IN_METAVAR
         return [flag], {"type": choices, "metavar": None if listed else "NAME"}
     plain = int if kind is int and "parse" not in field.metadata else str
-    several = bool(field.metadata.get("multiple"))
+    values = field.metadata.get("values")
     return [flag], {
-        "type": plain, "metavar": field.metadata.get("metavar"), "multiple": several,
-    }  # fmt: skip
+        "type": plain,
+        "metavar": field.metadata.get("metavar"),
+        "multiple": bool(field.metadata.get("multiple")),
+        "shell_complete": None if values is None else completer_of(values),
+    }
 
 
 def _plain_type(hint: Any) -> Any:  # noqa: ANN401 - a type expression

@@ -11,6 +11,7 @@ import click
 
 from rlx.cli.command import CommandGroup
 from rlx.cli.common import json_option, print_json
+from rlx.cli.completions import example_names
 from rlx.support.files.shipped import copy, example, examples
 
 
@@ -52,7 +53,7 @@ def command(context: click.Context, as_json: bool) -> None:
     short_help="Copy an example into a folder.",
     examples=("rlx examples copy digits", "rlx examples copy onnx_to_firmware work"),
 )
-@click.argument("name")
+@click.argument("name", shell_complete=example_names)
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=".")
 def copy_command(name: str, folder: Path) -> None:
     """Copy the example NAME into FOLDER, by default the current folder.

@@ -10,6 +10,7 @@ import click
 from rlx import targets
 from rlx.cli.command import Command
 from rlx.cli.common import json_option, print_json
+from rlx.cli.completions import target_names
 from rlx.cli.plugin_options import PluginOptions
 from rlx.cli.table import print_table, sentences, wide_option
 from rlx.support.errors import TargetNotFoundError
@@ -47,7 +48,7 @@ class TargetsCommand(Command):
     cls=TargetsCommand,
     examples=("rlx targets", "rlx targets fpga --architecture engine"),
 )
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=target_names)
 @wide_option
 @json_option
 def command(name: str | None, as_json: bool) -> None:

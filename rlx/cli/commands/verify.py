@@ -13,6 +13,7 @@ import click
 
 from rlx.cli.command import subcommand
 from rlx.cli.common import json_option, print_json, progress
+from rlx.cli.completions import simulators
 from rlx.cli.not_run import print_not_run
 from rlx.cli.number import Number
 from rlx.cli.progress import progress_option
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     "--with",
     "tools",
     metavar="NAMES",
+    shell_complete=simulators,
     help="Simulators, separated by commas. C: host, sanitize, qemu, unicorn (qemu:zig and so on"
     " names a compiler). FPGA: verilator, cocotb, testbench, testbench:icarus, netlist."
     "  [default: what is installed]",

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def mismatch_lines(mismatches: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return what differs in each simulator, in their order.
+    """Return the differences of each simulator, in their order.
 
     Args:
         mismatches: As in ``rlx verify --json``: the first wrong element of each wrong frame, or

@@ -38,9 +38,16 @@ def complete(words):
 @pytest.mark.parametrize(
     ("words", "offered"),
     [(["rlx", "ver"], {"verify"}), (["rlx", "verify", "--wi"], {"--with", "--wide"}),
-     (["rlx", "completion", "z"], {"zsh"})],
+     (["rlx", "completion", "z"], {"zsh"}),
+     (["rlx", "emit", "net.onnx", "--target", "c"], {"cortexm"}),
+     (["rlx", "emit", "net.onnx", "--target", "cortexm", "--part", "blue"], {"blue-pill"}),
+     (["rlx", "estimate", "--target", "fpga", "--device", "iceb"], {"icebreaker"}),
+     (["rlx", "verify", "out", "--with", "host,q"], {"host,qemu"}),
+     (["rlx", "verify", "out", "--with", "host,h"], set()),
+     (["rlx", "examples", "copy", "dig"], {"digits"}),
+     (["rlx", "targets", "f"], {"fpga"})],
 )  # fmt: skip
-def test_bash_completes_commands_and_options(words, offered):
+def test_bash_completes_commands_options_and_values(words, offered):
     assert set(complete(words)) == offered
 
 

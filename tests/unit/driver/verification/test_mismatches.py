@@ -1,4 +1,4 @@
-"""Lines of ``rlx verify`` about simulations that differ from the reference."""
+"""Summary of the simulations that differ from the reference."""
 
 import numpy as np
 import pytest
