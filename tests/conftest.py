@@ -17,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from rlx.support import plugins
+from rlx.support.spelling import typed
 from support import GoldenFolder, excused, ids, missing, shared_folder
 from support.messages import Recorder
 
@@ -128,6 +129,13 @@ def installed(
     for name in set(sys.modules) - before:
         if str(folder) in str(getattr(sys.modules[name], "__file__", "")):
             del sys.modules[name]
+
+
+@pytest.fixture(scope="module")
+def as_typed() -> Generator[None]:
+    """Messages of the module name options as the command line does: ``--lut 100``."""
+    with typed():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -104,7 +104,7 @@ def test_a_verifier_that_does_not_say_what_it_runs_cannot_be_required(tmp_path):
         """A verifier of another package."""
 
     assert required(Silent(), tmp_path, None, []).tools is None
-    with pytest.raises(UsageError, match=r"^--require: Silent does not say what it would run"):
+    with pytest.raises(UsageError, match=r"^require: Silent does not say what it would run"):
         required(Silent(), tmp_path, None, ["all"])
 
 

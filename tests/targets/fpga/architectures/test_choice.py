@@ -96,15 +96,14 @@ def test_a_core_that_cannot_be_is_advised_about(fakes, own, other, hint):
 
 def test_another_device_is_named_where_no_option_and_no_architecture_helps(fakes, monkeypatch):
     def build(_, options):
-        if options.device != "zu3eg":
+        if options.device != "zu3eg" or options.dsp is not None:
             raise DoesNotFitError("too large", where="graph 'net'")
-        assert options.dsp is None
         return SimpleNamespace(report={"interval": 100, **SMALL}, report_for=None)
 
     monkeypatch.setattr(fakes["dataflow"], "build", build, raising=False)
     with pytest.raises(DoesNotFitError) as caught:
         choice.build_with_advice(network(), FpgaOptions(device="ecp5-25k", dsp=28))
-    assert caught.value.hint == 'device="zu3eg"'
+    assert caught.value.hint == 'device="zu3eg" without dsp'
 
 
 def test_a_core_that_can_be_is_built_even_if_it_is_too_large(fakes):

@@ -8,6 +8,8 @@ from rlx_fpga.devices import device, devices
 from rlx_fpga.explore.advice import Suggestion, too_large
 from rlx_fpga.explore.fit import fitting, shortage
 
+pytestmark = pytest.mark.usefixtures("as_typed")
+
 SMALL = device("ecp5-25k")
 
 

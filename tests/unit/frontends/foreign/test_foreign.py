@@ -82,7 +82,7 @@ FILES = {
         "m.pth",
         pickle.dumps(0x1950A86A20F9469CFC6C, 2) + STATE_DICT,
     ),
-    "NumPy arrays": ("x.npz", npz()),
+    "a file of NumPy arrays": ("x.npz", npz()),
     "a NumPy array": ("x.npy", npy()),
     "a zip archive": ("m.zip", archive(m_tflite=b"")),
     "a Python pickle": ("m.pkl", b"\x80\x04" + EXECUTES),
@@ -238,7 +238,7 @@ def test_random_bytes_are_of_no_format(tmp_path):
          "optimum-cli export onnx --model m OUT"),
         (["checkpoint", "model.index"], "a TensorFlow checkpoint: weights without the network",
          "from_saved_model"),
-        (["manifest.json", "report.json"], "an output folder of rlx", "rlx verify m"),
+        (["manifest.json", "report.json"], "an output folder of rlx", 'rlx.verify("m")'),
     ],
 )  # fmt: skip
 def test_a_folder_is_named(tmp_path, files, what, hint):

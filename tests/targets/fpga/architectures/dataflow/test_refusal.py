@@ -17,6 +17,8 @@ from rlx_fpga.architectures.dataflow.refusal import MAX_CLOCK_RATIO, too_large, 
 from rlx_fpga.architectures.dataflow.staged import staged_graph
 from rlx_fpga.cost.costs import Resources
 
+pytestmark = pytest.mark.usefixtures("as_typed")
+
 
 def dense():
     graph = Graph("g")

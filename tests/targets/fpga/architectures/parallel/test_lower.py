@@ -30,6 +30,8 @@ from rlx_fpga.architectures.parallel.pipeline import LEVELS, schedule
 from rlx_fpga.devices import device
 from strategies import STRATEGIES
 
+pytestmark = pytest.mark.usefixtures("as_typed")
+
 
 def run(graph, inputs):
     """Return the outputs that the netlists of all layers give."""
