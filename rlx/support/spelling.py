@@ -48,8 +48,9 @@ _WORDS: Final = frozenset(
 """Options whose value may be a word in lower case, such as ``--io float``."""
 
 _PROSE: Final = (
-    "a|an|and|as|else|gives|if|in|is|it|leaves|lists|needs|of|or|out|prints|quantized|read|sets|shows"
-    "|that|the|to|which|writes|wrote"
+    "a|an|and|are|as|at|belongs?|by|can|cannot|does|else|fits?|for|from|gives?|has|have|if|in|is|it"
+    "|leaves?|lists?|must|needs?|not|of|on|or|out|prints?|quantized|reads?|sets?|shows?|takes?|that"
+    "|the|then|to|was|were|which|with|without|would|writes?|wrote"
 )
 _NUMBER: Final = r"-inf|-?\d(?:[\w.=-]*\w)?"
 _CAPITAL: Final = r"[A-Z](?:[\w./-]*\w)?"

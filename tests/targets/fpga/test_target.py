@@ -31,12 +31,14 @@ from rlx.ops.q import (
 )
 from rlx.support.errors import DoesNotFitError, EmitError, UnsupportedOpError, UsageError
 from rlx.support.process import kept_environment
-from rlx.support.text.names import KEYWORDS, comment_text
+from rlx.support.text.names import KEYWORDS, origin_text
 from rlx.targets import load
 from rlx_fpga import TARGET, FpgaOptions
 from rlx_fpga.architectures import ARCHITECTURES
 from rlx_fpga.architectures.dataflow.lower import Plan
 from support.messages import raises
+
+pytestmark = pytest.mark.usefixtures("as_typed")
 
 
 def network(model="net", names=("x", "conv", "sum", "dense", "probabilities", "class")):
@@ -141,7 +143,7 @@ def test_more_multipliers_are_never_slower():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"dsp": 0}, DoesNotFitError, r"^ecp5-85k: the layers need at least \d+ DSP slices"),
+        ({"dsp": 0}, DoesNotFitError, r"^ecp5-85k: the layers need at least \d+ DSP slices?"),
         ({"fold": (("n9_dense", 1, 1),)}, UsageError, r"^no layer is called 'n9_dense'"),
         ({"fold": (("dense", 3, 1),)}, UsageError, r"^layer 'dense' cannot have pe 3"),
     ],
@@ -263,13 +265,13 @@ def test_engines_that_are_too_large_are_refused(options, problem, hint):
 def test_parallel_designs_that_are_too_large_are_refused():
     with pytest.raises(DoesNotFitError, match=r"needs [\d,]+ LUTs, 100 available") as caught:
         TARGET.emit(many_weights(1), FpgaOptions(architecture="parallel", lut=100))
-    assert caught.value.hint.startswith("lut=")
+    assert caught.value.hint.startswith("--lut ")
 
 
 def test_a_refusal_of_dataflow_names_the_engine_where_that_fits():
     with pytest.raises(DoesNotFitError) as caught:
         TARGET.estimate(many_weights(128), FpgaOptions(device="ice40-up5k"))
-    assert caught.value.hint == 'device="ecp5-25k", or architecture="engine", weights="stream"'
+    assert caught.value.hint == "--device ecp5-25k, or --architecture engine --weights stream"
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
@@ -324,7 +326,7 @@ def test_names_of_the_model_are_mangled_in_code(start):
     assert all(re.fullmatch(r"[\w./-]+", row["name"], re.ASCII) for row in report["layers"])
     assert anonymous(plain) == anonymous(hostile)
     (row,) = (one for one in hostile["README.md"].splitlines() if "| q.conv2d |" in one)
-    assert row.split(" | ")[2] == f"`{comment_text(names[1])}`"
+    assert row.split(" | ")[2] == f"`{origin_text(names[1])}`"
     assert report["layers"][0]["origins"] == [names[1]]
 
 

@@ -203,16 +203,16 @@ def test_auto_takes_wider_weights_where_the_drop_alone_leaves_too_much_noise(tes
 @pytest.mark.parametrize(
     ("options", "advice"),
     [
-        ({"weights": 8}, "--observer;"),
-        ({"weights": 2}, "--observer, or --weights auto;"),
-        ({"weights": "auto", "bits": 3.0}, "--observer, or more --bits;"),
+        ({"weights": 8}, "another observer;"),
+        ({"weights": 2}, 'another observer, or weights="auto";'),
+        ({"weights": "auto", "bits": 3.0}, "another observer, or more bits;"),
     ],
 )
 def test_a_network_of_no_use_is_written_with_the_limits_that_the_error_names(options, advice):
     with pytest.raises(DoesNotFitError) as caught:
         rlx.quantize(GRAPH, CALIB, **options, min_sqnr=1000.0)
     assert advice in caught.value.hint
-    assert "--min-sqnr -inf --min-agreement 0 writes it" in caught.value.hint
+    assert 'min_sqnr=float("-inf"), min_agreement=0 writes it' in caught.value.hint
     rlx.quantize(GRAPH, CALIB, **options, **ANY)
 
 
