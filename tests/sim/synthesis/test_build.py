@@ -164,7 +164,8 @@ def test_nextpnr_reports_what_does_not_fit(ice40_folder, tmp_path):
 
 @pytest.mark.synth
 def test_time_limit(folder):
-    with raises(TimeLimitError):
+    # Any of the tools may be the one that runs then.
+    with pytest.raises(TimeLimitError, match=r"still running after 0\.2 s, ended"):
         FPGA.build(folder, timeout_s=0.2)
 
 
