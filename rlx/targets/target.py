@@ -7,8 +7,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import Field, dataclass, field, fields
-from types import NoneType
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args, get_origin, get_type_hints
+from types import NoneType, UnionType
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    TypeAlias,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from rlx.support import plugins
 from rlx.support.errors import UsageError
@@ -371,21 +380,26 @@ def _option_value(option: Field[Any], hint: Any, value: Any) -> Any:  # noqa: AN
         UsageError: The option has no such value.
     """
     choices = option.metadata.get("choices")
-    if choices is not None and value is not None and value not in choices:
+    if choices is not None and value is not None and str(value) not in choices:
         raise UsageError(
-            f"{value!r} is not one of {', '.join(map(repr, choices))}",
+            f"unknown value {value!r}",
             where=option.name,
             hint=did_you_mean(str(value), choices, what="choices"),
         )
-    kinds = [get_origin(kind) or kind for kind in get_args(hint) or [hint]]
+    hints = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    kinds = [get_origin(kind) or kind for kind in hints]
     parse = option.metadata.get("parse") or (int if int in kinds else str)
     try:
-        parsed = parse(value) if isinstance(value, str) else value
+        if tuple in kinds:
+            parsed = _tuple_value(parse, get_args(hints[kinds.index(tuple)])[0], value)
+        else:
+            text = _joined(value) if str in kinds else value
+            parsed = parse(text) if isinstance(text, str) else text
     except ValueError as error:
         expected = f"expected int, got {value!r}" if parse is int else str(error)
         message, _, example = expected.partition(": write ")
-        hint = f"write {example}" if example else f"{option.metadata.get('help', '')}"
-        raise UsageError(message, where=option.name, hint=hint) from None
+        advice = f"write {example}" if example else f"{option.metadata.get('help', '')}"
+        raise UsageError(message, where=option.name, hint=advice) from None
     accepted = tuple(kind for kind in kinds if isinstance(kind, type))
     if accepted and not isinstance(parsed, (*accepted, int) if float in accepted else accepted):
         names = " or ".join(kind.__name__ for kind in accepted if kind is not NoneType)
@@ -395,6 +409,57 @@ def _option_value(option: Field[Any], hint: Any, value: Any) -> Any:  # noqa: AN
             hint=option.metadata.get("help") or f"give {names}",
         )
     return parsed
+
+
+def _joined(value: Any) -> Any:  # noqa: ANN401 - any option's
+    """Return texts of a list or a tuple as one with commas between; other values unchanged."""
+    is_list = isinstance(value, list | tuple) and all(isinstance(one, str) for one in value)
+    return ",".join(value) if is_list else value
+
+
+def _tuple_value(
+    parse: Callable[[str], Any],
+    item: Any,  # noqa: ANN401 - a type expression
+    value: Any,  # noqa: ANN401 - any option's
+) -> Any:  # noqa: ANN401 - any option's
+    """Return the value of an option that is a tuple: of a text, a list, a tuple or a mapping.
+
+    Args:
+        parse: Returns the tuple that a text stands for.
+        item: Type of an item, such as ``str``. Where it is another tuple, an item may be a text,
+            and a mapping is read as texts ``KEY=VALUE``.
+        value: The value.
+
+    Raises:
+        ValueError: An item has another form.
+    """
+    if isinstance(value, str):
+        return parse(value)
+    item_kinds = get_args(item)
+    if item_kinds and isinstance(value, dict):
+        value = [f"{key}={text}" for key, text in value.items()]
+    if not isinstance(value, list | tuple):
+        return value
+    items: list[Any] = []
+    for one in value:
+        if item_kinds and isinstance(one, str):
+            items += parse(one)
+        elif _is_item(one, item):
+            items.append(one)
+        else:
+            msg = f"unexpected item {one!r}"
+            raise ValueError(msg)
+    return tuple(items)
+
+
+def _is_item(value: object, item: Any) -> bool:  # noqa: ANN401 - a type expression
+    """Whether a value is of a type, or a tuple of such types."""
+    kinds = get_args(item)
+    if not kinds:
+        return isinstance(value, item)
+    return (
+        isinstance(value, tuple) and len(value) == len(kinds) and all(map(isinstance, value, kinds))
+    )
 
 
 def names() -> list[str]:

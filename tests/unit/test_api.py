@@ -138,6 +138,12 @@ BAD_CALLS = {
     "choice": lambda: rlx.estimate(DIGITS, "cortexm", optimize="sped"),
     "number": lambda: rlx.estimate(DIGITS, "fpga", lut="many"),
     "type": lambda: rlx.estimate(DIGITS, "cortexm", clock=[1]),
+    "package": lambda: rlx.estimate(DIGITS, "cortexm", package=["cmake", "messon"]),
+    "label": lambda: rlx.estimate(DIGITS, "cortexm", labels=["zero", 1]),
+    "folding": lambda: rlx.estimate(DIGITS, "fpga", fold=(("conv1", 2),)),
+    "folding's text": lambda: rlx.estimate(DIGITS, "fpga", fold={"conv1": 2}),
+    "foldings": lambda: rlx.estimate(DIGITS, "fpga", fold=4),
+    "stream": lambda: rlx.estimate(DIGITS, "fpga", stream_bits=24),
     "budget": lambda: rlx.estimate(DIGITS, "cortexm", ram="10"),
 }
 
@@ -157,6 +163,46 @@ def test_options_of_a_format_may_be_a_mapping():
 
 def test_texts_of_options_are_read_as_on_the_command_line():
     assert rlx.estimate(DIGITS, "fpga", lut="20000") == rlx.estimate(DIGITS, "fpga", lut=20_000)
+
+
+@pytest.mark.parametrize("form", [str, list, tuple])
+def test_options_with_several_values_are_a_text_a_list_or_a_tuple(form, tmp_path):
+    def given(*texts):
+        return ",".join(texts) if form is str else form(texts)
+
+    digits = given(*"0123456789")
+    emission = rlx.emit(
+        DIGITS, "cortexm", tmp_path / "out", frames=1, labels=digits,
+        io=given("float", "arena"), package=given("cmake", "meson"),
+    )  # fmt: skip
+    header = emission.files["include/digits.h"]
+    assert "float" in header
+    assert "digits_labels" in header
+    assert {"CMakeLists.txt", "meson.build"} < set(emission.files)
+    assert "library.json" not in emission.files
+
+
+@pytest.mark.parametrize(
+    "fold",
+    ["conv1=4x3,conv2=2x9", ("conv1=4x3", "conv2=2x9"), [("conv1", 4, 3), ("conv2", 2, 9)],
+     {"conv1": "4x3", "conv2": "2x9"}],
+)  # fmt: skip
+def test_foldings_may_be_texts_tuples_or_a_mapping(fold):
+    rows = {row["name"]: row for row in rlx.estimate(DIGITS, "fpga", fold=fold).layers}
+    assert (rows["conv1"]["pe"], rows["conv1"]["simd"]) == (4, 3)
+    assert (rows["conv2"]["pe"], rows["conv2"]["simd"]) == (2, 9)
+
+
+def test_one_of_several_packages_may_be_named_alone(tmp_path):
+    emission = rlx.emit(DIGITS, "cortexm", tmp_path / "out", frames=1, package="cmake")
+    assert "CMakeLists.txt" in emission.files
+    assert "meson.build" not in emission.files
+
+
+def test_choices_that_are_numbers_may_be_numbers():
+    wide = rlx.estimate(DIGITS, "fpga", stream_bits=64)
+    assert wide == rlx.estimate(DIGITS, "fpga", stream_bits="64")
+    assert wide != rlx.estimate(DIGITS, "fpga")
 
 
 def test_words_of_types_are_those_that_are_known():
