@@ -144,6 +144,10 @@ BAD_CALLS = {
     "folding's text": lambda: rlx.estimate(DIGITS, "fpga", fold={"conv1": 2}),
     "foldings": lambda: rlx.estimate(DIGITS, "fpga", fold=4),
     "stream": lambda: rlx.estimate(DIGITS, "fpga", stream_bits=24),
+    "clock": lambda: rlx.estimate(DIGITS, "fpga", clock=75),
+    "clock's text": lambda: rlx.estimate(DIGITS, "cortexm", clock="75"),
+    "no clock": lambda: rlx.estimate(DIGITS, "cortexm", clock=0),
+    "core": lambda: rlx.estimate(DIGITS, "cortexm", cpu="m4"),
     "budget": lambda: rlx.estimate(DIGITS, "cortexm", ram="10"),
 }
 
@@ -197,6 +201,13 @@ def test_one_of_several_packages_may_be_named_alone(tmp_path):
     emission = rlx.emit(DIGITS, "cortexm", tmp_path / "out", frames=1, package="cmake")
     assert "CMakeLists.txt" in emission.files
     assert "meson.build" not in emission.files
+
+
+@pytest.mark.parametrize("target", ["cortexm", "fpga"])
+def test_clocks_may_be_texts_with_a_unit(target):
+    text, number = (rlx.estimate(DIGITS, target, clock=clock) for clock in ("75MHz", 75e6))
+    assert text == number
+    assert number != rlx.estimate(DIGITS, target, clock=80e6)
 
 
 def test_choices_that_are_numbers_may_be_numbers():

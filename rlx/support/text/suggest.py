@@ -20,6 +20,9 @@ _MAX_LISTED: Final = 20
 def closest(name: str, known: Iterable[str], *, alike: float = _MIN_SIMILARITY) -> str | None:
     """Return the one of ``known`` that is most like ``name``; None if none is.
 
+    Of names that are not alike, the only one that ends with it after a hyphen: ``cortex-m4`` for
+    ``m4``.
+
     Args:
         name: The unknown name.
         known: Valid names.
@@ -27,7 +30,9 @@ def closest(name: str, known: Iterable[str], *, alike: float = _MIN_SIMILARITY) 
     """
     by_lower = {one.lower(): str(one) for one in known}
     found = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=alike)
-    return by_lower[found[0]] if found else None
+    if not found:
+        found = [one for one in by_lower if one.endswith(f"-{name.lower()}")]
+    return by_lower[found[0]] if len(found) == 1 else None
 
 
 def no_such_key(name: object, known: Iterable[str], *, what: str) -> KeyError:

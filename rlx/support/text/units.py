@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from rlx.support.errors import UsageError
+
 _CLOCK: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kKMG]?)((?:[Hh][Zz])?)")
 _FACTORS: Final = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
 _MIN_WITHOUT_UNIT: Final = 1e6
+_MIN_CLOCK_HZ: Final = 1e3
 _BYTES: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([KMG])(?:I?B)?|B)?")
 _COUNT: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kKMG]?)")
 _POWERS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -36,6 +39,25 @@ def parse_clock(text: str) -> float:
         msg = f"{text!r} would be {number} Hz: did you mean {number}MHz?"
         raise ValueError(msg)
     return hertz
+
+
+def check_clock(hertz: float | None) -> None:
+    """Refuse a clock that is infinite or below 1 kHz, as 75 may well mean 75 MHz.
+
+    Args:
+        hertz: The value of an option ``--clock``; None if it has none.
+
+    Raises:
+        UsageError: It is such a clock.
+    """
+    if hertz is None or _MIN_CLOCK_HZ <= hertz < float("inf"):
+        return
+    megahertz = f"{hertz:g}" if 0 < hertz < _MIN_CLOCK_HZ else "100"
+    raise UsageError(
+        f"expected a clock of at least 1 kHz, got {hertz:g} Hz",
+        where="--clock",
+        hint=f"write --clock {megahertz}MHz; a number is in hertz: clock={megahertz}e6",
+    )
 
 
 def parse_bytes(text: str) -> int:

@@ -13,7 +13,7 @@ from rlx.passes.boundaries import PortKind, Ports
 from rlx.support.errors import UsageError
 from rlx.support.text.names import check_prefix, network_prefix
 from rlx.support.text.suggest import did_you_mean
-from rlx.support.text.units import parse_bytes, parse_clock
+from rlx.support.text.units import check_clock, parse_bytes, parse_clock
 from rlx_c.choice import DEFAULT_OBJECTIVE, OBJECTIVES
 from rlx_cortexm.core import ALIASES, CORES, DEFAULT_CORE, CortexCore
 from rlx_cortexm.labels import parse_labels
@@ -157,6 +157,7 @@ class CortexMOptions:
     )
 
     def __post_init__(self) -> None:
+        check_clock(self.clock)
         self._resolve_part()
         if self.cpu not in CPU_NAMES:
             raise UsageError(

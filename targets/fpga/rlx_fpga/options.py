@@ -11,7 +11,7 @@ from rlx.passes.boundaries import PortKind, Ports
 from rlx.support.errors import UsageError
 from rlx.support.text.names import check_prefix, mangle
 from rlx.support.text.suggest import did_you_mean
-from rlx.support.text.units import parse_clock
+from rlx.support.text.units import check_clock, parse_clock
 from rlx_fpga.architectures import ARCHITECTURES, DEFAULT
 from rlx_fpga.cost.memories import LIBRARIES
 from rlx_fpga.devices import DEFAULT_DEVICE, FpgaDevice, boards, device, devices
@@ -267,13 +267,12 @@ class FpgaOptions:
                 f"optimize cannot be {self.optimize!r}",
                 hint=did_you_mean(self.optimize, AIMS, what="optimize"),
             )
-        for name, example in (("clock", "100MHz"), ("fps", "1000")):
-            value = getattr(self, name)
-            if value is not None and not 0 < value < float("inf"):
-                raise UsageError(
-                    f"{name} must be a number above 0, not {value}",
-                    hint=f"leave --{name} out, or write for example --{name} {example}",
-                )
+        check_clock(self.clock)
+        if self.fps is not None and not 0 < self.fps < float("inf"):
+            raise UsageError(
+                f"fps must be a number above 0, not {self.fps}",
+                hint="leave --fps out, or write for example --fps 1000",
+            )
 
     @property
     def ports(self) -> Ports:
