@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from rlx.api.types import ObserverName, Progress, Weights
+    from rlx.api.types import EqualizeName, ObserverName, Progress, Weights
     from rlx.calibration.quantize import Quantized
     from rlx.samples.given import Inputs
 
@@ -31,13 +31,13 @@ def quantize(
     weights: Weights = "8",
     observer: ObserverName = "mse",
     symmetric: bool = False,
-    equalize: bool | None = None,
+    equalize: bool | EqualizeName | None = None,
     bias_correction: bool = True,
-    max_drop: float | None = None,
+    max_drop: float | str | None = None,
     min_sqnr: float = MIN_SQNR_DB,
-    min_agreement: float = MIN_AGREEMENT,
+    min_agreement: float | str = MIN_AGREEMENT,
     bits: float | None = None,
-    flash: int | None = None,
+    flash: int | str | None = None,
     settings: str | Path | Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Quantized:
@@ -51,14 +51,15 @@ def quantize(
         weights: Bits of every weight, 8, 4 or 2 (ternary); ``"auto"`` chooses for each layer.
         observer: Method that chooses ranges of activations.
         symmetric: Whether activations have the zero point 0.
-        equalize: Whether channels are balanced across layers; None for where it helps.
+        equalize: Whether channels are balanced across layers, or only ``"before-depthwise"`` ones;
+            None for where it helps.
         bias_correction: Whether biases make up for what weights lose on average.
-        max_drop: Allowed loss, as a share: 0.005 for half a point of correct classes, or of
-            agreement where there are no labels.
+        max_drop: Allowed loss, as a share: 0.005 or ``"0.5%"`` for half a point of correct
+            classes, or of agreement where there are no labels.
         min_sqnr: Ratio of signal to noise, in decibels, that every output must have.
         min_agreement: Share of samples that must keep their class.
         bits: Mean bits of a weight that ``"auto"`` must reach.
-        flash: Bytes of weights that ``"auto"`` must reach.
+        flash: Bytes of weights that ``"auto"`` must reach, such as 65536 or ``"64K"``.
         settings: Settings of layers: a file, or ``{"layers": {"conv1": {"bits": 4}}}``.
         progress: Called with a text, what is done and what there is to do.
 
@@ -90,7 +91,7 @@ def convert(
     *,
     test: Inputs | None = None,
     min_sqnr: float = MIN_SQNR_DB,
-    min_agreement: float = MIN_AGREEMENT,
+    min_agreement: float | str = MIN_AGREEMENT,
 ) -> Network:
     """Return the integer network of a network that holds its own scales.
 

@@ -25,6 +25,9 @@ Weights: TypeAlias = Literal["8", "4", "2", "auto"] | WeightBits
 ObserverName: TypeAlias = Literal["min-max", "moving-average", "percentile", "mse", "kl"]
 """Methods that choose the ranges of activations."""
 
+EqualizeName: TypeAlias = Literal["none", "before-depthwise", "all"]
+"""Channels that are balanced: none, those before depthwise layers, those of all layers."""
+
 CriteriaLike: TypeAlias = Criteria | Literal["exact", "strict", "half"]
 """Criteria of a comparison, or their name."""
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from rlx.calibration.layer_settings import read_settings
+from rlx.calibration.layer_settings import EQUALIZE, read_settings
 from rlx.calibration.observers import Method
 from rlx.support.errors import UsageError
 from rlx.support.text.suggest import did_you_mean
+from rlx.support.text.units import parse_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from rlx.calibration.layer_settings import SettingsFile
@@ -60,9 +61,11 @@ class Settings:
     file: SettingsFile | None = None
 
     def __post_init__(self) -> None:
-        if self.weights not in ("8", "4", "2", "auto"):
+        known = ("8", "4", "2", "auto")
+        if self.weights not in known:
             raise UsageError(
-                f"weights of {self.weights!r} bits are not known", hint="use 8, 4, 2 or auto"
+                f"weights of {self.weights!r} bits are not known",
+                hint=did_you_mean(str(self.weights), known, what="bits"),
             )
         if self.weights != "auto" and (self.bits is not None or self.flash is not None):
             raise UsageError(
@@ -76,7 +79,7 @@ def settings_of(
     settings: str | Path | Mapping[str, Any] | None = None,
     **values: Any,  # noqa: ANN401 - what the user typed
 ) -> Settings:
-    """Return settings from plain values: an observer by name, weights as an integer.
+    """Return settings from plain values: words by name, weights as an integer, shares as texts.
 
     Args:
         settings: Settings of layers: a file, or a mapping of the same form; see
@@ -90,16 +93,81 @@ def settings_of(
         values["weights"] = str(values["weights"])
     if settings is not None:
         values = _with_file(values, read_settings(settings))
-    observer = values.get("observer")
-    if isinstance(observer, str):
-        known = {method.value: method for method in Method}
-        if observer not in known:
-            raise UsageError(
-                f"no observer is called {observer!r}",
-                hint=did_you_mean(observer, known, what="observers"),
-            )
-        values["observer"] = known[observer]
+    if isinstance(values.get("equalize"), str):
+        values["balance"] = _word("equalize", values.pop("equalize"), EQUALIZE)
+    if "observer" in values:
+        methods = [method.value for method in Method]
+        values["observer"] = Method(_word("observer", values["observer"], methods))
+    for name in ("max_drop", "min_agreement"):
+        if values.get(name) is not None:
+            values[name] = share_of(values[name], "--" + name.replace("_", "-"))
+    if values.get("flash") is not None:
+        values["flash"] = _bytes(values["flash"])
     return Settings(**values)
+
+
+def share_of(value: float | str, option: str) -> float:
+    """Return a share from 0 to 1, of a number or a text: ``0.5%`` or ``0.005``.
+
+    Args:
+        value: The number or the text.
+        option: The option, as it is typed, for messages.
+
+    Raises:
+        UsageError: It is another value.
+    """
+    try:
+        is_percent = isinstance(value, str) and value.endswith("%")
+        number = float(value.removesuffix("%") if isinstance(value, str) else value)
+    except (TypeError, ValueError):
+        is_percent, number = False, -1.0
+    share = number / 100 if is_percent else number
+    if 0 <= share <= 1:
+        return share
+    is_likely_percent = 1 < number <= 100
+    raise UsageError(
+        f"expected a share from 0 to 1, got {value!r}",
+        where=option,
+        hint=f"write {number / 100:g} for {number:g}%"
+        if is_likely_percent
+        else "write it as 0.5% or 0.005",
+    )
+
+
+def _word(name: str, value: object, known: Sequence[str]) -> str:
+    """Return the value of a setting that is one of a few words.
+
+    Raises:
+        UsageError: It is another value.
+    """
+    if isinstance(value, str) and value in known:
+        return value
+    raise UsageError(
+        f"unknown value {value!r}",
+        where=name,
+        hint=did_you_mean(str(value), known, what="choices"),
+    )
+
+
+def _bytes(value: float | str) -> int:
+    """Return a number of bytes, of an integer or a text such as ``64K``.
+
+    Raises:
+        UsageError: It is another value.
+    """
+    number = value
+    if isinstance(value, str):
+        try:
+            number = parse_bytes(value)
+        except ValueError:
+            number = 0
+    if isinstance(number, int) and number > 0:
+        return number
+    raise UsageError(
+        f"expected a number of bytes above 0, got {value!r}",
+        where="--flash",
+        hint="write it as 65536 or 64K",
+    )
 
 
 def _with_file(values: dict[str, Any], file: SettingsFile) -> dict[str, Any]:

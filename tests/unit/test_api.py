@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import rlx
-from rlx.api.types import CriteriaLike, DeviceLike, ObserverName
+from rlx.api.types import CriteriaLike, DeviceLike, EqualizeName, ObserverName
+from rlx.calibration.layer_settings import EQUALIZE
 from rlx.calibration.observers import Method
 from rlx.cli import main
 from rlx.metrics.criteria import PRESETS
@@ -119,6 +120,13 @@ def test_one_simulator_may_be_a_text(tmp_path):
     assert rlx.verify(tmp_path / "out", tools="host", require="host", frames=1).passed
 
 
+CALIB = ROOT / "examples/onnx_to_firmware/calib.npz"
+
+
+def quantized(**settings):
+    return rlx.quantize(ONNX, CALIB, **settings)
+
+
 BAD_CALLS = {
     "quantize": lambda: rlx.quantize(DIGITS),
     "run": lambda: rlx.run(DIGITS),
@@ -148,6 +156,18 @@ BAD_CALLS = {
     "clock's text": lambda: rlx.estimate(DIGITS, "cortexm", clock="75"),
     "no clock": lambda: rlx.estimate(DIGITS, "cortexm", clock=0),
     "core": lambda: rlx.estimate(DIGITS, "cortexm", cpu="m4"),
+    "drop": lambda: quantized(max_drop=5),
+    "drop's text": lambda: quantized(max_drop="much"),
+    "drop's type": lambda: quantized(max_drop=[0.1]),
+    "agreement": lambda: quantized(min_agreement=95),
+    "negative share": lambda: quantized(min_agreement=-0.1),
+    "converted": lambda: rlx.convert(ONNX, min_agreement="95"),
+    "equalize": lambda: quantized(equalize="alll"),
+    "observer": lambda: quantized(observer="min-mx"),
+    "observer's type": lambda: quantized(observer=3),
+    "weights": lambda: quantized(weights="aut"),
+    "flash": lambda: quantized(weights="auto", flash="1 kilo"),
+    "flash's type": lambda: quantized(weights="auto", flash=0.5),
     "budget": lambda: rlx.estimate(DIGITS, "cortexm", ram="10"),
 }
 
@@ -210,6 +230,19 @@ def test_clocks_may_be_texts_with_a_unit(target):
     assert number != rlx.estimate(DIGITS, target, clock=80e6)
 
 
+def test_settings_of_a_quantization_may_be_texts():
+    written = quantized(weights="auto", flash="2K", max_drop="5%", min_agreement="90%")
+    plain = quantized(weights="auto", flash=2048, max_drop=0.05, min_agreement=0.9)
+    assert written.module.graph == plain.module.graph
+    assert written.report.as_json() == plain.report.as_json()
+
+
+@pytest.mark.parametrize(("word", "flag"), [("none", False), ("all", True)])
+def test_channels_that_are_balanced_may_be_a_word(word, flag):
+    assert quantized(equalize=word).report.balanced == word
+    assert quantized(equalize=flag).report.balanced == word
+
+
 def test_choices_that_are_numbers_may_be_numbers():
     wide = rlx.estimate(DIGITS, "fpga", stream_bits=64)
     assert wide == rlx.estimate(DIGITS, "fpga", stream_bits="64")
@@ -218,6 +251,7 @@ def test_choices_that_are_numbers_may_be_numbers():
 
 def test_words_of_types_are_those_that_are_known():
     assert set(get_args(ObserverName)) == {method.value for method in Method}
+    assert get_args(EqualizeName) == EQUALIZE
     assert set(get_args(get_args(DeviceLike)[1])) == {device.value for device in rlx.Device}
     assert set(get_args(get_args(CriteriaLike)[1])) == set(PRESETS)
 

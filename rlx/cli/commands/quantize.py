@@ -31,25 +31,6 @@ SQNR = Column("SQNR", "dB", meaning="signal to quantization noise; higher is clo
 OBSERVERS = ("min-max", "moving-average", "percentile", "mse", "kl")
 
 
-def _share(text: str | None, option: str) -> float | None:
-    """Return ``0.5%`` or ``0.005`` as a share.
-
-    Raises:
-        UsageError: It is neither.
-    """
-    if text is None:
-        return None
-    try:
-        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except ValueError:
-        share = -1.0
-    if not 0 <= share <= 1:
-        raise UsageError(
-            f"expected a share, got {text!r}", where=option, hint="write it as 0.5% or 0.005"
-        )
-    return share
-
-
 @model_command(
     "quantize",
     examples=(
@@ -167,14 +148,15 @@ def command(
     With several outputs, the largest loss counts.
     """
     from rlx.api import quantize
+    from rlx.calibration.settings import share_of
     from rlx.metrics.quantization_file import check_path, path_beside
     from rlx.support.files.outputs import write_file
 
     for path in (out, plot, path_beside(out), write_settings):
         keep_inputs(path, model, calib, settings["test"], settings["settings"])
     check_path(path_beside(out))
-    share = _share(max_drop, "--max-drop")
-    settings["min_agreement"] = _share(settings["min_agreement"], "--min-agreement")
+    share = None if max_drop is None else share_of(max_drop, "--max-drop")
+    settings["min_agreement"] = share_of(settings["min_agreement"], "--min-agreement")
     if plot is not None:
         from rlx.calibration.plots import check_plot
 

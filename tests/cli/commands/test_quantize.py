@@ -205,7 +205,7 @@ def test_without_matplotlib_nothing_is_computed(folder, capsys, monkeypatch):
         (
             [*QUANTIZE, "--max-drop", "much"],
             2,
-            "error[RLX-E001]: --max-drop: expected a share, got 'much'\n"
+            "error[RLX-E001]: --max-drop: expected a share from 0 to 1, got 'much'\n"
             "  try: write it as 0.5% or 0.005\n",
         ),
         (
