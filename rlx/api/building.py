@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rlx import targets
+from rlx.api.arguments import check_frames, policies_of
 from rlx.driver import driver, exporters
 from rlx.driver.verification.repeat import Request, verify_once
 from rlx.driver.verification.requirement import required
@@ -24,9 +25,10 @@ from rlx.targets import verifier
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from rlx.api.types import PoliciesLike
     from rlx.driver.exporters import Exported
     from rlx.metrics.inference import Inputs
-    from rlx.passes import Observer, Policies
+    from rlx.passes import Observer
     from rlx.reports.report import Report
     from rlx.targets import Emission
     from rlx.targets.verifier import Verification
@@ -40,7 +42,7 @@ def emit(
     *,
     vectors: Inputs | None = None,
     frames: int | None = None,
-    policies: Policies | None = None,
+    policies: PoliciesLike | None = None,
     force: bool = False,
     observe: Observer = unobserved,
     **options: Any,  # noqa: ANN401 - each target's own
@@ -54,7 +56,8 @@ def emit(
         vectors: Samples to store as golden vectors, as for :func:`rlx.run`, and optionally the
             expected outputs ``y``; None for random ones.
         frames: Golden vectors to store; None for all given, or a number that suits the graph.
-        policies: Policies: ops that are written in others although the target has them, or never.
+        policies: Policies: ops that are written in others although the target has them, or never:
+            ``"common"``, ``"native"``, or such a word by the name of an op.
         force: Replace a folder that rlx made before.
         observe: Called as ``observe(step, module)`` after each step with what it made, whether it
             changed anything or not; ``str(step)`` is such as ``"fuse-pads, round 2"``.
@@ -73,6 +76,7 @@ def emit(
         >>> rlx.emit(digits, "cortexm", "out", vectors=samples, frames=4, cpu="cortex-m4")
         <Emission: 30 files, 6 layers>
     """
+    check_frames(frames)
     module, source_sha256 = bound_module(model, vectors)
     plugin = targets.load(target)
     chosen_options = targets.options_of(
@@ -86,7 +90,7 @@ def emit(
         plugin,
         Path(folder),
         options=chosen_options,
-        policies=policies,
+        policies=policies_of(policies),
         vectors=arrays,
         frames=frames,
         source_sha256=source_sha256,
@@ -162,6 +166,7 @@ def verify(
         >>> rlx.verify("verified", tools="host").passed
         True
     """
+    check_frames(frames)
     folder = Path(folder)
     plugin = verifier.load(read_manifest(folder).producer.target)
     choice = required(plugin, folder, None if tools is None else _names(tools), _names(require))

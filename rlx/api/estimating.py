@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rlx import targets
+from rlx.api.arguments import policies_of
 from rlx.driver import driver
 from rlx.driver.assumption import assume
 from rlx.driver.sweep import estimate_values
@@ -18,8 +19,7 @@ from rlx.targets.estimation import Estimate
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rlx.api.types import WeightBits
-    from rlx.passes import Policies
+    from rlx.api.types import PoliciesLike, WeightBits
     from rlx.targets.estimation import Estimates
 
 
@@ -29,7 +29,7 @@ def estimate(
     target: str,
     *,
     weight_bits: WeightBits | None = None,
-    policies: Policies | None = None,
+    policies: PoliciesLike | None = None,
     **options: Any,  # noqa: ANN401 - each target's own
 ) -> Estimate:
     """Return the estimate of a model's needs on a target, as ``rlx estimate`` shows it.
@@ -62,10 +62,11 @@ def estimate(
     module, _ = bound_module(model)
     plugin = targets.load(target)
     chosen_options = targets.options_of(plugin, options, other_names=("weight_bits", "policies"))
+    chosen_policies = policies_of(policies)
     assumed = assume(
-        module, plugin, options=chosen_options, policies=policies, weight_bits=weight_bits
+        module, plugin, options=chosen_options, policies=chosen_policies, weight_bits=weight_bits
     )
-    lowered = driver.lower(assumed.module, plugin, options=chosen_options, policies=policies)
+    lowered = driver.lower(assumed.module, plugin, options=chosen_options, policies=chosen_policies)
     ports = assumed.ports(lowered.changes)
     figures = {
         **({} if assumed.assumption is None else {"assumed": assumed.assumption.as_json()}),
@@ -84,7 +85,7 @@ def estimate_all(
     *,
     over: str | None = None,
     weight_bits: WeightBits | None = None,
-    policies: Policies | None = None,
+    policies: PoliciesLike | None = None,
     progress: Callable[[str], None] | None = None,
     **options: Any,  # noqa: ANN401 - each target's own
 ) -> Estimates:
@@ -126,7 +127,7 @@ def estimate_all(
         targets.options_of(plugin, options, other_names=("weight_bits", "policies")),
         option=over,
         user_options=frozenset(options),
-        policies=policies,
+        policies=policies_of(policies),
         weight_bits=weight_bits,
         progress=progress,
     )

@@ -7,10 +7,11 @@ Tests: tests/unit/test_api.py
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Literal, TypeAlias
 
 from rlx.metrics.comparison import Criteria
+from rlx.passes import Policies
 from rlx.runtime import Device
 
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -30,6 +31,9 @@ EqualizeName: TypeAlias = Literal["none", "before-depthwise", "all"]
 
 CriteriaLike: TypeAlias = Criteria | Literal["exact", "strict", "half"]
 """Criteria of a comparison, or their name."""
+
+PoliciesLike: TypeAlias = Policies | str | Mapping[str, str]
+"""Policies, or one for every op as ``"common"``, or for some as ``{"nn.softmax": "common"}``."""
 
 Engine: TypeAlias = Literal["onnxruntime"]
 """Other engines that run a model."""

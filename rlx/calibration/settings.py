@@ -6,6 +6,7 @@ Tests: tests/unit/calibration/test_quantize.py
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from rlx.calibration.layer_settings import EQUALIZE, read_settings
@@ -95,7 +96,7 @@ def settings_of(
         values = _with_file(values, read_settings(settings))
     if isinstance(values.get("equalize"), str):
         values["balance"] = _word("equalize", values.pop("equalize"), EQUALIZE)
-    if "observer" in values:
+    if not isinstance(values.get("observer", Method.MSE), Method):
         methods = [method.value for method in Method]
         values["observer"] = Method(_word("observer", values["observer"], methods))
     for name in ("max_drop", "min_agreement"):
@@ -161,8 +162,8 @@ def _bytes(value: float | str) -> int:
             number = parse_bytes(value)
         except ValueError:
             number = 0
-    if isinstance(number, int) and number > 0:
-        return number
+    if isinstance(number, Integral) and number > 0:
+        return int(number)
     raise UsageError(
         f"expected a number of bytes above 0, got {value!r}",
         where="--flash",

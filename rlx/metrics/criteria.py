@@ -108,10 +108,16 @@ def criteria_of(criteria: Criteria | str) -> Criteria:
     """Return criteria, or those of a name in :data:`PRESETS`.
 
     Raises:
-        UsageError: There are none of that name.
+        UsageError: There are none of that name, or it is another object.
     """
     if isinstance(criteria, Criteria):
         return criteria
+    if not isinstance(criteria, str):
+        raise UsageError(
+            f"expected rlx.Criteria or their name, got {criteria!r}",
+            where="criteria",
+            hint=f"write rlx.Criteria(sqnr=30), or one of {', '.join(PRESETS)}",
+        )
     if criteria not in PRESETS:
         raise UsageError(
             f"no criteria are called {criteria!r}",

@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 import rlx
+from rlx.api.arguments import policies_of
 from rlx.api.types import CriteriaLike, DeviceLike, EqualizeName, ObserverName
 from rlx.calibration.layer_settings import EQUALIZE
 from rlx.calibration.observers import Method
 from rlx.cli import main
 from rlx.metrics.criteria import PRESETS
+from rlx.passes import Policies
 from rlx.support.errors import UsageError
 from rlx.support.files.golden import read_golden
 from rlx.targets.estimation import Estimate
@@ -168,6 +170,18 @@ BAD_CALLS = {
     "weights": lambda: quantized(weights="aut"),
     "flash": lambda: quantized(weights="auto", flash="1 kilo"),
     "flash's type": lambda: quantized(weights="auto", flash=0.5),
+    "policy": lambda: rlx.estimate(DIGITS, "cortexm", policies="nativ"),
+    "policy's op": lambda: rlx.estimate(DIGITS, "cortexm", policies={"q.con2d": "native"}),
+    "policy's type": lambda: rlx.emit(DIGITS, "cortexm", "out", policies=3),
+    "frames": lambda: rlx.emit(DIGITS, "cortexm", "out", frames=0),
+    "frames to verify": lambda: rlx.verify("out", frames=0),
+    "frames in a text": lambda: rlx.verify("out", frames="4"),
+    "criteria": lambda: rlx.compare(DIGITS, DIGITS, SAMPLES, criteria={"sqnr": 3}),
+    "shape": lambda: rlx.load(ONNX, input_shape=(1, 8)),
+    "shape's text": lambda: rlx.load(ONNX, input_shape={"image": "1x8x8"}),
+    "shape's form": lambda: rlx.load(ONNX, input_shape={"image": "1,1,8,8"}),
+    "shape's type": lambda: rlx.load(ONNX, input_shape={"image": 8}),
+    "shape without a name": lambda: rlx.load(ONNX, input_shape=((1, 1, 8, 8),)),
     "budget": lambda: rlx.estimate(DIGITS, "cortexm", ram="10"),
 }
 
@@ -241,6 +255,19 @@ def test_settings_of_a_quantization_may_be_texts():
 def test_channels_that_are_balanced_may_be_a_word(word, flag):
     assert quantized(equalize=word).report.balanced == word
     assert quantized(equalize=flag).report.balanced == word
+
+
+def test_policies_may_be_words():
+    common, one, both = (
+        Policies.parse(texts)
+        for texts in (["common"], ["q.dense=native"], ["common", "q.dense=native"])
+    )
+    assert policies_of("common") == common
+    assert policies_of({"q.dense": "native"}) == one
+    assert policies_of({"q.dense": "native", "*": "common"}) == policies_of(both) == both
+    assert policies_of(None) is None
+    estimates = [rlx.estimate(DIGITS, "cortexm", policies=given) for given in ("common", common)]
+    assert estimates[0] == estimates[1]
 
 
 def test_choices_that_are_numbers_may_be_numbers():

@@ -12,6 +12,7 @@ import numpy as np
 
 from rlx.frontends.onnx.infos import Info
 from rlx.frontends.onnx.ops import Real, Scope
+from rlx.frontends.onnx.options import shapes_by_name
 from rlx.frontends.onnx.order import needed
 from rlx.frontends.open_shapes import OpenInput, shape_hint
 from rlx.frontends.refusal import FileRefusedError, MalformedError, UnsupportedError
@@ -21,7 +22,7 @@ from rlx.support.text.names import printable, shorten
 from rlx.support.text.suggest import closest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from rlx.frontends.onnx.file import Model
     from rlx.frontends.onnx.options import OnnxOptions
@@ -68,9 +69,11 @@ def _values(model: Model) -> str:
 def add_inputs(scope: Scope, options: OnnxOptions, sizes: DimensionSizes | None) -> None:
     """Put a model's inputs into its graph, or constants where the user specified a value."""
     values = dict(options.input_value)
-    for name in (*values, *dict(options.input_shape)):
+    open_names = [i.name for i in scope.model.inputs if i.name not in values]
+    shapes = shapes_by_name(options.input_shape, open_names)
+    for name in (*values, *shapes):
         _require_input(scope.model, name)
-    shapes, known = _bindings(scope.model, options, sizes)
+    known = _bindings(scope.model, options, shapes, sizes)
     names = distinct(printable(i.name) for i in scope.model.inputs)
     for position, (info, name) in enumerate(zip(scope.model.inputs, names, strict=True)):
         try:
@@ -109,10 +112,12 @@ def _require_input(model: Model, name: str) -> None:
 
 
 def _bindings(
-    model: Model, options: OnnxOptions, sizes: DimensionSizes | None
-) -> tuple[dict[str, tuple[int, ...]], dict[str, int]]:
-    """Return the shapes from the user, and the sizes of names that follow from them."""
-    shapes = dict(options.input_shape)
+    model: Model,
+    options: OnnxOptions,
+    shapes: Mapping[str, tuple[int, ...]],
+    sizes: DimensionSizes | None,
+) -> dict[str, int]:
+    """Return the sizes of names that follow from the shapes from the user."""
     known: dict[str, int] = {}
     for info in model.inputs:
         if info.name in shapes:
@@ -125,7 +130,7 @@ def _bindings(
             for i in open_inputs(model, fixed_inputs)
         ]
         known = {**sizes.fix(opened), **known}
-    return shapes, known
+    return known
 
 
 def _bind(info: Info, shape: tuple[int, ...], known: dict[str, int]) -> None:

@@ -8,7 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import index
 from typing import Any, Final
+
+from rlx.support.errors import UsageError
+from rlx.support.text.names import shorten
 
 _SHAPE = re.compile(r"(?P<name>.+)=(?P<dims>scalar|\d+(x\d+)*)")
 
@@ -60,10 +64,60 @@ def parse_names(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def as_shapes(shapes: Shapes | Mapping[str, Sequence[int]]) -> Shapes:
-    """Return shapes of inputs, which Python callers may write as a mapping."""
-    pairs = shapes.items() if isinstance(shapes, Mapping) else shapes
-    return tuple((name, tuple(shape)) for name, shape in pairs)
+def as_shapes(shapes: Shapes | Mapping[str, Sequence[int] | str] | Sequence[int]) -> Shapes:
+    """Return shapes of inputs, which Python callers may write as a mapping.
+
+    A shape alone gets an empty name: it is that of the only input.
+
+    Raises:
+        UsageError: It is something else.
+    """
+    if isinstance(shapes, list | tuple) and shapes and all(isinstance(n, int) for n in shapes):
+        return (("", _sizes(shapes)),)
+    pairs: list[Any] = list(shapes.items() if isinstance(shapes, Mapping) else shapes)
+    if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in pairs):
+        raise _not_shapes(shapes)
+    return tuple((name, _sizes(shape)) for name, shape in pairs)
+
+
+def _sizes(shape: Any) -> tuple[int, ...]:  # noqa: ANN401 - what the user wrote
+    """Return the sizes of a shape, or of a text such as ``1x3x50``."""
+    if isinstance(shape, str) and (match := _SHAPE.fullmatch(f"x={shape}")):
+        return () if shape == "scalar" else tuple(map(int, match["dims"].split("x")))
+    try:
+        return tuple(map(index, shape))
+    except TypeError:
+        raise _not_shapes(shape) from None
+
+
+def _not_shapes(value: object) -> UsageError:
+    return UsageError(
+        f"expected shapes by the name of an input, got {value!r}",
+        where="--input-shape",
+        hint="write --input-shape NAME=1x3x224x224",
+    )
+
+
+def shapes_by_name(shapes: Shapes, names: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """Return the shapes by input; one without a name is that of the only input.
+
+    Args:
+        shapes: Shapes of the options.
+        names: Names of the inputs that may have a shape.
+
+    Raises:
+        UsageError: A shape has no name, and there are several inputs, or none.
+    """
+    by_name = dict(shapes)
+    if "" not in by_name:
+        return by_name
+    if len(names) != 1:
+        raise UsageError(
+            f"expected shapes by the name of an input, got {by_name['']!r}",
+            where="--input-shape",
+            hint=f"inputs: {', '.join(map(shorten, names)) or 'none'}",
+        )
+    return {names[0]: by_name[""]}
 
 
 SHAPE_OPTION: Final[Mapping[str, Any]] = {
@@ -80,8 +134,8 @@ class OnnxOptions:
     """Options of reading an ONNX file.
 
     Attributes:
-        input_shape: Shapes of inputs, also as a mapping; dimensions that the file names are bound
-            to them.
+        input_shape: Shapes of inputs, also as a mapping, or the shape of the only one; dimensions
+            that the file names are bound to them.
         input_value: Numbers of inputs, also as a mapping: such an input becomes a constant, every
             element of which has this value.
         outputs: Names of values that are the outputs, in place of the file's; nodes that they do

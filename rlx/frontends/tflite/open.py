@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from rlx.frontends.onnx.options import shapes_by_name
 from rlx.frontends.refusal import UnsupportedError
 from rlx.support.text.names import shorten
 
@@ -31,16 +32,16 @@ def bound(model: Model, shapes: Sequence[tuple[str, Shape]]) -> Model:
         UnsupportedError: A shape does not fit its input, or one is missing.
     """
     inputs = [model.tensors[i] for i in model.inputs]
-    shapes_by_name = dict(shapes)
+    given = shapes_by_name(tuple(shapes), [t.name for t in inputs])
     names = ", ".join(shorten(t.name) for t in inputs)
-    for name in shapes_by_name.keys() - {t.name for t in inputs}:
+    for name in given.keys() - {t.name for t in inputs}:
         raise UnsupportedError(
             f"unknown input '{shorten(name)}' in the input shapes", hint=f"inputs: {names}"
         ).inside("subgraph 0")
     tensors = list(model.tensors)
     for position, tensor in enumerate(inputs):
         try:
-            shape = _shape(tensor, shapes_by_name.get(tensor.name))
+            shape = _shape(tensor, given.get(tensor.name))
         except UnsupportedError as error:
             raise error.inside(f"graph input {position}") from None
         tensors[tensor.index] = replace(tensor, shape=shape)

@@ -147,6 +147,22 @@ def test_what_fails_for_open_dimensions_does_not_accuse_the_file():
     assert load(data, input_shape={"x": (2, 4)}).outputs[0].type.shape == (2, 4)
 
 
+@pytest.mark.parametrize("shape", [(3, 4), [3, 4], {"x": "3x4"}, {"x": np.array([3, 4])}, "x=3x4"])
+def test_python_writes_a_shape_in_several_forms(tmp_path, shape):
+    path = tmp_path / "net.onnx"
+    path.write_bytes(model([node("Relu", "x")], {"x": ["n", "m"]}, {"y": ["n", "m"]}))
+    assert rlx.load(path, input_shape=shape).graph.inputs[0].type.shape == (3, 4)
+
+
+def test_a_shape_without_a_name_is_that_of_the_only_input(tmp_path):
+    path = tmp_path / "net.onnx"
+    path.write_bytes(model([node("Add", "a b")], {"a": ["n"], "b": ["n"]}, {"y": ["n"]}))
+    with raises(UsageError):
+        rlx.load(path, input_shape=(3,))
+    graph = rlx.load(path, input_shape=(3,), input_value={"b": 2}).graph
+    assert [value.type.shape for value in graph.inputs] == [(3,)]
+
+
 def test_python_names_options_and_values(tmp_path):
     path = tmp_path / "net.onnx"
     path.write_bytes(model([node("Relu", "x")], {"x": ["n", 3, 4, 5]}, {"y": ["n", 3, 4, 5]}))

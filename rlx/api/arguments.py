@@ -1,0 +1,53 @@
+"""Arguments that several functions take, in the forms that Python callers write.
+
+Tests: tests/unit/test_api.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Integral
+from typing import TYPE_CHECKING
+
+from rlx.passes import Policies
+from rlx.support.errors import UsageError
+
+if TYPE_CHECKING:
+    from rlx.api.types import PoliciesLike
+
+
+def policies_of(policies: PoliciesLike | None) -> Policies | None:
+    """Return policies, of one for every op or of policies by op too, ``*`` for all others.
+
+    Raises:
+        UsageError: There is no such policy or op, or it is another object.
+    """
+    if policies is None or isinstance(policies, Policies):
+        return policies
+    import rlx.ops  # noqa: F401 - policies name ops
+
+    if isinstance(policies, str):
+        return Policies.parse([policies])
+    if isinstance(policies, Mapping):
+        return Policies.parse(
+            policy if op == "*" else f"{op}={policy}" for op, policy in policies.items()
+        )
+    raise UsageError(
+        f"expected policies, got {policies!r}",
+        where="policies",
+        hint='write policies="common", or for kinds of op policies={"nn.softmax": "common"}',
+    )
+
+
+def check_frames(frames: int | None) -> None:
+    """Refuse a number of frames that is not an integer above 0.
+
+    Raises:
+        UsageError: It is another value.
+    """
+    if frames is not None and not (isinstance(frames, Integral) and frames > 0):
+        raise UsageError(
+            f"expected an integer above 0, got {frames!r}",
+            where="frames",
+            hint="write for example frames=4, or leave it out",
+        )
