@@ -29,11 +29,11 @@ from rlx_sim.firmware.simulators import (
     missing_emulation,
     plan_of,
     simulator_of,
-    unknown_tool,
 )
 from rlx_sim.firmware.unicorn_runner import Unicorn
 from rlx_sim.hardware.plain import plain_folder
 from rlx_sim.hardware.plan import hardware_plan
+from rlx_sim.names import FPGA_TOOLS, unknown_tool
 from rlx_sim.protocol import Mismatch, compare
 from rlx_sim.seconds import Seconds
 from rlx_sim.toolchain import find, nothing_runs
@@ -54,8 +54,6 @@ if TYPE_CHECKING:
     Progress = Callable[[str], None]
 
 TIMEOUT_S: Final = 600.0
-
-FPGA_TOOLS: Final = ("verilator", "cocotb", "testbench", "testbench:icarus", "netlist")
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +245,7 @@ class FpgaVerifier:
         vectors = _vectors(folder, inputs_limit)
         for name in tools or ():
             if name not in FPGA_TOOLS:
-                raise unknown_tool(name, FPGA_TOOLS)
+                raise unknown_tool(name, self.target)
         plan = self.plan(folder, tools)
         if tools is None and not plan.tools:
             raise nothing_runs("SystemVerilog", plan.not_run)

@@ -265,12 +265,15 @@ def test_nothing_run_is_not_passed():
     assert not VerificationReport("cortexm", 0, 0, ()).passed
 
 
-@pytest.mark.parametrize("verifier", [CORTEXM, FPGA])
-def test_unknown_tool_is_refused(tmp_path, verifier):
+@pytest.mark.parametrize(
+    ("verifier", "tool"),
+    [(CORTEXM, "qemy"), (CORTEXM, "verilator"), (FPGA, "qemy"), (FPGA, "unicorn:gcc")],
+)
+def test_unknown_tool_is_refused(tmp_path, verifier, tool):
     producer = Producer(rlx_version="0", target=verifier.target)
     write_folder(tmp_path / "tiny", tiny_files(), producer=producer)
     with raises(UsageError):
-        verifier.verify(tmp_path / "tiny", tools=["qemy"])
+        verifier.verify(tmp_path / "tiny", tools=[tool])
 
 
 def test_unknown_compiler_is_refused(tmp_path):

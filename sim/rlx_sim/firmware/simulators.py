@@ -8,19 +8,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from rlx.support.errors import UsageError
-from rlx.support.text.suggest import did_you_mean
 from rlx.targets.verifier import NotRun, Plan
 from rlx_sim.firmware.firmware import COMPILERS, cpu_named
 from rlx_sim.firmware.host_c import HostC
 from rlx_sim.firmware.qemu import Qemu
 from rlx_sim.firmware.unicorn_runner import Unicorn
+from rlx_sim.names import CORTEXM_TOOLS, unknown_tool
 from rlx_sim.toolchain import absent, search, ways
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-CORTEXM_TOOLS: Final = ("host", "sanitize", "qemu", "unicorn")
 _COMPILERS: Final = ("arm-none-eabi-gcc", "zig")
 
 
@@ -98,16 +96,9 @@ def simulator_of(name: str, cpu: str) -> HostC | Qemu | Unicorn:
     """
     kind, _, compiler = name.partition(":")
     if kind not in CORTEXM_TOOLS or (compiler and compiler not in COMPILERS):
-        raise unknown_tool(name, (*CORTEXM_TOOLS, "qemu:zig", "unicorn:gcc"))
+        raise unknown_tool(name, "cortexm")
     if kind in ("host", "sanitize"):
         return HostC(sanitize=kind == "sanitize")
     simulator = Qemu() if kind == "qemu" else Unicorn()
     build = replace(simulator.build, cpu=cpu, compiler=compiler or simulator.build.compiler)
     return replace(simulator, build=build)
-
-
-def unknown_tool(name: str, known: Sequence[str]) -> UsageError:
-    """Return (not raise) the error of a name that is not in ``known``."""
-    return UsageError(
-        f"no simulator is called {name!r}", hint=did_you_mean(name, known, what="simulators")
-    )
