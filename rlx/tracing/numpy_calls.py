@@ -72,7 +72,9 @@ def call_function(function: Callable[..., Any], args: Sequence[Any], kwargs: dic
     """
     name = function.__name__
     if name not in _FUNCTIONS:
-        raise _unknown(name, _FUNCTIONS)
+        # Such as linalg.norm, of numpy.linalg.
+        module = function.__module__.removeprefix("numpy").removeprefix(".")
+        raise _unknown(f"{module}.{name}" if module else name, _FUNCTIONS)
     return _FUNCTIONS[name](*args, **kwargs)
 
 
@@ -129,7 +131,7 @@ _FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {
     "prod": _reduced("prod"),
     "reshape": lambda a, shape: a.reshape(*([shape] if isinstance(shape, int) else shape)),
     "shape": lambda a: a.shape,
-    "squeeze": lambda a, axis: a.squeeze(axis),
+    "squeeze": lambda a, axis=None: a.squeeze(axis),
     "stack": _stacked,
     "sum": _reduced("sum"),
     "transpose": lambda a, axes=(): a.transpose(*(axes or ())),

@@ -240,16 +240,20 @@ class Tensor(Layers):
         """Return the tensor with a dimension of 1 inserted before ``axis``."""
         return self.expand_dims(axis)
 
-    def squeeze(self, axis: int) -> Self:
-        """Return the tensor without ``axis``, whose dimension must be 1.
+    def squeeze(self, axis: int | Sequence[int] | None = None) -> Self:
+        """Return the tensor without an axis or axes of dimension 1; None for all such axes.
 
         Raises:
-            ValueError: It is not.
+            ValueError: One has another dimension.
         """
-        place = axis % self.ndim if -self.ndim <= axis < self.ndim else None
-        if place is None or self.shape[place] != 1:
-            raise ValueError(f"axis {axis} of {self.type} is not of dimension 1")
-        return self.reshape(*self.shape[:place], *self.shape[place + 1 :])
+        if axis is None:
+            return self.reshape(*(size for size in self.shape if size != 1))
+        axes = (axis,) if isinstance(axis, int) else axis
+        for one in axes:
+            if not -self.ndim <= one < self.ndim or self.shape[one] != 1:
+                raise ValueError(f"axis {one} of {self.type} is not of dimension 1")
+        removed = {one % self.ndim for one in axes}
+        return self.reshape(*(size for i, size in enumerate(self.shape) if i not in removed))
 
     def narrow(self, axis: int, start: int | Dim, length: int | Dim) -> Self:
         """Return ``length`` slices along ``axis``, from ``start`` on."""

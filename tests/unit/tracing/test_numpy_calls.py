@@ -119,6 +119,9 @@ def test_arrays_as_indices(index):
         lambda x: np.stack([x, Y], axis=1), lambda x: np.clip(x, -1, 2),
         lambda x: np.reshape(x, (3, 2)), lambda x: np.reshape(x, -1), np.transpose,
         lambda x: np.expand_dims(x, 1), lambda x: np.squeeze(np.expand_dims(x, 0), 0),
+        lambda x: np.squeeze(np.reshape(x, (1, 2, 1, 3))),
+        lambda x: np.squeeze(np.reshape(x, (1, 2, 1, 3)), axis=(0, -2)),
+        lambda x: np.squeeze(np.reshape(x, (1, 2, 3)), axis=()),
         lambda x: np.broadcast_to(x, (2, 2, 3)), lambda x: np.sum(x, axis=0), np.max, np.min,
         lambda x: np.mean(x, axis=(0, 1), keepdims=True), lambda x: np.prod(x, axis=-1),
     ],
@@ -138,8 +141,8 @@ def test_a_network_in_numpy_runs():
 @pytest.mark.parametrize(
     "function",
     [
-        np.sort, np.arctan2, np.sinh, lambda x: np.add.reduce(x), lambda x: np.exp(x, out=X),
-        np.asarray, lambda x: x // 2, lambda x: x[[0.5]], lambda x: x[0, [1]],
+        np.sort, np.linalg.norm, np.arctan2, np.sinh, lambda x: np.add.reduce(x),
+        lambda x: np.exp(x, out=X), np.asarray, lambda x: x // 2, lambda x: x[[0.5]], lambda x: x[0, [1]],
     ],
 )  # fmt: skip
 def test_what_does_not_work_says_what_does(function):

@@ -191,6 +191,7 @@ def test_shapes():
     same(lambda x: x.transpose(-1, 0), X)
     same(lambda x: x.T, X)
     same(lambda x: x.squeeze(1), X[:, None])
+    same(lambda x: x.squeeze(), X[:, None, :, None])
     np.testing.assert_array_equal(traced(lambda x: x.permute(1, 0), X), X.T)
     np.testing.assert_array_equal(traced(lambda x: x.unsqueeze(-1), X), X[..., None])
     np.testing.assert_array_equal(traced(lambda x: x.narrow(1, 1, 2), X), X[:, 1:3])
