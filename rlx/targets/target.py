@@ -425,7 +425,7 @@ def _tuple_value(
     """Return the value of an option that is a tuple: of a text, a list, a tuple or a mapping.
 
     Args:
-        parse: Returns the tuple that a text stands for.
+        parse: Returns the tuple of a text.
         item: Type of an item, such as ``str``. Where it is another tuple, an item may be a text,
             and a mapping is read as texts ``KEY=VALUE``.
         value: The value.
@@ -441,13 +441,13 @@ def _tuple_value(
     if not isinstance(value, list | tuple):
         return value
     items: list[Any] = []
-    for one in value:
-        if item_kinds and isinstance(one, str):
-            items += parse(one)
-        elif _is_item(one, item):
-            items.append(one)
+    for entry in value:
+        if item_kinds and isinstance(entry, str):
+            items += parse(entry)
+        elif _is_item(entry, item):
+            items.append(entry)
         else:
-            msg = f"unexpected item {one!r}"
+            msg = f"unexpected item {entry!r}"
             raise ValueError(msg)
     return tuple(items)
 

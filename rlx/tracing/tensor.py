@@ -16,7 +16,7 @@ from rlx.tracing.layers import Layers
 from rlx.tracing.numpy_calls import call_function, call_ufunc
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import numpy as np
     import numpy.typing as npt
@@ -249,10 +249,10 @@ class Tensor(Layers):
         if axis is None:
             return self.reshape(*(size for size in self.shape if size != 1))
         axes = (axis,) if isinstance(axis, int) else axis
-        for one in axes:
-            if not -self.ndim <= one < self.ndim or self.shape[one] != 1:
-                raise ValueError(f"axis {one} of {self.type} is not of dimension 1")
-        removed = {one % self.ndim for one in axes}
+        for place in axes:
+            if not -self.ndim <= place < self.ndim or self.shape[place] != 1:
+                raise ValueError(f"axis {place} of {self.type} is not of dimension 1")
+        removed = {one % self.ndim for place in axes}
         return self.reshape(*(size for i, size in enumerate(self.shape) if i not in removed))
 
     def narrow(self, axis: int, start: int | Dim, length: int | Dim) -> Self:

@@ -32,16 +32,16 @@ def bound(model: Model, shapes: Sequence[tuple[str, Shape]]) -> Model:
         UnsupportedError: A shape does not fit its input, or one is missing.
     """
     inputs = [model.tensors[i] for i in model.inputs]
-    given = shapes_by_name(tuple(shapes), [t.name for t in inputs])
+    shape_by_input = shapes_by_name(tuple(shapes), [t.name for t in inputs])
     names = ", ".join(shorten(t.name) for t in inputs)
-    for name in given.keys() - {t.name for t in inputs}:
+    for name in shape_by_input.keys() - {t.name for t in inputs}:
         raise UnsupportedError(
             f"unknown input '{shorten(name)}' in the input shapes", hint=f"inputs: {names}"
         ).inside("subgraph 0")
     tensors = list(model.tensors)
     for position, tensor in enumerate(inputs):
         try:
-            shape = _shape(tensor, given.get(tensor.name))
+            shape = _shape(tensor, shape_by_input.get(tensor.name))
         except UnsupportedError as error:
             raise error.inside(f"graph input {position}") from None
         tensors[tensor.index] = replace(tensor, shape=shape)

@@ -142,7 +142,8 @@ def test_a_network_in_numpy_runs():
     "function",
     [
         np.sort, np.linalg.norm, np.arctan2, np.sinh, lambda x: np.add.reduce(x),
-        lambda x: np.exp(x, out=X), np.asarray, lambda x: x // 2, lambda x: x[[0.5]], lambda x: x[0, [1]],
+        lambda x: np.exp(x, out=X), np.asarray, lambda x: x // 2, lambda x: x[[0.5]],
+        lambda x: x[0, [1]],
     ],
 )  # fmt: skip
 def test_what_does_not_work_says_what_does(function):
