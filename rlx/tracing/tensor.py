@@ -249,10 +249,10 @@ class Tensor(Layers):
         if axis is None:
             return self.reshape(*(size for size in self.shape if size != 1))
         axes = (axis,) if isinstance(axis, int) else axis
-        for place in axes:
-            if not -self.ndim <= place < self.ndim or self.shape[place] != 1:
-                raise ValueError(f"axis {place} of {self.type} is not of dimension 1")
-        removed = {one % self.ndim for place in axes}
+        for i in axes:
+            if not -self.ndim <= i < self.ndim or self.shape[i] != 1:
+                raise ValueError(f"axis {i} of {self.type} is not of dimension 1")
+        removed = {i % self.ndim for i in axes}
         return self.reshape(*(size for i, size in enumerate(self.shape) if i not in removed))
 
     def narrow(self, axis: int, start: int | Dim, length: int | Dim) -> Self:
