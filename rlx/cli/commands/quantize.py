@@ -167,11 +167,13 @@ def command(
     With several outputs, the largest loss counts.
     """
     from rlx.api import quantize
+    from rlx.ir.file_errors import check_suffix
     from rlx.metrics.quantization_file import check_path, path_beside
     from rlx.support.files.outputs import write_file
 
     for path in (out, plot, path_beside(out), write_settings):
         keep_inputs(path, model, calib, settings["test"], settings["settings"])
+    check_suffix(out)
     check_path(path_beside(out))
     share = _share(max_drop, "--max-drop")
     settings["min_agreement"] = _share(settings["min_agreement"], "--min-agreement")
