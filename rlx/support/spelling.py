@@ -101,9 +101,9 @@ def spelled(text: str) -> str:
     return text if _TYPED.get() or ("--" not in text and "rlx " not in text) else in_python(text)
 
 
-def spelled_option(place: str) -> str:
-    """Return the place of an error: an option as its reader writes it, any other text unchanged."""
-    return spelled(place) if re.fullmatch("--[a-z-]+", place) else place
+def spelled_option(location: str) -> str:
+    """Return the location of an error: an option as its reader writes it, others unchanged."""
+    return spelled(location) if re.fullmatch("--[a-z-]+", location) else location
 
 
 def in_python(text: str) -> str:
