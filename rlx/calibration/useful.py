@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
+from rlx.calibration.settings import MIN_AGREEMENT
 from rlx.ir.inspect import printable
 from rlx.metrics.classes import ClassForm
 from rlx.support.errors import DoesNotFitError
@@ -71,8 +72,10 @@ def _problems(output: OutputFigures, settings: Settings) -> Iterator[str]:
             f"{name} is {ratio:.1f} dB above its quantization noise, less than"
             f" {settings.min_sqnr:g} dB"
         )
-    stated = classes is not None and classes.form is not ClassForm.LARGEST
-    if classes is not None and stated and classes.agreement < settings.min_agreement:
+    # The largest of several values may be a class or not: only a limit of the user's own applies.
+    is_own = settings.min_agreement != MIN_AGREEMENT
+    has_limit = classes is not None and (is_own or classes.form is not ClassForm.LARGEST)
+    if classes is not None and has_limit and classes.agreement < settings.min_agreement:
         yield (
             f"{name} has the class of the float network for {classes.agreement:.1%} of the"
             f" samples, less than {settings.min_agreement:.4g}"

@@ -2,10 +2,10 @@
 
 A graph is immutable but for appending; ``supplied`` are functions that modules above it supply.
 
-Level 2. Public modules: ``binding``, ``diff``, ``dims``, ``evaluate``, ``file``, ``graph``,
-``hash``, ``inspect``, ``layer_diff``, ``layer_names``, ``lookup``, ``macs``, ``manifest``,
-``manifest_diff``, ``module``, ``op``, ``payload``, ``port_names``, ``printer``, ``program``,
-``regions``, ``sizes``, ``supplied``, ``types``, ``verify``, ``views``.
+Level 2. Public modules: ``binding``, ``diff``, ``dims``, ``evaluate``, ``file``, ``file_errors``,
+``graph``, ``hash``, ``inspect``, ``layer_diff``, ``layer_names``, ``lookup``, ``macs``,
+``manifest``, ``manifest_diff``, ``module``, ``op``, ``payload``, ``port_names``, ``printer``,
+``program``, ``regions``, ``sizes``, ``supplied``, ``types``, ``verify``, ``views``.
 """
 
 from functools import partial

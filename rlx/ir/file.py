@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as save_tensors
 
-from rlx.ir.file_errors import HINT, RefusedError, at, where
+from rlx.ir.file_errors import HINT, RefusedError, at, check_suffix, where
 from rlx.ir.file_limits import check_node, check_sizes, over
 from rlx.ir.file_tensors import read_constant, seal, stored, tensor_name
 from rlx.ir.graph import Constant, Graph, Node, Origin, Source, Value
@@ -147,6 +147,7 @@ def save(module: GraphModule | Graph | HasModule, path: str | os.PathLike[str]) 
 
     Raises:
         TypeError: It is neither.
+        UsageError: The suffix is that of another model format.
         VerifyError: The module breaks an invariant of its stage.
         OutputError: The file cannot be written.
 
@@ -155,6 +156,7 @@ def save(module: GraphModule | Graph | HasModule, path: str | os.PathLike[str]) 
         >>> rlx.load("copy.rlx").name
         'digits'
     """
+    check_suffix(path)
     module = as_module(module)
     verify(module)
     write_file(path, to_file_bytes(module))

@@ -6,16 +6,20 @@ Tests: tests/unit/ir/test_file.py
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Final
 
 from rlx.ir.plain import PlainError
-from rlx.support.errors import ShapeError
+from rlx.support.errors import ShapeError, UsageError
 from rlx.support.text.names import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from os import PathLike
 
     from rlx.ir.file_tensors import NodePath
+
+_FOREIGN_SUFFIXES: Final = (".gguf", ".onnx", ".safetensors", ".tflite")
 
 HINT = "the file was damaged or edited: write it again with rlx from the model that it came from"
 
@@ -47,3 +51,18 @@ def at(location: str) -> Iterator[None]:
 def where(path: NodePath, last: int | str) -> str:
     """Return the name of a place in messages, such as ``node 7: body: node 3``."""
     return ": ".join(f"node {step}" if isinstance(step, int) else step for step in (*path, last))
+
+
+def check_suffix(path: str | PathLike[str]) -> None:
+    """Refuse a path to write whose suffix is that of another model format.
+
+    Raises:
+        UsageError: It is ``.onnx``, ``.tflite``, ``.safetensors`` or ``.gguf``.
+    """
+    suffix = PurePath(path).suffix.lower()
+    if suffix in _FOREIGN_SUFFIXES:
+        raise UsageError(
+            f"expected a name for a .rlx file, got {suffix}",
+            where=str(path),
+            hint="end it in .rlx; 'rlx export' writes other formats",
+        )

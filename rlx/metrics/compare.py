@@ -274,9 +274,9 @@ class Comparison:
 _FIGURES: Final = (
     Column("largest", priority=2, meaning="largest difference of a value"),
     Column(
-        "relative",
+        "of largest",
         priority=4,
-        meaning="largest difference relative to the largest value of the first model",
+        meaning="the same, relative to the largest value of the first model",
     ),
     Column("mean", priority=2, meaning="mean difference"),
     Column("cosine", priority=1),

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from rlx.support.spelling import spelled
+from rlx.support.spelling import spelled, spelled_option
 
 
 class RlxError(Exception):
@@ -45,7 +45,7 @@ class RlxError(Exception):
     @property
     def where(self) -> str | None:
         """Op, node, file or option concerned, or None."""
-        return None if self._where is None else spelled(self._where)
+        return self._where and spelled_option(self._where)
 
     @property
     def hint(self) -> str:

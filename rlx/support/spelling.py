@@ -68,8 +68,8 @@ _ARGUMENT: Final = (
     rf"{_OPTION}|-o (?:{_VALUE})|{_PATH}|[A-Z]+\b|(?!(?:{_PROSE})\b)[\w./-]+(?=[;')]|$| --)"
 )
 _OPTIONS: Final = re.compile(
-    # Lines for a shell, and options of other programs, stay: cmake --build.
-    r"(?P<other>^\$ .*|\b(?:cmake|nextpnr|pip|pytest)\b[^;\n]*)"
+    # Lines for a shell, options of other programs (cmake --build), and quoted names of users stay.
+    r"(?P<other>^\$ .*|\b(?:cmake|nextpnr|pip|pytest)\b[^;\n]*|(?<!\w)'(?!rlx )[^'\n]*'(?!\w))"
     rf"|(?P<call>\brlx (?P<command>[a-z]+)(?P<arguments>(?: (?:{_ARGUMENT}))*))"
     rf"|(?P<options>(?<![\w-]){_OPTION}(?: {_OPTION})*)",
     re.MULTILINE,
@@ -99,6 +99,11 @@ def typed() -> Iterator[None]:
 def spelled(text: str) -> str:
     """Return a message for whoever reads it now: as it is, or for Python."""
     return text if _TYPED.get() or ("--" not in text and "rlx " not in text) else in_python(text)
+
+
+def spelled_option(location: str) -> str:
+    """Return the location of an error: an option as its reader writes it, others unchanged."""
+    return spelled(location) if re.fullmatch("--[a-z-]+", location) else location
 
 
 def in_python(text: str) -> str:

@@ -52,7 +52,9 @@ def command(
     --help'. The same file gives the same bytes.
     """
     from rlx.ir.file import save
+    from rlx.ir.file_errors import check_suffix
 
+    check_suffix(out)
     keep_inputs(out, model, *weights)
     with progress(enabled=not as_json) as show:
         show(f"reading {model.name}")

@@ -149,11 +149,13 @@ def command(
     """
     from rlx.api import quantize
     from rlx.calibration.settings import share_of
+    from rlx.ir.file_errors import check_suffix
     from rlx.metrics.quantization_file import check_path, path_beside
     from rlx.support.files.outputs import write_file
 
     for path in (out, plot, path_beside(out), write_settings):
         keep_inputs(path, model, calib, settings["test"], settings["settings"])
+    check_suffix(out)
     check_path(path_beside(out))
     share = None if max_drop is None else share_of(max_drop, "--max-drop")
     settings["min_agreement"] = share_of(settings["min_agreement"], "--min-agreement")

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -420,3 +421,17 @@ def test_synthesis_counts_what_was_estimated_without_multipliers():
     assert found["bram"] == report["bram"] > 0
     for name in ("lut", "ff"):
         assert report[name] == pytest.approx(found[name], rel=0.2)
+
+
+def test_a_rate_that_an_engine_does_not_reach_is_refused():
+    options = FpgaOptions(architecture="engine", device="ecp5-85k")
+    interval, clock = TARGET.estimate(network(), options)["interval"], options.clock_hz
+    fast = replace(options, fps=clock / interval + 1)
+    rate = int(clock / interval)
+    with pytest.raises(
+        DoesNotFitError,
+        match=rf"by the architecture 'engine': its initiation interval is {interval:,} cycles, .*\n"
+        rf"  hint: --fps {rate}, or --clock \d+MHz",
+    ):
+        TARGET.estimate(network(), fast)
+    assert TARGET.estimate(network(), replace(options, fps=float(rate)))["interval"] == interval

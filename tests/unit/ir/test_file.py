@@ -20,7 +20,7 @@ from rlx.ir.file import VERSION, load, save, to_file_bytes
 from rlx.ir.hash import structural_hash
 from rlx.ir.printer import format_graph
 from rlx.memory import to_lir
-from rlx.support.errors import FrontendError, OutputError, VerifyError
+from rlx.support.errors import FrontendError, OutputError, UsageError, VerifyError
 from rlx.support.limits import Limits
 from strategies import random_graphs
 from support.files.mutation import mutate
@@ -469,3 +469,11 @@ def test_300_damaged_documents_are_read_or_refused(tmp_path, make):
             load(path)
         except (FrontendError, VerifyError):
             continue
+
+
+@pytest.mark.parametrize("name", ["net.onnx", "net.TFLITE", "net.q.safetensors", "net.gguf"])
+def test_names_of_other_formats_are_refused(tmp_path, name):
+    path = tmp_path / name
+    with pytest.raises(UsageError, match=r"expected a name for a \.rlx file, got \."):
+        save(GraphModule(Graph("net"), Stage.HIR), path)
+    assert not path.exists()

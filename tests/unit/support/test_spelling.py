@@ -60,6 +60,9 @@ KEPT = [
     "$ rlx quantize x.onnx --calib SAMPLES.npz -o x.rlx",
     "--scale, --mean and --std change that",
     "rlx reads models; values from -1 to 1",
+    "no file 'in --lut 100.npz'",
+    "prefix: expected letters, digits and underscores, got '--force'",
+    "the layer '--lut 100' is not in the network's graph",
 ]
 
 
@@ -77,6 +80,7 @@ def test_texts_without_a_form_in_python_stay(text):
 def test_the_command_line_reads_what_is_typed():
     error = UsageError("exists", where="--opset", hint="use --force")
     assert (error.where, error.hint) == ("opset", "use force=True")
+    assert UsageError("no file", where="nix --force.onnx").where == "nix --force.onnx"
     with typed():
         assert (error.where, error.hint) == ("--opset", "use --force")
         assert str(error) == "--opset: exists\n  hint: use --force"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rlx.ir import DType, Refusal
 from rlx.support.errors import DoesNotFitError, EmitError
+from rlx.support.text.units import counted
 from rlx_fpga.architectures import ARCHITECTURES, architecture
 from rlx_fpga.architectures.refusals import INT8_INPUT
 from rlx_fpga.explore.advice import (
@@ -15,9 +16,11 @@ from rlx_fpga.explore.advice import (
     DesignTooLargeError,
     Suggestion,
     fitting_devices,
+    reachable_rate,
     too_large,
 )
 from rlx_fpga.explore.fit import fitting, shortage
+from rlx_fpga.options import rate_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -51,10 +54,13 @@ def build(module: GraphModule, options: FpgaOptions) -> Core:
 
     Raises:
         EmitError: An input is not int8, or an output is a constant.
+        DesignTooLargeError: It does not reach the rate.
         RlxError: As ``Architecture.build``.
     """
     _require_streams(module.graph)
-    return architecture(options.architecture).build(module, options)
+    core = architecture(options.architecture).build(module, options)
+    _require_rate(core.report, options)
+    return core
 
 
 def build_with_advice(module: GraphModule, options: FpgaOptions) -> Core:
@@ -90,6 +96,25 @@ def require_fit(module: GraphModule, core: Core, options: FpgaOptions) -> None:
         core.report_for or _estimate_of(module),
         smaller,
         _fitting_architectures(module, options),
+    )
+
+
+def _require_rate(report: Mapping[str, Any], options: FpgaOptions) -> None:
+    """Check that a core reaches the rate: only a dataflow core is folded for it.
+
+    Raises:
+        DesignTooLargeError: It does not.
+    """
+    if options.max_cycles is None or report["interval"] <= options.max_cycles:
+        return
+    interval = report["interval"]
+    raise DesignTooLargeError(
+        f"{rate_text(options.fps or 0)} frames per second cannot be reached at"
+        f" {options.clock_hz / 1e6:g} MHz by the architecture {options.architecture!r}: its"
+        f" initiation interval is {counted(interval, 'cycle')},"
+        f" {rate_text(options.clock_hz / interval)} frames per second",
+        where=options.chosen_device.name,
+        advice=Advice(tuple(reachable_rate(options, interval))),
     )
 
 

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 SMALLER_MODEL: Final = "make the model smaller"
 """Hint if no option helps."""
 
+MAX_CLOCK_RATIO: Final = 1.5
+"""Highest clock that a hint names, relative to the device's default: what routed designs reach."""
+
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
@@ -101,6 +104,22 @@ def too_large(
         where=options.device,
         advice=Advice(suggestions, otherwise=SMALLER_MODEL),
     )
+
+
+def reachable_rate(options: FpgaOptions, cycles: int) -> Iterator[Suggestion]:
+    """Yield the highest rate at the clock, and the lowest clock for the rate if it is realistic.
+
+    Args:
+        options: The user's options, with a rate.
+        cycles: Initiation interval.
+    """
+    assert options.fps is not None
+    rate = int(options.clock_hz / cycles)
+    if rate:
+        yield Suggestion(f"--fps {rate}", replace(options, fps=float(rate)))
+    megahertz = -(-options.fps * cycles // 1e6)
+    if megahertz <= MAX_CLOCK_RATIO * options.chosen_device.clock_mhz:
+        yield Suggestion(f"--clock {megahertz:.0f}MHz", replace(options, clock=megahertz * 1e6))
 
 
 def raised_budgets(report: Mapping[str, Any], options: FpgaOptions) -> Iterator[Suggestion]:

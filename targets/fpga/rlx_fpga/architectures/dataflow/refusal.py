@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from rlx.support.text.units import counted
 from rlx_fpga.architectures.dataflow.price import amount_of, folding_for
@@ -16,6 +16,7 @@ from rlx_fpga.explore.advice import (
     DesignTooLargeError,
     Suggestion,
     other_devices,
+    reachable_rate,
     with_budgets,
 )
 from rlx_fpga.explore.fit import amount_text
@@ -31,10 +32,6 @@ if TYPE_CHECKING:
     from rlx_fpga.options import FpgaOptions
 
     CellsOf = Callable[[FpgaOptions], Resources | None]
-
-
-MAX_CLOCK_RATIO: Final = 1.5
-"""Highest clock that a hint names, relative to the device's default: what routed designs reach."""
 
 
 def too_slow(
@@ -56,7 +53,7 @@ def too_slow(
     assert options.fps is not None
     suggestions = (
         *([] if lut is None else [with_budgets(options, {"lut": lut})]),
-        *_reachable_rate(options, fastest),
+        *reachable_rate(options, fastest),
         *_other_device(program, options, cells_of),
     )
     interval = counted(fastest, "cycle")
@@ -67,22 +64,6 @@ def too_slow(
         where=options.chosen_device.name,
         advice=Advice(suggestions),
     )
-
-
-def _reachable_rate(options: FpgaOptions, cycles: int) -> Iterator[Suggestion]:
-    """Yield the highest rate at the clock, and the lowest clock for the rate if it is realistic.
-
-    Args:
-        options: The user's options, with a rate.
-        cycles: Initiation interval.
-    """
-    assert options.fps is not None
-    rate = int(options.clock_hz / cycles)
-    if rate:
-        yield Suggestion(f"--fps {rate}", replace(options, fps=float(rate)))
-    megahertz = -(-options.fps * cycles // 1e6)
-    if megahertz <= MAX_CLOCK_RATIO * options.chosen_device.clock_mhz:
-        yield Suggestion(f"--clock {megahertz:.0f}MHz", replace(options, clock=megahertz * 1e6))
 
 
 def too_large(

@@ -13,9 +13,10 @@ from rlx.ops.q import QDense
 from rlx.support.text.units import counted
 from rlx_fpga import FpgaOptions
 from rlx_fpga.architectures.dataflow.design import design_of
-from rlx_fpga.architectures.dataflow.refusal import MAX_CLOCK_RATIO, too_large, too_slow
+from rlx_fpga.architectures.dataflow.refusal import too_large, too_slow
 from rlx_fpga.architectures.dataflow.staged import staged_graph
 from rlx_fpga.cost.costs import Resources
+from rlx_fpga.explore.advice import MAX_CLOCK_RATIO
 
 pytestmark = pytest.mark.usefixtures("as_typed")
 
