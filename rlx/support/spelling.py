@@ -103,7 +103,7 @@ def spelled(text: str) -> str:
 
 def spelled_option(location: str) -> str:
     """Return the location of an error: an option as its reader writes it, others unchanged."""
-    return spelled(location) if re.fullmatch("--[a-z-]+", location) else location
+    return spelled(location) if re.fullmatch(r"--[a-z-]+( \S+)?", location) else location
 
 
 def in_python(text: str) -> str:

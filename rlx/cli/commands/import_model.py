@@ -54,8 +54,8 @@ def command(
     from rlx.ir.file import save
     from rlx.ir.file_errors import check_suffix
 
-    check_suffix(out)
     keep_inputs(out, model, *weights)
+    check_suffix(out)
     with progress(enabled=not as_json) as show:
         show(f"reading {model.name}")
         module = load_model(model)

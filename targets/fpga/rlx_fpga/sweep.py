@@ -9,8 +9,8 @@ from rlx.support.text.tables import Column
 from rlx.targets import Sweep
 from rlx_fpga.architectures.choice import build
 from rlx_fpga.devices import boards, device, devices
-from rlx_fpga.explore.fit import shortage
-from rlx_fpga.options import BUDGETS, rate_text
+from rlx_fpga.explore.fit import missed_rate, shortage
+from rlx_fpga.options import BUDGETS
 from rlx_fpga.report import doubt
 
 if TYPE_CHECKING:
@@ -41,13 +41,7 @@ def _attempts(options: FpgaOptions, option_names: frozenset[str]) -> Sequence[Fp
 def _estimate(module: GraphModule, options: FpgaOptions) -> Mapping[str, Any]:
     """Return the report of a design, with ``fits``, and ``short`` if it does not fit."""
     report = build(module, options).report
-    short = shortage(report, options)
-    if (
-        not short
-        and options.fps
-        and report["interval"] > (options.max_cycles or report["interval"])
-    ):
-        short = f"{rate_text(report['fps'])} of {rate_text(options.fps)} frames/s"
+    short = shortage(report, options) or missed_rate(report, options)
     return {**report, "fits": not short, "short": short}
 
 

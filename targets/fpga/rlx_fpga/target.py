@@ -14,7 +14,7 @@ from rlx.support.version import __version__
 from rlx.targets import Emission, Target
 from rlx_fpga.architectures import ARCHITECTURES, architecture
 from rlx_fpga.architectures.choice import build_with_advice, lowering, require_fit
-from rlx_fpga.explore.fit import shortage
+from rlx_fpga.explore.fit import missed_rate, shortage
 from rlx_fpga.options import FpgaOptions
 from rlx_fpga.packaging.axi import (
     WEIGHT_PORT,
@@ -121,11 +121,11 @@ class Fpga(Target):
     def estimate(self, module: GraphModule, options: FpgaOptions) -> Mapping[str, Any]:
         """Return layers with folding, cycles and cells, totals, and shares of the device.
 
-        ``fits`` is whether the design fits, ``short`` the resources that it lacks if it does not.
+        ``fits`` is whether the design fits and reaches the rate, ``short`` what it lacks if not.
         """
         core = build_with_advice(module, options)
         report = with_ports(core.report, _interface(module, core, options), options)
-        short = shortage(report, options)
+        short = shortage(report, options) or missed_rate(report, options)
         return {**report, "fits": not short, **({"short": short} if short else {})}
 
     def view(self, report: Mapping[str, Any], options: FpgaOptions) -> View:

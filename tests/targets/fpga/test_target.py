@@ -433,5 +433,8 @@ def test_a_rate_that_an_engine_does_not_reach_is_refused():
         match=rf"by the architecture 'engine': its initiation interval is {interval:,} cycles, .*\n"
         rf"  hint: --fps {rate}, or --clock \d+MHz",
     ):
-        TARGET.estimate(network(), fast)
+        TARGET.emit(network(), fast)
+    estimate = TARGET.estimate(network(), fast)
+    assert not estimate["fits"]
+    assert estimate["short"].endswith(f" of {int(fast.fps):,} frames/s")
     assert TARGET.estimate(network(), replace(options, fps=float(rate)))["interval"] == interval

@@ -19,7 +19,7 @@ from rlx_fpga.explore.advice import (
     reachable_rate,
     too_large,
 )
-from rlx_fpga.explore.fit import fitting, shortage
+from rlx_fpga.explore.fit import fitting, missed_rate, shortage
 from rlx_fpga.options import rate_text
 
 if TYPE_CHECKING:
@@ -54,13 +54,10 @@ def build(module: GraphModule, options: FpgaOptions) -> Core:
 
     Raises:
         EmitError: An input is not int8, or an output is a constant.
-        DesignTooLargeError: It does not reach the rate.
         RlxError: As ``Architecture.build``.
     """
     _require_streams(module.graph)
-    core = architecture(options.architecture).build(module, options)
-    _require_rate(core.report, options)
-    return core
+    return architecture(options.architecture).build(module, options)
 
 
 def build_with_advice(module: GraphModule, options: FpgaOptions) -> Core:
@@ -82,12 +79,13 @@ def build_with_advice(module: GraphModule, options: FpgaOptions) -> Core:
 
 
 def require_fit(module: GraphModule, core: Core, options: FpgaOptions) -> None:
-    """Check that a core fits the device and the budgets.
+    """Check that a core fits the device and the budgets, and reaches the rate.
 
     Raises:
         DoesNotFitError: It does not; the hint lists options to try.
     """
     if not shortage(core.report, options):
+        _require_rate(core.report, options)
         return
     _, *smaller = _variants(options)
     raise too_large(
@@ -105,7 +103,7 @@ def _require_rate(report: Mapping[str, Any], options: FpgaOptions) -> None:
     Raises:
         DesignTooLargeError: It does not.
     """
-    if options.max_cycles is None or report["interval"] <= options.max_cycles:
+    if not missed_rate(report, options):
         return
     interval = report["interval"]
     raise DesignTooLargeError(
@@ -136,7 +134,7 @@ def _fitting_architectures(module: GraphModule, options: FpgaOptions) -> Iterato
             continue
         for variant in _variants(replace(options, architecture=name, weights="mem", fold=())):
             report = fitting(variant.options, _estimate_of(module))
-            if report and report["interval"] <= (options.max_cycles or report["interval"]):
+            if report and not missed_rate(report, options):
                 yield replace(variant, flags=f"--architecture {name} {variant.flags}".strip())
                 break
 

@@ -1,4 +1,4 @@
-"""Whether a finished design fits its budget."""
+"""Whether a finished design fits its budget and reaches its rate."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rlx.support.errors import RlxError
-from rlx_fpga.options import BUDGETS
+from rlx_fpga.options import BUDGETS, rate_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -45,6 +45,14 @@ def shortage(report: Mapping[str, Any], options: FpgaOptions) -> str:
         f"needs {amount_text(need.needed, need.resource)}, {need.available:,} available"
         for need in excesses(report, options)
     )
+
+
+def missed_rate(report: Mapping[str, Any], options: FpgaOptions) -> str:
+    """Return the rate that a design has instead of the required one; empty if it reaches it."""
+    if options.max_cycles is None or report["interval"] <= options.max_cycles:
+        return ""
+    rate = options.clock_hz / report["interval"]
+    return f"{rate_text(rate)} of {rate_text(options.fps or 0)} frames/s"
 
 
 def excesses(report: Mapping[str, Any], options: FpgaOptions) -> Iterator[Need]:
