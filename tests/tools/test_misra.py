@@ -1,6 +1,5 @@
 """The table of MISRA deviations: it names every rule that cppcheck reports, with a reason."""
 
-import shutil
 import sys
 from collections import Counter
 from importlib import util
@@ -8,7 +7,7 @@ from importlib import util
 import pytest
 from targets.cortexm.kernel_graphs import classifier, emit_graph, write
 
-from support import ROOT
+from support import ROOT, require_program
 
 
 def _script():
@@ -50,9 +49,7 @@ def test_assembly_is_taken_out():
 @pytest.mark.slow
 @pytest.mark.parametrize("macros", misra.CONFIGURATIONS.values(), ids=misra.CONFIGURATIONS)
 def test_cppcheck_reports_no_other_rule(tmp_path, macros):
-    program = shutil.which("cppcheck")
-    if program is None:
-        pytest.skip("cppcheck is not installed: apt install cppcheck")
+    program = require_program("cppcheck")
     folder = write(tmp_path, emit_graph(classifier(), prefix="net"))
     found = misra.hits(folder, macros, program)
     assert found
