@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rlx.ir.inspect import printable
-from rlx.ops.real.cast import integer_range
+from rlx.samples.integers import in_type
 from rlx.samples.shapes import sample_shape
 from rlx.support.errors import FrontendError, UsageError
 
@@ -160,11 +160,5 @@ def _typed(rows: Numbers, value: Value, file: str, *, whole: bool) -> Numbers:
     type_ = value.type
     if not (type_.dtype.is_integer and whole):
         return rows.astype(np.float32)
-    low, high = integer_range(type_.dtype)
-    if rows.min() < low or rows.max() > high:
-        raise UsageError(
-            f"expected integers in the range of {type_}, got {rows.min():.0f} to {rows.max():.0f}",
-            where=file,
-            hint="write floats with a decimal point, scaled as in training: rlx quantizes them",
-        )
-    return rows.astype(type_.dtype.numpy)
+    hint = "write floats with a decimal point, scaled as in training: rlx quantizes them"
+    return in_type(rows, type_, file, hint=hint)

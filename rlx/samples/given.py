@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import numpy as np
 
 from rlx.ir.inspect import printable
-from rlx.ops.real.cast import integer_range
 from rlx.samples.files import FORMS, is_array_file, read
+from rlx.samples.integers import in_type
 from rlx.samples.shapes import sample_shape
 from rlx.support.errors import UsageError
 from rlx.support.files.arrays import stored_arrays
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from rlx.ir import TensorType, Value
+    from rlx.ir import Value
     from rlx.support.files.arrays import StoredArray
 
     Numbers = npt.NDArray[Any]
@@ -108,7 +108,8 @@ def _array(value: Value, numbers: npt.ArrayLike, what: str) -> Numbers:
             hint="give an array, numbers by the name of each input, or the path of a file",
         )
     if not isinstance(numbers, np.ndarray | np.generic) and array.dtype.kind == "i":
-        array = _typed(array, value.type, where)
+        hint = "give floats, scaled as in training: rlx quantizes them"
+        array = in_type(array, value.type, where, hint=hint)
     shape = sample_shape(value.type)
     if array.ndim and _long_axes(array.shape[1:]) == _long_axes(shape):
         return array.reshape(len(array), *shape)
@@ -124,20 +125,3 @@ def _kind(numbers: object) -> str:
 def _long_axes(shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return a shape without the axes of one element."""
     return tuple(size for size in shape if size != 1)
-
-
-def _typed(array: Numbers, type_: TensorType, where: str) -> Numbers:
-    """Return Python's integers, which have no element type, in that of an input.
-
-    Raises:
-        UsageError: The element type has no such number.
-    """
-    if type_.dtype.is_integer and array.size:
-        low, high = integer_range(type_.dtype)
-        if array.min() < low or array.max() > high:
-            raise UsageError(
-                f"expected integers in the range of {type_}, got {array.min()} to {array.max()}",
-                where=where,
-                hint="give floats, scaled as in training: rlx quantizes them",
-            )
-    return array.astype(type_.dtype.numpy)
