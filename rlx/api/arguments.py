@@ -20,7 +20,7 @@ def policies_of(policies: PoliciesLike | None) -> Policies | None:
     """Return policies, of one for every op or of policies by op too, ``*`` for all others.
 
     Raises:
-        UsageError: There is no such policy or op, or it is another object.
+        UsageError: A policy or an op is unknown, or ``policies`` is of another type.
     """
     if policies is None or isinstance(policies, Policies):
         return policies

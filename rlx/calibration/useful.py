@@ -1,7 +1,4 @@
-"""Check that an integer network is usable: compare its outputs with the float network's.
-
-Tests: tests/unit/calibration/test_quantize.py
-"""
+"""Check that an integer network is usable: compare its outputs with the float network's."""
 
 from __future__ import annotations
 
