@@ -13,6 +13,9 @@ extensions = [
 exclude_patterns = ["_build"]
 myst_heading_anchors = 3
 napoleon_numpy_docstring = False
+# Pages mark their examples with directives; those of docstrings need the files that
+# tests/docs/test_examples.py writes, and are run there.
+doctest_test_doctest_blocks = ""
 autodoc_typehints = "description"
 autodoc_member_order = "bysource"
 html_theme = "furo"
