@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from rlx.ir import DType, Input, QuantParams, Rewriter, TensorType, Value
+from rlx.ir import DType, Input, QuantParams, Rewriter, State, TensorType, Value
 from rlx.ir.inspect import printable
 from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import CODE_RANGE, QConvert, QRequantize
@@ -207,22 +207,25 @@ def _changes(
 
 
 class _Rewrite:
-    """Copies a graph; subclasses replace its inputs, its outputs and other nodes."""
+    """Copies a graph; subclasses replace inputs and outputs that are not states, and other nodes."""
 
     def apply(self, graph: Graph) -> tuple[Graph, list[tuple[Op, ...]]]:
         """Return the new graph, and for each input the ops from the old input to the new one."""
         rewriter, conversions = Rewriter(graph), []
         for node in rewriter:
-            if isinstance(node.op, Input):
+            if isinstance(node.op, State):
+                conversions.append(())
+            elif isinstance(node.op, Input):
                 value, ops = self.enter(rewriter.new, graph, node)
                 conversions.append(ops)
                 rewriter.replace(node, value)
-                continue
-            results = self.visit(rewriter.new, node, rewriter.operands(node))
-            if results is not None:
+            elif (results := self.visit(rewriter.new, node, rewriter.operands(node))) is not None:
                 rewriter.replace(node, *results)
-        named = zip(graph.output_names, graph.outputs, strict=True)
-        outputs = [self.leave(rewriter, name, value) for name, value in named]
+        kept_names = {state.name for state, _ in graph.states}
+        outputs = [
+            rewriter[value] if name in kept_names else self.leave(rewriter, name, value)
+            for name, value in zip(graph.output_names, graph.outputs, strict=True)
+        ]
         rewriter.new.output(*outputs, names=graph.output_names)
         return rewriter.new, conversions
 
