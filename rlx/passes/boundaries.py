@@ -207,11 +207,12 @@ def _changes(
 
 
 class _Rewrite:
-    """Copies a graph; subclasses replace inputs and outputs that are not states, and other nodes."""
+    """Copies a graph; subclasses replace other nodes than states, inputs and outputs."""
 
     def apply(self, graph: Graph) -> tuple[Graph, list[tuple[Op, ...]]]:
         """Return the new graph, and for each input the ops from the old input to the new one."""
-        rewriter, conversions = Rewriter(graph), []
+        rewriter = Rewriter(graph)
+        conversions: list[tuple[Op, ...]] = []
         for node in rewriter:
             if isinstance(node.op, State):
                 conversions.append(())
