@@ -452,6 +452,18 @@ class Graph:
         return tuple((s, following[s.name]) for s in states if s.name in following)
 
     @property
+    def run_inputs(self) -> tuple[Value, ...]:
+        """The inputs that each run is given, in order: those that are not states."""
+        return tuple(v for v in self.inputs if not isinstance(v.node.op, State))
+
+    @property
+    def run_outputs(self) -> tuple[tuple[str, Value], ...]:
+        """Name and value of each output, in order, without the next values of states."""
+        states = {v.name for v in self.inputs if isinstance(v.node.op, State)}
+        named = zip(self._output_names, self._outputs, strict=True)
+        return tuple((name, value) for name, value in named if name not in states)
+
+    @property
     def params(self) -> tuple[Value, ...]:
         """The parameters that are bound later, in order."""
         return tuple(n.result for n in self._nodes if isinstance(n.op, Param))

@@ -25,7 +25,7 @@ class PortLayout:
 
     Attributes:
         graph: The graph; the given one if nothing is different.
-        inputs: For each input the op that turns values of the old one, ``[frames, *shape]``, to
+        inputs: For each input of a run the op that turns values of the old one, ``[frames, *shape]``, to
             those of the new one, or None.
         outputs: For each output whether it was turned.
     """
@@ -47,7 +47,7 @@ def with_channels_last(graph: Graph) -> PortLayout:
     outputs = tuple(v not in next_values and _is_last(graph, v) for v in graph.outputs)
     transposes |= {v.node for v, is_last in zip(graph.outputs, outputs, strict=True) if is_last}
     turns = tuple(
-        _transpose_between(inputs[v.node]) if v.node in inputs else None for v in graph.inputs
+        _transpose_between(inputs[v.node]) if v.node in inputs else None for v in graph.run_inputs
     )
     if not transposes:
         return PortLayout(graph, turns, outputs)

@@ -80,7 +80,7 @@ def vectors_for(
     Raises:
         UsageError: A value is NaN or infinite.
     """
-    converted, notes = as_inputs(graph.inputs, arrays)
+    converted, notes = as_inputs(graph.run_inputs, arrays)
     labels = labels_in(graph, arrays)
     if labels is not None:
         del converted[labels[0]]
