@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +15,8 @@ from rlx_fpga.cells.multiply import Packing
 from rlx_fpga.cells.rom import Store
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rlx.ir import Graph, Node, Value
     from rlx_fpga.architectures.dataflow.lower import LayerHardware, Plan
     from rlx_fpga.explore.fold import Fold
@@ -90,12 +92,14 @@ class StagedGraph:
     Attributes:
         graph: The graph.
         stages: In the order of the graph.
-        outputs: For each output of the graph, the value whose stream it is.
+        outputs: For each output of a run, the value whose stream it is.
+        states: For each state, the value whose stream is its next value.
     """
 
     graph: Graph
     stages: tuple[PipelineStage, ...]
     outputs: tuple[Value, ...]
+    states: Mapping[Value, Value] = field(default_factory=dict)
 
     def choices(
         self,
@@ -150,7 +154,9 @@ def staged_graph(graph: Graph) -> StagedGraph:
                 where=f"output {value.node.label}",
                 hint="remove it from the outputs of the model: it is the same for every input",
             )
-    return StagedGraph(graph, tuple(stages), tuple(stream_of_value[v] for v in graph.outputs))
+    outputs = tuple(stream_of_value[value] for _, value in graph.run_outputs)
+    states = {state: stream_of_value[after] for state, after in graph.states}
+    return StagedGraph(graph, tuple(stages), outputs, states)
 
 
 def _check_input(value: Value) -> None:
