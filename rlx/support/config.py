@@ -105,16 +105,18 @@ def _is_count(value: object) -> bool:
 
 
 _FLAG = _Kind("on or off", "on", _flag, _is_flag)
+_FOLDER = _Kind("a folder, on or off", "off", _folder, lambda v: isinstance(v, Path | bool))
+_COUNT = _Kind("an integer of at least 1", "8", _count, _is_count)
 _KINDS: Final[Mapping[str, _Kind]] = {
     "backend": _Kind("a name", "numpy", str, lambda value: value is None or isinstance(value, str)),
-    "cache": _Kind(
-        "a folder, on or off", "off", _folder, lambda value: isinstance(value, Path | bool)
-    ),
+    "cache": _FOLDER,
     "check_finite": _FLAG,
+    "compile_cache": _FOLDER,
+    "compile_cache_mib": _COUNT,
     "debug": _Kind("kernels", "kernels", _one_of(_DEBUG, "").parse, lambda v: v in (None, *_DEBUG)),
     "dispatch": _one_of(_DISPATCH, "common"),
     "dump": _Kind("a folder", "out/stages", Path, lambda v: v is None or isinstance(v, Path)),
-    "programs": _Kind("an integer of at least 1", "8", _count, _is_count),
+    "programs": _COUNT,
     "quiet": _FLAG,
     "verify_each": _FLAG,
 }
@@ -133,6 +135,9 @@ class Config:
         backend: Backend of ``CompileOptions``; None for the best one installed for the device.
         cache: Folder of results that are kept; False for none, True for the user's cache folder.
         check_finite: ``check_finite`` of ``CompileOptions``.
+        compile_cache: Folder of compiled code; False for none, True for the folder ``compiled`` in
+            that of ``cache``.
+        compile_cache_mib: Maximum size of that folder, in MiB.
         debug: Details printed on standard error for those who look for the reason of a decision:
             ``kernels`` for which kernel each layer got, and why the others lost; None for nothing.
         dispatch: Policy for ops that could be computed in two ways (``CompileOptions.policies``).
@@ -145,6 +150,8 @@ class Config:
     backend: str | None = None
     cache: Path | bool = True
     check_finite: bool = False
+    compile_cache: Path | bool = True
+    compile_cache_mib: int = 1024
     debug: Literal["kernels"] | None = None
     dispatch: Dispatch = "prefer-native"
     dump: Path | None = None
@@ -168,6 +175,8 @@ class SettingChanges(TypedDict, total=False):
     backend: str | None
     cache: Path | bool
     check_finite: bool
+    compile_cache: Path | bool
+    compile_cache_mib: int
     debug: Literal["kernels"] | None
     dispatch: Dispatch
     dump: Path | None
