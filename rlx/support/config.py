@@ -110,6 +110,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
     "cache": _Kind(
         "a folder, on or off", "off", _folder, lambda value: isinstance(value, Path | bool)
     ),
+    "check_compiled": _FLAG,
     "check_finite": _FLAG,
     "debug": _Kind("kernels", "kernels", _one_of(_DEBUG, "").parse, lambda v: v in (None, *_DEBUG)),
     "dispatch": _one_of(_DISPATCH, "common"),
@@ -132,6 +133,8 @@ class Config:
     Attributes:
         backend: Backend of ``CompileOptions``; None for the best one installed for the device.
         cache: Folder of results that are kept; False for none, True for the user's cache folder.
+        check_compiled: Whether programs of a compiler are compared with NumPy before their first
+            result (``rlx.runtime.checking``).
         check_finite: ``check_finite`` of ``CompileOptions``.
         debug: Details printed on standard error for those who look for the reason of a decision:
             ``kernels`` for which kernel each layer got, and why the others lost; None for nothing.
@@ -144,6 +147,7 @@ class Config:
 
     backend: str | None = None
     cache: Path | bool = True
+    check_compiled: bool = True
     check_finite: bool = False
     debug: Literal["kernels"] | None = None
     dispatch: Dispatch = "prefer-native"
@@ -167,6 +171,7 @@ class SettingChanges(TypedDict, total=False):
 
     backend: str | None
     cache: Path | bool
+    check_compiled: bool
     check_finite: bool
     debug: Literal["kernels"] | None
     dispatch: Dispatch

@@ -33,6 +33,7 @@ def test_values_of_the_environment():
         {
             "RLX_BACKEND": "numpy",
             "RLX_CACHE": "some/folder",
+            "RLX_CHECK_COMPILED": "off",
             "RLX_CHECK_FINITE": "Yes",
             "RLX_DEBUG": "kernels",
             "RLX_DISPATCH": "common",
@@ -44,8 +45,8 @@ def test_values_of_the_environment():
         }
     )
     assert found == Config(
-        backend="numpy", cache=Path("some/folder"), check_finite=True, debug="kernels",
-        dispatch="common",
+        backend="numpy", cache=Path("some/folder"), check_compiled=False, check_finite=True,
+        debug="kernels", dispatch="common",
         dump=Path("out"), programs=3, quiet=True, verify_each=True,
     )  # fmt: skip
 
