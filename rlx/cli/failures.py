@@ -22,6 +22,7 @@ from rlx.cli.signals import Ended
 from rlx.cli.streams import ReaderGoneError, complain
 from rlx.support.errors import (
     BackendWarning,
+    CacheWarning,
     EndedError,
     InternalError,
     PluginWarning,
@@ -37,8 +38,7 @@ if TYPE_CHECKING:
 EXPECTED: Final = (Exception, Ended, KeyboardInterrupt)
 """Exceptions that may end a command; anything else ends the program."""
 
-_SHOWN: Final = (PluginWarning, BackendWarning)
-"""Warnings that are printed as one line."""
+_OWN_WARNINGS: Final = (BackendWarning, CacheWarning, PluginWarning)
 
 
 def report(exception: BaseException, arguments: Sequence[str]) -> int:
@@ -64,9 +64,9 @@ def report(exception: BaseException, arguments: Sequence[str]) -> int:
 
 @contextmanager
 def plain_warnings() -> Iterator[None]:
-    """Print warnings about plug-ins and backends as one line on standard error, without a place."""
+    """Print warnings of rlx as one line on standard error, without a place in our code."""
     with warnings.catch_warnings():
-        for kind in _SHOWN:
+        for kind in _OWN_WARNINGS:
             warnings.simplefilter("always", kind)
         other = warnings.showwarning
 
@@ -78,7 +78,7 @@ def plain_warnings() -> Iterator[None]:
             file: TextIO | None = None,
             line: str | None = None,
         ) -> None:
-            if issubclass(category, _SHOWN):
+            if issubclass(category, _OWN_WARNINGS):
                 complain(f"warning: {message}")
             else:
                 other(message, category, filename, lineno, file, line)

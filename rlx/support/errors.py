@@ -231,3 +231,7 @@ class PluginWarning(UserWarning):
 
 class BackendWarning(UserWarning):
     """A backend cannot be trusted with a network; another one runs it."""
+
+
+class CacheWarning(UserWarning):
+    """A cache of compiled code, or one of its entries, cannot be used; work continues without."""
