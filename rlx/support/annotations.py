@@ -71,8 +71,8 @@ def mismatch(annotation: object, value: object) -> str | None:
     descriptions = list(dict.fromkeys(description for description, _ in kinds))
     if "a path" in descriptions and "a text" in descriptions:
         descriptions.remove("a text")
-    *others, last = descriptions
-    expected = f"{', '.join(others)} or {last}" if others else last
+    *first_kinds, last_kind = descriptions
+    expected = f"{', '.join(first_kinds)} or {last_kind}" if first_kinds else last_kind
     return f"expected {expected}, got {_described(value)}"
 
 
