@@ -1,0 +1,1 @@
+"""Convolutions and dense layers as products of codes and packed weights."""
