@@ -73,9 +73,9 @@ def find(name: str | None) -> InstructionSet:
     Raises:
         UsageError: The machine does not have it, or nothing is called so.
     """
-    for one in available():
-        if name in (None, one.name):
-            return one
+    for instructions in available():
+        if name in (None, instructions.name):
+            return instructions
     names = ", ".join(one.name for one in available())
     raise UsageError(
         f"this machine has no instruction set {name!r}",

@@ -69,21 +69,21 @@ class NativeProgram(NumpyProgram):
 
     def join(self, runs: Sequence[Callable[[], object]]) -> Sequence[Callable[[], object]]:
         """Return one call for each run of native steps."""
-        joined: list[Callable[[], object]] = []
+        calls: list[Callable[[], object]] = []
         first = last = 0
         for run in runs:
             if not (isinstance(run, partial) and run.func is self._function):
-                joined.append(run)
+                calls.append(run)
                 first = last = -1
                 continue
             begin, end = (argument.value for argument in run.args[1:])
-            if begin == last and joined and first >= 0:
-                joined[-1] = self._call(first, end)
+            if begin == last and calls and first >= 0:
+                calls[-1] = self._call(first, end)
             else:
-                joined.append(run)
+                calls.append(run)
                 first = begin
             last = end
-        return joined
+        return calls
 
     def _call(self, first: int, last: int) -> partial[object]:
         """Return the call of native steps ``first`` to ``last``, the latter not included."""

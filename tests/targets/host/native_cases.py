@@ -22,7 +22,7 @@ def constant_form(case):
 
 
 def native_results(cases, instructions, extra_flags=()):
-    """Return what each case's C function computes, or its Refusal; all are compiled together."""
+    """Return the results of each case's C function, or its Refusal; all are compiled together."""
     nodes = [constant_form(case) for case in cases]
     layers = [lower(node, instructions) for node, _ in nodes]
     native = [(n[0], x) for n, x in zip(nodes, layers, strict=True) if not isinstance(x, Refusal)]
