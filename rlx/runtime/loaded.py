@@ -6,16 +6,13 @@ Tests: tests/unit/runtime/test_session.py
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rlx.ir.evaluate import evaluate_all
-from rlx.passes.transforms.bind import bind
-from rlx.runtime.dump import StageDump, folder_of
+from rlx.runtime.compilations import COMPILATIONS
 from rlx.runtime.garbage import uncollected
-from rlx.runtime.lowering import lower
 from rlx.runtime.observation.finite import check_values
 from rlx.runtime.observation.profile import Timed, TimedRun
 
@@ -45,9 +42,9 @@ class LoadedProgram:
         sizes: Sequence[tuple[str, int]] = (),
     ) -> None:
         """Compile ``graph``, whose symbols have these sizes."""
-        bound = bind(graph, dict(sizes))
-        self.lowered: HostModule = _lower(bound, backend, options, sizes)
-        self.program: Program = backend.compile(self.lowered.module, options)
+        compilation = COMPILATIONS.get(graph, backend, options, sizes)
+        self.lowered: HostModule = compilation.lowered
+        self.program: Program = compilation.make_program()
         self._check_finite = options.check_finite
         self._stale = True
 
@@ -92,13 +89,3 @@ class LoadedProgram:
             check_values(prologue, found)
         names = zip(prologue.output_names, prologue.outputs, strict=True)
         return {name: found[value] for name, value in names}
-
-
-def _lower(
-    graph: Graph, backend: Backend, options: CompileOptions, sizes: Sequence[tuple[str, int]]
-) -> HostModule:
-    """Return a graph as the backend compiles it; its steps are written where the options say."""
-    if options.dump is None:
-        return lower(graph, backend, options)
-    with StageDump(folder_of(Path(options.dump), sizes), force=True) as dump:
-        return lower(graph, backend, options, observe=dump)

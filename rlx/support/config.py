@@ -75,8 +75,14 @@ def _flag(text: str) -> bool:
     return text.lower() in _TRUE
 
 
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()):
+        raise ValueError(text)
+    return int(text)
+
+
 def _count(text: str) -> int:
-    if not (text.isascii() and text.isdecimal()) or int(text) < 1:
+    if _number(text) < 1:
         raise ValueError(text)
     return int(text)
 
@@ -100,8 +106,12 @@ def _is_flag(value: object) -> bool:
     return isinstance(value, bool)
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
 def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+    return _is_number(value) and value != 0
 
 
 _FLAG = _Kind("on or off", "on", _flag, _is_flag)
@@ -111,6 +121,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
     "backend": _Kind("a name", "numpy", str, lambda value: value is None or isinstance(value, str)),
     "cache": _FOLDER,
     "check_finite": _FLAG,
+    "compilations": _Kind("an integer of at least 0", "8", _number, _is_number),
     "compile_cache": _FOLDER,
     "compile_cache_mib": _COUNT,
     "debug": _Kind("kernels", "kernels", _one_of(_DEBUG, "").parse, lambda v: v in (None, *_DEBUG)),
@@ -135,6 +146,7 @@ class Config:
         backend: Backend of ``CompileOptions``; None for the best one installed for the device.
         cache: Folder of results that are kept; False for none, True for the user's cache folder.
         check_finite: ``check_finite`` of ``CompileOptions``.
+        compilations: Number of compiled graphs that the sessions of a process share.
         compile_cache: Folder of compiled code; False for none, True for the folder ``compiled`` in
             that of ``cache``.
         compile_cache_mib: Maximum size of that folder, in MiB.
@@ -150,6 +162,7 @@ class Config:
     backend: str | None = None
     cache: Path | bool = True
     check_finite: bool = False
+    compilations: int = 8
     compile_cache: Path | bool = True
     compile_cache_mib: int = 1024
     debug: Literal["kernels"] | None = None
@@ -175,6 +188,7 @@ class SettingChanges(TypedDict, total=False):
     backend: str | None
     cache: Path | bool
     check_finite: bool
+    compilations: int
     compile_cache: Path | bool
     compile_cache_mib: int
     debug: Literal["kernels"] | None
