@@ -21,6 +21,7 @@ import click
 from rlx.cli.signals import Ended
 from rlx.cli.streams import ReaderGoneError, complain
 from rlx.support.errors import (
+    BackendWarning,
     CacheWarning,
     EndedError,
     InternalError,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 EXPECTED: Final = (Exception, Ended, KeyboardInterrupt)
 """Exceptions that may end a command; anything else ends the program."""
 
-_OWN_WARNINGS: Final = (CacheWarning, PluginWarning)
+_OWN_WARNINGS: Final = (BackendWarning, CacheWarning, PluginWarning)
 
 
 def report(exception: BaseException, arguments: Sequence[str]) -> int:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from rlx.ir import Graph, GraphModule
     from rlx.runtime.backend import Backend, Program
+    from rlx.runtime.checking import Comparison
     from rlx.runtime.lowering import HostModule
     from rlx.runtime.options import CompileOptions
 
@@ -46,17 +47,19 @@ class SharingBackend(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Compilation:
     """A graph compiled for one set of sizes.
 
     Attributes:
         lowered: Module that the backend compiled.
         make_program: Returns a new program, with memory of its own.
+        comparison: Comparison of the first program with NumPy; None if there was none yet.
     """
 
     lowered: HostModule
     make_program: MakeProgram
+    comparison: Comparison | None = None
 
 
 @dataclass(slots=True)
@@ -131,7 +134,7 @@ class Compilations:
         """Return the entry of a graph, a new one if there is none, as the last one used."""
         with self._lock:
             for entry in self._entries:
-                if entry.key == key and entry.backend is backend and entry.options == options:
+                if entry.key == key and entry.backend == backend and entry.options == options:
                     self._remove_locked(entry)
                     break
             else:

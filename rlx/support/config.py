@@ -120,6 +120,7 @@ _COUNT = _Kind("an integer of at least 1", "8", _count, _is_count)
 _KINDS: Final[Mapping[str, _Kind]] = {
     "backend": _Kind("a name", "numpy", str, lambda value: value is None or isinstance(value, str)),
     "cache": _FOLDER,
+    "check_compiled": _FLAG,
     "check_finite": _FLAG,
     "compilations": _Kind("an integer of at least 0", "8", _number, _is_number),
     "compile_cache": _FOLDER,
@@ -145,6 +146,8 @@ class Config:
     Attributes:
         backend: Backend of ``CompileOptions``; None for the best one installed for the device.
         cache: Folder of results that are kept; False for none, True for the user's cache folder.
+        check_compiled: Whether programs of a compiler are compared with NumPy before their first
+            result (``rlx.runtime.checking``).
         check_finite: ``check_finite`` of ``CompileOptions``.
         compilations: Number of compiled graphs that the sessions of a process share.
         compile_cache: Folder of compiled code; False for none, True for the folder ``compiled`` in
@@ -161,6 +164,7 @@ class Config:
 
     backend: str | None = None
     cache: Path | bool = True
+    check_compiled: bool = True
     check_finite: bool = False
     compilations: int = 8
     compile_cache: Path | bool = True
@@ -187,6 +191,7 @@ class SettingChanges(TypedDict, total=False):
 
     backend: str | None
     cache: Path | bool
+    check_compiled: bool
     check_finite: bool
     compilations: int
     compile_cache: Path | bool

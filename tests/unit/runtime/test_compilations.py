@@ -12,6 +12,7 @@ import pytest
 import rlx
 from rlx.ir import Refusal
 from rlx.runtime import COMPILATIONS, CompileOptions, Session, backend
+from rlx.runtime.checking import Comparison
 from rlx.runtime.compilations import Compilations
 from rlx.runtime.numpy_backend import BACKEND, NumpyBackend, NumpyProgram
 from rlx.support.errors import UnsupportedOpError
@@ -85,6 +86,20 @@ def test_code_is_prepared_once_and_programs_are_apart(counting):
     copy = first.clone()
     assert (counting.prepared, len(counting.programs)) == (1, 3)
     assert copy.run({"x": X})[0].tolist() == [[2, 2]]
+
+
+def test_compiled_code_is_compared_with_numpy_once(counting, monkeypatch):
+    compared = []
+
+    def compare(program, *_):
+        compared.append(program)
+        return Comparison(1, 0.0)
+
+    monkeypatch.setattr(rlx.runtime.loaded, "compare_with_numpy", compare)
+    monkeypatch.setattr(Counting, "compiler", lambda _: "cc 1", raising=False)
+    for _ in range(3):
+        assert Session().compile(scaled()).run({"x": X})[0].tolist() == [[2, 2]]
+    assert compared == counting.programs[:1]
 
 
 def test_states_are_not_shared(counts):

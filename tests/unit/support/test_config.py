@@ -33,6 +33,7 @@ def test_values_of_the_environment():
         {
             "RLX_BACKEND": "numpy",
             "RLX_CACHE": "some/folder",
+            "RLX_CHECK_COMPILED": "off",
             "RLX_CHECK_FINITE": "Yes",
             "RLX_COMPILATIONS": "0",
             "RLX_COMPILE_CACHE": "0",
@@ -47,9 +48,9 @@ def test_values_of_the_environment():
         }
     )
     assert found == Config(
-        backend="numpy", cache=Path("some/folder"), check_finite=True, compilations=0,
-        compile_cache=False, compile_cache_mib=64, debug="kernels", dispatch="common",
-        dump=Path("out"), programs=3, quiet=True, verify_each=True,
+        backend="numpy", cache=Path("some/folder"), check_compiled=False, check_finite=True,
+        compilations=0, compile_cache=False, compile_cache_mib=64, debug="kernels",
+        dispatch="common", dump=Path("out"), programs=3, quiet=True, verify_each=True,
     )  # fmt: skip
 
 
