@@ -42,9 +42,9 @@ _PARTS_PER_STEP = 4
 def reference_outputs(graph: Graph, inputs: tuple[Array, ...]) -> Golden:
     """Return the inputs of runs (each [frames, *shape]) with the reference's results for them.
 
-    The runs follow one another: states begin with their initial values, and are no results.
+    The runs follow one another: states begin with their initial values and are kept.
     """
-    states = {state.name: state.node.op.start for state, _ in graph.states}
+    states = graph.initial_states
     results: list[list[Array]] = []
     for i in range(len(inputs[0])):
         feed = {v.name: a[i] for v, a in zip(graph.run_inputs, inputs, strict=True)}

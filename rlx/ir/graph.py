@@ -452,6 +452,11 @@ class Graph:
         return tuple((s, following[s.name]) for s in states if s.name in following)
 
     @property
+    def initial_states(self) -> dict[str, Array]:
+        """The value of each state before the first run, by name; dimensions must be numbers."""
+        return {n.name: n.op.start for n in self._nodes if isinstance(n.op, State)}
+
+    @property
     def run_inputs(self) -> tuple[Value, ...]:
         """The inputs that each run is given, in order: those that are not states."""
         return tuple(v for v in self.inputs if not isinstance(v.node.op, State))

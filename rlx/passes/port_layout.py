@@ -25,8 +25,8 @@ class PortLayout:
 
     Attributes:
         graph: The graph; the given one if nothing is different.
-        inputs: For each input of a run the op that turns values of the old one, ``[frames, *shape]``, to
-            those of the new one, or None.
+        inputs: For each input of a run the op that turns values of the old one, ``[frames,
+            *shape]``, to those of the new one, or None.
         outputs: For each output whether it was turned.
     """
 

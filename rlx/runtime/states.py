@@ -72,10 +72,11 @@ class States:
             values |= {name: self.value(name) for name in self.types}
         nodes = {state.name: state.node for state, _ in program.module.graph.states}
         for name, value in values.items():
-            if value is not None and value.shape != nodes[name].result.type.shape:
+            needed = nodes[name].result.type
+            if value is not None and value.shape != needed.shape:
                 raise ValueError(
                     f"state {name!r} is {value.dtype}{list(value.shape)}, but the inputs of this"
-                    f" run need {nodes[name].result.type}; set it with bind_state() or reset_state()"
+                    f" run need {needed}; set it with bind_state() or reset_state()"
                 )
         self._program = program
         for name, value in values.items():

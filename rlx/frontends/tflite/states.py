@@ -14,6 +14,7 @@ from rlx.frontends.tflite.signed import UINT8_OFFSET
 from rlx.ir import Origin
 from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QRequantize
+from rlx.support.text.names import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,11 +61,12 @@ def _next_value(scope: Scope, variable: Variable) -> Value:
         return value
     same = value.type.with_quant(None) == state.type.with_quant(None)
     if not same or state.type.quant is None or not is_near(value.type.quant, state.type.quant):
-        raise UnsupportedError(
-            f"variable '{variable.name}' is read as {state.type}, but {tensor.label}, which is "
-            f"assigned, is {value.type}",
+        error = UnsupportedError(
+            f"the variable is read as {state.type}, but {tensor.label}, which is assigned, is "
+            f"{value.type}",
             hint="use one scale and zero point for a variable: quantize the model again",
         )
+        raise error.inside(f"variable '{shorten(variable.name)}'")
     (point,) = state.type.quant.zero_point
     op = QRequantize(x_zero_point=point, rescale=Rescale.of(1.0), zero_point=point)
     return scope.graph.apply(op, value, quant=state.type.quant, origin=state.node.origin)

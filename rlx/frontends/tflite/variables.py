@@ -16,6 +16,7 @@ import numpy as np
 from rlx.frontends.refusal import FileRefusedError, MalformedError, UnsupportedError
 from rlx.frontends.tflite.file import Variable
 from rlx.frontends.tflite.schema import TensorType
+from rlx.support.text.names import printable, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,7 +55,7 @@ def with_states(model: Model) -> Model:
 
 @dataclass(slots=True)
 class _Use:
-    """What has happened to a variable so far.
+    """Use of a variable by the operators so far.
 
     Attributes:
         state: Tensor of its first read, None if it was assigned before.
@@ -105,11 +106,12 @@ class _Variables:
             if use.state is None:
                 continue
             if not use.is_assigned:
-                raise UnsupportedError(
-                    f"variable '{key[1]}' is read, but never assigned",
+                error = UnsupportedError(
+                    "the variable is read, but never assigned",
                     hint="take the variable out of the model; its value never changes",
                 )
-            yield Variable(name=key[1], tensor=use.state, following=use.value,
+                raise error.inside(f"variable '{shorten(key[1])}'")
+            yield Variable(name=printable(key[1]), tensor=use.state, following=use.value,
                            initial=self._initial.get(key))  # fmt: skip
 
     def _follow(self, operator: Operator) -> None:

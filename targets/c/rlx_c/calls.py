@@ -119,13 +119,13 @@ class Calls:
         """Return a value's address as a pointer of its element type."""
         if value.constant is not None:
             return self._symbols.constant(value)
-        place = self._places.of(value)
-        inner = place.base == "memory" or place.offset
-        if inner and value.type.dtype is not DType.I8:
-            base = place.base if place.base == "memory" else f"(int8_t *)(void *){place.base}"
-            expression = ValueLocation(base, place.offset).expression
-            return f"({C_TYPES[value.type.dtype]} *)(void *)({expression})"
-        return place.expression
+        location = self._places.of(value)
+        in_arena = location.base == "memory"
+        if value.type.dtype is DType.I8 or not (in_arena or location.offset):
+            return location.expression
+        base = location.base if in_arena else f"(int8_t *)(void *){location.base}"
+        expression = ValueLocation(base, location.offset).expression
+        return f"({C_TYPES[value.type.dtype]} *)(void *)({expression})"
 
     def _copy(self, to: ValueLocation, value: Value, nbytes: int) -> str:
         """Return the statement that copies a value, empty if it is already in place."""

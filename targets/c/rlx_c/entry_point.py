@@ -79,9 +79,7 @@ class EntryPoint:
 
     def places(self, program: LoweredProgram) -> ValueLocations:
         """Return the place of each value."""
-        return ValueLocations(
-            program.graph, program.plan, self.inputs, self.outputs, self.states
-        )
+        return ValueLocations(program.graph, program.plan, self.inputs, self.outputs, self.states)
 
 
 def _check_not_outputs(states: Sequence[Value], results: Sequence[Value]) -> None:

@@ -136,14 +136,14 @@ def members(states: Sequence[Value]) -> tuple[EntryPort, ...]:
         EmitError: One has an element type that C code of this target does not support.
     """
     names: list[str] = []
-    found = []
+    state_ports = []
     for index, state in enumerate(states):
         assert isinstance(state.node.op, State)
         word = port_word(state.name, max_chars=IDENTIFIER_LENGTH - _MAX_AFFIX_CHARS)
         names.append(mangle(word, reserved=names) if word else f"state{index}")
         port = _port("state", index, names[-1], state)
-        found.append(replace(port, name=state.name, initial=state.node.op.initial))
-    return tuple(found)
+        state_ports.append(replace(port, name=state.name, initial=state.node.op.initial))
+    return tuple(state_ports)
 
 
 def _parameters(kind: str, names: Sequence[str], prefix: str) -> list[str]:
@@ -244,8 +244,14 @@ class ValueLocation:
 class ValueLocations:
     """The places of all values of a planned graph except constants."""
 
-    def __init__(self, graph: Graph, plan: MemoryPlan, inputs: Sequence[EntryPort],
-                 outputs: Sequence[EntryPort], states: Sequence[EntryPort] = ()) -> None:  # fmt: skip
+    def __init__(
+        self,
+        graph: Graph,
+        plan: MemoryPlan,
+        inputs: Sequence[EntryPort],
+        outputs: Sequence[EntryPort],
+        states: Sequence[EntryPort] = (),
+    ) -> None:
         self._by_value = {p.value: p for p in plan.placements}
         self._inputs = dict(zip(graph.run_inputs, (p.parameter for p in inputs), strict=True))
         self._outputs: dict[Value, str] = {}

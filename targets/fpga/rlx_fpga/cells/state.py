@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from rlx_fpga.cells.chain import Chain
 from rlx_fpga.cells.fifo import Fifo
+from rlx_fpga.cells.sizes import index_signal
 from rlx_fpga.cells.streams import Cell, raw, stream_of
 from rlx_fpga.cost.logic import Logic, counter
 
@@ -38,7 +39,7 @@ class Initial(Cell):
         """Count the beats of the value."""
         m = Module()
         is_initial = Signal(init=1)
-        left = Signal(range(self.beats), init=self.beats - 1)
+        left = index_signal(self.beats, init=self.beats - 1)
         word = Cat(Const(self.value, 8) for _ in range(self.lanes))
         m.d.comb += [
             raw(self.o).eq(Mux(is_initial, word, raw(self.i))),

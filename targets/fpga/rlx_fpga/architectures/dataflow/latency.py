@@ -155,13 +155,13 @@ def only_behind(stages: Sequence[StageTiming], source: int) -> list[StageTiming 
     Others are None.
     """
     reached = {source}
-    found: list[StageTiming | None] = []
+    timings: list[StageTiming | None] = []
     for index, stage in enumerate(stages):
         sources = tuple(one for one in stage.sources if one in reached)
-        found.append(replace(stage, sources=sources) if sources else None)
+        timings.append(replace(stage, sources=sources) if sources else None)
         if sources:
             reached.add(index)
-    return found
+    return timings
 
 
 def arrival_curves(
