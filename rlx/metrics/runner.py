@@ -33,16 +33,28 @@ MAX_BATCH: Final = 32
 class Runner:
     """A graph that is run over samples.
 
+    Where samples have no values for its states, they are the steps of one sequence.
+
     Attributes:
         batch: Samples that run together; 1 if the graph mixes its leading dimension with others.
     """
 
-    def __init__(self, graph: Graph, watched: Sequence[Value]) -> None:
-        """Prepare to run ``graph`` and return the arrays of ``watched``."""
+    def __init__(
+        self, graph: Graph, watched: Sequence[Value], *, states_given: bool = True
+    ) -> None:
+        """Prepare to run ``graph`` and return the arrays of ``watched``.
+
+        Args:
+            graph: The graph.
+            watched: Values of it.
+            states_given: Samples have values for its states.
+        """
         self._watched = tuple(watched)
         self._moving = set(computed_values(graph))
-        self._graph = DeadCode().apply(decompose(observed(graph, watched)))
-        self._batched = batchable(self._graph)
+        own_states = bool(graph.states) and not states_given
+        observe = stepwise if own_states else observed
+        self._graph = DeadCode().apply(decompose(observe(graph, watched)))
+        self._batched = not own_states and batchable(self._graph)
         size = sum(v.type.nbytes for n in self._graph.op_nodes for v in n.results)
         self.batch = max(1, min(MAX_BATCH, BATCH_BYTES // max(size, 1))) if self._batched else 1
         self._compiled: dict[int, CompiledGraph] = {}
@@ -59,7 +71,8 @@ class Runner:
         """Return the watched values for one batch of inputs."""
         count = len(next(iter(inputs.values())))
         shaped = {
-            v.name: inputs[v.name].reshape(count, *v.type.static_shape) for v in self._graph.inputs
+            v.name: inputs[v.name].reshape(count, *v.type.static_shape)
+            for v in self._graph.run_inputs
         }
         if self._batched:
             batch = {name: array[:, 0] for name, array in shaped.items()}
@@ -70,7 +83,7 @@ class Runner:
                 for i in range(count)
             ]
             arrays = [np.stack(parts) for parts in zip(*runs, strict=True)]
-        pairs = zip(self._watched, arrays, strict=True)
+        pairs = zip(self._watched, arrays[: len(self._watched)], strict=True)
         return [self._by_sample(value, array, count) for value, array in pairs]
 
     def _by_sample(self, value: Value, array: Array, count: int) -> Array:
@@ -100,6 +113,14 @@ def observed(graph: Graph, watched: Sequence[Value]) -> Graph:
         if isinstance(node.op, State):
             rewriter.replace(node, rewriter.new.input(node.name, node.op.type))
     return rewriter.finish(watched, [f"v{i}" for i in range(len(watched))])
+
+
+def stepwise(graph: Graph, watched: Sequence[Value]) -> Graph:
+    """Return ``graph`` with ``watched`` as its outputs, and the next values of states after them."""
+    states = {state.name: after for state, after in graph.states}
+    prefix = "v" + "_" * max(map(len, states))  # no state has such a name
+    names = [*(f"{prefix}{i}" for i in range(len(watched))), *states]
+    return Rewriter(graph).finish([*watched, *states.values()], names)
 
 
 def batchable(graph: Graph) -> bool:

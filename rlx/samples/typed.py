@@ -61,7 +61,7 @@ def labels_in(graph: Graph, arrays: Mapping[str, Numbers]) -> tuple[str, Numbers
 
     An array ``y`` that does not have one value for each sample holds expected outputs.
     """
-    inputs = {value.name for value in graph.inputs}
+    inputs = {value.name for value in graph.run_inputs}
     counts = {len(array) for name, array in arrays.items() if name not in KEYS and array.ndim}
     for name in KEYS:
         array = arrays.get(name)
