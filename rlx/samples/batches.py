@@ -198,8 +198,8 @@ def read_samples(
     """
     check_bound(graph)
     arrays = _arrays_of(data, graph.run_inputs if steps else graph.inputs, what)
-    given = any(state.name in arrays for state, _ in graph.states)
-    inputs = graph.run_inputs if steps and not given else graph.inputs
+    has_states = any(state.name in arrays for state, _ in graph.states)
+    inputs = graph.run_inputs if steps and not has_states else graph.inputs
     input_arrays = [_input_array(value, arrays, what, len(inputs)) for value in inputs]
     count = _common_count(inputs, input_arrays, what)
     if labels is not None:

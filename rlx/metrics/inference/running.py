@@ -46,10 +46,10 @@ def run_samples(graph: Graph, samples: Samples, *, progress: Progress | None = N
     Samples without values for the graph's states are the steps of one sequence.
     """
     states = {state.name for state, _ in graph.states}
-    given = any(value.name in states for value in samples.inputs)
+    has_states = any(value.name in states for value in samples.inputs)
     named = zip(graph.output_names, graph.outputs, strict=True)
-    outputs = tuple(named) if given else graph.run_outputs
-    runner = Runner(graph, [value for _, value in outputs], states_given=given)
+    outputs = tuple(named) if has_states else graph.run_outputs
+    runner = Runner(graph, [value for _, value in outputs], states_given=has_states)
     parts: list[list[Array]] = []
     count = 0
     for batch, arrays in runner.run(samples):

@@ -16,7 +16,7 @@ from support.files.tflite_builder import TfliteBuilder, tflm
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    Codes = npt.NDArray[np.int8]
+    Int8Array = npt.NDArray[np.int8]
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class StreamingNetwork:
         self.rows, self.features = rows, features
         self._random = np.random.default_rng(seed)
         self._model = TfliteBuilder()
-        self._begin: dict[str, tuple[Codes, float, int]] = {}
+        self._begin: dict[str, tuple[Int8Array, float, int]] = {}
         self._initialized = initialized
         if initialized:
             self._model.operator("CALL_ONCE", [], [], initSubgraphIndex=1)
@@ -74,8 +74,8 @@ class StreamingNetwork:
         )  # fmt: skip
         self._model.operator("ASSIGN_VARIABLE", [handle, last.index], [])
         value = x.zero_point if begin is None else begin
-        codes = np.full((1, kept, 1, x.channels), value, np.int8)
-        self._begin[name] = codes, x.scale, x.zero_point
+        values = np.full((1, kept, 1, x.channels), value, np.int8)
+        self._begin[name] = values, x.scale, x.zero_point
         return joined
 
     def conv(self, x: Tensor, channels: int, kernel: int) -> Tensor:
@@ -125,12 +125,12 @@ class StreamingNetwork:
     def _add_initial_values(self) -> None:
         model = self._model
         main, model.graph = model.graph, model.subgraph("begin")
-        for name, (codes, scale, zero_point) in self._begin.items():
-            value = model.constant(codes, scale=scale, zero_point=zero_point)
+        for name, (values, scale, zero_point) in self._begin.items():
+            value = model.constant(values, scale=scale, zero_point=zero_point)
             model.operator("ASSIGN_VARIABLE", [self._handle(name), value], [])
         model.graph = main
 
-    def samples(self, steps: int) -> Codes:
+    def samples(self, steps: int) -> Int8Array:
         """Return random inputs, [steps, 1, rows, features]."""
         shape = (steps, 1, self.rows, self.features)
         return self._random.integers(-128, 128, shape).astype(np.int8)
@@ -144,7 +144,7 @@ def wake_word(seed: int) -> tuple[bytes, StreamingNetwork]:
     return network.build(channels, kernels, begin=(11, 0, -3)[seed % 3]), network
 
 
-def run_steps(data: bytes, samples: Codes) -> npt.NDArray[np.uint8]:
+def run_steps(data: bytes, samples: Int8Array) -> npt.NDArray[np.uint8]:
     """Return the outputs of TensorFlow Lite Micro for steps that follow one another."""
     interpreter = tflm(data)
     outputs = []
