@@ -263,7 +263,9 @@ def test_the_page_lists_every_setting():
         texts = {
             "backend": "the best one",
             "debug": "none",
+            "cc": "none",
             "dump": "none",
+            "instruction_set": "none",
             True: "on",
             False: "off",
         }
