@@ -1,8 +1,8 @@
-"""Backend ``xla``: networks on GPUs and TPUs, through JAX.
+"""Backend ``xla``: networks on GPUs and TPUs, by way of JAX.
 
 JAX is imported when a network is compiled for it, not before.
 
-Level 9. Public modules: ``collectives``, ``parallel``.
+Level 11.
 """
 
 from rlx_xla.backend import BACKEND

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, ClassVar
 from rlx.ir import Refusal, Stage
 from rlx.memory import plan_memory
 from rlx.ops.nn import NnOp
-from rlx.runtime import Device
 from rlx_xla.platforms import PLATFORMS, absence, compiler_of
 
 if TYPE_CHECKING:
     from rlx.ir import GraphModule, Node, Op, RuleTable
-    from rlx.runtime import CompileOptions
+    from rlx.runtime import CompileOptions, Device
     from rlx_xla.program import XlaProgram
     from rlx_xla.rules import Lowering
 

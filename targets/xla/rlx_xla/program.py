@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Final, overload
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from rlx.ir import Constant, DType, State
-from rlx.ir.evaluate import IndexRangeError
+from rlx.ir import DType, State
+from rlx.ir.evaluate import IndexRangeError, evaluate_all
 from rlx.runtime.observation.finite import check_values
 from rlx_xla.buffers import Packing
 from rlx_xla.platforms import PLATFORMS, devices_of, wide_types
@@ -22,13 +22,16 @@ from rlx_xla.rules import PREPARED
 from rlx_xla.trace import Trace, held, held_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping
+    from collections.abc import Callable, Mapping
+    from typing import TypeAlias
 
     from rlx.ir import Array, Graph, GraphModule, Node, Value
     from rlx.runtime import CompileOptions, Device
     from rlx_xla.rules import Traced
 
-MAX_INLINE: int = 64
+    _Key: TypeAlias = tuple[Node, str]
+
+MAX_INLINE: Final = 64
 """Elements of a constant that is written into the compiled program."""
 
 
@@ -72,13 +75,14 @@ class XlaProgram:
         self.module = module
         self.workspace_bytes = 0
         self._check_finite = options.check_finite
+        self._params: Mapping[str, Array] = {}
         self._platform = PLATFORMS[device]
         self._sharding = jax.sharding.SingleDeviceSharding(devices_of(device)[0])
         graph = module.graph
         self._constants = _kept_constants(graph)
         arrays = {key: (a.shape, a.dtype) for key, a in self._constants.items()}
         params = {v: (v.type.static_shape, held_type(v.type.dtype)) for v in graph.params}
-        self._constant_packing: Packing[Hashable] = Packing.of(arrays)
+        self._constant_packing: Packing[_Key] = Packing.of(arrays)
         self._param_packing: Packing[Value] = Packing.of(params)
         self._state_nodes = [n for n in graph.nodes if isinstance(n.op, State)]
         self._states = {n.result.name: self._zeros(n.result) for n in self._state_nodes}
@@ -93,6 +97,7 @@ class XlaProgram:
 
     def set_params(self, values: Mapping[str, Array]) -> None:
         """Set all parameters of the module; they are copied to the device."""
+        self._params = values if self._check_finite else {}
         arrays = {v: held(np.asarray(values[v.name])) for v in self.module.graph.params}
         self._param_buffers = self._put(self._param_packing.pack(arrays))
 
@@ -105,19 +110,20 @@ class XlaProgram:
         """
         if self._check_finite:
             self._check(inputs)
-        given = [held(array) for array in inputs]
-        fixed = [self._states[n.result.name] for n in self._state_nodes]
-        fixed = [s for n, s in zip(self._state_nodes, fixed, strict=True)]
+        states = [self._states[n.result.name] for n in self._state_nodes]
         with wide_types():
             outputs, following, failures = self._call(
-                fixed, self._constant_buffers, self._param_buffers, given
+                states,
+                self._constant_buffers,
+                self._param_buffers,
+                [held(array) for array in inputs],
             )
         self._states.update(zip(self._following, following, strict=True))
         self._raise_failure(failures)
         graph = self.module.graph
-        own = iter(outputs)
+        plain_outputs = iter(outputs)
         arrays = [
-            self._states[name] if name in self._states else next(own)
+            self._states[name] if name in self._states else next(plain_outputs)
             for name in graph.output_names
         ]
         return Outputs(arrays, [v.type.dtype for v in graph.outputs])
@@ -143,7 +149,6 @@ class XlaProgram:
 
     def _compile(self) -> Callable[..., Any]:
         """Return the compiled program."""
-        graph = self.module.graph
         with wide_types():
             lowered = jax.jit(self._trace, donate_argnums=0).lower(
                 [self._spec(n.result) for n in self._state_nodes],
@@ -151,10 +156,9 @@ class XlaProgram:
                 [self._buffer_spec(b) for b in _specs(self._param_packing)],
                 [self._spec(v) for v in self._inputs],
             )
-            compiled = lowered.compile(compiler_options=dict(self._platform.options or {}))
+            compiled = lowered.compile(compiler_options=dict(self._platform.options))
         memory = compiled.memory_analysis()
         self.workspace_bytes = int(getattr(memory, "temp_size_in_bytes", 0) or 0)
-        del graph
         call: Callable[..., Any] = compiled
         return call
 
@@ -165,14 +169,13 @@ class XlaProgram:
         params: Sequence[Traced],
         inputs: Sequence[Traced],
     ) -> tuple[list[Traced], list[Traced], Traced]:
-        """Return outputs that are no states, next values of states, and failures of indices."""
+        """Return the outputs apart from states, next values of states, and failures of indices."""
         graph = self.module.graph
         values: dict[Value, Traced] = dict(zip(self._inputs, inputs, strict=True))
         values.update(zip((n.result for n in self._state_nodes), states, strict=True))
         values.update(self._param_packing.unpack(params))
         prepared: dict[Node, dict[str, Traced]] = {}
-        for key, array in self._constant_packing.unpack(constants).items():
-            node, name = key
+        for (node, name), array in self._constant_packing.unpack(constants).items():
             if name:
                 prepared.setdefault(node, {})[name] = array
             else:
@@ -181,11 +184,10 @@ class XlaProgram:
         outputs = trace.run(graph, values)
         named = dict(zip(graph.output_names, outputs, strict=True))
         following = [named[name] for name in self._following]
-        own = [o for name, o in zip(graph.output_names, outputs, strict=True)
-               if name not in self._states]  # fmt: skip
+        plain = [named[name] for name in graph.output_names if name not in self._states]
         self._readers = [node for node, _ in trace.failures]
         failures = jnp.stack([f for _, f in trace.failures]) if trace.failures else None
-        return own, following, failures
+        return plain, following, failures
 
     def _raise_failure(self, failures: Any) -> None:  # noqa: ANN401 - an array of JAX, or None
         """Raise the error of the first node that read outside of its axis, if one did."""
@@ -194,20 +196,18 @@ class XlaProgram:
         failed = np.flatnonzero(np.asarray(failures))
         if failed.size:
             node = self._readers[failed[0]]
-            place = f"{node.op.name} {node.label}" + (f" from {node.origin}" if str(node.origin) else "")
-            raise IndexRangeError("an index is outside its axis", where=place)
+            origin = f" from {node.origin}" if str(node.origin) else ""
+            raise IndexRangeError(
+                "an index is outside its axis", where=f"{node.op.name} {node.label}{origin}"
+            )
 
     def _check(self, inputs: Sequence[Array]) -> None:
         """Raise FloatingPointError for the first node that makes NaN or infinity of others."""
-        from rlx.ir.evaluate import evaluate_all
-
         graph = self.module.graph
         given = {v.name: a for v, a in zip(self._inputs, inputs, strict=True)}
         given |= {name: self.read_state(name) for name in self._states}
-        params = self._param_packing
-        del params
         with np.errstate(all="ignore"):
-            check_values(graph, evaluate_all(graph, given, self._host_params))
+            check_values(graph, evaluate_all(graph, given, self._params))
 
     def _zeros(self, state: Value) -> Any:  # noqa: ANN401 - an array of JAX
         """Return the first value of a state."""
@@ -233,20 +233,20 @@ def _specs(packing: Packing[Any]) -> list[tuple[tuple[int, ...], np.dtype[np.gen
     return [((n,), t) for n, t in zip(packing.sizes, packing.dtypes, strict=True)]
 
 
-def _kept_constants(graph: Graph) -> dict[Hashable, Array]:
+def _kept_constants(graph: Graph) -> dict[_Key, Array]:
     """Return the arrays that are kept on the device, by node and name.
 
     A constant has the empty name; rearranged ones have those of their reader.
     """
-    kept: dict[Hashable, Array] = {}
-    needed = set(graph.outputs)
+    constants: dict[_Key, Array] = {}
+    operands = set(graph.outputs)
     for node in graph.op_nodes:
         prepare = PREPARED.get(type(node.op))
         arrays = {} if prepare is None else prepare(node)
-        kept.update({(node, name): array for name, array in arrays.items()})
-        needed.update(node.operands[:1] if arrays else node.operands)
+        constants.update({(node, name): array for name, array in arrays.items()})
+        operands.update(node.operands[:1] if arrays else node.operands)
     for node in graph.nodes:
-        if isinstance(node.op, Constant) and node.result in needed:
-            if node.op.value.size > MAX_INLINE:
-                kept[node, ""] = held(node.op.value)
-    return kept
+        array = node.results[0].constant
+        if array is not None and array.size > MAX_INLINE and node.results[0] in operands:
+            constants[node, ""] = held(array)
+    return constants

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from rlx.ir import Node
     from rlx_xla.rules import Traced
 
-HIGHEST = lax.Precision.HIGHEST
+PRECISE = lax.Precision.HIGHEST
+"""Products of float32 in float32: a GPU and a TPU round their operands otherwise."""
+
 _WIDE = (np.dtype(np.float32), np.dtype(np.float64))
 
 

@@ -38,9 +38,7 @@ def branch(node: Node, trace: Trace, condition: Traced, *operands: Traced) -> tu
     def run(graph: Graph) -> tuple[list[Traced], Traced]:
         return trace.region(graph, operands)
 
-    outputs, failed = lax.cond(
-        condition, lambda: run(op.then_body), lambda: run(op.else_body)
-    )
+    outputs, failed = lax.cond(condition, lambda: run(op.then_body), lambda: run(op.else_body))
     trace.fail(node, failed)
     return tuple(outputs)
 

@@ -34,9 +34,7 @@ def float_to_integer(x: Traced, dtype: DType) -> Traced:
     fits = (whole >= low) & (whole < float(high + 1))
     target = held_type(dtype)
     ends = np.array(low, target), np.array(high, target)
-    return jnp.where(
-        fits, jnp.where(fits, whole, 0.0).astype(target), jnp.where(whole < 0, *ends)
-    )
+    return jnp.where(fits, jnp.where(fits, whole, 0.0).astype(target), jnp.where(whole < 0, *ends))
 
 
 @RULES.rule(real.RealCast)

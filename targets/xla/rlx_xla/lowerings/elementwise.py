@@ -78,15 +78,15 @@ def _power(x: Traced, y: Traced) -> Traced:
     if is_float(x):
         return jnp.power(x, y)
     x, y = jnp.broadcast_arrays(x, y)
-    one, base = jnp.ones_like(x), x
-    result = one
+    unit, base = jnp.ones_like(x), x
+    result = unit
     exponent = jnp.maximum(y, 0)
     for bit in range(8 * x.dtype.itemsize):
         is_set = ((exponent >> x.dtype.type(bit)) & 1) != 0
         result = jnp.where(is_set, result * base, result)
         base = base * base
     # 1 and -1 are the only integers whose reciprocal is not truncated to 0.
-    reciprocal = jnp.where(jnp.abs(x) == 1, jnp.where((y & 1) != 0, x, one), jnp.zeros_like(x))
+    reciprocal = jnp.where(jnp.abs(x) == 1, jnp.where((y & 1) != 0, x, unit), jnp.zeros_like(x))
     return jnp.where(y < 0, reciprocal, result)
 
 
@@ -129,8 +129,10 @@ _BINARY: Final[Mapping[type[Op], Callable[[Traced, Traced], Traced]]] = {
 def elementwise(node: Node, trace: Trace, *operands: Traced) -> Traced:
     """Lower a function of one or two tensors."""
     del trace
-    function: Callable[..., Traced] = (_UNARY | _BINARY)[type(node.op)]
-    return narrow(function(*map(widen, operands)), node)
+    wide = map(widen, operands)
+    if type(node.op) in _UNARY:
+        return narrow(_UNARY[type(node.op)](*wide), node)
+    return narrow(_BINARY[type(node.op)](*wide), node)
 
 
 @RULES.rule(real.RealCompare)

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from rlx_xla.trace import Trace
 
 
-def _places(node: Node, trace: Trace, indices: Traced, size: int) -> Traced:
+def _positions(node: Node, trace: Trace, indices: Traced, size: int) -> Traced:
     """Return indices counted from the front; let the run fail if one is outside of the axis."""
     wide = indices.astype(jnp.int64)
-    known = node.operands[1].constant
-    if known is None or not ((known >= -size) & (known < size)).all():
+    constant = node.operands[1].constant
+    if constant is None or not all(-size <= int(i) < size for i in constant.flat):
         trace.fail(node, jnp.any((wide < -size) | (wide >= size)))
     return jnp.where(wide < 0, wide + size, wide)
 
@@ -35,7 +35,7 @@ def gather(node: Node, trace: Trace, x: Traced, indices: Traced) -> Traced:
     """Lower slices by index."""
     assert isinstance(node.op, real.RealGather)
     axis = node.op.axis
-    return jnp.take(x, _places(node, trace, indices, x.shape[axis]), axis=axis, mode="clip")
+    return jnp.take(x, _positions(node, trace, indices, x.shape[axis]), axis=axis, mode="clip")
 
 
 @RULES.rule(real.RealTakeAlong)
@@ -43,8 +43,8 @@ def take_along(node: Node, trace: Trace, x: Traced, indices: Traced) -> Traced:
     """Lower elements by index."""
     assert isinstance(node.op, real.RealTakeAlong)
     axis = node.op.axis
-    places = _places(node, trace, indices, x.shape[axis])
-    return jnp.take_along_axis(x, places, axis=axis, mode="clip")
+    positions = _positions(node, trace, indices, x.shape[axis])
+    return jnp.take_along_axis(x, positions, axis=axis, mode="clip")
 
 
 @RULES.rule(real.RealScatter)
@@ -57,15 +57,15 @@ def scatter(node: Node, trace: Trace, x: Traced, indices: Traced, updates: Trace
     front = jnp.moveaxis(widen(x), axis, 0)
     rows = jnp.moveaxis(widen(updates), range(axis, axis + indices.ndim), range(indices.ndim))
     rows = rows.reshape(count, *front.shape[1:])
-    places = _places(node, trace, indices, front.shape[0]).reshape(-1)
+    positions = _positions(node, trace, indices, front.shape[0]).reshape(-1)
     if count:
-        front = _merge(op.merge, front, places, rows)
+        front = _merge(op.merge, front, positions, rows)
     return narrow(jnp.moveaxis(front, 0, axis), node)
 
 
-def _merge(merge: Scatter, front: Traced, places: Traced, rows: Traced) -> Traced:
-    """Return ``front`` with rows merged into it at their places."""
-    at = front.at[places]
+def _merge(merge: Scatter, front: Traced, positions: Traced, rows: Traced) -> Traced:
+    """Return ``front`` with rows merged into it at their positions."""
+    at = front.at[positions]
     match merge:
         case Scatter.ADD:
             return at.add(rows)
@@ -75,8 +75,8 @@ def _merge(merge: Scatter, front: Traced, places: Traced, rows: Traced) -> Trace
             return at.min(rows)
         case Scatter.MAXIMUM:
             return at.max(rows)
-    # A device may write equal places in any order: find the last one of each, and read it.
+    # A device may write equal positions in any order: find the last one of each, and read it.
     order = jnp.arange(len(rows))
-    last = jnp.full(front.shape[0], -1, order.dtype).at[places].max(order)
+    last = jnp.full(front.shape[0], -1, order.dtype).at[positions].max(order)
     written = jnp.take(rows, jnp.maximum(last, 0), axis=0)
     return jnp.where((last >= 0).reshape(-1, *(1,) * (front.ndim - 1)), written, front)

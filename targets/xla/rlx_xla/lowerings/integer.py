@@ -59,7 +59,11 @@ def rescaled(rescale: Rescale, x: Traced) -> Traced:
     left, right = np.maximum(shift, 0), np.maximum(-shift, 0)
     if left.any():
         x = (x << left).astype(jnp.int32).astype(jnp.int64)
-    return divide_by_power(high_multiply(x, multiplier), right)
+    # A multiplier is not negative: nothing saturates.
+    high = (x * multiplier + (1 << 30)) >> 31
+    # A half is rounded away from zero: one less where the number is negative.
+    below = (high >> 63) & np.where(right > 0, -1, 0)
+    return (high + (np.int64(1) << right >> 1) + below) >> right
 
 
 def to_int8(x: Traced, zero_point: int, low: int, high: int) -> Traced:
@@ -173,8 +177,8 @@ def softmax(node: Node, trace: Trace, x: Traced) -> Traced:
     assert isinstance(op, q.QSoftmax)
     entries = jnp.asarray(softmax_table(op.multiplier, op.left_shift, op.diff_min))
     wide = x.astype(jnp.int32)
-    places = wide - jnp.max(wide, axis=-1, keepdims=True, initial=-128) + 255
-    exponentials = jnp.take(entries, places, axis=0, mode="clip")
+    entry_indices = wide - jnp.max(wide, axis=-1, keepdims=True, initial=-128) + 255
+    exponentials = jnp.take(entries, entry_indices, axis=0, mode="clip")
     total = jnp.sum(divide_by_power(exponentials, _SUM_BITS), axis=-1, keepdims=True)
     scale, bits = _reciprocal(total)
     product = high_multiply(scale, exponentials)

@@ -15,7 +15,7 @@ import numpy as np
 from jax import lax
 
 from rlx.ops import q, real
-from rlx_xla.lowerings.common import HIGHEST, is_float, narrow, widen
+from rlx_xla.lowerings.common import PRECISE, is_float, narrow, widen
 from rlx_xla.lowerings.integer import rescaled, to_int8
 from rlx_xla.lowerings.taps import padded, spatial, taps
 from rlx_xla.rules import PREPARED, RULES
@@ -42,10 +42,10 @@ def matmul(node: Node, trace: Trace, x: Traced, y: Traced) -> Traced:
     """Lower a matrix product; narrow floats are multiplied as they are, and added in float32."""
     del trace
     if x.dtype in _HALF_FLOATS:
-        result = jnp.matmul(x, y, precision=HIGHEST, preferred_element_type=jnp.float32)
+        result = jnp.matmul(x, y, precision=PRECISE, preferred_element_type=jnp.float32)
     else:
         x, y = widen(x), widen(y)
-        result = jnp.matmul(x, y, precision=HIGHEST, preferred_element_type=_sum_type(x))
+        result = jnp.matmul(x, y, precision=PRECISE, preferred_element_type=_sum_type(x))
     return narrow(result, node)
 
 
@@ -59,6 +59,9 @@ def accumulate(x: Traced, w: Traced, window: SpatialWindow, groups: int) -> Trac
         groups: Divides C and O.
     """
     outputs, inner = w.shape[0], w.shape[-1]
+    if math.prod(window.kernel) > 1:
+        # Without it XLA repeats the computation of the image for each tap.
+        x = lax.optimization_barrier(x)
     if groups > 1 and inner == 1:
         return _depthwise(x, jnp.moveaxis(w, 0, -1), window, groups)
     views = [view for _, view in taps(x, window)]
@@ -80,8 +83,9 @@ def _dot(
     batched: tuple[tuple[int, ...], tuple[int, ...]] = ((), ()),
 ) -> Traced:
     """Return a product whose sums do not overflow 32 bits where the operands are small integers."""
+    precision = PRECISE if is_float(x) else None
     return lax.dot_general(
-        x, y, (contracted, batched), precision=HIGHEST, preferred_element_type=_sum_type(x)
+        x, y, (contracted, batched), precision=precision, preferred_element_type=_sum_type(x)
     )
 
 

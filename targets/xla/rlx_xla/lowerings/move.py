@@ -74,7 +74,7 @@ def pad(node: Node, trace: Trace, x: Traced) -> Traced:
 
 
 @RULES.rule(q.QPad)
-def pad_codes(node: Node, trace: Trace, x: Traced) -> Traced:
+def pad_int8(node: Node, trace: Trace, x: Traced) -> Traced:
     """Lower a constant around a tensor."""
     del trace
     op = node.op

@@ -49,10 +49,10 @@ def extreme(node: Node, trace: Trace, x: Traced) -> Traced:
     wide = widen(x)
     smallest, largest = (np.array(end, wide.dtype) for end in ends_of(wide))
     if isinstance(op, real.RealReduceMax):
-        found = jnp.max(wide, axis=op.axes, keepdims=op.keep_dims, initial=smallest)
+        result = jnp.max(wide, axis=op.axes, keepdims=op.keep_dims, initial=smallest)
     else:
-        found = jnp.min(wide, axis=op.axes, keepdims=op.keep_dims, initial=largest)
-    return narrow(found, node)
+        result = jnp.min(wide, axis=op.axes, keepdims=op.keep_dims, initial=largest)
+    return narrow(result, node)
 
 
 @RULES.rule(real.RealArgmax, real.RealArgmin)
@@ -65,12 +65,12 @@ def choice(node: Node, trace: Trace, x: Traced) -> Traced:
     wide = widen(x)
     if not op.last:
         return narrow(choose(wide, axis=op.axis), node)
-    found = choose(jnp.flip(wide, op.axis), axis=op.axis)
-    return narrow(x.shape[op.axis] - 1 - found, node)
+    result = choose(jnp.flip(wide, op.axis), axis=op.axis)
+    return narrow(x.shape[op.axis] - 1 - result, node)
 
 
 @RULES.rule(q.QArgmax)
-def argmax_codes(node: Node, trace: Trace, x: Traced) -> Traced:
+def argmax_int8(node: Node, trace: Trace, x: Traced) -> Traced:
     """Lower the index of the maximum."""
     del trace
     assert isinstance(node.op, q.QArgmax)
@@ -83,12 +83,12 @@ def scan(node: Node, trace: Trace, x: Traced) -> Traced:
     del trace
     op = node.op
     assert isinstance(op, real.RealCumsum | real.RealCumprod)
-    moved = jnp.moveaxis(widen(x), op.axis, -1)
+    x_last = jnp.moveaxis(widen(x), op.axis, -1)
     if op.exclusive:
-        first = jnp.full_like(moved[..., :1], op.neutral)
-        moved = jnp.concatenate([first, moved[..., :-1]], axis=-1)
+        first = jnp.full_like(x_last[..., :1], op.neutral)
+        x_last = jnp.concatenate([first, x_last[..., :-1]], axis=-1)
     run = jnp.cumsum if isinstance(op, real.RealCumsum) else jnp.cumprod
-    return narrow(jnp.moveaxis(run(moved, axis=-1, dtype=moved.dtype), -1, op.axis), node)
+    return narrow(jnp.moveaxis(run(x_last, axis=-1, dtype=x_last.dtype), -1, op.axis), node)
 
 
 @RULES.rule(real.RealTopK)

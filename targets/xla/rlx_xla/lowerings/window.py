@@ -14,7 +14,7 @@ from jax import lax
 
 from rlx.ops import q, real
 from rlx.ops.real.reduce import ends_of
-from rlx_xla.lowerings.common import HIGHEST, is_float, narrow, widen
+from rlx_xla.lowerings.common import PRECISE, is_float, narrow, widen
 from rlx_xla.lowerings.integer import to_int8
 from rlx_xla.lowerings.linear import accumulate
 from rlx_xla.lowerings.taps import combine, padded, spatial
@@ -41,7 +41,7 @@ def conv(node: Node, trace: Trace, x: Traced, w: Traced) -> Traced:
                                        (0, rank + 1, *axes))  # fmt: skip
     result = lax.conv_general_dilated(
         widen(x), widen(w), window.stride, window.padding, rhs_dilation=window.dilation,
-        dimension_numbers=numbers, feature_group_count=op.groups, precision=HIGHEST,
+        dimension_numbers=numbers, feature_group_count=op.groups, precision=PRECISE,
     )  # fmt: skip
     return narrow(result, node)
 
@@ -74,7 +74,7 @@ def average_pool(node: Node, trace: Trace, x: Traced) -> Traced:
 
 
 @RULES.rule(q.QMaxPool2d)
-def max_pool_codes(node: Node, trace: Trace, x: Traced) -> Traced:
+def max_pool_int8(node: Node, trace: Trace, x: Traced) -> Traced:
     """Lower the maximum of each window, clamped."""
     del trace
     op = node.op
@@ -85,7 +85,7 @@ def max_pool_codes(node: Node, trace: Trace, x: Traced) -> Traced:
 
 
 @RULES.rule(q.QAveragePool2d)
-def average_pool_codes(node: Node, trace: Trace, x: Traced) -> Traced:
+def average_pool_int8(node: Node, trace: Trace, x: Traced) -> Traced:
     """Lower the average of each window, rounded half away from zero and clamped."""
     del trace
     op = node.op
