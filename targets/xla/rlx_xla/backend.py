@@ -1,7 +1,4 @@
-"""Interface of the backend to sessions.
-
-Tests: tests/targets/xla/test_backend.py
-"""
+"""Interface of the backend to sessions."""
 
 from __future__ import annotations
 

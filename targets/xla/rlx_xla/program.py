@@ -1,7 +1,4 @@
-"""A graph that XLA has compiled, with what it keeps on its device.
-
-Tests: tests/targets/xla/test_program.py
-"""
+"""A graph that XLA has compiled, with what it keeps on its device."""
 
 from __future__ import annotations
 

@@ -31,6 +31,6 @@ def join(cases):
 
 
 def results(graph, inputs, options):
-    """Return what the backend computes, which nothing compares with NumPy before."""
+    """Return the outputs of the backend; nothing is compared with NumPy first."""
     with config.override(check_compiled=False):
         return Session("cpu", options).compile(graph).run_typed(inputs)
