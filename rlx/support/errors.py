@@ -201,6 +201,13 @@ class TimeLimitError(SimulationError):
     exit_status = 7
 
 
+class WorkerError(RlxError):
+    """A task of ``--executor`` ended every worker that ran it, or its executor is gone."""
+
+    code = "RLX-E082"
+    exit_status = 1
+
+
 class DifferenceError(RlxError):
     """Two networks are further apart than allowed, or results are not the expected ones."""
 
