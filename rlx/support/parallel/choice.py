@@ -1,4 +1,4 @@
-"""Choice of what runs tasks: ``--executor`` and ``executor=``."""
+"""Choice of workers: ``--executor`` and ``executor=``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FORMS: Final = "give a number of processes, or dask:tcp://HOST:PORT"
 
 @contextmanager
 def workers(executor: ExecutorLike) -> Iterator[Workers]:
-    """Yield what runs tasks; processes and connections last as long as the context.
+    """Yield the workers of a choice; processes and connections last as long as the context.
 
     Raises:
         UsageError: The text is none of the forms, or no scheduler answers at the address.

@@ -16,13 +16,13 @@ from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from rlx.support.errors import WorkerError
-from rlx.support.parallel.tasks import MAX_LOST, Batch
-from rlx.support.parallel.worker import BLOCKED, STATUS, call, initialize
+from rlx.support.parallel.tasks import MAX_LOST, Batch, Call
+from rlx.support.parallel.worker import BLOCKED, STATUS, initialize, run_in_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from rlx.support.parallel.tasks import Done, Task
+    from rlx.support.parallel.tasks import OnResult, Task
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -41,10 +41,13 @@ class ProcessWorkers:
         self._context = _Context()
 
     def results(
-        self, function: Callable[[T], R], tasks: Sequence[Task[T]], done: Done | None = None
+        self,
+        function: Callable[[T], R],
+        tasks: Sequence[Task[T]],
+        on_result: OnResult | None = None,
     ) -> list[R]:
         """Return the result of each task; see :class:`rlx.support.parallel.tasks.Workers`."""
-        batch: Batch[T, R] = Batch(tasks, done)
+        batch: Batch[T, R] = Batch(tasks, on_result)
         suspects: set[int] = set()
         while self._submit(function, batch, suspects) or batch.running:
             lost = batch.collect((BrokenProcessPool,))
@@ -69,7 +72,9 @@ class ProcessWorkers:
             if len(batch.running) >= (1 if suspects else self._count):
                 break
             with contextlib.suppress(BrokenProcessPool):  # found by the tasks that are running
-                future = self._executor().submit(call, function, batch.tasks[index].argument)
+                future = self._executor().submit(
+                    run_in_process, Call.of(function, batch.tasks[index])
+                )
                 batch.running[future] = index
                 submitted = True
         return submitted
@@ -121,10 +126,11 @@ class _Context(SpawnContext):
         return process
 
     def status_of_lost(self) -> str:
-        """Return how a worker ended; the others were ended with SIGTERM."""
-        codes = {process.exitcode for process in self.processes} - {0, STATUS, -signal.SIGTERM}
-        code = min((code for code in codes if code is not None), default=-signal.SIGTERM)
-        return f"with status {code}" if code > 0 else f"by {signal.Signals(-code).name}"
+        """Return the end of a lost worker in words; the others were ended with SIGTERM."""
+        ordinary = (None, 0, STATUS, -signal.SIGTERM)
+        statuses = [p.exitcode for p in self.processes if p.exitcode not in ordinary]
+        status = min((one for one in statuses if one is not None), default=-signal.SIGTERM)
+        return f"with status {status}" if status > 0 else f"by {signal.Signals(-status).name}"
 
     def end(self) -> None:
         """End all processes, TERM first."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 from rlx.support.errors import UsageError, WorkerError
+from rlx.support.spelling import is_typed, typed
 from rlx.support.steps import Steps, reporting
 from rlx.support.version import __version__
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from concurrent.futures import Executor, Future
 
-    Done = Callable[[int], None]
+    OnResult = Callable[[int], None]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -40,11 +41,48 @@ class Task(Generic[T]):
     argument: T
 
 
+@dataclass(frozen=True, slots=True)
+class Call(Generic[T, R]):
+    """A task with what its worker must know of this process.
+
+    Attributes:
+        function: The function.
+        argument: Its argument.
+        version: Version of rlx, which must be that of the worker.
+        typed: Whether messages are for the command line.
+    """
+
+    function: Callable[[T], R]
+    argument: T
+    version: str
+    typed: bool
+
+    @classmethod
+    def of(cls, function: Callable[[T], R], task: Task[T]) -> Call[T, R]:
+        """Return the call of a task of this process."""
+        return cls(function, task.argument, __version__, is_typed())
+
+
+def run_call(call: Call[T, R]) -> R:
+    """Run a task in the process of a worker."""
+    if call.version != __version__:
+        raise UsageError(
+            f"a worker has rlx {__version__}, this machine {call.version}",
+            where="--executor",
+            hint=f"install rlx {call.version} on every worker",
+        )
+    with typed(enabled=call.typed):
+        return call.function(call.argument)
+
+
 class Workers(Protocol):
     """Interface of what runs tasks: this process, a process pool, any executor."""
 
     def results(
-        self, function: Callable[[T], R], tasks: Sequence[Task[T]], done: Done | None = None
+        self,
+        function: Callable[[T], R],
+        tasks: Sequence[Task[T]],
+        on_result: OnResult | None = None,
     ) -> list[R]:
         """Return the result of each task, in order.
 
@@ -53,7 +91,7 @@ class Workers(Protocol):
         Args:
             function: Function at the top level of a module; it depends on its argument alone.
             tasks: Its arguments.
-            done: Called in this thread with the index of each finished task.
+            on_result: Called in this thread with the index of each finished task.
 
         Raises:
             WorkerError: A task lost its worker, and was lost again.
@@ -65,18 +103,21 @@ class InProcess:
     """Runs tasks in this process, one after the other."""
 
     def results(
-        self, function: Callable[[T], R], tasks: Sequence[Task[T]], done: Done | None = None
+        self,
+        function: Callable[[T], R],
+        tasks: Sequence[Task[T]],
+        on_result: OnResult | None = None,
     ) -> list[R]:
         """Return the result of each task; see :class:`Workers`."""
         if len(tasks) == 1:  # which reports its own progress
             return [function(tasks[0].argument)]
-        found = []
+        results = []
         for index, task in enumerate(tasks):
             with reporting(Steps()):
-                found.append(function(task.argument))
-            if done is not None:
-                done(index)
-        return found
+                results.append(function(task.argument))
+            if on_result is not None:
+                on_result(index)
+        return results
 
 
 IN_PROCESS: Final = InProcess()
@@ -89,7 +130,7 @@ class Batch(Generic[T, R]):
 
     Attributes:
         tasks: The tasks.
-        done: Called with the index of each finished task.
+        on_result: Called with the index of each finished task.
         results: Result of each task that succeeded, by index.
         errors: Error of each task that failed, by index.
         running: Index of each task that was submitted and has not finished.
@@ -97,7 +138,7 @@ class Batch(Generic[T, R]):
     """
 
     tasks: Sequence[Task[T]]
-    done: Done | None
+    on_result: OnResult | None
     results: dict[int, R] = field(default_factory=dict)
     errors: dict[int, BaseException] = field(default_factory=dict)
     running: dict[Future[R], int] = field(default_factory=dict)
@@ -117,20 +158,20 @@ class Batch(Generic[T, R]):
             lost: Errors of an executor whose worker ended.
         """
         finished, _ = wait(self.running, timeout=_POLL_S, return_when=FIRST_COMPLETED)
-        gone = []
+        lost_tasks = []
         for future, index in [(f, i) for f, i in self.running.items() if f in finished]:
             del self.running[future]
             try:
                 self.results[index] = future.result()
             except lost:
-                gone.append(index)
+                lost_tasks.append(index)
             except Exception as error:
                 self.errors[index] = error
             else:
-                if self.done is not None:
-                    self.done(index)
-        self.lost.update(gone)
-        return gone
+                if self.on_result is not None:
+                    self.on_result(index)
+        self.lost.update(lost_tasks)
+        return lost_tasks
 
     def in_order(self) -> list[R]:
         """Return the results, or raise the error of the first task that failed."""
@@ -154,10 +195,13 @@ class OnExecutor:
     hint: str = "make a new executor; with executor=N rlx starts processes, and replaces lost ones"
 
     def results(
-        self, function: Callable[[T], R], tasks: Sequence[Task[T]], done: Done | None = None
+        self,
+        function: Callable[[T], R],
+        tasks: Sequence[Task[T]],
+        on_result: OnResult | None = None,
     ) -> list[R]:
         """Return the result of each task; see :class:`Workers`."""
-        batch: Batch[T, R] = Batch(tasks, done)
+        batch: Batch[T, R] = Batch(tasks, on_result)
         try:
             for index in batch.waiting():
                 future = self._submit(function, tasks[index])
@@ -172,7 +216,7 @@ class OnExecutor:
 
     def _submit(self, function: Callable[[T], R], task: Task[T]) -> Future[R]:
         try:
-            return self.executor.submit(_call, (__version__, function, task.argument))
+            return self.executor.submit(run_call, Call.of(function, task))
         except self.lost:
             raise self._lost_error(task) from None
 
@@ -180,15 +224,3 @@ class OnExecutor:
         return WorkerError(
             "the executor lost the worker that ran it", where=task.name, hint=self.hint
         )
-
-
-def _call(argument: tuple[str, Callable[[T], R], T]) -> R:
-    """Run a task on a worker of another machine, which must have the same rlx."""
-    version, function, value = argument
-    if version != __version__:
-        raise UsageError(
-            f"a worker has rlx {__version__}, this machine {version}",
-            where="--executor",
-            hint=f"install rlx {version} on every worker",
-        )
-    return function(value)

@@ -14,9 +14,12 @@ import threading
 from multiprocessing import parent_process
 from typing import TYPE_CHECKING, TypeVar
 
+from rlx.support.parallel.tasks import run_call
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from types import FrameType
+
+    from rlx.support.parallel.tasks import Call
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -47,11 +50,11 @@ def initialize() -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
-def call(function: Callable[[T], R], argument: T) -> R:
+def run_in_process(call: Call[T, R]) -> R:
     """Run a task, and end this process if the parent says so meanwhile."""
     try:
         _busy.set()
-        return function(argument)
+        return run_call(call)
     except _Ended:
         os._exit(STATUS)
     finally:

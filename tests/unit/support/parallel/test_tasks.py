@@ -1,6 +1,7 @@
 """Tasks in this process and on executors of the caller."""
 
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import replace
 from multiprocessing import get_context
 
 import pytest
@@ -66,10 +67,9 @@ class Elsewhere:
     """Executor whose workers have another version of rlx."""
 
     def submit(self, function, argument):
-        _, task, value = argument
         future = Future()
         try:
-            future.set_result(function(("0.0", task, value)))
+            future.set_result(function(replace(argument, version="0.0")))
         except UsageError as error:
             future.set_exception(error)
         return future
