@@ -1,0 +1,1 @@
+"""Functions of two float operands, element by element."""
