@@ -59,7 +59,7 @@ def wrong_folder(path):
 
 
 def as_bytes(verification):
-    """Return what a verification says, without its times."""
+    """Return a verification as JSON, without its times."""
     report = dict(verification.as_json())
     assert report.pop("seconds")
     return json.dumps(report).encode()
