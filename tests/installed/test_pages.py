@@ -96,7 +96,7 @@ def test_the_first_screen_of_the_readme_runs_on_a_plain_machine(machine, tmp_pat
     for output in (demo, verify):
         assert "not run: C on a cortex-m4: no compiler, no emulator; pip install" in output
     assert "C on this machine 98 of 100 100 of 100" in demo
-    assert "all equal: 16 of 16 inputs give the reference's bits" in verify
+    assert "all equal: 16 of 16 frames give the reference's bits" in verify
 
 
 def test_every_command_that_is_not_run_is_on_a_page():

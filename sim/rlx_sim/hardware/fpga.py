@@ -246,13 +246,13 @@ def _harness_runs(
                 _built(folder, timeout_s, trace=trace_format(waves), show=notify.detail)
             )
         stack.enter_context(seconds.part("simulate"))
-        notify(f"verilator: {counted(vectors.frames, 'input')}")
+        notify(f"verilator: {counted(vectors.frames, 'frame')}")
         if waves is None:
             plain = run_stream("verilator", bench, vectors, pool, timeout_s=timeout_s)
         else:
             with new_file(waves) as path:
                 plain = _simulation(bench.run(vectors.inputs, waves=path, timeout_s=timeout_s))
-        notify(f"verilator: {counted(few.frames, 'input')}, pauses and a reset")
+        notify(f"verilator: {counted(few.frames, 'frame')}, pauses and a reset")
         stalled = bench.run(few.inputs, stalls=STALLED, timeout_s=timeout_s)
     return plain, _simulation(stalled)
 
