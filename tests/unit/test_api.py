@@ -197,6 +197,8 @@ BAD_CALLS = {
     "shape's form": lambda: rlx.load(ONNX, input_shape={"image": "1,1,8,8"}),
     "shape's type": lambda: rlx.load(ONNX, input_shape={"image": 8}),
     "shape without a name": lambda: rlx.load(ONNX, input_shape=((1, 1, 8, 8),)),
+    "wide weights": lambda: quantized(weights=16),
+    "wide weights assumed": lambda: rlx.estimate(ONNX, "cortexm", weight_bits=16),
     "bits": lambda: quantized(weights="auto", bits="5"),
     "decibels": lambda: quantized(min_sqnr="10"),
     "settings' type": lambda: quantized(settings=5),
