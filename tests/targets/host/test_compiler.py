@@ -61,7 +61,7 @@ def test_bytes_that_are_not_a_library_are_an_error():
         open_library(b"nothing")
 
 
-def test_compilers_are_told_apart_without_starting_them(tmp_path):
+def test_compilers_differ_without_starting_them(tmp_path):
     program = tmp_path / "cc"
     program.write_text("1")
     first = identity([str(program)])
