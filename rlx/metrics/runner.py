@@ -116,7 +116,7 @@ def observed(graph: Graph, watched: Sequence[Value]) -> Graph:
 
 
 def stepwise(graph: Graph, watched: Sequence[Value]) -> Graph:
-    """Return ``graph`` with ``watched`` as its outputs, and the next values of states after them."""
+    """Return ``graph`` with ``watched`` and then the next values of states as its outputs."""
     states = {state.name: after for state, after in graph.states}
     prefix = "v" + "_" * max(map(len, states))  # no state has such a name
     names = [*(f"{prefix}{i}" for i in range(len(watched))), *states]
