@@ -4,7 +4,7 @@
 
 Level 5. Public modules: ``backend``, ``device_survey``, ``dump``, ``fusing``, ``latency``,
 ``lowering``, ``needs``, ``numpy_backend``, ``observation.finite``, ``observation.machine``,
-``observation.memory``, ``observation.profile``, ``observation.roofline``.
+``observation.memory``, ``observation.profile``, ``observation.roofline``, ``session``.
 """
 
 from rlx.runtime.backend import Backend, Program, backends, devices, find_backend

@@ -51,6 +51,7 @@ class LoadedProgram:
         self._graph = graph
         self._options = options
         self._sizes = sizes
+        self._excluded: set[str] = set()  # backends that differ from NumPy
         self._compile(backend)
 
     def _compile(self, backend: Backend) -> None:
@@ -125,7 +126,8 @@ class LoadedProgram:
                 self.program, self._backend, self._options, values
             )
         except DifferenceError as error:
-            following = next_backend(self._backend)
+            self._excluded.add(self._backend.name)
+            following = next_backend(self._backend.devices[0], self._excluded)
             if following is None:
                 raise
             warnings.warn(
