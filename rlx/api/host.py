@@ -49,7 +49,7 @@ def bench(
 
     Args:
         model: As for :func:`rlx.run`. A batch that the model leaves open is ``batch``.
-        batch: Inputs in one call.
+        batch: Inputs in one call, for a network that accepts one.
         seconds: Time to measure, of each engine; at least ten calls are measured.
         against: Name of another backend, such as ``"numpy"``, or ``"onnxruntime"`` for the path of
             an ONNX file.
