@@ -40,7 +40,11 @@ class Emit(TypedDict):
 
 
 class Verify(TypedDict):
-    """``rlx verify``; further keys are the figures of the target."""
+    """``rlx verify``; further keys are the figures of the target.
+
+    ``inputs`` is the number of frames. The key keeps the name that verifiers of other packages give
+    it (:class:`rlx.targets.verifier.Verification`).
+    """
 
     target: str
     inputs: int
