@@ -102,12 +102,9 @@ class XlaCode:
     def param_buffers(self, values: Mapping[str, Array]) -> list[Any]:
         """Return the arguments for parameters, on the device."""
         arrays = {v: held(np.asarray(values[v.name])) for v in self.module.graph.params}
-        put, placement = self.placement.put, self.placement
-        packed = [placement.put(array, placement.replicated) for array in self.params.pack(arrays)]
-        return [
-            *packed,
-            *(placement.put(arrays[v], placement.sharding(v)) for v in self._split_params),
-        ]
+        put, sharding = self.placement.put, self.placement.sharding
+        packed = [put(array, self.placement.replicated) for array in self.params.pack(arrays)]
+        return [*packed, *(put(arrays[v], sharding(v)) for v in self._split_params)]
 
     def raise_failure(self, failures: Any) -> None:  # noqa: ANN401 - an array of JAX, or None
         """Raise the error of the first node that read outside of its axis, if one did."""

@@ -19,7 +19,7 @@ MODELS = ("ad01_int8", "kws_ref_model", "pretrainedResnet_quant", "vww_96_int8")
 def test_vectors_are_equal(name, instructions, shared_models):
     options = CompileOptions(backend="native", instruction_set=instructions.name)
     compiled = rlx.Session().compile(rlx.load(shared_models / f"{name}.tflite"), options)
-    assert compiled._program(()).program.refusals == {}
+    assert compiled._program(()).program.code.refusals == {}
     (key,) = compiled.input_types
     with np.load(shared_models / "vectors" / f"{name}.npz") as vectors:
         samples = zip(vectors["x"], vectors["y"], strict=True)

@@ -32,10 +32,10 @@ def mean(node: Node, instructions: InstructionSet) -> NativeLayer | Refusal:
     if count > _MAX_COUNT:
         return Refusal("its sums may leave int32")
     strides = row_major(shape)
-    kept = [axis for axis in range(len(shape)) if axis not in axes]
-    kept_shape = [shape[axis] for axis in kept]
+    outer_axes = [axis for axis in range(len(shape)) if axis not in axes]
+    outer_shape = [shape[axis] for axis in outer_axes]
     constants = {
-        "outer": nest(kept_shape, [strides[axis] for axis in kept], row_major(kept_shape)),
+        "outer": nest(outer_shape, [strides[axis] for axis in outer_axes], row_major(outer_shape)),
         "inner": nest([shape[a] for a in sorted(axes)], [strides[a] for a in sorted(axes)]),
         "offset": -count * op.x_zero_point,
         "rounding": op.rescale.rounding.value,
