@@ -64,13 +64,13 @@ def broadcast(x: Any, axis: str, source: int = 0) -> Any:  # noqa: ANN401
     return lax.psum(jnp.where(is_source, x, jnp.zeros_like(x)), axis)
 
 
-def all_to_all(x: Any, axis: str, split: int = 0, joined: int = 0) -> Any:  # noqa: ANN401
+def all_to_all(x: Any, axis: str, split: int = 0, concat: int = 0) -> Any:  # noqa: ANN401
     """Return the parts that all devices have for this one.
 
     Args:
         x: An array whose dimension ``split`` has a part for each device.
         axis: Axis of the mesh.
         split: Dimension that is split.
-        joined: Dimension along which received parts are joined.
+        concat: Dimension along which received parts are joined.
     """
-    return lax.all_to_all(x, axis, split, joined, tiled=True)
+    return lax.all_to_all(x, axis, split, concat, tiled=True)

@@ -8,7 +8,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from rlx.ir import Graph, f32
+from rlx.ops import real
+from rlx.runtime import Device
+from rlx.support.errors import UsageError
+from rlx_xla.collectives import all_reduce
+from rlx_xla.parallel import shard
+from rlx_xla.placement import Placement
+from support.messages import raises
 
 HERE = Path(__file__).parent
 SECONDS = 240
@@ -36,9 +46,22 @@ backend xla: 'x' f32[8, 16] cannot be split by ('data',)
   hint: name an axis that divides the dimension, or None; axes: data of 2, model of 4
 backend xla: 'x' f32[8, 16] cannot be split by ('data', None)
   hint: name an axis that divides the dimension, or None; axes: data of 3
-no reduction is called 'prod'
-  hint: reductions: sum, mean, max, min
 """
+
+
+def test_names_that_do_not_exist():
+    with raises(UsageError):
+        all_reduce(np.ones(2), "x", "prod")
+    with raises(UsageError):
+        Placement(Device.CPU, [("data", 4096)], {})
+
+
+def test_a_mesh_of_one_device():
+    graph = Graph("double")
+    x = graph.input("x", f32(2))
+    graph.output(graph.apply(real.RealAdd(), x, x))
+    (y,) = shard(graph, {"data": 1}, {"x": ("data",)}).run({"x": np.ones(2)})
+    assert y.tolist() == [2, 2]
 
 
 def test_eight_devices():
