@@ -52,6 +52,7 @@ class LoadedProgram:
         self._graph = graph
         self._options = options
         self._sizes = sizes
+        self._excluded: set[str] = set()  # backends that differ from NumPy
         self._compile(backend)
 
     def _compile(self, backend: Backend) -> None:
@@ -126,7 +127,8 @@ class LoadedProgram:
                 self.program, self.backend, self._options, values
             )
         except DifferenceError as error:
-            following = next_backend(self.backend)
+            self._excluded.add(self.backend.name)
+            following = next_backend(self.backend.devices[0], self._excluded)
             if following is None:
                 raise
             warnings.warn(
