@@ -1,0 +1,32 @@
+"""Rules of the kernels on floats.
+
+Tests: tests/targets/host/test_float_kernels.py
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rlx.ops.fused import FusedConv, FusedElementwise, FusedGated, FusedMatmul
+from rlx.ops.real import RealConv, RealMatmul
+from rlx_host.kernels.conv.rule import conv, fused_conv
+from rlx_host.kernels.elementwise.rule import elementwise, fused_elementwise
+from rlx_host.kernels.expressions import ELEMENTWISE
+from rlx_host.kernels.product.rule import fused_matmul, gated, matmul
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rlx.ir import Op
+    from rlx_host.layer import Rule
+
+FLOAT_RULES: Final[Mapping[type[Op], Rule]] = {
+    **dict.fromkeys(ELEMENTWISE, elementwise),
+    FusedConv: fused_conv,
+    FusedElementwise: fused_elementwise,
+    FusedGated: gated,
+    FusedMatmul: fused_matmul,
+    RealConv: conv,
+    RealMatmul: matmul,
+}
+"""Rule of each op on floats."""
