@@ -94,7 +94,7 @@ def settings_of(
         values["weights"] = str(values["weights"])
     if settings is not None:
         values = _with_file(values, read_settings(settings))
-    if isinstance(values.get("equalize"), str):
+    if not isinstance(values.get("equalize"), bool | None):
         values["balance"] = _word("equalize", values.pop("equalize"), EQUALIZE)
     if not isinstance(values.get("observer", Method.MSE), Method):
         methods = [method.value for method in Method]

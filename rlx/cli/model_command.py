@@ -23,7 +23,7 @@ from rlx.support.errors import FrontendError, RlxError, UsageError
 from rlx.support.limits import DEFAULT_LIMITS, parse_limits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from rlx.ir.module import GraphModule
     from rlx.targets import Target
@@ -107,7 +107,7 @@ class ModelCommand(Command):
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             _refuse_option_of_another_format(error.option_name, texts)
-            if any(param.name == "target" for param in self.params):
+            if self._has_target:
                 _refuse_option_of_another_target(error.option_name, texts.get("target"))
             raise
 
@@ -122,7 +122,15 @@ class ModelCommand(Command):
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the command's own options and those of its plug-ins."""
         groups: dict[str, PluginOptions] = ctx.meta.get(_GROUPS, {})
-        return [*super().get_params(ctx), *(p for g in groups.values() for p in g.params())]
+        params = [*super().get_params(ctx), *(p for g in groups.values() for p in g.params())]
+        if not ctx.resilient_parsing or "target" in groups or not self._has_target:
+            return params
+        # A shell completes a line in which the target is not named yet.
+        return [*params, *(p for one in targets.load_all() for p in _params_of(one))]
+
+    @property
+    def _has_target(self) -> bool:
+        return any(param.name == "target" for param in self.params)
 
     def plugin_groups(self, ctx: click.Context) -> list[tuple[str, list[click.Parameter]]]:
         """Return the options of the target and of the model's format, without a model of each."""
@@ -162,6 +170,11 @@ def with_name(advice: str, model: Path) -> str:
     made = shlex.quote(f"{model.stem}.q.rlx")
     named = re.sub(r"\bMODEL\.q\.rlx\b", lambda _: made, advice)
     return re.sub(r"\bMODEL\b(?!\.)", lambda _: shlex.quote(str(model)), named)
+
+
+def _params_of(target: Target) -> Iterator[click.Parameter]:
+    """Yield a command-line option for each option of a target."""
+    return PluginOptions("target", target).params()
 
 
 def _every_format() -> list[PluginOptions]:

@@ -3,7 +3,8 @@
 ``numpy_backend`` is the reference backend; ``observation`` measures memory and time.
 
 Level 5. Public modules: ``backend``, ``dump``, ``fusing``, ``latency``, ``lowering``, ``needs``,
-``observation.machine``, ``observation.memory``, ``observation.profile``, ``observation.roofline``.
+``numpy_backend``, ``observation.machine``, ``observation.memory``, ``observation.profile``,
+``observation.roofline``.
 """
 
 from rlx.runtime.backend import Backend, Program, backends, devices, find_backend

@@ -12,7 +12,7 @@ from rlx.support import plugins
 from rlx.support.errors import TargetNotFoundError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from rlx.ir import Array, Graph, GraphModule, Node, Op, Refusal
     from rlx.passes import Fitted, Policies
@@ -67,7 +67,10 @@ class Backend(Protocol):
     """Interface of a package under the entry-point group ``rlx.backends``.
 
     It may have an attribute ``api``, the version of this interface that it is written for
-    (:data:`rlx.support.plugins.API`).
+    (:data:`rlx.support.plugins.API`). A backend for several devices may have a method
+    ``on(device)``, which returns the backend for one of them alone; ``find_backend`` calls it. A
+    backend with a method ``compiler()``, which returns name and version of the compiler that it
+    uses, has its programs compared with NumPy (:mod:`rlx.runtime.checking`).
 
     Attributes:
         name: Name in options and reports.
@@ -141,7 +144,7 @@ def find_backend(device: Device, name: str | None = None) -> Backend:
     able = [b for b in backends() if device in b.devices and name in (None, b.name)]
     for backend in able:
         if backend.unavailable(device) is None:
-            return backend
+            return _bound(backend, device)
     if able:
         raise TargetNotFoundError(
             f"backend {able[0].name} cannot use {device}: {able[0].unavailable(device)}",
@@ -157,6 +160,22 @@ def find_backend(device: Device, name: str | None = None) -> Backend:
         hint=f"backends: {_list_items([b.name for b in backends()])}{absent};"
         f" devices: {_list_items(devices())}",
     )
+
+
+def next_backend(backend: Backend) -> Backend | None:
+    """Return the best backend for the device of ``backend`` of those after it, None without one."""
+    device = backend.devices[0]
+    for other in backends():
+        after = (-other.rank, other.name) > (-backend.rank, backend.name)
+        if after and _can_use(other, device):
+            return _bound(other, device)
+    return None
+
+
+def _bound(backend: Backend, device: Device) -> Backend:
+    """Return the backend for one device alone."""
+    bind: Callable[[Device], Backend] | None = getattr(backend, "on", None)
+    return backend if bind is None else bind(device)
 
 
 def _can_use(backend: Backend, device: Device) -> bool:

@@ -184,6 +184,7 @@ class Execution:
             arrays = self._held.filled(arguments.types, arrays)
         sizes = self._sizes(arrays)
         loaded = self._program(sizes) if self._extent is None else self._extent.loaded
+        loaded.load(self._params)  # another backend may take the place of the program
         self._states.move_to(loaded.program)
         return loaded, arrays
 

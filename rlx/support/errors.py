@@ -227,3 +227,11 @@ class EndedError(RlxError):
 
 class PluginWarning(UserWarning):
     """A plug-in of another package cannot be used, and is left out."""
+
+
+class BackendWarning(UserWarning):
+    """A backend cannot be trusted with a network; another one runs it."""
+
+
+class CacheWarning(UserWarning):
+    """A cache of compiled code, or one of its entries, cannot be used; work continues without."""

@@ -110,6 +110,7 @@ def test_the_wheel_holds_the_packages_templates_and_examples(machine):
         "targets/fpga/rlx_fpga": "rlx_fpga",
         "targets/c/rlx_c": "rlx_c",
         "targets/cortexm/rlx_cortexm": "rlx_cortexm",
+        "targets/host/rlx_host": "rlx_host",
         "sim/rlx_sim": "rlx_sim",
         "templates": "rlx/templates",
         "examples": "rlx/examples",

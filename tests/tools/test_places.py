@@ -17,6 +17,7 @@ PLACES = {
     "targets/c/rlx_c": "tests/targets/c",
     "targets/cortexm/rlx_cortexm": "tests/targets/cortexm",
     "targets/fpga/rlx_fpga": "tests/targets/fpga",
+    "targets/host/rlx_host": "tests/targets/host",
     "sim/rlx_sim": "tests/sim",
 }
 """Folders of modules, each with that of its tests; the first one that holds a module counts."""
@@ -32,6 +33,7 @@ ROOTS = {
     "targets/c": "rlx_c",
     "targets/cortexm": "rlx_cortexm",
     "targets/fpga": "rlx_fpga",
+    "targets/host": "rlx_host",
     "sim": "rlx_sim",
     "tests": "*",
 }

@@ -182,6 +182,24 @@ BAD_CALLS = {
     "shape's form": lambda: rlx.load(ONNX, input_shape={"image": "1,1,8,8"}),
     "shape's type": lambda: rlx.load(ONNX, input_shape={"image": 8}),
     "shape without a name": lambda: rlx.load(ONNX, input_shape=((1, 1, 8, 8),)),
+    "bits": lambda: quantized(weights="auto", bits="5"),
+    "decibels": lambda: quantized(min_sqnr="10"),
+    "settings' type": lambda: quantized(settings=5),
+    "equalize's type": lambda: quantized(equalize=5),
+    "flag": lambda: quantized(symmetric="no"),
+    "seconds": lambda: rlx.bench(DIGITS, seconds="1"),
+    "batch": lambda: rlx.bench(DIGITS, batch=1.5),
+    "compile options": lambda: rlx.bench(DIGITS, options={"device": "cpu"}),
+    "progress": lambda: rlx.run(DIGITS, SAMPLES, progress=True),
+    "target": lambda: rlx.emit(DIGITS, 5, "out"),
+    "tools": lambda: rlx.verify("out", tools=5),
+    "machines": lambda: rlx.pick_device(DIGITS, 5),
+    "machine": lambda: rlx.roofline(DIGITS, "cpu"),
+    "limits' type": lambda: rlx.load(DIGITS, limits=5),
+    "values": lambda: rlx.load(ONNX, input_value=5),
+    "value's type": lambda: rlx.load(ONNX, input_value={"image": "x"}),
+    "outputs": lambda: rlx.load(ONNX, outputs=5),
+    "format's flag": lambda: rlx.load(ONNX, channels_last="yes"),
     "budget": lambda: rlx.estimate(DIGITS, "cortexm", ram="10"),
 }
 
@@ -223,7 +241,7 @@ def test_options_with_several_values_are_a_text_a_list_or_a_tuple(form, tmp_path
 @pytest.mark.parametrize(
     "fold",
     ["conv1=4x3,conv2=2x9", ("conv1=4x3", "conv2=2x9"), [("conv1", 4, 3), ("conv2", 2, 9)],
-     {"conv1": "4x3", "conv2": "2x9"}],
+     {"conv1": "4x3", "conv2": "2x9"}, {"conv1": (4, 3), "conv2": [2, 9]}],
 )  # fmt: skip
 def test_foldings_may_be_texts_tuples_or_a_mapping(fold):
     rows = {row["name"]: row for row in rlx.estimate(DIGITS, "fpga", fold=fold).layers}

@@ -58,7 +58,7 @@ def toy(monkeypatch):
 
 
 def test_the_numpy_backend_comes_in_by_its_entry_point():
-    assert [b.name for b in backend.backends()] == ["numpy"]
+    assert [b.name for b in backend.backends()] == ["numpy", "native"]
     assert backend.backends()[0] is BACKEND
 
 
@@ -121,7 +121,7 @@ def xla(installed):
 def test_a_backend_without_its_library_is_named():
     reason = "backend 'xla' of third-party 1.0: needs the package 'no_jax', which is not installed"
     with pytest.warns(PluginWarning, match=f"^skipped {reason}$"):
-        assert [b.name for b in backend.backends()] == ["numpy"]
+        assert [b.name for b in backend.backends()] == ["numpy", "native"]
     with raises(TargetNotFoundError):
         Session("cuda")
     with raises(TargetNotFoundError):

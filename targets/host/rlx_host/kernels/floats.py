@@ -7,12 +7,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from rlx.ops.fused import FusedConv, FusedElementwise, FusedGated, FusedMatmul
+from rlx.ops.fused import (
+    FusedAttention,
+    FusedConv,
+    FusedElementwise,
+    FusedGated,
+    FusedMatmul,
+    FusedNorm,
+    FusedResidualNorm,
+    FusedSoftmax,
+)
 from rlx.ops.real import RealConv, RealMatmul
+from rlx_host.kernels.attention.rule import attention
 from rlx_host.kernels.conv.rule import conv, fused_conv
 from rlx_host.kernels.elementwise.rule import elementwise, fused_elementwise
 from rlx_host.kernels.expressions import ELEMENTWISE
+from rlx_host.kernels.norm.rule import norm
 from rlx_host.kernels.product.rule import fused_matmul, gated, matmul
+from rlx_host.kernels.softmax.rule import softmax
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,10 +34,14 @@ if TYPE_CHECKING:
 
 FLOAT_RULES: Final[Mapping[type[Op], Rule]] = {
     **dict.fromkeys(ELEMENTWISE, elementwise),
+    FusedAttention: attention,
     FusedConv: fused_conv,
     FusedElementwise: fused_elementwise,
     FusedGated: gated,
     FusedMatmul: fused_matmul,
+    FusedNorm: norm,
+    FusedResidualNorm: norm,
+    FusedSoftmax: softmax,
     RealConv: conv,
     RealMatmul: matmul,
 }

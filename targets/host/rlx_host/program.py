@@ -1,0 +1,111 @@
+"""A planned graph in an arena, whose nodes run as C where there is a kernel."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rlx.ir import Refusal
+from rlx.runtime.numpy_backend import NumpyProgram
+from rlx_host.instruction_set import find
+from rlx_host.kernels.rules import lower
+from rlx_host.library import load
+from rlx_host.source import number_steps, program_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rlx.ir import Array, GraphModule, Node
+    from rlx.runtime import CompileOptions
+    from rlx.runtime.numpy_backend import BoundStep
+    from rlx_host.layer import NativeLayer
+
+
+class NativeProgram(NumpyProgram):
+    """A program of the NumPy backend whose runs of native nodes are one call each.
+
+    Attributes:
+        instruction_set: Name of the instruction set it is compiled for.
+        refusals: Reason of each node that runs by NumPy.
+        text: The C file; empty if no node is native.
+    """
+
+    def __init__(self, module: GraphModule, options: CompileOptions) -> None:
+        assert module.plan is not None
+        instructions = find(options.instruction_set)
+        self.instruction_set = instructions.name
+        self.refusals: dict[Node, Refusal] = {}
+        layers: list[tuple[Node, NativeLayer]] = []
+        for node in module.plan.schedule:
+            layer = lower(node, instructions)
+            if isinstance(layer, Refusal):
+                self.refusals[node] = layer
+            else:
+                layers.append((node, layer))
+        steps = number_steps(layers)
+        self._native = {step.node: step for step in steps}
+        self.text = program_text(steps, instructions) if steps else ""
+        count = sum(step.pointer_count for step in steps)
+        self._pointers = (ctypes.c_void_p * count)()
+        self._function: Callable[..., object] | None = None
+        if steps:
+            self._function = load(self.text, instructions.flags)
+        self._kept: dict[Node, list[Array]] = {}
+        super().__init__(module, options)
+
+    def bind_step(self, step: BoundStep) -> Callable[[], object]:
+        """Return the call of a native node, else NumPy's function."""
+        native = self._native.get(step.node)
+        if native is None:
+            return super().bind_step(step)
+        arrays = bound_arrays(native.layer, step)
+        self._kept[step.node] = arrays
+        for index, array in enumerate(arrays):
+            self._pointers[native.first + index] = array.ctypes.data
+        return self._call(native.index, native.index + 1)
+
+    def join(self, runs: Sequence[Callable[[], object]]) -> Sequence[Callable[[], object]]:
+        """Return one call for each run of native steps."""
+        calls: list[Callable[[], object]] = []
+        first = last = 0
+        for run in runs:
+            if not (isinstance(run, partial) and run.func is self._function):
+                calls.append(run)
+                first = last = -1
+                continue
+            begin, end = (argument.value for argument in run.args[1:])
+            if begin == last and calls and first >= 0:
+                calls[-1] = self._call(first, end)
+            else:
+                calls.append(run)
+                first = begin
+            last = end
+        return calls
+
+    def _call(self, first: int, last: int) -> partial[object]:
+        """Return the call of native steps ``first`` to ``last``, the latter not included."""
+        assert self._function is not None
+        pointers = ctypes.c_void_p(ctypes.addressof(self._pointers))
+        return partial(self._function, pointers, ctypes.c_int(first), ctypes.c_int(last))
+
+
+def bound_arrays(layer: NativeLayer, step: BoundStep) -> list[Array]:
+    """Return the arrays that a call of a layer passes, each in one run of bytes."""
+    values = step.inputs
+    arrays = [np.ascontiguousarray(values[index]) for index in layer.operands]
+    arrays += [_aligned(pack(values)) for pack in layer.tables]
+    if layer.scratch_bytes:
+        arrays.append(step.workspace.take((layer.scratch_bytes,), np.uint8))
+    return [*arrays, *step.outputs]
+
+
+def _aligned(table: Array) -> Array:
+    """Return a copy of a table that begins at a multiple of 64 bytes."""
+    raw = np.empty(table.nbytes + 64, np.uint8)
+    begin = -raw.ctypes.data % 64
+    copy = raw[begin : begin + table.nbytes].view(table.dtype).reshape(table.shape)
+    copy[...] = table
+    return copy

@@ -1,0 +1,50 @@
+"""Nodes of drawn cases, compiled together and run as C."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+
+from rlx.ir import Refusal
+from rlx.runtime.numpy_backend import BoundStep, Workspace
+from rlx_host.kernels.rules import lower
+from rlx_host.library import load
+from rlx_host.program import bound_arrays
+from rlx_host.source import number_steps, program_text
+
+
+def constant_form(case):
+    """The node of a case and the values of its operands."""
+    (node,) = case.graph.op_nodes
+    arrays = [case.inputs[o.name] if o.constant is None else o.constant for o in node.operands]
+    return node, arrays
+
+
+def native_results(cases, instructions, extra_flags=()):
+    """Return the results of each case's C function, or its Refusal; all are compiled together."""
+    nodes = [constant_form(case) for case in cases]
+    layers = [lower(node, instructions) for node, _ in nodes]
+    native = [(n[0], x) for n, x in zip(nodes, layers, strict=True) if not isinstance(x, Refusal)]
+    if not native:
+        return layers
+    steps = {step.node: step for step in number_steps(native)}
+    text = program_text(tuple(steps.values()), instructions)
+    function = load(text, (*instructions.flags, *extra_flags))
+    return [
+        layer if isinstance(layer, Refusal) else _run(steps[node], arrays, function)
+        for (node, arrays), layer in zip(nodes, layers, strict=True)
+    ]
+
+
+def _run(step, arrays, function):
+    inputs = tuple(array.copy() for array in arrays)
+    outputs = tuple(np.zeros(t.static_shape, t.dtype.numpy) for t in step.node.types)
+    bound = BoundStep(step.node, inputs, outputs, tuple(inputs), Workspace())
+    passed = bound_arrays(step.layer, bound)
+    pointers = (ctypes.c_void_p * (step.first + len(passed)))()
+    for index, array in enumerate(passed):
+        pointers[step.first + index] = array.ctypes.data
+    for _ in range(2):
+        function(pointers, step.index, step.index + 1)
+    return outputs
