@@ -11,7 +11,7 @@ from rlx.ir import Refusal
 from rlx_host.kernels.expressions import statements
 
 if TYPE_CHECKING:
-    from rlx.ops.fused.activation import Activation
+    from rlx.ops.fused import Activation
 
 
 def activation_lines(activation: Activation | None) -> tuple[tuple[str, ...], str] | Refusal:

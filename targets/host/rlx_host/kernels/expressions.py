@@ -15,7 +15,6 @@ import numpy as np
 from rlx.ir import Constant, DType, Refusal
 from rlx.ops import real
 from rlx.ops.fused.reading import number_of
-from rlx.ops.real.binary import Comparison
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -25,7 +24,11 @@ if TYPE_CHECKING:
 VECTORS: Final[Mapping[DType, str]] = {DType.F32: "vf32", DType.I32: "vi32", DType.BOOL: "vi32"}
 """C type of a vector of each element type."""
 
-ELEMENTS: Final[Mapping[DType, str]] = {DType.F32: "float", DType.I32: "int32_t", DType.BOOL: "uint8_t"}
+ELEMENTS: Final[Mapping[DType, str]] = {
+    DType.F32: "float",
+    DType.I32: "int32_t",
+    DType.BOOL: "uint8_t",
+}
 """C type of an element in memory."""
 
 SUFFIXES: Final[Mapping[DType, str]] = {DType.F32: "f32", DType.I32: "i32", DType.BOOL: "mask"}
@@ -86,13 +89,13 @@ _MASKS: Final[Mapping[type[Op], str]] = {
 
 _OF_TYPE: Final = {DType.F32: _FLOATS, DType.I32: _INTEGERS, DType.BOOL: _MASKS}
 
-_RELATIONS: Final[Mapping[Comparison, str]] = {
-    Comparison.EQUAL: "==",
-    Comparison.NOT_EQUAL: "!=",
-    Comparison.LESS: "<",
-    Comparison.LESS_EQUAL: "<=",
-    Comparison.GREATER: ">",
-    Comparison.GREATER_EQUAL: ">=",
+_RELATIONS: Final[Mapping[real.Comparison, str]] = {
+    real.Comparison.EQUAL: "==",
+    real.Comparison.NOT_EQUAL: "!=",
+    real.Comparison.LESS: "<",
+    real.Comparison.LESS_EQUAL: "<=",
+    real.Comparison.GREATER: ">",
+    real.Comparison.GREATER_EQUAL: ">=",
 }
 
 _CASTS: Final[Mapping[tuple[DType, DType], str]] = {
@@ -118,11 +121,11 @@ def literal(value: Value) -> str | None:
     """Return the vector of a constant of one element, None if ``value`` is something else."""
     if not isinstance(value.node.op, Constant) or value.type.size != 1:
         return None
-    number = value.node.op.value.reshape(())[()]
+    number = float(value.node.op.value.reshape(()))
     if value.type.dtype is DType.F32:
-        return f"splat_f32({float_literal(float(number))})"
+        return f"splat_f32({float_literal(number)})"
     if value.type.dtype is DType.I32:
-        return f"splat_i32({int(number) if number > -(1 << 31) else 'INT32_MIN'})"
+        return f"splat_i32({int(number) if number > -(2.0**31) else 'INT32_MIN'})"
     return f"splat_i32({-int(bool(number))})" if value.type.dtype is DType.BOOL else None
 
 
@@ -147,13 +150,10 @@ def statements(
     known = dict(names)
     lines = []
     for node in nodes:
-        operands = []
-        for value in node.operands:
-            text = known.get(value) or literal(value)
-            if text is None:
-                return Refusal(f"it reads a constant {value.type}")
-            operands.append(text)
-        text = expression(node, operands)
+        operands = [known.get(value) or literal(value) for value in node.operands]
+        if None in operands:
+            return Refusal("it reads a constant of several elements")
+        text = expression(node, [str(operand) for operand in operands])
         if isinstance(text, Refusal):
             return text
         result = node.results[0]
@@ -164,32 +164,45 @@ def statements(
 
 def expression(node: Node, operands: list[str]) -> str | Refusal:
     """Return the C expression of an elementwise node."""
-    op, types = node.op, [value.type.dtype for value in (*node.operands, *node.results)]
-    strange = next((t for t in types if t not in VECTORS), None)
-    if strange is not None:
-        return Refusal(f"it has values of {strange.value}")
-    first = types[0]
-    if isinstance(op, real.RealWhere):
-        return f"select_{SUFFIXES[types[1]].replace('mask', 'i32')}({', '.join(operands)})"
-    if isinstance(op, real.RealCompare):
-        return _comparison(op, first, operands)
-    if isinstance(op, real.RealCast):
-        return _CASTS.get((first, op.dtype), "{}").format(*operands)
-    if isinstance(op, real.RealBitcast):
-        return f"({VECTORS[op.dtype]}){operands[0]}"
-    if isinstance(op, real.RealMaximum | real.RealMinimum) and first is DType.F32:
-        return _extreme(node, operands)
-    if isinstance(op, real.RealPow) and number_of(node.operands[1]) == 2.0:
-        return f"{operands[0]} * {operands[0]}"
-    form = _OF_TYPE[first].get(type(op))
+    types = [value.type.dtype for value in (*node.operands, *node.results)]
+    other = next((t for t in types if t not in VECTORS), None)
+    if other is not None:
+        return Refusal(f"it has values of {other.value}")
+    special = _special(node, operands)
+    if special is not None:
+        return special
+    if isinstance(node.op, real.RealBitcast):
+        return f"({VECTORS[node.op.dtype]}){operands[0]}"
+    form = _OF_TYPE[types[0]].get(type(node.op))
     if form is None:
-        return Refusal(f"it is not computed on {first.value}")
+        return Refusal(f"it is not computed on {types[0].value}")
     return form.format(*operands)
 
 
-def _comparison(op: real.RealCompare, dtype: DType, operands: list[str]) -> str | Refusal:
+def _special(node: Node, operands: list[str]) -> str | None:
+    """Return the C expression of an op that the tables do not hold, else None."""
+    dtype = node.operands[0].type.dtype
+    match node.op:
+        case real.RealWhere():
+            kind = "f32" if node.types[0].dtype is DType.F32 else "i32"
+            return f"select_{kind}({', '.join(operands)})"
+        case real.RealCompare():
+            return _comparison(node.op, dtype, operands)
+        case real.RealCast():
+            return _CASTS.get((dtype, node.op.dtype), "{}").format(*operands)
+        case real.RealMaximum() | real.RealMinimum() if dtype is DType.F32:
+            return _extreme(node, operands)
+        case real.RealPow() if dtype is DType.F32 and number_of(node.operands[1]) == 2.0:
+            return f"{operands[0]} * {operands[0]}"
+    return None
+
+
+def _comparison(op: real.RealCompare, dtype: DType, operands: list[str]) -> str:
     """Return a comparison; an order of masks is the opposite of that of booleans."""
-    if dtype is DType.BOOL and op.relation not in (Comparison.EQUAL, Comparison.NOT_EQUAL):
+    if dtype is DType.BOOL and op.relation not in (
+        real.Comparison.EQUAL,
+        real.Comparison.NOT_EQUAL,
+    ):
         operands = operands[::-1]
     return f"{operands[0]} {_RELATIONS[op.relation]} {operands[1]}"
 

@@ -55,7 +55,7 @@ def fused_conv(node: Node, instructions: InstructionSet) -> NativeLayer | Refusa
 def _layer(
     node: Node,
     op: RealConv,
-    places: tuple[int, int, int | None, int | None],
+    positions: tuple[int, int, int | None, int | None],
     written: tuple[tuple[str, ...], str],
     instructions: InstructionSet,
 ) -> NativeLayer | Refusal:
@@ -64,11 +64,11 @@ def _layer(
     Args:
         node: The node.
         op: The convolution.
-        places: Indices of image, weights, bias and addend among the operands.
+        positions: Indices of image, weights, bias and addend among the operands.
         written: Statements of the activation, and its result.
         instructions: The instruction set.
     """
-    x, w, bias, addend = places
+    x, w, bias, addend = positions
     if any(v.type.dtype is not DType.F32 for v in (*node.operands, *node.results)):
         return Refusal("its operands are not f32")
     if not all(is_fixed(node.operands[i]) for i in (w, bias) if i is not None):
@@ -78,7 +78,7 @@ def _layer(
     image, weights = node.operands[x].type.static_shape, node.operands[w].type.static_shape
     once = math.prod(op.window.kernel) == math.prod(op.window.stride) == 1
     if once and not op.window.is_padded and op.groups == 1:
-        return pointwise(node, places, weights, written, instructions)
+        return pointwise(node, positions, weights, written, instructions)
     constants = _geometry(op, image, weights[0]) | {
         "bias": bias is not None,
         "addend": addend is not None,
@@ -107,8 +107,8 @@ def _geometry(op: RealConv, image: Sequence[int], outputs: int) -> dict[str, Any
     size, channels = image[1:-1], image[-1]
     padded = tuple(n + a + b for n, (a, b) in zip(size, window.padding, strict=True))
     strides = tuple(s * channels for s in row_major(padded))
-    joined = window.dilation[-1] == 1 and op.groups == 1
-    taps = window.kernel[:-1] if joined else window.kernel
+    is_whole_row = window.dilation[-1] == 1 and op.groups == 1
+    taps = window.kernel[:-1] if is_whole_row else window.kernel
     starts = tuple(
         sum(i * d * s for i, d, s in zip(tap, window.dilation, strides, strict=False))
         for tap in combinations(*map(range, taps))
@@ -126,7 +126,7 @@ def _geometry(op: RealConv, image: Sequence[int], outputs: int) -> dict[str, Any
         "outputs": outputs,
         "groups": op.groups,
         "starts": starts,
-        "depth": (window.kernel[-1] if joined else 1) * channels // op.groups,
+        "depth": (window.kernel[-1] if is_whole_row else 1) * channels // op.groups,
     }
 
 
@@ -150,19 +150,19 @@ def _depthwise(
     instructions: InstructionSet,
 ) -> NativeLayer:
     """Return the layer of a convolution of one channel for each group."""
-    lanes, (w, bias) = instructions.lanes, fixed
-    tables: list[Pack] = [partial(_pack_taps, w, lanes)]
-    if bias is not None:
-        tables.append(partial(_pack_taps, bias, lanes))
+    channels = constants["channels"]
+    tables: list[Pack] = [
+        partial(_pack_taps, index, channels, instructions.lanes)
+        for index in fixed
+        if index is not None
+    ]
     kernel = Kernel.of("depthwise", "conv/depthwise", constants, ("floats",))
     return NativeLayer(kernel, passed, tuple(tables), scratch)
 
 
-def _pack_taps(index: int, lanes: int, values: Sequence[Array]) -> Array:
+def _pack_taps(index: int, channels: int, lanes: int, values: Sequence[Array]) -> Array:
     """Return weights [C, kernel..., 1], or a bias, as [taps, C], the channels filled up."""
-    taps = values[index].reshape(values[index].shape[0] if values[index].ndim > 2 else -1, -1)
-    if values[index].ndim <= 2:
-        taps = values[index].reshape(-1, 1)
-    padded = np.zeros((taps.shape[1], -(-len(taps) // lanes) * lanes), np.float32)
-    padded[:, : len(taps)] = taps.T
+    taps = values[index].reshape(channels, -1)
+    padded = np.zeros((taps.shape[1], -(-channels // lanes) * lanes), np.float32)
+    padded[:, :channels] = taps.T
     return padded

@@ -31,7 +31,7 @@ def norm(node: Node, instructions: InstructionSet) -> NativeLayer | Refusal:
     if form.addend is not None and node.operands[form.addend].type.shape != x.shape:
         return Refusal("its addends differ in shape")
     width = math.prod(x.static_shape[x.rank - form.axes :])
-    places = (form.x, form.addend, form.gamma, form.beta)
+    positions = (form.x, form.addend, form.gamma, form.beta)
     constants = {
         "rows": x.size // width,
         "width": width,
@@ -43,4 +43,4 @@ def norm(node: Node, instructions: InstructionSet) -> NativeLayer | Refusal:
         "keeps_sum": form.sum_result is not None,
     }
     kernel = Kernel.of("norm", "norm/kernel", constants, ("floats",))
-    return NativeLayer(kernel, tuple(i for i in places if i is not None))
+    return NativeLayer(kernel, tuple(i for i in positions if i is not None))

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rlx.ir import Array, Node
-    from rlx.ops.fused.activation import Activation
+    from rlx.ops.fused import Activation
     from rlx_host.instruction_set import InstructionSet
     from rlx_host.layer import Pack
 
@@ -71,15 +71,13 @@ def fused_matmul(node: Node, instructions: InstructionSet) -> NativeLayer | Refu
     form = node.op.form
     if form.transpose_x:
         return Refusal("its left factor is transposed")
-    product = _Product(
-        form.x, form.y, form.bias, form.addend, form.transpose_y, form.activation
-    )
+    product = _Product(form.x, form.y, form.bias, form.addend, form.transpose_y, form.activation)
     return _layer(node, product, instructions)
 
 
 def pointwise(
     node: Node,
-    places: tuple[int, int, int | None, int | None],
+    positions: tuple[int, int, int | None, int | None],
     weights: Sequence[int],
     written: tuple[tuple[str, ...], str],
     instructions: InstructionSet,
@@ -88,12 +86,12 @@ def pointwise(
 
     Args:
         node: The node.
-        places: Indices of image, weights, bias and addend among the operands.
+        positions: Indices of image, weights, bias and addend among the operands.
         weights: Shape of the weights [O, 1..., C].
         written: Statements of the activation, and its result.
         instructions: The instruction set.
     """
-    x, w, bias, addend = places
+    x, w, bias, addend = positions
     columns, depth = weights[0], weights[-1]
     rows = node.operands[x].type.size // depth
     constants = _cuts(rows, columns, instructions) | {
@@ -175,7 +173,8 @@ def _finish(
 ) -> NativeLayer:
     """Return the layer: which operands are passed, which are packed."""
     lanes = instructions.lanes
-    passed, tables, scratch = [product.x], [], 0
+    passed, scratch = [product.x], 0
+    tables: list[Pack] = []
     if constants["form"] == "packed":
         shape = (columns, depth) if product.transposed else (depth, columns)
         tables.append(partial(_pack_weights, product.y, shape, product.transposed, lanes))
@@ -231,19 +230,21 @@ def gated(node: Node, instructions: InstructionSet) -> NativeLayer | Refusal:
         "value": written[1],
     }
     support = ("floats", *(f"tile_{height}_2" for *_, height in sections))
-    tables: list[Pack] = [partial(_pack_gated, form.w, form.transpose_w, lanes)]
+    tables: list[Pack] = [partial(_pack_gated, form.w, x[-1], form.transpose_w, lanes)]
     if form.bias is not None:
-        tables.append(partial(_pack_gated, form.bias, False, lanes))
+        tables.append(partial(_pack_gated, form.bias, 1, False, lanes))
     kernel = Kernel.of("gated", "product/gated", constants, support)
     return NativeLayer(kernel, (form.x,), tuple(tables))
 
 
-def _pack_gated(index: int, transposed: bool, lanes: int, values: Sequence[Array]) -> Array:
+def _pack_gated(
+    index: int, depth: int, transposed: bool, lanes: int, values: Sequence[Array]
+) -> Array:
     """Return the columns of both halves in turns of a vector each, packed."""
-    array = values[index]
-    matrix = array.reshape(-1, array.shape[-1]) if array.ndim < 2 else array.reshape(array.shape[-2:])
+    columns = values[index].size // depth
+    matrix = values[index].reshape((columns, depth) if transposed else (depth, columns))
     matrix = matrix.T if transposed else matrix
-    depth, width = matrix.shape[0], matrix.shape[1] // 2
+    width = columns // 2
     whole = -(-width // lanes) * lanes
     padded = np.zeros((depth, 2, whole), np.float32)
     padded[:, :, :width] = matrix.reshape(depth, 2, width)
