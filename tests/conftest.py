@@ -59,6 +59,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, None, object]:
+    if (shared := sys.modules.get("rlx.runtime.compilations")) is not None:
+        shared.COMPILATIONS.clear()  # a test may replace kernels
     with pytest.MonkeyPatch.context() as patch:
         if item.get_closest_marker("models") is None:
             patch.setenv("RLX_SHARED", "/only/for/tests/marked/models")

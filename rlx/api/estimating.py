@@ -52,7 +52,7 @@ def estimate(
 
     Returns:
         An object with ``layers``, ``totals`` and ``fits``; also a mapping, with the keys of
-        ``rlx estimate --json``.
+        ``rlx estimate --json``. ``print`` shows the table.
 
     Example:
         >>> estimate = rlx.estimate("digits/digits.rlx", "cortexm", cpu="cortex-m4")
@@ -74,7 +74,7 @@ def estimate(
         **plugin.estimate(lowered.module, chosen_options),
         **({"ports": ports} if ports else {}),
     }
-    return Estimate(plugin.name, figures)
+    return Estimate(plugin.name, figures, plugin.view(figures, chosen_options))
 
 
 @checked_call

@@ -143,7 +143,10 @@ def _usage(exception: click.ClickException) -> UsageError:
     context = exception.ctx if isinstance(exception, click.UsageError) else None
     command = context.command_path if context else "rlx"
     message = exception.format_message().rstrip(".")
-    hint = _choice_hint(exception) or f"{command} --help"
+    if hint := _choice_hint(exception):
+        message = message.partition(" is not one of ")[0]  # the hint has the choices
+    else:
+        hint = f"{command} --help"
     return UsageError(message[:1].lower() + message[1:], hint=hint)
 
 

@@ -16,6 +16,7 @@ from rlx import frontends, targets
 from rlx.cli.command import Command
 from rlx.cli.common import missing_file
 from rlx.cli.completions import target_names
+from rlx.cli.number import Width
 from rlx.cli.plugin_options import PluginOptions, check_distinct
 from rlx.cli.samples import say
 from rlx.frontends.open_shapes import DimensionSizes
@@ -79,7 +80,7 @@ def weight_bits_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--weight-bits``, for float networks, to a command that gets ``weight_bits``."""
     option = click.option(
         "--weight-bits",
-        type=click.Choice(["8", "4", "2"]),
+        type=Width(["8", "4", "2"]),
         callback=lambda _ctx, _param, value: None if value is None else int(value),
         help="Bits of a weight of a float network, whose scales are assumed.  [default: 8]",
     )

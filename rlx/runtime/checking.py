@@ -86,13 +86,13 @@ class _Sample:
 
     def run(self, program: Program) -> Sequence[Array]:
         """Return copies of the program's outputs; its states are as before afterwards."""
-        kept = {name: program.read_state(name) for name in self.states}
+        former_states = {name: program.read_state(name) for name in self.states}
         for name, value in self.states.items():
             program.write_state(name, value)
         try:
             return [np.array(output) for output in program.run(list(self.inputs.values()))]
         finally:
-            for name, value in kept.items():
+            for name, value in former_states.items():
                 program.write_state(name, value)
 
 
@@ -121,12 +121,12 @@ def compare_with_numpy(
     if drawn is None:
         return Comparison(0, time.perf_counter() - begin)
     sample, values = drawn
-    found = sample.run(program)
+    actual = sample.run(program)
     for index in indices:
         output = graph.outputs[index]
-        if not _equal(found[index], values[output]):
+        if not _equal(actual[index], values[output]):
             search = _Search(graph, backend, options, sample, values)
-            raise search.error(output, found[index])
+            raise search.error(output, actual[index])
     return Comparison(len(indices), time.perf_counter() - begin)
 
 
@@ -163,10 +163,10 @@ def _sample(graph: Graph, params: Mapping[str, Array]) -> tuple[_Sample, dict[Va
     states = {v for n in graph.nodes if isinstance(n.op, State) for v in n.results}
     for largest in (_MAX_WIDE, 0):
         random = np.random.default_rng(SEED)
-        given = {v: random_value(v.type, random, largest) for v in graph.inputs}
+        samples = {v: random_value(v.type, random, largest) for v in graph.inputs}
         sample = _Sample(
-            {v.name: a for v, a in given.items() if v not in states},
-            {v.name: a for v, a in given.items() if v in states},
+            {v.name: a for v, a in samples.items() if v not in states},
+            {v.name: a for v, a in samples.items() if v in states},
             params,
         )
         try:
@@ -195,13 +195,13 @@ def random_value(type_: TensorType, random: np.random.Generator, largest: int) -
     return np.asarray(random.integers(low, high, shape, endpoint=True)).astype(dtype.numpy)
 
 
-def _equal(found: Array, expected: Array) -> bool:
+def _equal(actual: Array, expected: Array) -> bool:
     """Whether arrays hold the same numbers; NaN equals NaN."""
-    if found.dtype != expected.dtype or found.shape != expected.shape:
+    if actual.dtype != expected.dtype or actual.shape != expected.shape:
         return False
-    if found.dtype.kind == "f":
-        return np.array_equal(found, expected, equal_nan=True)
-    return np.array_equal(found, expected)
+    if actual.dtype.kind == "f":
+        return np.array_equal(actual, expected, equal_nan=True)
+    return np.array_equal(actual, expected)
 
 
 class _Search:
@@ -221,9 +221,9 @@ class _Search:
         self._sample = sample
         self._values = values
 
-    def error(self, output: Value, found: Array) -> DifferenceError:
+    def error(self, output: Value, actual: Array) -> DifferenceError:
         """Return the error for an output that differs."""
-        value, array = self._first() or (output, found)
+        value, array = self._first() or (output, actual)
         expected = self._values[value]
         node = value.node
         wrong = np.count_nonzero(np.asarray(array != expected))
@@ -244,8 +244,8 @@ class _Search:
         program = self._backend.compile(planned, self._options)
         if self._sample.params:
             program.set_params(self._sample.params)
-        found = self._sample.run(program)
-        pairs = list(zip(values, found, strict=True))
+        actual = self._sample.run(program)
+        pairs = list(zip(values, actual, strict=True))
         for value, array in pairs[len(self._graph.outputs) :]:
             if not _equal(array, self._values[value]):
                 return value, array
@@ -257,8 +257,8 @@ def _with_all_outputs(graph: Graph) -> tuple[Graph, list[Value]]:
     copy = Graph(graph.name)
     new: dict[Value, Value] = {}
     for node in graph.nodes:
-        made = copy_node(copy, node, tuple(new[o] for o in node.operands))
-        new.update(zip(node.results, made.results, strict=True))
+        node_copy = copy_node(copy, node, tuple(new[o] for o in node.operands))
+        new.update(zip(node.results, node_copy.results, strict=True))
     exact = exact_values(graph)
     inner = [v for n in graph.op_nodes for v in n.results if v in exact]
     copy.output(*(new[v] for v in graph.outputs), names=graph.output_names)

@@ -148,13 +148,11 @@ class DiskCache:
 def disk_cache() -> DiskCache:
     """Return the cache of the settings, the same object for the same folder and size."""
     settings = current()
-    folder = settings.compile_cache
-    if folder is True:
-        base = cache_folder()
-        chosen = None if base is None else base / "compiled"
-    else:
-        chosen = folder or None
-    return _cache_at(chosen, settings.compile_cache_mib << 20)
+    folder: Path | bool | None = settings.compile_cache
+    if isinstance(folder, bool):
+        base = cache_folder() if folder else None
+        folder = None if base is None else base / "compiled"
+    return _cache_at(folder, settings.compile_cache_mib << 20)
 
 
 @functools.lru_cache(maxsize=16)

@@ -7,18 +7,15 @@ from __future__ import annotations
 
 import time
 import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rlx.ir.evaluate import evaluate_all
-from rlx.passes.transforms.bind import bind
 from rlx.runtime.backend import next_backend
 from rlx.runtime.checking import Compiled, compare_with_numpy
-from rlx.runtime.dump import StageDump, folder_of
+from rlx.runtime.compilations import COMPILATIONS
 from rlx.runtime.garbage import uncollected
-from rlx.runtime.lowering import lower
 from rlx.runtime.observation.finite import check_values
 from rlx.runtime.observation.profile import Timed, TimedRun
 from rlx.support.config import current
@@ -40,8 +37,6 @@ class LoadedProgram:
     Attributes:
         lowered: Compiled module.
         program: Runs it.
-        comparison: Comparison of the program with NumPy; None before the first run, and for a
-            backend that compiles nothing.
     """
 
     @uncollected()
@@ -53,15 +48,26 @@ class LoadedProgram:
         sizes: Sequence[tuple[str, int]] = (),
     ) -> None:
         """Compile ``graph``, whose symbols have these sizes."""
-        bound = bind(graph, dict(sizes))
-        self.lowered: HostModule = _lower(bound, backend, options, sizes)
-        self.program: Program = backend.compile(self.lowered.module, options)
-        self.comparison: Comparison | None = None
-        self._bound = bound
-        self._backend = backend
+        self._graph = graph
         self._options = options
         self._sizes = sizes
+        self._compile(backend)
+
+    def _compile(self, backend: Backend) -> None:
+        """Compile the graph by a backend; the program has no parameters yet."""
+        self._backend = backend
+        self._compilation = COMPILATIONS.get(self._graph, backend, self._options, self._sizes)
+        self.lowered: HostModule = self._compilation.lowered
+        self.program: Program = self._compilation.make_program()
         self._stale = True
+
+    @property
+    def comparison(self) -> Comparison | None:
+        """Comparison of the program, or of another one of the same code, with NumPy.
+
+        None before the first run, and for a backend that compiles nothing.
+        """
+        return self._compilation.comparison
 
     def params_changed(self) -> None:
         """Let the next run recompute the values that depend on parameters."""
@@ -115,7 +121,9 @@ class LoadedProgram:
         if not current().check_compiled:
             return
         try:
-            self.comparison = compare_with_numpy(self.program, self._backend, self._options, values)
+            self._compilation.comparison = compare_with_numpy(
+                self.program, self._backend, self._options, values
+            )
         except DifferenceError as error:
             following = next_backend(self._backend)
             if following is None:
@@ -125,15 +133,8 @@ class LoadedProgram:
                 BackendWarning,
                 stacklevel=2,
             )
-            self._replace(following)
-            self._stale = True
+            self._compile(following)
             self.load(params)
-
-    def _replace(self, backend: Backend) -> None:
-        """Compile the graph by another backend."""
-        self._backend = backend
-        self.lowered = _lower(self._bound, backend, self._options, self._sizes)
-        self.program = backend.compile(self.lowered.module, self._options)
 
     def _run_prologue(self, prologue: Graph, params: Mapping[str, Array]) -> dict[str, Array]:
         """Return the values that depend on parameters alone, by name."""
@@ -143,13 +144,3 @@ class LoadedProgram:
             check_values(prologue, found)
         names = zip(prologue.output_names, prologue.outputs, strict=True)
         return {name: found[value] for name, value in names}
-
-
-def _lower(
-    graph: Graph, backend: Backend, options: CompileOptions, sizes: Sequence[tuple[str, int]]
-) -> HostModule:
-    """Return a graph as the backend compiles it; its steps are written where the options say."""
-    if options.dump is None:
-        return lower(graph, backend, options)
-    with StageDump(folder_of(Path(options.dump), sizes), force=True) as dump:
-        return lower(graph, backend, options, observe=dump)

@@ -6,6 +6,6 @@ and caches; ``process`` the programs that are started.
 Level 1. Public modules: ``annotations``, ``calls``, ``config``, ``errors``, ``files.arrays``,
 ``files.cache``, ``files.golden``, ``files.locks``, ``files.outputs``, ``files.paths``,
 ``files.scratch``, ``files.shipped``, ``limits``, ``named``, ``plugins``, ``process``,
-``spelling``, ``steps``, ``text.html``, ``text.licence``, ``text.names``, ``text.notebook``, ``text.suggest``,
-``text.tables``, ``text.templates``, ``text.units``, ``version``.
+``spelling``, ``steps``, ``text.html``, ``text.licence``, ``text.names``, ``text.notebook``,
+``text.suggest``, ``text.tables``, ``text.templates``, ``text.units``, ``version``.
 """

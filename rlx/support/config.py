@@ -75,8 +75,14 @@ def _flag(text: str) -> bool:
     return text.lower() in _TRUE
 
 
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()):
+        raise ValueError(text)
+    return int(text)
+
+
 def _count(text: str) -> int:
-    if not (text.isascii() and text.isdecimal()) or int(text) < 1:
+    if _number(text) < 1:
         raise ValueError(text)
     return int(text)
 
@@ -100,8 +106,12 @@ def _is_flag(value: object) -> bool:
     return isinstance(value, bool)
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
 def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+    return _is_number(value) and value != 0
 
 
 _FLAG = _Kind("on or off", "on", _flag, _is_flag)
@@ -113,6 +123,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
     "cc": _Kind("a command", "clang", str, lambda value: value is None or isinstance(value, str)),
     "check_compiled": _FLAG,
     "check_finite": _FLAG,
+    "compilations": _Kind("an integer of at least 0", "8", _number, _is_number),
     "compile_cache": _FOLDER,
     "compile_cache_mib": _COUNT,
     "debug": _Kind("kernels", "kernels", _one_of(_DEBUG, "").parse, lambda v: v in (None, *_DEBUG)),
@@ -143,6 +154,7 @@ class Config:
         check_compiled: Whether programs of a compiler are compared with NumPy before their first
             result (``rlx.runtime.checking``).
         check_finite: ``check_finite`` of ``CompileOptions``.
+        compilations: Number of compiled graphs that the sessions of a process share.
         compile_cache: Folder of compiled code; False for none, True for the folder ``compiled`` in
             that of ``cache``.
         compile_cache_mib: Maximum size of that folder, in MiB.
@@ -161,6 +173,7 @@ class Config:
     cc: str | None = None
     check_compiled: bool = True
     check_finite: bool = False
+    compilations: int = 8
     compile_cache: Path | bool = True
     compile_cache_mib: int = 1024
     debug: Literal["kernels"] | None = None
@@ -189,6 +202,7 @@ class SettingChanges(TypedDict, total=False):
     cc: str | None
     check_compiled: bool
     check_finite: bool
+    compilations: int
     compile_cache: Path | bool
     compile_cache_mib: int
     debug: Literal["kernels"] | None

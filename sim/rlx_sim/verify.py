@@ -128,7 +128,7 @@ class CortexmVerifier:
         with plain_folder(folder) as plain:
             for simulator in simulators:
                 if progress is not None:
-                    progress(f"{simulator.name}: {counted(vectors.frames, 'input')}")
+                    progress(f"{simulator.name}: {counted(vectors.frames, 'frame')}")
                 runs.append(_run(simulator, plain, vectors, timeout_s))
                 _check_fit(runs[-1], manifest, folder)
         return _summary(runs, vectors.frames, plan, manifest)

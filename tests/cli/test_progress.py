@@ -148,7 +148,7 @@ def emitted(tmp_path_factory, digits_model):
 @pytest.mark.sim
 @pytest.mark.parametrize(
     ("before", "after", "lines"),
-    [((), (), ["host: 1 input: N s"]), (("--quiet",), (), []), (("-q",), (), []),
+    [((), (), ["host: 1 frame: N s"]), (("--quiet",), (), []), (("-q",), (), []),
      ((), ("--quiet",), []), ((), ("-q",), []), ((), ("--json",), [])],
 )  # fmt: skip
 def test_verify_reports_its_steps(capsys, emitted, before, after, lines):

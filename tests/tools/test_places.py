@@ -18,6 +18,7 @@ PLACES = {
     "targets/cortexm/rlx_cortexm": "tests/targets/cortexm",
     "targets/fpga/rlx_fpga": "tests/targets/fpga",
     "targets/host/rlx_host": "tests/targets/host",
+    "targets/xla/rlx_xla": "tests/targets/xla",
     "sim/rlx_sim": "tests/sim",
 }
 """Folders of modules, each with that of its tests; the first one that holds a module counts."""
@@ -34,6 +35,7 @@ ROOTS = {
     "targets/cortexm": "rlx_cortexm",
     "targets/fpga": "rlx_fpga",
     "targets/host": "rlx_host",
+    "targets/xla": "rlx_xla",
     "sim": "rlx_sim",
     "tests": "*",
 }

@@ -64,6 +64,21 @@ def test_an_estimate_has_attributes_and_keys():
     assert repr(estimate) == f"<Estimate for cortexm: {len(estimate.layers)} layers>"
 
 
+def test_an_estimate_is_printed_as_the_command_shows_it(capsys):
+    assert main(["estimate", str(DIGITS), "--target", "cortexm", "--wide"]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    printed = str(rlx.estimate(DIGITS, "cortexm")).splitlines()
+    assert len(printed) > 10
+    assert printed == [line for line in shown if line in printed]
+    table = str(rlx.estimate_all(DIGITS, "cortexm", "cortex-m4,cortex-m7", over="cpu"))
+    assert table.splitlines()[0] == "cortexm: 2 of 2 fit, predicted"
+
+
+def test_an_exported_network_is_shown_without_its_bytes(tmp_path):
+    exported = rlx.export(DIGITS, tmp_path / "digits.tflite")
+    assert repr(exported) == f"<Exported: {len(exported.content):,} bytes>"
+
+
 def test_an_estimate_says_what_does_not_fit():
     estimate = Estimate("fpga", {"fits": False, "short": "6 block RAMs of 4"})
     assert not estimate.fits
@@ -182,6 +197,8 @@ BAD_CALLS = {
     "shape's form": lambda: rlx.load(ONNX, input_shape={"image": "1,1,8,8"}),
     "shape's type": lambda: rlx.load(ONNX, input_shape={"image": 8}),
     "shape without a name": lambda: rlx.load(ONNX, input_shape=((1, 1, 8, 8),)),
+    "wide weights": lambda: quantized(weights=16),
+    "wide weights assumed": lambda: rlx.estimate(ONNX, "cortexm", weight_bits=16),
     "bits": lambda: quantized(weights="auto", bits="5"),
     "decibels": lambda: quantized(min_sqnr="10"),
     "settings' type": lambda: quantized(settings=5),

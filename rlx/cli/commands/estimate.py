@@ -79,8 +79,6 @@ def command(model: Path, weight_bits: int | None, policies: Policies | None, as_
         }
         print_json(report)
         return
-    if not estimate.get("fits", True):
-        print(f"does not fit: {estimate['short']}")
     print_report(target, options, estimate)
     if assumed.assumption is not None:
         prose(str(assumed.assumption))

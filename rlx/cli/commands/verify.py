@@ -166,7 +166,7 @@ def _print(result: Verification, folder: Path) -> None:
     print_not_run(result)
     verdict = "all equal" if result.passed else "NOT EQUAL"
     prose(
-        f"{verdict}: {report['equal']} of {report['inputs']} inputs give the reference's bits",
+        f"{verdict}: {report['equal']} of {report['inputs']} frames give the reference's bits",
         fg="green" if result.passed else "red",
         bold=True,
     )

@@ -17,6 +17,7 @@ from rlx.ops.real import RealDequantize, RealQuantize
 from rlx.passes.transforms.bind import check_bound
 from rlx.runtime import Device, Session
 from rlx.support.errors import UnsupportedOpError, UsageError
+from rlx.support.text.units import counted
 from rlx.targets import quantize_hint
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Differences:
     largest: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Exported:
     """A network in another format.
 
@@ -55,6 +56,9 @@ class Exported:
 
     content: bytes
     differences: Differences | None = None
+
+    def __repr__(self) -> str:
+        return f"<Exported: {counted(len(self.content), 'byte')}>"
 
 
 def export(graph: Graph, path: PurePath, opset: int | None = None) -> Exported:

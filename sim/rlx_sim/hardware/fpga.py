@@ -240,10 +240,10 @@ def _harness_runs(
                 _built(folder, timeout_s, trace=trace_format(waves), show=notify.detail)
             )
         stack.enter_context(seconds.part("simulate"))
-        notify(f"verilator: {counted(vectors.frames, 'input')}")
+        notify(f"verilator: {counted(vectors.frames, 'frame')}")
         with nullcontext() if waves is None else new_file(waves) as path:
             plain = bench.run(vectors.inputs, waves=path, timeout_s=timeout_s)
-        notify(f"verilator: {counted(few.frames, 'input')}, pauses and a reset")
+        notify(f"verilator: {counted(few.frames, 'frame')}, pauses and a reset")
         stalled = bench.run(few.inputs, stalls=STALLED, timeout_s=timeout_s)
     return _simulation(plain), _simulation(stalled)
 

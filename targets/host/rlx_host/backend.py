@@ -5,13 +5,16 @@ Tests: tests/targets/host/test_program.py
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rlx.runtime.numpy_backend import NumpyBackend
 from rlx_host.compiler import MISSING, find_compiler
-from rlx_host.program import NativeProgram
+from rlx_host.program import NativeProgram, compile_module
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rlx.ir import GraphModule
     from rlx.runtime import CompileOptions, Device
 
@@ -29,7 +32,16 @@ class NativeBackend(NumpyBackend):
 
     def compile(self, module: GraphModule, options: CompileOptions) -> NativeProgram:
         """Return a program that runs ``module``, as ``plan`` returned it."""
-        return NativeProgram(module, options)
+        return self.prepare(module, options)()
+
+    def prepare(self, module: GraphModule, options: CompileOptions) -> Callable[[], NativeProgram]:
+        """Compile ``module``; return a function that makes programs of the code."""
+        code = compile_module(module, options)
+        return partial(NativeProgram, module, options, code)
+
+    def compiler(self) -> str:
+        """Return the command of the compiler, for messages."""
+        return " ".join(find_compiler() or ())
 
 
 BACKEND = NativeBackend()

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import ctypes
 import importlib.util
 import shlex
 import shutil
 import sys
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rlx.support.config import current
-from rlx.support.errors import SimulationError
 from rlx.support.files.scratch import work_folder
 from rlx.support.process import run
 
@@ -52,8 +51,8 @@ def _installed() -> tuple[str, ...] | None:
     return None
 
 
-def build(text: str, command: Sequence[str], flags: Sequence[str]) -> ctypes.CDLL:
-    """Return the loaded library of a C file; nothing of it stays on disk.
+def build(text: str, command: Sequence[str], flags: Sequence[str]) -> bytes:
+    """Return the shared library of a C file.
 
     Args:
         text: The C file.
@@ -71,9 +70,14 @@ def build(text: str, command: Sequence[str], flags: Sequence[str]) -> ctypes.CDL
         argv = [*command, *FLAGS, *flags, "-o", str(library), str(source), "-lm"]
         hint = "set RLX_CC to another compiler, or RLX_BACKEND=numpy"
         run(argv, cwd=folder, timeout_s=_TIMEOUT_S, hint=hint)
-        try:
-            return ctypes.CDLL(str(library))
-        except OSError as error:
-            raise SimulationError(
-                f"the compiled program cannot be loaded: {error}", hint=hint
-            ) from None
+        return library.read_bytes()
+
+
+def identity(command: Sequence[str]) -> str:
+    """Return a text that differs between compilers and their versions, without starting one."""
+    path = Path(shutil.which(command[0]) or command[0])
+    try:
+        status = path.stat()
+    except OSError:
+        return shlex.join(command)
+    return f"{shlex.join(command)} {path.resolve()} {status.st_size} {status.st_mtime_ns}"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rlx.ir import Refusal
+from rlx.memory import moves_nothing
 from rlx.runtime.numpy_backend import NumpyProgram
 from rlx_host.instruction_set import find
 from rlx_host.kernels.rules import lower
@@ -16,49 +18,78 @@ from rlx_host.library import load
 from rlx_host.source import number_steps, program_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from rlx.ir import Array, GraphModule, Node
     from rlx.runtime import CompileOptions
     from rlx.runtime.numpy_backend import BoundStep
     from rlx_host.layer import NativeLayer
+    from rlx_host.source import NativeStep
+
+
+@dataclass(frozen=True, slots=True)
+class NativeCode:
+    """Compiled code of a graph, which programs share.
+
+    Attributes:
+        instruction_set: Name of the instruction set it is compiled for.
+        steps: Call of each native node.
+        refusals: Reason of each node that runs by NumPy.
+        text: The C file; empty if no node is native.
+        function: Runs the calls of a range of steps; None if there are none.
+    """
+
+    instruction_set: str
+    steps: Mapping[Node, NativeStep]
+    refusals: Mapping[Node, Refusal]
+    text: str
+    function: Callable[..., object] | None
+
+
+def compile_module(module: GraphModule, options: CompileOptions) -> NativeCode:
+    """Return the code of a planned graph.
+
+    Raises:
+        UsageError: The machine does not have the instruction set.
+        SimulationError: The compiler fails.
+    """
+    assert module.plan is not None
+    instructions = find(options.instruction_set)
+    refusals: dict[Node, Refusal] = {}
+    layers: list[tuple[Node, NativeLayer]] = []
+    for node in module.plan.schedule:
+        if moves_nothing(module.plan, node):
+            continue
+        layer = lower(node, instructions)
+        if isinstance(layer, Refusal):
+            refusals[node] = layer
+        else:
+            layers.append((node, layer))
+    steps = number_steps(layers)
+    text = program_text(steps, instructions) if steps else ""
+    function = load(text, instructions.flags) if steps else None
+    return NativeCode(
+        instructions.name, {step.node: step for step in steps}, refusals, text, function
+    )
 
 
 class NativeProgram(NumpyProgram):
     """A program of the NumPy backend whose runs of native nodes are one call each.
 
     Attributes:
-        instruction_set: Name of the instruction set it is compiled for.
-        refusals: Reason of each node that runs by NumPy.
-        text: The C file; empty if no node is native.
+        code: The compiled code.
     """
 
-    def __init__(self, module: GraphModule, options: CompileOptions) -> None:
-        assert module.plan is not None
-        instructions = find(options.instruction_set)
-        self.instruction_set = instructions.name
-        self.refusals: dict[Node, Refusal] = {}
-        layers: list[tuple[Node, NativeLayer]] = []
-        for node in module.plan.schedule:
-            layer = lower(node, instructions)
-            if isinstance(layer, Refusal):
-                self.refusals[node] = layer
-            else:
-                layers.append((node, layer))
-        steps = number_steps(layers)
-        self._native = {step.node: step for step in steps}
-        self.text = program_text(steps, instructions) if steps else ""
-        count = sum(step.pointer_count for step in steps)
+    def __init__(self, module: GraphModule, options: CompileOptions, code: NativeCode) -> None:
+        self.code = code
+        count = sum(step.pointer_count for step in code.steps.values())
         self._pointers = (ctypes.c_void_p * count)()
-        self._function: Callable[..., object] | None = None
-        if steps:
-            self._function = load(self.text, instructions.flags)
         self._kept: dict[Node, list[Array]] = {}
         super().__init__(module, options)
 
     def bind_step(self, step: BoundStep) -> Callable[[], object]:
         """Return the call of a native node, else NumPy's function."""
-        native = self._native.get(step.node)
+        native = self.code.steps.get(step.node)
         if native is None:
             return super().bind_step(step)
         arrays = bound_arrays(native.layer, step)
@@ -72,7 +103,7 @@ class NativeProgram(NumpyProgram):
         calls: list[Callable[[], object]] = []
         first = last = 0
         for run in runs:
-            if not (isinstance(run, partial) and run.func is self._function):
+            if not (isinstance(run, partial) and run.func is self.code.function):
                 calls.append(run)
                 first = last = -1
                 continue
@@ -87,9 +118,10 @@ class NativeProgram(NumpyProgram):
 
     def _call(self, first: int, last: int) -> partial[object]:
         """Return the call of native steps ``first`` to ``last``, the latter not included."""
-        assert self._function is not None
+        function = self.code.function
+        assert function is not None
         pointers = ctypes.c_void_p(ctypes.addressof(self._pointers))
-        return partial(self._function, pointers, ctypes.c_int(first), ctypes.c_int(last))
+        return partial(function, pointers, ctypes.c_int(first), ctypes.c_int(last))
 
 
 def bound_arrays(layer: NativeLayer, step: BoundStep) -> list[Array]:

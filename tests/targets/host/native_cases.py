@@ -7,6 +7,7 @@ import ctypes
 import numpy as np
 
 from rlx.ir import Refusal
+from rlx.ir.evaluate import evaluate_all
 from rlx.runtime.numpy_backend import BoundStep, Workspace
 from rlx_host.kernels.rules import lower
 from rlx_host.library import load
@@ -14,16 +15,21 @@ from rlx_host.program import bound_arrays
 from rlx_host.source import number_steps, program_text
 
 
-def constant_form(case):
-    """The node of a case and the values of its operands."""
-    (node,) = case.graph.op_nodes
-    arrays = [case.inputs[o.name] if o.constant is None else o.constant for o in node.operands]
-    return node, arrays
+def node_of(case, op):
+    """The node of a case that has an op, and the values of its operands."""
+    node = next(node for node in case.graph.op_nodes if type(node.op) is op)
+    values = evaluate_all(case.graph, case.inputs, {})
+    return node, [values[operand] for operand in node.operands]
 
 
-def native_results(cases, instructions, extra_flags=()):
-    """Return the results of each case's C function, or its Refusal; all are compiled together."""
-    nodes = [constant_form(case) for case in cases]
+def native_results(nodes, instructions, extra_flags=()):
+    """Return the results of each node's C function, or its Refusal; all are compiled together.
+
+    Args:
+        nodes: Nodes with the values of their operands.
+        instructions: Instruction set.
+        extra_flags: Further flags of the compiler.
+    """
     layers = [lower(node, instructions) for node, _ in nodes]
     native = [(n[0], x) for n, x in zip(nodes, layers, strict=True) if not isinstance(x, Refusal)]
     if not native:

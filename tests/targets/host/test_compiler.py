@@ -9,7 +9,8 @@ import pytest
 import rlx
 from rlx.support.errors import SimulationError, ToolMissingError
 from rlx_host import compiler
-from rlx_host.compiler import build, find_compiler
+from rlx_host.compiler import build, find_compiler, identity
+from rlx_host.library import open_library
 
 RETURNS_3 = """
 __attribute__((visibility("default"))) int three(void);
@@ -39,7 +40,7 @@ def test_a_library_is_loaded_and_its_files_removed(command, tmp_path, monkeypatc
     if shutil.which(command) is None:
         pytest.skip(f"{command} is not installed")
     monkeypatch.setattr("rlx.support.files.scratch._parent_folder", lambda: tmp_path)
-    assert build(RETURNS_3, [command], ()).three() == 3
+    assert open_library(build(RETURNS_3, [command], ())).three() == 3
     assert list(tmp_path.glob("rlx-native-*")) == []
 
 
@@ -53,3 +54,17 @@ def test_text_that_does_not_compile_is_an_error():
 def test_a_missing_compiler_is_an_error():
     with pytest.raises(ToolMissingError):
         build("", ["no-such-compiler"], ())
+
+
+def test_bytes_that_are_not_a_library_are_an_error():
+    with pytest.raises(SimulationError, match="cannot be loaded"):
+        open_library(b"nothing")
+
+
+def test_compilers_differ_without_starting_them(tmp_path):
+    program = tmp_path / "cc"
+    program.write_text("1")
+    first = identity([str(program)])
+    program.write_text("12")
+    assert identity([str(program)]) != first
+    assert identity(["no-such-compiler", "-m64"]) == "no-such-compiler -m64"

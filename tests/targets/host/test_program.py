@@ -11,7 +11,7 @@ from targets.host.networks import dense_stack, mixed
 import rlx
 from rlx.runtime import CompileOptions, Device
 from rlx.support.errors import ToolMissingError
-from rlx_host import BACKEND
+from rlx_host import BACKEND, library
 from rlx_host.instruction_set import available
 
 
@@ -93,3 +93,17 @@ def test_without_a_compiler_it_is_unavailable(monkeypatch):
     with pytest.raises(ToolMissingError):
         BACKEND.compile(rlx.runtime.lowering.lower(dense_stack(), BACKEND, CompileOptions()).module,
                         CompileOptions())  # fmt: skip
+
+
+def test_a_second_process_finds_the_library_on_disk(tmp_path, monkeypatch):
+    with rlx.config.override(compile_cache=tmp_path / "cache", compilations=0):
+        library._library.cache_clear()
+        expected = run_once(seed=5)
+        monkeypatch.setattr(library, "build", None)
+        library._library.cache_clear()
+        np.testing.assert_array_equal(run_once(seed=5), expected)
+
+
+def run_once(seed):
+    graph = compiled(dense_stack(seed=seed))
+    return graph.run_slots(*samples(graph))[0].copy()

@@ -12,7 +12,7 @@ from rlx.runtime import CompileOptions
 from rlx.runtime.lowering import lower
 from rlx_host import BACKEND
 from rlx_host.instruction_set import available
-from rlx_host.program import NativeProgram
+from rlx_host.program import compile_module
 
 STRICT = [
     "-Wall",
@@ -29,7 +29,7 @@ STRICT = [
 
 def program(graph, name=None):
     options = CompileOptions(backend="native", instruction_set=name)
-    return NativeProgram(lower(graph, BACKEND, options).module, options)
+    return compile_module(lower(graph, BACKEND, options).module, options)
 
 
 def test_equal_layers_share_a_function():

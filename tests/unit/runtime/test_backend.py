@@ -58,7 +58,7 @@ def toy(monkeypatch):
 
 
 def test_the_numpy_backend_comes_in_by_its_entry_point():
-    assert [b.name for b in backend.backends()] == ["numpy", "native"]
+    assert [b.name for b in backend.backends()] == ["numpy", "native", "xla"]
     assert backend.backends()[0] is BACKEND
 
 
@@ -109,23 +109,23 @@ def test_one_error_lists_everything_that_cannot_run(toy):
 
 
 @pytest.fixture
-def xla(installed):
+def acme(installed):
     """A package with a backend whose library is missing."""
-    installed({"rlx_xla.py": "import no_jax"}, {"rlx.backends": {"xla": "rlx_xla:BACKEND"}})
+    installed({"acme.py": "import no_jax"}, {"rlx.backends": {"acme": "acme:BACKEND"}})
     backend.backends.cache_clear()
     yield
     backend.backends.cache_clear()
 
 
-@pytest.mark.usefixtures("xla")
+@pytest.mark.usefixtures("acme")
 def test_a_backend_without_its_library_is_named():
-    reason = "backend 'xla' of third-party 1.0: needs the package 'no_jax', which is not installed"
+    reason = "backend 'acme' of third-party 1.0: needs the package 'no_jax', which is not installed"
     with pytest.warns(PluginWarning, match=f"^skipped {reason}$"):
-        assert [b.name for b in backend.backends()] == ["numpy", "native"]
+        assert [b.name for b in backend.backends()] == ["numpy", "native", "xla"]
     with raises(TargetNotFoundError):
-        Session("cuda")
+        Session("ane")
     with raises(TargetNotFoundError):
-        backend.find_backend(Device.CPU, "xla")
+        backend.find_backend(Device.CPU, "acme")
 
 
 def test_a_policy_decomposes_what_the_backend_has(toy):

@@ -35,6 +35,7 @@ def test_values_of_the_environment():
             "RLX_CACHE": "some/folder",
             "RLX_CHECK_COMPILED": "off",
             "RLX_CHECK_FINITE": "Yes",
+            "RLX_COMPILATIONS": "0",
             "RLX_COMPILE_CACHE": "0",
             "RLX_COMPILE_CACHE_MIB": "64",
             "RLX_DEBUG": "kernels",
@@ -48,8 +49,8 @@ def test_values_of_the_environment():
     )
     assert found == Config(
         backend="numpy", cache=Path("some/folder"), check_compiled=False, check_finite=True,
-        compile_cache=False, compile_cache_mib=64, debug="kernels", dispatch="common",
-        dump=Path("out"), programs=3, quiet=True, verify_each=True,
+        compilations=0, compile_cache=False, compile_cache_mib=64, debug="kernels",
+        dispatch="common", dump=Path("out"), programs=3, quiet=True, verify_each=True,
     )  # fmt: skip
 
 
@@ -71,6 +72,7 @@ def test_the_cache_is_a_folder_or_a_flag(text, value):
     [
         ("RLX_CHECK_FINITE", "maybe"),
         ("RLX_PROGRAMS", "0"),
+        ("RLX_COMPILATIONS", "-1"),
         ("RLX_PROGRAMS", "1e3"),
         ("RLX_DISPATCH", "nativ"),
         ("RLX_DEBUG", "kernel"),

@@ -188,9 +188,9 @@ def run_netlist(
                 ports, [str(source), "tb/harness.cpp"], plain, work, timeout_s, notify.detail
             )
         with seconds.part("simulate"):
-            notify(f"{name}: {counted(vectors.frames, 'input')}")
+            notify(f"{name}: {counted(vectors.frames, 'frame')}")
             first = _simulation(bench.run(vectors.inputs, timeout_s=timeout_s))
-            notify(f"{name}: {counted(few.frames, 'input')}, pauses and a reset")
+            notify(f"{name}: {counted(few.frames, 'frame')}, pauses and a reset")
             second = _simulation(bench.run(few.inputs, stalls=stalls, timeout_s=timeout_s))
     wrong = (*compare(name, first, vectors), *compare(_stalled(name), second, few))
     return NetlistRun(

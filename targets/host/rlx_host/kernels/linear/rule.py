@@ -15,6 +15,7 @@ from rlx.ir import Refusal
 from rlx.ops.q import Linear
 from rlx_c.layer import Kernel
 from rlx_host.kernels.channels import channel_rows, rounding_of
+from rlx_host.kernels.depthwise.rule import depthwise, is_depthwise
 from rlx_host.layer import NativeLayer, is_fixed
 
 if TYPE_CHECKING:
@@ -106,6 +107,10 @@ def dense(node: Node, instructions: InstructionSet) -> NativeLayer | Refusal:
 
 def conv2d(node: Node, instructions: InstructionSet) -> NativeLayer | Refusal:
     """Return the layer of a convolution."""
+    if not all(is_fixed(operand) for operand in node.operands[1:]):
+        return Refusal("its weights are computed")
+    if is_depthwise(node):
+        return depthwise(node, instructions)
     op = cast("QConv2d", node.op)
     batch, height, width, channels = node.operands[0].type.static_shape
     _, rows, columns, outputs = node.types[0].static_shape
