@@ -1,4 +1,4 @@
-"""Kernels on floats: constant weights, sizes beyond one vector, NaN and infinity, their errors."""
+"""Kernels on floats: NaN and infinity, errors of functions, whole networks."""
 
 from __future__ import annotations
 
@@ -9,30 +9,24 @@ import subprocess
 import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
-from hypothesis import strategies as st
 from targets.host.test_source import STRICT, program
 
 from benchmarks.host.networks.decoder import DecoderSizes, decoder
 from benchmarks.host.networks.encoder import EncoderSizes, encoder
 from benchmarks.host.networks.mlp import mlp
 from benchmarks.host.networks.resnet import resnet
-from rlx.ir import DType, Graph, Input, TensorType, rebuild
+from rlx.ir import DType, Graph, TensorType
 from rlx.ir.evaluate import evaluate
-from rlx.ops import fused, real
+from rlx.ops import real
 from rlx.runtime import CompileOptions, Session
 from rlx_host.instruction_set import available, find
-from strategies import STRATEGIES, float_graphs
-from strategies.case import Case
+from strategies import float_graphs
 from support.references.closeness import assert_close
 
 DRAWN = (Phase.explicit, Phase.reuse, Phase.generate)
 """A failing case is not shrunk: each attempt is a compilation."""
 
 EACH_SET = pytest.mark.parametrize("instructions", [one.name for one in available()])
-WITH_WEIGHTS = (
-    fused.FusedConv, fused.FusedGated, fused.FusedMatmul, fused.FusedNorm, real.RealConv,
-    real.RealMatmul,
-)  # fmt: skip
 UNFUSED = {"fusion": None, "simplify": False}
 
 INTERESTING = np.array(
@@ -59,20 +53,6 @@ INTERESTING = np.array(
 )
 
 
-def with_constants(case):
-    """The case with every input but the first as a constant."""
-    first = case.graph.inputs[0]
-
-    def constants(new, node, operands):
-        del operands
-        if not isinstance(node.op, Input) or node.results[0] is first:
-            return None
-        return [new.constant(case.inputs[node.results[0].name])]
-
-    graph = rebuild(case.graph, constants)
-    return Case(graph, {v.name: case.inputs[v.name] for v in graph.inputs})
-
-
 def compiled(graph, instructions, **options):
     options = CompileOptions(backend="native", instruction_set=instructions, **options)
     return Session().compile(graph, options)
@@ -85,15 +65,6 @@ def check(case, instructions, **options):
     for _ in range(2):
         for a, b in zip(net.run_typed(case.inputs), expected, strict=True):
             assert_close(a, np.asarray(b))
-
-
-@EACH_SET
-@pytest.mark.parametrize("op", WITH_WEIGHTS, ids=lambda op: op.name)
-@settings(max_examples=5, phases=DRAWN)
-@given(data=st.data())
-def test_constant_weights(op, instructions, data):
-    size = data.draw(st.sampled_from([4, 20, 70]))
-    check(with_constants(data.draw(STRATEGIES[op](size=size))), instructions, **UNFUSED)
 
 
 @EACH_SET

@@ -22,9 +22,9 @@ from rlx_host.kernels.attention.rule import attention
 from rlx_host.kernels.conv.rule import conv, fused_conv
 from rlx_host.kernels.elementwise.rule import elementwise, fused_elementwise
 from rlx_host.kernels.expressions import ELEMENTWISE
+from rlx_host.kernels.float_softmax.rule import softmax
 from rlx_host.kernels.norm.rule import norm
 from rlx_host.kernels.product.rule import fused_matmul, gated, matmul
-from rlx_host.kernels.float_softmax.rule import softmax
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
