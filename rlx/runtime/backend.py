@@ -12,7 +12,7 @@ from rlx.support import plugins
 from rlx.support.errors import TargetNotFoundError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from rlx.ir import Array, Graph, GraphModule, Node, Op, Refusal
     from rlx.passes import Fitted, Policies
@@ -162,13 +162,11 @@ def find_backend(device: Device, name: str | None = None) -> Backend:
     )
 
 
-def next_backend(backend: Backend) -> Backend | None:
-    """Return the best backend for the device of ``backend`` of those after it, None without one."""
-    device = backend.devices[0]
-    for other in backends():
-        after = (-other.rank, other.name) > (-backend.rank, backend.name)
-        if after and _can_use(other, device):
-            return _bound(other, device)
+def next_backend(device: Device, excluded: Collection[str]) -> Backend | None:
+    """Return the best backend for ``device`` whose name is not excluded, None without one."""
+    for backend in backends():
+        if backend.name not in excluded and _can_use(backend, device):
+            return _bound(backend, device)
     return None
 
 

@@ -60,6 +60,24 @@ class Execution:
         self._extents: OrderedDict[tuple[int, int], Extent] = OrderedDict()
         self._lock = threading.RLock()
 
+    @property
+    def backend(self) -> str:
+        """Name of the backend of the program used last; before the first run of the chosen one.
+
+        They differ where compiled code differed from NumPy (``rlx.runtime.checking``).
+        """
+        with self._lock:
+            loaded = next(reversed(self._programs.values()), None)
+            return self._backend.name if loaded is None else loaded.backend.name
+
+    @property
+    def check_seconds(self) -> float | None:
+        """Seconds of the comparison of the program used last with NumPy; None without one."""
+        with self._lock:
+            loaded = next(reversed(self._programs.values()), None)
+            comparison = None if loaded is None else loaded.comparison
+            return None if comparison is None else comparison.seconds
+
     def _state_types(self) -> dict[str, TensorType]:
         """Return the type of each state, then of each input that is bound as one."""
         return self._states.types | {name: self._inputs[name] for name in self._held.names}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rlx.cli.command import subcommand
-from rlx.cli.common import json_option, print_json, progress
+from rlx.cli.common import executor_option, json_option, print_json, progress
 from rlx.cli.completions import simulators
 from rlx.cli.not_run import print_not_run
 from rlx.cli.number import Number
@@ -87,6 +87,7 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, dir_okay=False),
     help="File for the results as JUnit XML: a test for each simulation and each limit.",
 )
+@executor_option
 @wide_option
 @json_option
 @progress_option
@@ -102,6 +103,7 @@ def command(
     budget: Path | None,
     build: Path | None,
     junit: Path | None,
+    executor: str | None,
     as_json: bool,
 ) -> int:
     """Run the output FOLDER of 'rlx emit' and compare every output with the reference.
@@ -125,6 +127,7 @@ def command(
             timeout_s=timeout,
             waves=waves,
             cache=not no_cache,
+            executor=executor,
             progress=show,
         )
     checks.add(result)
