@@ -29,7 +29,6 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
 from campaign import networks as random_networks  # noqa: E402
-from strategies.case import Case  # noqa: E402
 from targets.xla.joined import join, results  # noqa: E402
 
 from rlx import frontends  # noqa: E402
@@ -39,6 +38,7 @@ from rlx.ops.q import QDense  # noqa: E402
 from rlx.ops.real import RealMatmul  # noqa: E402
 from rlx.runtime import CompileOptions, Session, find_backend  # noqa: E402
 from rlx.runtime.device import Device  # noqa: E402
+from strategies.case import Case  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -131,11 +131,11 @@ def check_cases(report: Report, subject: str, cases: Sequence[Case], device: str
     report.times[f"{subject}: seconds"] = round(time.perf_counter() - begin, 1)
 
 
-def microseconds(run: Callable[[], object], least: float = 0.3) -> float:
+def microseconds(run: Callable[[], object], minimum_s: float = 0.3) -> float:
     """Return the median time of a call."""
     run()
     times = []
-    end = time.perf_counter() + least
+    end = time.perf_counter() + minimum_s
     while time.perf_counter() < end or len(times) < 5:
         begin = time.perf_counter()
         run()
@@ -153,8 +153,8 @@ def check_models(report: Report, folder: Path, device: str) -> None:
         ((port, type_),) = compiled.input_types.items()
         with np.load(folder / "vectors" / f"{name}.npz") as vectors:
             x, y = vectors["x"].reshape(-1, *type_.shape[1:]), vectors["y"]
-        found = compiled.run({port: x})[0]
-        report.compare(name, zip(found.reshape(len(y), -1), y.reshape(len(y), -1), strict=True))
+        (outputs,) = compiled.run({port: x})
+        report.compare(name, zip(outputs.reshape(len(y), -1), y.reshape(len(y), -1), strict=True))
         for batch in BATCHES:
             samples = np.resize(x, (batch, *x.shape[1:]))
             time_us = microseconds(lambda c=compiled, p=port, s=samples: c.run({p: s}))
