@@ -23,7 +23,7 @@ class NativeBackend(NumpyBackend):
     """C compiled on this machine; nodes without a kernel run by NumPy."""
 
     name = "native"
-    rank = -1
+    rank = 1
 
     def unavailable(self, device: Device) -> str | None:
         """Return the reason that nothing can be compiled here."""
