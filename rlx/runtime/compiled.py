@@ -467,7 +467,7 @@ class CompiledGraph(Execution):
         arguments = self._arguments
         arrays = arguments.converted({} if inputs is None else inputs)
         with self._lock:
-            loaded, every = self._ready(arguments, arrays)
+            loaded, every, _ = self._ready(arguments, arrays)
             states = {name: self._states.read(name) for name in self._states.types}
             try:
                 timed = [loaded.profile(every, self._params) for _ in range(warm_up + runs)]

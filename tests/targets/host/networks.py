@@ -25,12 +25,12 @@ def dense_stack(layers=2, size=24, seed=0):
 
 
 def mixed():
-    """Sums, which are native, between two running sums, which are not."""
+    """A sum that is native between two running sums that are not."""
     graph = Graph("mixed")
-    x = graph.input("x", TensorType((1, 40), DType.F32))
-    a = graph.apply(RealCumsum(axis=0), x)
+    x = graph.input("x", TensorType((3, 40), DType.F32))
+    a = graph.apply(RealCumsum(axis=1), x)
     b = graph.apply(RealAdd(), a, x)
     c = graph.apply(RealAdd(), b, a)
-    d = graph.apply(RealCumsum(axis=0), c)
+    d = graph.apply(RealCumsum(axis=1), c)
     graph.output(d, names=["y"])
     return graph
