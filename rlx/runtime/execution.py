@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from rlx.ir import Array, Graph, TensorType
     from rlx.runtime.backend import Backend
+    from rlx.runtime.device import Device
     from rlx.runtime.options import CompileOptions
 
 Sizes: TypeAlias = tuple[tuple[str, int], ...]
@@ -38,10 +39,14 @@ class Execution:
 
     Attributes:
         graph: The given graph.
+        device: Device that it runs on.
     """
 
-    def __init__(self, graph: Graph, backend: Backend, options: CompileOptions) -> None:
+    def __init__(
+        self, graph: Graph, backend: Backend, options: CompileOptions, device: Device
+    ) -> None:
         self.graph = graph
+        self.device = device
         self._backend = backend
         self._options = options
         states = {s.name: s.type for s, _ in graph.states}
@@ -71,6 +76,13 @@ class Execution:
         with self._lock:
             loaded = next(reversed(self._programs.values()), None)
             return self._backend.name if loaded is None else loaded.backend.name
+
+    def _place(self) -> str:
+        """Return device and backend for reports, with what the program says of its code."""
+        with self._lock:
+            loaded = next(reversed(self._programs.values()), None)
+        summary = getattr(loaded and loaded.program, "summary", "")
+        return f"on {self.device} by {self.backend}" + (f" ({summary})" if summary else "")
 
     @property
     def check_seconds(self) -> float | None:
