@@ -9,15 +9,18 @@ execute_process(
   COMMAND "${RLX}" -q emit ${OPTIONS} -o "${OUT}" --force --json -- "${MODEL}"
   WORKING_DIRECTORY "${SOURCE}"
   OUTPUT_VARIABLE report ERROR_VARIABLE messages RESULT_VARIABLE status)
-# Advice names options by the keywords of rlx_add_network, but in command lines of rlx.
+# Messages name options by the keywords of rlx_add_network, but in command lines of rlx.
 string(REPLACE ";" "\\;" messages "${messages}")
 string(REPLACE "\n" ";" lines "${messages}")
 foreach(line IN LISTS lines)
-  if(line MATCHES "^  (try|hint): " AND NOT line MATCHES "rlx [a-z]+ ")
+  if(NOT line MATCHES "rlx [a-z]+ ")
     foreach(keyword IN ITEMS CPU PART RAM FLASH LABELS VECTORS)
       string(TOLOWER "${keyword}" option)
-      string(REGEX REPLACE "--${option}( |$)" "${keyword}\\1" line "${line}")
+      string(REGEX REPLACE "(^| )--${option}( |$)" "\\1${keyword}\\2" line "${line}")
     endforeach()
+    if(line MATCHES "^  try: .*--[a-z]")
+      string(APPEND line "; such options follow OPTIONS")
+    endif()
   endif()
   message("${line}")
 endforeach()

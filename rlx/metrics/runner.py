@@ -14,7 +14,8 @@ from rlx.ir.graph import Source
 from rlx.passes.dead_code import DeadCode
 from rlx.passes.decompose import decompose
 from rlx.passes.transforms.batch import batching_refusal, with_batch
-from rlx.runtime import Session
+from rlx.runtime import CompileOptions, Session
+from rlx.support.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,6 +30,8 @@ BATCH_BYTES: Final = 24 << 20
 MAX_BATCH: Final = 32
 """Samples of a batch."""
 
+_STEPS: Final = "the network has states, and the samples are steps of one sequence"
+
 
 class Runner:
     """A graph that is run over samples.
@@ -40,23 +43,41 @@ class Runner:
     """
 
     def __init__(
-        self, graph: Graph, watched: Sequence[Value], *, states_given: bool = True
+        self,
+        graph: Graph,
+        watched: Sequence[Value],
+        *,
+        session: Session | None = None,
+        batch: int | None = None,
+        states_given: bool = True,
     ) -> None:
         """Prepare to run ``graph`` and return the arrays of ``watched``.
 
         Args:
-            graph: The graph.
+            graph: A network whose dimensions are integers.
             watched: Values of it.
+            session: Compiles it; one on the processor by default.
+            batch: Samples that run together at most; None for as many as memory suggests.
             states_given: Samples have values for its states.
+
+        Raises:
+            UsageError: They cannot run together.
         """
+        self._session = session or Session(options=CompileOptions(backend="numpy"))
         self._watched = tuple(watched)
         self._moving = set(computed_values(graph))
         own_states = bool(graph.states) and not states_given
         observe = stepwise if own_states else observed
         self._graph = DeadCode().apply(decompose(observe(graph, watched)))
-        self._batched = not own_states and batchable(self._graph)
+        refusal = _STEPS if own_states else batching_refusal(self._graph)
+        self._batched = refusal is None
+        if batch is not None and batch > 1 and refusal is not None:
+            raise UsageError(
+                f"samples cannot run together: {refusal}", where="batch", hint="use a batch of 1"
+            )
         size = sum(v.type.nbytes for n in self._graph.op_nodes for v in n.results)
-        self.batch = max(1, min(MAX_BATCH, BATCH_BYTES // max(size, 1))) if self._batched else 1
+        fitting = max(1, min(MAX_BATCH, BATCH_BYTES // max(size, 1)))
+        self.batch = (batch or fitting) if self._batched else 1
         self._compiled: dict[int, CompiledGraph] = {}
 
     def run(self, samples: Samples) -> Iterator[tuple[dict[str, Array], list[Array]]]:
@@ -102,7 +123,7 @@ class Runner:
             # Full batches have one size, the last one another.
             if len(self._compiled) > 1:
                 self._compiled.pop(next(iter(self._compiled)))
-            self._compiled[count] = Session().compile(graph)
+            self._compiled[count] = self._session.compile(graph)
         return self._compiled[count]
 
 

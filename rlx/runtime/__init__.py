@@ -3,12 +3,14 @@
 ``numpy_backend`` is the reference backend; ``observation`` measures memory and time.
 
 Level 5. Public modules: ``backend``, ``device_survey``, ``disk_cache``, ``dump``, ``fusing``,
-``latency``, ``lowering``, ``needs``, ``numpy_backend``, ``observation.finite``, ``observation.machine``,
-``observation.memory``, ``observation.profile``, ``observation.roofline``.
+``latency``, ``lowering``, ``needs``, ``numpy_backend``, ``observation.finite``,
+``observation.machine``, ``observation.memory``, ``observation.profile``, ``observation.roofline``,
+``session``.
 """
 
 from rlx.runtime.backend import Backend, Program, backends, devices, find_backend
 from rlx.runtime.batching import Batching
+from rlx.runtime.buckets import Buckets
 from rlx.runtime.compilations import COMPILATIONS, SharingBackend
 from rlx.runtime.compiled import CompiledGraph
 from rlx.runtime.device import Device
@@ -21,6 +23,7 @@ __all__ = [
     "COMPILATIONS",
     "Backend",
     "Batching",
+    "Buckets",
     "CompileOptions",
     "CompiledGraph",
     "Device",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
@@ -9,10 +10,10 @@ from typing import TYPE_CHECKING, Protocol
 from rlx.passes import fit
 from rlx.runtime.device import Device
 from rlx.support import plugins
-from rlx.support.errors import TargetNotFoundError
+from rlx.support.errors import BackendWarning, TargetNotFoundError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from rlx.ir import Array, Graph, GraphModule, Node, Op, Refusal
     from rlx.passes import Fitted, Policies
@@ -143,8 +144,11 @@ def find_backend(device: Device, name: str | None = None) -> Backend:
     """
     able = [b for b in backends() if device in b.devices and name in (None, b.name)]
     for backend in able:
-        if backend.unavailable(device) is None:
+        reason = backend.unavailable(device)
+        if reason is None:
             return _bound(backend, device)
+        if len(able) > 1:
+            _warn_passed_over(backend.name, str(device), reason)
     if able:
         raise TargetNotFoundError(
             f"backend {able[0].name} cannot use {device}: {able[0].unavailable(device)}",
@@ -162,13 +166,21 @@ def find_backend(device: Device, name: str | None = None) -> Backend:
     )
 
 
-def next_backend(backend: Backend) -> Backend | None:
-    """Return the best backend for the device of ``backend`` of those after it, None without one."""
-    device = backend.devices[0]
-    for other in backends():
-        after = (-other.rank, other.name) > (-backend.rank, backend.name)
-        if after and _can_use(other, device):
-            return _bound(other, device)
+@cache
+def _warn_passed_over(name: str, device: str, reason: str) -> None:
+    """Warn once that a better backend cannot be used."""
+    warnings.warn(
+        f"backend {name} cannot use {device}: {reason}; a slower one is used",
+        BackendWarning,
+        stacklevel=4,
+    )
+
+
+def next_backend(device: Device, excluded: Collection[str]) -> Backend | None:
+    """Return the best backend for ``device`` whose name is not excluded, None without one."""
+    for backend in backends():
+        if backend.name not in excluded and _can_use(backend, device):
+            return _bound(backend, device)
     return None
 
 

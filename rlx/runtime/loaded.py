@@ -37,6 +37,7 @@ class LoadedProgram:
     Attributes:
         lowered: Compiled module.
         program: Runs it.
+        backend: Backend that compiled it.
     """
 
     @uncollected()
@@ -51,11 +52,12 @@ class LoadedProgram:
         self._graph = graph
         self._options = options
         self._sizes = sizes
+        self._excluded: set[str] = set()  # backends that differ from NumPy
         self._compile(backend)
 
     def _compile(self, backend: Backend) -> None:
         """Compile the graph by a backend; the program has no parameters yet."""
-        self._backend = backend
+        self.backend = backend
         self._compilation = COMPILATIONS.get(self._graph, backend, self._options, self._sizes)
         self.lowered: HostModule = self._compilation.lowered
         self.program: Program = self._compilation.make_program()
@@ -102,7 +104,7 @@ class LoadedProgram:
         if not self._stale:
             return
         values = self._set_params(params)
-        if self.comparison is None and isinstance(self._backend, Compiled):
+        if self.comparison is None and isinstance(self.backend, Compiled):
             self._compare(values, params)
         self._stale = False
 
@@ -122,10 +124,11 @@ class LoadedProgram:
             return
         try:
             self._compilation.comparison = compare_with_numpy(
-                self.program, self._backend, self._options, values
+                self.program, self.backend, self._options, values
             )
         except DifferenceError as error:
-            following = next_backend(self._backend)
+            self._excluded.add(self.backend.name)
+            following = next_backend(self.backend.devices[0], self._excluded)
             if following is None:
                 raise
             warnings.warn(

@@ -117,9 +117,13 @@ def test_messages_of_rlx_stop_the_build(project, environment, generator):
     tree.configure(f"rlx_DIR={PACKAGE}", "RAM=100")
     said = tree.build(check=False)
     assert "error[RLX-E112]: digits: over the memory budget" in said
-    assert "  try: use RAM 456" in said
+    assert "the arena needs 456 bytes, RAM is 100 bytes" in said
+    assert "  try: use RAM 456\n" in said
+    tree.configure("RAM=32K", "OPTIONS=--package-version;x")
+    advice = "  try: use for example --package-version 1.0.0; such options follow OPTIONS\n"
+    assert advice in tree.build(check=False)
     (tree.source / "kws.rlx").write_bytes(b"no network")
-    tree.configure("RAM=32K")
+    tree.configure("RAM=32K", "OPTIONS=")
     said = tree.build(check=False)
     assert "error[RLX-" in said
     assert "kws.rlx" in said

@@ -149,7 +149,7 @@ BAD_CALLS = {
     "run": lambda: rlx.run(DIGITS),
     "emit": lambda: rlx.emit(DIGITS, "cortexm"),
     "load": lambda: rlx.load(),
-    "unknown": lambda: rlx.run(DIGITS, 1, batch=3),
+    "unknown": lambda: rlx.run(DIGITS, 1, samples=3),
     "too many": lambda: rlx.run(DIGITS, 1, 2),
     "twice": lambda: rlx.run(DIGITS, 1, model=DIGITS),
     "save": lambda: rlx.save(DIGITS),

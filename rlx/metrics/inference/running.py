@@ -19,28 +19,46 @@ if TYPE_CHECKING:
 
     from rlx.ir import Array, Graph
     from rlx.metrics.inference.data import Inputs
+    from rlx.runtime import Session
     from rlx.samples.batches import Samples
 
     Progress = Callable[[str, int, int], None]
 
 
-def run(graph: Graph, data: Inputs, *, progress: Progress | None = None) -> Result:
+def run(
+    graph: Graph,
+    data: Inputs,
+    *,
+    session: Session | None = None,
+    batch: int | None = None,
+    progress: Progress | None = None,
+) -> Result:
     """Return the outputs of ``graph`` for data; integers are those of the reference, bit for bit.
 
     Args:
         graph: A network whose dimensions are integers.
         data: A sample or a batch of them: an array for the only input, an array for each input by
             name, or a file.
+        session: Compiles it; one on the processor by default.
+        batch: Samples that run together at most; None for as many as memory suggests.
         progress: Called with a text, samples done and all samples.
 
     Raises:
-        UsageError: The data do not fit the inputs.
+        UsageError: The data do not fit the inputs, or samples cannot run together.
         FrontendError: A file is damaged.
     """
-    return run_samples(graph, samples_of(graph, data, steps=True), progress=progress)
+    samples = samples_of(graph, data, steps=True)
+    return run_samples(graph, samples, session=session, batch=batch, progress=progress)
 
 
-def run_samples(graph: Graph, samples: Samples, *, progress: Progress | None = None) -> Result:
+def run_samples(
+    graph: Graph,
+    samples: Samples,
+    *,
+    session: Session | None = None,
+    batch: int | None = None,
+    progress: Progress | None = None,
+) -> Result:
     """Return the outputs of ``graph`` for samples that were read for it.
 
     Samples without values for the graph's states are the steps of one sequence.
@@ -49,13 +67,14 @@ def run_samples(graph: Graph, samples: Samples, *, progress: Progress | None = N
     has_states = any(value.name in states for value in samples.inputs)
     named = zip(graph.output_names, graph.outputs, strict=True)
     outputs = tuple(named) if has_states else graph.run_outputs
-    runner = Runner(graph, [value for _, value in outputs], states_given=has_states)
+    watched = [value for _, value in outputs]
+    runner = Runner(graph, watched, session=session, batch=batch, states_given=has_states)
     parts: list[list[Array]] = []
     count = 0
-    for batch, arrays in runner.run(samples):
+    for batch_inputs, arrays in runner.run(samples):
         # The arrays that a program returns may be overwritten by its next run.
         parts.append([array.copy() for array in arrays])
-        count += len(next(iter(batch.values())))
+        count += len(next(iter(batch_inputs.values())))
         if progress is not None:
             progress("running", count, samples.count)
     inputs = graph.run_inputs

@@ -5,6 +5,7 @@ Tests: tests/targets/host/test_source.py
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 ENV = environment(template_root() / "host", Path(__file__).parent / "kernels")
 """Templates by path: those of one kernel are in its folder, the others in ``templates/host``."""
+
+ENV.filters["prod"] = math.prod
 
 
 def render(template: str, parameters: Mapping[str, Any]) -> str:

@@ -65,7 +65,15 @@ def program_text(steps: Sequence[NativeStep], instructions: InstructionSet) -> s
         for s in steps
     ]
     support = sorted({name for kernel in names for name in kernel.support})
+    parts = [_shared_functions(name, instructions) for name in support]
     return render(
         "program.c",
-        {"isa": instructions, "support": support, "functions": functions, "calls": calls},
+        {"isa": instructions, "support": parts, "functions": functions, "calls": calls},
     )
+
+
+def _shared_functions(name: str, instructions: InstructionSet) -> str:
+    """Return the text of functions that kernels share: a template, or ``tile_ROWS_VECTORS``."""
+    template, *sizes = name.split("_")
+    parameters = dict(zip(("rows", "vectors"), map(int, sizes), strict=False))
+    return render(f"{template}.c", {"isa": instructions, **parameters})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from rlx.ir import Refusal, Stage
@@ -11,6 +12,8 @@ from rlx.ops.nn import NnOp
 from rlx_xla.platforms import PLATFORMS, absence, compiler_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rlx.ir import GraphModule, Node, Op, RuleTable
     from rlx.runtime import CompileOptions, Device
     from rlx_xla.program import XlaProgram
@@ -22,12 +25,16 @@ class XlaBackend:
     """XLA, by way of JAX.
 
     Attributes:
-        devices: Devices that it can run on; one for a backend that compiles.
+        devices: Kinds of devices that it can run on; one for a backend that compiles.
+        axes: Name and size of each axis of a mesh of devices; none for one device.
+        splits: Names of values, and how they are split (``rlx_xla.parallel.shard``).
     """
 
     name: ClassVar[str] = "xla"
     rank: ClassVar[int] = -10  # on a CPU NumPy comes first
     devices: tuple[Device, ...] = tuple(PLATFORMS)
+    axes: tuple[tuple[str, int], ...] = ()
+    splits: tuple[tuple[str, tuple[str | None, ...]], ...] = ()
 
     def on(self, device: Device) -> XlaBackend:
         """Return the backend for one device."""
@@ -62,9 +69,15 @@ class XlaBackend:
 
     def compile(self, module: GraphModule, options: CompileOptions) -> XlaProgram:
         """Return a program that runs ``module``, as ``plan`` returned it."""
-        from rlx_xla.program import XlaProgram
+        return self.prepare(module, options)()
 
-        return XlaProgram(module, self.devices[0], options)
+    def prepare(self, module: GraphModule, options: CompileOptions) -> Callable[[], XlaProgram]:
+        """Compile ``module``; return a function that makes programs of the code."""
+        from rlx_xla.placement import Placement
+        from rlx_xla.program import XlaCode, XlaProgram
+
+        code = XlaCode(module, Placement(self.devices[0], self.axes, dict(self.splits)))
+        return partial(XlaProgram, code, check_finite=options.check_finite)
 
 
 def _rules() -> RuleTable[Lowering]:

@@ -6,13 +6,28 @@ import ctypes
 
 import numpy as np
 
-from rlx.ir import Refusal
+from rlx.ir import Input, Refusal, rebuild
 from rlx.ir.evaluate import evaluate_all
 from rlx.runtime.numpy_backend import BoundStep, Workspace
 from rlx_host.kernels.rules import lower
 from rlx_host.library import load
 from rlx_host.program import bound_arrays
 from rlx_host.source import number_steps, program_text
+from strategies.case import Case
+
+
+def with_constants(case):
+    """Return the case with every input but the first as a constant."""
+    first = case.graph.inputs[0]
+
+    def constants(new, node, operands):
+        del operands
+        if not isinstance(node.op, Input) or node.results[0] is first:
+            return None
+        return [new.constant(case.inputs[node.results[0].name])]
+
+    graph = rebuild(case.graph, constants)
+    return Case(graph, {v.name: case.inputs[v.name] for v in graph.inputs})
 
 
 def node_of(case, op):

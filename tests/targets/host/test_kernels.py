@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from targets.host.native_cases import native_results, node_of
+from targets.host.native_cases import native_results, node_of, with_constants
 
 from rlx.ir import Refusal
 from rlx.ops import ALL_OPS
@@ -29,6 +29,8 @@ def each_op(rules):
 
 def drawn(op, data):
     cases = [data.draw(STRATEGIES[op](**sizes)) for sizes in SIZES for _ in range(5)]
+    if op in FLOAT_RULES:
+        cases += [with_constants(case) for case in cases if case.graph.inputs]
     return [node_of(case, op) for case in cases]
 
 

@@ -108,6 +108,23 @@ def test_without_another_backend_it_is_an_error(wrong, monkeypatch):
         Session().compile(integer_graph()).run(INPUT)
 
 
+def test_each_backend_is_tried_once(wrong, monkeypatch):
+    wrong.op = q.QRequantize
+    worse = Wrong(q.QRequantize)
+    worse.name = "worse"
+    monkeypatch.setattr(backend, "backends", lambda: (BACKEND, wrong, worse))
+    compiled = Session("cpu", CompileOptions(backend="worse")).compile(integer_graph())
+    with pytest.warns(BackendWarning, match="backend numpy is used instead$"):
+        compiled.run(INPUT)
+    monkeypatch.setattr(backend, "backends", lambda: (wrong, worse))
+    compiled = Session("cpu", CompileOptions(backend="worse")).compile(integer_graph())
+    with (
+        pytest.warns(BackendWarning, match="backend wrong is used instead$"),
+        pytest.raises(DifferenceError),
+    ):
+        compiled.run(INPUT)
+
+
 def test_a_right_program_is_compared_once(wrong):
     compiled = Session().compile(integer_graph())
     assert wrong.runs == 0

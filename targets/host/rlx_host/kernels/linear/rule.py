@@ -220,12 +220,12 @@ def _tiles(
 def _cost(columns: int, vectors: int, pixels: int, count: int) -> float:
     """Return the time of one step of all tiles of a row, in instructions.
 
-    A step needs as many loads as the tile has pixels and vectors; two run at a time, and sums that
-    depend on each other take four instructions' time.
+    A step needs as many loads as the tile has pixels and vectors, and two instructions for the
+    loop; sums that depend on each other take four instructions' time.
     """
 
     def step(p: int, v: int) -> float:
-        return max(p * v, (p + v) / 2, 4) if p and v else 0
+        return max(p * v, p + v, 4) + 2 if p and v else 0
 
     def row(v: int) -> float:
         return columns // pixels * step(pixels, v) + step(columns % pixels, v)

@@ -1,1 +1,0 @@
-"""Functions of two float operands, element by element."""
