@@ -69,7 +69,7 @@ def bench(
         >>> times.latency.calls >= 10
         True
         >>> path = "onnx_to_firmware/digits.onnx"
-        >>> rlx.bench(path, batch=2, seconds=0.01, against="onnxruntime").ratio > 0
+        >>> rlx.bench(path, seconds=0.01, against="onnxruntime").ratio > 0
         True
     """
     file = model if isinstance(model, str | PathLike) else None

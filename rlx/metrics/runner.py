@@ -14,7 +14,7 @@ from rlx.ir.graph import Source
 from rlx.passes.dead_code import DeadCode
 from rlx.passes.decompose import decompose
 from rlx.passes.transforms.batch import batching_refusal, with_batch
-from rlx.runtime import Session
+from rlx.runtime import CompileOptions, Session
 from rlx.support.errors import UsageError
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Runner:
         Raises:
             UsageError: They cannot run together.
         """
-        self._session = session or Session()
+        self._session = session or Session(options=CompileOptions(backend="numpy"))
         self._watched = tuple(watched)
         self._moving = set(computed_values(graph))
         self._graph = DeadCode().apply(decompose(observed(graph, watched)))

@@ -10,6 +10,7 @@ Level 5. Public modules: ``backend``, ``device_survey``, ``disk_cache``, ``dump`
 
 from rlx.runtime.backend import Backend, Program, backends, devices, find_backend
 from rlx.runtime.batching import Batching
+from rlx.runtime.buckets import Buckets
 from rlx.runtime.compilations import COMPILATIONS, SharingBackend
 from rlx.runtime.compiled import CompiledGraph
 from rlx.runtime.device import Device
@@ -22,6 +23,7 @@ __all__ = [
     "COMPILATIONS",
     "Backend",
     "Batching",
+    "Buckets",
     "CompileOptions",
     "CompiledGraph",
     "Device",

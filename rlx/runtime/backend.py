@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from rlx.passes import fit
 from rlx.runtime.device import Device
 from rlx.support import plugins
-from rlx.support.errors import TargetNotFoundError
+from rlx.support.errors import BackendWarning, TargetNotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -143,8 +144,11 @@ def find_backend(device: Device, name: str | None = None) -> Backend:
     """
     able = [b for b in backends() if device in b.devices and name in (None, b.name)]
     for backend in able:
-        if backend.unavailable(device) is None:
+        reason = backend.unavailable(device)
+        if reason is None:
             return _bound(backend, device)
+        if len(able) > 1:
+            _warn_passed_over(backend.name, str(device), reason)
     if able:
         raise TargetNotFoundError(
             f"backend {able[0].name} cannot use {device}: {able[0].unavailable(device)}",
@@ -159,6 +163,16 @@ def find_backend(device: Device, name: str | None = None) -> Backend:
         f"no installed {requirement} runs on {device}",
         hint=f"backends: {_list_items([b.name for b in backends()])}{absent};"
         f" devices: {_list_items(devices())}",
+    )
+
+
+@cache
+def _warn_passed_over(name: str, device: str, reason: str) -> None:
+    """Warn once that a better backend cannot be used."""
+    warnings.warn(
+        f"backend {name} cannot use {device}: {reason}; a slower one is used",
+        BackendWarning,
+        stacklevel=4,
     )
 
 

@@ -1,4 +1,7 @@
-"""Engines that a network is measured in: backends of rlx, and ONNX Runtime."""
+"""Engines that a network is measured in: backends of rlx, and ONNX Runtime.
+
+Tests: tests/unit/runtime/test_latency.py
+"""
 
 from __future__ import annotations
 

@@ -250,7 +250,7 @@ class PluginWarning(UserWarning):
 
 
 class BackendWarning(UserWarning):
-    """A backend cannot be trusted with a network; another one runs it."""
+    """A backend cannot be used, or not be trusted with a network; another one runs it."""
 
 
 class CacheWarning(UserWarning):

@@ -32,6 +32,7 @@ PAGES = (
     "docs/guide/graphs.md",
     "docs/how-to/run-on-the-host.md",
     "docs/how-to/measure-on-the-host.md",
+    "docs/how-to/use-several-machines.md",
 )
 """Pages whose every block ``console``, ``python run`` and ``{doctest}`` is run."""
 

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from rlx.cli.common import json_option, keep_inputs, print_json, progress_bar, typed
+from rlx.cli.common import (
+    executor_option,
+    json_option,
+    keep_inputs,
+    print_json,
+    progress_bar,
+    typed,
+)
 from rlx.cli.model_command import load_bound, model_command
 from rlx.cli.number import Number, Width
 from rlx.cli.progress import progress_option
@@ -125,6 +132,7 @@ OBSERVERS = ("min-max", "moving-average", "percentile", "mse", "kl")
 )
 @scaling_options
 @click.option("--plot", type=click.Path(path_type=Path), help="Picture to write, .png or .svg.")
+@executor_option
 @wide_option
 @json_option
 @progress_option

@@ -1,7 +1,4 @@
-"""Processor of this machine: its name, instruction sets, and the kernels that NumPy uses on it.
-
-Tests: tests/unit/runtime/observation/test_processor.py
-"""
+"""Processor of this machine: its name, instruction sets, and the kernels that NumPy uses on it."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from rlx.ir import Refusal
 from rlx.ir.evaluate import explain
 from rlx.memory import moves_nothing
 from rlx.runtime.numpy_backend import NumpyProgram
+from rlx.support.text.units import counted
 from rlx_host.instruction_set import find
 from rlx_host.kernels.rules import lower
 from rlx_host.library import StepError, load
@@ -88,6 +89,15 @@ class NativeProgram(NumpyProgram):
         self._kept: dict[Node, list[Array]] = {}
         self._fallible: dict[int, BoundStep] = {}
         super().__init__(module, options)
+
+    @property
+    def summary(self) -> str:
+        """Instruction set, and the number of nodes in C and by NumPy, with the ops of these."""
+        native = f"{self.code.instruction_set}, {counted(len(self.code.steps), 'node')} in C"
+        if not self.code.refusals:
+            return native
+        ops = sorted({node.op.name for node in self.code.refusals})
+        return f"{native}, {len(self.code.refusals)} by NumPy: {', '.join(ops)}"
 
     def run(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
         """Return the outputs, which the next run overwrites (see ``NumpyProgram.run``)."""

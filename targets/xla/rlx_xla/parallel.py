@@ -3,8 +3,6 @@
 The values of a graph are split along the axes of a mesh of devices; XLA splits the computation
 accordingly, and adds the exchange of data. Inputs split along their batch make a run data-parallel,
 weights split along a dimension make it tensor-parallel.
-
-Tests: tests/targets/xla/test_parallel.py
 """
 
 from __future__ import annotations

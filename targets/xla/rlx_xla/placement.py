@@ -12,6 +12,7 @@ import jax
 import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec, SingleDeviceSharding
 
+from rlx.runtime import Device
 from rlx.support.errors import UsageError
 from rlx_xla.platforms import PLATFORMS, devices_of, wide_types
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rlx.ir import Array, Value
-    from rlx.runtime import Device
 
     Axes: TypeAlias = Sequence[tuple[str, int]]
     Split: TypeAlias = tuple[str | None, ...]
@@ -32,6 +32,7 @@ class Placement:
         replicated: Sharding of a value that is whole on each device.
         is_single: Whether there is one device.
         options: Options of compilation for it.
+        prefers_floats: Whether products of float32 are faster than those of integers.
     """
 
     def __init__(self, device: Device, axes: Axes, splits: Mapping[str, Split]) -> None:
@@ -49,6 +50,7 @@ class Placement:
         devices = devices_of(device)
         self.is_single = not axes
         self.options = PLATFORMS[device].options
+        self.prefers_floats = device is Device.CPU
         self._splits = splits
         self._sizes = dict(axes)
         self.replicated: Any = SingleDeviceSharding(devices[0])

@@ -85,7 +85,7 @@ class XlaCode:
         self.following = [v.name for v in self.states if v.name in following]
         self.inputs = [v for v in graph.inputs if v not in set(self.states)]
         placement.check([*self.inputs, *self.states, *graph.params])
-        constants = _kept_constants(graph)
+        constants = _kept_constants(graph, as_floats=placement.prefers_floats)
         self._packing: Packing[_Key] = Packing.of(
             {key: (a.shape, a.dtype) for key, a in constants.items()}
         )
@@ -275,7 +275,7 @@ def _specs(packing: Packing[Any]) -> list[_Form]:
     return [((n,), t) for n, t in zip(packing.sizes, packing.dtypes, strict=True)]
 
 
-def _kept_constants(graph: Graph) -> dict[_Key, Array]:
+def _kept_constants(graph: Graph, *, as_floats: bool) -> dict[_Key, Array]:
     """Return the arrays that are kept on the device, by node and name.
 
     A constant has the empty name; rearranged ones have those of their reader.
@@ -284,7 +284,7 @@ def _kept_constants(graph: Graph) -> dict[_Key, Array]:
     operands = set(graph.outputs)
     for node in graph.op_nodes:
         prepare = PREPARED.get(type(node.op))
-        arrays = {} if prepare is None else prepare(node)
+        arrays = {} if prepare is None else prepare(node, as_floats=as_floats)
         constants.update({(node, name): array for name, array in arrays.items()})
         operands.update(node.operands[:1] if arrays else node.operands)
     for node in graph.nodes:

@@ -12,11 +12,11 @@ from rlx.ir import RuleTable
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from rlx.ir import Array, Node
+    from rlx.ir import Array
 
     Traced: TypeAlias = Any  # an array of JAX, whose types are not checked
     Lowering: TypeAlias = Callable[..., "Traced | tuple[Traced, ...]"]
-    Preparation: TypeAlias = Callable[[Node], Mapping[str, Array]]
+    Preparation: TypeAlias = Callable[..., Mapping[str, Array]]
 
 RULES: RuleTable[Lowering] = RuleTable("backend xla")
 """Lowerings, called as ``rule(node, trace, *operands)`` while a graph is traced.
@@ -25,8 +25,9 @@ Operands and results are arrays of JAX. Values of 4 and 2 bits are held as int8.
 """
 
 PREPARED: dict[type[Any], Preparation] = {}
-"""For ops with constant operands that are rearranged once: a function of the node.
+"""For ops with constant operands that are rearranged once: ``prepare(node, as_floats=...)``.
 
 It returns arrays by name, which are kept on the device in place of the operands, or nothing if the
-operands are not constant. The rule finds them by ``trace.prepared(node)``.
+operands are not constant. The rule finds them by ``trace.prepared(node)``. With ``as_floats``
+integers whose products and sums are exact in float32 may be floats: processors are faster so.
 """

@@ -10,9 +10,10 @@ from targets.host.networks import dense_stack, mixed
 
 import rlx
 from rlx.ir import DType, Graph, TensorType
+from rlx.ir.evaluate import IndexRangeError
 from rlx.ops.real import RealAdd, RealGather
 from rlx.runtime import CompileOptions, Device
-from rlx.support.errors import IndexRangeError, ToolMissingError
+from rlx.support.errors import ToolMissingError
 from rlx_host import BACKEND, library
 from rlx_host.instruction_set import available
 from support.messages import raises

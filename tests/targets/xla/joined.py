@@ -30,7 +30,7 @@ def join(cases):
     return graph, inputs, expected
 
 
-def results(graph, inputs, options):
+def results(graph, inputs, options, device="cpu"):
     """Return the outputs of the backend; nothing is compared with NumPy first."""
     with config.override(check_compiled=False):
-        return Session("cpu", options).compile(graph).run_typed(inputs)
+        return Session(device, options).compile(graph).run_typed(inputs)

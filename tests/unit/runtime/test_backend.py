@@ -14,7 +14,12 @@ from rlx.ops.real import RealAdd, RealMaximum, RealReduceMax
 from rlx.passes import Policies, Policy
 from rlx.runtime import CompileOptions, Device, Session, backend
 from rlx.runtime.numpy_backend import BACKEND, NumpyProgram
-from rlx.support.errors import PluginWarning, TargetNotFoundError, UnsupportedOpError
+from rlx.support.errors import (
+    BackendWarning,
+    PluginWarning,
+    TargetNotFoundError,
+    UnsupportedOpError,
+)
 from support.messages import raises
 
 RULES: RuleTable[None] = RuleTable("backend toy")
@@ -75,6 +80,8 @@ def test_the_highest_rank_is_taken_unless_told_otherwise(toy):
 
 def test_a_backend_without_its_device_is_passed_over_but_not_silently(toy):
     toy.trouble = "no driver"
+    with pytest.warns(BackendWarning, match=r"^backend toy cannot use cpu: no driver; a slower"):
+        assert backend.find_backend(Device.CPU) is BACKEND
     assert backend.find_backend(Device.CPU) is BACKEND
     assert backend.devices() == (Device.CPU,)
     with raises(TargetNotFoundError):

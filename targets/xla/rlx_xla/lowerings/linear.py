@@ -15,6 +15,7 @@ import numpy as np
 from jax import lax
 
 from rlx.ops import q, real
+from rlx.ops.numerics.products import exact_float
 from rlx_xla.lowerings.common import PRECISE, is_float, narrow, widen
 from rlx_xla.lowerings.integer import rescaled, to_int8
 from rlx_xla.lowerings.taps import padded, spatial, taps
@@ -82,7 +83,11 @@ def _dot(
     contracted: tuple[tuple[int, ...], tuple[int, ...]],
     batched: tuple[tuple[int, ...], tuple[int, ...]] = ((), ()),
 ) -> Traced:
-    """Return a product whose sums do not overflow 32 bits where the operands are small integers."""
+    """Return a product whose sums do not overflow 32 bits where the operands are small integers.
+
+    Where the second factor is of floats, so is the product (:data:`PREPARED`).
+    """
+    x = x.astype(y.dtype) if is_float(y) else x
     precision = PRECISE if is_float(x) else None
     return lax.dot_general(
         x, y, (contracted, batched), precision=precision, preferred_element_type=_sum_type(x)
@@ -91,7 +96,7 @@ def _dot(
 
 def _depthwise(x: Traced, w: Traced, window: SpatialWindow, groups: int) -> Traced:
     """Return the sums of a convolution of one channel for each group; ``w`` is [..., 1, O]."""
-    dtype = _sum_type(x)
+    dtype = _sum_type(w if is_float(w) else x)
     kernels = w.astype(dtype).reshape(*window.kernel, groups, -1)
     total: Traced = 0
     for tap, view in taps(x, window):
@@ -105,13 +110,15 @@ def _folded_bias(w: Array | Traced, bias: Array | Traced, zero_point: int) -> Ar
     return (bias.astype(np.int64) - zero_point * sums).astype(np.int32)
 
 
-def _prepare(node: Node) -> Mapping[str, Array]:
+def _prepare(node: Node, *, as_floats: bool) -> Mapping[str, Array]:
     """Return constant weights, and the bias with the zero point in it."""
     w, bias = (operand.constant for operand in node.operands[1:])
     assert isinstance(node.op, q.QConv2d | q.QDense)
     if w is None or bias is None:
         return {}
-    return {"w": w.astype(np.int8), "bias": _folded_bias(w, bias, node.op.x_zero_point)}
+    folded = _folded_bias(w, bias, node.op.x_zero_point)
+    exact = as_floats and exact_float(w.reshape(len(w), -1).T) == np.float32
+    return {"w": w.astype(np.float32 if exact else np.int8), "bias": folded}
 
 
 PREPARED[q.QConv2d] = _prepare
@@ -134,7 +141,8 @@ def conv(node: Node, trace: Trace, x: Traced, w: Traced, bias: Traced) -> Traced
     assert isinstance(op, q.QConv2d)
     weights, folded = _operands(node, trace, w, bias)
     window = spatial(op.window)
-    sums = accumulate(padded(x, window, op.x_zero_point), weights, window, op.groups) + folded
+    sums = accumulate(padded(x, window, op.x_zero_point), weights, window, op.groups)
+    sums = sums.astype(jnp.int32) + folded
     return to_int8(rescaled(op.rescale, sums), op.zero_point, op.low, op.high)
 
 
@@ -144,5 +152,5 @@ def dense(node: Node, trace: Trace, x: Traced, w: Traced, bias: Traced) -> Trace
     op = node.op
     assert isinstance(op, q.QDense)
     weights, folded = _operands(node, trace, w, bias)
-    sums = _dot(x, weights, ((x.ndim - 1,), (1,))) + folded
+    sums = _dot(x, weights, ((x.ndim - 1,), (1,))).astype(jnp.int32) + folded
     return to_int8(rescaled(op.rescale, sums), op.zero_point, op.low, op.high)

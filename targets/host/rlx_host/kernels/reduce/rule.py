@@ -41,13 +41,15 @@ def reduce(node: Node, instructions: InstructionSet) -> NativeLayer | Refusal:
         return Refusal("its operand is not f32")
     shape, strides = x.static_shape, row_major(x.static_shape)
     axes = {axis % x.rank for axis in op.axes}
-    reduced = [(shape[a], strides[a]) for a in sorted(axes)]
-    kept = [(n, s) for a, (n, s) in enumerate(zip(shape, strides, strict=True)) if a not in axes]
-    sizes = [n for n, _ in kept]
-    outer = nest(sizes, [s for _, s in kept], row_major(sizes))
-    inner = nest([n for n, _ in reduced], [s for _, s in reduced])
+    reduced_axes = [(shape[a], strides[a]) for a in sorted(axes)]
+    kept_axes = [
+        (n, s) for a, (n, s) in enumerate(zip(shape, strides, strict=True)) if a not in axes
+    ]
+    sizes = [n for n, _ in kept_axes]
+    outer = nest(sizes, [s for _, s in kept_axes], row_major(sizes))
+    inner = nest([n for n, _ in reduced_axes], [s for _, s in reduced_axes])
     along = bool(inner) and inner[-1].strides == (1,)
-    count = math.prod(n for n, _ in reduced)
+    count = math.prod(n for n, _ in reduced_axes)
     first, combine, lanes = _FORMS[type(op)]
     loops = inner[:-1] if along else inner
     if not along and not outer:
