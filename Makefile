@@ -59,7 +59,7 @@ bench: setup
 
 # Fails if instructions or bytes of emitted code grew; "--update" in place of "--check" stores them.
 bench-check: setup system-tools
-	$(BIN)/python -m benchmarks --check --jobs $(JOBS)
+	$(BIN)/python -m benchmarks --check --executor $(JOBS)
 
 docs: setup
 	$(BIN)/sphinx-build -W -q -b doctest docs docs/_build/doctest

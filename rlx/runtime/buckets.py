@@ -131,8 +131,8 @@ class Padding:
         return [array[tuple(map(slice, s))] for array, s in zip(arrays, shapes, strict=True)]
 
 
-def _check_names(given: Mapping[str, object], names: Sequence[str], kind: str) -> None:
-    for name in given:
+def _check_names(mapping: Mapping[str, object], names: Sequence[str], kind: str) -> None:
+    for name in mapping:
         if name not in names:
             raise UsageError(
                 f"no {kind} is called {name!r}",

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from rlx.ir import Array, Graph
-    from rlx.runtime.compiled import CompiledGraph
     from rlx.runtime.options import CompileOptions
 
 Call: TypeAlias = "Callable[[], Sequence[Array]]"
@@ -53,6 +52,7 @@ class Engine:
         settings: Settings that its speed and its results depend on; may be empty.
         call: Runs the network: NumPy arrays in, NumPy arrays out.
         exact_call: Runs it without optimizations that change results; None if there are none.
+        check_seconds: Time of the comparison of its compiled code with NumPy; None without one.
     """
 
     name: str
@@ -60,6 +60,7 @@ class Engine:
     settings: str
     call: Call
     exact_call: Call | None = None
+    check_seconds: float | None = None
 
 
 def engine_names() -> tuple[str, ...]:
@@ -69,8 +70,8 @@ def engine_names() -> tuple[str, ...]:
 
 def backend_engine(
     graph: Graph, inputs: Mapping[str, Array], device: Device, options: CompileOptions
-) -> tuple[Engine, CompiledGraph]:
-    """Return a network in the backend of some options, and the compiled graph.
+) -> Engine:
+    """Return a network in the backend of some options.
 
     States keep their values from call to call; they are not among the outputs.
 
@@ -85,13 +86,13 @@ def backend_engine(
         net.reset_state(name)
     backend = next(b for b in backends() if b.name == net.backend)
     settings = f"on {device}" + ("" if device is Device.CPU else ", results copied to the host")
-    engine = Engine(
+    return Engine(
         net.backend,
         version_of(backend, device),
         settings,
         lambda: net.run(inputs, outputs=indices),
+        check_seconds=net.check_seconds,
     )
-    return engine, net
 
 
 def version_of(backend: object, device: Device) -> str:

@@ -27,7 +27,7 @@ from rlx.runtime.output_difference import OutputDifference, difference_of, summa
 from rlx.support.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from os import PathLike
 
     from rlx.ir import Array, Graph, TensorType
@@ -86,8 +86,8 @@ class Benchmark:
         device: Device that it ran on.
         machine: Processor, cores and system.
         versions: Versions of rlx, of the backend's libraries, and of the other engine.
-        check_seconds: Time of the comparison of compiled code with NumPy before the first call;
-            None if nothing was compared.
+        check_seconds: Time of the comparison of compiled code with NumPy before the first call, of
+            both engines; None if nothing was compared.
         engine: Name of the other engine; empty without one.
         settings: Settings of the other engine, such as its optimization level.
         other: Times of the other engine.
@@ -192,7 +192,7 @@ def bench(
         device_for(str(against), device)  # refuses an unknown name first
     graph = _batched(graph, batch)
     inputs = random_inputs(graph)
-    own_engine, net = backend_engine(graph, inputs, device, settings)
+    own_engine = backend_engine(graph, inputs, device, settings)
     engines = [own_engine]
     if against == ONNXRUNTIME:
         engines.append(onnxruntime_engine(file, inputs, batch))
@@ -212,7 +212,7 @@ def bench(
         device=device.value,
         machine=machine_name(),
         versions=tuple(engine.version for engine in engines),
-        check_seconds=net.check_seconds,
+        check_seconds=_total(engine.check_seconds for engine in engines),
     )
     if len(engines) == 1:
         return alone
@@ -253,6 +253,12 @@ def _compared(
     )
 
 
+def _total(seconds: Iterable[float | None]) -> float | None:
+    """Return the sum of the times that are known; None if none is."""
+    known = [one for one in seconds if one is not None]
+    return sum(known) if known else None
+
+
 _SATURATION: Final = (
     "this processor has no VNNI: onnxruntime saturates sums of two products of uint8 by int8, so"
     " its outputs may be wrong"
@@ -279,7 +285,7 @@ def _other_backend(
             hint="name another backend, or choose that of rlx with --backend",
         )
     options = replace(options, backend=name)
-    return backend_engine(graph, inputs, device_for(name, device), options)[0]
+    return backend_engine(graph, inputs, device_for(name, device), options)
 
 
 def _batched(graph: Graph, batch: int) -> Graph:
@@ -293,15 +299,20 @@ def _batched(graph: Graph, batch: int) -> Graph:
 
 
 def compiled_for(
-    graph: Graph, *, batch: int = 1, options: CompileOptions | None = None
+    graph: Graph,
+    *,
+    batch: int = 1,
+    device: Device | str = Device.CPU,
+    options: CompileOptions | None = None,
 ) -> tuple[CompiledGraph, dict[str, Array]]:
     """Return a network compiled for calls of a number of inputs, and random ones.
 
     Raises:
         UsageError: A dimension is a symbol, or a parameter has no value.
+        TargetNotFoundError: The backend cannot use the device.
     """
     graph = _batched(graph, batch)
-    return Session(Device.CPU, options).compile(graph), random_inputs(graph)
+    return Session(device, options).compile(graph), random_inputs(graph)
 
 
 def measure(calls: Sequence[Call], seconds: float, clock: Clock) -> list[list[int]]:

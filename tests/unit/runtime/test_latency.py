@@ -31,6 +31,9 @@ class Other(NumpyBackend):
     name = "other"
     rank = -1
 
+    def compiler(self):
+        return "cc 1"
+
 
 @pytest.fixture
 def other(monkeypatch):
@@ -113,10 +116,13 @@ def test_beside_another_backend(case):
     found = rlx.bench(graph, backend="other", against="numpy", clock=ticks(1_000_000), seconds=0.0)
     assert (found.backend, found.engine, found.settings) == ("other", "numpy", "on cpu")
     assert (found.difference, found.outputs_text) == (0.0, "outputs are equal")
-    assert all(one.startswith("rlx ") for one in found.versions)
+    assert found.versions[0] == f"rlx {rlx.__version__}, cc 1"
+    assert found.versions[1].startswith(f"rlx {rlx.__version__}, NumPy {np.__version__}")
+    assert found.check_seconds > 0
     options = rlx.CompileOptions(backend="numpy")
     other = rlx.bench(graph, options=options, against="other", clock=ticks(1_000_000), seconds=0.0)
     assert (other.backend, other.engine) == ("numpy", "other")
+    assert other.check_seconds > 0
 
 
 def test_an_open_batch_is_the_one_of_the_call(tmp_path):
