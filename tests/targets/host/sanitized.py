@@ -1,4 +1,4 @@
-"""Run kernels under the sanitizers of GCC: ``python -m targets.host.sanitized`` (``test_sanitized``).
+"""Run kernels under GCC's sanitizers: ``python -m targets.host.sanitized NAME``.
 
 The interpreter must be started with the library of the address sanitizer: it then watches the
 arrays of NumPy too.
