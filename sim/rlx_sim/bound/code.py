@@ -45,14 +45,14 @@ class Translation:
         run: Executes it on registers, memory and list of return addresses; returns the address of
             the next block, or :data:`UNKNOWN`.
         end: Address after its last instruction.
-        taken: Next block if the condition of its branch holds.
-        other: Next block otherwise.
+        then_start: Next block if the condition of its branch holds.
+        else_start: Next block otherwise.
     """
 
     run: Block
     end: int
-    taken: int
-    other: int
+    then_start: int
+    else_start: int
 
 
 class Code:
@@ -124,8 +124,10 @@ class Code:
         source = _function(body, ending, length, loops=loops)
         space: dict[str, Any] = dict(self._names)
         exec(compile(source, f"block {start:#x}", "exec"), space)  # text of this module
-        taken, other = (int(to) if to.isdigit() else 0 for to in (ending.taken, ending.other))
-        return Translation(space["block"], last.end, taken, other)
+        then_start, else_start = (
+            int(to) if to.isdigit() else 0 for to in (ending.then_start, ending.else_start)
+        )
+        return Translation(space["block"], last.end, then_start, else_start)
 
     def _half(self, address: int) -> int:
         for start, content in self.image.items():
@@ -242,14 +244,14 @@ class _Ending:
     """End of a block as text of Python.
 
     Attributes:
-        taken: Address of the next block if the condition holds, or always.
-        other: Address of the next block otherwise.
+        then_start: Address of the next block if the condition holds, or always.
+        else_start: Address of the next block otherwise.
         condition: Expression, empty if there is none.
         lines: Statements before it.
     """
 
-    taken: str
-    other: str = ""
+    then_start: str
+    else_start: str = ""
     condition: str = ""
     lines: tuple[str, ...] = ()
 
@@ -264,8 +266,8 @@ def _ending(last: Instruction, condition: str) -> _Ending:
     if last.flow is Flow.JUMP:
         return _Ending(f"leave(K, x, {last.address})")
     lines = (f"r14 = {last.end | 1}", f"K.append({last.end})")
-    taken = str(last.target) if last.flow is Flow.CALL else f"jump(x, {last.address})"
-    return _Ending(taken, lines=lines)
+    then_start = str(last.target) if last.flow is Flow.CALL else f"jump(x, {last.address})"
+    return _Ending(then_start, lines=lines)
 
 
 def _function(body: list[str], ending: _Ending, length: int, *, loops: bool) -> str:
@@ -274,15 +276,17 @@ def _function(body: list[str], ending: _Ending, length: int, *, loops: bool) -> 
     written = sorted({name for line in body for name in _assigned(line)})
     test = [f"k = {ending.condition}"] if ending.condition else []
     save = [f"R[{_index(name)}] = {name}" for name in written]
-    result = ending.taken
+    result = ending.then_start
     if loops:
         body = ["n = 0", "while True:", f"  n += {length}", *(f"  {x}" for x in (*body, *test))]
         body.append("  if not k: break")
-        result = f"{UNKNOWN} if k is None else {ending.other}"
+        result = f"{UNKNOWN} if k is None else {ending.else_start}"
     else:
         body = [f"n = {length}", *body, *test]
         if test:
-            result = f"{UNKNOWN} if k is None else {ending.taken} if k else {ending.other}"
+            result = (
+                f"{UNKNOWN} if k is None else {ending.then_start} if k else {ending.else_start}"
+            )
     load = [f"{name} = R[{_index(name)}]" for name in names]
     lines = ["G = M.get", *load, *body, *save, f"R[{COUNT}] += n", f"return {result}"]
     return "def block(R, M, K):\n" + "\n".join(f"  {line}" for line in lines)

@@ -27,7 +27,7 @@ RETURN: Final = 0xFFFFFFF0
 """Return address of the function that is run."""
 
 _MAX_VISITS: Final = 20_000
-"""Times that a place is passed while states of other paths wait; endless loops exceed it."""
+"""Times that a node is passed while states of other paths wait; endless loops exceed it."""
 
 
 class Memory:
@@ -74,7 +74,7 @@ class Memory:
 
 @dataclass(slots=True)
 class _State:
-    """A state of the machine at a place where it waits for others.
+    """A state of the machine at a node where it waits for others.
 
     Attributes:
         registers: Registers, flags and count.
@@ -94,10 +94,10 @@ class _Region:
     Attributes:
         depth: Depth of calls of the function.
         exit: Its return address.
-        order: Sort key of the places in it, by which states are run.
+        order: Sort key of the nodes in it, by which states are run.
         merges: Places where states wait for others.
-        waiting: State by place.
-        visits: Number of states that came from each place.
+        waiting: State by node.
+        visits: Number of states that came from each node.
     """
 
     depth: int
@@ -180,62 +180,62 @@ class Machine:
             self._regions.append(region)
             self._memory.begin()
         state = self._pause()
-        self._wait(block.taken, state)
-        self._wait(block.other, state)
+        self._wait(block.then_start, state)
+        self._wait(block.else_start, state)
         return self._resume()
 
     def _arrive(self, address: int) -> int:
         """Continue at an address; a state that others may come to waits for them."""
         region = self._regions[-1]
         depth = len(self._calls)
-        place = address
+        node = address
         if depth < region.depth:
             if address != region.exit or depth != region.depth - 1:
                 raise UnboundedError("the sides of a branch do not return alike", address)
-            place = EXIT
+            node = EXIT
         elif depth > region.depth or not (address in region.merges or address in region.waiting):
             return address
         order = region.order
-        if place not in region.waiting and all(
-            order.get(place, ()) < order.get(one, ()) for one in region.waiting
+        if node not in region.waiting and all(
+            order.get(node, ()) < order.get(waiting_node, ()) for waiting_node in region.waiting
         ):
-            self._visit(region, place)
+            self._visit(region, node)
             return address
-        self._wait(place, self._pause())
+        self._wait(node, self._pause())
         return self._resume()
 
     def _pause(self) -> _State:
         """Return the state of the machine, and undo what it wrote since the branch."""
         return _State(tuple(self.registers), tuple(self._calls), self._memory.undo())
 
-    def _wait(self, place: int, state: _State) -> None:
-        """Add a state to those that wait at a place."""
+    def _wait(self, node: int, state: _State) -> None:
+        """Add a state to those that wait at a node."""
         waiting = self._regions[-1].waiting
-        waiting[place] = self._merged(waiting[place], state) if place in waiting else state
+        waiting[node] = self._merged(waiting[node], state) if node in waiting else state
 
     def _resume(self) -> int:
         """Run the first of the waiting states; return its address."""
         region = self._regions[-1]
         order = region.order
-        place = min(region.waiting, key=lambda one: order.get(one, ()))
-        state = region.waiting.pop(place)
+        node = min(region.waiting, key=lambda node: order.get(node, ()))
+        state = region.waiting.pop(node)
         if region.waiting:
-            self._visit(region, place)
+            self._visit(region, node)
             self._memory.begin()
         else:
             self._regions.pop()
         self.registers[:], self._calls[:] = state.registers, state.calls
         for address, value in state.words.items():
             self._memory[address] = value
-        if place != EXIT:
-            return place
+        if node != EXIT:
+            return node
         # The caller may be in a region of its own.
         return self._arrive(region.exit) if self._regions else region.exit
 
-    def _visit(self, region: _Region, place: int) -> None:
-        visits = region.visits[place] = region.visits.get(place, 0) + 1
+    def _visit(self, region: _Region, node: int) -> None:
+        visits = region.visits[node] = region.visits.get(node, 0) + 1
         if visits > _MAX_VISITS:
-            raise UnboundedError("a loop depends on the input", place)
+            raise UnboundedError("a loop depends on the input", node)
 
     def _merged(self, first: _State, second: _State) -> _State:
         """Return a state that covers two."""
@@ -251,7 +251,7 @@ class Machine:
 
     def _function(self, start: int) -> Function:
         """Return the function around a block, and end blocks where others of it begin."""
-        entry = max((one for one in self.code.entries if one <= start), default=start)
+        entry = max((entry for entry in self.code.entries if entry <= start), default=start)
         for first in (entry, start):
             if first not in self._functions:
                 self._functions[first] = function_at(self.code, first)

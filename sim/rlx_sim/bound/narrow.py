@@ -268,8 +268,8 @@ def _hint(address: int, code: int, sets: bool) -> Instruction:
     if condition >= len(CONDITIONS):
         raise unmodelled(address, code)
     count = 4 - (mask & -mask).bit_length() + 1
-    others = (condition & 14 | mask >> (4 - index) & 1 for index in range(1, count))
-    return Instruction(address, 2, it=(condition, *others))
+    later_conditions = (condition & 14 | mask >> (4 - index) & 1 for index in range(1, count))
+    return Instruction(address, 2, it=(condition, *later_conditions))
 
 
 def _branch(address: int, code: int, sets: bool) -> Instruction:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Key = tuple[int, ...]
 
 EXIT: Final = -2
-"""Return from the function, as a place."""
+"""Return from the function, as a node."""
 
 
 @dataclass(slots=True)
@@ -47,10 +47,10 @@ class Function:
         the rest of the loop around that, up to the function's end.
         """
         base = self.positions[branch]
-        return {place: self._key(base, place) for place in self.positions} | {EXIT: (1,)}
+        return {node: self._key(base, node) for node in self.positions} | {EXIT: (1,)}
 
-    def _key(self, base: tuple[tuple[int, int], ...], place: int) -> Key:
-        position = self.positions[place]
+    def _key(self, base: tuple[tuple[int, int], ...], node: int) -> Key:
+        position = self.positions[node]
         level = 0
         while (
             level + 1 < min(len(base), len(position))
@@ -68,24 +68,24 @@ def function_at(code: Code, entry: int) -> Function:
     following = _blocks(code, entry)
     counts: dict[int, int] = {}
     for successors in following.values():
-        for place in successors:
-            counts[place] = counts.get(place, 0) + 1
-    function = Function(merges=frozenset(place for place, count in counts.items() if count > 1))
+        for node in successors:
+            counts[node] = counts.get(node, 0) + 1
+    function = Function(merges=frozenset(node for node, count in counts.items() if count > 1))
     _arrange(function, following, (entry,), set(following), ())
     return function
 
 
 def _leaders(code: Code, entry: int) -> set[int]:
     """Return the addresses that follow a branch or call of a function."""
-    seen: set[int] = set()
+    visited: set[int] = set()
     waiting = [entry]
     while waiting:
         address = waiting.pop()
-        if address in seen or address == EXIT:
+        if address in visited or address == EXIT:
             continue
-        seen.add(address)
+        visited.add(address)
         waiting += _after(code, address)
-    return {address for address in seen if not address & 1}
+    return {address for address in visited if not address & 1}
 
 
 def _blocks(code: Code, entry: int) -> dict[int, tuple[int, ...]]:
@@ -122,7 +122,7 @@ def _arrange(
     function: Function,
     following: Mapping[int, tuple[int, ...]],
     roots: Iterable[int],
-    places: set[int],
+    nodes: set[int],
     around: tuple[tuple[int, int], ...],
 ) -> None:
     """Set the positions of some blocks of a loop, and of the loops within.
@@ -130,7 +130,7 @@ def _arrange(
     Source: Bourdoncle, Efficient chaotic iteration strategies with widenings, 1993.
     """
     loop = len(function.sizes)
-    components = list(_components(following, roots, places))[::-1]
+    components = list(_components(following, roots, nodes))[::-1]
     # Position 0 is the loop's header.
     function.sizes.append(len(components) + 1)
     for index, component in enumerate(components, start=1):
@@ -145,7 +145,7 @@ def _arrange(
 
 
 def _components(
-    following: Mapping[int, tuple[int, ...]], roots: Iterable[int], places: set[int]
+    following: Mapping[int, tuple[int, ...]], roots: Iterable[int], nodes: set[int]
 ) -> Iterator[list[int]]:
     """Yield the strongly connected components, each after those that it leads to.
 
@@ -157,34 +157,34 @@ def _components(
     open_places: list[int] = []
     stack: list[tuple[int, Iterator[int]]] = []
 
-    def enter(place: int) -> None:
-        number[place] = lowest[place] = len(number)
-        open_places.append(place)
-        stack.append((place, iter(following[place])))
+    def enter(node: int) -> None:
+        number[node] = lowest[node] = len(number)
+        open_places.append(node)
+        stack.append((node, iter(following[node])))
 
-    for root in (*roots, *places):
+    for root in (*roots, *nodes):
         if root not in number:
             enter(root)
         while stack:
-            place, rest = stack[-1]
-            step = next((one for one in rest if one in places), None)
+            node, rest = stack[-1]
+            step = next((one for one in rest if one in nodes), None)
             if step is None:
                 stack.pop()
-                yield from _closed(place, number, lowest, open_places)
+                yield from _closed(node, number, lowest, open_places)
                 for above, _ in stack[-1:]:
-                    lowest[above] = min(lowest[above], lowest[place])
+                    lowest[above] = min(lowest[above], lowest[node])
             elif step not in number:
                 enter(step)
             else:
-                reached = number[step] if step in open_places else number[place]
-                lowest[place] = min(lowest[place], reached)
+                reached = number[step] if step in open_places else number[node]
+                lowest[node] = min(lowest[node], reached)
 
 
 def _closed(
-    place: int, number: Mapping[int, int], lowest: Mapping[int, int], open_places: list[int]
+    node: int, number: Mapping[int, int], lowest: Mapping[int, int], open_places: list[int]
 ) -> Iterator[list[int]]:
     """Yield the component whose first block was left, and remove it from the open ones."""
-    if lowest[place] == number[place]:
-        start = open_places.index(place)
+    if lowest[node] == number[node]:
+        start = open_places.index(node)
         yield open_places[start:]
         del open_places[start:]

@@ -168,9 +168,9 @@ def load(read: Read, address: Value, nbytes: int) -> Value:
 def _load_bytes(read: Read, address: int, nbytes: int) -> Value:
     value = 0
     for index in range(nbytes):
-        place = address + index & MASK
-        word = read(place & ~3)
-        byte = read(place + BYTES) if word is None else word >> 8 * (place & 3) & 255
+        word_address = address + index & MASK
+        word = read(word_address & ~3)
+        byte = read(word_address + BYTES) if word is None else word >> 8 * (word_address & 3) & 255
         if byte is None:
             return None
         value |= byte << 8 * index
@@ -195,8 +195,8 @@ def store(memory: Any, address: Value, value: Value, nbytes: int, at: int) -> No
     if nbytes == 4 and not address & 3:
         memory[address] = value
         if value is None and address in memory.split:
-            for place in range(address + BYTES, address + BYTES + 4):
-                memory[place] = None
+            for word_address in range(address + BYTES, address + BYTES + 4):
+                memory[word_address] = None
         return
     for index in range(nbytes):
         _store_byte(memory, address + index, None if value is None else value >> 8 * index & 255)
@@ -204,18 +204,18 @@ def store(memory: Any, address: Value, value: Value, nbytes: int, at: int) -> No
 
 def _store_byte(memory: Any, address: int, byte: Value) -> None:  # noqa: ANN401
     """Store a byte: into its word where that is known, else as a byte of its own."""
-    place, shift = address & ~3, 8 * (address & 3)
-    word = memory.get(place)
+    word_address, shift = address & ~3, 8 * (address & 3)
+    word = memory.get(word_address)
     if word is not None and byte is not None:
-        memory[place] = word & ~(255 << shift) | byte << shift
+        memory[word_address] = word & ~(255 << shift) | byte << shift
         return
     if word is not None:
-        memory[place] = None
+        memory[word_address] = None
         for index in range(4):
-            memory[place + BYTES + index] = word >> 8 * index & 255
-        memory.split.add(place)
-    if byte is not None or place in memory.split:
-        memory.split.add(place)
+            memory[word_address + BYTES + index] = word >> 8 * index & 255
+        memory.split.add(word_address)
+    if byte is not None or word_address in memory.split:
+        memory.split.add(word_address)
         memory[address + BYTES] = byte
 
 

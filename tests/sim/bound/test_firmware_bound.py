@@ -15,7 +15,7 @@ GRAPHS = {make.__name__: make for make in KERNEL_GRAPHS}
 
 
 def frames_of(graph, count, seed=0):
-    """Return random frames, and those of the least, the largest and alternating values."""
+    """Return random frames, and those of the lowest, the highest and alternating values."""
     rng = np.random.default_rng(seed)
     inputs = [extremes(value, rng, count) for value in graph.inputs]
     outputs = [np.zeros((count, *v.type.static_shape), v.type.dtype.numpy) for v in graph.outputs]
