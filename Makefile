@@ -30,7 +30,7 @@ test-fast: setup
 	$(PYTEST) -m "$(FAST)"
 
 # Counting through sys.monitoring (Python 3.12 and later) costs little; before, it doubles the time.
-PACKAGES := rlx rlx_c rlx_cortexm rlx_fpga rlx_sim
+PACKAGES := rlx rlx_c rlx_cortexm rlx_fpga rlx_host rlx_xla rlx_sim
 coverage: setup
 	COVERAGE_CORE=sysmon $(PYTEST) -m "$(FAST)" $(PACKAGES:%=--cov=%) --cov-report=term:skip-covered
 
@@ -59,7 +59,7 @@ bench: setup
 
 # Fails if instructions or bytes of emitted code grew; "--update" in place of "--check" stores them.
 bench-check: setup system-tools
-	$(BIN)/python -m benchmarks --check --jobs $(JOBS)
+	$(BIN)/python -m benchmarks --check --executor $(JOBS)
 
 docs: setup
 	$(BIN)/sphinx-build -W -q -b doctest docs docs/_build/doctest

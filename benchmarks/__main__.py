@@ -2,7 +2,7 @@
 
 ``--check`` fails if a stored cost grew by more than one percent; ``--update`` stores the results
 and regenerates the pages of the documentation. Both run only benchmarks whose results are stored.
-``--thorough`` includes measurements that take hours. ``--jobs`` is the number of processes;
+``--thorough`` includes measurements that take hours. ``--executor`` is the number of processes;
 benchmarks of time (``benchmarks.host``) run one at a time, after all others.
 """
 
@@ -31,7 +31,7 @@ def main(arguments: list[str]) -> int:
     mode.add_argument("--check", action="store_true", help="compare with stored results")
     mode.add_argument("--update", action="store_true", help="store the results")
     parser.add_argument("--thorough", action="store_true", help="include slow measurements")
-    parser.add_argument("--jobs", type=int, default=1, help="processes (default: 1)")
+    parser.add_argument("--executor", metavar="N", help="processes (default: this one)")
     options = parser.parse_args(arguments)
     modules = {
         name: module

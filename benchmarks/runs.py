@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import importlib
 import json
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
 from benchmarks import stored
+from rlx.support.parallel import Task, workers
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -19,18 +18,18 @@ Rows = list[stored.Row]
 
 
 def measured(modules: dict[str, ModuleType], options: Namespace) -> Iterator[tuple[str, Rows]]:
-    """Yield the name and the rows of each benchmark, in the order in which they end."""
-    shared = [n for n in modules if options.jobs > 1 and not n.startswith("host/")]
-    with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
-        runs = {pool.submit(_imported, modules[n].__name__, n, options): n for n in shared}
-        for run in as_completed(runs):
-            yield runs[run], run.result()
+    """Yield the name and the rows of each benchmark; those of the host come last, one at a time."""
+    shared = [n for n in modules if options.executor is not None and not n.startswith("host/")]
+    tasks = [Task(n, (modules[n].__name__, n, options)) for n in shared]
+    with workers(options.executor) as pool:
+        yield from zip(shared, pool.results(_imported, tasks), strict=True)
     for name in [n for n in modules if n not in shared]:
         yield name, _measure(modules[name], name, options)
 
 
-def _imported(module: str, name: str, options: Namespace) -> Rows:
-    """Run a benchmark in this worker process, which imports the module by its name."""
+def _imported(argument: tuple[str, str, Namespace]) -> Rows:
+    """Run a benchmark on a worker, which imports the module by its name."""
+    module, name, options = argument
     return _measure(importlib.import_module(module), name, options)
 
 

@@ -44,7 +44,15 @@ if TYPE_CHECKING:
     from rlx.passes.transforms.bind import bind
     from rlx.passes.transforms.freeze import freeze
     from rlx.reports.report import Report
-    from rlx.runtime import CompiledGraph, CompileOptions, Device, Model, Session, devices
+    from rlx.runtime import (
+        Buckets,
+        CompiledGraph,
+        CompileOptions,
+        Device,
+        Model,
+        Session,
+        devices,
+    )
     from rlx.runtime.latency import Benchmark, Latency
     from rlx.runtime.model import model
     from rlx.runtime.observation.machine import Machine, measure_machine
@@ -63,6 +71,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Accuracy": "rlx.metrics.inference",
     "Benchmark": "rlx.runtime.latency",
+    "Buckets": "rlx.runtime",
     "Comparison": "rlx.metrics.compare",
     "CompileOptions": "rlx.runtime",
     "CompiledGraph": "rlx.runtime",
@@ -134,6 +143,7 @@ _HOMES = {
 __all__ = [
     "Accuracy",
     "Benchmark",
+    "Buckets",
     "Comparison",
     "CompileOptions",
     "CompiledGraph",

@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, settings
 
 from rlx.support import plugins
 from rlx.support.spelling import typed
+from rlx_host import NativeBackend
 from support import GoldenFolder, excused, ids, missing, shared_folder
 from support.messages import Recorder
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 os.environ["RLX_CACHE"] = "off"
 # A pass that breaks a graph is named, also where a later one repairs it.
 os.environ["RLX_VERIFY_EACH"] = "on"
+# NumPy is the reference, and needs no compiler: tests of another backend name it.
+NativeBackend.rank = -1
 
 # The same examples on every machine: a red test is red for everybody. Slow machines are not a bug.
 settings.register_profile(
@@ -59,6 +62,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, None, object]:
+    if (shared := sys.modules.get("rlx.runtime.compilations")) is not None:
+        shared.COMPILATIONS.clear()  # a test may replace kernels
     with pytest.MonkeyPatch.context() as patch:
         if item.get_closest_marker("models") is None:
             patch.setenv("RLX_SHARED", "/only/for/tests/marked/models")

@@ -6,7 +6,6 @@ Tests: tests/unit/test_api.py
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Integral
 from typing import TYPE_CHECKING
 
 from rlx.passes import Policies
@@ -40,12 +39,12 @@ def policies_of(policies: PoliciesLike | None) -> Policies | None:
 
 
 def check_frames(frames: int | None) -> None:
-    """Refuse a number of frames that is not an integer above 0.
+    """Refuse a number of frames that is not above 0.
 
     Raises:
-        UsageError: It is another value.
+        UsageError: It is not.
     """
-    if frames is not None and not (isinstance(frames, Integral) and frames > 0):
+    if frames is not None and frames < 1:
         raise UsageError(
             f"expected an integer above 0, got {frames!r}",
             where="frames",

@@ -20,6 +20,7 @@ from rlx.reports.gather import ReportRequest, gather
 from rlx.samples.given import loaded_arrays
 from rlx.support.calls import checked_call
 from rlx.support.files.outputs import read_manifest, write_file
+from rlx.support.parallel import workers
 from rlx.targets import verifier
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from rlx.metrics.inference import Inputs
     from rlx.passes import Observer
     from rlx.reports.report import Report
+    from rlx.support.parallel import ExecutorLike
     from rlx.targets import Emission
     from rlx.targets.verifier import Verification
 
@@ -136,6 +138,7 @@ def verify(
     timeout_s: float = verifier.DEFAULT_TIMEOUT_S,
     waves: str | Path | None = None,
     cache: bool = True,
+    executor: ExecutorLike = None,
     progress: Callable[[str], None] | None = None,
 ) -> Verification:
     """Run an output folder and compare every output with the reference, as ``rlx verify`` does.
@@ -151,6 +154,9 @@ def verify(
         waves: File for a waveform, if the simulators support it; None for none.
         cache: Take the result of an earlier run if nothing that it depends on has changed: folder,
             rlx, tools. ``as_json()["cached"]`` says when that was.
+        executor: Number of processes that run the frames, in parts, an executor of
+            ``concurrent.futures``, or ``"dask:tcp://host:8786"``; None for this process. The
+            result does not depend on it.
         progress: Called with a description of each step.
 
     Returns:
@@ -172,14 +178,16 @@ def verify(
     choice = required(plugin, folder, None if tools is None else _names(tools), _names(require))
 
     def run() -> Verification:
-        return plugin.verify(
-            folder,
-            inputs_limit=frames,
-            tools=choice.tools,
-            timeout_s=timeout_s,
-            waves=_path(waves),
-            progress=progress,
-        )
+        with workers(executor) as pool:
+            return plugin.verify(
+                folder,
+                inputs_limit=frames,
+                tools=choice.tools,
+                timeout_s=timeout_s,
+                waves=_path(waves),
+                progress=progress,
+                **({} if executor is None else {"pool": pool}),
+            )
 
     if waves is not None:
         return choice.completed(run())

@@ -14,12 +14,14 @@ from rlx.driver.assumption import assume
 from rlx.driver.sweep import estimate_values
 from rlx.networks import Model, bound_module
 from rlx.support.calls import checked_call
+from rlx.support.parallel import workers
 from rlx.targets.estimation import Estimate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rlx.api.types import PoliciesLike, WeightBits
+    from rlx.support.parallel import ExecutorLike
     from rlx.targets.estimation import Estimates
 
 
@@ -52,7 +54,7 @@ def estimate(
 
     Returns:
         An object with ``layers``, ``totals`` and ``fits``; also a mapping, with the keys of
-        ``rlx estimate --json``.
+        ``rlx estimate --json``. ``print`` shows the table.
 
     Example:
         >>> estimate = rlx.estimate("digits/digits.rlx", "cortexm", cpu="cortex-m4")
@@ -74,7 +76,7 @@ def estimate(
         **plugin.estimate(lowered.module, chosen_options),
         **({"ports": ports} if ports else {}),
     }
-    return Estimate(plugin.name, figures)
+    return Estimate(plugin.name, figures, plugin.view(figures, chosen_options))
 
 
 @checked_call
@@ -86,6 +88,7 @@ def estimate_all(
     over: str | None = None,
     weight_bits: WeightBits | None = None,
     policies: PoliciesLike | None = None,
+    executor: ExecutorLike = None,
     progress: Callable[[str], None] | None = None,
     **options: Any,  # noqa: ANN401 - each target's own
 ) -> Estimates:
@@ -102,6 +105,8 @@ def estimate_all(
         over: Option that has these values, such as ``"part"``; the target's first one by default.
         weight_bits: As for :func:`estimate`.
         policies: As for :func:`emit`.
+        executor: Number of processes, or another executor as for :func:`verify`, that takes the
+            values.
         progress: Called with a description of each step.
         options: Options of the target, as for :func:`emit`.
 
@@ -120,14 +125,17 @@ def estimate_all(
     """
     module, _ = bound_module(model)
     plugin = targets.load(target)
-    return estimate_values(
-        module,
-        plugin,
-        values,
-        targets.options_of(plugin, options, other_names=("weight_bits", "policies")),
-        option=over,
-        user_options=frozenset(options),
-        policies=policies_of(policies),
-        weight_bits=weight_bits,
-        progress=progress,
-    )
+    names = ("weight_bits", "policies", "executor", "progress")
+    with workers(executor) as pool:
+        return estimate_values(
+            module,
+            plugin,
+            values,
+            targets.options_of(plugin, options, other_names=names),
+            option=over,
+            user_options=frozenset(options),
+            policies=policies_of(policies),
+            weight_bits=weight_bits,
+            progress=progress,
+            pool=pool,
+        )

@@ -6,11 +6,12 @@ Tests: tests/unit/test_api.py
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING
 
-from rlx.networks import Model, module_of
-from rlx.runtime import latency
+from rlx.networks import Model, bound_module, module_of
+from rlx.runtime import CompileOptions, latency
 from rlx.runtime.needs import memory_needed, time_bound
 from rlx.runtime.needs import pick_device as choose_device
 from rlx.runtime.observation.machine import measure_machine
@@ -19,8 +20,7 @@ from rlx.support.calls import checked_call
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rlx.api.types import DeviceLike, Engine
-    from rlx.runtime import CompileOptions
+    from rlx.api.types import DeviceLike
     from rlx.runtime.latency import Benchmark, Clock
     from rlx.runtime.needs import DeviceChoice
     from rlx.runtime.observation.machine import Machine
@@ -34,38 +34,50 @@ def bench(
     *,
     batch: int = 1,
     seconds: float = 2.0,
-    against: Engine | None = None,
+    against: str | None = None,
+    device: DeviceLike = "cpu",
+    backend: str | None = None,
     options: CompileOptions | None = None,
     clock: Clock = time.perf_counter_ns,
 ) -> Benchmark:
     """Return the times of a network's calls on this machine, as ``rlx bench`` shows them.
 
     Inputs are random, the same every time; integers of more than 8 bits are 0, since they may be
-    indices. With another engine both take turns of some milliseconds, so that whatever else the
-    machine does meets both; it uses as many threads as ``OPENBLAS_NUM_THREADS`` says.
+    indices. With another engine both run the same network on the same inputs, in turns of some
+    milliseconds, so that other load of the machine affects both; the outputs of the first calls are
+    compared. ONNX Runtime uses ``OPENBLAS_NUM_THREADS`` threads.
 
     Args:
-        model: As for :func:`rlx.run`; its sizes are numbers.
-        batch: Inputs in one call, for a network that takes one.
+        model: As for :func:`rlx.run`. A batch that the model leaves open is ``batch``.
+        batch: Inputs in one call, for a network that accepts one.
         seconds: Time to measure, of each engine; at least ten calls are measured.
-        against: ``"onnxruntime"`` to run the model there too; it must be the path of an ONNX file.
+        against: Name of another backend, such as ``"numpy"``, or ``"onnxruntime"`` for the path of
+            an ONNX file.
+        device: Device that rlx uses; another backend too, if it can.
+        backend: Backend of rlx; None for that of ``options``.
         options: Options of compilation.
         clock: Returns nanoseconds.
 
     Raises:
-        UsageError: A dimension is a symbol, a parameter has no value, the engine is unknown, it
-            cannot run the model, or the time is not a number from 0.
+        UsageError: The size of a dimension is unknown, a parameter has no value, the engine is
+            unknown, it cannot run the model, or the time is not a number from 0.
         ToolMissingError: The other engine is not installed.
+        TargetNotFoundError: A backend is not installed, or cannot use the device.
 
     Example:
         >>> times = rlx.bench("digits/digits.rlx", seconds=0.01)
         >>> times.latency.calls >= 10
         True
+        >>> path = "onnx_to_firmware/digits.onnx"
+        >>> rlx.bench(path, seconds=0.01, against="onnxruntime").ratio > 0
+        True
     """
     file = model if isinstance(model, str | PathLike) else None
+    settings = options or CompileOptions()
     return latency.bench(
-        module_of(model)[0].graph, batch=batch, seconds=seconds, against=against, file=file,
-        options=options, clock=clock,
+        bound_module(model)[0].graph, batch=batch, seconds=seconds, against=against, file=file,
+        device=device, options=settings if backend is None else replace(settings, backend=backend),
+        clock=clock,
     )  # fmt: skip
 
 

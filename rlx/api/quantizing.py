@@ -12,6 +12,7 @@ from rlx.calibration.quantize import quantize_graph
 from rlx.calibration.settings import MIN_AGREEMENT, MIN_SQNR_DB, settings_of
 from rlx.networks import Model, Network, bound_module
 from rlx.support.calls import checked_call
+from rlx.support.parallel import workers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from rlx.api.types import EqualizeName, ObserverName, Progress, Weights
     from rlx.calibration.quantize import Quantized
     from rlx.samples.given import Inputs
+    from rlx.support.parallel import ExecutorLike
 
 
 @checked_call
@@ -39,6 +41,7 @@ def quantize(
     bits: float | None = None,
     flash: int | str | None = None,
     settings: str | Path | Mapping[str, Any] | None = None,
+    executor: ExecutorLike = None,
     progress: Progress | None = None,
 ) -> Quantized:
     """Return the integer network of a float network, as ``rlx quantize`` does.
@@ -61,6 +64,8 @@ def quantize(
         bits: Mean bits of a weight that ``"auto"`` must reach.
         flash: Bytes of weights that ``"auto"`` must reach, such as 65536 or ``"64K"``.
         settings: Settings of layers: a file, or ``{"layers": {"conv1": {"bits": 4}}}``.
+        executor: Number of processes, or another executor as for :func:`verify`, that measures
+            ranges and the sensitivity of layers.
         progress: Called with a text, what is done and what there is to do.
 
     Returns:
@@ -82,7 +87,10 @@ def quantize(
         min_agreement=min_agreement, bits=bits, flash=flash,
     )  # fmt: skip
     module, _ = bound_module(model, calib)
-    return quantize_graph(module.graph, calib, test=test, settings=used, progress=progress)
+    with workers(executor) as pool:
+        return quantize_graph(
+            module.graph, calib, test=test, settings=used, progress=progress, pool=pool
+        )
 
 
 @checked_call

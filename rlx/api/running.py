@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from rlx.metrics import comparison, inference
 from rlx.networks import Model, bound_module
-from rlx.runtime import CompiledGraph
+from rlx.runtime import CompiledGraph, CompileOptions, Session
 from rlx.runtime import Model as TracedModel
 from rlx.support.calls import checked_call
 
 if TYPE_CHECKING:
-    from rlx.api.types import CriteriaLike, Progress
+    from rlx.api.types import CriteriaLike, DeviceLike, Progress
     from rlx.ir import Array
     from rlx.metrics.compare import Comparison
     from rlx.metrics.inference import Inputs, Layers, Result
@@ -26,7 +26,15 @@ Compared: TypeAlias = "TracedModel | comparison.Comparable"
 
 
 @checked_call
-def run(model: Model, data: Inputs, *, progress: Progress | None = None) -> Result:
+def run(
+    model: Model,
+    data: Inputs,
+    *,
+    device: DeviceLike = "cpu",
+    backend: str | None = None,
+    batch: int | None = None,
+    progress: Progress | None = None,
+) -> Result:
     """Return the results of a network for a sample or a batch of them, computed on this machine.
 
     Integers are those of the reference, bit for bit; floats are as near as the order of
@@ -38,6 +46,9 @@ def run(model: Model, data: Inputs, *, progress: Progress | None = None) -> Resu
             ``.npz``, ``.npy`` or ``.csv`` file, or of a folder of pictures or sounds.
             Numbers of an input's own element type are taken as they are; floats for a
             quantized input are quantized by its scale. Without an axis of samples it is one sample.
+        device: Device to run on.
+        backend: Backend that runs the model there; None for the best one of the device.
+        batch: Samples that run together at most; None for as many as memory suggests.
         progress: Called with a text, samples done and all samples.
 
     Returns:
@@ -45,7 +56,8 @@ def run(model: Model, data: Inputs, *, progress: Progress | None = None) -> Resu
         :attr:`~rlx.Result.codes`; every array has an axis of samples first.
 
     Raises:
-        UsageError: The data do not fit the inputs.
+        UsageError: The data do not fit the inputs, or samples cannot run together.
+        TargetNotFoundError: The backend is not installed, or cannot use the device.
         FrontendError: A file is damaged.
 
     Example:
@@ -54,8 +66,13 @@ def run(model: Model, data: Inputs, *, progress: Progress | None = None) -> Resu
         ((397, 10), 2)
         >>> rlx.run("digits/digits.rlx", np.zeros((8, 8))).values.shape
         (1, 10)
+        >>> rlx.run("digits/digits.rlx", np.zeros((4, 8, 8)), backend="numpy", batch=2).values.shape
+        (4, 10)
     """
-    return inference.run(bound_module(model, data)[0].graph, data, progress=progress)
+    graph = bound_module(model, data)[0].graph
+    options = CompileOptions() if backend is None else CompileOptions(backend=backend)
+    session = Session(device, options)
+    return inference.run(graph, data, session=session, batch=batch, progress=progress)
 
 
 @checked_call

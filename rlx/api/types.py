@@ -35,9 +35,6 @@ CriteriaLike: TypeAlias = Criteria | Literal["exact", "strict", "half"]
 PoliciesLike: TypeAlias = Policies | str | Mapping[str, str]
 """Policies, or one for every op as ``"common"``, or for some as ``{"nn.softmax": "common"}``."""
 
-Engine: TypeAlias = Literal["onnxruntime"]
-"""Other engines that run a model."""
-
 DeviceLike: TypeAlias = (
     Device
     | Literal[

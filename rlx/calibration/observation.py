@@ -6,12 +6,16 @@ Tests: tests/unit/calibration/test_sequence.py
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from functools import lru_cache
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
 from rlx.calibration.observers import Observer
+from rlx.ir.file import from_file_bytes, to_file_bytes
 from rlx.ir.inspect import printable
+from rlx.ir.module import as_module
 from rlx.metrics.runner import Runner, computed_values
 from rlx.passes.quantize.activations import clamped
 from rlx.passes.quantize.functions import argument
@@ -19,20 +23,30 @@ from rlx.passes.quantize.masks import masks
 from rlx.passes.quantize.params import Needed
 from rlx.passes.quantize.weighted import Weighted, weighted_layers
 from rlx.support.errors import UsageError
+from rlx.support.parallel import IN_PROCESS, Task
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import numpy.typing as npt
 
     from rlx.ir import Array, Graph, Node, Value
     from rlx.samples.batches import Samples
+    from rlx.support.parallel import Workers
 
     Doubles = npt.NDArray[np.float64]
     Progress = Callable[[str, int, int], None]
 
+T = TypeVar("T")
+
 MAX_TERMS: Final = 2048
 """Maximum terms of a row for second moments, whose memory grows with the square of it."""
+
+PART_BATCHES: Final = 4
+"""Batches whose sums are added up before they are added to those of other parts."""
+
+_MAX_PARTS: Final = 32
+"""Parts that are handed to workers at a time."""
 
 _PATCH_BYTES: Final = 8 << 20
 """Bytes of the patches of a layer's input that are made at a time."""
@@ -51,6 +65,13 @@ class Moments:
     count: int
     sums: Doubles
     squares: Doubles | None
+
+    def add(self, other: Moments) -> None:
+        """Add the sums over other inputs."""
+        self.count += other.count
+        self.sums += other.sums
+        if self.squares is not None and other.squares is not None:
+            self.squares += other.squares
 
     @property
     def means(self) -> Doubles:
@@ -83,49 +104,144 @@ class Observation:
 
 
 def observe(
-    graph: Graph, samples: Samples, *, squares: bool, progress: Progress | None = None
+    graph: Graph,
+    samples: Samples,
+    *,
+    squares: bool,
+    progress: Progress | None = None,
+    pool: Workers = IN_PROCESS,
 ) -> Observation:
     """Run ``graph`` over samples and return the observations.
+
+    Sums are those of parts of ``PART_BATCHES`` batches, added in order: the same bits whatever
+    runs the parts.
 
     Args:
         graph: A float network.
         samples: Calibration data.
         squares: Whether second moments are needed, as for weights of few bits.
         progress: Called with a text, samples done and all samples.
+        pool: Runs the parts.
 
     Raises:
         UsageError: The data are constant, hold NaN or infinity, or overflow in a layer.
     """
-    watched = [v for v in computed_values(graph) if v.type.dtype.is_float]
-    position = {value: i for i, value in enumerate(watched)}
-    layers = [layer for layer in weighted_layers(graph) if layer.node.operands[0] in position]
-    observation = Observation(
-        {value: Observer() for value in watched},
-        {layer.node: _no_moments(layer, squares=squares) for layer in layers},
-        0,
-    )
-    runner, masking, inner = (
-        Runner(graph, watched),
-        masks(graph),
-        _values_inside_functions(graph, watched),
-    )
-    for inputs, arrays in runner.run(samples):
-        for value, array in zip(watched, arrays, strict=True):
-            if value in inner and not np.isfinite(array).all():
-                observation.ranges.pop(value, None)
-            if value not in observation.ranges:
-                continue
-            mask = masking.get(value)
-            _add(observation.ranges[value], value, array if mask is None else mask.filled(array))
-        for layer in layers:
-            _add_moments(
-                observation.moments[layer.node], layer, arrays[position[layer.node.operands[0]]]
-            )
-        observation.samples += len(next(iter(inputs.values())))
+    observer = _PartObserver(graph, squares=squares)
+    observation = observer.nothing()
+    removed: set[Value] = set()
+    for part in _observed_parts(observer, graph, samples, pool, squares=squares):
+        removed.update(observer.watched[index] for index in part.removed)
+        for value, ranges in zip(observer.watched, part.ranges, strict=True):
+            observation.ranges[value].merge(ranges)
+        for layer, moments in zip(observer.layers, part.moments, strict=True):
+            observation.moments[layer.node].add(moments)
+        observation.samples += part.samples
         if progress is not None:
             progress("measuring ranges", observation.samples, samples.count)
+    for value in removed:
+        observation.ranges.pop(value)
     _check_varies(graph, observation, samples.what)
     return observation
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Observation of some batches.
+
+    Attributes:
+        ranges: Observer of each watched value.
+        removed: Index of each watched value that overflows within a function.
+        moments: Moments of each layer.
+        samples: Number of samples.
+    """
+
+    ranges: list[Observer]
+    removed: set[int]
+    moments: list[Moments]
+    samples: int
+
+
+class _PartObserver:
+    """Observes batches of one graph.
+
+    Attributes:
+        watched: Floating-point values that depend on the inputs.
+        layers: Weighted layers whose operand is watched.
+        batch: Samples of a batch.
+    """
+
+    def __init__(self, graph: Graph, *, squares: bool) -> None:
+        self.watched = [v for v in computed_values(graph) if v.type.dtype.is_float]
+        self._position = {value: i for i, value in enumerate(self.watched)}
+        layers = weighted_layers(graph)
+        self.layers = [one for one in layers if one.node.operands[0] in self._position]
+        self._runner, self._masks = Runner(graph, self.watched), masks(graph)
+        self._inner = _values_inside_functions(graph, self.watched)
+        self._squares = squares
+        self.batch = self._runner.batch
+
+    def nothing(self) -> Observation:
+        """Return the observation of no sample."""
+        moments = {one.node: _no_moments(one, squares=self._squares) for one in self.layers}
+        return Observation({value: Observer() for value in self.watched}, moments, 0)
+
+    def observe(self, batches: Sequence[dict[str, Array]]) -> _Part:
+        """Return the observation of some batches."""
+        part = _Part(
+            [Observer() for _ in self.watched],
+            set(),
+            [_no_moments(layer, squares=self._squares) for layer in self.layers],
+            sum(len(next(iter(inputs.values()))) for inputs in batches),
+        )
+        for inputs in batches:
+            self._add(part, self._runner.run_batch(inputs))
+        return part
+
+    def _add(self, part: _Part, arrays: Sequence[Array]) -> None:
+        for index, (value, array) in enumerate(zip(self.watched, arrays, strict=True)):
+            if value in self._inner and not np.isfinite(array).all():
+                part.removed.add(index)
+            if index not in part.removed:
+                mask = self._masks.get(value)
+                _add(part.ranges[index], value, array if mask is None else mask.filled(array))
+        for layer, moments in zip(self.layers, part.moments, strict=True):
+            _add_moments(moments, layer, arrays[self._position[layer.node.operands[0]]])
+
+
+def _observed_parts(
+    observer: _PartObserver, graph: Graph, samples: Samples, pool: Workers, *, squares: bool
+) -> Iterator[_Part]:
+    """Yield the observations of parts, in order; few parts are in memory at a time."""
+    parts = _grouped(samples.batches(observer.batch), PART_BATCHES)
+    if pool is IN_PROCESS:
+        yield from map(observer.observe, parts)
+        return
+    content, start = to_file_bytes(as_module(graph)), 0
+    for group in _grouped(parts, _MAX_PARTS):
+        tasks = []
+        for part in group:
+            count = sum(len(next(iter(inputs.values()))) for inputs in part)
+            name = f"{samples.what}, samples {start} to {start + count - 1}"
+            tasks.append(Task(name, (content, squares, part)))
+            start += count
+        yield from pool.results(_observe_on_worker, tasks)
+
+
+def _grouped(items: Iterator[T], size: int) -> Iterator[list[T]]:
+    """Yield lists of ``size`` items, the last of which may be shorter."""
+    while group := list(islice(items, size)):
+        yield group
+
+
+def _observe_on_worker(argument: tuple[bytes, bool, list[dict[str, Array]]]) -> _Part:
+    content, squares, batches = argument
+    return _observer_on_worker(content, squares=squares).observe(batches)
+
+
+@lru_cache(maxsize=1)
+def _observer_on_worker(content: bytes, *, squares: bool) -> _PartObserver:
+    """Return the observer of a graph, which this worker keeps for the next parts."""
+    return _PartObserver(from_file_bytes(content).graph, squares=squares)
 
 
 def _values_inside_functions(graph: Graph, values: Sequence[Value]) -> set[Value]:

@@ -60,11 +60,11 @@ class Observer:
 
     Attributes:
         histogram: Counts of all values.
-        average: Moving average of the minimum and maximum of a sample; None before the first.
+        extremes: Minima and maxima of the samples of each batch, ``[samples, 2]``.
     """
 
     histogram: Histogram = field(default_factory=Histogram)
-    average: Range | None = None
+    extremes: list[Floats] = field(default_factory=list)
 
     def add(self, samples: npt.NDArray[Any]) -> None:
         """Observe a batch [samples, ...].
@@ -76,14 +76,27 @@ class Observer:
         rows = samples.reshape(len(samples), -1)
         if not rows.shape[1]:
             return
-        for low, high in zip(rows.min(axis=1).tolist(), rows.max(axis=1).tolist(), strict=True):
-            if self.average is None:
-                self.average = low, high
+        ends = (rows.min(axis=1), rows.max(axis=1))
+        self.extremes.append(np.stack(ends, axis=1).astype(np.float64))
+
+    def merge(self, other: Observer) -> None:
+        """Add what another observer saw of later samples."""
+        self.histogram.merge(other.histogram)
+        self.extremes += other.extremes
+
+    @property
+    def average(self) -> Range | None:
+        """Moving average of the minimum and maximum of a sample; None before the first."""
+        average: Range | None = None
+        for low, high in (ends for batch in self.extremes for ends in batch.tolist()):
+            if average is None:
+                average = low, high
             else:
-                self.average = (
-                    _MOMENTUM * self.average[0] + (1 - _MOMENTUM) * low,
-                    _MOMENTUM * self.average[1] + (1 - _MOMENTUM) * high,
+                average = (
+                    _MOMENTUM * average[0] + (1 - _MOMENTUM) * low,
+                    _MOMENTUM * average[1] + (1 - _MOMENTUM) * high,
                 )
+        return average
 
     def range(self, method: Method) -> Range:
         """Return the range that ``method`` chooses; it includes zero."""

@@ -33,6 +33,7 @@ from rlx.passes.quantize.rounding import LIMITS
 from rlx.passes.quantize.single import in_float32
 from rlx.samples.batches import read_samples
 from rlx.support.errors import DoesNotFitError
+from rlx.support.parallel import IN_PROCESS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from rlx.passes.quantize.convert import Converted
     from rlx.samples.batches import Samples
     from rlx.samples.given import Inputs
+    from rlx.support.parallel import Workers
 
     Progress = Callable[[str, int, int], None]
 
@@ -94,6 +96,7 @@ def quantize_graph(
     test: Inputs | None = None,
     settings: Settings | None = None,
     progress: Progress | None = None,
+    pool: Workers = IN_PROCESS,
 ) -> Quantized:
     """Return the integer network of a float network.
 
@@ -105,6 +108,7 @@ def quantize_graph(
             the report then says.
         settings: Settings of the quantization.
         progress: Called with a text, the finished and the total amount.
+        pool: Measures ranges by samples, and the sensitivity of layers.
 
     Raises:
         UsageError: The data do not fit.
@@ -114,7 +118,7 @@ def quantize_graph(
     settings, graph = settings or Settings(), in_float32(with_layer_names(graph))
     samples = read_samples(graph, calib, what="calibration data")
     tested = read_samples(graph, test, what="test data") if test is not None else None
-    work = _Work(graph, samples, tested, settings, progress or _silent)
+    work = _Work(graph, samples, tested, settings, progress or _silent, pool)
     return work.run()
 
 
@@ -136,6 +140,7 @@ class _Work:
     tested: Samples | None
     settings: Settings
     progress: Progress
+    pool: Workers
     widened: bool = False
     balanced: str = "none"
 
@@ -208,7 +213,9 @@ class _Work:
     def _measure(self, graph: Graph) -> MeasuredGraph:
         ready = DeadCode().apply(prepare(DeadCode().apply(graph)).graph)
         few = self.settings.weights != "8" or self._few_bits_stated()
-        observation = observe(ready, self.samples, squares=few, progress=self.progress)
+        observation = observe(
+            ready, self.samples, squares=few, progress=self.progress, pool=self.pool
+        )
         sensitivity = Sensitivity(ready, self.samples)
         return MeasuredGraph(ready, self.settings, self.samples, observation, sensitivity)
 
@@ -229,7 +236,7 @@ class _Work:
         candidates = {
             node: {bits: measured.weights(node, bits) for bits in widths[node]} for node in nodes
         }
-        errors = error_table(measured.sensitivity, candidates, self.progress)
+        errors = error_table(measured.sensitivity, candidates, self.progress, self.pool)
         choices = front(errors, sizes)
         if settings.bits is not None or settings.flash is not None:
             return within(choices, nodes, sizes, bits=settings.bits, flash=settings.flash)

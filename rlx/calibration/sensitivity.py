@@ -5,19 +5,24 @@ Tests: tests/unit/calibration/test_quantize.py
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from rlx.calibration.replay import CalibrationReplay
+from rlx.ir.file import from_file_bytes, to_file_bytes
+from rlx.ir.module import as_module
 from rlx.metrics.runner import Runner
 from rlx.ops.nn import NnLogSoftmax, NnSoftmax
 from rlx.passes.quantize.bias_correction import corrected_bias
 from rlx.passes.quantize.masks import masks
 from rlx.passes.quantize.rounding import RoundedWeights, round_weights, smallest_scales
 from rlx.passes.quantize.weighted import Weighted, weighted_layers
-from rlx.samples.batches import take
+from rlx.samples.batches import read_samples, take
+from rlx.support.parallel import IN_PROCESS, Task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,6 +32,7 @@ if TYPE_CHECKING:
     from rlx.calibration.observation import Moments
     from rlx.ir import Graph, Node, QuantParams, Value
     from rlx.samples.batches import Samples
+    from rlx.support.parallel import Workers
 
     Numbers = npt.NDArray[Any]
     Progress = Callable[[str, int, int], None]
@@ -83,18 +89,20 @@ class Sensitivity:
 
     Attributes:
         count: Samples that are run.
+        position: Index of each layer with weights.
     """
 
     def __init__(self, graph: Graph, samples: Samples) -> None:
         """Run ``graph`` on the first samples."""
+        self._graph = graph
         self._layers = {layer.node: layer for layer in weighted_layers(graph)}
+        self.position = {node: index for index, node in enumerate(self._layers)}
         watched = [node.result for node in graph.op_nodes if len(node.types) == 1]
         watched = [*graph.inputs, *(v for v in watched if v.type.dtype.is_float)]
         wide = Runner(graph, watched).batch > 1
         self.count = min(MAX_SAMPLES if wide else 1, samples.count)
-        self._replay = CalibrationReplay(
-            graph, list(dict.fromkeys(watched)), take(samples, self.count)
-        )
+        self._inputs = take(samples, self.count)
+        self._replay = CalibrationReplay(graph, list(dict.fromkeys(watched)), self._inputs)
         self._judged = _judged_values(graph)
         self._judged = [v for v in self._judged if v in self._replay.values]
         arrays = [self._replay.values[v] for v in self._judged]
@@ -106,6 +114,16 @@ class Sensitivity:
         self._references = [
             np.where(m, a, 0.0) for a, m in zip(arrays, self._unmasked, strict=True)
         ]
+
+    def content(self) -> tuple[bytes, bytes]:
+        """Return the graph as a file, and its samples as an ``.npz`` file."""
+        stream = io.BytesIO()
+        np.savez(stream, **self._inputs)  # type: ignore[arg-type]
+        return to_file_bytes(as_module(self._graph)), stream.getvalue()
+
+    def of_widths(self, node: Node, widths: Mapping[int, Rounded]) -> dict[int, float]:
+        """Return the error for each width of a layer's weights."""
+        return {bits: self.of_weights(node, quantized) for bits, quantized in widths.items()}
 
     def of_weights(self, node: Node, quantized: Rounded) -> float:
         """Return the error if only this layer's weights are quantized."""
@@ -167,11 +185,45 @@ def error_table(
     sensitivity: Sensitivity,
     candidates: Mapping[Node, Mapping[int, Rounded]],
     progress: Progress | None = None,
+    pool: Workers = IN_PROCESS,
 ) -> dict[Node, dict[int, float]]:
-    """Return the error of each layer for each of its widths."""
-    table: dict[Node, dict[int, float]] = {}
-    for node, widths in candidates.items():
-        table[node] = {bits: sensitivity.of_weights(node, r) for bits, r in widths.items()}
+    """Return the error of each layer for each of its widths; ``pool`` takes the layers."""
+    finished = 0
+
+    def count(index: int) -> None:
+        nonlocal finished
+        del index
+        finished += 1
         if progress is not None:
-            progress("measuring sensitivity", len(table), len(candidates))
-    return table
+            progress("measuring sensitivity", finished, len(candidates))
+
+    if pool is IN_PROCESS:
+        table = {}
+        for index, (node, widths) in enumerate(candidates.items()):
+            table[node] = sensitivity.of_widths(node, widths)
+            count(index)
+        return table
+    content, position = sensitivity.content(), sensitivity.position
+    tasks = [
+        Task(f"layer {node.label}", (*content, position[node], dict(widths)))
+        for node, widths in candidates.items()
+    ]
+    return dict(zip(candidates, pool.results(_errors_on_worker, tasks, count), strict=True))
+
+
+def _errors_on_worker(
+    argument: tuple[bytes, bytes, int, dict[int, Rounded]],
+) -> dict[int, float]:
+    module, arrays, position, widths = argument
+    sensitivity = _sensitivity_on_worker(module, arrays)
+    nodes = list(sensitivity.position)
+    return sensitivity.of_widths(nodes[position], widths)
+
+
+@lru_cache(maxsize=1)
+def _sensitivity_on_worker(module: bytes, arrays: bytes) -> Sensitivity:
+    """Return the sensitivity of a graph, which this worker keeps for the next layers."""
+    graph = from_file_bytes(module).graph
+    with np.load(io.BytesIO(arrays)) as file:
+        samples = read_samples(graph, dict(file), what="calibration data")
+    return Sensitivity(graph, samples)

@@ -22,7 +22,7 @@ from rlx.passes.decompose import decompose
 from rlx.passes.quantize.rounding import round_weights, smallest_scales
 from rlx.passes.quantize.weighted import Weighted
 from rlx.passes.transforms.batch import with_batch
-from rlx.runtime import Session
+from rlx.runtime import CompileOptions, Session
 from rlx.samples.batches import take
 from rlx.support.errors import ShapeError, UnsupportedOpError
 
@@ -118,7 +118,9 @@ def _compile_node(node: Node, count: int) -> Step:
         for i, o in enumerate(node.operands)
     ]
     graph.output(*graph.append(node.op, *operands).results)
-    program = Session().compile(with_batch(decompose(graph), count))
+    program = Session(options=CompileOptions(backend="numpy")).compile(
+        with_batch(decompose(graph), count)
+    )
 
     def compute(*arrays: Array) -> tuple[Array, ...]:
         given = {f"x{i}": a for i, (o, a) in enumerate(zip(node.operands, arrays, strict=True))

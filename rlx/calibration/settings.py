@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from rlx.calibration.layer_settings import EQUALIZE, read_settings
 from rlx.calibration.observers import Method
+from rlx.passes.quantize.scheme import WIDTHS
 from rlx.support.errors import UsageError
 from rlx.support.text.suggest import did_you_mean
 from rlx.support.text.units import parse_bytes
@@ -66,7 +67,9 @@ class Settings:
         if self.weights not in known:
             raise UsageError(
                 f"weights of {self.weights!r} bits are not known",
-                hint=did_you_mean(str(self.weights), known, what="bits"),
+                hint=did_you_mean(str(self.weights), known, what="bits")
+                if not str(self.weights).isdecimal()
+                else WIDTHS,
             )
         if self.weights != "auto" and (self.bits is not None or self.flash is not None):
             raise UsageError(
@@ -94,7 +97,7 @@ def settings_of(
         values["weights"] = str(values["weights"])
     if settings is not None:
         values = _with_file(values, read_settings(settings))
-    if isinstance(values.get("equalize"), str):
+    if not isinstance(values.get("equalize"), bool | None):
         values["balance"] = _word("equalize", values.pop("equalize"), EQUALIZE)
     if not isinstance(values.get("observer", Method.MSE), Method):
         methods = [method.value for method in Method]

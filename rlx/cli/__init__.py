@@ -37,6 +37,7 @@ GROUPS = {
         "inspect": "Show a model's graph, layer by layer.",
         "draw": "Draw it as .svg, or as a page with layers and weights.",
         "passes": "Show what each step of compilation changes in it.",
+        "devices": "List the devices of this machine and their backends.",
         "host": "Show what it needs on this machine, and what is fused there.",
         "run": "Run a model on the host.",
         "bench": "Show how long a model takes on this machine.",

@@ -54,6 +54,14 @@ def _policies(texts: tuple[str, ...]) -> Policies | None:
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
+executor_option = click.option(
+    "--executor",
+    metavar="N|ADDRESS",
+    help="Run parts of the work in N processes, or on the cluster of dask.distributed at an"
+    " address such as dask:tcp://host:8786. Results do not depend on it.  [default: this process]",
+)
+
+
 def missing_file(path: Path, hint: str) -> UsageError:
     """Return the error for a file that is not there; its hint names one that is called alike."""
     try:

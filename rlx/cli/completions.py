@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from click.shell_completion import CompletionItem
 
 from rlx import targets
+from rlx.support import plugins
 from rlx.support.files.shipped import examples
 
 if TYPE_CHECKING:
@@ -37,6 +38,19 @@ def target_names(ctx: click.Context, param: click.Parameter, start: str) -> list
     """Return the installed targets whose name begins with ``start``."""
     del ctx, param
     return _matching(dict.fromkeys(targets.names(), ""), start)
+
+
+def backend_names(ctx: click.Context, param: click.Parameter, start: str) -> list[CompletionItem]:
+    """Return the installed backends whose name begins with ``start``."""
+    del ctx, param
+    return _matching(dict.fromkeys(plugins.names("rlx.backends"), ""), start)
+
+
+def engine_names(ctx: click.Context, param: click.Parameter, start: str) -> list[CompletionItem]:
+    """Return the engines to compare with whose name begins with ``start``."""
+    del ctx, param
+    names = ["onnxruntime", *plugins.names("rlx.backends")]
+    return _matching(dict.fromkeys(names, ""), start)
 
 
 def example_names(ctx: click.Context, param: click.Parameter, start: str) -> list[CompletionItem]:

@@ -21,6 +21,8 @@ import click
 from rlx.cli.signals import Ended
 from rlx.cli.streams import ReaderGoneError, complain
 from rlx.support.errors import (
+    BackendWarning,
+    CacheWarning,
     EndedError,
     InternalError,
     PluginWarning,
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
 
 EXPECTED: Final = (Exception, Ended, KeyboardInterrupt)
 """Exceptions that may end a command; anything else ends the program."""
+
+_OWN_WARNINGS: Final = (BackendWarning, CacheWarning, PluginWarning)
 
 
 def report(exception: BaseException, arguments: Sequence[str]) -> int:
@@ -60,9 +64,10 @@ def report(exception: BaseException, arguments: Sequence[str]) -> int:
 
 @contextmanager
 def plain_warnings() -> Iterator[None]:
-    """Print warnings about plug-ins as one line on standard error, without a place in our code."""
+    """Print warnings of rlx as one line on standard error, without a place in our code."""
     with warnings.catch_warnings():
-        warnings.simplefilter("always", PluginWarning)
+        for kind in _OWN_WARNINGS:
+            warnings.simplefilter("always", kind)
         other = warnings.showwarning
 
         def show(
@@ -73,7 +78,7 @@ def plain_warnings() -> Iterator[None]:
             file: TextIO | None = None,
             line: str | None = None,
         ) -> None:
-            if issubclass(category, PluginWarning):
+            if issubclass(category, _OWN_WARNINGS):
                 complain(f"warning: {message}")
             else:
                 other(message, category, filename, lineno, file, line)
@@ -138,7 +143,10 @@ def _usage(exception: click.ClickException) -> UsageError:
     context = exception.ctx if isinstance(exception, click.UsageError) else None
     command = context.command_path if context else "rlx"
     message = exception.format_message().rstrip(".")
-    hint = _choice_hint(exception) or f"{command} --help"
+    if hint := _choice_hint(exception):
+        message = message.partition(" is not one of ")[0]  # the hint has the choices
+    else:
+        hint = f"{command} --help"
     return UsageError(message[:1].lower() + message[1:], hint=hint)
 
 

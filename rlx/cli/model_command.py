@@ -16,6 +16,7 @@ from rlx import frontends, targets
 from rlx.cli.command import Command
 from rlx.cli.common import missing_file
 from rlx.cli.completions import target_names
+from rlx.cli.number import Width
 from rlx.cli.plugin_options import PluginOptions, check_distinct
 from rlx.cli.samples import say
 from rlx.frontends.open_shapes import DimensionSizes
@@ -23,7 +24,7 @@ from rlx.support.errors import FrontendError, RlxError, UsageError
 from rlx.support.limits import DEFAULT_LIMITS, parse_limits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from rlx.ir.module import GraphModule
     from rlx.targets import Target
@@ -79,7 +80,7 @@ def weight_bits_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--weight-bits``, for float networks, to a command that gets ``weight_bits``."""
     option = click.option(
         "--weight-bits",
-        type=click.Choice(["8", "4", "2"]),
+        type=Width(["8", "4", "2"]),
         callback=lambda _ctx, _param, value: None if value is None else int(value),
         help="Bits of a weight of a float network, whose scales are assumed.  [default: 8]",
     )
@@ -107,7 +108,7 @@ class ModelCommand(Command):
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             _refuse_option_of_another_format(error.option_name, texts)
-            if any(param.name == "target" for param in self.params):
+            if self._has_target:
                 _refuse_option_of_another_target(error.option_name, texts.get("target"))
             raise
 
@@ -122,7 +123,15 @@ class ModelCommand(Command):
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the command's own options and those of its plug-ins."""
         groups: dict[str, PluginOptions] = ctx.meta.get(_GROUPS, {})
-        return [*super().get_params(ctx), *(p for g in groups.values() for p in g.params())]
+        params = [*super().get_params(ctx), *(p for g in groups.values() for p in g.params())]
+        if not ctx.resilient_parsing or "target" in groups or not self._has_target:
+            return params
+        # A shell completes a line in which the target is not named yet.
+        return [*params, *(p for one in targets.load_all() for p in _params_of(one))]
+
+    @property
+    def _has_target(self) -> bool:
+        return any(param.name == "target" for param in self.params)
 
     def plugin_groups(self, ctx: click.Context) -> list[tuple[str, list[click.Parameter]]]:
         """Return the options of the target and of the model's format, without a model of each."""
@@ -162,6 +171,11 @@ def with_name(advice: str, model: Path) -> str:
     made = shlex.quote(f"{model.stem}.q.rlx")
     named = re.sub(r"\bMODEL\.q\.rlx\b", lambda _: made, advice)
     return re.sub(r"\bMODEL\b(?!\.)", lambda _: shlex.quote(str(model)), named)
+
+
+def _params_of(target: Target) -> Iterator[click.Parameter]:
+    """Yield a command-line option for each option of a target."""
+    return PluginOptions("target", target).params()
 
 
 def _every_format() -> list[PluginOptions]:

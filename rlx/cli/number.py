@@ -52,3 +52,16 @@ class Number(click.ParamType):  # type: ignore[type-arg] # generic in newer vers
         if self._maximum is None:
             return f"{kind} of at least {self._minimum}"
         return f"{kind} from {self._minimum} to {self._maximum}"
+
+
+class Width(click.Choice):  # type: ignore[type-arg] # generic in newer versions of click
+    """Bits of a weight, one of some choices; the command says which other numbers cannot be."""
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401 - as click declares it
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:  # noqa: ANN401 - as click declares it
+        """Return the choice, or any number of bits."""
+        return value if str(value).isdecimal() else super().convert(value, param, ctx)

@@ -50,14 +50,22 @@ class StepList(Steps):
         live: Whether it is a terminal, on which a line can be drawn again.
         minimum_s: Steps that take less are shown only while they run.
         life_s: Seconds between two signs of life where nothing is drawn again.
+        beginnings: Whether each step gets a line when it begins too, where nothing is drawn again.
     """
 
     def __init__(
-        self, stream: TextIO, *, live: bool, minimum_s: float = 0.0, life_s: float = LIFE_S
+        self,
+        stream: TextIO,
+        *,
+        live: bool,
+        minimum_s: float = 0.0,
+        life_s: float = LIFE_S,
+        beginnings: bool = False,
     ) -> None:
         self._stream = stream
         self._live = live
         self._minimum_s = minimum_s
+        self._beginnings = beginnings
         self._interval_s = _FRAME_S if live else life_s
         self._step = RunningStep()
         self._end_expected = 0.0
@@ -72,6 +80,8 @@ class StepList(Steps):
         with self._lock:
             self._end(succeeded=True)
             self._step = RunningStep(text)
+            if self._beginnings and not self._live:
+                self._write(f"{self._step.text} ...\n")
             self._draw()
 
     def detail(self, text: str) -> None:
@@ -206,8 +216,8 @@ progress_option = click.option(
     type=click.Choice(MODES),
     expose_value=False,
     callback=_keep_mode,
-    help="Form of the steps on standard error: bar (drawn again and again), plain (a line for"
-    " each), json (an object a line) or none.  [default: auto, by terminal]",
+    help="Form of the steps on standard error: bar (drawn again and again), plain (a line when each"
+    " begins and ends), json (an object a line) or none.  [default: auto, by terminal]",
 )
 
 
@@ -225,6 +235,8 @@ def _shown_steps(*, enabled: bool, minimum_s: float | None) -> StepList | JsonSt
         return None
     if mode == "json":
         return JsonSteps(stream)
+    if mode == "plain":
+        return StepList(stream, live=False, beginnings=True)
     live = mode == "bar"
     if mode == "auto":
         live = stream.isatty() and os.environ.get("TERM") != "dumb"

@@ -32,7 +32,8 @@ begin with <name>.
 
 CPU, PART         --cpu, --part of "rlx emit --target cortexm"
 RAM, FLASH        --ram, --flash; sizes as 32K or 1M
-LABELS, VECTORS   --labels, --vectors; the network depends on these files
+LABELS, VECTORS   --labels, --vectors; the network depends on these files. Names of classes may be
+                  written as "one,two,three" too
 OPTIONS           any others, one word each: OPTIONS --io float --optimize size
 DEPENDS           more files that these options or the model name
 
@@ -46,14 +47,18 @@ Variables, in capitals of <name>: <NAME>_CONFIG, <NAME>_OPTIMIZE, <NAME>_ALLOW_O
 folder.
 ]]
 function(rlx_add_network name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "MODEL;CPU;PART;RAM;FLASH;LABELS;VECTORS"
-    "OPTIONS;DEPENDS")
-  _rlx_check("${name}" "${arg_MODEL}" "${arg_UNPARSED_ARGUMENTS}" "${arg_OPTIONS}")
+  set(keywords MODEL CPU PART RAM FLASH LABELS VECTORS)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "${keywords}" "OPTIONS;DEPENDS")
+  set(keywords ${keywords} OPTIONS DEPENDS)
+  _rlx_check("${name}" "${arg_MODEL}" "${arg_UNPARSED_ARGUMENTS}" "${arg_OPTIONS}" "${keywords}")
   get_filename_component(model "${arg_MODEL}" ABSOLUTE)
-  get_source_file_property(generated "${model}" GENERATED)
-  if(NOT EXISTS "${model}" AND NOT generated)
-    message(FATAL_ERROR "rlx_add_network(${name}): no file ${model}")
+  set(files ${arg_VECTORS})
+  if(NOT arg_LABELS MATCHES "," OR EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${arg_LABELS}")
+    list(APPEND files ${arg_LABELS})  # else they are the names themselves
   endif()
+  foreach(file IN ITEMS "${model}" ${files})
+    _rlx_check_file("${name}" "${file}")
+  endforeach()
 
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/rlx")
   set(options --target cortexm --prefix ${name} --package none)
@@ -84,7 +89,7 @@ set(OPTIONS [==[${options}]==])
     OUTPUT "${stamp}" BYPRODUCTS ${sources} "${folder}/${name}/include/${name}.h"
     COMMAND "${CMAKE_COMMAND}" -D "SETTINGS=${settings}" -P "${emit}"
     COMMAND "${CMAKE_COMMAND}" -E touch "${stamp}"
-    DEPENDS "${model}" "${settings}" "${emit}" ${arg_LABELS} ${arg_VECTORS} ${arg_DEPENDS}
+    DEPENDS "${model}" "${settings}" "${emit}" ${files} ${arg_DEPENDS}
     COMMENT "Emitting network ${name}" VERBATIM)
   add_custom_target(rlx_emit_${name} DEPENDS "${stamp}")
   add_library(${name} STATIC ${sources})
@@ -95,18 +100,73 @@ set(OPTIONS [==[${options}]==])
 endfunction()
 
 # Refuse a call that cannot work.
-function(_rlx_check name model unparsed options)
+function(_rlx_check name model unparsed options keywords)
   set(call "rlx_add_network(${name})")
   if(NOT name MATCHES "^[A-Za-z][A-Za-z0-9_]*$")
     message(FATAL_ERROR "${call}: the name begins C names: letters, digits and _ only")
+  endif()
+  string(REGEX REPLACE ";.*" "" unknown "${unparsed}")
+  string(TOUPPER "${unknown}" upper)
+  _rlx_closest(keyword "${upper}" "${keywords}")
+  if(unparsed AND keyword)
+    message(FATAL_ERROR "${call}: unknown argument ${unknown}; did you mean ${keyword}?")
   elseif(NOT model)
     message(FATAL_ERROR "${call}: MODEL <file> is missing")
   elseif(unparsed)
-    list(GET unparsed 0 unknown)
-    message(FATAL_ERROR "${call}: unknown argument ${unknown}; other options: OPTIONS <option>...")
+    message(FATAL_ERROR "${call}: unknown argument ${unknown}; other options: OPTIONS <option>...; "
+      "names of classes: LABELS \"one,two,three\"")
   elseif(";${options};" MATCHES ";(-o|--(out|target|prefix|package|force|json))[;=]")
     message(FATAL_ERROR "${call}: OPTIONS cannot have ${CMAKE_MATCH_1}, which it sets itself")
   endif()
+endfunction()
+
+# Refuse a file that does not exist and that nothing in the project makes.
+function(_rlx_check_file name file)
+  get_filename_component(file "${file}" ABSOLUTE)
+  get_source_file_property(generated "${file}" GENERATED)
+  if(EXISTS "${file}" OR generated)
+    return()
+  endif()
+  get_filename_component(folder "${file}" DIRECTORY)
+  get_filename_component(base "${file}" NAME)
+  file(GLOB names LIST_DIRECTORIES false RELATIVE "${folder}" "${folder}/*")
+  _rlx_closest(guess "${base}" "${names}")
+  if(guess)
+    set(guess "; did you mean ${guess}?")
+  endif()
+  message(FATAL_ERROR "rlx_add_network(${name}): no file ${file}${guess}")
+endfunction()
+
+# Set the variable <out> to the first of <names> that differs from <word> by one letter that is wrong,
+# missing, superfluous or exchanged with its neighbour; empty if there is none.
+function(_rlx_closest out word names)
+  set(${out} "" PARENT_SCOPE)
+  _rlx_deletions(shorter "${word}")
+  foreach(name IN LISTS names)
+    _rlx_deletions(others "${name}")
+    foreach(one IN LISTS others)
+      if(one IN_LIST shorter)
+        set(${out} "${name}" PARENT_SCOPE)
+        return()
+      endif()
+    endforeach()
+  endforeach()
+endfunction()
+
+# Set the variable <out> to a word, and to the word without one of its letters.
+function(_rlx_deletions out word)
+  set(words "${word}")
+  string(LENGTH "${word}" length)
+  if(length GREATER 2)
+    math(EXPR last "${length} - 1")
+    foreach(k RANGE ${last})
+      math(EXPR next "${k} + 1")
+      string(SUBSTRING "${word}" 0 ${k} start)
+      string(SUBSTRING "${word}" ${next} -1 end)
+      list(APPEND words "${start}${end}")
+    endforeach()
+  endif()
+  set(${out} "${words}" PARENT_SCOPE)
 endfunction()
 
 # Set the variable <out> to the C files that an emission with these options has.

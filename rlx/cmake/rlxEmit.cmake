@@ -5,11 +5,25 @@ file(GLOB_RECURSE files "${OUT}/*")
 if(NOT files)
   file(REMOVE_RECURSE "${OUT}")
 endif()
-# Its messages go to standard error.
 execute_process(
   COMMAND "${RLX}" -q emit ${OPTIONS} -o "${OUT}" --force --json -- "${MODEL}"
   WORKING_DIRECTORY "${SOURCE}"
-  OUTPUT_VARIABLE report RESULT_VARIABLE status)
+  OUTPUT_VARIABLE report ERROR_VARIABLE messages RESULT_VARIABLE status)
+# Messages name options by the keywords of rlx_add_network, but in command lines of rlx.
+string(REPLACE ";" "\\;" messages "${messages}")
+string(REPLACE "\n" ";" lines "${messages}")
+foreach(line IN LISTS lines)
+  if(NOT line MATCHES "rlx [a-z]+ ")
+    foreach(keyword IN ITEMS CPU PART RAM FLASH LABELS VECTORS)
+      string(TOLOWER "${keyword}" option)
+      string(REGEX REPLACE "(^| )--${option}( |$)" "\\1${keyword}\\2" line "${line}")
+    endforeach()
+    if(line MATCHES "^  try: .*--[a-z]")
+      string(APPEND line "; such options follow OPTIONS")
+    endif()
+  endif()
+  message("${line}")
+endforeach()
 if(NOT status STREQUAL "0")
   string(REPLACE ";" " " words "${OPTIONS}")
   message(FATAL_ERROR "rlx ended with ${status}: rlx emit ${words} -o ${OUT} --force -- ${MODEL}")

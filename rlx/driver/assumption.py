@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 from rlx.driver.driver import fit_to_target
 from rlx.ir.module import GraphModule
 from rlx.passes.quantize.assumed import convert_assumed
+from rlx.passes.quantize.scheme import WIDTHS
 from rlx.passes.transforms.bind import check_bound
 from rlx.support.errors import RlxError, UsageError
 from rlx.targets import needs_samples
@@ -95,9 +96,7 @@ def assume(
     """
     check_bound(module.graph)
     if weight_bits not in (None, *WEIGHT_BITS):
-        raise UsageError(
-            f"weights of {weight_bits!r} bits cannot be assumed", hint="use 8, 4 or 2 bits"
-        )
+        raise UsageError(f"weights of {weight_bits!r} bits cannot be assumed", hint=WIDTHS)
     is_float = needs_samples(module.graph)
     if not is_float or _taken(module, target, options, policies):
         if weight_bits is not None:

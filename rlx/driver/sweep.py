@@ -5,24 +5,33 @@ Tests: tests/targets/fpga/test_target.py
 
 from __future__ import annotations
 
-from dataclasses import replace
+import hashlib
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from rlx import targets
 from rlx.driver import driver
 from rlx.driver.assumption import assume
+from rlx.ir.file import from_file_bytes, to_file_bytes
 from rlx.support.errors import DoesNotFitError, RlxError, UsageError
+from rlx.support.parallel import IN_PROCESS, Task
 from rlx.support.text.suggest import did_you_mean
 from rlx.targets.estimation import Estimates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
     from rlx.ir.module import GraphModule
     from rlx.passes import Policies
+    from rlx.support.parallel import Workers
     from rlx.targets import Sweep, Target
 
     Lower = Callable[[Any], GraphModule]
     Row = dict[str, Any]
+    Result = tuple[Row, list[RlxError]]
+
+_LOWERINGS: dict[Hashable, Lower] = {}
+"""The model that this worker lowered last, by content, target and option."""
 
 
 def estimate_values(
@@ -36,6 +45,7 @@ def estimate_values(
     policies: Policies | None = None,
     weight_bits: int | None = None,
     progress: Callable[[str], None] | None = None,
+    pool: Workers = IN_PROCESS,
 ) -> Estimates:
     """Return an estimate for each of some values of the option that the target is compared over.
 
@@ -49,6 +59,7 @@ def estimate_values(
         policies: As for :func:`rlx.driver.driver.lower`.
         weight_bits: As for :func:`rlx.driver.assumption.assume`.
         progress: Called with a description of each step.
+        pool: Takes the values.
 
     Raises:
         UsageError: The target cannot be compared, or there is no such value.
@@ -57,20 +68,92 @@ def estimate_values(
     sweep = _sweep(target, option)
     names = _names(sweep, values)
     assumed = assume(module, target, options=options, policies=policies, weight_bits=weight_bits)
-    lower = _lowering(assumed.module, target, sweep, policies)
-    rows: list[Row] = []
-    errors: list[RlxError] = []
-    for position, name in enumerate(names, 1):
-        if progress is not None:
-            progress(f"{sweep.option} {position} of {len(names)}: {name}")
-        row, refusals = _row(sweep, name, options, user_options, lower)
-        rows.append(row)
-        errors += refusals
+    comparison = _Comparison(
+        target.name, sweep.option, options, user_options, policies, to_file_bytes(assumed.module)
+    )
+    if pool is IN_PROCESS:
+        lower = _lowering(assumed.module, target, sweep, policies)
+        results = list(_rows_here(sweep, names, comparison, lower, progress))
+    else:
+        results = _rows_elsewhere(comparison, names, pool, progress)
+    rows = [row for row, _ in results]
     if all(row["fits"] is None for row in rows):
-        raise _combined_error(errors)
+        raise _combined_error([error for _, errors in results for error in errors])
     ranked = sorted(rows, key=lambda row: _rank(sweep, row))
     note = None if assumed.assumption is None else assumed.assumption.as_json()
     return Estimates(target.name, sweep.option, dict(sweep.columns), tuple(ranked), note)
+
+
+@dataclass(frozen=True, slots=True)
+class _Comparison:
+    """Arguments of a comparison that all values share.
+
+    Attributes:
+        target: Name of the target.
+        option: Name of the option that it is compared over.
+        options: All other options.
+        user_options: Names of those that the user chose.
+        policies: Policies of the lowering.
+        content: The model as a file.
+    """
+
+    target: str
+    option: str
+    options: Any
+    user_options: frozenset[str]
+    policies: Policies | None
+    content: bytes
+
+
+def _rows_here(
+    sweep: Sweep,
+    names: Sequence[str],
+    comparison: _Comparison,
+    lower: Lower,
+    progress: Callable[[str], None] | None,
+) -> Iterator[Result]:
+    for position, name in enumerate(names, 1):
+        if progress is not None:
+            progress(f"{sweep.option} {position} of {len(names)}: {name}")
+        yield _row(sweep, name, comparison.options, comparison.user_options, lower)
+
+
+def _rows_elsewhere(
+    comparison: _Comparison,
+    names: Sequence[str],
+    pool: Workers,
+    progress: Callable[[str], None] | None,
+) -> list[Result]:
+    finished = 0
+
+    def count(index: int) -> None:
+        nonlocal finished
+        finished += 1
+        if progress is not None:
+            progress(f"{comparison.option} {finished} of {len(names)}: {names[index]}")
+
+    tasks = [Task(f"{comparison.option} {name}", (comparison, name)) for name in names]
+    return pool.results(_row_of, tasks, count)
+
+
+def _row_of(argument: tuple[_Comparison, str]) -> Result:
+    """Return the row of one value, on a worker."""
+    comparison, name = argument
+    target = targets.load(comparison.target)
+    sweep = _sweep(target, comparison.option)
+    lower = _lowering_on_worker(comparison.content, target, sweep, comparison.policies)
+    return _row(sweep, name, comparison.options, comparison.user_options, lower)
+
+
+def _lowering_on_worker(
+    content: bytes, target: Target, sweep: Sweep, policies: Policies | None
+) -> Lower:
+    """Return a function that lowers a model, which this worker keeps for the next values."""
+    key = hashlib.sha256(content).digest(), target.name, sweep.option, repr(policies)
+    if key not in _LOWERINGS:
+        _LOWERINGS.clear()
+        _LOWERINGS[key] = _lowering(from_file_bytes(content), target, sweep, policies)
+    return _LOWERINGS[key]
 
 
 def _sweep(target: Target, option: str | None) -> Sweep:

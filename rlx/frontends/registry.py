@@ -14,6 +14,7 @@ from rlx.frontends.reading import check_size, read_start
 from rlx.frontends.tflite.options import TfliteOptions
 from rlx.ir.layer_names import with_named_layers
 from rlx.support import plugins
+from rlx.support.annotations import mismatch
 from rlx.support.errors import (
     FormatError,
     FrontendError,
@@ -274,6 +275,8 @@ def _options_of(
             message, _, example = str(error).partition(": write ")
             hint = f"write {example}" if example else f"see {frontend.options.__name__}"
             raise UsageError(message, where=name, hint=hint) from None
+        if problem := mismatch(known[name].type, values[name]):
+            raise UsageError(problem, where=name, hint=known[name].metadata.get("help", ""))
     return frontend.options(**values)
 
 

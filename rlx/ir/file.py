@@ -13,7 +13,7 @@ found before the graph is handed out.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +51,7 @@ from rlx.ir.verify import verify
 from rlx.support.calls import checked_call
 from rlx.support.errors import FrontendError, VerifyError
 from rlx.support.files.outputs import write_file
+from rlx.support.files.scratch import work_folder
 from rlx.support.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
 
 VERSION = 1
 _KEY = "rlx"
+_UNLIMITED = Limits(**{one.name: 1 << 62 for one in fields(Limits)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +176,14 @@ def to_file_bytes(module: GraphModule) -> bytes:
     tensors = {tensor_name(path): stored(array) for path, array in constants.items()}
     # One key only: safetensors writes several in an order that changes from run to run.
     return save_tensors(tensors, metadata={_KEY: json.dumps(content, separators=(",", ":"))})
+
+
+def from_file_bytes(content: bytes) -> GraphModule:
+    """Return the module whose file has this content, which rlx wrote just before."""
+    with work_folder("module") as work:
+        path = work / "module.rlx"
+        path.write_bytes(content)
+        return load(path, limits=_UNLIMITED)
 
 
 def load(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> GraphModule:

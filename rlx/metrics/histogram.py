@@ -71,6 +71,17 @@ class Histogram:
         bins = np.floor(np.ldexp(flat.astype(np.float64), -self.exponent)).astype(np.int64)
         self.counts += np.bincount(bins - self.first, minlength=len(self.counts))
 
+    def merge(self, other: Histogram) -> None:
+        """Add the counts of another histogram: the result is that of all values in one."""
+        if other._empty:
+            return
+        self._cover(other.minimum, other.maximum)
+        self.zeros += other.zeros
+        bins = np.arange(len(other.counts)) + other.first
+        np.add.at(
+            self.counts, (bins >> (self.exponent - other.exponent)) - self.first, other.counts
+        )
+
     @staticmethod
     def _zeros_of(flat: npt.NDArray[Any]) -> int:
         return int(flat.size - np.count_nonzero(flat))

@@ -6,7 +6,7 @@ Tests: tests/unit/metrics/test_comparison.py
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rlx.ir.graph import Source
@@ -31,6 +31,7 @@ class LayerMatch:
         key: Name in the model and origin in the first network, which identify it.
         origins: Nodes of the model of which it was made, in both networks.
         values: Its result in the first and the second network.
+        row: Result of its main node in the second network, by which tables of values name it.
         clamps: Activations that one of the networks may have made part of the layer.
         moves_only: Whether it moves values and computes none.
     """
@@ -41,6 +42,7 @@ class LayerMatch:
     key: tuple[str, str]
     origins: tuple[str, ...]
     values: tuple[Value, Value]
+    row: Value
     clamps: tuple[Node, ...]
     moves_only: bool
 
@@ -53,7 +55,7 @@ def matched_layers(first: Graph, second: Graph) -> list[LayerMatch]:
     """
     mine, theirs = _by_place(first), _by_place(second)
     named = {name: value for (name, _), value in theirs.items()}
-    users, mains = first.users(), _mains(first)
+    users, mains, other_mains = first.users(), _mains(first), _mains(second)
     names = layer_names(first)
     counts = Counter(name for name, _ in mine)
     layers = []
@@ -62,7 +64,11 @@ def matched_layers(first: Graph, second: Graph) -> list[LayerMatch]:
         if other is None or other.type.size != value.type.size:
             continue
         main = mains[name, origin]
-        layers.append(_match(main, names[main], (value, other), users))
+        match = _match(main, names[main], (value, other), users)
+        other_main = other_mains[_place(other.node)]
+        layers.append(
+            replace(match, row=other_main.result) if len(other_main.types) == 1 else match
+        )
     return layers
 
 
@@ -103,6 +109,7 @@ def _match(
         key=_place(main),
         origins=_origins(*values),
         values=values,
+        row=values[1],
         clamps=_clamps(values[0], users),
         moves_only=main.op.traits.moves_only,
     )

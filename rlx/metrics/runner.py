@@ -14,7 +14,8 @@ from rlx.ir.graph import Source
 from rlx.passes.dead_code import DeadCode
 from rlx.passes.decompose import decompose
 from rlx.passes.transforms.batch import batching_refusal, with_batch
-from rlx.runtime import Session
+from rlx.runtime import CompileOptions, Session
+from rlx.support.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,14 +38,38 @@ class Runner:
         batch: Samples that run together; 1 if the graph mixes its leading dimension with others.
     """
 
-    def __init__(self, graph: Graph, watched: Sequence[Value]) -> None:
-        """Prepare to run ``graph`` and return the arrays of ``watched``."""
+    def __init__(
+        self,
+        graph: Graph,
+        watched: Sequence[Value],
+        *,
+        session: Session | None = None,
+        batch: int | None = None,
+    ) -> None:
+        """Prepare to run ``graph`` and return the arrays of ``watched``.
+
+        Args:
+            graph: A network whose dimensions are integers.
+            watched: Values of it.
+            session: Compiles it; one on the processor by default.
+            batch: Samples that run together at most; None for as many as memory suggests.
+
+        Raises:
+            UsageError: They cannot run together.
+        """
+        self._session = session or Session(options=CompileOptions(backend="numpy"))
         self._watched = tuple(watched)
         self._moving = set(computed_values(graph))
         self._graph = DeadCode().apply(decompose(observed(graph, watched)))
-        self._batched = batchable(self._graph)
+        refusal = batching_refusal(self._graph)
+        self._batched = refusal is None
+        if batch is not None and batch > 1 and refusal is not None:
+            raise UsageError(
+                f"samples cannot run together: {refusal}", where="batch", hint="use a batch of 1"
+            )
         size = sum(v.type.nbytes for n in self._graph.op_nodes for v in n.results)
-        self.batch = max(1, min(MAX_BATCH, BATCH_BYTES // max(size, 1))) if self._batched else 1
+        fitting = max(1, min(MAX_BATCH, BATCH_BYTES // max(size, 1)))
+        self.batch = (batch or fitting) if self._batched else 1
         self._compiled: dict[int, CompiledGraph] = {}
 
     def run(self, samples: Samples) -> Iterator[tuple[dict[str, Array], list[Array]]]:
@@ -89,7 +114,7 @@ class Runner:
             # Full batches have one size, the last one another.
             if len(self._compiled) > 1:
                 self._compiled.pop(next(iter(self._compiled)))
-            self._compiled[count] = Session().compile(graph)
+            self._compiled[count] = self._session.compile(graph)
         return self._compiled[count]
 
 

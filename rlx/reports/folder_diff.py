@@ -96,6 +96,8 @@ class FolderDiff:
         unchanged: Number of equal layers.
         files: Names of files that only one folder has.
         contents: Files with other contents.
+        weights_layout: Layout that the weights of both have, each of which is a file that the code
+            of either accepts; None without such files, or if their layouts differ.
     """
 
     before: str
@@ -106,6 +108,7 @@ class FolderDiff:
     unchanged: int
     files: tuple[str, ...]
     contents: tuple[str, ...]
+    weights_layout: str | None = None
 
     def __bool__(self) -> bool:
         return bool(self.caller or self.figures or self.layers or self.files or self.contents)
@@ -186,13 +189,21 @@ def folder_diff(before: Emitted, after: Emitted) -> FolderDiff:
         contents=tuple(
             sorted(n for n in files[0].keys() & files[1].keys() if files[0][n] != files[1][n])
         ),
+        weights_layout=layout if (layout := _layout(before)) == _layout(after) else None,
     )
+
+
+def _layout(folder: Emitted) -> str | None:
+    """Return the layout of the file of weights; None if weights are part of the code."""
+    file = folder.manifest.producer.facts.get("weights_file")
+    return str(file["layout"]) if isinstance(file, dict) and "layout" in file else None
 
 
 def _caller(before: Emitted, after: Emitted) -> Iterator[Change]:
     old, new = before.manifest.producer, after.manifest.producer
     yield from _change("target", old.target, new.target)
     yield from _change("prefix of all names", old.facts.get("prefix"), new.facts.get("prefix"))
+    yield from _change("layout of the weights", _layout(before), _layout(after))
     for kind in ("input", "output"):
         yield from _ports(kind, before.network[f"{kind}s"], after.network[f"{kind}s"])
     yield from _changes("option ", old.options, new.options)

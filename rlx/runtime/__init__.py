@@ -2,13 +2,16 @@
 
 ``numpy_backend`` is the reference backend; ``observation`` measures memory and time.
 
-Level 5. Public modules: ``backend``, ``dump``, ``fusing``, ``latency``, ``lowering``, ``needs``,
-``observation.machine``, ``observation.memory``, ``observation.profile``, ``observation.roofline``.
+Level 5. Public modules: ``backend``, ``device_survey``, ``disk_cache``, ``dump``, ``fusing``,
+``latency``, ``lowering``, ``needs``, ``numpy_backend``, ``observation.finite``,
+``observation.machine``, ``observation.memory``, ``observation.profile``, ``observation.roofline``,
+``session``.
 """
 
 from rlx.runtime.backend import Backend, Program, backends, devices, find_backend
 from rlx.runtime.batching import Batching
-from rlx.runtime.compile_cache import CompileCache
+from rlx.runtime.buckets import Buckets
+from rlx.runtime.compilations import COMPILATIONS, SharingBackend
 from rlx.runtime.compiled import CompiledGraph
 from rlx.runtime.device import Device
 from rlx.runtime.model import Model, model
@@ -17,9 +20,10 @@ from rlx.runtime.session import Session
 from rlx.runtime.submission import Pending
 
 __all__ = [
+    "COMPILATIONS",
     "Backend",
     "Batching",
-    "CompileCache",
+    "Buckets",
     "CompileOptions",
     "CompiledGraph",
     "Device",
@@ -27,6 +31,7 @@ __all__ = [
     "Pending",
     "Program",
     "Session",
+    "SharingBackend",
     "backends",
     "devices",
     "find_backend",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
@@ -9,10 +10,10 @@ from typing import TYPE_CHECKING, Protocol
 from rlx.passes import fit
 from rlx.runtime.device import Device
 from rlx.support import plugins
-from rlx.support.errors import TargetNotFoundError
+from rlx.support.errors import BackendWarning, TargetNotFoundError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from rlx.ir import Array, Graph, GraphModule, Node, Op, Refusal
     from rlx.passes import Fitted, Policies
@@ -67,7 +68,10 @@ class Backend(Protocol):
     """Interface of a package under the entry-point group ``rlx.backends``.
 
     It may have an attribute ``api``, the version of this interface that it is written for
-    (:data:`rlx.support.plugins.API`).
+    (:data:`rlx.support.plugins.API`). A backend for several devices may have a method
+    ``on(device)``, which returns the backend for one of them alone; ``find_backend`` calls it. A
+    backend with a method ``compiler()``, which returns name and version of the compiler that it
+    uses, has its programs compared with NumPy (:mod:`rlx.runtime.checking`).
 
     Attributes:
         name: Name in options and reports.
@@ -140,8 +144,11 @@ def find_backend(device: Device, name: str | None = None) -> Backend:
     """
     able = [b for b in backends() if device in b.devices and name in (None, b.name)]
     for backend in able:
-        if backend.unavailable(device) is None:
-            return backend
+        reason = backend.unavailable(device)
+        if reason is None:
+            return _bound(backend, device)
+        if len(able) > 1:
+            _warn_passed_over(backend.name, str(device), reason)
     if able:
         raise TargetNotFoundError(
             f"backend {able[0].name} cannot use {device}: {able[0].unavailable(device)}",
@@ -157,6 +164,30 @@ def find_backend(device: Device, name: str | None = None) -> Backend:
         hint=f"backends: {_list_items([b.name for b in backends()])}{absent};"
         f" devices: {_list_items(devices())}",
     )
+
+
+@cache
+def _warn_passed_over(name: str, device: str, reason: str) -> None:
+    """Warn once that a better backend cannot be used."""
+    warnings.warn(
+        f"backend {name} cannot use {device}: {reason}; a slower one is used",
+        BackendWarning,
+        stacklevel=4,
+    )
+
+
+def next_backend(device: Device, excluded: Collection[str]) -> Backend | None:
+    """Return the best backend for ``device`` whose name is not excluded, None without one."""
+    for backend in backends():
+        if backend.name not in excluded and _can_use(backend, device):
+            return _bound(backend, device)
+    return None
+
+
+def _bound(backend: Backend, device: Device) -> Backend:
+    """Return the backend for one device alone."""
+    bind: Callable[[Device], Backend] | None = getattr(backend, "on", None)
+    return backend if bind is None else bind(device)
 
 
 def _can_use(backend: Backend, device: Device) -> bool:

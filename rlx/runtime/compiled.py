@@ -70,8 +70,7 @@ class CompiledGraph(Execution):
         options: CompileOptions,
         params: Mapping[str, Array],
     ) -> None:
-        super().__init__(graph, backend, options)
-        self.device = device
+        super().__init__(graph, backend, options, device)
         if self._symbols:
             self.dispatch = fit_to_backend(graph, backend, options.policies).report
             self.dispatch.require_ready()
@@ -82,12 +81,11 @@ class CompiledGraph(Execution):
             self.set_param(name, value)
 
     def __repr__(self) -> str:
-        where = f"on {self.device} by {self._backend.name}"
-        return f"<CompiledGraph {summarize_graph(self.graph)}; {where}>"
+        return f"<CompiledGraph {summarize_graph(self.graph)}; {self._place()}>"
 
     def _repr_html_(self) -> str | None:
         """Return the drawing and the table of layers that notebooks show."""
-        return supplied.graph_html(self.graph, f"on {self.device} by {self._backend.name}")
+        return supplied.graph_html(self.graph, self._place())
 
     @property
     def input_types(self) -> dict[str, TensorType]:
@@ -469,7 +467,7 @@ class CompiledGraph(Execution):
         arguments = self._arguments
         arrays = arguments.converted({} if inputs is None else inputs)
         with self._lock:
-            loaded, every = self._ready(arguments, arrays)
+            loaded, every, _ = self._ready(arguments, arrays)
             states = {name: self._states.read(name) for name in self._states.types}
             try:
                 timed = [loaded.profile(every, self._params) for _ in range(warm_up + runs)]
@@ -479,7 +477,7 @@ class CompiledGraph(Execution):
         module = loaded.lowered.module
         return profile_of(
             self.graph.name,
-            f"on {self.device} by {self._backend.name}",
+            self._place(),
             timed[warm_up:],
             process=os.getpid(),
             thread=(threading.get_native_id(), threading.current_thread().name),

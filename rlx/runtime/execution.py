@@ -16,6 +16,7 @@ from rlx.ir.binding import match_shapes
 from rlx.passes.transforms.bind import symbols
 from rlx.runtime.arguments import Arguments, list_types
 from rlx.runtime.batching import Batches
+from rlx.runtime.buckets import Padding
 from rlx.runtime.extent import Extent
 from rlx.runtime.held import HeldInputs
 from rlx.runtime.loaded import LoadedProgram
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from rlx.ir import Array, Graph, TensorType
     from rlx.runtime.backend import Backend
+    from rlx.runtime.device import Device
     from rlx.runtime.options import CompileOptions
 
 Sizes: TypeAlias = tuple[tuple[str, int], ...]
@@ -37,10 +39,14 @@ class Execution:
 
     Attributes:
         graph: The given graph.
+        device: Device that it runs on.
     """
 
-    def __init__(self, graph: Graph, backend: Backend, options: CompileOptions) -> None:
+    def __init__(
+        self, graph: Graph, backend: Backend, options: CompileOptions, device: Device
+    ) -> None:
         self.graph = graph
+        self.device = device
         self._backend = backend
         self._options = options
         states = {s.name: s.type for s, _ in graph.states}
@@ -49,6 +55,7 @@ class Execution:
         self._arguments = Arguments(self._inputs)
         self._param_types = {v.name: v.type for v in graph.params}
         self._symbols = symbols(graph)
+        self._padding = None if options.buckets is None else Padding(graph, options.buckets)
         self._shapes = None if self._symbols else [t.shape for t in self._inputs.values()]
         self._params: dict[str, Array] = {}
         self._programs: OrderedDict[Sizes, LoadedProgram] = (
@@ -59,6 +66,31 @@ class Execution:
         self._extent: Extent | None = None
         self._extents: OrderedDict[tuple[int, int], Extent] = OrderedDict()
         self._lock = threading.RLock()
+
+    @property
+    def backend(self) -> str:
+        """Name of the backend of the program used last; before the first run of the chosen one.
+
+        They differ where compiled code differed from NumPy (``rlx.runtime.checking``).
+        """
+        with self._lock:
+            loaded = next(reversed(self._programs.values()), None)
+            return self._backend.name if loaded is None else loaded.backend.name
+
+    def _place(self) -> str:
+        """Return device and backend for reports, with what the program says of its code."""
+        with self._lock:
+            loaded = next(reversed(self._programs.values()), None)
+        summary = getattr(loaded and loaded.program, "summary", "")
+        return f"on {self.device} by {self.backend}" + (f" ({summary})" if summary else "")
+
+    @property
+    def check_seconds(self) -> float | None:
+        """Seconds of the comparison of the program used last with NumPy; None without one."""
+        with self._lock:
+            loaded = next(reversed(self._programs.values()), None)
+            comparison = None if loaded is None else loaded.comparison
+            return None if comparison is None else comparison.seconds
 
     def _state_types(self) -> dict[str, TensorType]:
         """Return the type of each state, then of each input that is bound as one."""
@@ -167,8 +199,10 @@ class Execution:
             arguments: Inputs that the arrays are for: another thread may have bound some since.
             arrays: An array for each of them.
         """
-        loaded, every = self._ready(arguments, arrays)
+        loaded, every, sizes = self._ready(arguments, arrays)
         results = loaded.run(every, self._params)
+        if self._padding is not None:
+            results = self._padding.cut(results, sizes)
         if self._extent is not None:
             results = self._extent.expanded(results)
         self._held.refresh(results)
@@ -176,16 +210,26 @@ class Execution:
 
     def _ready(
         self, arguments: Arguments, arrays: Sequence[Array]
-    ) -> tuple[LoadedProgram, Sequence[Array]]:
-        """Return the program for these arrays, with its states in place, and all its inputs."""
+    ) -> tuple[LoadedProgram, Sequence[Array], Sizes]:
+        """Return the program for these arrays, with its states in place, and all its inputs.
+
+        The sizes of symbols are those of the arrays; the program and its inputs may be larger.
+        """
         self._check_params()
         # Another thread may have bound inputs since the arguments were checked.
         if len(arguments.types) < len(self._inputs) or arguments is not self._arguments:
             arrays = self._held.filled(arguments.types, arrays)
         sizes = self._sizes(arrays)
-        loaded = self._program(sizes) if self._extent is None else self._extent.loaded
+        loaded = self._extent.loaded if self._extent else self._program(self._rounded(sizes))
+        if self._padding is not None:
+            arrays = self._padding.padded(arrays, self._rounded(sizes))
+        loaded.load(self._params)  # another backend may take the place of the program
         self._states.move_to(loaded.program)
-        return loaded, arrays
+        return loaded, arrays, sizes
+
+    def _rounded(self, sizes: Sizes) -> Sizes:
+        """Return the sizes that are compiled for."""
+        return sizes if self._padding is None else self._padding.rounded(sizes)
 
     def _sizes(self, arrays: Sequence[Array]) -> Sizes:
         """Return the size of each symbol.

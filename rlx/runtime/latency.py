@@ -1,14 +1,10 @@
-"""Latency of a network on this machine, alone or compared with ONNX Runtime."""
+"""Latency of a network on this machine, alone or next to another engine."""
 
 from __future__ import annotations
 
-import os
 import time
-from dataclasses import asdict, dataclass
-from importlib import import_module
+from dataclasses import asdict, dataclass, replace
 from math import isfinite
-from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
@@ -19,19 +15,26 @@ from rlx.passes.decompose import decompose
 from rlx.passes.transforms.batch import with_batch
 from rlx.passes.transforms.bind import check_bound
 from rlx.runtime import CompileOptions, Device, Session
-from rlx.support.errors import ToolMissingError, UsageError
+from rlx.runtime.engines import (
+    ONNXRUNTIME,
+    backend_engine,
+    device_for,
+    onnxruntime_engine,
+    saturates,
+)
+from rlx.runtime.observation.processor import machine_name
+from rlx.runtime.output_difference import OutputDifference, difference_of, summary
+from rlx.support.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from os import PathLike
 
     from rlx.ir import Array, Graph, TensorType
     from rlx.runtime import CompiledGraph
+    from rlx.runtime.engines import Call, Engine
 
-    Call: TypeAlias = Callable[[], Sequence[Array]]
     Clock: TypeAlias = Callable[[], int]
-
-ENGINES: Final = ("onnxruntime",)
-"""Engines that a network can be compared with."""
 
 WARM_UP_CALLS: Final = 3
 """Calls of each engine before the first one that counts."""
@@ -41,9 +44,6 @@ MIN_CALLS: Final = 10
 
 _TURN_NS: Final = 2_000_000
 """Nanoseconds after which it is the other engine's turn."""
-
-_THREADS: Final = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")
-"""Settings of NumPy's threads, the first one that is set counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,9 +82,18 @@ class Benchmark:
         macs: Multiply-accumulates of a call; None if those of an op are not known.
         constant_bytes: Bytes of weights and other constants.
         latency: Times of rlx.
+        backend: Backend that ran it.
+        device: Device that it ran on.
+        machine: Processor, cores and system.
+        versions: Versions of rlx, of the backend's libraries, and of the other engine.
+        check_seconds: Time of the comparison of compiled code with NumPy before the first call, of
+            both engines; None if nothing was compared.
         engine: Name of the other engine; empty without one.
+        settings: Settings of the other engine, such as its optimization level.
         other: Times of the other engine.
         difference: Largest difference between the outputs of both.
+        outputs: Difference between each output of both.
+        notes: Remarks on the comparison.
     """
 
     name: str
@@ -93,21 +102,52 @@ class Benchmark:
     macs: int | None
     constant_bytes: int
     latency: Latency
+    backend: str = ""
+    device: str = ""
+    machine: str = ""
+    versions: tuple[str, ...] = ()
+    check_seconds: float | None = None
     engine: str = ""
+    settings: str = ""
     other: Latency | None = None
     difference: float | None = None
+    outputs: tuple[OutputDifference, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def ratio(self) -> float | None:
         """The fastest call of rlx divided by the fastest one of the other engine."""
         return None if self.other is None else self.latency.minimum / self.other.minimum
 
+    @property
+    def median_ratio(self) -> float | None:
+        """The median call of rlx divided by the median one of the other engine."""
+        return None if self.other is None else self.latency.median / self.other.median
+
+    @property
+    def outputs_text(self) -> str:
+        """Differences between the outputs of both engines in a line."""
+        return summary(self.outputs)
+
     def as_json(self) -> dict[str, Any]:
         """Return the figures as ``rlx bench --json`` prints them."""
-        found = asdict(self)
+        found = _finite(asdict(self))
         if self.other is None:
-            return {k: v for k, v in found.items() if k not in ("engine", "other", "difference")}
-        return {**found, "ratio": self.ratio}
+            return {name: value for name, value in found.items() if name not in _OF_BOTH}
+        return {**found, "ratio": self.ratio, "median_ratio": self.median_ratio}
+
+
+def _finite(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+    """Return a value of JSON, with None for numbers that JSON does not have."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
+
+
+_OF_BOTH: Final = ("engine", "settings", "other", "difference", "outputs", "notes")
+"""Figures that need another engine."""
 
 
 def bench(
@@ -117,21 +157,25 @@ def bench(
     seconds: float = 2.0,
     against: str | None = None,
     file: str | PathLike[str] | None = None,
+    device: Device | str = Device.CPU,
     options: CompileOptions | None = None,
     clock: Clock = time.perf_counter_ns,
 ) -> Benchmark:
     """Return the times of a network's calls: NumPy arrays in, NumPy arrays out.
 
     Inputs are random, the same every time; integers of more than 8 bits are 0, since they may be
-    indices. With another engine both take turns of some milliseconds, so that other load of the
-    machine affects both; it uses ``OPENBLAS_NUM_THREADS`` threads.
+    indices. With another engine both run the same network on the same inputs, in turns of some
+    milliseconds, so that other load of the machine affects both; the outputs of the first calls are
+    compared. ONNX Runtime uses ``OPENBLAS_NUM_THREADS`` threads.
 
     Args:
         graph: A network whose dimensions are integers.
         batch: Inputs in one call, for a network that accepts one.
         seconds: Time to measure, of each engine; at least ten calls are measured.
-        against: ``"onnxruntime"`` to run the network's file there; it must be an ONNX file.
+        against: Name of another backend, or ``"onnxruntime"`` to run the network's file there; it
+            must be an ONNX file.
         file: The file that the network was read from.
+        device: Device that rlx uses.
         options: Options of compilation.
         clock: Returns nanoseconds.
 
@@ -139,46 +183,136 @@ def bench(
         UsageError: A dimension is a symbol, a parameter has no value, the engine is unknown, it
             cannot run the model, or the time is negative or not a number.
         ToolMissingError: The other engine is not installed.
+        TargetNotFoundError: A backend cannot use the device.
     """
     if not (isfinite(seconds) and seconds >= 0):
         raise UsageError(f"cannot measure for {seconds} s", hint="give a number of seconds from 0")
-    if against is not None:
-        _check_engine(against, file, batch)
-    net, inputs = compiled_for(graph, batch=batch, options=options)
-    graph = net.graph
-    states = {state.name for state, _ in graph.states}
-    output_indices = [i for i, name in enumerate(net.output_names) if name not in states]
-    calls: list[Call] = [lambda: net.run(inputs, outputs=output_indices)]
-    if against is not None:
-        calls.append(_onnxruntime(Path(str(file)), inputs))
-    first = [[np.asarray(a) for a in call()] for call in calls]
-    times = [Latency.of(t) for t in measure(calls, seconds, clock)]
+    settings, device = options or CompileOptions(), Device(device)
+    if against not in (None, ONNXRUNTIME):
+        device_for(str(against), device)  # refuses an unknown name first
+    graph = _batched(graph, batch)
+    inputs = random_inputs(graph)
+    own_engine = backend_engine(graph, inputs, device, settings)
+    engines = [own_engine]
+    if against == ONNXRUNTIME:
+        engines.append(onnxruntime_engine(file, inputs, batch))
+    elif against is not None:
+        engines.append(_other_backend(graph, inputs, device, settings, own_engine.name, against))
+    first = [[np.array(a) for a in engine.call()] for engine in engines]
+    times = [Latency.of(t) for t in measure([e.call for e in engines], seconds, clock)]
     figures = inspect_graph(graph)
-    return Benchmark(
+    alone = Benchmark(
         name=graph.name,
         batch=batch,
         ops=sum(1 for _ in graph.op_nodes),
         macs=figures.macs,
         constant_bytes=figures.constant_bytes,
         latency=times[0],
-        engine=against or "",
-        other=times[1] if against is not None else None,
-        difference=_difference(*first) if against is not None else None,
+        backend=own_engine.name,
+        device=device.value,
+        machine=machine_name(),
+        versions=tuple(engine.version for engine in engines),
+        check_seconds=_total(engine.check_seconds for engine in engines),
+    )
+    if len(engines) == 1:
+        return alone
+    return _compared(alone, graph, engines[1], first, times[1])
+
+
+def _compared(
+    alone: Benchmark, graph: Graph, other: Engine, first: Sequence[Sequence[Array]], times: Latency
+) -> Benchmark:
+    """Return figures with those of another engine.
+
+    Args:
+        alone: Figures of rlx.
+        graph: The network.
+        other: The other engine.
+        first: Outputs of rlx, and those of the other engine.
+        times: Times of the other engine.
+    """
+    states = {state.name for state, _ in graph.states}
+    names = [name for name in graph.output_names if name not in states]
+    ours, theirs = first
+    outputs = tuple(map(difference_of, names, ours, theirs))
+    notes = []
+    if other.name == ONNXRUNTIME and saturates(graph):
+        notes.append(_SATURATION)
+    quantized = any(v.type.quant is not None for node in graph.nodes for v in node.results)
+    if quantized and other.exact_call is not None and any(one.differing for one in outputs):
+        exact = summary(tuple(map(difference_of, names, ours, other.exact_call())))
+        notes.append(f"{other.name} with ORT_DISABLE_ALL: {exact}")
+    return replace(
+        alone,
+        engine=other.name,
+        settings=other.settings,
+        other=times,
+        difference=max((one.largest for one in outputs), default=0.0),
+        outputs=outputs,
+        notes=tuple(notes),
     )
 
 
+def _total(seconds: Iterable[float | None]) -> float | None:
+    """Return the sum of the times that are known; None if none is."""
+    known = [one for one in seconds if one is not None]
+    return sum(known) if known else None
+
+
+_SATURATION: Final = (
+    "this processor has no VNNI: onnxruntime saturates sums of two products of uint8 by int8, so"
+    " its outputs may be wrong"
+)
+
+
+def _other_backend(
+    graph: Graph,
+    inputs: Mapping[str, Array],
+    device: Device,
+    options: CompileOptions,
+    own_name: str,
+    name: str,
+) -> Engine:
+    """Return another backend to compare with, on the same device if it can use it.
+
+    Raises:
+        UsageError: It is the backend that is measured already.
+    """
+    if name == own_name:
+        raise UsageError(
+            f"the network runs by {name} on both sides",
+            where="--against",
+            hint="name another backend, or choose that of rlx with --backend",
+        )
+    options = replace(options, backend=name)
+    return backend_engine(graph, inputs, device_for(name, device), options)
+
+
+def _batched(graph: Graph, batch: int) -> Graph:
+    """Return a network for calls of a number of inputs.
+
+    Raises:
+        UsageError: A dimension is a symbol.
+    """
+    check_bound(graph)
+    return with_batch(decompose(graph), batch) if batch > 1 else graph
+
+
 def compiled_for(
-    graph: Graph, *, batch: int = 1, options: CompileOptions | None = None
+    graph: Graph,
+    *,
+    batch: int = 1,
+    device: Device | str = Device.CPU,
+    options: CompileOptions | None = None,
 ) -> tuple[CompiledGraph, dict[str, Array]]:
     """Return a network compiled for calls of a number of inputs, and random ones.
 
     Raises:
         UsageError: A dimension is a symbol, or a parameter has no value.
+        TargetNotFoundError: The backend cannot use the device.
     """
-    check_bound(graph)
-    if batch > 1:
-        graph = with_batch(decompose(graph), batch)
-    return Session(Device.CPU, options).compile(graph), random_inputs(graph)
+    graph = _batched(graph, batch)
+    return Session(device, options).compile(graph), random_inputs(graph)
 
 
 def measure(calls: Sequence[Call], seconds: float, clock: Clock) -> list[list[int]]:
@@ -222,46 +356,3 @@ def _random(generator: np.random.Generator, type_: TensorType) -> Array:
     if type_.dtype is DType.BOOL or type_.dtype.bits > 8:
         return np.zeros(shape, element)
     return generator.integers(0, 1 << (type_.dtype.bits - 1), shape).astype(element)
-
-
-def _check_engine(name: str, file: str | PathLike[str] | None, batch: int) -> None:
-    """Raise UsageError unless an engine can run the model."""
-    if name not in ENGINES:
-        raise UsageError(f"no engine is called {name!r}", hint=f"there is: {', '.join(ENGINES)}")
-    if file is None or Path(file).suffix != ".onnx":
-        raise UsageError(
-            f"{name} runs ONNX files only", hint="give the .onnx file that the model was read from"
-        )
-    if batch > 1:
-        raise UsageError(
-            f"{name} runs the file as it is, not batches of {batch}",
-            hint="export the model for that batch",
-        )
-
-
-def _onnxruntime(path: Path, inputs: Mapping[str, Array]) -> Call:
-    """Return a call of ONNX Runtime."""
-    try:
-        ort = import_module("onnxruntime")
-    except ImportError:
-        raise ToolMissingError(
-            "the package onnxruntime is not installed", hint="pip install onnxruntime"
-        ) from None
-    options = ort.SessionOptions()
-    threads = next((os.environ[name] for name in _THREADS if os.environ.get(name)), "0")
-    options.intra_op_num_threads = int(threads) if threads.isdecimal() else 0
-    options.inter_op_num_threads = 1
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    session = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    names = [value.name for value in session.get_inputs()]
-    feeds = dict(zip(names, inputs.values(), strict=True))
-    return lambda: session.run(None, feeds)
-
-
-def _difference(ours: Sequence[Array], theirs: Sequence[Array]) -> float:
-    """Return the largest difference between outputs of two engines."""
-    found = 0.0
-    for mine, other in zip(ours, theirs, strict=True):
-        apart = np.abs(mine.astype(np.float64) - np.reshape(other, mine.shape).astype(np.float64))
-        found = max(found, float(apart.max(initial=0.0)))
-    return found

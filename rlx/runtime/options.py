@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from rlx.passes import Policies, Policy
 from rlx.passes.fusion import FusionOptions
 from rlx.passes.precision import PrecisionPolicy
+from rlx.runtime.buckets import Buckets
 from rlx.support.config import current
 from rlx.support.errors import UsageError
 
@@ -22,7 +23,7 @@ class CompileOptions:
     """Options of ``Session.compile``.
 
     Defaults are the settings (``rlx.config``) where the object is made: ``backend``,
-    ``check_finite``, ``policies`` and ``dump``.
+    ``check_finite``, ``policies``, ``instruction_set`` and ``dump``.
 
     Attributes:
         backend: Name of the backend, or None for the best one installed for the device.
@@ -33,6 +34,10 @@ class CompileOptions:
         fusion: Patterns of ops that become one op each; None for no fusion.
         precision: Types in which ops on f32 are computed, or the name of a policy, such as
             ``"mixed-bf16"``, for which the object then has the policy; as written if None.
+        instruction_set: Vector instructions that a backend compiles for; None for the fastest ones
+            of this machine.
+        buckets: Sizes that symbols in dimensions are rounded up to, so that few programs serve
+            inputs of many sizes; None for a program for each size.
         dump: Folder for the text of the graph after every step of compilation that changes it;
             None for none. One that rlx made is replaced. For each set of sizes it gets a folder of
             its own.
@@ -47,6 +52,8 @@ class CompileOptions:
     policies: Policies = field(default_factory=lambda: Policies(Policy(current().dispatch)))
     fusion: FusionOptions | None = field(default_factory=FusionOptions)
     precision: PrecisionPolicy | str | None = None
+    instruction_set: str | None = field(default_factory=lambda: current().instruction_set)
+    buckets: Buckets | None = None
     dump: Path | str | None = field(default_factory=lambda: current().dump)
 
     def __post_init__(self) -> None:
@@ -67,6 +74,8 @@ _OPTION_TYPES: Final[dict[str, tuple[tuple[type, ...], str]]] = {
     "policies": ((Policies,), "give Policies.parse(['common']) or Policies.parse(['OP=native'])"),
     "fusion": ((FusionOptions, NoneType), "give FusionOptions(), or None to fuse nothing"),
     "precision": ((PrecisionPolicy, NoneType), "give a PrecisionPolicy, its name, or None"),
+    "instruction_set": ((str, NoneType), "give its name, such as 'avx2', or None"),
+    "buckets": ((Buckets, NoneType), "give rlx.Buckets({'batch': None}), or None"),
     "dump": ((str, PathLike, NoneType), "give the path of a folder, or None"),
 }
 """Types that each option may have, and a hint where it is something else."""

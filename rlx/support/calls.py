@@ -1,13 +1,13 @@
-"""Calls of public functions: missing and unknown arguments, and things that are not paths."""
+"""Calls of public functions: missing and unknown arguments, and values of other types."""
 
 from __future__ import annotations
 
 import inspect
 import re
 from functools import wraps
-from os import PathLike
-from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from rlx.support.annotations import mismatch
 from rlx.support.errors import UsageError
 from rlx.support.text.suggest import did_you_mean
 
@@ -17,18 +17,14 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_PATHS: Final = ("str | Path", "str | Path | None")
-"""Annotations of arguments that are paths."""
-
 
 def checked_call(function: Callable[P, R]) -> Callable[P, R]:
     """Let a public function refuse a call that does not fit it, with what the argument is.
 
-    Its docstring has a Google section ``Args``; the first sentence about a missing argument is the
-    hint.
+    Arguments are checked by their annotations (:mod:`rlx.support.annotations`). The docstring has a
+    Google section ``Args``; the first sentence about an argument is the hint.
     """
     signature = inspect.signature(function)
-    paths = [name for name, one in signature.parameters.items() if one.annotation in _PATHS]
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -36,26 +32,25 @@ def checked_call(function: Callable[P, R]) -> Callable[P, R]:
             bound = signature.bind(*args, **kwargs)
         except TypeError:
             raise _refusal(function, signature, args, kwargs) from None
-        for name in paths:
-            _check_path(function, name, bound.arguments.get(name, ""), signature)
+        for name, value in bound.arguments.items():
+            _check(function, signature.parameters[name], value)
         return function(*args, **kwargs)
 
     return call
 
 
-def _check_path(
-    function: Callable[..., object], name: str, value: object, signature: inspect.Signature
-) -> None:
-    """Refuse an argument that should be a path and is not."""
-    optional = signature.parameters[name].default is None
-    if isinstance(value, str | PathLike) or (optional and value is None):
+def _check(function: Callable[..., object], parameter: inspect.Parameter, value: Any) -> None:  # noqa: ANN401 - any argument
+    """Refuse an argument that does not fit its annotation."""
+    if parameter.kind is parameter.VAR_KEYWORD:
         return
-    kind = "None" if value is None else f"an object of type {type(value).__name__}"
-    raise UsageError(
-        f"{name}: expected a path, got {kind}",
-        where=f"rlx.{function.__name__}",
-        hint=f"{name}: {_about(function, name)}",
-    )
+    is_several = parameter.kind is parameter.VAR_POSITIONAL
+    for argument in value if is_several else (value,):
+        if problem := mismatch(parameter.annotation, argument):
+            raise UsageError(
+                f"{parameter.name}: {problem}",
+                where=f"rlx.{function.__name__}",
+                hint=f"{parameter.name}: {_about(function, parameter.name)}",
+            )
 
 
 def _refusal(

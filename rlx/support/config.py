@@ -75,8 +75,14 @@ def _flag(text: str) -> bool:
     return text.lower() in _TRUE
 
 
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()):
+        raise ValueError(text)
+    return int(text)
+
+
 def _count(text: str) -> int:
-    if not (text.isascii() and text.isdecimal()) or int(text) < 1:
+    if _number(text) < 1:
         raise ValueError(text)
     return int(text)
 
@@ -100,21 +106,33 @@ def _is_flag(value: object) -> bool:
     return isinstance(value, bool)
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
 def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+    return _is_number(value) and value != 0
 
 
 _FLAG = _Kind("on or off", "on", _flag, _is_flag)
+_FOLDER = _Kind("a folder, on or off", "off", _folder, lambda v: isinstance(v, Path | bool))
+_COUNT = _Kind("an integer of at least 1", "8", _count, _is_count)
 _KINDS: Final[Mapping[str, _Kind]] = {
     "backend": _Kind("a name", "numpy", str, lambda value: value is None or isinstance(value, str)),
-    "cache": _Kind(
-        "a folder, on or off", "off", _folder, lambda value: isinstance(value, Path | bool)
-    ),
+    "cache": _FOLDER,
+    "cc": _Kind("a command", "clang", str, lambda value: value is None or isinstance(value, str)),
+    "check_compiled": _FLAG,
     "check_finite": _FLAG,
+    "compilations": _Kind("an integer of at least 0", "8", _number, _is_number),
+    "compile_cache": _FOLDER,
+    "compile_cache_mib": _COUNT,
     "debug": _Kind("kernels", "kernels", _one_of(_DEBUG, "").parse, lambda v: v in (None, *_DEBUG)),
     "dispatch": _one_of(_DISPATCH, "common"),
     "dump": _Kind("a folder", "out/stages", Path, lambda v: v is None or isinstance(v, Path)),
-    "programs": _Kind("an integer of at least 1", "8", _count, _is_count),
+    "instruction_set": _Kind(
+        "a name", "avx2", str, lambda value: value is None or isinstance(value, str)
+    ),
+    "programs": _COUNT,
     "quiet": _FLAG,
     "verify_each": _FLAG,
 }
@@ -132,11 +150,19 @@ class Config:
     Attributes:
         backend: Backend of ``CompileOptions``; None for the best one installed for the device.
         cache: Folder of results that are kept; False for none, True for the user's cache folder.
+        cc: C compiler of the backend ``native``, with arguments; None to look for one.
+        check_compiled: Whether programs of a compiler are compared with NumPy before their first
+            result (``rlx.runtime.checking``).
         check_finite: ``check_finite`` of ``CompileOptions``.
+        compilations: Number of compiled graphs that the sessions of a process share.
+        compile_cache: Folder of compiled code; False for none, True for the folder ``compiled`` in
+            that of ``cache``.
+        compile_cache_mib: Maximum size of that folder, in MiB.
         debug: Details printed on standard error for those who look for the reason of a decision:
             ``kernels`` for which kernel each layer got, and why the others lost; None for nothing.
         dispatch: Policy for ops that could be computed in two ways (``CompileOptions.policies``).
         dump: ``dump`` of ``CompileOptions``: a folder for the text of each step; None for none.
+        instruction_set: ``instruction_set`` of ``CompileOptions``; None for the fastest one here.
         programs: For how many sizes of symbols a compiled graph keeps its programs.
         quiet: Whether the command line reports no steps and times, as ``--quiet`` says.
         verify_each: Whether graphs are verified after each application of each pass.
@@ -144,10 +170,16 @@ class Config:
 
     backend: str | None = None
     cache: Path | bool = True
+    cc: str | None = None
+    check_compiled: bool = True
     check_finite: bool = False
+    compilations: int = 8
+    compile_cache: Path | bool = True
+    compile_cache_mib: int = 1024
     debug: Literal["kernels"] | None = None
     dispatch: Dispatch = "prefer-native"
     dump: Path | None = None
+    instruction_set: str | None = None
     programs: int = 8
     quiet: bool = False
     verify_each: bool = False
@@ -167,10 +199,16 @@ class SettingChanges(TypedDict, total=False):
 
     backend: str | None
     cache: Path | bool
+    cc: str | None
+    check_compiled: bool
     check_finite: bool
+    compilations: int
+    compile_cache: Path | bool
+    compile_cache_mib: int
     debug: Literal["kernels"] | None
     dispatch: Dispatch
     dump: Path | None
+    instruction_set: str | None
     programs: int
     quiet: bool
     verify_each: bool

@@ -9,7 +9,7 @@ Tests: tests/unit/test_hints.py
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from rlx.support.spelling import spelled, spelled_option
 
@@ -37,6 +37,13 @@ class RlxError(Exception):
         self.own_hint = hint
         self._hint = hint or self.default_hint
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return the parts of a pickled error: that of a worker is raised in the process it is of.
+
+        Classes may have other arguments than the base class.
+        """
+        return _unpickled, (type(self), self.args, self.__dict__)
+
     @property
     def message(self) -> str:
         """Description of the problem."""
@@ -60,6 +67,12 @@ class RlxError(Exception):
         place = f"{self.where}: " if self.where else ""
         advice = [indented("  hint: ", self.hint)] if self.own_hint else []
         return "\n".join([f"{place}{self.message}", *advice])
+
+
+def _unpickled(kind: type[RlxError], args: tuple[Any, ...], state: dict[str, Any]) -> RlxError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
 
 
 def indented(label: str, text: str) -> str:
@@ -201,6 +214,13 @@ class TimeLimitError(SimulationError):
     exit_status = 7
 
 
+class WorkerError(RlxError):
+    """A task of ``--executor`` ended every worker that ran it, or its executor is gone."""
+
+    code = "RLX-E082"
+    exit_status = 1
+
+
 class DifferenceError(RlxError):
     """Two networks are further apart than allowed, or results are not the expected ones."""
 
@@ -227,3 +247,11 @@ class EndedError(RlxError):
 
 class PluginWarning(UserWarning):
     """A plug-in of another package cannot be used, and is left out."""
+
+
+class BackendWarning(UserWarning):
+    """A backend cannot be used, or not be trusted with a network; another one runs it."""
+
+
+class CacheWarning(UserWarning):
+    """A cache of compiled code, or one of its entries, cannot be used; work continues without."""

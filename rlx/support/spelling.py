@@ -86,10 +86,15 @@ _OUT: Final = {"emit": "folder", "export": "path"}
 """Keyword arguments for ``-o``; other functions return what their command writes."""
 
 
+def is_typed() -> bool:
+    """Whether messages are spelled as on the command line."""
+    return _TYPED.get()
+
+
 @contextmanager
-def typed() -> Iterator[None]:
+def typed(*, enabled: bool = True) -> Iterator[None]:
     """Spell messages as on the command line."""
-    token = _TYPED.set(True)
+    token = _TYPED.set(enabled)
     try:
         yield
     finally:

@@ -8,12 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rlx.support import plugins
+from rlx.support.parallel import IN_PROCESS
 from rlx.support.text.tables import Figures, ReportFigure, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from rlx.support.parallel import Workers
     from rlx.support.text.tables import View
 
 
@@ -53,6 +55,7 @@ class Builder(Protocol):
         keep: Path | None,
         simulate: bool | None,
         progress: Callable[[str], None] | None,
+        pool: Workers = IN_PROCESS,
     ) -> Build:
         """Build the content of ``folder`` and measure it.
 
@@ -66,6 +69,7 @@ class Builder(Protocol):
             simulate: Whether the built program is simulated and compared; None for the builder's
                 choice.
             progress: Called with a description of each step.
+            pool: Takes the seeds; given only where the caller chose an executor.
         """
         ...
 

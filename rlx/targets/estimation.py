@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any, overload
 
 from rlx.support.text.notebook import report_html, table_html
 from rlx.support.text.suggest import no_such_key
-from rlx.support.text.tables import Column, Table
+from rlx.support.text.tables import Column, Table, view_text
 from rlx.support.text.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from rlx.support.text.tables import View
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -25,10 +27,12 @@ class Estimate(Mapping[str, Any]):
     Attributes:
         target: Name of the target.
         figures: Figures of the target as JSON values, which ``estimate[KEY]`` reads.
+        view: Tables and figures as ``rlx estimate`` shows them, which ``print`` shows.
     """
 
     target: str
     figures: Mapping[str, Any]
+    view: View = ()
 
     @property
     def layers(self) -> tuple[Mapping[str, Any], ...]:
@@ -74,6 +78,10 @@ class Estimate(Mapping[str, Any]):
     def __repr__(self) -> str:
         fits = "" if self.fits else f", does not fit: {self.short}"
         return f"<Estimate for {self.target}: {counted(len(self.layers), 'layer')}{fits}>"
+
+    def __str__(self) -> str:
+        notes = [*self.figures.get("ports", ()), *([self.assumed["note"]] if self.assumed else [])]
+        return "\n".join([view_text(self.view), *notes]) if self.view else repr(self)
 
     def _repr_html_(self) -> str:
         """Return the figures and the table of layers that notebooks show."""
@@ -150,8 +158,14 @@ class Estimates(Sequence[Mapping[str, Any]]):
         fits = sum(bool(row["fits"]) for row in self.rows)
         return f"<Estimates for {self.target}: {fits} of {len(self)} fit{best}>"
 
+    def __str__(self) -> str:
+        return "\n".join([view_text([self.table()]), *self._notes()])
+
     def _repr_html_(self) -> str:
         """Return the table that notebooks show."""
+        return table_html(self.table(), self._notes())
+
+    def _notes(self) -> list[str]:
+        """Return the assumption, if any, and the reasons against values."""
         notes = [] if self.assumed is None else [str(self.assumed["note"])]
-        reasons = [f"{name}: {why}" for name, why in self.reasons.items()]
-        return table_html(self.table(), [*notes, *reasons])
+        return [*notes, *(f"{name}: {why}" for name, why in self.reasons.items())]

@@ -427,7 +427,7 @@ def _tuple_value(
     Args:
         parse: Returns the tuple of a text.
         item: Type of an item, such as ``str``. Where it is another tuple, an item may be a text,
-            and a mapping is read as texts ``KEY=VALUE``.
+            and a mapping is read as texts ``KEY=VALUE``, or as tuples that begin with the key.
         value: The value.
 
     Raises:
@@ -437,7 +437,10 @@ def _tuple_value(
         return parse(value)
     item_kinds = get_args(item)
     if item_kinds and isinstance(value, dict):
-        value = [f"{key}={text}" for key, text in value.items()]
+        value = [
+            (key, *one) if isinstance(one, list | tuple) else f"{key}={one}"
+            for key, one in value.items()
+        ]
     if not isinstance(value, list | tuple):
         return value
     items: list[Any] = []

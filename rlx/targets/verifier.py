@@ -9,12 +9,14 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rlx.support import plugins
+from rlx.support.parallel import IN_PROCESS
 from rlx.support.text.tables import Figures, ReportFigure, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from rlx.support.parallel import Workers
     from rlx.support.text.tables import Table, View
 
 DEFAULT_TIMEOUT_S = 900
@@ -180,6 +182,7 @@ class Verifier(Protocol):
         timeout_s: float,
         waves: Path | None,
         progress: Callable[[str], None] | None,
+        pool: Workers = IN_PROCESS,
     ) -> Verification:
         """Run the content of ``folder`` over its golden vectors and compare every output.
 
@@ -190,6 +193,7 @@ class Verifier(Protocol):
             timeout_s: Wall-clock limit of each step, in seconds.
             waves: File for a waveform, if the simulators support it; None for none.
             progress: Called with a description of each step.
+            pool: Runs parts of the work; given only where the caller chose an executor.
         """
         ...
 

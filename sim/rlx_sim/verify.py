@@ -5,19 +5,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from rlx.driver.description import output_names
 from rlx.support.errors import OutputError, ToolMissingError, UsageError
 from rlx.support.files.golden import read_golden
 from rlx.support.files.outputs import read_manifest
-from rlx.support.files.scratch import work_folder
+from rlx.support.parallel import IN_PROCESS
 from rlx.support.text.units import counted
 from rlx.targets.milliseconds import CycleRange
 from rlx.targets.verifier import LayerCounts, Plan
 from rlx_sim.bound.folder import folder_bounds
 from rlx_sim.budgets import FIRMWARE, HARDWARE, firmware_taken, hardware_taken
+from rlx_sim.c_run import CRun, run_c
 from rlx_sim.firmware.firmware import FirmwareBuild, known_cpus
 from rlx_sim.firmware.fit import check_fit
 from rlx_sim.firmware.harness import arena_bytes
@@ -36,8 +37,6 @@ from rlx_sim.firmware.unicorn_runner import Unicorn
 from rlx_sim.hardware.plain import plain_folder
 from rlx_sim.hardware.plan import hardware_plan
 from rlx_sim.names import FPGA_TOOLS, unknown_tool
-from rlx_sim.protocol import Mismatch, compare
-from rlx_sim.seconds import Seconds
 from rlx_sim.toolchain import find, nothing_runs
 from rlx_sim.verification import VerificationReport
 
@@ -48,25 +47,14 @@ if TYPE_CHECKING:
     from rlx.driver.verification.budget import Quantity, Taken
     from rlx.support.files.golden import Golden
     from rlx.support.files.outputs import Manifest
+    from rlx.support.parallel import Workers
     from rlx.targets.verifier import CountBounds, Verification
     from rlx_fpga.devices import FpgaDevice
-    from rlx_sim.firmware.firmware import Firmware
-    from rlx_sim.protocol import Simulation, Simulator
+    from rlx_sim.protocol import Simulator
 
     Progress = Callable[[str], None]
 
 TIMEOUT_S: Final = 600.0
-
-
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """One simulation of a folder of C, and the firmware that it ran."""
-
-    simulator: HostC | Qemu | Unicorn
-    simulation: Simulation
-    wrong: tuple[Mismatch, ...]
-    firmware: Firmware | None
-    seconds: Seconds
 
 
 class CortexmVerifier:
@@ -87,6 +75,7 @@ class CortexmVerifier:
         timeout_s: float = TIMEOUT_S,
         waves: Path | None = None,
         progress: Progress | None = None,
+        pool: Workers = IN_PROCESS,
     ) -> VerificationReport:
         """Build and run the C of ``folder``, and compare each output byte.
 
@@ -100,6 +89,7 @@ class CortexmVerifier:
             timeout_s: Wall-clock limit of each run.
             waves: Must be None: waveforms are of hardware.
             progress: Called with a description of each step.
+            pool: Runs the frames, in parts.
 
         Returns:
             The figures hold ``instructions`` (the maximum of a frame), ``text_bytes``,
@@ -130,8 +120,8 @@ class CortexmVerifier:
         with plain_folder(folder) as plain:
             for simulator in simulators:
                 if progress is not None:
-                    progress(f"{simulator.name}: {counted(vectors.frames, 'input')}")
-                runs.append(_run(simulator, plain, vectors, timeout_s))
+                    progress(f"{simulator.name}: {counted(vectors.frames, 'frame')}")
+                runs.append(run_c(simulator, plain, vectors, timeout_s, pool))
                 if (firmware := runs[-1].firmware) is not None:
                     check_fit(firmware, runs[-1].simulation.log, manifest, folder)
         return _summary(runs, vectors.frames, plan, manifest)
@@ -223,6 +213,7 @@ class FpgaVerifier:
         timeout_s: float = TIMEOUT_S,
         waves: Path | None = None,
         progress: Progress | None = None,
+        pool: Workers = IN_PROCESS,
     ) -> VerificationReport:
         """Build and run the design in ``folder``, and compare each output.
 
@@ -236,6 +227,7 @@ class FpgaVerifier:
             timeout_s: Wall-clock limit of each step.
             waves: File for a waveform, ``.vcd`` or ``.fst``, or None.
             progress: Called with a description of each step.
+            pool: Runs the frames of Verilator, in parts.
 
         Returns:
             The figures hold ``latency`` and ``interval`` in cycles, and those that
@@ -266,7 +258,7 @@ class FpgaVerifier:
             bench_limit=inputs_limit,
             verilator=tools is not None or "verilator" in plan.tools,
             testbenches=testbenches, netlist=_netlist_device(manifest, tools), waves=waves,
-            progress=progress,
+            progress=progress, pool=pool,
         )  # fmt: skip
         return VerificationReport(
             target=self.target,
@@ -384,28 +376,8 @@ def _cpu(manifest: Manifest) -> str:
     return str(name)
 
 
-def _run(
-    simulator: HostC | Qemu | Unicorn, folder: Path, vectors: Golden, timeout_s: float
-) -> _Run:
-    firmware, seconds = None, Seconds(simulator.name)
-    with work_folder("verify") as work:
-        if isinstance(simulator, HostC):
-            with seconds.part("compile"):
-                program = simulator.build(folder, work / "build" / "host")
-            with seconds.part("simulate"):
-                simulation = simulator.run(program, vectors, work, timeout_s=timeout_s)
-        else:
-            with seconds.part("compile"):
-                firmware = simulator.build.build(folder, work / "build")
-            with seconds.part("simulate"):
-                simulation = simulator.run(firmware, vectors, work, timeout_s=timeout_s)
-        with seconds.part("compare"):
-            wrong = tuple(compare(simulator.name, simulation, vectors))
-    return _Run(simulator, simulation, wrong, firmware, seconds)
-
-
 def _summary(
-    runs: Sequence[_Run], frames: int, plan: Plan, manifest: Manifest
+    runs: Sequence[CRun], frames: int, plan: Plan, manifest: Manifest
 ) -> VerificationReport:
     wrong = [one for run in runs for one in run.wrong]
     firmware = next((run for run in runs if run.firmware is not None), None)
@@ -438,7 +410,7 @@ def _with_part(figures: dict[str, Any], facts: Mapping[str, Any]) -> dict[str, A
     return figures
 
 
-def _run_figures(run: _Run, frames: int) -> dict[str, Any]:
+def _run_figures(run: CRun, frames: int) -> dict[str, Any]:
     """Return the figures of one run."""
     simulator = run.simulator
     compiler = simulator.compiler if isinstance(simulator, HostC) else simulator.build.compiler
@@ -451,7 +423,7 @@ def _run_figures(run: _Run, frames: int) -> dict[str, Any]:
     }
 
 
-def _firmware_figures(run: _Run) -> dict[str, Any]:
+def _firmware_figures(run: CRun) -> dict[str, Any]:
     """Return the counts and bytes of a run of firmware."""
     assert run.firmware is not None
     sizes, bound = run.firmware.sizes, run.firmware.stack

@@ -34,7 +34,7 @@ def firmware_view(network: str, report: Mapping[str, Any]) -> View:
         Column("ran on", shortest=12),
         Column("compiler", priority=2),
         Column("equal"),
-        Column("instr.", meaning="for the slowest input"),
+        Column("instr.", meaning="for the slowest frame"),
         Column("code", "B", priority=3),
         Column("stack", "B", priority=1),
     )
@@ -95,7 +95,7 @@ def _firmware_figures(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:
     note = f"measured {text_of(report['stack_measured_bytes'])}"
     if bound is not None:
         note += f", at most {text_of(bound)} by the code"
-    fewest = f"for the slowest input, {text_of(report['instructions_min'])} for the fastest"
+    fewest = f"for the slowest frame, {text_of(report['instructions_min'])} for the fastest"
     return (
         ReportFigure("instructions", report["instructions"], "", fewest),
         ReportFigure(
@@ -187,7 +187,7 @@ def build_view(report: Mapping[str, Any]) -> View:
     netlist = report["netlist"]
     if netlist is not None:
         stalled = netlist["stalled"]
-        equal = f"{netlist['equal']} of {netlist['inputs']} inputs equal"
+        equal = f"{netlist['equal']} of {netlist['inputs']} frames equal"
         note = (
             f"with pauses {stalled['equal']} of {stalled['inputs']}; latency"
             f" {text_of(netlist['latency'])}, interval {text_of(netlist['interval'])} cycles"

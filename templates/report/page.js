@@ -90,6 +90,14 @@
     }
   });
 
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.matches("input, textarea, select, [contenteditable]")) return;
+    event.preventDefault();
+    find.focus();
+    find.select();
+  });
+
   pane.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const key = event.key, place = boxes.indexOf(event.target.closest(BOX)), last = boxes.length - 1;
@@ -101,7 +109,6 @@
       next.focus();
       select(next.dataset.layer);
     } else if (key in zooms) zooms[key]();
-    else if (key === "/") find.focus();
     else if (!key.startsWith("Arrow")) return;
     event.preventDefault();
   });

@@ -102,8 +102,8 @@ def test_check_and_update(tmp_path, monkeypatch, capsys):
     assert err == "grown: a m4: instructions 1,020, 1,000 stored (+2.0 %)\n"
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_processes_measure_print_and_store(tmp_path, monkeypatch, capfd, jobs):
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_processes_measure_print_and_store(tmp_path, monkeypatch, capfd, processes):
     source = f"""
 from pathlib import Path
 STORED, KEY, COSTS = Path({str(tmp_path / "x.jsonl")!r}), {KEY!r}, {COSTS!r}
@@ -111,12 +111,12 @@ def measure():
     yield {ROW!r}
 """
     monkeypatch.syspath_prepend(str(tmp_path))
-    name = f"benchmark_of_{jobs}"
+    name = f"benchmark_of_{processes}"
     (tmp_path / f"{name}.py").write_text(source)
     module = importlib.import_module(name)
     monkeypatch.setattr(command, "_modules", lambda names: [("x/y", module)])
     monkeypatch.setattr(command, "_render", lambda: None)
-    assert command.main(["--update", "--jobs", jobs]) == 0
+    assert command.main(["--update", "--executor", processes]) == 0
     assert json.loads(capfd.readouterr().out) == {"benchmark": "x/y", **ROW}
     assert stored.read(module.STORED) == [ROW]
 

@@ -117,9 +117,13 @@ def test_messages_of_rlx_stop_the_build(project, environment, generator):
     tree.configure(f"rlx_DIR={PACKAGE}", "RAM=100")
     said = tree.build(check=False)
     assert "error[RLX-E112]: digits: over the memory budget" in said
-    assert "  try: use --ram 456" in said
+    assert "the arena needs 456 bytes, RAM is 100 bytes" in said
+    assert "  try: use RAM 456\n" in said
+    tree.configure("RAM=32K", "OPTIONS=--package-version;x")
+    advice = "  try: use for example --package-version 1.0.0; such options follow OPTIONS\n"
+    assert advice in tree.build(check=False)
     (tree.source / "kws.rlx").write_bytes(b"no network")
-    tree.configure("RAM=32K")
+    tree.configure("RAM=32K", "OPTIONS=")
     said = tree.build(check=False)
     assert "error[RLX-" in said
     assert "kws.rlx" in said
@@ -146,6 +150,20 @@ def test_files_of_options_are_in_the_source_folder(project, environment, call, g
     assert ('"class 3"' in source.read_text()) == call.startswith("LABELS")
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("generator", GENERATORS)
+def test_names_of_classes_may_be_written_in_the_call(project, environment, generator):
+    tree = Tree(project("cmake"), environment, generator)
+    lists = tree.source / "CMakeLists.txt"
+    names = ",".join(f"digit {k}" for k in range(10))
+    network = f'rlx_add_network(kws MODEL kws.rlx LABELS "{names}")'
+    lists.write_text(re.sub(r"(?m)^rlx_add_network.*$", network, lists.read_text()))
+    tree.configure(f"rlx_DIR={PACKAGE}")
+    tree.build()
+    source = tree.folder / "rlx" / "kws" / "src" / "kws_labels.c"
+    assert '"digit 9"' in source.read_text()
+
+
 def test_package_is_found_by_prefix_and_version(project, environment):
     tree = Tree(project("cmake"), environment)
     lists = tree.source / "CMakeLists.txt"
@@ -163,6 +181,15 @@ def test_package_is_found_by_prefix_and_version(project, environment):
         ("kws MODEL none.tflite", r"rlx_add_network\(kws\): no file .*none\.tflite"),
         ("kws", r"rlx_add_network\(kws\): MODEL <file> is missing"),
         ("kws MODEL kws.rlx CORE m4", r"\(kws\): unknown argument CORE; other options: OPTIONS"),
+        ("kws MODEL kws.rlx RMA 32K", r"\(kws\): unknown argument RMA; did you mean RAM\?"),
+        ("kws model kws.rlx", r"\(kws\): unknown argument model; did you mean MODEL\?"),
+        ("kws MODLE kws.rlx", r"\(kws\): unknown argument MODLE; did you mean MODEL\?"),
+        ("kws MODEL kw.rlx", r"\(kws\): no file .*/kw\.rlx; did you mean kws\.rlx\?"),
+        ("kws MODEL kws.rlx LABELS names.txt", r"\(kws\): no file .*/names\.txt"),
+        (
+            "kws MODEL kws.rlx LABELS a b",
+            r'argument b; .* names of classes: LABELS "one,two,three"',
+        ),
         ("k-w MODEL kws.rlx", r"\(k-w\): the name begins C names: letters, digits and _ only"),
         ("kws MODEL kws.rlx OPTIONS --prefix x", r"\(kws\): OPTIONS cannot have --prefix"),
     ],

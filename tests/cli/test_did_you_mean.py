@@ -1,9 +1,14 @@
 """A name that is typed wrong gets the one that was meant."""
 
+import numpy as np
 import pytest
 
+import rlx
 from rlx.cli import main
 from rlx.support.text.suggest import closest, did_you_mean
+from support import ROOT
+
+FLOAT = ROOT / "examples/mnist/tinyconv_float.rlx"
 
 ESTIMATE = ("estimate", "{model}", "--target")
 
@@ -31,6 +36,27 @@ ESTIMATE = ("estimate", "{model}", "--target")
 def test_the_closest_name_is_suggested(capsys, digits_model, arguments, meant):
     assert main([a.format(model=digits_model) for a in arguments]) in (2, 6)
     assert f"did you mean {meant!r}? " in capsys.readouterr().err
+
+
+def test_choices_are_listed_once(capsys, digits_model):
+    assert main([ESTIMATE[0], str(digits_model), "--target", "cortexm", "--cpu", "m99"]) == 2
+    printed = capsys.readouterr().err
+    assert printed.startswith("error[RLX-E001]: invalid value for '--cpu': 'm99'\n")
+    assert printed.count("cortex-m55") == 1
+
+
+@pytest.mark.parametrize("command", ["estimate", "check", "quantize"])
+def test_a_width_that_weights_cannot_have_is_refused_with_the_reason(capsys, tmp_path, command):
+    model = tmp_path / "net.rlx"
+    rlx.save(rlx.load(FLOAT), model)
+    np.savez(tmp_path / "s.npz", x=np.zeros((2, 28, 28, 1), np.float32))
+    arguments = {
+        "estimate": ["--target", "cortexm", "--weight-bits", "16"],
+        "check": ["--target", "cortexm", "--weight-bits", "16"],
+        "quantize": ["--calib", str(tmp_path / "s.npz"), "-o", "q.rlx", "--weights", "16"],
+    }[command]
+    assert main([command, str(model), *arguments]) == 2
+    assert "; int16 is not supported" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

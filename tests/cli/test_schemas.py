@@ -52,6 +52,7 @@ COMMANDS = {
     "diff": ["diff out out", "diff old out"],
     "diff-bindings": ["diff net net --bindings", "diff digits net --bindings"],
     "diff-models": ["diff digits digits", "diff digits float.rlx"],
+    "devices": ["devices"],
     "doctor": ["doctor"],
     "draw": ["draw digits -o net.svg", "draw digits -o net.html"],
     "emit": ["emit digits --target cortexm -o new",

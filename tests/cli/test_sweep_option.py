@@ -65,6 +65,34 @@ def test_all_parts_by_the_longest_time(digits_model, capsys, flag):
     assert (row["core"], row["wait_states"], row["clock_mhz"]) == ("cortex-m0", 1, 48)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("options", "status"),
+    [
+        (["--cpus", "all"], 0),
+        (["--devices", "ice40-up5k,ecp5-25k,arty-a7-100t", "--fps", "50000"], 0),
+        (["--cpu", "cortex-m4,cortex-m0", "--ram", "8"], 3),
+    ],
+)
+def test_the_number_of_workers_changes_no_row(digits_model, capsys, options, status):
+    alone = rows(capsys, digits_model, *options, status=status)
+    for executor in (1, 3):
+        assert alone == rows(capsys, digits_model, *options, "--executor", executor, status=status)
+
+
+@pytest.mark.slow
+def test_workers_refuse_as_this_process_does(tmp_path, capsys, digits_model):
+    model = file(tmp_path, "kws")
+    alone = run(capsys, model, "--cpus", "all", "--weight-bits", "8", "--progress", "none")
+    assert alone[0] != 0
+    assert alone == run(
+        capsys, model, "--cpus", "all", "--weight-bits", "8", "--progress", "none", "--executor", 2
+    )
+    status, _, err = run(capsys, digits_model, "--target", "cortexm", "--executor", "2")
+    assert status == 2
+    assert "--executor: a single estimate has no parts" in err
+
+
 def test_parts_that_do_not_fit_or_are_too_slow(digits_model, capsys):
     table = rows(capsys, digits_model, "--parts", "nrf52840,samd21", "--clock", "50MHz")
     assert [(row["part"], row["fits"]) for row in table] == [("nrf52840", True), ("samd21", False)]

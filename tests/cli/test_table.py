@@ -37,6 +37,7 @@ COMMANDS = [
     ("inspect", "MODEL"),
     ("check", "MODEL", "--target", "cortexm"),
     ("run", "MODEL"),
+    ("devices",),
     ("targets",),
     ("targets", "fpga"),
 ]

@@ -29,7 +29,7 @@ from support import ROOT
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-OTHERS = {"python", "pytest", "uv", "fusesoc"}
+OTHERS = {"dask", "fusesoc", "pytest", "python", "uv"}
 """Programs that have options of their own."""
 
 PLUGIN_OPTIONS = {"docs/how-to/add-a-frontend.md": {"--batch"}}

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+import rlx
+from rlx.cli import COMMANDS
 from support import ROOT
 
 DIRECTIVE = re.compile(
@@ -75,3 +77,14 @@ def test_settings_are_documented():
     page = (ROOT / "docs/reference/settings.md").read_text(encoding="utf-8")
     for name in module.Config.__dataclass_fields__:
         assert f"| `{name}` | `RLX_{name.upper()}` |" in page
+
+
+def test_the_page_on_python_names_commands_and_functions_that_exist():
+    text = (ROOT / "docs" / "guide" / "python.md").read_text(encoding="utf-8")
+    rows = re.findall(r"(?m)^\| (`rlx .*) \| (`rlx\..*) \|$", text)
+    commands = {name for row, _ in rows for name in re.findall(r"`(?:rlx )?([a-z]+)`", row)}
+    functions = {name for _, row in rows for name in re.findall(r"`rlx\.(\w+)`", row)}
+    assert commands <= set(COMMANDS)
+    assert functions <= set(rlx.__all__)
+    same = {name for name in set(COMMANDS) & set(rlx.__all__) if callable(getattr(rlx, name))}
+    assert same <= commands

@@ -32,6 +32,7 @@ PAGES = (
     "docs/guide/graphs.md",
     "docs/how-to/run-on-the-host.md",
     "docs/how-to/measure-on-the-host.md",
+    "docs/how-to/use-several-machines.md",
 )
 """Pages whose every block ``console``, ``python run`` and ``{doctest}`` is run."""
 
@@ -96,7 +97,7 @@ def test_the_first_screen_of_the_readme_runs_on_a_plain_machine(machine, tmp_pat
     for output in (demo, verify):
         assert "not run: C on a cortex-m4: no compiler, no emulator; pip install" in output
     assert "C on this machine 98 of 100 100 of 100" in demo
-    assert "all equal: 16 of 16 inputs give the reference's bits" in verify
+    assert "all equal: 16 of 16 frames give the reference's bits" in verify
 
 
 def test_every_command_that_is_not_run_is_on_a_page():
@@ -110,6 +111,8 @@ def test_the_wheel_holds_the_packages_templates_and_examples(machine):
         "targets/fpga/rlx_fpga": "rlx_fpga",
         "targets/c/rlx_c": "rlx_c",
         "targets/cortexm/rlx_cortexm": "rlx_cortexm",
+        "targets/host/rlx_host": "rlx_host",
+        "targets/xla/rlx_xla": "rlx_xla",
         "sim/rlx_sim": "rlx_sim",
         "templates": "rlx/templates",
         "examples": "rlx/examples",

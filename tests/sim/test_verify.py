@@ -33,7 +33,7 @@ def test_all_simulators_and_figures(tmp_path):
     steps = []
     tools = ["host", "sanitize", "qemu", "unicorn:gcc", "unicorn"]
     done = CORTEXM.verify(folder, tools=tools, progress=steps.append)
-    assert steps == [f"{name.split(':')[0]}: 5 inputs" for name in tools]
+    assert steps == [f"{name.split(':')[0]}: 5 frames" for name in tools]
     assert done.passed
     result = done.as_json()
     assert json.loads(json.dumps(result)) == result
@@ -173,7 +173,7 @@ def test_one_simulation_by_two_names_runs_once(tmp_path):
     folder, steps = write_tiny(tmp_path / "tiny"), []
     tools = ["host", "unicorn", "unicorn:zig", "qemu:gcc", "qemu", "host"]
     result = CORTEXM.verify(folder, tools=tools, progress=steps.append).as_json()
-    assert steps == ["host: 5 inputs", "unicorn: 5 inputs", "qemu: 5 inputs"]
+    assert steps == ["host: 5 frames", "unicorn: 5 frames", "qemu: 5 frames"]
     assert [(run["simulator"], run["compiler"]) for run in result["runs"]] == [
         ("host", "cc"), ("unicorn", "zig"), ("qemu", "gcc"),
     ]  # fmt: skip

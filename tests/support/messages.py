@@ -30,6 +30,7 @@ MACHINE = [
     (re.compile(re.escape(str(ROOT))), "<repo>"),
     (re.compile(re.escape(sys.executable)), "<python>"),
     (re.compile(rf"^{re.escape(Path(sys.executable).name)}(?=: )"), "<python>"),
+    (re.compile(r"\bNumPy \d+\.[\w.]+"), "NumPy <version>"),
     (re.compile(r"(\btest_\w+\.py line )\d+"), r"\1<n>"),
 ]
 """Parts of texts that differ between machines, each with its placeholder."""

@@ -17,6 +17,8 @@ PLACES = {
     "targets/c/rlx_c": "tests/targets/c",
     "targets/cortexm/rlx_cortexm": "tests/targets/cortexm",
     "targets/fpga/rlx_fpga": "tests/targets/fpga",
+    "targets/host/rlx_host": "tests/targets/host",
+    "targets/xla/rlx_xla": "tests/targets/xla",
     "sim/rlx_sim": "tests/sim",
 }
 """Folders of modules, each with that of its tests; the first one that holds a module counts."""
@@ -32,6 +34,8 @@ ROOTS = {
     "targets/c": "rlx_c",
     "targets/cortexm": "rlx_cortexm",
     "targets/fpga": "rlx_fpga",
+    "targets/host": "rlx_host",
+    "targets/xla": "rlx_xla",
     "sim": "rlx_sim",
     "tests": "*",
 }

@@ -64,6 +64,21 @@ def test_an_estimate_has_attributes_and_keys():
     assert repr(estimate) == f"<Estimate for cortexm: {len(estimate.layers)} layers>"
 
 
+def test_an_estimate_is_printed_as_the_command_shows_it(capsys):
+    assert main(["estimate", str(DIGITS), "--target", "cortexm", "--wide"]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    printed = str(rlx.estimate(DIGITS, "cortexm")).splitlines()
+    assert len(printed) > 10
+    assert printed == [line for line in shown if line in printed]
+    table = str(rlx.estimate_all(DIGITS, "cortexm", "cortex-m4,cortex-m7", over="cpu"))
+    assert table.splitlines()[0] == "cortexm: 2 of 2 fit, predicted"
+
+
+def test_an_exported_network_is_shown_without_its_bytes(tmp_path):
+    exported = rlx.export(DIGITS, tmp_path / "digits.tflite")
+    assert repr(exported) == f"<Exported: {len(exported.content):,} bytes>"
+
+
 def test_an_estimate_says_what_does_not_fit():
     estimate = Estimate("fpga", {"fits": False, "short": "6 block RAMs of 4"})
     assert not estimate.fits
@@ -134,7 +149,7 @@ BAD_CALLS = {
     "run": lambda: rlx.run(DIGITS),
     "emit": lambda: rlx.emit(DIGITS, "cortexm"),
     "load": lambda: rlx.load(),
-    "unknown": lambda: rlx.run(DIGITS, 1, batch=3),
+    "unknown": lambda: rlx.run(DIGITS, 1, samples=3),
     "too many": lambda: rlx.run(DIGITS, 1, 2),
     "twice": lambda: rlx.run(DIGITS, 1, model=DIGITS),
     "save": lambda: rlx.save(DIGITS),
@@ -182,6 +197,26 @@ BAD_CALLS = {
     "shape's form": lambda: rlx.load(ONNX, input_shape={"image": "1,1,8,8"}),
     "shape's type": lambda: rlx.load(ONNX, input_shape={"image": 8}),
     "shape without a name": lambda: rlx.load(ONNX, input_shape=((1, 1, 8, 8),)),
+    "wide weights": lambda: quantized(weights=16),
+    "wide weights assumed": lambda: rlx.estimate(ONNX, "cortexm", weight_bits=16),
+    "bits": lambda: quantized(weights="auto", bits="5"),
+    "decibels": lambda: quantized(min_sqnr="10"),
+    "settings' type": lambda: quantized(settings=5),
+    "equalize's type": lambda: quantized(equalize=5),
+    "flag": lambda: quantized(symmetric="no"),
+    "seconds": lambda: rlx.bench(DIGITS, seconds="1"),
+    "batch": lambda: rlx.bench(DIGITS, batch=1.5),
+    "compile options": lambda: rlx.bench(DIGITS, options={"device": "cpu"}),
+    "progress": lambda: rlx.run(DIGITS, SAMPLES, progress=True),
+    "target": lambda: rlx.emit(DIGITS, 5, "out"),
+    "tools": lambda: rlx.verify("out", tools=5),
+    "machines": lambda: rlx.pick_device(DIGITS, 5),
+    "machine": lambda: rlx.roofline(DIGITS, "cpu"),
+    "limits' type": lambda: rlx.load(DIGITS, limits=5),
+    "values": lambda: rlx.load(ONNX, input_value=5),
+    "value's type": lambda: rlx.load(ONNX, input_value={"image": "x"}),
+    "outputs": lambda: rlx.load(ONNX, outputs=5),
+    "format's flag": lambda: rlx.load(ONNX, channels_last="yes"),
     "budget": lambda: rlx.estimate(DIGITS, "cortexm", ram="10"),
 }
 
@@ -223,7 +258,7 @@ def test_options_with_several_values_are_a_text_a_list_or_a_tuple(form, tmp_path
 @pytest.mark.parametrize(
     "fold",
     ["conv1=4x3,conv2=2x9", ("conv1=4x3", "conv2=2x9"), [("conv1", 4, 3), ("conv2", 2, 9)],
-     {"conv1": "4x3", "conv2": "2x9"}],
+     {"conv1": "4x3", "conv2": "2x9"}, {"conv1": (4, 3), "conv2": [2, 9]}],
 )  # fmt: skip
 def test_foldings_may_be_texts_tuples_or_a_mapping(fold):
     rows = {row["name"]: row for row in rlx.estimate(DIGITS, "fpga", fold=fold).layers}

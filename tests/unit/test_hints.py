@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import pickle
 import pkgutil
 import re
 
@@ -54,6 +55,15 @@ def _calls(tree: ast.AST) -> list[tuple[str, ast.Call]]:
             if name in CLASSES and owner in ("", "errors"):
                 found.append((name, node))
     return found
+
+
+@pytest.mark.parametrize("kind", [one for one in CLASSES.values() if issubclass(one, RlxError)])
+def test_an_error_of_a_worker_is_the_same_in_the_process_that_asked(kind):
+    error = kind.__new__(kind, "wrong")
+    RlxError.__init__(error, "wrong", where="graph", hint="--seeds 1")
+    other = pickle.loads(pickle.dumps(error))
+    assert type(other) is kind
+    assert (str(other), other.__dict__, other.args) == (str(error), error.__dict__, error.args)
 
 
 def _hint(call: ast.Call) -> ast.expr | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rlx.cli.common import json_option, print_json, print_table, progress
+from rlx.cli.host_options import against_option, compile_options, host_options
 from rlx.cli.model_command import load_bound, model_command
 from rlx.cli.number import Number
 from rlx.cli.progress import progress_option
@@ -16,11 +17,19 @@ from rlx.support.text.units import counted
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from rlx.runtime.latency import Benchmark
+
 
 @model_command(
     "bench",
-    examples=("rlx bench digits.tflite", "rlx bench digits.tflite --batch 32 --seconds 1"),
+    examples=(
+        "rlx bench digits.tflite",
+        "rlx bench digits.tflite --batch 32 --seconds 1",
+        "rlx bench digits.tflite --backend native --against numpy",
+        "rlx bench digits.onnx --against onnxruntime",
+    ),
 )
+@host_options
 @click.option("--batch", type=Number(int, 1), default=1, help="Inputs in one call.  [default: 1]")
 @click.option(
     "--seconds",
@@ -29,41 +38,70 @@ if TYPE_CHECKING:
     default=2.0,
     help="Time to measure; 10 calls at least.  [default: 2]",
 )
-@click.option("--against", metavar="ENGINE", help="Run an ONNX file in onnxruntime too, in turns.")
+@against_option
 @wide_option
 @json_option
 @progress_option
-def command(model: Path, batch: int, seconds: float, against: str | None, as_json: bool) -> None:
+def command(
+    model: Path,
+    *,
+    device: str,
+    backend: str | None,
+    batch: int,
+    seconds: float,
+    against: str | None,
+    as_json: bool,
+) -> None:
     """Show how long MODEL takes on this machine, and how much there is to compute.
 
-    Inputs are random. OPENBLAS_NUM_THREADS=1 gives figures for one thread, which vary less.
+    Inputs are random. With --against both engines run the same network on the same inputs, in
+    turns. OPENBLAS_NUM_THREADS=1 gives figures for one thread, which vary less.
     """
     from rlx.runtime.latency import bench
 
     graph = load_bound(model).graph
     with progress(enabled=not as_json) as show:
         show(f"running {model.name}")
-        result = bench(graph, batch=batch, seconds=seconds, against=against, file=model)
+        result = bench(
+            graph,
+            batch=batch,
+            seconds=seconds,
+            against=against,
+            file=model,
+            device=device,
+            options=compile_options(backend),
+        )
     if as_json:
         print_json(result.as_json())
         return
-    engines = {"rlx": result.latency}
+    _print(model.name, result)
+
+
+def _print(name: str, result: Benchmark) -> None:
+    engines = {f"rlx ({result.backend})": result.latency}
     if result.other is not None:
         engines[result.engine] = result.other
     rows = [
-        [name, *(s * 1e3 for s in (t.minimum, t.median, t.p90)), t.calls]
-        for name, t in engines.items()
+        [engine, *(s * 1e3 for s in (t.minimum, t.median, t.p90)), t.calls]
+        for engine, t in engines.items()
     ]
-    print_table(
-        f"{model.name}, milliseconds", ["engine", "minimum", "median", "p90", "calls"], rows
-    )
+    print_table(f"{name}, milliseconds", ["engine", "minimum", "median", "p90", "calls"], rows)
     macs = "unknown" if result.macs is None else f"{result.macs:,}"
     prose(
         f"{counted(result.ops, 'op')}, {macs} MACs and {result.constant_bytes:,} bytes of constants"
         f" in a call of {result.batch}"
     )
-    if result.ratio is not None:
+    if result.ratio is not None and result.median_ratio is not None:
         prose(
-            f"rlx takes {result.ratio:.2f} times as long as {result.engine};"
-            f" outputs differ by {result.difference:.2g} at most"
+            f"rlx takes {result.ratio:.2f} times as long as {result.engine}, by medians"
+            f" {result.median_ratio:.2f}"
         )
+        prose(result.outputs_text)
+        for note in result.notes:
+            prose(f"note: {note}")
+    if result.check_seconds is not None:
+        prose(f"compiled code was compared with NumPy in {1e3 * result.check_seconds:.3g} ms")
+    for number, (engine, version) in enumerate(zip(engines, result.versions, strict=True)):
+        settings = f", {result.settings}" if number and result.settings else ""
+        prose(f"{engine}: {version}{settings}", dim=True)
+    prose(f"on {result.device}: {result.machine}", dim=True)

@@ -10,12 +10,13 @@ from pathlib import Path
 import click
 
 from rlx.cli.command import subcommand
-from rlx.cli.common import json_option, print_json, progress
+from rlx.cli.common import executor_option, json_option, print_json, progress
 from rlx.cli.number import Number
 from rlx.cli.progress import progress_option
 from rlx.cli.table import prose, show, wide_option
 from rlx.support.errors import DoesNotFitError, UsageError
 from rlx.support.files.outputs import read_manifest
+from rlx.support.parallel import workers
 from rlx.support.text.units import parse_clock
 from rlx.targets import builder
 
@@ -63,6 +64,7 @@ DEFAULT_TIMEOUT_S = 3600
     show_default=True,
     help="Seconds that each run of a tool may take.",
 )
+@executor_option
 @wide_option
 @json_option
 @progress_option
@@ -74,6 +76,7 @@ def command(
     out: Path | None,
     simulate: bool | None,
     timeout: float,
+    executor: str | None,
     as_json: bool,
 ) -> int:
     """Synthesize, place and route the output FOLDER of 'rlx emit', and report clock and cells.
@@ -86,7 +89,7 @@ def command(
     clock_mhz = None if clock is None else _hertz(clock) / 1e6
     manifest = read_manifest(folder)
     plugin = builder.load(manifest.producer.target)
-    with progress(enabled=not as_json, minimum_s=0.0) as show:
+    with progress(enabled=not as_json, minimum_s=0.0) as show, workers(executor) as pool:
         result = plugin.build(
             folder,
             device=device,
@@ -96,6 +99,7 @@ def command(
             keep=out,
             simulate=simulate,
             progress=show,
+            **({} if executor is None else {"pool": pool}),
         )
     if as_json:
         print_json(result.as_json())

@@ -11,6 +11,7 @@ import click
 
 from rlx.cli import failures
 from rlx.cli.common import json_option, policy_option, print_json
+from rlx.cli.completions import backend_names
 from rlx.cli.model_command import (
     load_bound,
     model_command,
@@ -37,7 +38,12 @@ if TYPE_CHECKING:
     examples=("rlx check digits.tflite --target cortexm", "rlx check digits.onnx --backend numpy"),
 )
 @click.option("--target", metavar="NAME", help="Target; see 'rlx targets'.")
-@click.option("--backend", metavar="NAME", help="Backend that runs graphs on the host: numpy.")
+@click.option(
+    "--backend",
+    metavar="NAME",
+    help="Backend that runs graphs on the host; see 'rlx devices'.",
+    shell_complete=backend_names,
+)
 @weight_bits_option
 @policy_option
 @wide_option

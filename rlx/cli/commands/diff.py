@@ -155,6 +155,9 @@ def _show(difference: FolderDiff) -> None:
     _show_changes("Predicted", difference.figures, _SHARES)
     _show_layers(difference.layers)
     prose(f"layers unchanged: {difference.unchanged}")
+    if difference.weights_layout:
+        prose(f"layout of the weights unchanged, {difference.weights_layout}: the code of either"
+              " accepts the weights of both")  # fmt: skip
     _show_files("only in one of them", difference.files)
     _show_files("other contents", difference.contents)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rlx.cli.commands.emit import print_report
-from rlx.cli.common import json_option, policy_option, print_json, progress
+from rlx.cli.common import executor_option, json_option, policy_option, print_json, progress
 from rlx.cli.model_command import (
     load_bound,
     model_command,
@@ -22,7 +22,8 @@ from rlx.cli.model_command import (
 from rlx.cli.progress import progress_option
 from rlx.cli.sweep_option import SweepCommand, swept_values
 from rlx.cli.table import prose, show_table, wide_option
-from rlx.support.errors import DoesNotFitError
+from rlx.support.errors import DoesNotFitError, UsageError
+from rlx.support.parallel import workers
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,10 +43,17 @@ if TYPE_CHECKING:
 @target_option
 @weight_bits_option
 @policy_option
+@executor_option
 @wide_option
 @json_option
 @progress_option
-def command(model: Path, weight_bits: int | None, policies: Policies | None, as_json: bool) -> None:
+def command(
+    model: Path,
+    weight_bits: int | None,
+    policies: Policies | None,
+    executor: str | None,
+    as_json: bool,
+) -> None:
     """Show what MODEL will need on a target, layer by layer, without emitting it.
 
     A float network is taken as if it were quantized, which needs no samples: weights of
@@ -60,8 +68,14 @@ def command(model: Path, weight_bits: int | None, policies: Policies | None, as_
     target, options = selected_target()
     swept = swept_values()
     if swept is not None:
-        _compare(model, target, options, swept, policies, weight_bits, as_json=as_json)
+        _compare(model, target, options, swept, policies, weight_bits, executor, as_json=as_json)
         return
+    if executor is not None:
+        raise UsageError(
+            "a single estimate has no parts",
+            where="--executor",
+            hint="leave it out, or compare several values: --devices all",
+        )
     assumed = assume(
         load_bound(model), target, options=options, policies=policies, weight_bits=weight_bits
     )
@@ -79,8 +93,6 @@ def command(model: Path, weight_bits: int | None, policies: Policies | None, as_
         }
         print_json(report)
         return
-    if not estimate.get("fits", True):
-        print(f"does not fit: {estimate['short']}")
     print_report(target, options, estimate)
     if assumed.assumption is not None:
         prose(str(assumed.assumption))
@@ -93,6 +105,7 @@ def _compare(
     swept: tuple[str, str],
     policies: Policies | None,
     weight_bits: int | None,
+    executor: str | None,
     *,
     as_json: bool,
 ) -> None:
@@ -100,11 +113,11 @@ def _compare(
     from rlx.driver.sweep import estimate_values
 
     option, values = swept
-    with progress() as tell:
+    with progress() as tell, workers(executor) as pool:
         estimates = estimate_values(
             load_bound(model), target, values, options, option=option,
             user_options=selected_options(), policies=policies, weight_bits=weight_bits,
-            progress=tell,
+            progress=tell, pool=pool,
         )  # fmt: skip
     if as_json:
         print_json(estimates.as_json())

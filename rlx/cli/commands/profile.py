@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rlx.cli.common import json_option, keep_inputs, print_json, progress
+from rlx.cli.host_options import compile_options, host_options
 from rlx.cli.machine_option import METAVAR, machine_limits
 from rlx.cli.model_command import load_bound, model_command
 from rlx.cli.number import Number
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     "profile",
     examples=("rlx profile digits.tflite", "rlx profile digits.tflite --by-layer --runs 10"),
 )
+@host_options
 @click.option("--batch", type=Number(int, 1), default=1, help="Inputs in one call.  [default: 1]")
 @click.option("--runs", type=Number(int, 1), default=50, help="Calls to measure.  [default: 50]")
 @click.option("--by-layer", is_flag=True, help="Show a row for each layer, not for each node.")
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
 def command(
     model: Path,
     *,
+    device: str,
+    backend: str | None,
     batch: int,
     runs: int,
     by_layer: bool,
@@ -60,7 +64,9 @@ def command(
     limits = None if machine is None else machine_limits(machine)
     with progress(enabled=not as_json) as show:
         show(f"running {model.name}")
-        net, inputs = compiled_for(graph, batch=batch)
+        net, inputs = compiled_for(
+            graph, batch=batch, device=device, options=compile_options(backend)
+        )
         profile = net.profile(inputs, runs=runs, machine=limits)
     if trace is not None:
         profile.to_perfetto(trace)

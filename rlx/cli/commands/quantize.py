@@ -9,9 +9,16 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from rlx.cli.common import json_option, keep_inputs, print_json, progress_bar, typed
+from rlx.cli.common import (
+    executor_option,
+    json_option,
+    keep_inputs,
+    print_json,
+    progress_bar,
+    typed,
+)
 from rlx.cli.model_command import load_bound, model_command
-from rlx.cli.number import Number
+from rlx.cli.number import Number, Width
 from rlx.cli.progress import progress_option
 from rlx.cli.samples import FILES, data_of, scaling_options
 from rlx.cli.table import print_table, prose, wide_option
@@ -59,7 +66,7 @@ OBSERVERS = ("min-max", "moving-average", "percentile", "mse", "kl")
 )
 @click.option(
     "--weights",
-    type=click.Choice(["8", "4", "2", "auto"]),
+    type=Width(["8", "4", "2", "auto"]),
     default="8",
     show_default=True,
     help="Bits of a weight; 2 is ternary, auto chooses for each layer.",
@@ -125,6 +132,7 @@ OBSERVERS = ("min-max", "moving-average", "percentile", "mse", "kl")
 )
 @scaling_options
 @click.option("--plot", type=click.Path(path_type=Path), help="Picture to write, .png or .svg.")
+@executor_option
 @wide_option
 @json_option
 @progress_option

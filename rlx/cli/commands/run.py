@@ -12,6 +12,7 @@ import click
 import numpy as np
 
 from rlx.cli.common import json_option, keep_inputs, print_json, progress
+from rlx.cli.host_options import compile_options, host_options
 from rlx.cli.model_command import load_bound, model_command
 from rlx.cli.number import Number
 from rlx.cli.progress import progress_option
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     examples=(
         "rlx run digits.tflite --input samples.npz",
         "rlx run digits.tflite --frames 4 -o outputs.npz",
+        "rlx run digits.tflite --input samples.npz --backend native --batch 8",
     ),
 )
 @click.option(
@@ -60,28 +62,40 @@ if TYPE_CHECKING:
     " .onnx; may be repeated.",
 )
 @scaling_options
+@host_options
+@click.option(
+    "--batch",
+    type=Number(int, 1),
+    help="Samples to run together at most.  [default: by the memory that they take]",
+)
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="Write the outputs as .npz.")
 @wide_option
 @json_option
 @progress_option
 def command(
     model: Path,
+    *,
     paths: tuple[Path, ...],
     frames: int | None,
     labels: Path | None,
     expect: Path | None,
     weights: tuple[Path, ...],
+    device: str,
+    backend: str | None,
+    batch: int | None,
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Run MODEL on the host and show its outputs: those of the reference, bit for bit.
+    """Run MODEL on the host and show its outputs: integers are those of the reference.
 
     Floats for a quantized input are quantized by its scale.
     """
     from rlx.metrics.inference import run
+    from rlx.runtime import Session
     from rlx.samples import read_classes, read_names
 
     graph = _with_weights(load_bound(model, paths).graph, weights)
+    session = Session(device, compile_options(backend))
     keep_inputs(out, model, *paths, labels, expect, *weights)
     names = None if labels is None else read_names(labels)
     samples = _read_samples(graph, paths, frames)
@@ -90,7 +104,7 @@ def command(
         say(["the inputs are random values; --input FILE for yours"])
     with progress(enabled=not as_json) as show:
         show(f"running {model.name}")
-        result = run(graph, samples.inputs)
+        result = run(graph, samples.inputs, session=session, batch=batch)
     _check_expected(graph, samples, result)
     if expected is None and result.has_classes:
         expected = samples.classes

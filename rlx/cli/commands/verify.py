@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rlx.cli.command import subcommand
-from rlx.cli.common import json_option, print_json, progress
+from rlx.cli.common import executor_option, json_option, print_json, progress
 from rlx.cli.completions import simulators
 from rlx.cli.not_run import print_not_run
 from rlx.cli.number import Number
@@ -92,6 +92,7 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, dir_okay=False),
     help="File for the results as JUnit XML: a test for each simulation and each limit.",
 )
+@executor_option
 @wide_option
 @json_option
 @progress_option
@@ -108,6 +109,7 @@ def command(
     budget: Path | None,
     build: Path | None,
     junit: Path | None,
+    executor: str | None,
     as_json: bool,
 ) -> int:
     """Run the output FOLDER of 'rlx emit' and compare every output with the reference.
@@ -132,6 +134,7 @@ def command(
             timeout_s=timeout,
             waves=waves,
             cache=not no_cache,
+            executor=executor,
             progress=show,
         )
         bounds = derived_bounds(folder, progress=show) if bound else {}
@@ -175,7 +178,7 @@ def _print(result: Verification, folder: Path) -> None:
     print_not_run(result)
     verdict = "all equal" if result.passed else "NOT EQUAL"
     prose(
-        f"{verdict}: {report['equal']} of {report['inputs']} inputs give the reference's bits",
+        f"{verdict}: {report['equal']} of {report['inputs']} frames give the reference's bits",
         fg="green" if result.passed else "red",
         bold=True,
     )

@@ -19,6 +19,7 @@ from rlx.ir.inspect import GraphInspection
 from rlx.ir.manifest_diff import ManifestDiff
 from rlx.reports.folder_diff import FolderDiff
 from rlx.reports.report import Report
+from rlx.runtime.device_survey import DeviceStatus, UnloadedBackend
 from rlx.targets.milliseconds import Milliseconds
 from rlx.targets.verifier import NotRun
 
@@ -39,7 +40,11 @@ class Emit(TypedDict):
 
 
 class Verify(TypedDict):
-    """``rlx verify``; further keys are the figures of the target."""
+    """``rlx verify``; further keys are the figures of the target.
+
+    ``inputs`` is the number of frames. The key keeps the name that verifiers of other packages give
+    it (:class:`rlx.targets.verifier.Verification`).
+    """
 
     target: str
     inputs: int
@@ -121,6 +126,13 @@ class Targets(TypedDict):
     """``rlx targets``: summaries by name."""
 
     targets: dict[str, str]
+
+
+class Devices(TypedDict):
+    """``rlx devices``; a device without a backend that can use it has ``backend`` None."""
+
+    devices: list[DeviceStatus]
+    unloaded: list[UnloadedBackend]
 
 
 class Tool(TypedDict):
@@ -293,6 +305,7 @@ SCHEMAS: Final[dict[str, Any]] = {
     "check": Check,
     "compare": analysis.Compare,
     "demo": Demo,
+    "devices": Devices,
     "diff": FolderDiff,
     "diff-bindings": ManifestDiff,
     "diff-models": GraphDiff,

@@ -279,8 +279,17 @@ class Quantize(TypedDict):
     worst: list[str]
 
 
+class OutputDifference(TypedDict):
+    """Difference between an output of two engines; ``largest`` is None if it is infinite."""
+
+    name: str
+    elements: int
+    differing: int
+    largest: float | None
+
+
 class Bench(TypedDict):
-    """``rlx bench``; the last four are those of ``--against``, ``ratio`` that of the minima."""
+    """``rlx bench``; the last eight are those of ``--against``, ``ratio`` that of the minima."""
 
     name: str
     batch: int
@@ -288,7 +297,16 @@ class Bench(TypedDict):
     macs: int | None
     constant_bytes: int
     latency: Latency
+    backend: str
+    device: str
+    machine: str
+    versions: list[str]
+    check_seconds: float | None
     engine: NotRequired[str]
+    settings: NotRequired[str]
     other: NotRequired[Latency]
-    difference: NotRequired[float]
+    difference: NotRequired[float | None]
+    outputs: NotRequired[list[OutputDifference]]
+    notes: NotRequired[list[str]]
     ratio: NotRequired[float]
+    median_ratio: NotRequired[float]

@@ -92,11 +92,11 @@ def _simulations(report: Mapping[str, Any]) -> Iterator[_Case]:
         if equal == frames and not wrong:
             yield _Case("simulation", name, None, figures)
         else:
-            failure = f"{equal} of {frames} inputs give the reference's bits"
+            failure = f"{equal} of {frames} frames give the reference's bits"
             yield _Case("simulation", name, failure, _differences(wrong) or figures)
     if len(report["mismatches"]) > counted or not report.get("runs"):
         passed = not report["mismatches"] and report["equal"] == report["inputs"] > 0
-        failure = f"{report['equal']} of {report['inputs']} inputs give the reference's bits"
+        failure = f"{report['equal']} of {report['inputs']} frames give the reference's bits"
         detail = _differences(report["mismatches"])
         yield _Case("simulation", "all", None if passed else failure, detail)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from operator import index
 from typing import Any, Final
 
@@ -74,6 +75,8 @@ def as_shapes(shapes: Shapes | Mapping[str, Sequence[int] | str] | Sequence[int]
     """
     if isinstance(shapes, list | tuple) and shapes and all(isinstance(n, int) for n in shapes):
         return (("", _sizes(shapes)),)
+    if not isinstance(shapes, Mapping | list | tuple):
+        raise _not_shapes(shapes)
     pairs: list[Any] = list(shapes.items() if isinstance(shapes, Mapping) else shapes)
     if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in pairs):
         raise _not_shapes(shapes)
@@ -88,6 +91,37 @@ def _sizes(shape: Any) -> tuple[int, ...]:  # noqa: ANN401 - what the user wrote
         return tuple(map(index, shape))
     except TypeError:
         raise _not_shapes(shape) from None
+
+
+def _as_values(values: Values | Mapping[str, float]) -> Values:
+    """Return values of inputs, which Python callers may write as a mapping.
+
+    Raises:
+        UsageError: It is something else.
+    """
+    pairs: Any = tuple(values.items()) if isinstance(values, Mapping) else values
+    if isinstance(pairs, tuple) and all(
+        isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[1], Real) for pair in pairs
+    ):
+        return pairs
+    raise UsageError(
+        f"expected numbers by the name of an input, got {values!r}",
+        where="--input-value",
+        hint="write --input-value NAME=16000",
+    )
+
+
+def _as_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Return names, which Python callers may write as a list.
+
+    Raises:
+        UsageError: It is something else.
+    """
+    if isinstance(names, list | tuple) and all(isinstance(name, str) for name in names):
+        return tuple(names)
+    raise UsageError(
+        f"expected names of values, got {names!r}", where="--outputs", hint="write --outputs NAME"
+    )
 
 
 def _not_shapes(value: object) -> UsageError:
@@ -180,7 +214,5 @@ class OnnxOptions:
     def __post_init__(self) -> None:
         """Take mappings and lists, as Python callers write them."""
         object.__setattr__(self, "input_shape", as_shapes(self.input_shape))
-        if isinstance(self.input_value, Mapping):
-            object.__setattr__(self, "input_value", tuple(self.input_value.items()))
-        if not isinstance(self.outputs, tuple):
-            object.__setattr__(self, "outputs", tuple(self.outputs))
+        object.__setattr__(self, "input_value", _as_values(self.input_value))
+        object.__setattr__(self, "outputs", _as_names(self.outputs))

@@ -19,30 +19,48 @@ if TYPE_CHECKING:
 
     from rlx.ir import Array, Graph
     from rlx.metrics.inference.data import Inputs
+    from rlx.runtime import Session
     from rlx.samples.batches import Samples
 
     Progress = Callable[[str, int, int], None]
 
 
-def run(graph: Graph, data: Inputs, *, progress: Progress | None = None) -> Result:
+def run(
+    graph: Graph,
+    data: Inputs,
+    *,
+    session: Session | None = None,
+    batch: int | None = None,
+    progress: Progress | None = None,
+) -> Result:
     """Return the outputs of ``graph`` for data; integers are those of the reference, bit for bit.
 
     Args:
         graph: A network whose dimensions are integers.
         data: A sample or a batch of them: an array for the only input, an array for each input by
             name, or a file.
+        session: Compiles it; one on the processor by default.
+        batch: Samples that run together at most; None for as many as memory suggests.
         progress: Called with a text, samples done and all samples.
 
     Raises:
-        UsageError: The data do not fit the inputs.
+        UsageError: The data do not fit the inputs, or samples cannot run together.
         FrontendError: A file is damaged.
     """
-    return run_samples(graph, samples_of(graph, data), progress=progress)
+    samples = samples_of(graph, data)
+    return run_samples(graph, samples, session=session, batch=batch, progress=progress)
 
 
-def run_samples(graph: Graph, samples: Samples, *, progress: Progress | None = None) -> Result:
+def run_samples(
+    graph: Graph,
+    samples: Samples,
+    *,
+    session: Session | None = None,
+    batch: int | None = None,
+    progress: Progress | None = None,
+) -> Result:
     """Return the outputs of ``graph`` for samples that were read for it."""
-    runner = Runner(graph, graph.outputs)
+    runner = Runner(graph, graph.outputs, session=session, batch=batch)
     parts: list[list[Array]] = []
     count = 0
     for inputs, arrays in runner.run(samples):

@@ -73,7 +73,8 @@ class LayerValues:
         saturated: Share of integers at an end of their type's range, not counting those that
             represent zero; None if they are floats.
         histogram: Count of each value: integers of 8 bits one by one, others in bins.
-        closeness: Closeness to the same layer of another network; None without one.
+        closeness: Closeness to the same layer of another network, of what the layer returns; None
+            without one, and for the other nodes that the layer was made of.
     """
 
     name: str
@@ -273,7 +274,7 @@ def layers(
         pair = samples_of(against, data), samples
         figures = compare_on(against, graph, pair, progress=progress).layers
         matched = matched_layers(against, graph)
-        close = {m.values[1]: f.closeness for m, f in zip(matched, figures, strict=True)}
+        close = {m.row: f.closeness for m, f in zip(matched, figures, strict=True)}
     numbers = _LayerRunner(graph, samples)
     names = _names(list(figures_by_value))
     return Layers(

@@ -18,6 +18,12 @@ from rlx.support.errors import QuantizationError
 
 Bits: TypeAlias = Literal[8, 4, 2]
 
+WIDTHS: Final = (
+    "integer networks have weights of 8, 4 or 2 bits, activations of 8 bits and biases of 32 bits;"
+    " int16 is not supported"
+)
+"""Advice about numbers of bits that weights cannot have."""
+
 LEVELS: Final = 256
 """Quantized values of an int8 tensor."""
 
@@ -41,9 +47,7 @@ class WeightScheme:
 
     def __post_init__(self) -> None:
         if self.bits not in _DTYPES:
-            raise QuantizationError(
-                f"weights of {self.bits!r} bits are not known", hint="use 8, 4 or 2 bits"
-            )
+            raise QuantizationError(f"weights of {self.bits!r} bits are not known", hint=WIDTHS)
 
     @property
     def dtype(self) -> DType:

@@ -2,5 +2,7 @@
 
 from rlx.runtime.numpy_backend.backend import BACKEND, NumpyBackend
 from rlx.runtime.numpy_backend.program import NumpyProgram
+from rlx.runtime.numpy_backend.step import BoundStep
+from rlx.runtime.numpy_backend.workspace import Workspace
 
-__all__ = ["BACKEND", "NumpyBackend", "NumpyProgram"]
+__all__ = ["BACKEND", "BoundStep", "NumpyBackend", "NumpyProgram", "Workspace"]

@@ -109,8 +109,8 @@ class NumpyProgram:
             for run in self._runs:
                 run()
         except Exception as error:
-            node = next(node for node, step in self._steps if step is run)
-            explain(node, error)
+            for node in (node for node, step in self._steps if step is run):
+                explain(node, error)
             raise
 
     def profile(self, inputs: Sequence[Array]) -> list[tuple[Node, int, int]]:
@@ -181,12 +181,20 @@ class NumpyProgram:
                 continue
             self.workspace.begin()
             step = self._step(node)
-            run = bind(step)
+            run = self.bind_step(step)
             steps.append((node, check(step, run) if self._options.check_finite else run))
         self._steps = tuple(steps)
-        self._runs = tuple(run for _, run in steps)
+        self._runs = tuple(self.join([run for _, run in steps]))
         self.outputs = self._find_outputs()
         self._find_moves()
+
+    def bind_step(self, step: BoundStep) -> Run:
+        """Return the function that computes a step; a subclass may have others."""
+        return bind(step)
+
+    def join(self, runs: Sequence[Run]) -> Sequence[Run]:
+        """Return functions that do the same in order; a subclass may merge some."""
+        return runs
 
     def _find_outputs(self) -> tuple[Array, ...]:
         """Return the arrays that outputs are read from: buffers for next values of states."""

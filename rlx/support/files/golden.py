@@ -38,11 +38,13 @@ class Golden:
         inputs: For each graph input, in order, an array [frames, *shape].
         outputs: For each graph output, in order, an array [frames, *shape].
         names: Name of each output; empty if they are not known.
+        start: Index of the first frame among those of the folder.
     """
 
     inputs: tuple[Array, ...]
     outputs: tuple[Array, ...]
     names: tuple[str, ...] = ()
+    start: int = 0
 
     @property
     def frames(self) -> int:
@@ -51,8 +53,14 @@ class Golden:
 
     def first(self, count: int | None) -> Golden:
         """Return the first ``count`` frames (None: all)."""
-        inputs, outputs = (tuple(a[:count] for a in side) for side in (self.inputs, self.outputs))
-        return Golden(inputs, outputs, self.names)
+        return self.part(0, self.frames if count is None else count)
+
+    def part(self, start: int, stop: int) -> Golden:
+        """Return the frames from ``start`` to before ``stop``."""
+        inputs, outputs = (
+            tuple(a[start:stop] for a in side) for side in (self.inputs, self.outputs)
+        )
+        return Golden(inputs, outputs, self.names, self.start + start)
 
     def files(self) -> dict[str, bytes]:
         """Return the content of each file by relative path."""

@@ -338,6 +338,17 @@ def _padded(text: str, width: int, mark: str, *, right: bool) -> str:
     return " " * (width - width_of(text)) + text if right else _filled(text, width)
 
 
+def view_text(view: View) -> str:
+    """Return all columns and figures of a view, with an empty line between its parts."""
+    parts = [
+        [line.text for line in lay_out(part).lines]
+        if isinstance(part, Table)
+        else [*([part.title] if part.title else []), *figure_lines(part)]
+        for part in view
+    ]
+    return "\n\n".join("\n".join(lines) for lines in parts)
+
+
 def figure_lines(figures: Figures, width: int | None = None) -> list[str]:
     """Return figures as lines with labels, values and notes under each other.
 

@@ -85,7 +85,7 @@ def result(completed: Completed, work: Path, vectors: Golden, *, name: str) -> S
     if finished is None or completed.returncode not in (0, STATUS_DIFFERENT):
         raise _unfinished_error(completed, log, name)
     lines = [tuple(int(part) for part in line.groups()) for line in _FRAME.finditer(log)]
-    _check_lines(lines, int(finished[2]), vectors.frames, name)
+    _check_lines(lines, int(finished[2]), vectors, name)
     return Simulation(
         outputs=tuple(_read(work, k, wanted) for k, wanted in enumerate(vectors.outputs)),
         instructions=_counts(line[4] for line in lines),
@@ -134,15 +134,16 @@ def _unfinished_error(completed: Completed, log: str, name: str) -> SimulationEr
     return failure(completed)
 
 
-def _check_lines(lines: list[tuple[int, ...]], ran: int, expected_frames: int, name: str) -> None:
+def _check_lines(lines: list[tuple[int, ...]], ran: int, vectors: Golden, name: str) -> None:
     """Check that every frame ran and that the entry point kept its contract."""
-    if not len(lines) == ran == expected_frames:
+    if not len(lines) == ran == vectors.frames:
         raise SimulationError(
-            f"expected {expected_frames} frames, the test program ran {ran}",
+            f"expected {vectors.frames} frames, the test program ran {ran}",
             where=name,
             hint=_EMIT_AGAIN,
         )
-    for frame, status, _, overrun, _, _ in lines:
+    for number, status, _, overrun, _, _ in lines:
+        frame = vectors.start + number
         if status:
             raise SimulationError(
                 f"the model's entry point returned {status} for frame {frame}",

@@ -6,13 +6,14 @@ Tests: tests/sim/hardware/test_cocotb_bench.py
 from __future__ import annotations
 
 import importlib.metadata
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from rlx.support.errors import UsageError
 from rlx.support.files.outputs import new_file
 from rlx.support.files.scratch import work_folder
+from rlx.support.parallel import IN_PROCESS
 from rlx.support.steps import steps_of
 from rlx.support.text.units import counted
 from rlx_sim.hardware.cocotb_bench import run_bench
@@ -22,6 +23,7 @@ from rlx_sim.hardware.plain import plain_folder
 from rlx_sim.hardware.stream import Stalls, StreamBench
 from rlx_sim.hardware.testbench import run_testbench
 from rlx_sim.hardware.verilator import find_verilator, lint
+from rlx_sim.parts import run_stream
 from rlx_sim.protocol import Simulation, compare
 from rlx_sim.seconds import Seconds
 from rlx_sim.toolchain import find
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rlx.support.files.golden import Golden
+    from rlx.support.parallel import Workers
     from rlx.support.steps import Steps
     from rlx_fpga.devices import FpgaDevice
     from rlx_sim.hardware.cocotb_bench import CocotbRun
@@ -79,6 +82,7 @@ def verify_fpga(
     netlist: FpgaDevice | None = None,
     waves: Path | None = None,
     progress: Callable[[str], None] | None = None,
+    pool: Workers = IN_PROCESS,
 ) -> dict[str, Any]:
     """Run all emitted sources and benches of a design, and compare with ``vectors``.
 
@@ -98,6 +102,7 @@ def verify_fpga(
         netlist: Device that the design is mapped to, to simulate the netlist; None for no netlist.
         waves: File for a waveform of the run without stalls, ``.vcd`` or ``.fst``.
         progress: Called with a description of each step.
+        pool: Runs the frames of the harness without stalls, in parts.
 
     Returns:
         ``target``, ``inputs``, ``equal`` (inputs with correct outputs), ``mismatches`` (the first
@@ -135,7 +140,7 @@ def verify_fpga(
     seconds = [Seconds("lint"), Seconds("verilator")]
     with seconds[0].part("lint"):
         _lint(folder, design, timeout_s)
-    plain, stalled = _harness_runs(folder, vectors, waves, timeout_s, notify, seconds[1])
+    plain, stalled = _harness_runs(folder, vectors, waves, timeout_s, notify, seconds[1], pool)
     with seconds[1].part("compare"):
         result = _result(report, vectors, plain, stalled)
     result["seconds"] = [one.as_json() for one in seconds]
@@ -146,7 +151,7 @@ def verify_fpga(
     )
     result["runs"] = _runs(result)
     if netlist is not None:
-        _add_netlist(result, folder, report, netlist, vectors, timeout_s, notify)
+        _add_netlist(result, folder, report, netlist, vectors, timeout_s, notify, pool)
     return result
 
 
@@ -230,6 +235,7 @@ def _harness_runs(
     timeout_s: float,
     notify: Steps,
     seconds: Seconds,
+    pool: Workers,
 ) -> tuple[Simulation, Simulation]:
     """Return the runs over all frames without stalls, and over a few with stalls and a reset."""
     few = vectors.first(STALLED_FRAMES)
@@ -240,12 +246,15 @@ def _harness_runs(
                 _built(folder, timeout_s, trace=trace_format(waves), show=notify.detail)
             )
         stack.enter_context(seconds.part("simulate"))
-        notify(f"verilator: {counted(vectors.frames, 'input')}")
-        with nullcontext() if waves is None else new_file(waves) as path:
-            plain = bench.run(vectors.inputs, waves=path, timeout_s=timeout_s)
-        notify(f"verilator: {counted(few.frames, 'input')}, pauses and a reset")
+        notify(f"verilator: {counted(vectors.frames, 'frame')}")
+        if waves is None:
+            plain = run_stream("verilator", bench, vectors, pool, timeout_s=timeout_s)
+        else:
+            with new_file(waves) as path:
+                plain = _simulation(bench.run(vectors.inputs, waves=path, timeout_s=timeout_s))
+        notify(f"verilator: {counted(few.frames, 'frame')}, pauses and a reset")
         stalled = bench.run(few.inputs, stalls=STALLED, timeout_s=timeout_s)
-    return _simulation(plain), _simulation(stalled)
+    return plain, _simulation(stalled)
 
 
 def _result(
@@ -302,6 +311,7 @@ def _add_netlist(
     vectors: Golden,
     timeout_s: float,
     notify: Steps,
+    pool: Workers,
 ) -> None:
     """Map the design to a device, and add the results of its netlist."""
     from rlx_fpga.packaging.synthesis import synthesize
@@ -318,7 +328,7 @@ def _add_netlist(
             )  # fmt: skip
         run = run_netlist(
             folder, work / f"{device.name}_netlist.json", design, device, vectors,
-            stalls=STALLED, timeout_s=timeout_s, notify=notify, seconds=seconds,
+            stalls=STALLED, timeout_s=timeout_s, notify=notify, seconds=seconds, pool=pool,
         )  # fmt: skip
     result["seconds"].append({**seconds.as_json(), "simulation": run.name})
     tool, _, version = str(synthesis["tool"]).partition(" ")

@@ -7,6 +7,7 @@ same figures with it by hand.
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -126,18 +127,6 @@ class Stalls:
         ]
 
 
-def memory_option(interface: Mapping[str, Any], folder: Path) -> list[str]:
-    """Return the simulator option with the folder of the design's memory files, if it has some.
-
-    Args:
-        interface: Ports as in ``report.json``.
-        folder: The emitted folder.
-    """
-    if not interface.get("memories"):
-        return []
-    return [f'+define+{interface["memory_define"]}="{folder.absolute()}/"']
-
-
 @dataclass(frozen=True, slots=True)
 class StreamBench:
     """A built simulator of one core.
@@ -146,13 +135,22 @@ class StreamBench:
         program: The simulator.
         inputs: Ports of the core, in the order of its wrapper.
         outputs: Likewise.
-        weights: File of weights for the weight port; None without a weight port.
+        folder: Folder of the design.
+        memories: Files that it reads, relative to the folder.
+        weights: File of weights for the weight port, likewise; None without a weight port.
     """
 
     program: Path
     inputs: tuple[BenchPort, ...]
     outputs: tuple[BenchPort, ...]
-    weights: Path | None = None
+    folder: Path
+    memories: tuple[str, ...] = ()
+    weights: str | None = None
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Files of the folder that a run needs."""
+        return (*self.memories, *(() if self.weights is None else (self.weights,)))
 
     @classmethod
     def build(
@@ -187,15 +185,16 @@ class StreamBench:
         """
         program = build(
             files, interface["top"], cwd=folder, output=output,
-            options=[*memory_option(interface, folder), *_TRACE[trace], *options],
+            options=[*_TRACE[trace], *options],
             optimization=optimization, timeout_s=timeout_s, show=show,
         )  # fmt: skip
         inputs, outputs = (
             tuple(BenchPort.from_json(port) for port in interface[side])
             for side in ("inputs", "outputs")
         )
-        sent = interface.get("weights")
-        return cls(program, inputs, outputs, sent and folder.absolute() / str(sent["file"]))
+        sent, memories = interface.get("weights"), tuple(interface.get("memories", ()))
+        weights = None if sent is None else str(sent["file"])
+        return cls(program, inputs, outputs, folder.absolute(), memories, weights)
 
     def run(
         self,
@@ -222,7 +221,10 @@ class StreamBench:
         with work_folder("stream") as folder:
             argv = [str(self.program), "--frames", str(frames), *(stalls or Stalls()).options()]
             argv += [] if waves is None else ["--waves", str(waves.absolute())]
-            argv += [] if self.weights is None else ["--weights", str(self.weights)]
+            argv += [] if self.weights is None else ["--weights", self.weights]
+            for name in self.files:
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(self.folder / name, folder / name)
             for index, array in enumerate(inputs):
                 little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
                 (folder / f"in{index}").write_bytes(little.tobytes())

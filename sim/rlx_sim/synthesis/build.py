@@ -14,6 +14,7 @@ from rlx.support.errors import DoesNotFitError, OutputError, SimulationError, To
 from rlx.support.files.golden import read_golden
 from rlx.support.files.outputs import read_manifest, write_folder
 from rlx.support.files.scratch import work_folder
+from rlx.support.parallel import IN_PROCESS
 from rlx.support.steps import length_text, steps_of
 from rlx_fpga.devices import DEFAULT_DEVICE
 from rlx_fpga.devices import device as find_device
@@ -24,8 +25,9 @@ from rlx_sim.hardware.fpga import STALLED, design_sources
 from rlx_sim.hardware.gates.models import FAMILIES
 from rlx_sim.hardware.gates.run import BUILD_FRAMES, not_simulated, run_netlist
 from rlx_sim.hardware.layers import layer_rows, rest_of
-from rlx_sim.synthesis.nextpnr import find_nextpnr, place_and_route, placed
+from rlx_sim.synthesis.nextpnr import find_nextpnr, placed
 from rlx_sim.synthesis.placement import placement_svg, read_placed
+from rlx_sim.synthesis.seeds import route_seeds
 from rlx_sim.view import build_view
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rlx.support.files.outputs import Manifest
+    from rlx.support.parallel import Workers
     from rlx.support.steps import Steps
     from rlx.support.text.tables import View
     from rlx_fpga.devices import FpgaDevice
@@ -150,6 +153,7 @@ class FpgaBuilder:
         keep: Path | None = None,
         simulate: bool | None = None,
         progress: Progress | None = None,
+        pool: Workers = IN_PROCESS,
     ) -> HardwareBuild:
         """Build the design in ``folder``; nothing is written into it.
 
@@ -166,6 +170,7 @@ class FpgaBuilder:
                 Verilator is there, and that takes at most
                 :data:`rlx_sim.hardware.gates.run.MAX_SECONDS`, as predicted.
             progress: Called with a description of each step.
+            pool: Takes the seeds.
 
         Raises:
             OutputError: The folder is not complete or of another target.
@@ -204,6 +209,7 @@ class FpgaBuilder:
                 clock_mhz,
                 timeout_s,
                 notify,
+                pool,
                 drawn=keep is not None,
             )
             build = _summary(target_device, report, synthesis, routed, problems, simulation)
@@ -335,6 +341,7 @@ def _route_seeds(
     clock_mhz: float | None,
     timeout_s: float,
     notify: Steps,
+    pool: Workers,
     *,
     drawn: bool,
 ) -> tuple[list[RoutedDesign], list[str]]:
@@ -344,25 +351,16 @@ def _route_seeds(
     The netlist that the first one places is left in ``work`` if it is to be ``drawn``.
     """
     problems = _overflows(synthesis, device)
-    if problems or not device.pnr:
+    if problems or not device.pnr or not seeds:
         return [], problems
-    runs = []
-    for seed in range(1, seeds + 1):
-        notify(f"{device.pnr[0]}: seed {seed} of {seeds}")
-        try:
-            runs.append(
-                place_and_route(
-                    work,
-                    device,
-                    seed=seed,
-                    target_mhz=DEFAULT_TARGET_MHZ if clock_mhz is None else clock_mhz,
-                    locations=work / _LOCATIONS if drawn and seed == 1 else None,
-                    timeout_s=timeout_s,
-                    show=notify.detail,
-                )
-            )
-        except DoesNotFitError as e:
-            return [], [e.message]
+    try:
+        runs = route_seeds(
+            work, device, seeds, pool, notify,
+            target_mhz=DEFAULT_TARGET_MHZ if clock_mhz is None else clock_mhz,
+            locations=_LOCATIONS if drawn else None, timeout_s=timeout_s,
+        )  # fmt: skip
+    except DoesNotFitError as e:
+        return [], [e.message]
     return runs, _too_slow(runs, clock_mhz)
 
 

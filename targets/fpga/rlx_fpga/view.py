@@ -106,9 +106,9 @@ def _cells(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:
     if "spram" in report:
         figures.append(ReportFigure("SPRAM", report["spram"]))
     fits = report.get("fits", True)
-    doubted = doubt(report) if fits else ""
-    if "fits" in report or doubted:
-        figures.append(ReportFigure("fits", fits, "", doubted))
+    reason = doubt(report) if fits else str(report.get("short", ""))
+    if "fits" in report or reason:
+        figures.append(ReportFigure("fits", fits, "", reason))
     return tuple(figures)
 
 

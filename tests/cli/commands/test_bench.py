@@ -2,12 +2,16 @@
 
 import json
 import re
+from unittest.mock import ANY
 
 import onnx
 import pytest
 
+import rlx
 from benchmarks.host.networks.mlp import mlp
 from rlx.cli import main
+from rlx.runtime.latency import Benchmark, Latency
+from rlx.runtime.output_difference import OutputDifference
 
 
 @pytest.fixture
@@ -22,11 +26,13 @@ def test_table(capsys, digits_model):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == f"{digits_model.name}, milliseconds"
     assert lines[1].split() == ["engine", "minimum", "median", "p90", "calls"]
-    minimum, median, p90 = map(float, lines[2].split()[1:4])
+    minimum, median, p90 = map(float, lines[2].split()[2:5])
     assert 0 < minimum <= median <= p90
     assert re.fullmatch(
         r"\d+ ops, [\d,]+ MACs and [\d,]+ bytes of constants in a call of 1", lines[3]
     )
+    assert re.fullmatch(rf"rlx \(\w+\): rlx {rlx.__version__}, .+", lines[-2])
+    assert re.fullmatch(r"on cpu: .+, \d+ cores?, \w+", lines[-1])
 
 
 def test_other_engine(capsys, file):
@@ -34,9 +40,29 @@ def test_other_engine(capsys, file):
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines[2:4]] == ["rlx", "onnxruntime"]
     assert re.fullmatch(
-        r"rlx takes [\d.]+ times as long as onnxruntime; outputs differ by [\d.e-]+ at most",
-        lines[5],
+        r"rlx takes [\d.]+ times as long as onnxruntime, by medians [\d.]+", lines[5]
     )
+    assert lines[6].startswith("output")
+    assert re.fullmatch(r"onnxruntime: onnxruntime [\d.]+, ORT_ENABLE_ALL, .*thread.*", lines[8])
+
+
+def test_another_backend(capsys, digits_model):
+    command = ["bench", str(digits_model), "--seconds", "0", "--backend", "native"]
+    assert main([*command, "--against", "numpy"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[:2] for line in lines[2:4]] == [["rlx", "(native)"], ["numpy", ANY]]
+    assert lines[6] == "outputs are equal"
+
+
+def test_figures_that_json_lacks_are_none():
+    latency = Latency.of([1000])
+    outputs = (OutputDifference(name="y", elements=1, differing=1, largest=float("inf")),)
+    found = Benchmark(
+        name="n", batch=1, ops=1, macs=None, constant_bytes=0, latency=latency,
+        engine="numpy", other=latency, difference=float("inf"), outputs=outputs,
+    )  # fmt: skip
+    data = json.loads(json.dumps(found.as_json(), allow_nan=False))
+    assert (data["difference"], data["outputs"][0]["largest"]) == (None, None)
 
 
 def test_json_and_batch(capsys, digits_model):
@@ -48,4 +74,4 @@ def test_json_and_batch(capsys, digits_model):
 
 def test_unknown_engine(capsys, file):
     assert main(["bench", file, "--against", "tvm"]) == 2
-    assert "there is: onnxruntime" in capsys.readouterr().err
+    assert "engines: onnxruntime, " in capsys.readouterr().err

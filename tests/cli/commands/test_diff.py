@@ -10,6 +10,7 @@ import pytest
 import rlx
 from rlx.cli import main
 from rlx.reports.folder_diff import Change, folder_diff, read_emitted
+from rlx.support.files.outputs import read_manifest
 from support import ROOT
 from support.networks.exported_motion import motion_files
 
@@ -110,6 +111,26 @@ def test_exchanged_weights_are_seen(change, shown, target, folders, tmp_path, di
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     layers = [line.split(maxsplit=2)[2] for line in lines if line.startswith("~")]
     assert layers == [f"{change[0]} {shown}"]
+
+
+def test_layouts_of_weights_at_run_time_are_compared(tmp_path, capsys, digits_model):
+    module = rlx.load(digits_model)
+    options = {"weights_at": "run-time", "frames": 1}
+    rlx.emit(module, "cortexm", tmp_path / "old", **options)
+    rlx.emit(module, "cortexm", tmp_path / "small", cpu="cortex-m0", **options)
+    exchange(module, "q.dense", (1, 2), [3, 7])
+    rlx.emit(module, "cortexm", tmp_path / "new", **options)
+    layout = read_manifest(tmp_path / "old").producer.facts["weights_file"]["layout"]
+
+    def shown(new):
+        assert main(["diff", str(tmp_path / "old"), str(tmp_path / new)]) == 0
+        return [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+
+    text = f"layout of the weights unchanged, {layout}: the code of either accepts the weights of"
+    assert f"{text} both" in shown("new")
+    lines = shown("small")
+    assert any(line.startswith(f"layout of the weights {layout} ") for line in lines)
+    assert not any("unchanged, " in line for line in lines)
 
 
 def test_folders_of_an_older_rlx_have_no_hashes_and_pictures(folders, tmp_path):

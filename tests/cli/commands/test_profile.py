@@ -60,3 +60,10 @@ def test_a_machine_that_is_not_there(profile):
     status, _, err = profile("--machine", "nothing.json")
     assert status == 2
     assert "no file 'nothing.json'" in err
+
+
+def test_backends_are_chosen_by_name(capsys, digits_model):
+    command = ["profile", str(digits_model), "--runs", "2", "--json"]
+    assert main([*command, "--backend", "numpy"]) == 0
+    assert json.loads(capsys.readouterr().out)["where"] == "on cpu by numpy"
+    assert main([*command, "--device", "tpu", "--backend", "numpy"]) == 6

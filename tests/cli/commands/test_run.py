@@ -151,3 +151,16 @@ def test_a_float_network_needs_samples(capsys, tmp_path):
     error = capsys.readouterr().err
     assert "input 'x': f32[2] is not quantized, so the range of random values is not known" in error
     assert "try: give samples with --input" in error
+
+
+@pytest.mark.parametrize("options", [("--backend", "numpy"), ("--batch", 7), ("--batch", 64)])
+def test_backends_and_batches_give_the_same_values(capsys, digits_model, samples, options):
+    command = ("run", digits_model, "--input", samples, "--json")
+    assert shown(capsys, *command, *options) == shown(capsys, *command)
+
+
+def test_devices_and_backends_that_are_missing_are_refused(capsys, digits_model):
+    assert main(["run", str(digits_model), "--device", "tpu", "--backend", "numpy"]) == 6
+    assert "no installed backend called 'numpy' runs on tpu" in capsys.readouterr().err
+    assert main(["run", str(digits_model), "--device", "cpux"]) == 2
+    assert "no device is called 'cpux'" in capsys.readouterr().err

@@ -169,8 +169,8 @@ def test_verify_finds_the_bit_that_differs(tmp_path):
         "verilator", "verilator, pauses and a reset", "cocotb", "cocotb, pauses", "cocotb, a reset",
     ]  # fmt: skip
     assert steps == [
-        "lint", "verilator: build", "verilator: 6 inputs",
-        "verilator: 2 inputs, pauses and a reset", "cocotb: the emitted bench",
+        "lint", "verilator: build", "verilator: 6 frames",
+        "verilator: 2 frames, pauses and a reset", "cocotb: the emitted bench",
     ]  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from rlx.support.errors import (
     UsageError,
 )
 from rlx.support.files.outputs import Producer, read_manifest, write_folder
+from rlx.support.parallel import workers
 from rlx.support.steps import Steps, length_text, reporting
 from rlx.targets import builder
 from rlx_fpga.cells.divide import Divide
@@ -32,6 +33,7 @@ from rlx_sim.firmware.harness import frame_counter
 from rlx_sim.synthesis import nextpnr
 from rlx_sim.synthesis.build import FPGA, _expected
 from rlx_sim.synthesis.nextpnr import find_nextpnr, place_and_route, placed, read_routed
+from rlx_sim.synthesis.seeds import route_seeds
 from support.design_report import TOTALS
 from support.messages import raises
 
@@ -138,6 +140,36 @@ def test_a_clock_that_is_missed_is_a_problem(ice40_folder):
     assert problem.startswith("expected 400 MHz, reached ")
     assert found.fmax_mhz < 400
     assert {row["resource"]: row["placed"] for row in found.resources}["dsp"] == CELL_MULTIPLIERS
+
+
+@pytest.mark.synth
+@pytest.mark.slow
+def test_the_number_of_workers_changes_no_result(ice40_folder, tmp_path, capsys):
+    printed = []
+    for number, options in enumerate(([], ["--executor", "2"])):
+        out = tmp_path / str(number)
+        command = ["build", str(ice40_folder), "--seeds", "3", "--no-simulate", "--json"]
+        assert main([*command, "-o", str(out), *options]) == 0
+        printed.append(json.loads(capsys.readouterr().out))
+    assert printed[0] == printed[1]
+    assert [row["seed"] for row in printed[1]["seeds"]] == [1, 2, 3]
+    names = [{path.name for path in (tmp_path / name).iterdir()} for name in "01"]
+    assert names[0] == names[1]
+    for name in ("placement.svg", "ice40-up5k_seed3.json"):
+        assert (tmp_path / "0" / name).read_bytes() == (tmp_path / "1" / name).read_bytes()
+
+
+@pytest.mark.synth
+@pytest.mark.slow
+def test_workers_report_what_does_not_fit(ice40_folder, tmp_path):
+    kept, steps = tmp_path / "kept", Recorder()
+    FPGA.build(ice40_folder, seeds=0, keep=kept)
+    small = dataclasses.replace(
+        device("ice40-up5k"), pnr=("nextpnr-ice40", "--hx1k", "--package", "tq144")
+    )
+    with workers(2) as pool, pytest.raises(DoesNotFitError, match=r"^the design does not fit"):
+        route_seeds(kept, small, 2, pool, steps, target_mhz=50, locations=None, timeout_s=600)
+    assert steps.texts == ["nextpnr-ice40: 2 seeds"]
 
 
 @pytest.mark.synth

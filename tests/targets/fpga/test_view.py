@@ -48,7 +48,7 @@ def test_rate_and_cells_are_always_shown():
          "weights 4,000, tables 1"),
         ({"weights": "stream"}, "weights loaded", "stream", ""),
         ({"spram": 4}, "SPRAM", 4, ""),
-        ({"fits": False}, "fits", False, ""),
+        ({"fits": False, "short": "needs 58 block RAMs"}, "fits", False, "needs 58 block RAMs"),
     ],
 )  # fmt: skip
 def test_other_figures_are_shown_where_they_say_something(changes, label, value, note):

@@ -272,6 +272,31 @@ def test_weights_are_drawn_and_read_at_the_pointer(opened, firmware):
     assert page.inner_text("article.on output").startswith(f"{first.counts[bar]:,} from ")
 
 
+@pytest.mark.parametrize("name", ["conv", "model/features/depthwise_conv2d_with_a_long_name"])
+def test_all_columns_of_the_layers_fit_on_a_laptop(opened, firmware, name):
+    rows = tuple(
+        replace(one, name=f"{name}_{one.index}", macs=10**8, predicted=10**8, measured=10**8 + 7,
+                board=10**8 + 9, flash=10**5, ram=10**5, shape=(1, 112, 112, 128))
+        for one in firmware.layers
+    )  # fmt: skip
+    page = opened(replace(firmware, layers=rows), 1280)
+    assert len(page.query_selector_all("#layers thead th")) == 11
+    assert not page.is_visible("#layers .hint")
+
+
+def test_a_slash_goes_to_the_search_from_anywhere(opened, firmware):
+    page = opened(firmware)
+    for start in ("document.body", "document.querySelector('#losses th button')"):
+        page.evaluate(f"{start}.focus()")
+        page.keyboard.press("Control+/")
+        assert page.evaluate("document.activeElement.id") != "find"
+        page.keyboard.press("/")
+        assert page.evaluate("document.activeElement.id") == "find"
+        page.keyboard.type("a/b")
+        assert page.input_value("#find") == "a/b"
+        page.evaluate("document.activeElement.blur()")
+
+
 @pytest.mark.parametrize(("width", "cut"), [(1280, False), (400, True)])
 def test_a_table_that_is_cut_says_so(opened, hardware, width, cut):
     page = opened(hardware, width)

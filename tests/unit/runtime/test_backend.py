@@ -14,7 +14,12 @@ from rlx.ops.real import RealAdd, RealMaximum, RealReduceMax
 from rlx.passes import Policies, Policy
 from rlx.runtime import CompileOptions, Device, Session, backend
 from rlx.runtime.numpy_backend import BACKEND, NumpyProgram
-from rlx.support.errors import PluginWarning, TargetNotFoundError, UnsupportedOpError
+from rlx.support.errors import (
+    BackendWarning,
+    PluginWarning,
+    TargetNotFoundError,
+    UnsupportedOpError,
+)
 from support.messages import raises
 
 RULES: RuleTable[None] = RuleTable("backend toy")
@@ -58,7 +63,7 @@ def toy(monkeypatch):
 
 
 def test_the_numpy_backend_comes_in_by_its_entry_point():
-    assert [b.name for b in backend.backends()] == ["numpy"]
+    assert [b.name for b in backend.backends()] == ["numpy", "native", "xla"]
     assert backend.backends()[0] is BACKEND
 
 
@@ -75,6 +80,8 @@ def test_the_highest_rank_is_taken_unless_told_otherwise(toy):
 
 def test_a_backend_without_its_device_is_passed_over_but_not_silently(toy):
     toy.trouble = "no driver"
+    with pytest.warns(BackendWarning, match=r"^backend toy cannot use cpu: no driver; a slower"):
+        assert backend.find_backend(Device.CPU) is BACKEND
     assert backend.find_backend(Device.CPU) is BACKEND
     assert backend.devices() == (Device.CPU,)
     with raises(TargetNotFoundError):
@@ -109,23 +116,23 @@ def test_one_error_lists_everything_that_cannot_run(toy):
 
 
 @pytest.fixture
-def xla(installed):
+def acme(installed):
     """A package with a backend whose library is missing."""
-    installed({"rlx_xla.py": "import no_jax"}, {"rlx.backends": {"xla": "rlx_xla:BACKEND"}})
+    installed({"acme.py": "import no_jax"}, {"rlx.backends": {"acme": "acme:BACKEND"}})
     backend.backends.cache_clear()
     yield
     backend.backends.cache_clear()
 
 
-@pytest.mark.usefixtures("xla")
+@pytest.mark.usefixtures("acme")
 def test_a_backend_without_its_library_is_named():
-    reason = "backend 'xla' of third-party 1.0: needs the package 'no_jax', which is not installed"
+    reason = "backend 'acme' of third-party 1.0: needs the package 'no_jax', which is not installed"
     with pytest.warns(PluginWarning, match=f"^skipped {reason}$"):
-        assert [b.name for b in backend.backends()] == ["numpy"]
+        assert [b.name for b in backend.backends()] == ["numpy", "native", "xla"]
     with raises(TargetNotFoundError):
-        Session("cuda")
+        Session("ane")
     with raises(TargetNotFoundError):
-        backend.find_backend(Device.CPU, "xla")
+        backend.find_backend(Device.CPU, "acme")
 
 
 def test_a_policy_decomposes_what_the_backend_has(toy):

@@ -66,13 +66,13 @@ def test_threads_leave_it_on():
 
 def test_compilation_searches_nothing(monkeypatch):
     found = []
-    lower = rlx.runtime.loaded.lower
+    lower = rlx.runtime.compilations.lower
 
     def watched(*args, **options):
         found.append(gc.isenabled())
         return lower(*args, **options)
 
-    monkeypatch.setattr(rlx.runtime.loaded, "lower", watched)
+    monkeypatch.setattr(rlx.runtime.compilations, "lower", watched)
     Session().compile(negated())
     assert (found, gc.isenabled()) == ([False], True)
     options = CompileOptions(policies=Policies.parse(["native"]))

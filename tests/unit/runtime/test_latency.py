@@ -5,13 +5,17 @@ import sys
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 
 import rlx
 from benchmarks.host.networks import decoder
 from benchmarks.host.networks.mlp import mlp
+from rlx.ir import QuantParams
 from rlx.passes.transforms.freeze import freeze
+from rlx.runtime import backend, engines, latency
 from rlx.runtime.latency import MIN_CALLS, WARM_UP_CALLS, Latency, measure, random_inputs
+from rlx.runtime.numpy_backend import BACKEND, NumpyBackend
 from rlx.support.errors import ToolMissingError, UsageError
 from support.messages import raises
 
@@ -19,6 +23,23 @@ from support.messages import raises
 @pytest.fixture
 def case():
     return mlp(2, (6, 4, 3))
+
+
+class Other(NumpyBackend):
+    """A second backend."""
+
+    name = "other"
+    rank = -1
+
+    def compiler(self):
+        return "cc 1"
+
+
+@pytest.fixture
+def other(monkeypatch):
+    both = (BACKEND, Other())
+    monkeypatch.setattr(backend, "backends", lambda: both)
+    monkeypatch.setattr(engines, "backends", lambda: both)
 
 
 @pytest.fixture
@@ -61,8 +82,13 @@ def test_figures_of_a_graph(case):
     assert (found.name, found.batch, found.ops, found.macs) == ("mlp", 1, 6, 2 * (6 * 4 + 4 * 3))
     assert found.constant_bytes == 4 * (6 * 4 + 4 + 4 * 3 + 3)
     assert found.latency == Latency(calls=10, minimum=1e-3, median=1e-3, p90=1e-3)
-    assert (found.ratio, found.other, found.difference) == (None, None, None)
-    assert set(found.as_json()) == {"name", "batch", "ops", "macs", "constant_bytes", "latency"}
+    assert (found.ratio, found.median_ratio, found.other, found.difference) == (None,) * 4
+    assert set(found.as_json()) == {
+        "name", "batch", "ops", "macs", "constant_bytes", "latency", "backend", "device", "machine",
+        "versions", "check_seconds",
+    }  # fmt: skip
+    assert (found.backend, found.device) == (rlx.runtime.find_backend(rlx.Device.CPU).name, "cpu")
+    assert found.versions[0].startswith(f"rlx {rlx.__version__}, ")
 
 
 def test_batches():
@@ -76,8 +102,81 @@ def test_beside_onnxruntime(file):
     assert found.engine == "onnxruntime"
     assert found.other == found.latency
     assert found.ratio == 1
+    assert found.median_ratio == 1
     assert 0 <= found.difference < 1e-6
-    assert found.as_json()["ratio"] == 1
+    assert found.settings.startswith("ORT_ENABLE_ALL, ")
+    assert found.versions[1] == f"onnxruntime {onnxruntime.__version__}"
+    assert [(one.name, one.elements) for one in found.outputs] == [("y", 2 * 3)]
+    assert (found.as_json()["ratio"], found.notes) == (1, ())
+
+
+@pytest.mark.usefixtures("other")
+def test_beside_another_backend(case):
+    graph = freeze(case.graph.graph, {})
+    found = rlx.bench(graph, backend="other", against="numpy", clock=ticks(1_000_000), seconds=0.0)
+    assert (found.backend, found.engine, found.settings) == ("other", "numpy", "on cpu")
+    assert (found.difference, found.outputs_text) == (0.0, "outputs are equal")
+    assert found.versions[0] == f"rlx {rlx.__version__}, cc 1"
+    assert found.versions[1].startswith(f"rlx {rlx.__version__}, NumPy {np.__version__}")
+    assert found.check_seconds > 0
+    options = rlx.CompileOptions(backend="numpy")
+    other = rlx.bench(graph, options=options, against="other", clock=ticks(1_000_000), seconds=0.0)
+    assert (other.backend, other.engine) == ("numpy", "other")
+    assert other.check_seconds > 0
+
+
+def test_an_open_batch_is_the_one_of_the_call(tmp_path):
+    path = tmp_path / "open.onnx"
+    onnx.save(open_batch(), path)
+    for batch in (1, 4):
+        found = rlx.bench(
+            path, batch=batch, against="onnxruntime", clock=ticks(1_000_000), seconds=0.0
+        )
+        assert (found.batch, found.outputs[0].elements, found.difference) == (batch, 3 * batch, 0.0)
+
+
+def open_batch() -> onnx.ModelProto:
+    """Return max(x, 0) for x of [batch, 3]."""
+    x, y = (
+        onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["batch", 3])
+        for name in "xy"
+    )
+    node = onnx.helper.make_node("Relu", ["x"], ["y"])
+    graph = onnx.helper.make_graph([node], "open", [x], [y])
+    opset = onnx.helper.make_opsetid("", 17)
+    return onnx.helper.make_model(graph, opset_imports=[opset], ir_version=9)
+
+
+@pytest.mark.usefixtures("other")
+def test_states_follow_in_both_engines():
+    graph = rlx.Graph("counter")
+    total = graph.state("total", (1,))
+    x = graph.input("x", (1,))
+    graph.set_state(total, total + x)
+    graph.output(total * 1.0, names=["before"])
+    found = rlx.bench(graph, backend="other", against="numpy", clock=ticks(1_000_000), seconds=0.0)
+    assert [one.name for one in found.outputs] == ["before"]
+    assert found.outputs_text == "outputs are equal"
+
+
+def quantized(dtype: rlx.DType) -> rlx.ir.Graph:
+    graph = rlx.ir.Graph("q")
+    type_ = rlx.TensorType((1, 4), dtype, QuantParams.per_tensor(0.5, 0))
+    graph.output(graph.input("x", type_))
+    graph.constant(np.ones((2, 2), np.int8))
+    return graph
+
+
+@pytest.mark.parametrize(
+    ("dtype", "exact", "expected"),
+    [
+        (rlx.DType.U8, False, True), (rlx.DType.U8, None, True), (rlx.DType.U8, True, False),
+        (rlx.DType.I8, False, False),
+    ],
+)  # fmt: skip
+def test_saturation_of_onnxruntime_is_known(monkeypatch, dtype, exact, expected):
+    monkeypatch.setattr(engines, "multiplies_bytes_exactly", lambda: exact)
+    assert engines.saturates(quantized(dtype)) is expected
 
 
 def test_states_are_no_inputs():
@@ -104,13 +203,21 @@ def test_inputs_of_each_type():
     assert all(np.array_equal(inputs[n], again[n]) for n in inputs)
 
 
-def test_what_cannot_be_measured(file, case, monkeypatch):
+@pytest.mark.usefixtures("other")
+def test_what_cannot_be_measured(file, case, monkeypatch, tmp_path):
     with raises(UsageError):
         rlx.bench(file, against="tvm")
     with raises(UsageError):
         rlx.bench(case.graph.graph, against="onnxruntime")
+    onnx.save(mlp(1, (6, 4, 3)).model, tmp_path / "single.onnx")
     with raises(UsageError):
-        rlx.bench(file, against="onnxruntime", batch=4)
+        rlx.bench(tmp_path / "single.onnx", against="onnxruntime", batch=4)
+    with raises(UsageError):
+        rlx.bench(case.graph.graph, backend="numpy", against="numpy")
+    (tmp_path / "other.onnx").write_bytes(b"not a model")
+    with pytest.raises(UsageError, match="onnxruntime: it cannot run the model"):
+        latency.bench(freeze(case.graph.graph, {}), against="onnxruntime",
+                      file=tmp_path / "other.onnx")  # fmt: skip
     for seconds in (float("nan"), float("inf"), -1.0):
         with raises(UsageError):
             rlx.bench(case.graph.graph, seconds=seconds)

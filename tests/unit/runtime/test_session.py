@@ -254,7 +254,7 @@ def test_check_finite_names_the_node():
 def test_devices_that_are_not_there():
     assert rlx.devices() == (Device.CPU,)
     with raises(TargetNotFoundError):
-        Session(Device.CUDA)
+        Session(Device.ANE)
     with raises(TargetNotFoundError):
         Session(options=CompileOptions(backend="fast"))
     with raises(UsageError):

@@ -33,7 +33,11 @@ def test_values_of_the_environment():
         {
             "RLX_BACKEND": "numpy",
             "RLX_CACHE": "some/folder",
+            "RLX_CHECK_COMPILED": "off",
             "RLX_CHECK_FINITE": "Yes",
+            "RLX_COMPILATIONS": "0",
+            "RLX_COMPILE_CACHE": "0",
+            "RLX_COMPILE_CACHE_MIB": "64",
             "RLX_DEBUG": "kernels",
             "RLX_DISPATCH": "common",
             "RLX_DUMP": "out",
@@ -44,9 +48,9 @@ def test_values_of_the_environment():
         }
     )
     assert found == Config(
-        backend="numpy", cache=Path("some/folder"), check_finite=True, debug="kernels",
-        dispatch="common",
-        dump=Path("out"), programs=3, quiet=True, verify_each=True,
+        backend="numpy", cache=Path("some/folder"), check_compiled=False, check_finite=True,
+        compilations=0, compile_cache=False, compile_cache_mib=64, debug="kernels",
+        dispatch="common", dump=Path("out"), programs=3, quiet=True, verify_each=True,
     )  # fmt: skip
 
 
@@ -68,6 +72,7 @@ def test_the_cache_is_a_folder_or_a_flag(text, value):
     [
         ("RLX_CHECK_FINITE", "maybe"),
         ("RLX_PROGRAMS", "0"),
+        ("RLX_COMPILATIONS", "-1"),
         ("RLX_PROGRAMS", "1e3"),
         ("RLX_DISPATCH", "nativ"),
         ("RLX_DEBUG", "kernel"),
@@ -258,7 +263,9 @@ def test_the_page_lists_every_setting():
         texts = {
             "backend": "the best one",
             "debug": "none",
+            "cc": "none",
             "dump": "none",
+            "instruction_set": "none",
             True: "on",
             False: "off",
         }

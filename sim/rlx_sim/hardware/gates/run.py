@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from rlx.support.files.scratch import work_folder
+from rlx.support.parallel import IN_PROCESS
 from rlx.support.steps import length_text
 from rlx.support.text.units import counted
 from rlx_sim.hardware.gates.models import FAMILIES
@@ -19,6 +20,7 @@ from rlx_sim.hardware.gates.netlist import read_netlist
 from rlx_sim.hardware.gates.verilog import netlist_verilog
 from rlx_sim.hardware.plain import plain_folder
 from rlx_sim.hardware.stream import StreamBench
+from rlx_sim.parts import run_stream
 from rlx_sim.protocol import Simulation, compare
 from rlx_sim.seconds import Seconds
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rlx.support.files.golden import Golden
+    from rlx.support.parallel import Workers
     from rlx.support.steps import Steps
     from rlx_fpga.devices import FpgaDevice
     from rlx_sim.hardware.stream import Stalls, StreamRun
@@ -154,6 +157,7 @@ def run_netlist(
     timeout_s: float,
     notify: Steps,
     seconds: Seconds | None = None,
+    pool: Workers = IN_PROCESS,
 ) -> NetlistRun:
     """Simulate a netlist in the harness of its design.
 
@@ -167,6 +171,7 @@ def run_netlist(
         timeout_s: Wall-clock limit of each step.
         notify: Called with a description of each step.
         seconds: Gets the time of each part.
+        pool: Runs the frames without stalls, in parts.
 
     Raises:
         SimulationError: A cell lacks a model, the netlist does not compile, got stuck, or
@@ -188,9 +193,9 @@ def run_netlist(
                 ports, [str(source), "tb/harness.cpp"], plain, work, timeout_s, notify.detail
             )
         with seconds.part("simulate"):
-            notify(f"{name}: {counted(vectors.frames, 'input')}")
-            first = _simulation(bench.run(vectors.inputs, timeout_s=timeout_s))
-            notify(f"{name}: {counted(few.frames, 'input')}, pauses and a reset")
+            notify(f"{name}: {counted(vectors.frames, 'frame')}")
+            first = run_stream(name, bench, vectors, pool, timeout_s=timeout_s)
+            notify(f"{name}: {counted(few.frames, 'frame')}, pauses and a reset")
             second = _simulation(bench.run(few.inputs, stalls=stalls, timeout_s=timeout_s))
     wrong = (*compare(name, first, vectors), *compare(_stalled(name), second, few))
     return NetlistRun(

@@ -72,7 +72,7 @@ def test_wrong_outputs_are_failures_of_their_simulation():
     host, qemu = suite.iter("testcase")
     assert host.find("failure") is None
     failure = qemu.find("failure")
-    assert failure.get("message") == "15 of 16 inputs give the reference's bits"
+    assert failure.get("message") == "15 of 16 frames give the reference's bits"
     assert "frame 3, output y\ufffd<&\ufffd[0m, want 1, got 2" in failure.text
     assert ("cached", "then") in [(p.get("name"), p.get("value")) for p in suite.iter("property")]
 

@@ -8,7 +8,8 @@ import pytest
 import rlx
 from rlx.ir import Graph, QuantParams, f32, i8
 from rlx.ir.evaluate import evaluate_all
-from rlx.ops.real import RealAdd, RealLog
+from rlx.ops.nn import NnConv
+from rlx.ops.real import RealAdd, RealLog, SpatialWindow
 from rlx.support.errors import UsageError
 from support import ROOT
 from support.messages import raises
@@ -75,6 +76,23 @@ def test_layers_are_compared_with_those_of_another_network():
     assert {name: layers[name].sqnr_db for name in figures} == figures
     assert layers["image"].sqnr_db is None
     assert "SQNR, dB" in repr(layers)
+
+
+def test_a_layer_of_several_nodes_is_compared_in_its_own_row():
+    """A 1-D convolution becomes a 2-D one between two reshapes."""
+    random = np.random.default_rng(5)
+    graph = Graph("net")
+    x = graph.input("x", f32(1, 16, 3))
+    kernel = graph.constant(random.normal(size=(4, 3, 3)).astype(np.float32))
+    conv = NnConv(window=SpatialWindow(kernel=(3,)))
+    graph.output(graph.apply(conv, x, kernel, name="conv1"))
+    data = random.normal(size=(20, 16, 3))
+    quantized = rlx.quantize(graph, data)
+    layers = rlx.layers(quantized, data, against=graph)
+    (figures,) = rlx.compare(graph, quantized, data).layers
+    compared = {name: one.sqnr_db for name, one in layers.items() if one.sqnr_db is not None}
+    assert [layers[name].op for name in layers if name.startswith("conv1")].count("q.reshape") == 2
+    assert compared == {"conv1": figures.closeness.sqnr_db}
 
 
 def test_a_file_of_samples_is_read_again_for_numbers(images, arrays, tmp_path):

@@ -10,7 +10,8 @@ from rlx.ir import Graph, QuantParams, f32, i8
 from rlx.ir.evaluate import evaluate
 from rlx.ops.q import QReshape
 from rlx.ops.real import RealAdd, RealDequantize
-from rlx.support.errors import UsageError
+from rlx.runtime import CompiledGraph
+from rlx.support.errors import TargetNotFoundError, UsageError
 from support import ROOT
 from support.messages import raises
 
@@ -188,3 +189,33 @@ def test_names_of_outputs_are_escaped():
     x = graph.input("x", f32(1, 2))
     graph.output(x, x, names=["<script>", "b"])
     assert "<script>" not in rlx.run(graph, [1.0, 2.0])._repr_html_()
+
+
+def test_samples_run_together_as_asked(monkeypatch):
+    graph = rlx.trace("double", lambda x: x * 2.0, rlx.f32(1, 2))
+    sizes = []
+    run_raw = CompiledGraph.run_raw
+
+    def recorded(compiled, inputs):
+        sizes.append(len(inputs["x"]))
+        return run_raw(compiled, inputs)
+
+    monkeypatch.setattr(CompiledGraph, "run_raw", recorded)
+    data = np.arange(10.0).reshape(5, 2)
+    for batch in (2, 1):
+        assert rlx.run(graph, data, batch=batch).values.tolist() == (2 * data).tolist()
+    assert sizes == [2, 2, 1, 1, 1, 1, 1, 1]
+
+
+def test_samples_that_are_mixed_do_not_run_together():
+    graph = rlx.trace("total", lambda x: x.sum(0), rlx.f32(1, 2))
+    assert rlx.run(graph, np.ones((3, 1, 2)), batch=1).values.tolist() == [[1, 1]] * 3
+    with raises(UsageError):
+        rlx.run(graph, np.ones((3, 1, 2)), batch=2)
+
+
+def test_backends_are_chosen_by_name():
+    graph = rlx.trace("double", lambda x: x * 2.0, rlx.f32(1, 2))
+    assert rlx.run(graph, np.ones((1, 2)), backend="numpy").values.tolist() == [[2, 2]]
+    with pytest.raises(TargetNotFoundError, match=r"^no installed backend called 'none'"):
+        rlx.run(graph, np.ones((1, 2)), backend="none", device="tpu")

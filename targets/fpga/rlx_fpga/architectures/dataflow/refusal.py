@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rlx.support.text.units import counted
 from rlx_fpga.architectures.dataflow.price import amount_of, folding_for
@@ -22,6 +22,9 @@ from rlx_fpga.explore.advice import (
 from rlx_fpga.explore.fit import amount_text
 from rlx_fpga.explore.solver import Amount
 from rlx_fpga.options import BUDGETS, rate_text
+
+MAX_EXCESS: Final = 0.01
+"""Share by which the budget of a hint may exceed the smallest one that is enough."""
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -47,12 +50,12 @@ def too_slow(
         program: The stages.
         options: The user's options, with a rate.
         fastest: Minimum initiation interval within the budget.
-        lut: A LUT budget with which it is reached, or None.
+        lut: A LUT budget with which it is reached, or None; the hint has the smallest one.
         cells_of: Builds the design for other options, to try the suggestions of the hint.
     """
     assert options.fps is not None
     suggestions = (
-        *([] if lut is None else [with_budgets(options, {"lut": lut})]),
+        *([] if lut is None else [_with_smallest(options, {}, {"lut": lut}, cells_of)]),
         *reachable_rate(options, fastest),
         *_other_device(program, options, cells_of),
     )
@@ -130,7 +133,31 @@ def _raised_budgets(
             }
         suggestion = with_budgets(options, budgets)
         if budgets and _is_within(device, budgets) and cells_of(suggestion.options) is not None:
-            yield suggestion
+            yield _with_smallest(options, short, budgets, cells_of)
+
+
+def _with_smallest(
+    options: FpgaOptions, short: Mapping[str, int], budgets: Mapping[str, int], cells_of: CellsOf
+) -> Suggestion:
+    """Return the suggestion of the smallest budgets with which a design fits, one by one.
+
+    Args:
+        options: The user's options.
+        short: Minimum of some budgets, as far as it is known.
+        budgets: Budgets with which a design fits.
+        cells_of: Builds the design for other options.
+    """
+    smallest = dict(budgets)
+    for name, enough in budgets.items():
+        too_few = max(short.get(name, 1), getattr(options, name) or 0) - 1
+        while enough - too_few > max(1, int(MAX_EXCESS * enough)):
+            tried = (enough + too_few) // 2
+            if cells_of(with_budgets(options, {**smallest, name: tried}).options) is None:
+                too_few = tried
+            else:
+                enough = tried
+        smallest[name] = enough
+    return with_budgets(options, smallest)
 
 
 def _is_within(device: FpgaDevice, budgets: Mapping[str, int]) -> bool:

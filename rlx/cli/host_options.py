@@ -1,0 +1,57 @@
+"""Options of commands that run a network on this machine: ``--device``, ``--backend``.
+
+Tests: tests/cli/commands/test_bench.py
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rlx.cli.completions import backend_names, engine_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rlx.runtime import CompileOptions
+
+
+def host_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--device`` and ``--backend`` to a command that gets ``device`` and ``backend``."""
+    options = (
+        click.option(
+            "--device",
+            metavar="NAME",
+            default="cpu",
+            help="Device to run on; see 'rlx devices'.  [default: cpu]",
+        ),
+        click.option(
+            "--backend",
+            metavar="NAME",
+            help="Backend that runs the model there.  [default: the best one of the device]",
+            shell_complete=backend_names,
+        ),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def against_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--against`` to a command that measures a model."""
+    option = click.option(
+        "--against",
+        metavar="ENGINE",
+        help="Measure another engine too, in turns, and compare its outputs: a backend of 'rlx"
+        " devices', or onnxruntime for an ONNX file.",
+        shell_complete=engine_names,
+    )
+    return option(function)
+
+
+def compile_options(backend: str | None) -> CompileOptions:
+    """Return the options of compilation of a command."""
+    from rlx.runtime import CompileOptions
+
+    return CompileOptions() if backend is None else CompileOptions(backend=backend)

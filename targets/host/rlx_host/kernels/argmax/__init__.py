@@ -1,0 +1,1 @@
+"""Indices of maxima along an axis."""

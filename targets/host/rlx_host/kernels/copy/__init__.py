@@ -1,0 +1,1 @@
+"""Values copied to other places: concat, pad, reshape, slice, transpose."""

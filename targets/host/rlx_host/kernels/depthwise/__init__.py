@@ -1,0 +1,1 @@
+"""Depthwise convolutions: rows of taps interleaved, so that one product sums several."""

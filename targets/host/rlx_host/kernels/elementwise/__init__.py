@@ -1,0 +1,1 @@
+"""Elementwise ops, one or several at once, as one loop."""

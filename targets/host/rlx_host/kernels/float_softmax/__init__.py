@@ -1,0 +1,1 @@
+"""Softmax of float32 along the last axis."""

@@ -1,0 +1,1 @@
+"""Functions of one 8-bit value, looked up in tables."""

@@ -1,0 +1,48 @@
+"""Means: sums over axes, scaled.
+
+Tests: tests/targets/host/test_kernels.py
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final, cast
+
+from rlx.ir import Refusal
+from rlx_c.layer import Kernel
+from rlx_c.nest import nest, row_major
+from rlx_host.layer import NativeLayer
+
+if TYPE_CHECKING:
+    from rlx.ir import Node
+    from rlx.ops.q import QMean
+    from rlx_host.instruction_set import InstructionSet
+
+_MAX_COUNT: Final = (1 << 31) // 255 - 1
+"""Values whose centred sum fits int32."""
+
+
+def mean(node: Node, instructions: InstructionSet) -> NativeLayer | Refusal:
+    """Return the layer of a mean."""
+    del instructions
+    op = cast("QMean", node.op)
+    shape = node.operands[0].type.static_shape
+    axes = {axis % len(shape) for axis in op.axes}
+    count = math.prod(shape[axis] for axis in axes)
+    if count > _MAX_COUNT:
+        return Refusal("its sums may leave int32")
+    strides = row_major(shape)
+    outer_axes = [axis for axis in range(len(shape)) if axis not in axes]
+    outer_shape = [shape[axis] for axis in outer_axes]
+    constants = {
+        "outer": nest(outer_shape, [strides[axis] for axis in outer_axes], row_major(outer_shape)),
+        "inner": nest([shape[a] for a in sorted(axes)], [strides[a] for a in sorted(axes)]),
+        "offset": -count * op.x_zero_point,
+        "rounding": op.rescale.rounding.value,
+        "multiplier": op.rescale.multiplier[0],
+        "shift": op.rescale.shift[0],
+        "zero_point": op.zero_point,
+        "low": op.low,
+        "high": op.high,
+    }
+    return NativeLayer(Kernel.of("mean", "mean/kernel", constants), (0,))

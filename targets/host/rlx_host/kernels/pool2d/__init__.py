@@ -1,0 +1,1 @@
+"""Averages and maxima of windows."""

@@ -1,0 +1,1 @@
+"""Matrix products of float32 with bias, addend and activation."""

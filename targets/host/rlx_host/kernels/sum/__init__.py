@@ -1,0 +1,1 @@
+"""Sums and differences of two scaled int8 operands."""

@@ -1,0 +1,153 @@
+"""A planned graph in an arena, whose nodes run as C where there is a kernel."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rlx.ir import Refusal
+from rlx.memory import moves_nothing
+from rlx.runtime.numpy_backend import NumpyProgram
+from rlx.support.text.units import counted
+from rlx_host.instruction_set import find
+from rlx_host.kernels.rules import lower
+from rlx_host.library import load
+from rlx_host.source import number_steps, program_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from rlx.ir import Array, GraphModule, Node
+    from rlx.runtime import CompileOptions
+    from rlx.runtime.numpy_backend import BoundStep
+    from rlx_host.layer import NativeLayer
+    from rlx_host.source import NativeStep
+
+
+@dataclass(frozen=True, slots=True)
+class NativeCode:
+    """Compiled code of a graph, which programs share.
+
+    Attributes:
+        instruction_set: Name of the instruction set it is compiled for.
+        steps: Call of each native node.
+        refusals: Reason of each node that runs by NumPy.
+        text: The C file; empty if no node is native.
+        function: Runs the calls of a range of steps; None if there are none.
+    """
+
+    instruction_set: str
+    steps: Mapping[Node, NativeStep]
+    refusals: Mapping[Node, Refusal]
+    text: str
+    function: Callable[..., object] | None
+
+
+def compile_module(module: GraphModule, options: CompileOptions) -> NativeCode:
+    """Return the code of a planned graph.
+
+    Raises:
+        UsageError: The machine does not have the instruction set.
+        SimulationError: The compiler fails.
+    """
+    assert module.plan is not None
+    instructions = find(options.instruction_set)
+    refusals: dict[Node, Refusal] = {}
+    layers: list[tuple[Node, NativeLayer]] = []
+    for node in module.plan.schedule:
+        if moves_nothing(module.plan, node):
+            continue
+        layer = lower(node, instructions)
+        if isinstance(layer, Refusal):
+            refusals[node] = layer
+        else:
+            layers.append((node, layer))
+    steps = number_steps(layers)
+    text = program_text(steps, instructions) if steps else ""
+    function = load(text, instructions.flags) if steps else None
+    return NativeCode(
+        instructions.name, {step.node: step for step in steps}, refusals, text, function
+    )
+
+
+class NativeProgram(NumpyProgram):
+    """A program of the NumPy backend whose runs of native nodes are one call each.
+
+    Attributes:
+        code: The compiled code.
+    """
+
+    def __init__(self, module: GraphModule, options: CompileOptions, code: NativeCode) -> None:
+        self.code = code
+        count = sum(step.pointer_count for step in code.steps.values())
+        self._pointers = (ctypes.c_void_p * count)()
+        self._kept: dict[Node, list[Array]] = {}
+        super().__init__(module, options)
+
+    @property
+    def summary(self) -> str:
+        """Instruction set, and the number of nodes in C and by NumPy, with the ops of these."""
+        native = f"{self.code.instruction_set}, {counted(len(self.code.steps), 'node')} in C"
+        if not self.code.refusals:
+            return native
+        ops = sorted({node.op.name for node in self.code.refusals})
+        return f"{native}, {len(self.code.refusals)} by NumPy: {', '.join(ops)}"
+
+    def bind_step(self, step: BoundStep) -> Callable[[], object]:
+        """Return the call of a native node, else NumPy's function."""
+        native = self.code.steps.get(step.node)
+        if native is None:
+            return super().bind_step(step)
+        arrays = bound_arrays(native.layer, step)
+        self._kept[step.node] = arrays
+        for index, array in enumerate(arrays):
+            self._pointers[native.first + index] = array.ctypes.data
+        return self._call(native.index, native.index + 1)
+
+    def join(self, runs: Sequence[Callable[[], object]]) -> Sequence[Callable[[], object]]:
+        """Return one call for each run of native steps."""
+        calls: list[Callable[[], object]] = []
+        first = last = 0
+        for run in runs:
+            if not (isinstance(run, partial) and run.func is self.code.function):
+                calls.append(run)
+                first = last = -1
+                continue
+            begin, end = (argument.value for argument in run.args[1:])
+            if begin == last and calls and first >= 0:
+                calls[-1] = self._call(first, end)
+            else:
+                calls.append(run)
+                first = begin
+            last = end
+        return calls
+
+    def _call(self, first: int, last: int) -> partial[object]:
+        """Return the call of native steps ``first`` to ``last``, the latter not included."""
+        function = self.code.function
+        assert function is not None
+        pointers = ctypes.c_void_p(ctypes.addressof(self._pointers))
+        return partial(function, pointers, ctypes.c_int(first), ctypes.c_int(last))
+
+
+def bound_arrays(layer: NativeLayer, step: BoundStep) -> list[Array]:
+    """Return the arrays that a call of a layer passes, each in one run of bytes."""
+    values = step.inputs
+    arrays = [np.ascontiguousarray(values[index]) for index in layer.operands]
+    arrays += [_aligned(pack(values)) for pack in layer.tables]
+    if layer.scratch_bytes:
+        arrays.append(step.workspace.take((layer.scratch_bytes,), np.uint8))
+    return [*arrays, *step.outputs]
+
+
+def _aligned(table: Array) -> Array:
+    """Return a copy of a table that begins at a multiple of 64 bytes."""
+    raw = np.empty(table.nbytes + 64, np.uint8)
+    begin = -raw.ctypes.data % 64
+    copy = raw[begin : begin + table.nbytes].view(table.dtype).reshape(table.shape)
+    copy[...] = table
+    return copy

@@ -1,0 +1,29 @@
+"""Lowerings of ops to functions of JAX; importing this package fills the table."""
+
+from rlx_xla.lowerings import (
+    control,
+    convert,
+    elementwise,
+    index,
+    integer,
+    linear,
+    move,
+    random,
+    reduce,
+    window,
+)
+from rlx_xla.rules import RULES
+
+__all__ = [
+    "RULES",
+    "control",
+    "convert",
+    "elementwise",
+    "index",
+    "integer",
+    "linear",
+    "move",
+    "random",
+    "reduce",
+    "window",
+]

@@ -1,0 +1,36 @@
+"""Small graphs that tests compile."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rlx.ir import DType, Graph, TensorType
+from rlx.ops.numerics.fixed_point import Rescale
+from rlx.ops.q import QDense
+from rlx.ops.real import RealAdd, RealCumsum
+
+
+def dense_stack(layers=2, size=24, seed=0):
+    """Dense layers of one shape with weights of their own."""
+    generator = np.random.default_rng(seed)
+    graph = Graph("stack")
+    value = graph.input("x", TensorType((2, size), DType.I8))
+    op = QDense(x_zero_point=3, rescale=Rescale.of(0.002), zero_point=-5)
+    for _ in range(layers):
+        weights = graph.constant(generator.integers(-128, 128, (size, size)).astype(np.int8))
+        bias = graph.constant(generator.integers(-999, 999, size).astype(np.int32))
+        value = graph.apply(op, value, weights, bias)
+    graph.output(value, names=["y"])
+    return graph
+
+
+def mixed():
+    """A sum that is native between two running sums that are not."""
+    graph = Graph("mixed")
+    x = graph.input("x", TensorType((3, 40), DType.F32))
+    a = graph.apply(RealCumsum(axis=1), x)
+    b = graph.apply(RealAdd(), a, x)
+    c = graph.apply(RealAdd(), b, a)
+    d = graph.apply(RealCumsum(axis=1), c)
+    graph.output(d, names=["y"])
+    return graph

@@ -1,0 +1,109 @@
+"""Native programs: equal results, runs of native nodes as one call, the rest by NumPy."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+from targets.host.networks import dense_stack, mixed
+
+import rlx
+from rlx.runtime import CompileOptions, Device
+from rlx.support.errors import ToolMissingError
+from rlx_host import BACKEND, library
+from rlx_host.instruction_set import available
+
+
+def compiled(graph, backend="native", **options):
+    return rlx.Session().compile(graph, CompileOptions(backend=backend, fusion=None, **options))
+
+
+def program_of(graph):
+    return graph._program(()).program
+
+
+def samples(graph, seed=0):
+    generator = np.random.default_rng(seed)
+    return [
+        generator.integers(-128, 128, t.static_shape).astype(t.dtype.numpy)
+        for t in graph.input_types.values()
+    ]
+
+
+@pytest.mark.parametrize("instructions", available(), ids=lambda one: one.name)
+def test_results_are_those_of_numpy(instructions):
+    native = compiled(dense_stack(), instruction_set=instructions.name)
+    reference = compiled(dense_stack(), "numpy")
+    for seed in range(3):
+        inputs = samples(reference, seed)
+        for a, b in zip(native.run_slots(*inputs), reference.run_slots(*inputs), strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_native_nodes_are_one_call():
+    graph = compiled(dense_stack(layers=5))
+    graph.run_slots(*samples(graph))
+    assert len(program_of(graph)._runs) == 1
+    assert len(program_of(graph).steps) == 5
+
+
+def test_other_nodes_run_by_numpy_in_their_place():
+    graph, reference = compiled(mixed()), compiled(mixed(), "numpy")
+    inputs = [np.linspace(-2, 1, 120, dtype=np.float32).reshape(3, 40)]
+    for a, b in zip(graph.run_slots(*inputs), reference.run_slots(*inputs), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert len(program_of(graph)._runs) < len(program_of(graph).steps)
+
+
+def test_nodes_are_timed_one_by_one():
+    graph = compiled(dense_stack(layers=3))
+    times = graph.profile({"x": samples(graph)[0]})
+    assert len(times.nodes) == 3
+
+
+def test_a_check_for_infinity_holds_between_native_nodes():
+    graph = compiled(mixed(), check_finite=True)
+    with pytest.raises(FloatingPointError):
+        graph.run_slots(np.full((3, 40), 3e38, np.float32))
+
+
+def test_clones_run_at_the_same_time():
+    first = compiled(dense_stack())
+    inputs = samples(first)
+    expected = first.run({"x": inputs[0]})
+    found = []
+
+    def work():
+        own = first.clone()
+        found.append(all((own.run_slots(*inputs)[0] == expected[0]).all() for _ in range(200)))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [True] * 4
+
+
+def test_without_a_compiler_it_is_unavailable(monkeypatch):
+    monkeypatch.setattr("rlx_host.backend.find_compiler", lambda: None)
+    monkeypatch.setattr("rlx_host.library.find_compiler", lambda: None)
+    assert "rlx[zig]" in BACKEND.unavailable(Device.CPU)
+    with pytest.raises(ToolMissingError):
+        BACKEND.compile(rlx.runtime.lowering.lower(dense_stack(), BACKEND, CompileOptions()).module,
+                        CompileOptions())  # fmt: skip
+
+
+def test_a_second_process_finds_the_library_on_disk(tmp_path, monkeypatch):
+    with rlx.config.override(compile_cache=tmp_path / "cache", compilations=0):
+        library._library.cache_clear()
+        expected = run_once(seed=5)
+        monkeypatch.setattr(library, "build", None)
+        library._library.cache_clear()
+        np.testing.assert_array_equal(run_once(seed=5), expected)
+
+
+def run_once(seed):
+    graph = compiled(dense_stack(seed=seed))
+    return graph.run_slots(*samples(graph))[0].copy()

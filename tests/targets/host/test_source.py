@@ -1,0 +1,55 @@
+"""Text of native programs: the same for the same graph, equal layers share a function."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import pytest
+from targets.host.networks import dense_stack
+
+from rlx.runtime import CompileOptions
+from rlx.runtime.lowering import lower
+from rlx_host import BACKEND
+from rlx_host.instruction_set import available
+from rlx_host.program import compile_module
+
+STRICT = [
+    "-Wall",
+    "-Wextra",
+    "-Wconversion",
+    "-Werror",
+    "-O2",
+    "-std=gnu11",
+    "-c",
+    "-o",
+    "/dev/null",
+]
+
+
+def program(graph, name=None):
+    options = CompileOptions(backend="native", instruction_set=name)
+    return compile_module(lower(graph, BACKEND, options).module, options)
+
+
+def test_equal_layers_share_a_function():
+    text = program(dense_stack(layers=3)).text
+    assert text.count("static void dense_") == 1
+    assert text.count("dense_0(p[") == 3
+
+
+def test_text_is_reproducible():
+    assert program(dense_stack()).text == program(dense_stack()).text
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("instructions", available(), ids=lambda one: one.name)
+def test_text_compiles_without_warnings(compiler, instructions, tmp_path):
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not installed")
+    source = tmp_path / "program.c"
+    source.write_text(program(dense_stack(), instructions.name).text)
+    done = subprocess.run(
+        [compiler, *STRICT, *instructions.flags, source], capture_output=True, text=True
+    )
+    assert done.stderr == ""
