@@ -1,7 +1,4 @@
-"""Counts that no input exceeds, for ``rlx verify --bound``.
-
-Tests: tests/cli/test_bounds.py
-"""
+"""Counts that no input exceeds, for ``rlx verify --bound``."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The largest count of instructions that a built firmware needs for any input, by layer.
-
-Tests: tests/sim/bound/test_firmware_bound.py
-"""
+"""The largest count of instructions that a built firmware needs for any input, by layer."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Bounds of an emitted folder: of its firmware, and of each layer.
-
-Tests: tests/sim/bound/test_folder.py
-"""
+"""Bounds of an emitted folder: of its firmware, and of each layer."""
 
 from __future__ import annotations
 

@@ -4,8 +4,6 @@ Values that may depend on the input are unknown. A branch on a known condition g
 on an unknown condition both sides run until they meet, and the state after that holds the values
 that are equal on both sides and the larger count. Each state thus covers every execution for some
 input, and its count is an upper bound on theirs.
-
-Tests: tests/sim/bound/test_machine.py
 """
 
 from __future__ import annotations
