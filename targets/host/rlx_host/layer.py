@@ -33,12 +33,14 @@ class NativeLayer:
         tables: Each makes a constant array when parameters are set, from the values of all
             operands, of which only constants and parameters may be read.
         scratch_bytes: Bytes of memory, aligned to 64, that the function uses while it runs.
+        may_fail: Whether the function returns 0 where an operand is not allowed.
     """
 
     kernel: Kernel
     operands: tuple[int, ...]
     tables: tuple[Pack, ...] = ()
     scratch_bytes: int = 0
+    may_fail: bool = False
 
 
 def is_fixed(value: Value) -> bool:

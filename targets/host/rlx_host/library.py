@@ -21,8 +21,22 @@ _MAX_LIBRARIES: Final = 64
 """Libraries that are found again without compiling."""
 
 
+class StepError(Exception):
+    """A step of a native program failed.
+
+    Attributes:
+        step: Number of the call.
+    """
+
+    def __init__(self, step: int) -> None:
+        super().__init__(f"step {step} of a native program failed")
+        self.step = step
+
+
 def load(text: str, flags: tuple[str, ...]) -> Callable[..., Any]:
     """Return the function ``rlx_run(pointers, first, last)`` of a C file.
+
+    It raises StepError if a step fails.
 
     Raises:
         ToolMissingError: There is no C compiler.
@@ -32,8 +46,14 @@ def load(text: str, flags: tuple[str, ...]) -> Callable[..., Any]:
     if command is None:
         raise ToolMissingError(MISSING, hint="set RLX_BACKEND=numpy to run without one")
     function = _library(text, command, flags).rlx_run
-    function.restype = None
+    function.restype = _check
     return function
+
+
+def _check(status: int) -> None:
+    """Raise StepError unless all steps ran."""
+    if status:
+        raise StepError(status - 1)
 
 
 @lru_cache(_MAX_LIBRARIES)

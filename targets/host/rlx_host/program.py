@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rlx.ir import Refusal
+from rlx.ir.evaluate import explain
 from rlx.memory import moves_nothing
 from rlx.runtime.numpy_backend import NumpyProgram
 from rlx.support.text.units import counted
 from rlx_host.instruction_set import find
 from rlx_host.kernels.rules import lower
-from rlx_host.library import load
+from rlx_host.library import StepError, load
 from rlx_host.source import number_steps, program_text
 
 if TYPE_CHECKING:
@@ -86,6 +87,8 @@ class NativeProgram(NumpyProgram):
         count = sum(step.pointer_count for step in code.steps.values())
         self._pointers = (ctypes.c_void_p * count)()
         self._kept: dict[Node, list[Array]] = {}
+        self._only: Callable[[], object] | None = None
+        self._fallible: dict[int, BoundStep] = {}
         super().__init__(module, options)
 
     @property
@@ -97,6 +100,32 @@ class NativeProgram(NumpyProgram):
         ops = sorted({node.op.name for node in self.code.refusals})
         return f"{native}, {len(self.code.refusals)} by NumPy: {', '.join(ops)}"
 
+    def run(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
+        """Return the outputs, which the next run overwrites (see ``NumpyProgram.run``)."""
+        try:
+            return super().run(inputs)
+        except StepError as failure:
+            error = self._explain(failure)
+        raise error
+
+    def profile(self, inputs: Sequence[Array]) -> list[tuple[Node, int, int]]:
+        """Run once; return each node that computes, and when it began and ended."""
+        try:
+            return super().profile(inputs)
+        except StepError as failure:
+            error = self._explain(failure)
+        raise error
+
+    def _explain(self, failure: StepError) -> Exception:
+        """Return the error that NumPy raises for the step that failed."""
+        step = self._fallible[failure.step]
+        try:
+            super().bind_step(step)()
+        except Exception as error:
+            explain(step.node, error)
+            return error
+        return failure
+
     def bind_step(self, step: BoundStep) -> Callable[[], object]:
         """Return the call of a native node, else NumPy's function."""
         native = self.code.steps.get(step.node)
@@ -104,6 +133,8 @@ class NativeProgram(NumpyProgram):
             return super().bind_step(step)
         arrays = bound_arrays(native.layer, step)
         self._kept[step.node] = arrays
+        if native.layer.may_fail:
+            self._fallible[native.index] = step
         for index, array in enumerate(arrays):
             self._pointers[native.first + index] = array.ctypes.data
         return self._call(native.index, native.index + 1)
@@ -124,7 +155,15 @@ class NativeProgram(NumpyProgram):
                 calls.append(run)
                 first = begin
             last = end
+        self._only = calls[0] if len(calls) == 1 and first >= 0 else None
         return calls
+
+    def _compute(self) -> None:
+        """Run every step; only NumPy's need its error handling, which costs time."""
+        if self._only is None:
+            super()._compute()
+        else:
+            self._only()
 
     def _call(self, first: int, last: int) -> partial[object]:
         """Return the call of native steps ``first`` to ``last``, the latter not included."""

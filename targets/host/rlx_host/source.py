@@ -61,7 +61,11 @@ def program_text(steps: Sequence[NativeStep], instructions: InstructionSet) -> s
         for k, n in names.items()
     ]
     calls = [
-        (names[s.layer.kernel], [f"p[{s.first + i}]" for i in range(s.pointer_count)])
+        (
+            names[s.layer.kernel],
+            [f"p[{s.first + i}]" for i in range(s.pointer_count)],
+            s.layer.may_fail,
+        )
         for s in steps
     ]
     support = sorted({name for kernel in names for name in kernel.support})

@@ -9,10 +9,14 @@ import pytest
 from targets.host.networks import dense_stack, mixed
 
 import rlx
+from rlx.ir import DType, Graph, TensorType
+from rlx.ir.evaluate import IndexRangeError
+from rlx.ops.real import RealAdd, RealGather
 from rlx.runtime import CompileOptions, Device
 from rlx.support.errors import ToolMissingError
 from rlx_host import BACKEND, library
 from rlx_host.instruction_set import available
+from support.messages import raises
 
 
 def compiled(graph, backend="native", **options):
@@ -107,3 +111,20 @@ def test_a_second_process_finds_the_library_on_disk(tmp_path, monkeypatch):
 def run_once(seed):
     graph = compiled(dense_stack(seed=seed))
     return graph.run_slots(*samples(graph))[0].copy()
+
+
+@pytest.mark.parametrize("index", [-4, 3])
+def test_an_index_outside_its_axis_is_an_error(index):
+    graph = Graph("rows")
+    x, places = (
+        graph.input("x", TensorType((3, 2), DType.F32)),
+        graph.input("i", TensorType((2,), DType.I32)),
+    )
+    doubled = graph.apply(RealAdd(), x, x)
+    graph.output(graph.apply(RealGather(), doubled, places), names=["y"])
+    net = compiled(graph)
+    rows = np.arange(6, dtype=np.float32).reshape(3, 2)
+    with raises(IndexRangeError):
+        net.run({"x": rows, "i": np.array([0, index], np.int32)})
+    (found,) = net.run({"x": rows, "i": np.array([-1, 0], np.int32)})
+    np.testing.assert_array_equal(found, 2 * rows[[-1, 0]])

@@ -17,14 +17,40 @@ from rlx.ops.fused import (
     FusedResidualNorm,
     FusedSoftmax,
 )
-from rlx.ops.real import RealConv, RealMatmul
+from rlx.ops.real import (
+    RealBroadcastTo,
+    RealConcat,
+    RealConv,
+    RealGather,
+    RealMatmul,
+    RealReduceMax,
+    RealReduceMean,
+    RealReduceMin,
+    RealReduceProd,
+    RealReduceSum,
+    RealReshape,
+    RealReverse,
+    RealScatter,
+    RealSlice,
+    RealTranspose,
+)
 from rlx_host.kernels.attention.rule import attention
 from rlx_host.kernels.conv.rule import conv, fused_conv
+from rlx_host.kernels.copy.rule import (
+    broadcast,
+    concat,
+    reshape,
+    reverse,
+    slice_,
+    transpose,
+)
 from rlx_host.kernels.elementwise.rule import elementwise, fused_elementwise
 from rlx_host.kernels.expressions import ELEMENTWISE
 from rlx_host.kernels.float_softmax.rule import softmax
+from rlx_host.kernels.index.rule import gather, scatter
 from rlx_host.kernels.norm.rule import norm
 from rlx_host.kernels.product.rule import fused_matmul, gated, matmul
+from rlx_host.kernels.reduce.rule import reduce
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,7 +68,20 @@ FLOAT_RULES: Final[Mapping[type[Op], Rule]] = {
     FusedNorm: norm,
     FusedResidualNorm: norm,
     FusedSoftmax: softmax,
+    RealBroadcastTo: broadcast,
+    RealConcat: concat,
     RealConv: conv,
+    RealGather: gather,
     RealMatmul: matmul,
+    RealReduceMax: reduce,
+    RealReduceMean: reduce,
+    RealReduceMin: reduce,
+    RealReduceProd: reduce,
+    RealReduceSum: reduce,
+    RealReshape: reshape,
+    RealReverse: reverse,
+    RealScatter: scatter,
+    RealSlice: slice_,
+    RealTranspose: transpose,
 }
 """Rule of each op on floats."""

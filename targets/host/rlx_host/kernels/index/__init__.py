@@ -1,0 +1,1 @@
+"""Rows read and written by index."""

@@ -1,0 +1,1 @@
+"""Reductions of float32 along any axes."""

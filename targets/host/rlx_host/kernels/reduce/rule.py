@@ -1,0 +1,67 @@
+"""Reductions of float32 along any axes: vectors run along the last axis, kept or reduced.
+
+Tests: tests/targets/host/test_kernels.py
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+from rlx.ir import DType, Refusal
+from rlx.ops.real import RealReduceMax, RealReduceMean, RealReduceMin, RealReduceProd, RealReduceSum
+from rlx.ops.real.reduce import RealReduce
+from rlx_c.layer import Kernel
+from rlx_c.nest import nest, row_major
+from rlx_host.layer import NativeLayer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rlx.ir import Node, Op
+    from rlx_host.instruction_set import InstructionSet
+
+_FORMS: Final[Mapping[type[Op], tuple[str, str, str]]] = {
+    RealReduceMax: ("-INFINITY", "maximum_f32(sum, {})", "highest_f32(sum)"),
+    RealReduceMean: ("0.0F", "sum + {}", "sum_f32(sum)"),
+    RealReduceMin: ("INFINITY", "minimum_f32(sum, {})", "lowest_f32(sum)"),
+    RealReduceProd: ("1.0F", "sum * {}", "product_f32(sum)"),
+    RealReduceSum: ("0.0F", "sum + {}", "sum_f32(sum)"),
+}
+"""First value, combination with the next one, and combination of the lanes."""
+
+
+def reduce(node: Node, instructions: InstructionSet) -> NativeLayer | Refusal:
+    """Return the layer of a reduction."""
+    del instructions
+    op = node.op
+    assert isinstance(op, RealReduce)
+    x = node.operands[0].type
+    if x.dtype is not DType.F32:
+        return Refusal("its operand is not f32")
+    shape, strides = x.static_shape, row_major(x.static_shape)
+    axes = {axis % x.rank for axis in op.axes}
+    reduced_axes = [(shape[a], strides[a]) for a in sorted(axes)]
+    kept_axes = [
+        (n, s) for a, (n, s) in enumerate(zip(shape, strides, strict=True)) if a not in axes
+    ]
+    sizes = [n for n, _ in kept_axes]
+    outer = nest(sizes, [s for _, s in kept_axes], row_major(sizes))
+    inner = nest([n for n, _ in reduced_axes], [s for _, s in reduced_axes])
+    along = bool(inner) and inner[-1].strides == (1,)
+    count = math.prod(n for n, _ in reduced_axes)
+    first, combine, lanes = _FORMS[type(op)]
+    loops = inner[:-1] if along else inner
+    if not along and not outer:
+        return Refusal("it copies its operand")
+    constants = {
+        "along": along,
+        "outer": outer if along else outer[:-1],
+        "inner": loops,
+        "run": inner[-1].extent if along else outer[-1].extent,
+        "first": first,
+        "combine": combine,
+        "lanes": lanes,
+        "divisor": count if isinstance(op, RealReduceMean) else 0,
+    }
+    return NativeLayer(Kernel.of("reduce", "reduce/kernel", constants, ("floats",)), (0,))
