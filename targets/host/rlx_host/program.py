@@ -87,6 +87,7 @@ class NativeProgram(NumpyProgram):
         count = sum(step.pointer_count for step in code.steps.values())
         self._pointers = (ctypes.c_void_p * count)()
         self._kept: dict[Node, list[Array]] = {}
+        self._only: Callable[[], object] | None = None
         self._fallible: dict[int, BoundStep] = {}
         super().__init__(module, options)
 
@@ -162,7 +163,15 @@ class NativeProgram(NumpyProgram):
                 calls.append(run)
                 first = begin
             last = end
+        self._only = calls[0] if len(calls) == 1 and first >= 0 else None
         return calls
+
+    def _compute(self) -> None:
+        """Run every step; only NumPy's need its error handling, which costs time."""
+        if self._only is None:
+            super()._compute()
+        else:
+            self._only()
 
     def _call(self, first: int, last: int) -> partial[object]:
         """Return the call of native steps ``first`` to ``last``, the latter not included."""

@@ -12,7 +12,6 @@ import jax
 import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec, SingleDeviceSharding
 
-from rlx.runtime import Device
 from rlx.support.errors import UsageError
 from rlx_xla.platforms import PLATFORMS, devices_of, wide_types
 
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rlx.ir import Array, Value
+    from rlx.runtime import Device
 
     Axes: TypeAlias = Sequence[tuple[str, int]]
     Split: TypeAlias = tuple[str | None, ...]
@@ -50,7 +50,7 @@ class Placement:
         devices = devices_of(device)
         self.is_single = not axes
         self.options = PLATFORMS[device].options
-        self.prefers_floats = device is Device.CPU
+        self.prefers_floats = PLATFORMS[device].prefers_floats
         self._splits = splits
         self._sizes = dict(axes)
         self.replicated: Any = SingleDeviceSharding(devices[0])

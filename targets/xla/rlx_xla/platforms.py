@@ -30,6 +30,7 @@ class Platform:
         install: Command that installs it.
         files: Patterns of files below ``/``, one of which is there where the device is.
         options: Options of each compilation.
+        prefers_floats: Whether products of float32 are faster than those of integers.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Platform:
     install: str = INSTALL
     files: tuple[str, ...] = ()
     options: Mapping[str, bool | str] = field(default_factory=dict)
+    prefers_floats: bool = False
 
 
 # Conversions to narrow floats and back are not left out.
@@ -47,7 +49,7 @@ _CPU: Final[dict[str, bool | str]] = {**_EXACT, "xla_disable_hlo_passes": "cse_b
 _GPU: Final[dict[str, bool | str]] = {**_EXACT, "xla_gpu_enable_triton_gemm": False}
 
 PLATFORMS: Final = {
-    Device.CPU: Platform("cpu", options=_CPU),
+    Device.CPU: Platform("cpu", options=_CPU, prefers_floats=True),
     Device.CUDA: Platform(
         "cuda", "jax-cuda", "pip install 'jax[cuda13]'", ("dev/nvidiactl", "dev/dxg"), _GPU
     ),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
@@ -12,8 +14,10 @@ from rlx import frontends
 from rlx.ir.graph import Source
 from rlx.ops import ALL_OPS
 from rlx.ops.nn import NnOp
-from rlx.runtime import CompileOptions, Session
+from rlx.runtime import CompileOptions, Device, Session
+from rlx.support import config
 from rlx_xla.lowerings import RULES
+from rlx_xla.platforms import PLATFORMS
 from rlx_xla.rules import PREPARED
 from strategies import STRATEGIES, float_graphs, random_graphs
 from strategies.fusible import Fusible
@@ -47,10 +51,27 @@ def test_ops(group, data):
     check([data.draw(STRATEGIES[op]()) for op in group for _ in range(CASES)], UNFUSED)
 
 
+@pytest.fixture(params=["int8", "float32"], scope="module")
+def products(request):
+    """Types of the products of integer layers: a processor has the other one than a GPU."""
+    with pytest.MonkeyPatch.context() as patch:
+        form = replace(PLATFORMS[Device.CPU], prefers_floats=request.param == "float32")
+        patch.setitem(PLATFORMS, Device.CPU, form)
+        yield request.param
+
+
+@pytest.mark.usefixtures("products")
 @one_by_one
-@given(cases=st.lists(random_graphs(batch=2), min_size=20, max_size=20))
+@given(cases=st.lists(random_graphs(batch=2), min_size=12, max_size=12))
 def test_integer_networks(cases):
     check(cases, UNFUSED)
+
+
+@pytest.mark.usefixtures("products")
+@one_by_one
+@given(data=st.data())
+def test_integer_layers(data):
+    check([data.draw(STRATEGIES[op]()) for op in PREPARED for _ in range(8)], UNFUSED)
 
 
 @pytest.mark.parametrize("options", [UNFUSED, FUSED], ids=["as written", "fused"])
@@ -71,12 +92,24 @@ def test_fused_networks_with_parameters():
     assert fused >= 3
 
 
+# All networks by the products of a processor; two of them, of all layers, by those of a GPU.
 @pytest.mark.models
 @pytest.mark.parametrize(
-    "name", ["ad01_int8", "kws_ref_model", "pretrainedResnet_quant", "vww_96_int8"]
+    ("products", "name"),
+    [
+        ("float32", "ad01_int8"),
+        ("float32", "kws_ref_model"),
+        ("float32", "pretrainedResnet_quant"),
+        ("float32", "vww_96_int8"),
+        ("int8", "ad01_int8"),
+        ("int8", "vww_96_int8"),
+    ],
+    indirect=["products"],
 )
+@pytest.mark.usefixtures("products")
 def test_vectors_of_the_four_networks(name, shared_models):
-    compiled = Session("cpu", FUSED).compile(frontends.load(shared_models / f"{name}.tflite"))
+    with config.override(compilations=0):
+        compiled = Session("cpu", FUSED).compile(frontends.load(shared_models / f"{name}.tflite"))
     ((port, type_),) = compiled.input_types.items()
     with np.load(shared_models / "vectors" / f"{name}.npz") as vectors:
         for x, y in zip(vectors["x"], vectors["y"], strict=True):

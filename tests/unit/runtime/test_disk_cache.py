@@ -266,12 +266,14 @@ def test_four_processes_of_eight_threads(tmp_path):
     assert sum(path.stat().st_size for path in (tmp_path / "cache").iterdir()) <= 100_000
 
 
-def put_until_killed(cache: DiskCache, keys: list[str]) -> None:
-    """Store entries in a forked process; never returns."""
+def put_until_killed(cache: DiskCache, keys: list[str], pipe: int | None = None) -> None:
+    """Store entries in a forked process, and write a byte after each; never returns."""
     try:
         while True:
             for key in keys:
                 cache.put(key, content_of(key, 300_000))
+                if pipe is not None:
+                    os.write(pipe, b".")
     finally:
         os._exit(1)
 
@@ -282,21 +284,25 @@ def test_killed_writers_leave_whole_entries_or_none(tmp_path):
     cache = DiskCache(tmp_path / "cache", 2 * MIB)
     keys = [entry_key("test", {"number": str(number)}) for number in range(5)]
     dice = random.Random(1)
-    found = 0
-    for _ in range(50):
+    for round_number in range(50):
+        reading, writing = os.pipe()
         child = os.fork()
         if child == 0:
-            put_until_killed(cache, keys)
-        time.sleep(dice.uniform(0, 0.02))
+            put_until_killed(cache, keys, writing)
+        entries = round_number % 3
+        for _ in range(entries):
+            assert os.read(reading, 1) == b"."
+        time.sleep(dice.uniform(0, 0.01))
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-        for key in keys:
-            content = cache.get(key)
-            assert content in (None, content_of(key, 300_000))
-            found += content is not None
-            if content is not None and dice.random() < 0.5:
+        os.close(reading)
+        os.close(writing)
+        contents = {key: cache.get(key) for key in keys}
+        assert all(one in (None, content_of(key, 300_000)) for key, one in contents.items())
+        assert sum(one is not None for one in contents.values()) >= entries
+        for key, one in contents.items():
+            if one is not None and dice.random() < 0.5:
                 (cache.folder / key).unlink()
-    assert found > 5
     cache.put(KEY, CONTENT)
     assert {path.name for path in cache.folder.iterdir()} <= {KEY, *keys}
 

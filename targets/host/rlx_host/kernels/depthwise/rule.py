@@ -92,7 +92,8 @@ def depthwise(node: Node, instructions: InstructionSet) -> NativeLayer:
         sums = linear.weights.sum(axis=1, dtype=np.int64)
         bias = linear.unfolded_bias + (offset - linear.x_zero_point) * sums
         rows = np.stack([bias.astype(np.int32), *channel_rows(op.rescale, channels)])
-        padded = np.zeros((3, vectors * lanes), np.int32)
+        # Unused lanes need shifts that C allows.
+        padded = np.ones((3, vectors * lanes), np.int32)
         padded[:, : channels * merged] = np.tile(rows, merged)
         return padded
 

@@ -270,7 +270,8 @@ def _channels(
     rows = np.concatenate(
         [bias.astype(np.int32)[np.newaxis], channel_rows(linear.rescale, geometry.outputs)]
     )
-    table = np.zeros((3, geometry.groups, padded), np.int32)
+    # Unused lanes need shifts that C allows.
+    table = np.ones((3, geometry.groups, padded), np.int32)
     outputs = geometry.outputs // geometry.groups
     table[:, :, :outputs] = rows.reshape(3, geometry.groups, outputs)
     return table.reshape(3, -1)
