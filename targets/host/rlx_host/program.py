@@ -116,14 +116,6 @@ class NativeProgram(NumpyProgram):
             error = self._explain(failure)
         raise error
 
-    def _compute(self) -> None:
-        """Run every step; the guard against warnings is needed only where NumPy computes."""
-        if len(self._kept) < len(self._steps):
-            super()._compute()
-            return
-        for run in self._runs:
-            run()
-
     def _explain(self, failure: StepError) -> Exception:
         """Return the error that NumPy raises for the step that failed."""
         step = self._fallible[failure.step]
