@@ -86,7 +86,7 @@ def emit(
     )
     arrays = None
     if vectors is not None:
-        arrays = loaded_arrays(vectors, module.graph.inputs, what="vectors")
+        arrays = loaded_arrays(vectors, module.graph.run_inputs, what="vectors")
     return driver.emit(
         module,
         plugin,

@@ -99,7 +99,7 @@ def load(paths: Sequence[Path], graph: Graph) -> Loaded:
     for path in paths:
         if not path.exists():
             raise missing_file(path, "give a .npy, .npz, .csv, .png or .wav file")
-    loaded = read(paths, graph.inputs, scaling())
+    loaded = read(paths, graph.run_inputs, scaling())
     say(loaded.notes)
     return loaded
 

@@ -68,7 +68,7 @@ def describe(module: GraphModule, emission: Emission) -> dict[str, Any]:
     A layer has ``name``, ``origins`` (nodes of the model), ``source`` (the name of its result
     there), ``op``, ``macs``, ``attributes``; ``shape``, ``dtype`` and ``quant`` of its result
     (scale and zero point, or None); ``inputs``: positions of layers, or -1 for the first input of
-    the network, -2 for the second; ``weights`` (see :func:`weight_figures` and
+    the network, -2 for the second, states among them; ``weights`` (see :func:`weight_figures` and
     :func:`rlx.driver.weight_picture.weight_picture`); ``parameters``: elements of its constant
     operands; ``constants``: hash of these, with types and shapes; ``rows``: hash of weights and
     bias of each output of a dense layer, else None; and ``figures``: the target's predictions.
@@ -193,8 +193,7 @@ def _inputs(node: Node, positions: Mapping[int, int]) -> list[int]:
 
 
 def _outputs(graph: Graph) -> list[dict[str, Any]]:
-    pairs = zip(graph.outputs, graph.output_names, strict=True)
-    return [{"name": name or value.name, **_type(value)} for value, name in pairs]
+    return [{"name": name or value.name, **_type(value)} for name, value in graph.run_outputs]
 
 
 def _type(value: Value) -> dict[str, Any]:

@@ -61,8 +61,8 @@ def check_golden(boundary: Boundary, golden: Golden) -> Golden:
     """
     graph = boundary.emitted.graph
     for kind, values, arrays in (
-        ("input", graph.inputs, golden.inputs),
-        ("output", graph.outputs, golden.outputs),
+        ("input", graph.run_inputs, golden.inputs),
+        ("output", [value for _, value in graph.run_outputs], golden.outputs),
     ):
         for position, (value, array) in enumerate(zip(values, arrays, strict=True)):
             expected = value.type.dtype.numpy, value.type.static_shape
@@ -80,11 +80,11 @@ def _to_channels_last(
 ) -> Mapping[str, Array]:
     """Return vectors of an emitted program, channels last also where they are as in the model."""
     turned = dict(vectors)
-    pairs = zip(graph.inputs, ported.inputs, strict=True)
+    pairs = zip(graph.run_inputs, ported.run_inputs, strict=True)
     for old, new in [*pairs, *zip(graph.outputs[:1], ported.outputs[:1], strict=True)]:
         shape = new.type.static_shape
         name = new.name if new in ported.inputs else "y"
-        name = "x" if name not in turned and len(ported.inputs) == 1 and name != "y" else name
+        name = "x" if name not in turned and len(ported.run_inputs) == 1 and name != "y" else name
         array = turned.get(name)
         if array is None or old.type.shape == new.type.shape:
             continue

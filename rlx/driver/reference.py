@@ -40,13 +40,18 @@ _PARTS_PER_STEP = 4
 
 
 def reference_outputs(graph: Graph, inputs: tuple[Array, ...]) -> Golden:
-    """Return ``inputs`` (each [frames, *shape]) with the reference's results for them."""
-    frames = [
-        evaluate(graph, {v.name: a[i] for v, a in zip(graph.inputs, inputs, strict=True)})
-        for i in range(len(inputs[0]))
-    ]
-    outputs = tuple(np.stack([f[k] for f in frames]) for k in range(len(graph.outputs)))
-    return Golden(inputs, outputs)
+    """Return the inputs of runs (each [frames, *shape]) with the reference's results for them.
+
+    The runs follow one another: states begin with their initial values and are kept.
+    """
+    states = graph.initial_states
+    results: list[list[Array]] = []
+    for i in range(len(inputs[0])):
+        feed = {v.name: a[i] for v, a in zip(graph.run_inputs, inputs, strict=True)}
+        values = list(zip(graph.output_names, evaluate(graph, {**feed, **states}), strict=True))
+        results.append([array for name, array in values if name not in states])
+        states = {name: array for name, array in values if name in states}
+    return Golden(inputs, tuple(np.stack(arrays) for arrays in zip(*results, strict=True)))
 
 
 def random_frames(graph: Graph) -> int:
@@ -56,7 +61,7 @@ def random_frames(graph: Graph) -> int:
 
 
 def random_inputs(graph: Graph, frames: int | None = None, seed: int = 0) -> tuple[Array, ...]:
-    """Return uniformly random values for each input, [frames, *shape]; the same every time.
+    """Return uniformly random values for each input of a run, [frames, *shape]; the same each time.
 
     A float input that is quantized at once gets numbers of that range, a little beyond
     its ends and halfway between quantized values too.
@@ -73,7 +78,7 @@ def random_inputs(graph: Graph, frames: int | None = None, seed: int = 0) -> tup
     check_bound(graph)
     count = random_frames(graph) if frames is None else frames
     random = np.random.default_rng(seed)
-    return tuple(_random(random, graph, v, count) for v in graph.inputs)
+    return tuple(_random(random, graph, v, count) for v in graph.run_inputs)
 
 
 def _random(random: np.random.Generator, graph: Graph, value: Value, frames: int) -> Array:
@@ -136,7 +141,7 @@ def input_frames(
     """
     check_bound(graph)
     inputs = tuple(
-        _frames_of(v, vectors, alone=len(graph.inputs) == 1)[:count] for v in graph.inputs
+        _frames_of(v, vectors, alone=len(graph.run_inputs) == 1)[:count] for v in graph.run_inputs
     )
     counts = sorted({len(array) for array in inputs})
     if len(counts) > 1:
@@ -154,16 +159,16 @@ def check_expected(graph: Graph, vectors: Mapping[str, Array], golden: Golden) -
         UsageError: They have another shape.
         DifferenceError: The reference's outputs differ.
     """
-    if "y" in vectors and len(graph.outputs) == 1:
+    if "y" in vectors and len(graph.run_outputs) == 1:
         _compare(vectors["y"], golden)
 
 
 def fits(graph: Graph, vectors: Mapping[str, Array]) -> bool:
     """Whether there is an array for each input of ``graph``, and all are of the right type."""
-    alone = len(graph.inputs) == 1
-    arrays = [(v, _array_of(v.name, vectors, alone=alone)) for v in graph.inputs]
-    if "y" in vectors and len(graph.outputs) == 1:
-        arrays.append((graph.outputs[0], vectors["y"]))
+    alone = len(graph.run_inputs) == 1
+    arrays = [(v, _array_of(v.name, vectors, alone=alone)) for v in graph.run_inputs]
+    if "y" in vectors and len(graph.run_outputs) == 1:
+        arrays.append((graph.run_outputs[0][1], vectors["y"]))
     return all(a is not None and a.dtype == v.type.dtype.numpy for v, a in arrays)
 
 

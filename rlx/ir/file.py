@@ -40,6 +40,7 @@ from rlx.ir.plain import (
     PlainRecord,
     codec,
     decode_record,
+    decode_source,
     encode_fields,
     from_json,
     map_plain,
@@ -321,7 +322,7 @@ def _region(graph: Graph) -> _Region:
 def _op_record(op: Op) -> PlainRecord:
     """Return name and attributes of an op; type and elements of a source are kept elsewhere."""
     if isinstance(op, Source):
-        return PlainRecord(op.name)
+        return PlainRecord(op.name, dict(op.settings))
     attributes = encode_fields(op).items()
     return PlainRecord(op.name, {k: map_plain(v, _encode_region, k) for k, v in attributes})
 
@@ -486,12 +487,14 @@ def _op(node: _Node, path: NodePath, reading: _Reading) -> Op:
         except PlainError as e:
             raise PlainError(f"{cls.name}: {e}") from e
         return op
-    if node.op.fields or len(node.types) != 1:
-        raise PlainError(f"{cls.name} takes no attributes and has one result")
-    if cls is Constant:
-        # Every constant's tensor was read.
-        return Constant(type=node.types[0], value=reading.constants[path])
-    return cls(type=node.types[0])
+    if len(node.types) != 1:
+        raise PlainError(f"{cls.name} has one result")
+    if cls is not Constant:
+        return decode_source(cls, node.op.fields, node.types[0])
+    if node.op.fields:
+        raise PlainError(f"{cls.name} takes no attributes")
+    # Every constant's tensor was read.
+    return Constant(type=node.types[0], value=reading.constants[path])
 
 
 def _value(nodes: Sequence[Node], pair: tuple[int, int]) -> Value:

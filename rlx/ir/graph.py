@@ -106,6 +106,11 @@ class Source(Op):
         del operands
         return (self.type,)
 
+    @property
+    def settings(self) -> dict[str, int]:
+        """Attributes besides the type, those with their default left out."""
+        return {}
+
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Input(Source):
@@ -134,9 +139,30 @@ class State(Input):
 
     Attributes:
         type: Type of the result, and of the output of the same name.
+        initial: Every element before the first run, and after a reset.
     """
 
     name: ClassVar[str] = "core.state"
+    initial: int = 0
+
+    def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
+        """Return the given type; refuse an initial value that its elements cannot hold."""
+        del operands
+        if np.array(self.initial).astype(self.type.dtype.numpy) != self.initial:
+            raise self.refuse(
+                f"{self.type.dtype.value} cannot hold the initial value {self.initial}"
+            )
+        return (self.type,)
+
+    @property
+    def settings(self) -> dict[str, int]:
+        """The initial value, if it is not 0."""
+        return {"initial": self.initial} if self.initial else {}
+
+    @property
+    def start(self) -> Array:
+        """The value before the first run, of a type whose dimensions are numbers."""
+        return np.full(self.type.static_shape, self.initial, self.type.dtype.numpy)
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
@@ -270,9 +296,11 @@ class Graph:
         """Append a graph input."""
         return self.apply(Input(type=type_), name=name, origin=origin)
 
-    def state(self, name: str, type_: TensorType, *, origin: Origin | None = None) -> Value:
+    def state(
+        self, name: str, type_: TensorType, *, initial: int = 0, origin: Origin | None = None
+    ) -> Value:
         """Append a state: an input whose next value is the output of the same name."""
-        return self.apply(State(type=type_), name=name, origin=origin)
+        return self.apply(State(type=type_, initial=initial), name=name, origin=origin)
 
     def param(self, name: str, type_: TensorType, *, origin: Origin | None = None) -> Value:
         """Append a parameter, bound by name before the first run."""
@@ -422,6 +450,23 @@ class Graph:
         following = dict(zip(self._output_names, self._outputs, strict=True))
         states = (n.result for n in self._nodes if isinstance(n.op, State))
         return tuple((s, following[s.name]) for s in states if s.name in following)
+
+    @property
+    def initial_states(self) -> dict[str, Array]:
+        """The value of each state before the first run, by name; dimensions must be numbers."""
+        return {n.name: n.op.start for n in self._nodes if isinstance(n.op, State)}
+
+    @property
+    def run_inputs(self) -> tuple[Value, ...]:
+        """The inputs that each run is given, in order: those that are not states."""
+        return tuple(v for v in self.inputs if not isinstance(v.node.op, State))
+
+    @property
+    def run_outputs(self) -> tuple[tuple[str, Value], ...]:
+        """Name and value of each output, in order, without the next values of states."""
+        states = {v.name for v in self.inputs if isinstance(v.node.op, State)}
+        named = zip(self._output_names, self._outputs, strict=True)
+        return tuple((name, value) for name, value in named if name not in states)
 
     @property
     def params(self) -> tuple[Value, ...]:

@@ -66,7 +66,7 @@ def node_facts(node: Node) -> tuple[object, ...]:
     if isinstance(node.op, Constant):
         return node.op.name, hashlib.sha256(to_buffer(node.op.value)).hexdigest(), types
     if isinstance(node.op, Source):
-        return node.op.name, None, types
+        return node.op.name, node.op.settings or None, types
     attributes = {
         name: to_json(map_plain(value, _replace_region, name))
         for name, value in encode_fields(node.op).items()

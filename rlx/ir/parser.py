@@ -17,7 +17,7 @@ from rlx.ir.dims import Dim
 from rlx.ir.graph import Constant, Graph, Origin, Source, Value
 from rlx.ir.lookup import op_class
 from rlx.ir.payload import MAX_SEEDED, from_bytes, from_numbers, seeded
-from rlx.ir.plain import Plain, PlainError, PlainRecord, decode_record
+from rlx.ir.plain import Plain, PlainError, PlainRecord, decode_record, decode_source
 from rlx.ir.regions import MAX_DEPTH as MAX_REGIONS
 from rlx.ir.text_reader import TextReader
 from rlx.ir.tokens import HINT
@@ -214,13 +214,11 @@ class _Parser(TextReader):
         """Return an input, parameter or constant; its type is that of its result."""
         if len(types) != 1:
             raise PlainError(f"{cls.name} has one result")
-        required = {"value"} if cls is Constant else set()
-        if plain or set(dense) != required:
-            raise PlainError(
-                f"{cls.name} takes {'value=dense<...>' if required else 'nothing'} only"
-            )
-        if cls is not Constant:
-            return cls(type=types[0])
+        if cls is not Constant and not dense:
+            return decode_source(cls, plain, types[0])
+        if cls is not Constant or plain or set(dense) != {"value"}:
+            takes = "value=dense<...>" if cls is Constant else "no constant"
+            raise PlainError(f"{cls.name} takes {takes} only")
         try:
             array = dense["value"].array(types[0])
         except ValueError as e:

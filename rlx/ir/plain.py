@@ -27,10 +27,12 @@ import typing
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Union
 
-from rlx.ir.graph import Graph
+from rlx.ir.graph import Graph, Source, State
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
+
+    from rlx.ir.types import TensorType
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*\Z")
 RESERVED = frozenset({"true", "false", "none", "inf", "nan", "dense"})
@@ -151,6 +153,21 @@ def decode_record(cls: type, plain_fields: Mapping[str, Plain]) -> Any:  # noqa:
         return cls(**arguments)
     except ValueError as e:
         raise PlainError(f"is not a {cls.__name__}: {e}") from e
+
+
+def decode_source(
+    cls: type[Source], plain_fields: Mapping[str, Plain], type_: TensorType
+) -> Source:
+    """Return an input, state or parameter of a type.
+
+    Raises:
+        PlainError: It has other attributes, or one is of another type.
+    """
+    initial = plain_fields.get("initial", 0)
+    expected = {"initial"} if issubclass(cls, State) else set()
+    if not plain_fields.keys() <= expected or type(initial) is not int:
+        raise PlainError(f"{cls.name} takes {'initial=INTEGER' if expected else 'nothing'} only")
+    return State(type=type_, initial=initial) if expected else cls(type=type_)
 
 
 @functools.cache

@@ -171,7 +171,7 @@ def format_attributes(op: Op, *, full: bool = False, regions: bool | None = None
     if isinstance(op, Constant):
         return {"value": _dense(op.value, full)}
     if isinstance(op, Source):
-        return {}
+        return {name: str(value) for name, value in op.settings.items()}
     try:
         encoded = encode_fields(op)
     except PlainError as e:

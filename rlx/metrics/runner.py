@@ -30,9 +30,13 @@ BATCH_BYTES: Final = 24 << 20
 MAX_BATCH: Final = 32
 """Samples of a batch."""
 
+_STEPS: Final = "the network has states, and the samples are steps of one sequence"
+
 
 class Runner:
     """A graph that is run over samples.
+
+    Where samples have no values for its states, they are the steps of one sequence.
 
     Attributes:
         batch: Samples that run together; 1 if the graph mixes its leading dimension with others.
@@ -45,6 +49,7 @@ class Runner:
         *,
         session: Session | None = None,
         batch: int | None = None,
+        states_given: bool = True,
     ) -> None:
         """Prepare to run ``graph`` and return the arrays of ``watched``.
 
@@ -53,6 +58,7 @@ class Runner:
             watched: Values of it.
             session: Compiles it; one on the processor by default.
             batch: Samples that run together at most; None for as many as memory suggests.
+            states_given: Samples have values for its states.
 
         Raises:
             UsageError: They cannot run together.
@@ -60,8 +66,10 @@ class Runner:
         self._session = session or Session(options=CompileOptions(backend="numpy"))
         self._watched = tuple(watched)
         self._moving = set(computed_values(graph))
-        self._graph = DeadCode().apply(decompose(observed(graph, watched)))
-        refusal = batching_refusal(self._graph)
+        own_states = bool(graph.states) and not states_given
+        observe = stepwise if own_states else observed
+        self._graph = DeadCode().apply(decompose(observe(graph, watched)))
+        refusal = _STEPS if own_states else batching_refusal(self._graph)
         self._batched = refusal is None
         if batch is not None and batch > 1 and refusal is not None:
             raise UsageError(
@@ -84,7 +92,8 @@ class Runner:
         """Return the watched values for one batch of inputs."""
         count = len(next(iter(inputs.values())))
         shaped = {
-            v.name: inputs[v.name].reshape(count, *v.type.static_shape) for v in self._graph.inputs
+            v.name: inputs[v.name].reshape(count, *v.type.static_shape)
+            for v in self._graph.run_inputs
         }
         if self._batched:
             batch = {name: array[:, 0] for name, array in shaped.items()}
@@ -95,7 +104,7 @@ class Runner:
                 for i in range(count)
             ]
             arrays = [np.stack(parts) for parts in zip(*runs, strict=True)]
-        pairs = zip(self._watched, arrays, strict=True)
+        pairs = zip(self._watched, arrays[: len(self._watched)], strict=True)
         return [self._by_sample(value, array, count) for value, array in pairs]
 
     def _by_sample(self, value: Value, array: Array, count: int) -> Array:
@@ -125,6 +134,14 @@ def observed(graph: Graph, watched: Sequence[Value]) -> Graph:
         if isinstance(node.op, State):
             rewriter.replace(node, rewriter.new.input(node.name, node.op.type))
     return rewriter.finish(watched, [f"v{i}" for i in range(len(watched))])
+
+
+def stepwise(graph: Graph, watched: Sequence[Value]) -> Graph:
+    """Return ``graph`` with ``watched`` and then the next values of states as its outputs."""
+    states = {state.name: after for state, after in graph.states}
+    prefix = "v" + "_" * max(map(len, states))  # no state has such a name
+    names = [*(f"{prefix}{i}" for i in range(len(watched))), *states]
+    return Rewriter(graph).finish([*watched, *states.values()], names)
 
 
 def batchable(graph: Graph) -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from rlx.ir import DType, Input, QuantParams, Rewriter, TensorType, Value
+from rlx.ir import DType, Input, QuantParams, Rewriter, State, TensorType, Value
 from rlx.ir.inspect import printable
 from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import CODE_RANGE, QConvert, QRequantize
@@ -126,8 +126,8 @@ class Ported:
     Attributes:
         graph: The graph; the given one if nothing is different.
         changes: Differences from the given graph.
-        conversions: For each input the ops that turn values of the model's input, ``[frames,
-            *shape]``, into those of this one.
+        conversions: For each input of a run the ops that turn values of the model's input,
+            ``[frames, *shape]``, into those of this one.
     """
 
     graph: Graph
@@ -167,8 +167,9 @@ def with_ports(graph: Graph, kind: PortKind, *, channels_last: bool = False) -> 
         UnsupportedOpError: A conversion that would be removed has several scales.
     """
     ported = graph
-    conversions: tuple[tuple[Op, ...], ...] = ((),) * len(graph.inputs)
-    turned = [[False] * len(graph.inputs), [False] * len(graph.outputs)]
+    inputs = graph.run_inputs
+    conversions: tuple[tuple[Op, ...], ...] = ((),) * len(inputs)
+    turned = [[False] * len(inputs), [False] * len(graph.outputs)]
     if any(value.type.dtype is DType.I64 for value in graph.outputs):
         ported, _ = _Indices().apply(graph)
     if kind is not PortKind.FLOAT:
@@ -184,7 +185,7 @@ def with_ports(graph: Graph, kind: PortKind, *, channels_last: bool = False) -> 
     ported, added = last.apply(ported)
     conversions = tuple((*a, *b) for a, b in zip(conversions, added, strict=True))
     changes = (
-        *_changes("input", [v.name for v in graph.inputs], graph.inputs, ported.inputs, turned[0]),
+        *_changes("input", [v.name for v in inputs], inputs, ported.run_inputs, turned[0]),
         *_changes("output", graph.output_names, graph.outputs, ported.outputs, turned[1]),
     )
     if not changes:
@@ -207,22 +208,24 @@ def _changes(
 
 
 class _Rewrite:
-    """Copies a graph; subclasses replace its inputs, its outputs and other nodes."""
+    """Copies a graph; subclasses replace other nodes than states, inputs and outputs."""
 
     def apply(self, graph: Graph) -> tuple[Graph, list[tuple[Op, ...]]]:
-        """Return the new graph, and for each input the ops from the old input to the new one."""
-        rewriter, conversions = Rewriter(graph), []
+        """Return the new graph, and for each input of a run the ops from the old to the new one."""
+        rewriter = Rewriter(graph)
+        conversions: list[tuple[Op, ...]] = []
         for node in rewriter:
-            if isinstance(node.op, Input):
+            if isinstance(node.op, Input) and not isinstance(node.op, State):
                 value, ops = self.enter(rewriter.new, graph, node)
                 conversions.append(ops)
                 rewriter.replace(node, value)
-                continue
-            results = self.visit(rewriter.new, node, rewriter.operands(node))
-            if results is not None:
+            elif (results := self.visit(rewriter.new, node, rewriter.operands(node))) is not None:
                 rewriter.replace(node, *results)
-        named = zip(graph.output_names, graph.outputs, strict=True)
-        outputs = [self.leave(rewriter, name, value) for name, value in named]
+        kept_names = {state.name for state, _ in graph.states}
+        outputs = [
+            rewriter[value] if name in kept_names else self.leave(rewriter, name, value)
+            for name, value in zip(graph.output_names, graph.outputs, strict=True)
+        ]
         rewriter.new.output(*outputs, names=graph.output_names)
         return rewriter.new, conversions
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from rlx.ir import Graph, Rewriter, Value
+from rlx.ir import Graph, Rewriter, State, Value
 from rlx.ops.real import RealTranspose
 from rlx.passes.base import Pass
 
@@ -24,7 +24,8 @@ class ChannelsLastPorts(Pass):
         """Return the graph without these transposes; the same graph if there are none."""
         inputs = {v.node: op for v in graph.inputs if (op := _order(graph, v)) is not None}
         transposes = {r for node in inputs for r in graph.users()[node.results[0]]}
-        transposes |= {v.node for v in graph.outputs if _is_last(graph, v)}
+        ends = set(graph.outputs) - {after for _, after in graph.states}
+        transposes |= {v.node for v in ends if _is_last(graph, v)}
         if not transposes:
             return graph
         rewriter = Rewriter(graph, by=self.name)
@@ -41,7 +42,7 @@ def _order(graph: Graph, value: Value) -> RealTranspose | None:
     """Return the transpose that all readers of an input are; None if they are none or differ."""
     readers = graph.users()[value]
     ops = {reader.op for reader in readers}
-    if value in graph.outputs or len(ops) != 1:
+    if isinstance(value.node.op, State) or value in graph.outputs or len(ops) != 1:
         return None
     (op,) = ops
     return op if isinstance(op, RealTranspose) else None

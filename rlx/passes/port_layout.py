@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, cast
 
-from rlx.ir import Graph, Input, Node, Rewriter, Value
+from rlx.ir import Graph, Input, Node, Rewriter, State, Value
 from rlx.ops.nn.layout import to_channels_first, to_channels_last
 from rlx.ops.q import QTranspose
 from rlx.ops.real import RealTranspose
@@ -25,8 +25,8 @@ class PortLayout:
 
     Attributes:
         graph: The graph; the given one if nothing is different.
-        inputs: For each input the op that turns values of the old one, ``[frames, *shape]``, to
-            those of the new one, or None.
+        inputs: For each input of a run the op that turns values of the old one, ``[frames,
+            *shape]``, to those of the new one, or None.
         outputs: For each output whether it was turned.
     """
 
@@ -43,10 +43,11 @@ def with_channels_last(graph: Graph) -> PortLayout:
     """
     inputs = {v.node: axes for v in graph.inputs if (axes := _order(graph, v)) is not None}
     transposes = {reader for node in inputs for reader in graph.users()[node.result]}
-    outputs = tuple(_is_last(graph, v) for v in graph.outputs)
+    next_values = {after for _, after in graph.states}
+    outputs = tuple(v not in next_values and _is_last(graph, v) for v in graph.outputs)
     transposes |= {v.node for v, is_last in zip(graph.outputs, outputs, strict=True) if is_last}
     turns = tuple(
-        _transpose_between(inputs[v.node]) if v.node in inputs else None for v in graph.inputs
+        _transpose_between(inputs[v.node]) if v.node in inputs else None for v in graph.run_inputs
     )
     if not transposes:
         return PortLayout(graph, turns, outputs)
@@ -81,7 +82,8 @@ def _order(graph: Graph, value: Value) -> Axes | None:
     rank = value.type.rank
     readers = {_axes(reader) for reader in graph.users()[value]}
     wanted = to_channels_last(rank)
-    if value in graph.outputs or rank < 3 or readers != {wanted}:
+    kept = isinstance(value.node.op, State) or value in graph.outputs
+    if kept or rank < 3 or readers != {wanted}:
         return None
     return wanted if _moves(value, wanted) else None
 

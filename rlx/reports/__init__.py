@@ -2,6 +2,6 @@
 
 ``drawing`` lays out graphs and draws them as SVG.
 
-Level 7. Public modules: ``drawing``, ``drawing.graph``, ``drawing.notebook``, ``drawing.page``,
-``drawing.svg``, ``folder_diff``, ``gather``, ``model``, ``report``, ``tables``.
+Level 7. Public modules: ``collect``, ``drawing``, ``drawing.graph``, ``drawing.notebook``,
+``drawing.page``, ``drawing.svg``, ``folder_diff``, ``gather``, ``model``, ``report``, ``tables``.
 """

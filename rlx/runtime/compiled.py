@@ -283,7 +283,7 @@ class CompiledGraph(Execution):
             return self._held.read(name) if name in self._held else self._states.read(name)
 
     def reset_state(self, name: str | None = None) -> None:
-        """Give a state, or all of them, the value that was bound last; zeros if none was.
+        """Give a state, or all of them, the value that was bound last; else the initial one.
 
         Raises:
             ValueError: There is no such state.

@@ -49,7 +49,8 @@ class Execution:
         self.device = device
         self._backend = backend
         self._options = options
-        states = {s.name: s.type for s, _ in graph.states}
+        self._states = States(state for state, _ in graph.states)
+        states = self._states.types
         self._inputs = {v.name: v.type for v in graph.inputs if v.name not in states}
         self._held = HeldInputs(self._inputs)
         self._arguments = Arguments(self._inputs)
@@ -62,7 +63,6 @@ class Execution:
             OrderedDict()
         )  # least recently used first
         self._most_programs = current().programs
-        self._states = States(states)
         self._extent: Extent | None = None
         self._extents: OrderedDict[tuple[int, int], Extent] = OrderedDict()
         self._lock = threading.RLock()

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
+from rlx.ir import State
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable
 
-    from rlx.ir import Array, TensorType
+    from rlx.ir import Array, Node, Value
     from rlx.runtime.backend import Program
 
 
@@ -23,10 +23,11 @@ class States:
         types: Type of each state by name, in order.
     """
 
-    def __init__(self, types: Mapping[str, TensorType]) -> None:
-        self.types = dict(types)
+    def __init__(self, values: Iterable[Value]) -> None:
+        self._nodes = {value.name: value.node for value in values}
+        self.types = {name: node.result.type for name, node in self._nodes.items()}
         self._bound: dict[str, Array] = {}
-        self._waiting: dict[str, Array | None] = {}  # None for zeros of the size of the next run
+        self._waiting: dict[str, Array | None] = {}  # None: as it begins
         self._program: Program | None = None
 
     def bind(self, name: str, value: Array) -> None:
@@ -34,14 +35,14 @@ class States:
         self._bound[name] = self._waiting[name] = value.copy()
 
     def value(self, name: str) -> Array | None:
-        """Return a copy of the value that a state has now; None for zeros of unknown size."""
+        """Return a copy of the value that a state has now; None for one of unknown size."""
         if self._program is not None and name not in self._waiting:
             return self._program.read_state(name)
         waiting = self._waiting.get(name)
         if waiting is not None:
             return waiting.copy()
-        type_ = self.types[name]
-        return np.zeros(type_.static_shape, type_.dtype.numpy) if type_.is_static else None
+        node = self._nodes[name]
+        return _start(node) if self.types[name].is_static else None
 
     def read(self, name: str) -> Array:
         """Return a copy of the value that a state has now.
@@ -55,7 +56,7 @@ class States:
         return value
 
     def reset(self, name: str) -> None:
-        """Let a state have the value that was bound last, or zeros."""
+        """Let a state have the value that was bound last, or its initial one."""
         self._waiting[name] = self._bound.get(name)
 
     def move_to(self, program: Program) -> None:
@@ -69,15 +70,21 @@ class States:
         values = dict(self._waiting)
         if program is not self._program:
             values |= {name: self.value(name) for name in self.types}
-        types = {state.name: state.type for state, _ in program.module.graph.states}
+        nodes = {state.name: state.node for state, _ in program.module.graph.states}
         for name, value in values.items():
-            if value is not None and value.shape != types[name].shape:
+            needed = nodes[name].result.type
+            if value is not None and value.shape != needed.shape:
                 raise ValueError(
                     f"state {name!r} is {value.dtype}{list(value.shape)}, but the inputs of this"
-                    f" run need {types[name]}; set it with bind_state() or reset_state()"
+                    f" run need {needed}; set it with bind_state() or reset_state()"
                 )
         self._program = program
         for name, value in values.items():
-            zeros = np.zeros(types[name].static_shape, types[name].dtype.numpy)
-            program.write_state(name, zeros if value is None else value)
+            program.write_state(name, _start(nodes[name]) if value is None else value)
         self._waiting.clear()
+
+
+def _start(node: Node) -> Array:
+    """Return the value that a state begins with."""
+    assert isinstance(node.op, State)
+    return node.op.start

@@ -175,7 +175,12 @@ class Samples:
 
 
 def read_samples(
-    graph: Graph, data: Inputs, *, what: str, labels: npt.NDArray[Any] | None = None
+    graph: Graph,
+    data: Inputs,
+    *,
+    what: str,
+    labels: npt.NDArray[Any] | None = None,
+    steps: bool = False,
 ) -> Samples:
     """Return data as samples for the inputs of ``graph``.
 
@@ -184,6 +189,7 @@ def read_samples(
         data: As :func:`rlx.samples.given.arrays_by_name` takes it.
         what: Name in messages, such as ``calibration data``.
         labels: A class for each sample, if they are not in ``data``.
+        steps: Values of states may be left out.
 
     Raises:
         UsageError: There is no such file; something is missing, empty, of a wrong type or shape; or
@@ -191,23 +197,25 @@ def read_samples(
         FrontendError: It is not a readable NumPy file.
     """
     check_bound(graph)
-    arrays = _arrays_of(data, graph, what)
-    input_arrays = [_input_array(value, arrays, what, len(graph.inputs)) for value in graph.inputs]
-    count = _common_count(graph.inputs, input_arrays, what)
+    arrays = _arrays_of(data, graph.run_inputs if steps else graph.inputs, what)
+    has_states = any(state.name in arrays for state, _ in graph.states)
+    inputs = graph.run_inputs if steps and not has_states else graph.inputs
+    input_arrays = [_input_array(value, arrays, what, len(inputs)) for value in inputs]
+    count = _common_count(inputs, input_arrays, what)
     if labels is not None:
         stated: Array | None = np.asarray(labels)
     else:
-        stated = _labels_in(arrays, {v.name for v in graph.inputs})
+        stated = _labels_in(arrays, {v.name for v in inputs})
     checked = None
     if stated is not None:
         where = f"labels of the {what}"
         checked = checked_labels(stated, classes_of(graph), count, where=where)
-    return Samples(what, tuple(graph.inputs), count, checked, tuple(input_arrays))
+    return Samples(what, inputs, count, checked, tuple(input_arrays))
 
 
-def _arrays_of(data: Inputs, graph: Graph, what: str) -> dict[str, _Blocks]:
+def _arrays_of(data: Inputs, inputs: Sequence[Value], what: str) -> dict[str, _Blocks]:
     """Return the arrays of ``data`` by name; the only array of a file without names is ``x``."""
-    arrays = arrays_by_name(data, graph.inputs, what=what)
+    arrays = arrays_by_name(data, inputs, what=what)
     return {
         name: _ArrayInMemory(array) if isinstance(array, np.ndarray) else array
         for name, array in arrays.items()
@@ -333,7 +341,8 @@ def classes_of(graph: Graph) -> int:
     A network that reconstructs its input is scored by the error, for two classes.
     """
     output = graph.outputs[0].type
-    reconstructs = len(graph.inputs) == 1 and output.shape == graph.inputs[0].type.shape
+    inputs = graph.run_inputs
+    reconstructs = len(inputs) == 1 and output.shape == inputs[0].type.shape
     return 2 if output.size == 1 or reconstructs else output.size
 
 

@@ -61,7 +61,7 @@ def labels_in(graph: Graph, arrays: Mapping[str, Numbers]) -> tuple[str, Numbers
 
     An array ``y`` that does not have one value for each sample holds expected outputs.
     """
-    inputs = {value.name for value in graph.inputs}
+    inputs = {value.name for value in graph.run_inputs}
     counts = {len(array) for name, array in arrays.items() if name not in KEYS and array.ndim}
     for name in KEYS:
         array = arrays.get(name)
@@ -80,7 +80,7 @@ def vectors_for(
     Raises:
         UsageError: A value is NaN or infinite.
     """
-    converted, notes = as_inputs(graph.inputs, arrays)
+    converted, notes = as_inputs(graph.run_inputs, arrays)
     labels = labels_in(graph, arrays)
     if labels is not None:
         del converted[labels[0]]

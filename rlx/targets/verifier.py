@@ -128,13 +128,49 @@ class LayerCounts:
     tools: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class CountBounds:
+    """Counts that no input exceeds, derived from the program and not measured.
+
+    Attributes:
+        unit: Unit of the counts: ``instructions``.
+        total: Bound of a frame; None if there is none.
+        layers: Bound of each layer, in the order of the target's report.
+        reason: Reason that there is no bound, else empty.
+        is_exact: Whether every input needs exactly ``total``.
+        tools: Name and version of each tool used.
+    """
+
+    unit: str
+    total: int | None
+    layers: tuple[int, ...] = ()
+    reason: str = ""
+    is_exact: bool = False
+    tools: Mapping[str, str] = field(default_factory=dict)
+
+    def as_json(self, names: Sequence[str]) -> dict[str, Any]:
+        """Return the bound of ``rlx verify --bound --json``.
+
+        Args:
+            names: Names of the layers.
+        """
+        rows = zip(names, self.layers, strict=False)
+        return {
+            self.unit: self.total,
+            "is_exact": self.is_exact,
+            "reason": self.reason,
+            "layers": [{"layer": name, self.unit: count} for name, count in rows],
+        }
+
+
 class Verifier(Protocol):
     """Interface of a package under the entry-point group ``rlx.verifiers``.
 
     It may also have a method ``layer_counts(folder, *, timeout_s, progress)`` that returns
     :class:`LayerCounts`, if it can measure layers one by one; see :func:`layer_counts`. A method
-    ``plan(folder, tools)`` that returns a :class:`Plan` lets callers require simulations: ``rlx
-    verify --require``.
+    ``count_bounds(folder, *, progress)`` returns :class:`CountBounds`, for ``rlx verify --bound``.
+    A method ``plan(folder, tools)`` that returns a :class:`Plan` lets callers require simulations:
+    ``rlx verify --require``.
     """
 
     def verify(
@@ -223,3 +259,20 @@ def layer_counts(
     """
     measure: Callable[..., LayerCounts] | None = getattr(load(target), "layer_counts", None)
     return None if measure is None else measure(folder, timeout_s=timeout_s, progress=progress)
+
+
+def count_bounds(
+    target: str, folder: Path, *, progress: Callable[[str], None] | None = None
+) -> CountBounds | None:
+    """Return the counts that no input exceeds; None if the target's verifier has none.
+
+    Args:
+        target: Name of the target that emitted the folder.
+        folder: An output folder of ``rlx emit``.
+        progress: Called with a description of each step.
+
+    Raises:
+        RlxError: The folder is not complete, or a tool is missing or failed.
+    """
+    bounds: Callable[..., CountBounds] | None = getattr(load(target), "count_bounds", None)
+    return None if bounds is None else bounds(folder, progress=progress)

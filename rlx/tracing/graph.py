@@ -97,7 +97,12 @@ class Graph:
         return Tensor(self, value)
 
     def state(
-        self, name: str, shape: ShapeLike | TensorType, dtype: DTypeLike = DType.F32
+        self,
+        name: str,
+        shape: ShapeLike | TensorType,
+        dtype: DTypeLike = DType.F32,
+        *,
+        initial: int = 0,
     ) -> Tensor:
         """Declare a state, whose value is kept from run to run; ``set_state`` says how it changes.
 
@@ -110,12 +115,14 @@ class Graph:
             name: Name by which its value is bound and read.
             shape: Dimensions, or a whole type.
             dtype: Element type.
+            initial: Every element before the first run.
 
         Raises:
             ValueError: The name is in use.
+            ShapeError: The element type cannot hold the initial value.
         """
-        type_ = _type_of(shape, dtype)
-        value = self.graph.state(self._new_name(name), type_, origin=self.origin())
+        type_, origin = _type_of(shape, dtype), self.origin()
+        value = self.graph.state(self._new_name(name), type_, initial=initial, origin=origin)
         return Tensor(self, value)
 
     def set_state(self, state: Tensor, value: Tensor) -> None:

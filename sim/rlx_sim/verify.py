@@ -9,16 +9,18 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from rlx.driver.description import output_names
-from rlx.support.errors import DoesNotFitError, OutputError, ToolMissingError, UsageError
+from rlx.support.errors import OutputError, ToolMissingError, UsageError
 from rlx.support.files.golden import read_golden
 from rlx.support.files.outputs import read_manifest
 from rlx.support.parallel import IN_PROCESS
 from rlx.support.text.units import counted
 from rlx.targets.milliseconds import CycleRange
 from rlx.targets.verifier import LayerCounts, Plan
+from rlx_sim.bound.folder import folder_bounds
 from rlx_sim.budgets import FIRMWARE, HARDWARE, firmware_taken, hardware_taken
 from rlx_sim.c_run import CRun, run_c
 from rlx_sim.firmware.firmware import FirmwareBuild, known_cpus
+from rlx_sim.firmware.fit import check_fit
 from rlx_sim.firmware.harness import arena_bytes
 from rlx_sim.firmware.host_c import HostC
 from rlx_sim.firmware.profile import layer_instructions
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
     from rlx.support.files.golden import Golden
     from rlx.support.files.outputs import Manifest
     from rlx.support.parallel import Workers
-    from rlx.targets.verifier import Verification
+    from rlx.targets.verifier import CountBounds, Verification
     from rlx_fpga.devices import FpgaDevice
     from rlx_sim.protocol import Simulator
 
@@ -120,7 +122,8 @@ class CortexmVerifier:
                 if progress is not None:
                     progress(f"{simulator.name}: {counted(vectors.frames, 'frame')}")
                 runs.append(run_c(simulator, plain, vectors, timeout_s, pool))
-                _check_fit(runs[-1], manifest, folder)
+                if (firmware := runs[-1].firmware) is not None:
+                    check_fit(firmware, runs[-1].simulation.log, manifest, folder)
         return _summary(runs, vectors.frames, plan, manifest)
 
     def plan(self, folder: Path, tools: Sequence[str] | None) -> Plan:
@@ -181,6 +184,12 @@ class CortexmVerifier:
                 plain, prefix, read_golden(folder), simulator=simulator, timeout_s=timeout_s
             )
         return LayerCounts("instructions", counts, simulator.tools())
+
+    def count_bounds(self, folder: Path, *, progress: Progress | None = None) -> CountBounds:
+        """Return the bounds on the instructions (``rlx.targets.verifier.CountBounds``)."""
+        manifest = _manifest(folder, self.target)
+        prefix = str(manifest.producer.facts["prefix"])
+        return folder_bounds(folder, _cpu(manifest), prefix, progress=progress)
 
 
 class FpgaVerifier:
@@ -365,36 +374,6 @@ def _cpu(manifest: Manifest) -> str:
             f"no emulated board has a {name}", hint=f"emit for one of {', '.join(known_cpus())}"
         )
     return str(name)
-
-
-def _check_fit(run: CRun, manifest: Manifest, folder: Path) -> None:
-    """Compare the bytes of a firmware with ``--flash``, ``--ram`` and ``--part`` of the emitter."""
-    if run.firmware is None:
-        return
-    sizes, limits = run.firmware.sizes, manifest.producer.options
-    needs = {
-        "ram": (arena_bytes(run.simulation.log) or 0) + sizes.data + sizes.bss,
-        "flash": sizes.text + sizes.const + sizes.data,
-    }
-    exceeded = {
-        name: need
-        for name, need in needs.items()
-        if isinstance(limits.get(name), int) and need > limits[name]
-    }
-    problems = [
-        f"--{name}: expected at most {limits[name]} bytes, measured {need}"
-        for name, need in exceeded.items()
-    ]
-    options = " ".join(f"--{name} {need}" for name, need in exceeded.items())
-    hint = f"emit again with {options}" if problems else "emit for a larger part"
-    part = manifest.producer.facts.get("part", {})
-    problems += [
-        f"{part['name']} has {available} bytes of {memory}, measured {needs[name]}"
-        for name, memory in (("ram", "RAM"), ("flash", "flash"))
-        if (available := part.get(f"{name}_bytes")) is not None and needs[name] > available
-    ]
-    if problems:
-        raise DoesNotFitError("; ".join(problems), where=str(folder), hint=hint)
 
 
 def _summary(

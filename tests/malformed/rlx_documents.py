@@ -70,7 +70,7 @@ CASES: dict[str, Case] = {
         lambda: op("core.input", "x", value=1),
         FrontendError,
         "node 0",
-        "core.input takes no attributes and has one result",
+        "core.input takes nothing only",
     ),
     "groups 0": Refused(
         lambda: op("q.conv2d", "groups", value=0),

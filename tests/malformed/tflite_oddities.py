@@ -221,16 +221,44 @@ def stateful() -> bytes:
     return pack(model)
 
 
-def variable() -> bytes:
+def variable(
+    *,
+    initial: tuple[int, ...] | None = (7, 7, 7),
+    extra: str | None = None,
+    called: int = 1,
+    late: bool = False,
+    assigned: bool = True,
+    shape: tuple[int, ...] = (1, 3),
+    scale: float = CODES["scale"],
+    dtype: str = "int8",
+    handle: bool = True,
+) -> bytes:
     """Return a sum with what a resource variable keeps, as converters of streaming models write."""
     model = TfliteBuilder()
-    x, kept, y = (model.tensor((1, 3), name=n, **CODES) for n in ("x", "kept", "y"))
-    handle = model.tensor((), "RESOURCE", name="handle")
-    model.operator("CALL_ONCE", [], [])
-    model.operator("VAR_HANDLE", [], [handle])
-    model.operator("READ_VARIABLE", [handle], [kept])
-    model.operator("ADD", [x, kept], [y])
-    model.operator("ASSIGN_VARIABLE", [handle, y], [])
+    x = model.tensor(shape, name="x", **CODES)
+    kept = model.tensor((1, 3), dtype, name="kept", **CODES)
+    y = model.tensor(shape, name="y", **{**CODES, "scale": scale})
+    name = model.tensor((), "RESOURCE", name="handle")
+    steps: list[tuple[str, list[int], list[int], dict[str, object]]] = [
+        ("CALL_ONCE", [], [], {"initSubgraphIndex": called}),
+        ("VAR_HANDLE", [], [name], {"sharedName": "v", "container": ""}),
+        ("READ_VARIABLE", [name if handle else x], [kept], {}),
+        ("ADD", [x, kept], [y], {}),
+        ("ASSIGN_VARIABLE", [name, y], [], {}),
+    ]
+    if late:
+        steps.append(steps.pop(0))
+    for code, inputs, outputs, options in steps if assigned else steps[:-1]:
+        model.operator(code, inputs, outputs, **options)
+    main = model.graph
+    model.graph = model.subgraph("init")
+    value = model.tensor((3,), name="begin", data=None if initial is None else np.int8(initial))
+    if extra is not None:
+        model.operator(extra, [value], [model.tensor((3,), name="z")])
+    name = model.tensor((), "RESOURCE", name="handle")
+    model.operator("VAR_HANDLE", [], [name], sharedName="v", container="")
+    model.operator("ASSIGN_VARIABLE", [name, value], [])
+    model.graph = main
     return model.build([x], [y])
 
 

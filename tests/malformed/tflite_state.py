@@ -61,50 +61,6 @@ CASES: dict[str, Case] = {
             "    why  is a recurrent layer with its own state, which rlx does not support yet"
         ),
     ),
-    "VAR_HANDLE": Refused(
-        lambda: set_code(142),
-        UnsupportedOpError,
-        "operator 4 VAR_HANDLE",
-        (
-            "1 of 5 operators cannot be imported\n"
-            "  operator 4 VAR_HANDLE 'probability' (int8[1, 5] -> int8[1, 5])\n"
-            "    why  belongs to a resource variable (state that outlives a run), which "
-            "rlx does not support yet"
-        ),
-    ),
-    "READ_VARIABLE": Refused(
-        lambda: set_code(143),
-        UnsupportedOpError,
-        "operator 4 READ_VARIABLE",
-        (
-            "1 of 5 operators cannot be imported\n"
-            "  operator 4 READ_VARIABLE 'probability' (int8[1, 5] -> int8[1, 5])\n"
-            "    why  belongs to a resource variable (state that outlives a run), which "
-            "rlx does not support yet"
-        ),
-    ),
-    "ASSIGN_VARIABLE": Refused(
-        lambda: set_code(144),
-        UnsupportedOpError,
-        "operator 4 ASSIGN_VARIABLE",
-        (
-            "1 of 5 operators cannot be imported\n"
-            "  operator 4 ASSIGN_VARIABLE 'probability' (int8[1, 5] -> int8[1, 5])\n"
-            "    why  belongs to a resource variable (state that outlives a run), which "
-            "rlx does not support yet"
-        ),
-    ),
-    "CALL_ONCE": Refused(
-        lambda: set_code(129),
-        UnsupportedOpError,
-        "operator 4 CALL_ONCE",
-        (
-            "1 of 5 operators cannot be imported\n"
-            "  operator 4 CALL_ONCE 'probability' (int8[1, 5] -> int8[1, 5])\n"
-            "    why  belongs to a resource variable (state that outlives a run), which "
-            "rlx does not support yet"
-        ),
-    ),
     "IF": Refused(
         lambda: set_code(118),
         UnsupportedOpError,
@@ -156,17 +112,68 @@ CASES: dict[str, Case] = {
             "    why  keeps its state between runs, which rlx does not support yet"
         ),
     ),
-    "resource variable": Refused(
-        lambda: variable(),
+    "variable that is never assigned": Refused(
+        lambda: variable(assigned=False),
         UnsupportedOpError,
-        "operator 0 CALL_ONCE, operator 1 VAR_HANDLE, operator 2 READ_VARIABLE, "
+        "variable 'v'",
+        "the variable is read, but never assigned",
+    ),
+    "variable that begins with different elements": Refused(
+        lambda: variable(initial=(1, 2, 3)),
+        UnsupportedOpError,
+        "operator 0 CALL_ONCE",
+        "operator 1 ASSIGN_VARIABLE of the subgraph assigns different elements or a fraction, "
+        "expected one integer for the whole variable",
+    ),
+    "variable that begins with a computed value": Refused(
+        lambda: variable(initial=None),
+        UnsupportedOpError,
+        "operator 0 CALL_ONCE",
+        "operator 1 ASSIGN_VARIABLE of the subgraph assigns int8[3], expected a constant of int8, "
+        "float32 or int32",
+    ),
+    "call of a subgraph that computes": Refused(
+        lambda: variable(extra="RELU"),
+        UnsupportedOpError,
+        "operator 0 CALL_ONCE",
+        "operator 0 RELU of the subgraph computes, expected ASSIGN_VARIABLE of constants",
+    ),
+    "call of a subgraph that is not there": Refused(
+        lambda: variable(called=2),
+        FrontendError,
+        "operator 0 CALL_ONCE",
+        "calls subgraph 2, but there are 2",
+    ),
+    "call after a variable was read": Refused(
+        lambda: variable(late=True),
+        UnsupportedOpError,
+        "operator 4 CALL_ONCE",
+        "comes after a variable was used, expected it before",
+    ),
+    "variable that is read in another shape": Refused(
+        lambda: variable(shape=(1, 4)),
+        FrontendError,
         "operator 4 ASSIGN_VARIABLE",
-        (
-            "4 of 5 operators cannot be imported\n"
-            "  operator 0 CALL_ONCE ( -> )\n"
-            "    why  belongs to a resource variable (state that outlives a run), which "
-            "rlx does not support yet\n"
-        ),
+        "tensor 2 'y' is int8[1, 4], but the variable is int8[1, 3] (tensor 1 'kept')",
+    ),
+    "variable whose scale changes": Refused(
+        lambda: variable(scale=0.75),
+        UnsupportedOpError,
+        "variable 'v'",
+        "the variable is read as i8[1, 3] q(0.5, 3), but tensor 2 'y', which is assigned, is "
+        "i8[1, 3] q(0.75, 3)",
+    ),
+    "variable of int16": Refused(
+        lambda: variable(dtype="int16"),
+        UnsupportedOpError,
+        "operator 2 READ_VARIABLE",
+        "reads int16[1, 3], expected int8, float32 or int32",
+    ),
+    "read of a value": Refused(
+        lambda: variable(handle=False),
+        FrontendError,
+        "operator 2 READ_VARIABLE",
+        "expected the output of a VAR_HANDLE as input 0",
     ),
     "variable as an output": Refused(
         lambda: variable_output(),

@@ -178,7 +178,7 @@ def _read_samples(graph: Graph, paths: Sequence[Path], frames: int | None) -> _S
     from rlx.driver.reference import input_frames
     from rlx.samples import labels_in, vectors_for
 
-    names = [value.name for value in graph.inputs]
+    names = [value.name for value in graph.run_inputs]
     if not paths:
         drawn = _random(graph, frames or 1)
         return _Samples(dict(zip(names, drawn, strict=True)), {})

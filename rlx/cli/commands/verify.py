@@ -55,6 +55,11 @@ if TYPE_CHECKING:
     help="FPGA: map the design to its device too, and simulate the netlist.",
 )
 @click.option(
+    "--bound",
+    is_flag=True,
+    help="C: also derive, from the machine code, the instructions that no input exceeds.",
+)
+@click.option(
     "--timeout",
     type=Number(float, 1),
     metavar="SECONDS",
@@ -97,6 +102,7 @@ def command(
     tools: str | None,
     require: tuple[str, ...],
     netlist: bool,
+    bound: bool,
     timeout: float,
     waves: Path | None,
     no_cache: bool,
@@ -114,6 +120,7 @@ def command(
     was named or is required is missing, or if nothing can run.
     """
     from rlx import api
+    from rlx.cli.bounds import derived_bounds, show_bounds
     from rlx.cli.check_results import Checks
     from rlx.driver.verification import budget as budgets
 
@@ -130,12 +137,14 @@ def command(
             executor=executor,
             progress=show,
         )
+        bounds = derived_bounds(folder, progress=show) if bound else {}
     checks.add(result)
     if as_json:
         rows = {} if budget is None else {"budget": budgets.as_json(checks.rows)}
-        print_json({**result.as_json(), **rows})
+        print_json({**result.as_json(), **bounds, **rows})
     else:
         _print(result, folder)
+        show_bounds(bounds)
         checks.show()
     return checks.status(result)
 

@@ -28,13 +28,8 @@ def check(model: Model, limits: Limits) -> None:
         MalformedError: The graph contradicts itself or is over a limit.
         UnsupportedError: It uses a feature that rlx does not read.
     """
-    for tensor in _used(model):
-        try:
-            _check_shape(tensor, limits)
-            _check_data(tensor)
-            _check_quantization(tensor)
-        except FileRefusedError as error:
-            raise error.inside(tensor.label) from None
+    for subgraph in (model, *model.called.values()):
+        _check_tensors(subgraph, limits)
     _check_operands(model, limits)
     check_constants(model, limits)
     _check_computed(model, limits)
@@ -42,6 +37,16 @@ def check(model: Model, limits: Limits) -> None:
         _check_order(model)
     except FileRefusedError as error:
         raise error if error.path else error.inside("subgraph 0") from None
+
+
+def _check_tensors(model: Model, limits: Limits) -> None:
+    for tensor in _used(model):
+        try:
+            _check_shape(tensor, limits)
+            _check_data(tensor)
+            _check_quantization(tensor)
+        except FileRefusedError as error:
+            raise error.inside(tensor.label) from None
 
 
 def _used(model: Model) -> list[Tensor]:
@@ -143,7 +148,8 @@ def check_constants(model: Model, limits: Limits) -> None:
     Raises:
         OverLimitError: They are over the limit.
     """
-    total = sum(len(t.data) for t in _used(model) if t.data is not None)
+    used = (t for subgraph in (model, *model.called.values()) for t in _used(subgraph))
+    total = sum(len(t.data) for t in used if t.data is not None)
     if total > limits.constant_bytes:
         error = OverLimitError(
             f"the constants take {total} bytes together; the limit is {limits.constant_bytes}",
@@ -208,7 +214,7 @@ def _check_inputs(model: Model) -> None:
             )
 
 
-# Their effect is on variables and tables. Importers of others check how many outputs there are.
+# Their effect is on variables and tables.
 _WITHOUT_OUTPUTS = ("ASSIGN_VARIABLE", "CALL_ONCE", "HASHTABLE_IMPORT")
 
 

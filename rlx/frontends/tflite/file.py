@@ -5,7 +5,7 @@ Tests: tests/unit/frontends/tflite/test_mutations.py
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -140,6 +140,23 @@ class Operator:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Variable:
+    """A variable that keeps a tensor from run to run (see ``variables``).
+
+    Attributes:
+        name: Name of the variable.
+        tensor: Tensor that has its value when a run begins.
+        following: Tensor that it keeps for the next run.
+        initial: Every element before the first run; None for the zero point.
+    """
+
+    name: str
+    tensor: int
+    following: int
+    initial: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Model:
     """The one graph of a file.
 
@@ -152,6 +169,8 @@ class Model:
         outputs: Tensor numbers of the graph's outputs.
         leaves_open: Whether shapes of computed tensors are placeholders, which follow from those of
             the inputs (see ``tflite_open``).
+        called: Subgraphs that ``CALL_ONCE`` runs, by number.
+        states: Variables, where their operators were replaced (see ``variables``).
     """
 
     source: str
@@ -161,6 +180,8 @@ class Model:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     leaves_open: bool = False
+    called: Mapping[int, Model] = field(default_factory=dict)
+    states: tuple[Variable, ...] = ()
 
 
 def parse(data: bytes | memoryview, source: str, limits: Limits = DEFAULT_LIMITS) -> Model:
@@ -200,20 +221,35 @@ def _model(root: Record, source: str, file: memoryview) -> Model:
             f"the schema version is {version}, expected {schema.VERSION}",
             hint="convert the model with TensorFlow 1.13 or later",
         ).inside("model")
-    graphs = root.records("subgraphs")
-    if not graphs:
+    count = len(root.records("subgraphs"))
+    if not count:
         raise MalformedError("the file holds no subgraph").inside("model")
-    # The first subgraph is run. Others matter only to the operators that call them (IF, WHILE,
-    # CALL_ONCE and so on), which rlx refuses by name.
-    graph, buffers = graphs[0], root.records("buffers")
-    kinds = root.records("operator_codes")
-    tensors = _each("tensor", graph.records("tensors"), lambda i, t: _tensor(i, t, buffers, file))
+    # The first subgraph is run. Others matter only to the operators that call them; all of these
+    # but CALL_ONCE are refused by name.
+    main, called = _subgraph(0, root, source, file), {}
+    for operator in main.operators:
+        if operator.name == "CALL_ONCE":
+            number = operator.options["init_subgraph"]
+            if not 0 < number < count:
+                error = MalformedError(f"calls subgraph {number}, but there are {count}")
+                raise error.inside(operator.label)
+            called[number] = _subgraph(number, root, source, file)
+    return replace(main, called=called)
+
+
+def _subgraph(number: int, root: Record, source: str, file: memoryview) -> Model:
+    """Gather the structures of one subgraph; places in others than the first name it."""
+    graph, buffers = root.records("subgraphs")[number], root.records("buffers")
+    kinds, where = root.records("operator_codes"), f"subgraph {number} " if number else ""
+    tensors = _each(
+        f"{where}tensor", graph.records("tensors"), lambda i, t: _tensor(i, t, buffers, file)
+    )
     return Model(
         source=source,
         name=printable(graph.text("name")),
         tensors=tensors,
         operators=_each(
-            "operator",
+            f"{where}operator",
             graph.records("operators"),
             lambda i, o: _operator(i, o, kinds, len(tensors)),
         ),

@@ -387,6 +387,8 @@ def defaults(table: Table) -> Record:
                 values[entry.name] = kind.default
             case Numbers() as kind:
                 values[entry.name] = _empty(kind)
+            case Text():
+                values[entry.name] = ""
             case _:
                 raise AssertionError(f"{table.name}.{entry.name} has no default")
     return Record(table, values)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rlx.frontends.reading import read_bytes
 from rlx.frontends.refusal import FileRefusedError, MalformedError, OverLimitError, UnsupportedError
@@ -18,11 +18,13 @@ from rlx.frontends.tflite.gathers import joined
 from rlx.frontends.tflite.open import bound
 from rlx.frontends.tflite.ops import IMPORTERS, REAL_IMPORTERS, Call, known
 from rlx.frontends.tflite.ops.call import Scope
-from rlx.frontends.tflite.ops.tensors import DTYPES, QUANTIZED_TYPES, quant_of, stated, type_hint
+from rlx.frontends.tflite.ops.tensors import DTYPES, input_type, quant_of, type_hint
 from rlx.frontends.tflite.options import TfliteOptions
 from rlx.frontends.tflite.schema import TensorType
 from rlx.frontends.tflite.signed import BETWEEN_TYPES, UINT8_OFFSET, signed
+from rlx.frontends.tflite.states import add_states, next_values
 from rlx.frontends.tflite.unknown import unknown
+from rlx.frontends.tflite.variables import with_states
 from rlx.frontends.work import check_work
 from rlx.ir import DType, Graph, Origin
 from rlx.ir import TensorType as Type
@@ -39,7 +41,7 @@ from rlx.support.steps import advancing
 from rlx.support.text.names import printable, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from rlx.ir import Op, Value
 
@@ -116,6 +118,10 @@ def build(
         FrontendError: Operators and tensors do not fit together, or ask for too much work.
         UnsupportedOpError: The model holds operators that rlx does not import.
     """
+    try:
+        model = with_states(model)
+    except FileRefusedError as error:
+        raise error.public(model.source) from None
     model, from_uint8 = signed(joined(model))
     _refuse_by_kind(model)
     graph = Graph(printable(model.source).removesuffix(".tflite") or "model")
@@ -123,16 +129,16 @@ def build(
         model = bound(model, (options or TfliteOptions()).input_shape)
         scope = Scope(model, graph, list(model.tensors), from_uint8=from_uint8, limits=limits)
         _check_dequantized(scope)
-        _add_inputs(scope)
+        names = _port_names(model)
+        _add_inputs(scope, names.inputs)
+        add_states(scope, names.states)
         _add_operators(scope)
         outputs = [_output(scope, place) for place in range(len(model.outputs))]
+        outputs += next_values(scope)
         check_work(graph, limits)
     except FileRefusedError as error:
         raise error.public(model.source) from None
-    names = _distinct(
-        _port_name(model.tensors[i], "output", p) for p, i in enumerate(model.outputs)
-    )
-    graph.output(*outputs, names=names)
+    graph.output(*outputs, names=(*names.outputs, *names.states))
     return graph
 
 
@@ -169,14 +175,13 @@ def _check_dequantized(scope: Scope) -> None:
         raise error.inside("buffers")
 
 
-def _add_inputs(scope: Scope) -> None:
+def _add_inputs(scope: Scope, names: Sequence[str]) -> None:
     model = scope.model
     tensors = [model.tensors[i] for i in model.inputs]
-    names = _distinct(_port_name(t, "input", p) for p, t in enumerate(tensors))
     for position, (tensor, name) in enumerate(zip(tensors, names, strict=True)):
         origin = Origin(model.source, f"input {position}")
         try:
-            type_ = _input_type(tensor)
+            type_ = input_type(tensor)
         except FileRefusedError as error:
             raise error.inside(f"graph input {position}") from None
         if tensor.index not in scope.from_uint8:
@@ -202,23 +207,6 @@ def _uint8_conversion(zero_point: int, dtype: DType) -> QConvert:
     points = (zero_point + UINT8_OFFSET, zero_point)
     given, result = points if dtype is DType.I8 else points[::-1]
     return QConvert(x_zero_point=given, rescale=Rescale.of(1.0), zero_point=result, dtype=dtype)
-
-
-def _input_type(tensor: Tensor) -> Type:
-    """Return the type of a graph input; other types are refused by the operator that reads it."""
-    if tensor.refusal is not None:
-        raise tensor.refusal.inside(tensor.label)
-    if tensor.type is TensorType.INT8:
-        return Type(tensor.shape, DType.I8, quant_of(tensor).params)
-    if tensor.type not in DTYPES:
-        raise UnsupportedError(
-            f"{tensor.label} is {tensor.described}, expected int8",
-            hint=type_hint(tensor.type) or type_hint(TensorType.FLOAT32),
-        )
-    quant = None
-    if tensor.type in QUANTIZED_TYPES and tensor.quantization is not None:
-        quant = stated(tensor, tensor.quantization)
-    return Type(tensor.shape, DTYPES[tensor.type], quant)
 
 
 def _add_operators(scope: Scope) -> None:
@@ -334,6 +322,24 @@ def _output(scope: Scope, index: int) -> Value:
     op = _uint8_conversion(quant_of(tensor).zero_point, DType.U8)
     quant = _unsigned(value.type).quant
     return scope.graph.apply(op, value, name=tensor.name, quant=quant, origin=value.node.origin)
+
+
+class _PortNames(NamedTuple):
+    """Names of the inputs and outputs of a graph, and of its states, which are both."""
+
+    inputs: Sequence[str]
+    outputs: Sequence[str]
+    states: Sequence[str]
+
+
+def _port_names(model: Model) -> _PortNames:
+    inputs, outputs = (
+        _distinct(_port_name(model.tensors[i], what, p) for p, i in enumerate(indices))
+        for what, indices in (("input", model.inputs), ("output", model.outputs))
+    )
+    taken = list(dict.fromkeys((*inputs, *outputs)))
+    states = _distinct([*taken, *(s.name or f"state_{p}" for p, s in enumerate(model.states))])
+    return _PortNames(inputs, outputs, states[len(taken) :])
 
 
 def _port_name(tensor: Tensor, what: str, position: int) -> str:

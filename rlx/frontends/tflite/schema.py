@@ -249,6 +249,7 @@ OPTIONS = {
     94: _table("DepthToSpaceOptions", (0, "block_size", _COUNT)),
     101: _table("BatchMatMulOptions", (0, "adj_x", _FLAG), (1, "adj_y", _FLAG)),
     102: _table("CumsumOptions", (0, "exclusive", _FLAG), (1, "reverse", _FLAG)),
+    103: _table("CallOnceOptions", (0, "init_subgraph", _INT)),
     106: _table(
         "Conv3DOptions",
         (0, "padding", _PADDING),
@@ -260,6 +261,9 @@ OPTIONS = {
         (6, "dilation_w", _DILATION),
         (7, "dilation_h", _DILATION),
     ),
+    111: _table("VarHandleOptions", (0, "container", Text()), (1, "shared_name", Text())),
+    112: _table("ReadVariableOptions"),
+    113: _table("AssignVariableOptions"),
     116: _table("GeluOptions", (0, "approximate", _FLAG)),
 }
 
@@ -313,7 +317,11 @@ OPTIONS_OF = {
     "DEPTH_TO_SPACE": 94,
     "BATCH_MATMUL": 101,
     "CUMSUM": 102,
+    "CALL_ONCE": 103,
     "CONV_3D": 106,
+    "VAR_HANDLE": 111,
+    "READ_VARIABLE": 112,
+    "ASSIGN_VARIABLE": 113,
     "GELU": 116,
 }
 

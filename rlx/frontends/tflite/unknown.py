@@ -43,12 +43,6 @@ _KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
          "UNIDIRECTIONAL_SEQUENCE_RNN", "BIDIRECTIONAL_SEQUENCE_RNN"),
     ),
     (
-        "belongs to a resource variable (state that outlives a run), which rlx does not support "
-        "yet",
-        _STATE,
-        ("VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE"),
-    ),
-    (
         "is control flow, which rlx does not import",
         _CALLS,
         ("IF", "WHILE", "CALL", "STABLEHLO_WHILE", "STABLEHLO_CASE", "STABLEHLO_COMPOSITE"),

@@ -19,16 +19,23 @@ if TYPE_CHECKING:
 __all__ = ["Inputs", "samples_of"]
 
 
-def samples_of(graph: Graph, data: Inputs, *, labels: npt.NDArray[Any] | None = None) -> Samples:
+def samples_of(
+    graph: Graph,
+    data: Inputs,
+    *,
+    labels: npt.NDArray[Any] | None = None,
+    steps: bool = False,
+) -> Samples:
     """Return the data of a user as samples for the inputs of ``graph``.
 
     Args:
         graph: The graph.
         data: Numbers, or a file, as :func:`rlx.samples.given.arrays_by_name` takes them.
         labels: A class for each sample, if they are not in ``data``.
+        steps: Values of states may be left out: then samples are steps of one sequence.
 
     Raises:
         UsageError: An input is missing, or its values are of a wrong shape or type.
         FrontendError: A file is damaged.
     """
-    return read_samples(graph, data, what="data", labels=labels)
+    return read_samples(graph, data, what="data", labels=labels, steps=steps)

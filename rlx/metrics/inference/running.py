@@ -47,7 +47,7 @@ def run(
         UsageError: The data do not fit the inputs, or samples cannot run together.
         FrontendError: A file is damaged.
     """
-    samples = samples_of(graph, data)
+    samples = samples_of(graph, data, steps=True)
     return run_samples(graph, samples, session=session, batch=batch, progress=progress)
 
 
@@ -59,21 +59,28 @@ def run_samples(
     batch: int | None = None,
     progress: Progress | None = None,
 ) -> Result:
-    """Return the outputs of ``graph`` for samples that were read for it."""
-    runner = Runner(graph, graph.outputs, session=session, batch=batch)
+    """Return the outputs of ``graph`` for samples that were read for it.
+
+    Samples without values for the graph's states are the steps of one sequence.
+    """
+    states = {state.name for state, _ in graph.states}
+    has_states = any(value.name in states for value in samples.inputs)
+    named = zip(graph.output_names, graph.outputs, strict=True)
+    outputs = tuple(named) if has_states else graph.run_outputs
+    watched = [value for _, value in outputs]
+    runner = Runner(graph, watched, session=session, batch=batch, states_given=has_states)
     parts: list[list[Array]] = []
     count = 0
-    for inputs, arrays in runner.run(samples):
+    for batch_inputs, arrays in runner.run(samples):
         # The arrays that a program returns may be overwritten by its next run.
         parts.append([array.copy() for array in arrays])
-        count += len(next(iter(inputs.values())))
+        count += len(next(iter(batch_inputs.values())))
         if progress is not None:
             progress("running", count, samples.count)
-    only = graph.inputs[0].type.shape if len(graph.inputs) == 1 else None
+    inputs = graph.run_inputs
+    only = inputs[0].type.shape if len(inputs) == 1 else None
     named_outputs = (
         (name, Output(name, value.type, np.concatenate(arrays), rebuilt=value.type.shape == only))
-        for name, value, arrays in zip(
-            graph.output_names, graph.outputs, zip(*parts, strict=True), strict=True
-        )
+        for (name, value), arrays in zip(outputs, zip(*parts, strict=True), strict=True)
     )
     return Result(Named(named_outputs, "output"), samples.labels)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rlx.support.files.golden import Golden
+    from rlx_sim.firmware.firmware import Firmware
     from rlx_sim.firmware.unicorn_runner import Unicorn
     from rlx_sim.protocol import Simulation
 
@@ -161,17 +162,21 @@ def _layers(
     work: Path,
     timeout_s: float,
 ) -> tuple[int, ...]:
-    build = simulator.build
     work.mkdir()
+    firmware = hooked_firmware(folder, prefix, simulator.build, work)
+    run = simulator.run(firmware, vectors, work, timeout_s=timeout_s)
+    counts = {int(index): int(count) for index, count in _LAYER.findall(run.log)}
+    if sorted(counts) != list(range(len(counts))) or not counts:
+        raise SimulationError("the layers' hooks were not all called", where=str(folder))
+    return tuple(counts[index] for index in range(len(counts)))
+
+
+def hooked_firmware(folder: Path, prefix: str, build: FirmwareBuild, work: Path) -> Firmware:
+    """Build the test program with a hook before each layer: a call of ``rlx_layer``."""
     names = {"prefix": prefix, "macro": prefix.upper()}
     (work / "rlx_profile.h").write_text(_HEADER.format(**names), encoding="utf-8")
     source = work / "rlx_profile.c"
     source.write_text(_SOURCE.format(**names), encoding="utf-8")
     config = f'-D{prefix.upper()}_CONFIG="rlx_profile.h"'
     hooked = replace(build, flags=(*build.flags, config, "-I", str(work)))
-    firmware = hooked.build(folder, work / "build", more=[source])
-    run = simulator.run(firmware, vectors, work, timeout_s=timeout_s)
-    counts = {int(index): int(count) for index, count in _LAYER.findall(run.log)}
-    if sorted(counts) != list(range(len(counts))) or not counts:
-        raise SimulationError("the layers' hooks were not all called", where=str(folder))
-    return tuple(counts[index] for index in range(len(counts)))
+    return hooked.build(folder, work / "build", more=[source])

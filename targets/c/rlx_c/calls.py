@@ -52,15 +52,31 @@ class Calls:
         return [self._call(step) for step in self._program.steps]
 
     def copies(self) -> list[str]:
-        """Return statements for outputs that no layer writes: inputs, constants, repeated ones."""
-        if self._entry_point.in_arena:
-            return []
-        outputs = zip(self._program.graph.outputs, self._entry_point.outputs, strict=True)
-        statements = [
-            self._copy(ValueLocation(port.parameter, 0), value, port.bytes)
-            for value, port in outputs
-        ]
+        """Return statements for outputs and states that no layer writes, such as inputs."""
+        statements = [] if self._entry_point.in_arena else self._output_copies()
+        copies = self._program.plan.copies
+        waiting = {
+            copy.state: ValueLocation("memory", copy.through)
+            for copy in copies
+            if copy.through is not None
+        }
+        statements += [self._copy(waiting[c.state], c.source, c.state.type.nbytes)
+                       for c in copies if c.state in waiting]  # fmt: skip
+        for copy in copies:
+            to, nbytes = self._places.of(copy.state), copy.state.type.nbytes
+            if copy.state in waiting:
+                statements.append(_memcpy(to, waiting[copy.state].expression, nbytes))
+            else:
+                statements.append(self._copy(to, copy.source, nbytes))
         return [s for s in statements if s]
+
+    def _output_copies(self) -> list[str]:
+        """Return statements for outputs that no layer writes: inputs, constants, repeated ones."""
+        outputs = zip(self._program.graph.run_outputs, self._entry_point.outputs, strict=True)
+        return [
+            self._copy(ValueLocation(port.parameter, 0), value, port.bytes)
+            for (_, value), port in outputs
+        ]
 
     def _call(self, step: LayerStep) -> LayerCall:
         result = step.node.results[0]
@@ -103,16 +119,23 @@ class Calls:
         """Return a value's address as a pointer of its element type."""
         if value.constant is not None:
             return self._symbols.constant(value)
-        place = self._places.of(value)
-        if place.base == "memory" and value.type.dtype is not DType.I8:
-            return f"({C_TYPES[value.type.dtype]} *)(void *)({place.expression})"
-        return place.expression
+        location = self._places.of(value)
+        in_arena = location.base == "memory"
+        if value.type.dtype is DType.I8 or not (in_arena or location.offset):
+            return location.expression
+        base = location.base if in_arena else f"(int8_t *)(void *){location.base}"
+        expression = ValueLocation(base, location.offset).expression
+        return f"({C_TYPES[value.type.dtype]} *)(void *)({expression})"
 
     def _copy(self, to: ValueLocation, value: Value, nbytes: int) -> str:
         """Return the statement that copies a value, empty if it is already in place."""
         if value.constant is None and self._places.of(value) == to:
             return ""
-        return f"memcpy({to.expression}, {self._address(value)}, {nbytes});"
+        return _memcpy(to, self._address(value), nbytes)
+
+
+def _memcpy(to: ValueLocation, source: str, nbytes: int) -> str:
+    return f"memcpy({to.expression}, {source}, {nbytes});"
 
 
 def type_text(value: Value) -> str:

@@ -8,23 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rlx_c.ports import EntryPort, ValueLocations, inside, ports
+from rlx.support.errors import EmitError
+from rlx_c.ports import EntryPort, ValueLocations, inside, members, ports
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rlx.ir import Value
     from rlx_c.program import LoweredProgram
-
-
-@dataclass(frozen=True, slots=True)
-class PortState:
-    """A state: an input that takes the output of the run before.
-
-    Attributes:
-        before: Input with its value.
-        after: Output with its next value.
-    """
-
-    before: EntryPort
-    after: EntryPort
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +23,18 @@ class EntryPoint:
     """Inputs and outputs of the entry point.
 
     Attributes:
-        inputs: One port for each input of the graph.
-        outputs: One port for each output.
+        inputs: One port for each input of a run.
+        outputs: One port for each output of a run.
         in_arena: They are in the arena; else each is an array of the caller and a parameter.
+        states: For each state, the member of the struct that the caller keeps.
+        state_type: C type of that struct.
     """
 
     inputs: tuple[EntryPort, ...]
     outputs: tuple[EntryPort, ...]
     in_arena: bool
+    states: tuple[EntryPort, ...] = ()
+    state_type: str = ""
 
     @staticmethod
     def of(program: LoweredProgram, *, in_arena: bool, prefix: str = "") -> EntryPoint:
@@ -55,34 +50,44 @@ class EntryPoint:
                 place in the arena.
         """
         graph = program.graph
-        inputs = ports("input", graph.inputs, [value.name for value in graph.inputs], prefix)
-        outputs = ports("output", graph.outputs, graph.output_names, prefix)
+        values, named = graph.run_inputs, graph.run_outputs
+        results = [value for _, value in named]
+        inputs = ports("input", values, [value.name for value in values], prefix)
+        outputs = ports("output", results, [name for name, _ in named], prefix)
         if in_arena:
-            inputs = inside(inputs, graph.inputs, program.plan)
-            outputs = inside(outputs, graph.outputs, program.plan)
-        return EntryPoint(inputs, outputs, in_arena)
+            inputs = inside(inputs, values, program.plan)
+            outputs = inside(outputs, results, program.plan)
+        states = [state for state, _ in graph.states]
+        _check_not_outputs(states, results)
+        return EntryPoint(inputs, outputs, in_arena, members(states), f"{prefix}_state_t")
 
     @property
     def parameters(self) -> list[str]:
         """Declarations of the entry point's parameters."""
+        state = [f"{self.state_type} *state"] if self.states else []
         if self.in_arena:
-            return ["void *arena"]
+            return [*state, "void *arena"]
         inputs = [port.constant_pointer for port in self.inputs]
-        return [*inputs, *(port.pointer for port in self.outputs), "void *arena"]
+        return [*inputs, *(port.pointer for port in self.outputs), *state, "void *arena"]
 
     @property
     def pointers(self) -> list[str]:
         """Names of the entry point's parameters."""
         own = () if self.in_arena else (*self.inputs, *self.outputs)
-        return [*(port.parameter for port in own), "arena"]
-
-    def states(self, program: LoweredProgram) -> list[PortState]:
-        """Return the states of a program, which are inputs and outputs of the caller."""
-        graph = program.graph
-        inputs = dict(zip(graph.inputs, self.inputs, strict=True))
-        outputs = dict(zip(graph.output_names, self.outputs, strict=True))
-        return [PortState(inputs[state], outputs[state.name]) for state, _ in graph.states]
+        state = ["state"] if self.states else []
+        return [*(port.parameter for port in own), *state, "arena"]
 
     def places(self, program: LoweredProgram) -> ValueLocations:
         """Return the place of each value."""
-        return ValueLocations(program.graph, program.plan, self.inputs, self.outputs)
+        return ValueLocations(program.graph, program.plan, self.inputs, self.outputs, self.states)
+
+
+def _check_not_outputs(states: Sequence[Value], results: Sequence[Value]) -> None:
+    """Refuse a state whose value before the run is an output: a run may overwrite it."""
+    for state in states:
+        if state in results:
+            raise EmitError(
+                "expected an output that is computed, got the value of a state before the run",
+                where=f"state {state.name!r}",
+                hint="take the output out of the model",
+            )

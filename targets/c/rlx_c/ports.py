@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from rlx.ir import DType, Region
+from rlx.ir import DType, Region, State
 from rlx.ir.port_names import port_word
 from rlx.support.errors import EmitError
 from rlx.support.text.names import IDENTIFIER_LENGTH, comment_text, mangle
@@ -53,6 +53,7 @@ class EntryPort:
         bytes: Size.
         element_bytes: Size of an element.
         name: The model's name of it.
+        initial: Every element before the first run, of a state.
         quant: Scale and zero point of quantized values, if not by channel.
         text: Type in the notation of the IR, for comments.
         offset: Bytes from the start of the arena, or None if it is an array of the caller.
@@ -68,6 +69,7 @@ class EntryPort:
     offset: int | None = None
     element_bytes: int = 1
     name: str = ""
+    initial: int = 0
 
     @property
     def elements(self) -> int:
@@ -125,6 +127,23 @@ def ports(
             zip(parameters, values, names, strict=True)
         )
     )
+
+
+def members(states: Sequence[Value]) -> tuple[EntryPort, ...]:
+    """Return the members of the struct that holds states.
+
+    Raises:
+        EmitError: One has an element type that C code of this target does not support.
+    """
+    names: list[str] = []
+    state_ports = []
+    for index, state in enumerate(states):
+        assert isinstance(state.node.op, State)
+        word = port_word(state.name, max_chars=IDENTIFIER_LENGTH - _MAX_AFFIX_CHARS)
+        names.append(mangle(word, reserved=names) if word else f"state{index}")
+        port = _port("state", index, names[-1], state)
+        state_ports.append(replace(port, name=state.name, initial=state.node.op.initial))
+    return tuple(state_ports)
 
 
 def _parameters(kind: str, names: Sequence[str], prefix: str) -> list[str]:
@@ -211,7 +230,7 @@ def float_text(value: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ValueLocation:
-    """Place of a value: a parameter of the entry point, or the arena (base ``memory``)."""
+    """Place of a value: a parameter of the entry point, a state, or the arena (base ``memory``)."""
 
     base: str
     offset: int
@@ -225,19 +244,29 @@ class ValueLocation:
 class ValueLocations:
     """The places of all values of a planned graph except constants."""
 
-    def __init__(self, graph: Graph, plan: MemoryPlan, inputs: Sequence[EntryPort],
-                 outputs: Sequence[EntryPort]) -> None:  # fmt: skip
+    def __init__(
+        self,
+        graph: Graph,
+        plan: MemoryPlan,
+        inputs: Sequence[EntryPort],
+        outputs: Sequence[EntryPort],
+        states: Sequence[EntryPort] = (),
+    ) -> None:
         self._by_value = {p.value: p for p in plan.placements}
-        self._inputs = dict(zip(graph.inputs, (p.parameter for p in inputs), strict=True))
+        self._inputs = dict(zip(graph.run_inputs, (p.parameter for p in inputs), strict=True))
         self._outputs: dict[Value, str] = {}
-        for value, port in zip(graph.outputs, outputs, strict=True):
+        for (_, value), port in zip(graph.run_outputs, outputs, strict=True):
             self._outputs.setdefault(value, port.parameter)
+        pairs = zip(graph.states, states, strict=True)
+        self._states = {state: f"state->{port.parameter}" for (state, _), port in pairs}
 
     def of(self, value: Value) -> ValueLocation:
         """Return the place of ``value``."""
         placement = self._by_value[value]
         if placement.region is Region.ARENA:
             return ValueLocation("memory", placement.offset)
+        if placement.region is Region.STATE:
+            return ValueLocation(self._states[_root(placement)], placement.offset)
         if placement.region is Region.INPUT:
             return ValueLocation(self._inputs[_root(placement)], placement.offset)
         return ValueLocation(self._output_of(placement), placement.offset)

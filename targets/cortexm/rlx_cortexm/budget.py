@@ -34,7 +34,7 @@ def check_budget(
     """
     needs: list[int] = [report[f"{k}_bytes"] for k in ("arena", "constant", "code")]
     arena, constants, code = needs
-    arena += report.get("variable_bytes", 0)
+    arena += report.get("variable_bytes", 0) + _state_bytes(report)
     problems, suggestions = [], []
     if ram is not None and arena > ram:
         peak = report["peak"]
@@ -69,7 +69,7 @@ def _check_part(name: str, report: Mapping[str, Any], chip: CortexPart) -> None:
         DoesNotFitError: It does not.
     """
     flash, ram = report["constant_bytes"] + report["code_bytes"], report["arena_bytes"]
-    ram += report.get("variable_bytes", 0)
+    ram += report.get("variable_bytes", 0) + _state_bytes(report)
     problems, limits = [], []
     if ram > chip.block_bytes:
         where = "" if chip.block_bytes == chip.ram_bytes else " with consecutive addresses"
@@ -89,9 +89,15 @@ def _check_part(name: str, report: Mapping[str, Any], chip: CortexPart) -> None:
         )
 
 
+def _state_bytes(report: Mapping[str, Any]) -> int:
+    """Return the bytes of the states."""
+    return sum(state["bytes"] for state in report.get("states", ()))
+
+
 def part_figures(report: Mapping[str, Any], chip: CortexPart) -> dict[str, Any]:
     """Return the memory of a microcontroller and the shares that a network needs, for JSON."""
     flash, ram = report["constant_bytes"] + report["code_bytes"], report["arena_bytes"]
+    ram += _state_bytes(report)
     return {
         "key": chip.key,
         "name": chip.name,

@@ -65,7 +65,7 @@ class Emitter:
             option = "--self-check" if options.self_check else "--weights-at"
             raise UsageError("the network has no constants", where=option, hint="leave it out")
         if options.labels is not None:
-            check_labels(options.labels, program.graph.outputs)
+            check_labels(options.labels, [value for _, value in program.graph.run_outputs])
         return {
             "prefix": self.prefix,
             "macro": self.prefix.upper(),
@@ -76,7 +76,7 @@ class Emitter:
             "inputs": entry_point.inputs,
             "outputs": entry_point.outputs,
             "inside": entry_point.in_arena,
-            "states": entry_point.states(program),
+            "states": entry_point.states,
             "entry_parameters": entry_point.parameters,
             "arena_bytes": program.arena_bytes,
             "alignment": program.alignment,
@@ -102,14 +102,8 @@ class Emitter:
     @property
     def states(self) -> list[dict[str, Any]]:
         """The network's states, for the report."""
-        return [
-            {
-                "input": one.before.parameter,
-                "output": one.after.parameter,
-                "bytes": one.before.bytes,
-            }
-            for one in self._entry_point.states(self._program)
-        ]
+        states = self._entry_point.states
+        return [{"name": port.parameter, "bytes": port.bytes} for port in states]
 
     @property
     def weights_file_bytes(self) -> int:
@@ -122,7 +116,8 @@ class Emitter:
         """The file of the constants; None if they are C arrays."""
         if not isinstance(self._symbols, StoredSymbols):
             return None
-        ports = (*self._entry_point.inputs, *self._entry_point.outputs)
+        entry = self._entry_point
+        ports = (*entry.inputs, *entry.outputs, *entry.states)
         return WeightsFile(self._program, self._symbols, self._code, ports)
 
     def files(self) -> Mapping[str, str | bytes]:

@@ -77,6 +77,7 @@ def firmware_of(
         [tested(port) for port in entry_point.inputs],
         [tested(port) for port in entry_point.outputs],
         arena_bytes=f"{macro}_ARENA_BYTES",
+        state_type=entry_point.state_type if entry_point.states else None,
         self_test=self_test,
         self_check=self_check,
         weights_file=weights_file,
@@ -90,6 +91,7 @@ def firmware_files(
     outputs: Sequence[FirmwareBuffer],
     *,
     arena_bytes: str,
+    state_type: str | None = None,
     self_test: bool = False,
     self_check: bool = False,
     weights_file: str | None = None,
@@ -106,6 +108,7 @@ def firmware_files(
         inputs: Inputs in the order of the parameters.
         outputs: Outputs in the order of the parameters.
         arena_bytes: C expression for the size of the arena.
+        state_type: C type of the struct of states, which ``<prefix>_reset`` sets; None for none.
         self_test: There is a ``<prefix>_self_test(arena)`` to run too.
         self_check: There is a ``<prefix>_self_check()`` to run too.
         weights_file: Name of the file of the constants; None if they are C arrays.
@@ -121,8 +124,8 @@ def firmware_files(
         text = templates.get_template("weights.S.j2").render(weights_file=weights_file)
         files[f"{FOLDER}/weights.S"] = text
     files[f"{FOLDER}/main.c"] = templates.get_template("main.c.j2").render(
-        ports, prefix=prefix, arena_bytes=arena_bytes, self_test=self_test,
-        self_check=self_check, weights_file=weights_file,
+        ports, prefix=prefix, arena_bytes=arena_bytes, state_type=state_type,
+        self_test=self_test, self_check=self_check, weights_file=weights_file,
         in_arena=any(port.address_function for port in (*inputs, *outputs)),
     )  # fmt: skip
     return files

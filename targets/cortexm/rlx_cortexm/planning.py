@@ -73,6 +73,7 @@ def _plan_graph(
         scratch=partial(min_scratch, core=settings.core),
         ports_inside=ports_in_arena,
         search=search,
+        states=True,
     )
 
 

@@ -111,9 +111,9 @@ def _states(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:
     states = report.get("states", ())
     if not states:
         return ()
-    pairs = ", ".join(f"{one['output']} as {one['input']}" for one in states)
     nbytes = sum(one["bytes"] for one in states)
-    return (ReportFigure("states", nbytes, "B", f"yours: give the next run {pairs}"),)
+    names = ", ".join(one["name"] for one in states)
+    return (ReportFigure("states", nbytes, "B", f"RAM in a struct of yours: {names}"),)
 
 
 def _time(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:

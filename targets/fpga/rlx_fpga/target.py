@@ -175,9 +175,10 @@ def _weight_files(interface: Interface, core: Core) -> dict[str, str | bytes]:
 def interface_of(core: Core, prefix: str) -> Interface:
     """Return the ports of ``core`` for modules that begin with ``prefix``."""
     inputs = zip(
-        port_names("s", [value.name for value in core.graph.inputs]), core.inputs, strict=True
+        port_names("s", [value.name for value in core.graph.run_inputs]), core.inputs, strict=True
     )
-    outputs = zip(port_names("m", core.graph.output_names), core.outputs, strict=True)
+    names = [name for name, _ in core.graph.run_outputs]
+    outputs = zip(port_names("m", names), core.outputs, strict=True)
     return Interface(
         prefix,
         tuple(_port("in", name, port) for name, port in inputs),

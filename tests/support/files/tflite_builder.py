@@ -67,11 +67,16 @@ class TfliteBuilder:
         self.model.description = "made by tests"
         self.model.operatorCodes = []
         self.model.buffers = [schema.BufferT()]
-        self.graph = schema.SubGraphT()
-        self.graph.name = "main"
-        self.graph.tensors = []
-        self.graph.operators = []
-        self.model.subgraphs = [self.graph]
+        self.model.subgraphs = []
+        self.graph = self.subgraph("main")
+
+    def subgraph(self, name: str) -> schema.SubGraphT:
+        """Add an empty subgraph; make it ``graph`` to fill it."""
+        graph = schema.SubGraphT()
+        graph.name, graph.tensors, graph.operators = name, [], []
+        graph.inputs = graph.outputs = np.zeros(0, np.int32)
+        self.model.subgraphs.append(graph)
+        return graph
 
     def tensor(
         self,
@@ -230,7 +235,7 @@ def _fill(table: Any, options: dict[str, Any]) -> Any:
         if not hasattr(table, name):
             raise ValueError(f"{type(table).__name__} has no field {name}")
         if isinstance(value, str):
-            value = {**ACTIVATIONS, **PADDINGS}[value]
+            value = {**ACTIVATIONS, **PADDINGS}.get(value, value)
         setattr(table, name, value)
     return table
 

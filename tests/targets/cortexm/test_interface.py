@@ -230,7 +230,7 @@ def test_self_test_is_left_out_unless_it_is_wanted(tmp_path):
         CortexMOptions(self_test=-1)
 
 
-def test_states_are_named_as_inputs_and_outputs_of_the_caller():
+def test_states_are_in_the_readme_and_the_report():
     graph = Graph("net")
     x, state = graph.input("x", i8(1, 4)), graph.state("memory", i8(1, 4))
     following = graph.apply(QMaximum(), x, state)
@@ -238,19 +238,14 @@ def test_states_are_named_as_inputs_and_outputs_of_the_caller():
     graph.output(graph.apply(QClamp(low=0), following), names=["y"])
     for io in ("caller", "arena"):
         emission = emit_graph(graph, io=io)
-        assert emission.report["states"] == [
-            {"input": "input_memory", "output": "output_memory", "bytes": 4}
-        ]
+        assert emission.report["states"] == [{"name": "memory", "bytes": 4}]
         assert (
-            " * The network has states, which you keep between runs: net_run keeps nothing.\n"
-            " * input_memory: output_memory of the run before; at first zeros, as in the runtime of"
-            " rlx\n"
+            " * The network keeps states from run to run, in a net_state_t of yours:"
+            " see net_reset.\n"
         ) in emission.files["include/net.h"]
-        assert "`output_memory` is `input_memory` of the next run." in emission.files["README.md"]
+        assert "earlier runs in `state`: `memory`." in emission.files["README.md"]
         (figures,) = (part for part in TARGET.view(emission.report, CortexMOptions()) if
                       isinstance(part, Figures))  # fmt: skip
         (states,) = (one for one in figures.figures if one.label == "states")
-        assert (states.value, states.note) == (
-            4, "yours: give the next run output_memory as input_memory",
-        )  # fmt: skip
+        assert (states.value, states.note) == (4, "RAM in a struct of yours: memory")
     assert "states" not in emit_graph(network()).report

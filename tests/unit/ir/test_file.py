@@ -286,7 +286,7 @@ CONV = ("nodes", 3)
          " bool, c64, got i128"),
         (edit((*CONV, "types", 0, "quant", "scale"), [{"@": "inf"}]), "nodes[3].types[0].quant is"
          " not a QuantParams: every scale must be positive and finite"),
-        (edit(("nodes", 0, "op", "x"), 1), "core.input takes no attributes and has one result"),
+        (edit(("nodes", 0, "op", "x"), 1), "core.input takes nothing only"),
         (edit(("nodes", 0, "types", 0, "shape"), [10**30]),
          "a dimension is 1" + "0" * 30 + "; the limit is 8388608"),
         (edit(("nodes", 1, "types", 0, "shape"), [2**31 - 1] * 4),
@@ -326,7 +326,7 @@ INNER = ("nodes", 1, "op", "body", "nodes", 2)
          " got 7", "node 1"),
         (edit(("nodes", 1, "op", "body"), {"@": "_Region"}), "name is missing", "node 1"),
         (edit(("nodes", 1, "op", "@"), "core.input"),
-         "core.input takes no attributes and has one result", "node 1"),
+         "core.input takes nothing only", "node 1"),
         (edit(("nodes", 2, "op", "body", "nodes", 2, "op", "cases"), []),
          "the tensors are not those of the graph's constants", "tensors"),
     ],

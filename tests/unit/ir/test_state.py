@@ -3,13 +3,13 @@
 import numpy as np
 
 import rlx
-from rlx.ir import Graph, GraphModule, State, f32
+from rlx.ir import DType, Graph, GraphModule, State, TensorType, f32
 from rlx.ir.evaluate import evaluate
 from rlx.ir.parser import parse_graph
 from rlx.ir.printer import format_graph
 from rlx.ir.verify import verify
 from rlx.passes.transforms.batch import with_batch
-from rlx.support.errors import ShapeError, VerifyError
+from rlx.support.errors import ShapeError, TextFormError, VerifyError
 from rlx.tracing import Graph as Builder
 from support.messages import raises
 
@@ -49,6 +49,44 @@ def test_a_file_keeps_states(tmp_path: object) -> None:
     path = f"{tmp_path}/sum.rlx"
     rlx.save(GraphModule.hir(running_sum()), path)
     assert len(rlx.load(path).graph.states) == 1
+
+
+def test_both_forms_keep_the_initial_value(tmp_path: object) -> None:
+    graph = Builder("count")
+    state = graph.state("s", (2,), "i8", initial=-128)
+    graph.set_state(state, state)
+    graph.output(graph.input("x", (1,)), names=["y"])
+    text = format_graph(graph.graph)
+    assert "core.state() {initial=-128} : i8[2]" in text
+    assert format_graph(parse_graph(text)) == text
+    path = f"{tmp_path}/count.rlx"
+    rlx.save(GraphModule.hir(graph.graph), path)
+    assert rlx.load(path).graph == graph.graph
+    zero = parse_graph(text.replace("-128", "0"))
+    assert zero != graph.graph
+    assert "initial" not in format_graph(zero)
+
+
+def test_the_host_begins_with_the_initial_value() -> None:
+    graph = Builder("count")
+    state = graph.state("s", (2,), "i8", initial=7)
+    graph.set_state(state, state + 1)
+    graph.output(state, names=["y"])
+    compiled = rlx.Session().compile(graph)
+    assert [compiled.run({})[1].tolist() for _ in range(2)] == [[7, 7], [8, 8]]
+    compiled.reset_state()
+    assert compiled.read_state("s").tolist() == [7, 7]
+
+
+def test_an_initial_value_that_does_not_fit_is_refused() -> None:
+    with raises(ShapeError):
+        Graph("g").state("s", TensorType((1,), DType.I8), initial=128)
+
+
+def test_an_initial_value_that_is_no_integer_is_refused() -> None:
+    text = 'graph "g" {\n  %0 = core.state() {initial=1.5} : f32[1] name "s"\n}'
+    with raises(TextFormError):
+        parse_graph(text)
 
 
 def test_a_batch_has_a_state_for_each_sample() -> None:

@@ -351,6 +351,17 @@ def test_states_are_inputs_of_a_sample():
     assert rlx.compare(graph, graph, data).layers[0].name == "added"
 
 
+def test_samples_without_states_are_the_steps_of_a_sequence():
+    graph = Graph("counter")
+    total = graph.state("total", f32(1, 2), initial=3)
+    added = graph.apply(real.RealAdd(), total, graph.input("x", f32(1, 2)))
+    graph.output(added, total, names=["total", "y"])
+    x = np.arange(6, dtype=np.float32).reshape(3, 2)
+    result = rlx.run(graph, x)
+    assert list(result.outputs) == ["y"]
+    assert result.outputs["y"].array.tolist() == [[3, 3], [3, 4], [5, 7]]
+
+
 def test_integers_under_another_name_are_those_of_the_output():
     graph = Graph("codes")
     x = graph.input("x", i8(1, 3).with_quant(QuantParams.per_tensor(0.5, -3)))

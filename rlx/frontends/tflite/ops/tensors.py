@@ -13,6 +13,7 @@ import numpy as np
 from rlx.frontends.refusal import MalformedError, UnsupportedError
 from rlx.frontends.tflite.schema import VALUE_RANGE, TensorType
 from rlx.ir import DType, QuantParams
+from rlx.ir import TensorType as Type
 from rlx.ops.numerics.scales import TFLM_POOL, same_scale
 from rlx.ops.real import RealDequantize
 
@@ -105,6 +106,23 @@ def require_type(tensor: Tensor, *types: TensorType) -> None:
         raise UnsupportedError(
             f"{tensor.label} is {tensor.described}, expected {names}", hint=type_hint(tensor.type)
         )
+
+
+def input_type(tensor: Tensor) -> Type:
+    """Return the type of a graph input or state; some are refused by the operator that reads it."""
+    if tensor.refusal is not None:
+        raise tensor.refusal.inside(tensor.label)
+    if tensor.type is TensorType.INT8:
+        return Type(tensor.shape, DType.I8, quant_of(tensor).params)
+    if tensor.type not in DTYPES:
+        raise UnsupportedError(
+            f"{tensor.label} is {tensor.described}, expected int8",
+            hint=type_hint(tensor.type) or type_hint(TensorType.FLOAT32),
+        )
+    quant = None
+    if tensor.type in QUANTIZED_TYPES and tensor.quantization is not None:
+        quant = stated(tensor, tensor.quantization)
+    return Type(tensor.shape, DTYPES[tensor.type], quant)
 
 
 def type_hint(element_type: TensorType) -> str | None:

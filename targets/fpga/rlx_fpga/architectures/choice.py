@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from rlx.ir import DType, Refusal
 from rlx.support.errors import DoesNotFitError, EmitError
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from rlx_fpga.options import FpgaOptions
 
 
+KEEPS_STATES: Final = "dataflow"
+"""Architecture whose designs may have states."""
+
+
 def lowering(node: Node, name: str) -> Lowering | Refusal:
     """Return an architecture's lowering of ``node``, or a refusal that names others with one."""
     outcome = architecture(name).lowering(node)
@@ -53,10 +57,17 @@ def build(module: GraphModule, options: FpgaOptions) -> Core:
     """Return the core of ``module`` in the chosen architecture; it may be too large.
 
     Raises:
-        EmitError: An input is not int8, or an output is a constant.
+        EmitError: An input is not int8, an output is a constant, or the architecture keeps no
+            states.
         RlxError: As ``Architecture.build``.
     """
     _require_streams(module.graph)
+    if module.graph.states and options.architecture != KEEPS_STATES:
+        raise EmitError(
+            f"expected a network without states for --architecture {options.architecture}",
+            where=f"state {module.graph.states[0][0].name!r}",
+            hint=f"use --architecture {KEEPS_STATES}",
+        )
     return architecture(options.architecture).build(module, options)
 
 
@@ -145,11 +156,12 @@ def _require_streams(graph: Graph) -> None:
     Raises:
         EmitError: An input is not int8, or an output is a constant.
     """
+    states = {state for state, _ in graph.states}
     for value in graph.inputs:
         if value.type.dtype is not DType.I8 or not value.type.is_static:
             raise EmitError(
                 f"expected an int8 tensor of fixed shape, got {value.type}",
-                where=f"input {value.name!r}",
+                where=f"{'state' if value in states else 'input'} {value.name!r}",
                 hint=INT8_INPUT,
             )
     for value in graph.outputs:

@@ -57,8 +57,8 @@ class Core:
 
     Attributes:
         component: Its component; ports have the names of its members.
-        inputs: A stream for each input of the graph, in order.
-        outputs: A stream for each output, in order.
+        inputs: A stream for each input of a run, in order.
+        outputs: A stream for each output of a run, in order.
         graph: The graph that was built.
         nodes: The node of each layer in the report.
         report: Figures that do not need a simulation, ready for JSON: ``layers``, ``columns``,

@@ -22,8 +22,8 @@ class Concat(Cell):
     A run is the part of one input between two steps of the axes outside of the joined one. Along
     channels it is ``channels / lanes`` beats; along the rows of an NHWC tensor the whole frame.
 
-    Constants are always valid. Leading ones wait for the input after them: no output of a frame
-    may come before any input of it.
+    Constants and states may be valid before a frame begins. Leading ones wait for the input after
+    them: no output of a frame may come before any input of it.
 
     Members:
         i0, i1, ...: In, ``lanes`` times int8.
@@ -33,12 +33,12 @@ class Concat(Cell):
     """
 
     def __init__(self, lanes: int, runs: Sequence[int], *, leading: int = 0) -> None:
-        """Take the beats of each input; the first ``leading`` inputs are constants."""
+        """Take the beats of each input; the first ``leading`` inputs wait for the next one."""
         if not runs or min(runs) < 1:
             msg = f"expected a run of at least one beat for every input, got {tuple(runs)}"
             raise ValueError(msg)
         if not 0 <= leading < len(runs):
-            msg = f"expected 0 to {len(runs) - 1} leading constants, got {leading}"
+            msg = f"expected 0 to {len(runs) - 1} leading inputs, got {leading}"
             raise ValueError(msg)
         self.lanes, self.runs, self.leading = lanes, tuple(runs), leading
         inputs = {f"i{index}": In(stream_of(lanes)) for index in range(len(runs))}

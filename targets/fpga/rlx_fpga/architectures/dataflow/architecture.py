@@ -36,8 +36,9 @@ class Dataflow(Ruled):
         design = design_of(module.graph, options)
         pipeline = design.pipeline
         program = pipeline.program
-        inputs = zip(pipeline.input_names, program.graph.inputs, strict=True)
-        outputs = zip(pipeline.output_names, program.outputs, program.graph.outputs, strict=True)
+        inputs = zip(pipeline.input_names, program.graph.run_inputs, strict=True)
+        results = [value for _, value in program.graph.run_outputs]
+        outputs = zip(pipeline.output_names, program.outputs, results, strict=True)
         return Core(
             component=pipeline,
             inputs=tuple(

@@ -9,7 +9,7 @@ out: queues keep them few.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Final
 
@@ -48,6 +48,11 @@ class ArrivalCurve:
         span = self.parts[after] - self.parts[before]
         share = np.divide(parts - self.parts[before], span, out=np.ones_like(parts), where=span > 0)
         return self.times[before] + share * (self.times[after] - self.times[before])
+
+    def delay(self, before: ArrivalCurve) -> float:
+        """Return the maximum cycles from the arrival of a part in another stream to that here."""
+        parts = np.unique(np.concatenate([self.parts, before.parts]))
+        return float((self.arrived(parts) - before.arrived(parts)).max())
 
     def resumed(self, parts: Floats) -> Floats:
         """Return the cycles after which the data after ``parts`` arrive."""
@@ -144,13 +149,28 @@ class StageTiming:
     registers: int
 
 
+def only_behind(stages: Sequence[StageTiming], source: int) -> list[StageTiming | None]:
+    """Return the stages that need the stream ``source``, as if all else were there already.
+
+    Others are None.
+    """
+    reached = {source}
+    timings: list[StageTiming | None] = []
+    for index, stage in enumerate(stages):
+        sources = tuple(one for one in stage.sources if one in reached)
+        timings.append(replace(stage, sources=sources) if sources else None)
+        if sources:
+            reached.add(index)
+    return timings
+
+
 def arrival_curves(
-    stages: Sequence[StageTiming], inputs: Mapping[int, int]
+    stages: Sequence[StageTiming | None], inputs: Mapping[int, int]
 ) -> dict[int, ArrivalCurve]:
     """Return the arrival curve of each stage's results, and of the inputs.
 
     Args:
-        stages: In topological order.
+        stages: In topological order; None for one that has no curve.
         inputs: Cycles until each input of the pipeline has arrived, by its (negative) index.
     """
     curves = {
@@ -158,6 +178,8 @@ def arrival_curves(
         for source, cycles in inputs.items()
     }
     for index, stage in enumerate(stages):
+        if stage is None:
+            continue
         results = _results if stage.demand.needed.size else _in_step
         curves[index] = results(stage, [curves[source] for source in stage.sources])
     return curves

@@ -5,17 +5,25 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from amaranth import Module
 from amaranth.lib.wiring import Component, In, Out, connect, flipped
 
+from rlx.ir import State
 from rlx_fpga.architectures.dataflow.balance import OperandFlow, StageFlow, queue_depths
-from rlx_fpga.architectures.dataflow.latency import StageTiming, arrival_curves, fill
+from rlx_fpga.architectures.dataflow.latency import (
+    StageTiming,
+    arrival_curves,
+    fill,
+    only_behind,
+)
 from rlx_fpga.architectures.dataflow.stage import Stage
 from rlx_fpga.architectures.interface import port_names
 from rlx_fpga.cells.fifo import Fifo, SkidBuffer
 from rlx_fpga.cells.fork import Fork
+from rlx_fpga.cells.state import StateMemory
 from rlx_fpga.cells.streams import lanes_of, stream_of
 from rlx_fpga.cells.width import WidthConverter
 from rlx_fpga.cost.costs import PORTS
@@ -25,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from rlx.ir import Value
+    from rlx_fpga.architectures.dataflow.latency import ArrivalCurve
     from rlx_fpga.architectures.dataflow.lower import LayerHardware
     from rlx_fpga.architectures.dataflow.staged import PipelineStage, StagedGraph
     from rlx_fpga.cells.streams import Cell
@@ -114,6 +123,7 @@ class Pipeline(Component):
         program: The stages.
         layers: For each stage, its hardware.
         queues: For each operand of each stage, the queue before it.
+        memories: For each state, its memory.
     """
 
     _MustUse__silence = True
@@ -121,16 +131,16 @@ class Pipeline(Component):
     def __init__(self, program: StagedGraph, folds: Mapping[str, Fold]) -> None:
         self.program = program
         self.layers = [stage.layer(folds[stage.name]) for stage in program.stages]
-        self.input_lanes = [self._lanes_read(value) for value in program.graph.inputs]
-        self._lanes = dict(zip(program.graph.inputs, self.input_lanes, strict=True))
+        graph = program.graph
+        self._lanes = {value: self._lanes_read(value) for value in graph.inputs}
         for stage, layer in zip(program.stages, self.layers, strict=True):
             self._lanes[stage.node.result] = lanes_of(layer.cell, "o")
+        self.memories = {state: self._memory(state) for state in program.states}
         self.queues = self._queues()
-        graph = program.graph
-        self.input_names = port_names("i", len(graph.inputs))
-        self.output_names = port_names("o", len(graph.outputs))
-        inputs = zip(self.input_names, self.input_lanes, strict=True)
-        members = {name: In(stream_of(lanes)) for name, lanes in inputs}
+        self.input_names = port_names("i", len(graph.run_inputs))
+        self.output_names = port_names("o", len(program.outputs))
+        inputs = zip(self.input_names, graph.run_inputs, strict=True)
+        members = {name: In(stream_of(self.lanes(value))) for name, value in inputs}
         for name, value in zip(self.output_names, program.outputs, strict=True):
             members[name] = Out(stream_of(self.lanes(value), value.type.dtype.bits))
         super().__init__(members)
@@ -146,20 +156,35 @@ class Pipeline(Component):
             value.type.size // self.lanes(value)
             for value in (*self.program.graph.inputs, *self.program.outputs)
         ]
-        return max(*(layer.cycles for layer in self.layers), *ports)
+        return max(*(layer.cycles for layer in self.layers), *ports, *self.loops.values())
+
+    @cached_property
+    def loops(self) -> dict[str, int]:
+        """Predicted cycles from a frame's use of each state to that of the next frame."""
+        indices = self._places()
+        loops = {}
+        for state, after in self.program.states.items():
+            cycles = {indices[state]: state.type.size // self.lanes(state)}
+            curves = arrival_curves(only_behind(self._timings(), indices[state]), cycles)
+            # A next value that needs nothing of the state is never late.
+            if indices[after] in curves:
+                delay = curves[indices[after]].delay(curves[indices[state]])
+                loops[state.name] = round(delay) + self.memories[state].latency + 1
+        return loops
 
     @property
     def latency(self) -> int:
         """Predicted cycles from the first element of a frame to its last result, on its own."""
-        ports = {
-            -1 - index: value.type.size // lanes
-            for index, (value, lanes) in enumerate(
-                zip(self.program.graph.inputs, self.input_lanes, strict=True)
-            )
-        }
-        curves = arrival_curves(self._timings(), ports)
-        indices = self._places()
+        curves, indices = self._curves(), self._places()
         return max(round(curves[indices[value]].end) for value in self.program.outputs)
+
+    def _curves(self) -> dict[int, ArrivalCurve]:
+        """Return the arrival curve of each stream, by its number."""
+        ports = {
+            -1 - index: value.type.size // self.lanes(value)
+            for index, value in enumerate(self.program.graph.inputs)
+        }
+        return arrival_curves(self._timings(), ports)
 
     @property
     def fill(self) -> float:
@@ -177,6 +202,7 @@ class Pipeline(Component):
             stage.name: layer.cell
             for stage, layer in zip(self.program.stages, self.layers, strict=True)
         }
+        cells_by_name |= {f"state{n}": one for n, one in enumerate(self.memories.values())}
         for net in self._nets():
             cells_by_name.update(named for named in (net.register, net.fork) if named is not None)
             for _, _, cells in net.branches:
@@ -184,7 +210,7 @@ class Pipeline(Component):
         return cells_by_name
 
     def between(self) -> dict[str, list[Cell]]:
-        """Return the cells around each layer, by its name, and those at the ``PORTS``.
+        """Return the cells around each layer, by its name, and those at the ``PORTS``, with states.
 
         Cells before the operands and after the result belong to a layer.
         """
@@ -192,7 +218,8 @@ class Pipeline(Component):
             layer.cell: stage.name
             for stage, layer in zip(self.program.stages, self.layers, strict=True)
         }
-        cells_by_layer: dict[str, list[Cell]] = {name: [] for name in (*names.values(), PORTS)}
+        cells_by_layer: dict[str, list[Cell]] = {name: [] for name in names.values()}
+        cells_by_layer[PORTS] = list(self.memories.values())
         for net in self._nets():
             behind = [named[1] for named in (net.register, net.fork) if named is not None]
             cells_by_layer[names.get(net.component, PORTS)] += behind
@@ -208,12 +235,16 @@ class Pipeline(Component):
         # In the order of the network: inputs, then each layer and the fork after it.
         behind: dict[Component, list[tuple[str, Cell]]] = {}
         for net in nets:
-            registers = [net.register] if net.component is self else []
+            registers = [net.register] if net.component not in built else []
             behind.setdefault(net.component, []).extend(
                 one for one in (*registers, net.fork) if one
             )
         for name, cell in behind.pop(self, []):
             m.submodules[name] = cell
+        for index, memory in enumerate(self.memories.values()):
+            m.submodules[f"state{index}"] = memory
+            for name, cell in behind.get(memory, []):
+                m.submodules[name] = cell
         for stage, layer in zip(self.program.stages, self.layers, strict=True):
             m.submodules[stage.name] = built[layer.cell]
             for name, cell in behind.get(layer.cell, []):
@@ -250,12 +281,31 @@ class Pipeline(Component):
             lanes, bits = self.lanes(value), value.type.dtype.bits
             queue = Queue(name, 0, lanes, lanes, value.type.size, bits)
             readers.setdefault(value, []).append((self, name, queue))
-        for name, value in zip(self.input_names, self.program.graph.inputs, strict=True):
+        for (state, memory), after in zip(
+            self.memories.items(), self.program.states.values(), strict=True
+        ):
+            lanes = self.lanes(after)
+            queue = Queue(state.name, 0, lanes, lanes, after.type.size, after.type.dtype.bits)
+            readers.setdefault(after, []).append((memory, "i", queue))
+        for name, value in zip(self.input_names, self.program.graph.run_inputs, strict=True):
             register = port_name((name,))
             yield _net(register, self, name, self.lanes(value), readers.get(value, []))
+        for index, (state, memory) in enumerate(self.memories.items()):
+            lanes = self.lanes(state)
+            yield _net(f"state{index}", memory, "o", lanes, readers.get(state, []))
         for stage, layer in zip(self.program.stages, self.layers, strict=True):
             value = stage.node.result
             yield _net(stage.name, layer.cell, "o", self.lanes(value), readers.get(value, []))
+
+    def _memory(self, state: Value) -> StateMemory:
+        """Return the memory of a state, and give the state the lanes of its next value."""
+        assert isinstance(state.node.op, State)
+        after, passed = self.program.states[state], {state}
+        while after in self.program.states and after not in passed:
+            passed.add(after)
+            after = self.program.states[after]
+        lanes = self._lanes[state] = self.lanes(after)
+        return StateMemory(lanes, state.type.size // lanes, state.node.op.initial)
 
     def _lanes_read(self, value: Value) -> int:
         """Return the lanes of an input: those of its widest consumer."""
@@ -375,7 +425,7 @@ def _connect(m: Module, pipeline: Component, net: _Net, built: Mapping[Component
     if net.register is None:
         m.d.comb += source.ready.eq(1)
         return
-    if net.component is pipeline:
+    if net.component not in built:
         _, register = net.register
         connect(m, source, register.i)
         source = register.o

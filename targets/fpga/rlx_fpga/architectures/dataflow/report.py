@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from rlx_fpga.architectures.dataflow.design import StreamDesign
     from rlx_fpga.architectures.dataflow.lower import LayerHardware
-    from rlx_fpga.architectures.dataflow.pipeline import Queue
+    from rlx_fpga.architectures.dataflow.pipeline import Pipeline, Queue
     from rlx_fpga.architectures.dataflow.staged import PipelineStage
     from rlx_fpga.cost.costs import Resources
 
@@ -56,11 +56,18 @@ def report_of(design: StreamDesign) -> dict[str, Any]:
         "interval": interval,
         "latency": pipeline.latency,
         "fill": round(pipeline.fill, 4),
-        "slowest": next((r["name"] for r in rows if r["cycles"] == interval), PORTS),
+        "slowest": next((r["name"] for r in rows if r["cycles"] == interval), _loop(pipeline)),
         "multipliers": sum(row["multipliers"] for row in rows),
-        "memory_bits": sum(row["memory_bits"] + row["queue_bits"] for row in rows),
+        "memory_bits": sum(row["memory_bits"] + row["queue_bits"] for row in rows)
+        + sum(memory.memory_bits for memory in pipeline.memories.values()),
         **device_report(design.total, interval, options),
     }
+
+
+def _loop(pipeline: Pipeline) -> str:
+    """Return the loop through a state that takes the interval, or the ports."""
+    names = [name for name, cycles in pipeline.loops.items() if cycles == pipeline.interval]
+    return f"the loop through {names[0]}" if names else PORTS
 
 
 def _row(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from rlx.ir import DType
 from rlx.support.errors import EmitError
+from rlx_fpga.architectures.dataflow.early import needs_input
 from rlx_fpga.architectures.dataflow.lower import Alias, plan_of
 from rlx_fpga.architectures.instances import named_instances
 from rlx_fpga.architectures.refusals import INT8_INPUT
@@ -15,6 +16,8 @@ from rlx_fpga.cells.multiply import Packing
 from rlx_fpga.cells.rom import Store
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rlx.ir import Graph, Node, Value
     from rlx_fpga.architectures.dataflow.lower import LayerHardware, Plan
     from rlx_fpga.explore.fold import Fold
@@ -90,12 +93,14 @@ class StagedGraph:
     Attributes:
         graph: The graph.
         stages: In the order of the graph.
-        outputs: For each output of the graph, the value whose stream it is.
+        outputs: For each output of a run, the value whose stream it is.
+        states: For each state, the value whose stream is its next value.
     """
 
     graph: Graph
     stages: tuple[PipelineStage, ...]
     outputs: tuple[Value, ...]
+    states: Mapping[Value, Value] = field(default_factory=dict)
 
     def choices(
         self,
@@ -143,6 +148,14 @@ def staged_graph(graph: Graph) -> StagedGraph:
         layer, name = instances[node]
         stages.append(PipelineStage(name, layer, node, plan, sources))
         stream_of_value[node.result] = node.result
+    _check_outputs(graph, stream_of_value)
+    outputs = tuple(stream_of_value[value] for _, value in graph.run_outputs)
+    states = {state: stream_of_value[after] for state, after in graph.states}
+    return StagedGraph(graph, tuple(stages), outputs, states)
+
+
+def _check_outputs(graph: Graph, stream_of_value: Mapping[Value, Value]) -> None:
+    """Refuse outputs without a stream, and those that come before their frame."""
     for value in graph.outputs:
         if value not in stream_of_value:
             raise EmitError(
@@ -150,7 +163,14 @@ def staged_graph(graph: Graph) -> StagedGraph:
                 where=f"output {value.node.label}",
                 hint="remove it from the outputs of the model: it is the same for every input",
             )
-    return StagedGraph(graph, tuple(stages), tuple(stream_of_value[v] for v in graph.outputs))
+    for name, value in graph.run_outputs:
+        if not needs_input(value):
+            raise EmitError(
+                "expected an output that depends on an input, got one of states alone: it would"
+                " come before the frame",
+                where=f"output {name!r}",
+                hint="remove it from the outputs of the model",
+            )
 
 
 def _check_input(value: Value) -> None:

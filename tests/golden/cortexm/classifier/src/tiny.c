@@ -747,11 +747,23 @@ TINY_KERNEL void tiny_softmax_7(const int8_t *x, const int32_t *exponentials, in
     sum += entry >= 0 ? ((uint32_t)exponentials[entry] + (1u << 11)) >> 12 : 0u;
   }
 
-  /* sum = (1 + a) * 2^(31 - zeros), a in [0, 1). */
+  /* sum = (1 + a) * 2^(31 - zeros), a in [0, 1). It is 2^19 or more: an exponential is 1. */
   int32_t zeros = 0;
-  while ((sum & UINT32_C(0x80000000)) == 0u) {
+  if (sum < UINT32_C(1) << 24) {
+    sum <<= 8;
+    zeros += 8;
+  }
+  if (sum < UINT32_C(1) << 28) {
+    sum <<= 4;
+    zeros += 4;
+  }
+  if (sum < UINT32_C(1) << 30) {
+    sum <<= 2;
+    zeros += 2;
+  }
+  if (sum < UINT32_C(1) << 31) {
     sum <<= 1;
-    zeros++;
+    zeros += 1;
   }
   const int32_t scale = tiny_reciprocal_q31((int32_t)(sum & UINT32_C(0x7fffffff)));
 

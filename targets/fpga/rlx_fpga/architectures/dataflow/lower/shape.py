@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from rlx.ops.q import QConcat, QPad, QReshape, QSlice, QTranspose
 from rlx.targets.operands import unsupported
+from rlx_fpga.architectures.dataflow.early import needs_input
 from rlx_fpga.architectures.dataflow.lower.arith import period
 from rlx_fpga.architectures.dataflow.lower.rules import (
     RULES,
@@ -61,7 +62,7 @@ class ConcatPlan(Plan):
 
     def build(self, fold: Fold) -> LayerHardware:
         """Return the cell; operands are read in turn, so each can be ahead or behind."""
-        leading = next(n for n, o in enumerate(self.node.operands) if o.constant is None)
+        leading = next((n for n, o in enumerate(self.node.operands) if needs_input(o)), 0)
         cell = Concat(fold.pe, [run // fold.pe for run in self.runs], leading=leading)
         total, sent = sum(self.runs) * self.rounds, 0
         skew, fronts = [], {}
