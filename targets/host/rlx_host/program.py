@@ -14,7 +14,7 @@ from rlx.ir.evaluate import explain
 from rlx.memory import moves_nothing
 from rlx.runtime.numpy_backend import NumpyProgram
 from rlx.support.text.units import counted
-from rlx_host.instruction_set import find
+from rlx_host.instruction_set import find, processor
 from rlx_host.kernels.rules import lower
 from rlx_host.library import StepError, load
 from rlx_host.source import ProgramSource, number_steps
@@ -91,6 +91,12 @@ class NativeProgram(NumpyProgram):
         self._only: Callable[[], object] | None = None
         self._fallible: dict[int, BoundStep] = {}
         super().__init__(module, options)
+
+    @property
+    def code_key(self) -> str:
+        """Text that differs between C files, compilers, flags and processors."""
+        library = "" if self.code.library is None else self.code.library.key
+        return f"{self.code.instruction_set} {library} {processor()}"
 
     @property
     def summary(self) -> str:

@@ -62,9 +62,7 @@ def test_sets_have_one_text_in_every_process():
 
 
 def test_constants_without_a_fixed_text_are_an_error():
-    with pytest.raises(
-        TypeError, match=r"^expected a number, text, tuple or dataclass, got object"
-    ):
+    with pytest.raises(TypeError, match=r"got object$"):
         canonical((1, object()))
 
 
