@@ -101,9 +101,9 @@ def checked(
         "seed": str(SEED),
     }
     key, cache = entry_key(f"comparison {backend.name}", parts), disk_cache()
-    kept = cache.get(key)
-    if kept is not None:
-        outputs, seconds = kept.split()
+    content = cache.get(key)
+    if content is not None:
+        outputs, seconds = content.split()
         return Comparison(int(outputs), float(seconds))
     comparison = compare_with_numpy(program, backend, options, params)
     cache.put(key, b"%d %r" % (comparison.outputs, comparison.seconds))
