@@ -184,8 +184,10 @@ class Machine:
         depth = len(self._calls)
         if not self._regions or self._regions[-1].depth != depth:
             function = self._function(start)
-            self._orders.setdefault(start, function.order(start))
-            region = _Region(depth, self._calls[-1], self._orders[start], function.merges)
+            # The block may have run into a loop whose start was not known when it was translated.
+            base = max((x for x in self.code.leaders if start < x < block.end), default=start)
+            self._orders.setdefault(base, function.order(base))
+            region = _Region(depth, self._calls[-1], self._orders[base], function.merges)
             self._regions.append(region)
             self._memory.begin()
         state = self._pause()
