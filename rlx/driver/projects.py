@@ -160,9 +160,10 @@ def project_files(project: ProjectKind, model: Path | None) -> dict[str, bytes]:
     """Return the files of a project by path; see :func:`create`."""
     source = example_root() / "digits" / "digits.rlx" if model is None else model
     graph = frontends.load(source).graph  # an unreadable file is refused now, not by a build
-    if project.one_port and (len(graph.inputs), len(graph.outputs)) != (1, 1):
+    counts = len(graph.run_inputs), len(graph.run_outputs)
+    if project.one_port and counts != (1, 1):
         raise UsageError(
-            f"the network has {len(graph.inputs)} inputs and {len(graph.outputs)} outputs, but the"
+            f"the network has {counts[0]} inputs and {counts[1]} outputs, but the"
             " project connects one of each",
             where=str(source),
             hint="emit it with 'rlx emit --target fpga', and connect its streams by hand",

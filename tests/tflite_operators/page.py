@@ -43,6 +43,17 @@ taken off an input or output (see [](tflite.md)). Fused activations (`RELU`, `RE
 
 """
 
+_VARIABLES: Final = """
+## Variables
+
+`VAR_HANDLE`, `READ_VARIABLE`, `ASSIGN_VARIABLE` and `CALL_ONCE` become states of the graph: on the
+host, in C for Cortex-M (a struct of the caller) and in the `dataflow` core (memories with a reset).
+The architectures `engine` and `parallel` refuse them. Variables are int8, uint8, float32 or int32;
+targets take int8, C int32 too. A variable begins with what the subgraph of `CALL_ONCE` assigns, one
+integer for all its elements, or with its zero point.
+
+"""
+
 _FLOAT: Final = """
 ## On float32
 
@@ -61,7 +72,7 @@ def page() -> str:
     if notes:
         text += "\n" + "".join(f"{number}. {reason}\n" for reason, number in notes.items())
     floats = [[f"`{name}`", limits(REAL_IMPORTERS[name])] for name in sorted(REAL_IMPORTERS)]
-    return text + _FLOAT + markdown_table(["operator", "limits"], floats, texts=2)
+    return text + _VARIABLES + _FLOAT + markdown_table(["operator", "limits"], floats, texts=2)
 
 
 def limits(importer: Importer) -> str:

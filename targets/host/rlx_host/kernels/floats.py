@@ -18,11 +18,13 @@ from rlx.ops.fused import (
     FusedSoftmax,
 )
 from rlx.ops.real import (
+    RealAveragePool,
     RealBroadcastTo,
     RealConcat,
     RealConv,
     RealGather,
     RealMatmul,
+    RealMaxPool,
     RealReduceMax,
     RealReduceMean,
     RealReduceMin,
@@ -49,6 +51,7 @@ from rlx_host.kernels.expressions import ELEMENTWISE
 from rlx_host.kernels.float_softmax.rule import softmax
 from rlx_host.kernels.index.rule import gather, scatter
 from rlx_host.kernels.norm.rule import norm
+from rlx_host.kernels.pool.rule import pool
 from rlx_host.kernels.product.rule import fused_matmul, gated, matmul
 from rlx_host.kernels.reduce.rule import reduce
 
@@ -68,11 +71,13 @@ FLOAT_RULES: Final[Mapping[type[Op], Rule]] = {
     FusedNorm: norm,
     FusedResidualNorm: norm,
     FusedSoftmax: softmax,
+    RealAveragePool: pool,
     RealBroadcastTo: broadcast,
     RealConcat: concat,
     RealConv: conv,
     RealGather: gather,
     RealMatmul: matmul,
+    RealMaxPool: pool,
     RealReduceMax: reduce,
     RealReduceMean: reduce,
     RealReduceMin: reduce,

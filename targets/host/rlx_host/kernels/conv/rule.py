@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from rlx.ir import Array, Node
     from rlx.ops.fused.product import ProductForm
+    from rlx.ops.real.window import SpatialWindow
     from rlx_host.instruction_set import InstructionSet
     from rlx_host.layer import Pack
 
@@ -79,7 +80,7 @@ def _layer(
     once = math.prod(op.window.kernel) == math.prod(op.window.stride) == 1
     if once and not op.window.is_padded and op.groups == 1:
         return pointwise(node, positions, weights, written, instructions)
-    constants = _geometry(op, image, weights[0]) | {
+    constants = geometry(op.window, image, weights[0], op.groups, rows=True) | {
         "bias": bias is not None,
         "addend": addend is not None,
         "lines": written[0],
@@ -101,13 +102,27 @@ def _layer(
     return NativeLayer(kernel, passed, tuple(tables), scratch)
 
 
-def _geometry(op: RealConv, image: Sequence[int], outputs: int) -> dict[str, Any]:
-    """Return sizes, and the offsets of the segments of a window."""
-    window = op.window
+def geometry(
+    window: SpatialWindow,
+    image: Sequence[int],
+    outputs: int,
+    groups: int = 1,
+    *,
+    rows: bool = False,
+) -> dict[str, Any]:
+    """Return sizes, and the offsets of the segments of a window.
+
+    Args:
+        window: The window.
+        image: Shape of the operand.
+        outputs: Channels of the result.
+        groups: Groups of channels.
+        rows: Whether the taps of a row are one segment where they are next to each other.
+    """
     size, channels = image[1:-1], image[-1]
     padded = tuple(n + a + b for n, (a, b) in zip(size, window.padding, strict=True))
     strides = tuple(s * channels for s in row_major(padded))
-    is_whole_row = window.dilation[-1] == 1 and op.groups == 1
+    is_whole_row = rows and window.dilation[-1] == 1 and groups == 1
     taps = window.kernel[:-1] if is_whole_row else window.kernel
     starts = tuple(
         sum(i * d * s for i, d, s in zip(tap, window.dilation, strides, strict=False))
@@ -124,9 +139,9 @@ def _geometry(op: RealConv, image: Sequence[int], outputs: int) -> dict[str, Any
         "out": window.output_size(tuple(size)),
         "channels": channels,
         "outputs": outputs,
-        "groups": op.groups,
+        "groups": groups,
         "starts": starts,
-        "depth": (window.kernel[-1] if is_whole_row else 1) * channels // op.groups,
+        "depth": (window.kernel[-1] if is_whole_row else 1) * channels // groups,
     }
 
 

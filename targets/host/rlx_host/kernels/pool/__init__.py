@@ -1,0 +1,1 @@
+"""Pooling of float32: maximum and mean of each window."""
