@@ -22,7 +22,7 @@ unsigned divide_unsigned(unsigned a, unsigned b) { return a / b; }
 unsigned rest_unsigned(unsigned a, unsigned b) { return a % b; }
 """
 ENTRIES = ("divide", "rest", "divide_unsigned", "rest_unsigned")
-LONGEST = 280
+MAX_INSTRUCTIONS = 280
 """Three rounds for 8 bits each, at most 8 instructions for a bit, and what is around them."""
 STACK = 0x20001000
 DIVISORS = (1, 2, 3, 9, 25, 49, 64, 1000, 0xFFFF, 0x10000, 0x7FFFFFFF, 0x80000000, MASK, -9 & MASK)
@@ -67,7 +67,7 @@ def test_no_dividend_exceeds_the_bound(counted, name):
         assert result is None
         dividends = [*DIVIDENDS, *(rng.getrandbits(rng.randint(1, 32)) for _ in range(60))]
         counts = [counted(name, one, divisor)[0] for one in dividends]
-        assert max(counts) <= bound <= LONGEST
+        assert max(counts) <= bound <= MAX_INSTRUCTIONS
 
 
 @pytest.mark.qemu
