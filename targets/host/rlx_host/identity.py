@@ -1,7 +1,4 @@
-"""Text that identifies generated C without generating it.
-
-Tests: tests/targets/host/test_identity.py
-"""
+"""Text that identifies generated C without generating it."""
 
 from __future__ import annotations
 
