@@ -201,12 +201,19 @@ def _figures(
         for name, unit, predictions, counts, limit in _FIGURES
     ]
     figures.insert(_STACK_POSITION, _stack(verified))
+    figures.insert(1, _bound(verified))
     interval = next(one for one in figures if one.name == "interval")
     figures += [
         _clock_figure(totals, measured.build or {}),
         _rate(totals, measured.build, interval),
     ]
     return tuple(one for one in figures if one.best is not None)
+
+
+def _bound(verified: Mapping[str, Any]) -> Figure:
+    """Return the instructions that no input exceeds, of a folder verified with ``--bound``."""
+    bound = verified.get("bound", {}).get("instructions")
+    return Figure(name="instructions, at most", computed=bound, basis="bound for every input")
 
 
 def _stack(verified: Mapping[str, Any]) -> Figure:

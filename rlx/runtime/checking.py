@@ -17,11 +17,13 @@ import numpy as np
 from rlx.ir import DType, Graph, GraphModule, Stage, State, copy_node
 from rlx.ir.evaluate import IndexRangeError, evaluate_all
 from rlx.ir.graph import Source
+from rlx.ir.hash import structural_hash
 from rlx.ir.regions import all_nodes
 from rlx.ops import real
 from rlx.ops.control import While
 from rlx.ops.nn import NnOp
 from rlx.ops.real.cast import integer_range
+from rlx.runtime.disk_cache import disk_cache, entry_key
 from rlx.support.errors import DifferenceError
 
 if TYPE_CHECKING:
@@ -53,17 +55,59 @@ class Compiled(Protocol):
         ...
 
 
+@runtime_checkable
+class Keyed(Protocol):
+    """A program whose code is the same in other processes."""
+
+    @property
+    def code_key(self) -> str:
+        """Text of all that the code depends on but the graph, the processor included."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """Comparison of a program with NumPy.
 
     Attributes:
         outputs: Number of outputs that were compared; 0 if none consists of integers on the way.
-        seconds: Time that it took.
+        seconds: Time that it took, maybe in an earlier process.
     """
 
     outputs: int
     seconds: float
+
+
+def checked(
+    program: Program, backend: Backend, options: CompileOptions, params: Mapping[str, Array]
+) -> Comparison:
+    """Return the comparison of ``program``: an earlier one on disk, or ``compare_with_numpy``.
+
+    One that was passed is kept beside the compiled code, for the same graph with the same
+    constants, code, processor, and versions of rlx and NumPy. Other values of parameters are not
+    compared again.
+
+    Raises:
+        DifferenceError: Some output differs; nothing is kept then.
+    """
+    graph = program.module.graph
+    if not isinstance(program, Keyed) or exact_values(graph).isdisjoint(graph.outputs):
+        return compare_with_numpy(program, backend, options, params)
+    parts = {
+        "graph": structural_hash(graph),
+        "code": program.code_key,
+        "options": repr(options),
+        "NumPy": np.__version__,
+        "seed": str(SEED),
+    }
+    key, cache = entry_key(f"comparison {backend.name}", parts), disk_cache()
+    content = cache.get(key)
+    if content is not None:
+        outputs, seconds = content.split()
+        return Comparison(int(outputs), float(seconds))
+    comparison = compare_with_numpy(program, backend, options, params)
+    cache.put(key, b"%d %r" % (comparison.outputs, comparison.seconds))
+    return comparison
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import numpy as np
 
 from rlx.ir.evaluate import evaluate_all
 from rlx.runtime.backend import next_backend
-from rlx.runtime.checking import Compiled, compare_with_numpy
+from rlx.runtime.checking import Compiled, checked
 from rlx.runtime.compilations import COMPILATIONS
 from rlx.runtime.garbage import uncollected
 from rlx.runtime.observation.finite import check_values
@@ -123,7 +123,7 @@ class LoadedProgram:
         if not current().check_compiled:
             return
         try:
-            self._compilation.comparison = compare_with_numpy(
+            self._compilation.comparison = checked(
                 self.program, self.backend, self._options, values
             )
         except DifferenceError as error:

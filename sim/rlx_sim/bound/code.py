@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from rlx_sim.bound import narrow, values, wide
+from rlx_sim.bound import bits, narrow, values, wide
 from rlx_sim.bound.instruction import (
     CONDITIONS,
     NZCV,
@@ -64,13 +64,17 @@ class Code:
         entries: Addresses that are called.
     """
 
-    def __init__(self, image: Mapping[int, bytes]) -> None:
+    def __init__(self, image: Mapping[int, bytes], *, partial: bool = False) -> None:
+        """Create it; ``partial`` keeps the known bits of values (:mod:`rlx_sim.bound.bits`)."""
         self.image = image
         self.leaders: set[int] = set()
         self.entries: set[int] = set()
         self._decoded: dict[tuple[int, bool], Instruction] = {}
         self._names = {name: getattr(values, name) for name in dir(values) if name.islower()}
         self._names |= {"leave": leave, "jump": jump}
+        if partial:
+            self._names = bits.functions(self._names)
+        self._partial = partial
 
     def instruction(self, address: int, *, in_it: bool = False) -> Instruction:
         """Return the instruction at an address.
@@ -143,7 +147,7 @@ class Code:
             reversed(instructions), reversed(conditions), strict=True
         ):
             lines = instruction.lines
-            if instruction.sets & live:
+            if instruction.sets & live or (self._partial and instruction.flag_lines):
                 assert instruction.flag_lines is not None
                 lines = instruction.flag_lines
                 live -= set() if condition else instruction.sets

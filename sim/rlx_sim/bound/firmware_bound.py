@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from rlx_sim.bound.code import COUNT
+from rlx_sim.bound.divisions import ROUTINES, Divisions
 from rlx_sim.bound.instruction import UnboundedError
 from rlx_sim.bound.machine import Machine
 from rlx_sim.firmware.instruction_set import CORES, Needs
@@ -59,7 +60,7 @@ def instruction_bound(firmware: Firmware) -> InstructionBound:
     """
     if Needs.MVE in CORES[firmware.cpu.name]:
         return InstructionBound(None, reason="vector instructions (MVE) are not modelled")
-    program = _Program.read(firmware.elf)
+    program = Program.read(firmware.elf)
     run = _Run(program)
     try:
         run.run()
@@ -67,11 +68,11 @@ def instruction_bound(firmware: Firmware) -> InstructionBound:
         return InstructionBound(None, reason=f"{error.message}, at {program.place(error.address)}")
     first, last = run.readings
     layers = tuple(after - before - _HOOK_CALL for before, after in pairwise(run.marks))
-    return InstructionBound(last - first, layers, is_exact=not run.machine.varies)
+    return InstructionBound(last - first, layers, is_exact=not run.varies)
 
 
 @dataclass(frozen=True, slots=True)
-class _Program:
+class Program:
     """A linked program: its constant bytes, its symbols, the functions sorted by address."""
 
     image: Mapping[int, bytes]
@@ -79,7 +80,12 @@ class _Program:
     functions: tuple[tuple[int, str], ...]
 
     @classmethod
-    def read(cls, elf: Path) -> _Program:
+    def read(cls, elf: Path) -> Program:
+        """Read an ELF file.
+
+        Raises:
+            ToolMissingError: pyelftools is not installed.
+        """
         find("pyelftools")
         from elftools.elf.elffile import ELFFile
 
@@ -113,13 +119,17 @@ class _Program:
 class _Run:
     """The abstract execution of one frame."""
 
-    def __init__(self, program: _Program) -> None:
+    def __init__(self, program: Program) -> None:
         self._program = program
         self._counter = program.symbols["platform_counter"] & ~1
         hooks: dict[int, Any] = {self._counter: self._read_counter}
         if "rlx_layer" in program.symbols:
             hooks[program.symbols["rlx_layer"] & ~1] = self._mark
         self.machine = Machine(program.image, hooks=hooks)
+        self._divisions = Divisions(program.image)
+        for name in set(ROUTINES) & set(program.symbols):
+            entry = program.symbols[name] & ~1
+            hooks[entry] = self._divisions.hook(entry, self.machine)
         self.readings: list[int] = []
         self.marks: list[int] = []
 
@@ -133,6 +143,11 @@ class _Run:
         except _FinishedError:
             return
         raise UnboundedError("the counter was not read twice", symbols["run_frame"] & ~1)
+
+    @property
+    def varies(self) -> bool:
+        """Whether the count depends on the input."""
+        return self.machine.varies or self._divisions.varies
 
     def _read_counter(self, registers: list[Any], memory: Any, calls: list[int]) -> int:  # noqa: ANN401
         del memory, calls

@@ -114,7 +114,8 @@ def arithmetic(rd: int | None, first: str, second: str, carry: str, *, sets: boo
     if not sets:
         return Lines(tuple(plain))
     name = "x" if rd is None else f"r{rd}"
-    call = f"{name}, fn, fz, fc, fv = add_flags({first}, {second}, {carry})"
+    operands = f"double_flags({first}" if first == second else f"add_flags({first}, {second}"
+    call = f"{name}, fn, fz, fc, fv = {operands}, {carry})"
     return Lines(tuple(plain), (call,), NZCV)
 
 

@@ -12,8 +12,9 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from rlx_sim.bound.bits import joined
 from rlx_sim.bound.code import COUNT, UNKNOWN, Code, Translation
-from rlx_sim.bound.instruction import SP, UnboundedError
+from rlx_sim.bound.instruction import PC, SP, UnboundedError
 from rlx_sim.bound.paths import EXIT, Function, function_at
 
 if TYPE_CHECKING:
@@ -115,8 +116,12 @@ class Machine:
         varies: Whether the sides of an unknown branch took different counts.
     """
 
-    def __init__(self, image: Mapping[int, bytes], *, hooks: Mapping[int, Block]) -> None:
-        self.code = Code(image)
+    def __init__(
+        self, image: Mapping[int, bytes], *, hooks: Mapping[int, Block], partial: bool = False
+    ) -> None:
+        """Create it; ``partial`` keeps the known bits of values, which is slow."""
+        self.code = Code(image, partial=partial)
+        self._partial = partial
         self.registers: list[Any] = [*[None] * COUNT, 0]
         self._memory = Memory(_words(image))
         self._calls: list[int] = []
@@ -143,6 +148,12 @@ class Machine:
         self.code.entries.add(function)
         self._calls.append(RETURN)
         self._run(function)
+
+    def run_apart(self, function: int, stack: int) -> set[int]:
+        """Run a function, and undo what it writes; return the addresses of that."""
+        self._memory.begin()
+        self.run(function, stack)
+        return set(self._memory.undo())
 
     def call(self, block: int) -> int:
         """Execute the block at an address, hook or not, and return the next address."""
@@ -173,8 +184,10 @@ class Machine:
         depth = len(self._calls)
         if not self._regions or self._regions[-1].depth != depth:
             function = self._function(start)
-            self._orders.setdefault(start, function.order(start))
-            region = _Region(depth, self._calls[-1], self._orders[start], function.merges)
+            # The block may have run into a loop whose start was not known when it was translated.
+            base = max((x for x in self.code.leaders if start < x < block.end), default=start)
+            self._orders.setdefault(base, function.order(base))
+            region = _Region(depth, self._calls[-1], self._orders[base], function.merges)
             self._regions.append(region)
             self._memory.begin()
         state = self._pause()
@@ -241,6 +254,8 @@ class Machine:
             raise UnboundedError("the sides of a branch do not return alike", first.calls[-1])
         pairs = zip(first.registers, second.registers, strict=True)
         registers = [a if a == b else None for a, b in pairs]
+        if self._partial:
+            registers[:PC] = map(joined, first.registers[:PC], second.registers[:PC])
         counts = first.registers[COUNT], second.registers[COUNT]
         registers[COUNT] = max(counts)
         self.varies |= counts[0] != counts[1]

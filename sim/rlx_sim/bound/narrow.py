@@ -209,7 +209,7 @@ def _compare_branch(address: int, code: int, sets: bool) -> Instruction:
     del sets
     rn = f"r{code & 7}"
     target = address + 4 + (code >> 3 & 64) + (code >> 2 & 62)
-    condition = known(f"int({rn} {'!=' if code >> 11 & 1 else '=='} 0)", rn)
+    condition = f"inv(nz({rn})[1])" if code >> 11 & 1 else f"nz({rn})[1]"
     return Instruction(address, 2, flow=Flow.BRANCH, target=target, condition=condition)
 
 

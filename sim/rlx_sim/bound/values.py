@@ -38,6 +38,11 @@ def same(first: Value, second: Value) -> Value:
     return None if first is None or second is None else int(first == second)
 
 
+def xor(first: Value, second: Value) -> Value:
+    """Return the exclusive disjunction of two flags."""
+    return None if first is None or second is None else first ^ second
+
+
 def signed(value: int) -> int:
     """Return the two's complement of 32 bits."""
     return (value ^ _SIGN) - _SIGN
@@ -58,6 +63,11 @@ def add_flags(
     value = total & MASK
     overflow = ((first ^ value) & (second ^ value)) >> 31
     return value, value >> 31, int(value == 0), total >> 32, overflow
+
+
+def double_flags(value: Value, carry: Value) -> tuple[Value, Value, Value, Value, Value]:
+    """Return a value plus itself and a carry, and the flags N, Z, C, V."""
+    return add_flags(value, value, carry)
 
 
 def shift_value(kind: int, value: int, amount: int) -> int:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from rlx.runtime.numpy_backend import NumpyBackend
-from rlx_host.compiler import MISSING, find_compiler
+from rlx_host.compiler import MISSING, find_compiler, version
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,8 +45,9 @@ class NativeBackend(NumpyBackend):
         return partial(NativeProgram, module, options, code)
 
     def compiler(self) -> str:
-        """Return the command of the compiler, for messages."""
-        return " ".join(find_compiler() or ())
+        """Return name and version of the compiler."""
+        command = find_compiler()
+        return MISSING if command is None else version(command)
 
 
 BACKEND = NativeBackend()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rlx.support.config import current
+from rlx.support.errors import RlxError
 from rlx.support.files.scratch import work_folder
 from rlx.support.process import run
 
@@ -30,6 +31,9 @@ MISSING: Final = "there is no C compiler (cc, gcc, clang); install one, or: pip 
 
 _TIMEOUT_S: Final = 300.0
 """Limit of one compilation in seconds."""
+
+_VERSION_TIMEOUT_S: Final = 20.0
+"""Limit of ``--version``, in seconds."""
 
 
 def find_compiler() -> tuple[str, ...] | None:
@@ -81,3 +85,19 @@ def identity(command: Sequence[str]) -> str:
     except OSError:
         return shlex.join(command)
     return f"{shlex.join(command)} {path.resolve()} {status.st_size} {status.st_mtime_ns}"
+
+
+def version(command: Sequence[str]) -> str:
+    """Return the first line that ``--version`` prints, or the command if that fails."""
+    return _version(tuple(command), identity(command))
+
+
+@cache
+def _version(command: tuple[str, ...], identity: str) -> str:
+    """Return the version of the compiler that has an identity: another file is asked again."""
+    del identity
+    try:
+        printed = run([*command, "--version"], timeout_s=_VERSION_TIMEOUT_S).stdout
+    except RlxError:
+        return shlex.join(command)
+    return printed.partition("\n")[0].strip() or shlex.join(command)

@@ -84,6 +84,12 @@ def find(name: str | None) -> InstructionSet:
     )
 
 
+def processor() -> str:
+    """Return a text that differs between processors of different features."""
+    return " ".join((platform.machine(), *sorted(_features())))
+
+
+@cache
 def _features() -> frozenset[str]:
     """Return the features of the processor; none where the system does not list them."""
     try:

@@ -1,4 +1,4 @@
-"""Loaded libraries, shared by all programs of one text, and kept on disk between processes.
+"""Loaded libraries, shared by all programs of one C file, and kept on disk between processes.
 
 Tests: tests/targets/host/test_program.py
 """
@@ -6,16 +6,20 @@ Tests: tests/targets/host/test_program.py
 from __future__ import annotations
 
 import ctypes
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from rlx.runtime.disk_cache import disk_cache, entry_key
 from rlx.support.errors import SimulationError, ToolMissingError
 from rlx.support.files.scratch import work_folder
 from rlx_host.compiler import FLAGS, MISSING, build, find_compiler, identity
+from rlx_host.identity import generator_digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from rlx_host.source import ProgramSource
 
 _MAX_LIBRARIES: Final = 64
 """Libraries that are found again without compiling."""
@@ -33,10 +37,25 @@ class StepError(Exception):
         self.step = step
 
 
-def load(text: str, flags: tuple[str, ...]) -> Callable[..., Any]:
-    """Return the function ``rlx_run(pointers, first, last)`` of a C file.
+@dataclass(frozen=True, slots=True)
+class Library:
+    """A compiled C file.
 
-    It raises StepError if a step fails.
+    Attributes:
+        key: A SHA-256 over all that its code depends on.
+        run: The function ``rlx_run(pointers, first, last)``; it raises StepError if a step fails.
+    """
+
+    key: str
+    run: Callable[..., object]
+
+
+def load(source: ProgramSource, extra_flags: tuple[str, ...] = ()) -> Library:
+    """Return the compiled form of a C file, from the cache on disk if it is there.
+
+    Args:
+        source: The file.
+        extra_flags: Flags in addition to those of all compilations and of the instruction set.
 
     Raises:
         ToolMissingError: There is no C compiler.
@@ -45,9 +64,7 @@ def load(text: str, flags: tuple[str, ...]) -> Callable[..., Any]:
     command = find_compiler()
     if command is None:
         raise ToolMissingError(MISSING, hint="set RLX_BACKEND=numpy to run without one")
-    function = _library(text, command, flags).rlx_run
-    function.restype = _check
-    return function
+    return _library(source, command, (*source.instructions.flags, *extra_flags))
 
 
 def _check(status: int) -> None:
@@ -57,14 +74,21 @@ def _check(status: int) -> None:
 
 
 @lru_cache(_MAX_LIBRARIES)
-def _library(text: str, command: tuple[str, ...], flags: tuple[str, ...]) -> ctypes.CDLL:
-    parts = {"text": text, "compiler": identity(command), "flags": " ".join((*FLAGS, *flags))}
+def _library(source: ProgramSource, command: tuple[str, ...], flags: tuple[str, ...]) -> Library:
+    parts = {
+        "source": source.identity,
+        "generator": generator_digest(),
+        "compiler": identity(command),
+        "flags": " ".join((*FLAGS, *flags)),
+    }
     key, cache = entry_key("native", parts), disk_cache()
     content = cache.get(key)
     if content is None:
-        content = build(text, command, flags)
+        content = build(source.text, command, flags)
         cache.put(key, content)
-    return open_library(content)
+    function = open_library(content).rlx_run
+    function.restype = _check
+    return Library(key, function)
 
 
 def open_library(content: bytes) -> ctypes.CDLL:

@@ -14,10 +14,10 @@ from rlx.ir.evaluate import explain
 from rlx.memory import moves_nothing
 from rlx.runtime.numpy_backend import NumpyProgram
 from rlx.support.text.units import counted
-from rlx_host.instruction_set import find
+from rlx_host.instruction_set import find, processor
 from rlx_host.kernels.rules import lower
 from rlx_host.library import StepError, load
-from rlx_host.source import number_steps, program_text
+from rlx_host.source import ProgramSource, number_steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rlx.runtime import CompileOptions
     from rlx.runtime.numpy_backend import BoundStep
     from rlx_host.layer import NativeLayer
+    from rlx_host.library import Library
     from rlx_host.source import NativeStep
 
 
@@ -37,15 +38,15 @@ class NativeCode:
         instruction_set: Name of the instruction set it is compiled for.
         steps: Call of each native node.
         refusals: Reason of each node that runs by NumPy.
-        text: The C file; empty if no node is native.
-        function: Runs the calls of a range of steps; None if there are none.
+        source: The C file; None if no node is native.
+        library: Its compiled form; None if no node is native.
     """
 
     instruction_set: str
     steps: Mapping[Node, NativeStep]
     refusals: Mapping[Node, Refusal]
-    text: str
-    function: Callable[..., object] | None
+    source: ProgramSource | None
+    library: Library | None
 
 
 def compile_module(module: GraphModule, options: CompileOptions) -> NativeCode:
@@ -68,10 +69,10 @@ def compile_module(module: GraphModule, options: CompileOptions) -> NativeCode:
         else:
             layers.append((node, layer))
     steps = number_steps(layers)
-    text = program_text(steps, instructions) if steps else ""
-    function = load(text, instructions.flags) if steps else None
+    source = ProgramSource.of(steps, instructions) if steps else None
+    library = None if source is None else load(source)
     return NativeCode(
-        instructions.name, {step.node: step for step in steps}, refusals, text, function
+        instructions.name, {step.node: step for step in steps}, refusals, source, library
     )
 
 
@@ -90,6 +91,12 @@ class NativeProgram(NumpyProgram):
         self._only: Callable[[], object] | None = None
         self._fallible: dict[int, BoundStep] = {}
         super().__init__(module, options)
+
+    @property
+    def code_key(self) -> str:
+        """Text that differs between C files, compilers, flags and processors."""
+        library = "" if self.code.library is None else self.code.library.key
+        return f"{self.code.instruction_set} {library} {processor()}"
 
     @property
     def summary(self) -> str:
@@ -142,9 +149,10 @@ class NativeProgram(NumpyProgram):
     def join(self, runs: Sequence[Callable[[], object]]) -> Sequence[Callable[[], object]]:
         """Return one call for each run of native steps."""
         calls: list[Callable[[], object]] = []
+        function = None if self.code.library is None else self.code.library.run
         first = last = 0
         for run in runs:
-            if not (isinstance(run, partial) and run.func is self.code.function):
+            if not (isinstance(run, partial) and run.func is function):
                 calls.append(run)
                 first = last = -1
                 continue
@@ -167,10 +175,9 @@ class NativeProgram(NumpyProgram):
 
     def _call(self, first: int, last: int) -> partial[object]:
         """Return the call of native steps ``first`` to ``last``, the latter not included."""
-        function = self.code.function
-        assert function is not None
+        assert self.code.library is not None
         pointers = ctypes.c_void_p(ctypes.addressof(self._pointers))
-        return partial(function, pointers, ctypes.c_int(first), ctypes.c_int(last))
+        return partial(self.code.library.run, pointers, ctypes.c_int(first), ctypes.c_int(last))
 
 
 def bound_arrays(layer: NativeLayer, step: BoundStep) -> list[Array]:

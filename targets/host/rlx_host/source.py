@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rlx_host.render import render
+from rlx_host.identity import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,34 +50,64 @@ def number_steps(layers: Sequence[tuple[Node, NativeLayer]]) -> tuple[NativeStep
     return tuple(steps)
 
 
-def program_text(steps: Sequence[NativeStep], instructions: InstructionSet) -> str:
-    """Return the C file of a program; equal layers share a function."""
-    names: dict[Kernel, str] = {}
-    for step in steps:
-        kernel = step.layer.kernel
-        names.setdefault(kernel, f"{kernel.kind}_{len(names)}")
-    functions = [
-        render(f"{k.template}.c", {**k.context, "name": n, "isa": instructions})
-        for k, n in names.items()
-    ]
-    calls = [
-        (
-            names[s.layer.kernel],
-            [f"p[{s.first + i}]" for i in range(s.pointer_count)],
-            s.layer.may_fail,
+@dataclass(frozen=True, slots=True)
+class ProgramSource:
+    """The C file of a program, rendered only where it is compiled or shown.
+
+    Attributes:
+        functions: Each kernel, and the name of its function; equal layers share one.
+        calls: Function of each call, index and number of its pointers, and whether it may fail.
+        instructions: Instruction set it is written for.
+    """
+
+    functions: tuple[tuple[Kernel, str], ...]
+    calls: tuple[tuple[str, int, int, bool], ...]
+    instructions: InstructionSet
+
+    @staticmethod
+    def of(steps: Sequence[NativeStep], instructions: InstructionSet) -> ProgramSource:
+        """Return the file that makes the calls of ``steps``."""
+        names: dict[Kernel, str] = {}
+        for step in steps:
+            kernel = step.layer.kernel
+            names.setdefault(kernel, f"{kernel.kind}_{len(names)}")
+        calls = ((names[s.layer.kernel], s.first, s.pointer_count, s.layer.may_fail) for s in steps)
+        return ProgramSource(tuple(names.items()), tuple(calls), instructions)
+
+    @property
+    def identity(self) -> str:
+        """A text that determines the file, given the files of this package."""
+        return canonical((self.functions, self.calls, self.instructions.name))
+
+    @property
+    def text(self) -> str:
+        """The C file."""
+        # The template engine is imported only where there is no compiled code yet.
+        from rlx_host.render import render
+
+        support = sorted({name for kernel, _ in self.functions for name in kernel.support})
+        shared = (name.split("_") for name in support)
+        isa = self.instructions
+        return render(
+            "program.c",
+            {
+                "isa": isa,
+                "support": [
+                    render(f"{template}.c", {"isa": isa, **_tile(sizes)})
+                    for template, *sizes in shared
+                ],
+                "functions": [
+                    render(f"{k.template}.c", {**k.context, "name": n, "isa": isa})
+                    for k, n in self.functions
+                ],
+                "calls": [
+                    (name, [f"p[{first + i}]" for i in range(count)], may_fail)
+                    for name, first, count, may_fail in self.calls
+                ],
+            },
         )
-        for s in steps
-    ]
-    support = sorted({name for kernel in names for name in kernel.support})
-    parts = [_shared_functions(name, instructions) for name in support]
-    return render(
-        "program.c",
-        {"isa": instructions, "support": parts, "functions": functions, "calls": calls},
-    )
 
 
-def _shared_functions(name: str, instructions: InstructionSet) -> str:
-    """Return the text of functions that kernels share: a template, or ``tile_ROWS_VECTORS``."""
-    template, *sizes = name.split("_")
-    parameters = dict(zip(("rows", "vectors"), map(int, sizes), strict=False))
-    return render(f"{template}.c", {"isa": instructions, **parameters})
+def _tile(sizes: Sequence[str]) -> dict[str, int]:
+    """Return the parameters that a name of shared functions, ``tile_ROWS_VECTORS``, ends with."""
+    return dict(zip(("rows", "vectors"), map(int, sizes), strict=False))

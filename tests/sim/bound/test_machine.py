@@ -43,6 +43,12 @@ BOUNDED = {
         cmp r0, #0; bne 1f; movs r2, #3; b 2f
         1: movs r2, #3
         2: subs r2, #1; bne 2b; bx lr"""),
+    # the first block runs into a loop with two ends; 10 rounds of: ldrb, cmp, branch, nop, strb,
+    # subs, branch
+    "ends": (72, """
+        movs r2, #10
+        1: ldrb r3, [r0]; cmp r3, #7; beq 2f; strb r3, [r2]; subs r2, #1; bne 1b; bx lr
+        2: nop; strb r3, [r2]; subs r2, #1; bne 1b; bx lr"""),
     # only one side calls: push, cbz, bl, callee (5 and return), pop
     "call": (10, """
         push {r4, lr}; cbz r0, 1f; bl 3f

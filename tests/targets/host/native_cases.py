@@ -12,7 +12,7 @@ from rlx.runtime.numpy_backend import BoundStep, Workspace
 from rlx_host.kernels.rules import lower
 from rlx_host.library import load
 from rlx_host.program import bound_arrays
-from rlx_host.source import number_steps, program_text
+from rlx_host.source import ProgramSource, number_steps
 from strategies.case import Case
 
 
@@ -50,8 +50,7 @@ def native_results(nodes, instructions, extra_flags=()):
     if not native:
         return layers
     steps = {step.node: step for step in number_steps(native)}
-    text = program_text(tuple(steps.values()), instructions)
-    function = load(text, (*instructions.flags, *extra_flags))
+    function = load(ProgramSource.of(tuple(steps.values()), instructions), extra_flags).run
     return [
         layer if isinstance(layer, Refusal) else _run(steps[node], arrays, function)
         for (node, arrays), layer in zip(nodes, layers, strict=True)

@@ -8,8 +8,8 @@ import pytest
 
 import rlx
 from rlx.support.errors import SimulationError, ToolMissingError
-from rlx_host import compiler
-from rlx_host.compiler import build, find_compiler, identity
+from rlx_host import BACKEND, compiler
+from rlx_host.compiler import build, find_compiler, identity, version
 from rlx_host.library import open_library
 
 RETURNS_3 = """
@@ -68,3 +68,30 @@ def test_compilers_differ_without_starting_them(tmp_path):
     program.write_text("12")
     assert identity([str(program)]) != first
     assert identity(["no-such-compiler", "-m64"]) == "no-such-compiler -m64"
+
+
+def script(path, text):
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return [str(path)]
+
+
+def test_the_version_is_asked_once_for_each_file(tmp_path):
+    calls = tmp_path / "calls"
+    asked = f"echo call >> {calls}; echo"
+    command = script(tmp_path / "cc", f"{asked} my-cc 1.2; echo more")
+    assert [version(command) for _ in range(2)] == ["my-cc 1.2"] * 2
+    assert calls.read_text() == "call\n"
+    assert version(script(tmp_path / "cc", f"{asked} my-cc 1.2.3")) == "my-cc 1.2.3"
+
+
+def test_a_compiler_without_a_version_has_its_command(tmp_path):
+    command = script(tmp_path / "cc", "exit 1")
+    assert version(command) == command[0]
+    assert version(["no-such-compiler", "-m64"]) == "no-such-compiler -m64"
+
+
+def test_messages_name_the_version():
+    with rlx.config.override(cc=None):
+        assert BACKEND.compiler() == version(find_compiler())
+    assert any(digit in BACKEND.compiler() for digit in "123456789")

@@ -184,6 +184,6 @@ def test_text_compiles_without_warnings(name, compiler, instructions, tmp_path):
     if shutil.which(compiler) is None:
         pytest.skip(f"{compiler} is not installed")
     source = tmp_path / "program.c"
-    source.write_text(program(NETWORKS[name]().graph.graph, instructions).text)
+    source.write_text(program(NETWORKS[name]().graph.graph, instructions).source.text)
     argv = [compiler, *STRICT, *find(instructions).flags, source]
     assert subprocess.run(argv, capture_output=True, text=True).stderr == ""

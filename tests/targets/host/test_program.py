@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -128,3 +131,27 @@ def test_an_index_outside_its_axis_is_an_error(index):
         net.run({"x": rows, "i": np.array([0, index], np.int32)})
     (found,) = net.run({"x": rows, "i": np.array([-1, 0], np.int32)})
     np.testing.assert_array_equal(found, 2 * rows[[-1, 0]])
+
+
+def test_cached_code_is_used_without_the_template_engine(tmp_path):
+    script = (
+        "import sys, rlx\n"
+        "from targets.host.networks import dense_stack\n"
+        "from targets.host.test_program import compiled, samples\n"
+        "net = compiled(dense_stack())\n"
+        "print(net.run_slots(*samples(net))[0].sum(), 'jinja2' in sys.modules)\n"
+    )
+    environment = {**os.environ, "RLX_COMPILE_CACHE": str(tmp_path / "cache")}
+    environment["PYTHONPATH"] = os.pathsep.join(sys.path)
+    first, second = (
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.split()
+        for _ in range(2)
+    )
+    assert first[0] == second[0]
+    assert (first[1], second[1]) == ("True", "False")

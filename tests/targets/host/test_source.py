@@ -33,13 +33,22 @@ def program(graph, name=None):
 
 
 def test_equal_layers_share_a_function():
-    text = program(dense_stack(layers=3)).text
+    text = program(dense_stack(layers=3)).source.text
     assert text.count("static void dense_") == 1
     assert text.count("dense_0(p[") == 3
 
 
+def test_identity_says_which_text_it_is():
+    sources = [program(dense_stack(layers=n)).source for n in (3, 3, 2)]
+    assert sources[0] == sources[1] != sources[2]
+    assert sources[0].identity == sources[1].identity != sources[2].identity
+    assert len({program(dense_stack(), i.name).source.identity for i in available()}) == len(
+        available()
+    )
+
+
 def test_text_is_reproducible():
-    assert program(dense_stack()).text == program(dense_stack()).text
+    assert program(dense_stack()).source.text == program(dense_stack()).source.text
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
@@ -48,7 +57,7 @@ def test_text_compiles_without_warnings(compiler, instructions, tmp_path):
     if shutil.which(compiler) is None:
         pytest.skip(f"{compiler} is not installed")
     source = tmp_path / "program.c"
-    source.write_text(program(dense_stack(), instructions.name).text)
+    source.write_text(program(dense_stack(), instructions.name).source.text)
     done = subprocess.run(
         [compiler, *STRICT, *instructions.flags, source], capture_output=True, text=True
     )

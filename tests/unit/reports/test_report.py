@@ -163,6 +163,19 @@ def test_a_stack_above_what_was_measured_is_the_compiler_s_bound(folder):
     assert origin_text(stack) == "measured"
 
 
+def test_a_bound_is_a_figure_of_its_own(folder):
+    verified = {**VERIFIED, "bound": {"instructions": 65801, "is_exact": False, "layers": []}}
+    report = collect(folder, FolderMeasurements(verification=verified))
+    counted, bound = report.figures[:2]
+    assert (counted.name, counted.measured) == ("instructions", 65725)
+    assert (bound.name, bound.best, bound.measured) == ("instructions, at most", 65801, None)
+    assert origin_text(bound) == "bound for every input"
+    assert '<p class="big">65,801' in report.to_html()
+    none = {**VERIFIED, "bound": {"instructions": None, "reason": "a loop", "layers": []}}
+    names = figures_of(collect(folder, FolderMeasurements(verification=none)))
+    assert "instructions, at most" not in names
+
+
 def test_conversions_and_steps_left_out_are_notes(hardware, tmp_path):
     shutil.copytree(hardware, tmp_path / "f")
     manifest = json.loads((tmp_path / "f/manifest.json").read_text())

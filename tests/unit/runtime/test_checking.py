@@ -13,11 +13,12 @@ from rlx.ops import q, real
 from rlx.ops.control import While
 from rlx.ops.numerics.fixed_point import Rescale
 from rlx.runtime import CompileOptions, Session, backend
-from rlx.runtime.checking import compare_with_numpy, exact_values
+from rlx.runtime.checking import checked, compare_with_numpy, exact_values
+from rlx.runtime.lowering import lower
 from rlx.runtime.numpy_backend import BACKEND, NumpyProgram
 from rlx.runtime.numpy_backend.backend import NumpyBackend
 from rlx.support import config
-from rlx.support.errors import BackendWarning, DifferenceError
+from rlx.support.errors import BackendWarning, CacheWarning, DifferenceError
 from support.messages import raises
 
 HALF = QuantParams.per_tensor(0.5, 0)
@@ -210,3 +211,76 @@ def test_a_loop_without_a_bound_is_not_run():
     graph = Graph("endless")
     graph.output(graph.apply(While(condition=condition, body=body), graph.input("i", type_)))
     assert comparison(graph).outputs == 0
+
+
+class Keyed(Wrong):
+    """``Wrong``, whose code has a key."""
+
+    key = "code 1"
+
+    def compile(self, module, options):
+        return KeyedProgram(self, module, options)
+
+
+class KeyedProgram(WrongProgram):
+    @property
+    def code_key(self):
+        return self.owner.key
+
+
+@pytest.fixture
+def own_cache(tmp_path):
+    with config.override(compile_cache=tmp_path / "cache"):
+        yield tmp_path / "cache"
+
+
+def check_keyed(graph=None, key="code 1", op=None):
+    """Check a new program of ``graph`` by ``checked``; return the comparison and its runs."""
+    made = Keyed(op)
+    made.key = key
+    options = CompileOptions(backend="keyed")
+    module = lower(graph or integer_graph(), made, options).module
+    program = made.compile(module, options)
+    program.set_params({})
+    return checked(program, made, options, {}), made.runs
+
+
+def test_a_passed_comparison_is_kept_on_disk(own_cache):
+    (first, runs), (second, later) = check_keyed(), check_keyed()
+    assert (runs, later) == (1, 0)
+    assert second == first
+    assert first.outputs == 1
+
+
+def test_other_code_graphs_and_versions_are_compared(own_cache, monkeypatch):
+    check_keyed()
+    assert check_keyed(key="code 2")[1] == 1
+    assert check_keyed(graph=other_integers())[1] == 1
+    assert check_keyed()[1] == 0
+    monkeypatch.setattr(np, "__version__", "0")
+    assert check_keyed()[1] == 1
+
+
+def test_a_failed_comparison_is_not_kept(own_cache):
+    for _ in range(2):
+        with pytest.raises(DifferenceError):
+            check_keyed(op=q.QRequantize)
+    assert not own_cache.exists()
+
+
+def test_a_damaged_comparison_is_made_again(own_cache):
+    check_keyed()
+    (entry,) = own_cache.glob("[0-9a-f]*")
+    content = bytearray(entry.read_bytes())
+    content[-1] ^= 1
+    entry.write_bytes(content)
+    with pytest.warns(CacheWarning, match="it is damaged"):
+        assert check_keyed()[1] == 1
+    assert check_keyed()[1] == 0
+
+
+def other_integers():
+    graph = Graph("other")
+    x = graph.input("x", i8(1, 4))
+    graph.output(graph.apply(q.QClamp(low=-99, high=100), x), names=["y"])
+    return graph

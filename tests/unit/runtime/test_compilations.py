@@ -95,7 +95,7 @@ def test_compiled_code_is_compared_with_numpy_once(counting, monkeypatch):
         compared.append(program)
         return Comparison(1, 0.0)
 
-    monkeypatch.setattr(rlx.runtime.loaded, "compare_with_numpy", compare)
+    monkeypatch.setattr(rlx.runtime.loaded, "checked", compare)
     monkeypatch.setattr(Counting, "compiler", lambda _: "cc 1", raising=False)
     for _ in range(3):
         assert Session().compile(scaled()).run({"x": X})[0].tolist() == [[2, 2]]
