@@ -24,7 +24,7 @@ def check(op, arrays, instructions):
     np.testing.assert_array_equal(found, op.evaluate(*arrays)[0], strict=True)
 
 
-def codes(generator, *shape):
+def int8_values(generator, *shape):
     return generator.integers(-128, 128, shape).astype(np.int8)
 
 
@@ -39,7 +39,7 @@ def test_images_one_pixel_wide(channels, instructions):
         rescale=Rescale.of(0.0006),
         zero_point=-46,
     )
-    arrays = [codes(generator, 1, 11, 1, channels), codes(generator, 1, 4, 1, channels)]
+    arrays = [int8_values(generator, 1, 11, 1, channels), int8_values(generator, 1, 4, 1, channels)]
     check(op, [*arrays, np.array([77], np.int32)], instructions)
 
 
@@ -58,7 +58,7 @@ def test_padded_rows_of_three_values(size, window, instructions):
     op = QConv2d(
         window=window, groups=groups, x_zero_point=-126, rescale=Rescale.of(0.002), zero_point=24
     )
-    arrays = [codes(generator, 1, *size), codes(generator, 3, *window.kernel, 1)]
+    arrays = [int8_values(generator, 1, *size), int8_values(generator, 3, *window.kernel, 1)]
     check(op, [*arrays, np.array([7, -5, 0], np.int32)], instructions)
 
 
