@@ -36,6 +36,9 @@ _WEIGHTS: Final = "weights"
 _SHOWN_OTHERWISE: Final = frozenset({"shape", "zero_point"})
 """Attributes of a layer that its type repeats."""
 
+LAYOUT: Final = "layout of the weights"
+"""Name of the change of the layout of weights whose address is set at run time."""
+
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -203,7 +206,7 @@ def _caller(before: Emitted, after: Emitted) -> Iterator[Change]:
     old, new = before.manifest.producer, after.manifest.producer
     yield from _change("target", old.target, new.target)
     yield from _change("prefix of all names", old.facts.get("prefix"), new.facts.get("prefix"))
-    yield from _change("layout of the weights", _layout(before), _layout(after))
+    yield from _change(LAYOUT, _layout(before), _layout(after))
     for kind in ("input", "output"):
         yield from _ports(kind, before.network[f"{kind}s"], after.network[f"{kind}s"])
     yield from _changes("option ", old.options, new.options)

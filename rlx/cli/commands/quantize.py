@@ -130,6 +130,12 @@ OBSERVERS = ("min-max", "moving-average", "percentile", "mse", "kl")
     type=click.Path(path_type=Path),
     help="Settings file to write: those that were used for each layer.",
 )
+@click.option(
+    "--fix-ranges",
+    is_flag=True,
+    help="With --write-settings: write ranges in place of observers, for a network that is trained"
+    " again.",
+)
 @scaling_options
 @click.option("--plot", type=click.Path(path_type=Path), help="Picture to write, .png or .svg.")
 @executor_option
@@ -141,6 +147,7 @@ def command(
     out: Path,
     plot: Path | None,
     write_settings: Path | None,
+    fix_ranges: bool,
     max_drop: str | None,
     as_json: bool,
     calib: Path | None,
@@ -163,6 +170,7 @@ def command(
 
     for path in (out, plot, path_beside(out), write_settings):
         keep_inputs(path, model, calib, settings["test"], settings["settings"])
+    _check_write_settings(write_settings, fix_ranges=fix_ranges)
     check_suffix(out)
     check_path(path_beside(out))
     share = None if max_drop is None else share_of(max_drop, "--max-drop")
@@ -185,7 +193,8 @@ def command(
         )
     _save(quantized.module, quantized.report, out)
     if write_settings is not None:
-        write_file(write_settings, quantized.report.settings_text().encode())
+        text = quantized.report.settings_text(fix_ranges=fix_ranges)
+        write_file(write_settings, text.encode())
     if plot is not None:
         from rlx.calibration.plots import plot_report
 
@@ -196,6 +205,16 @@ def command(
     _print(quantized.report, out)
     if write_settings is not None:
         print(f"wrote {write_settings}; to use it: --settings {typed(write_settings)}")
+
+
+def _check_write_settings(path: Path | None, *, fix_ranges: bool) -> None:
+    """Refuse ``--fix-ranges`` without a settings file to write."""
+    if fix_ranges and path is None:
+        raise UsageError(
+            "has no effect without --write-settings",
+            where="--fix-ranges",
+            hint="add --write-settings FILE.toml, or leave it out",
+        )
 
 
 _WITHOUT_SAMPLES = (

@@ -131,6 +131,7 @@ def test_layouts_of_weights_at_run_time_are_compared(tmp_path, capsys, digits_mo
     lines = shown("small")
     assert any(line.startswith(f"layout of the weights {layout} ") for line in lines)
     assert not any("unchanged, " in line for line in lines)
+    assert any("see --fix-ranges of rlx quantize" in line for line in lines)
 
 
 def test_folders_of_an_older_rlx_have_no_hashes_and_pictures(folders, tmp_path):

@@ -1,6 +1,7 @@
 """Settings of layers: written, read back, edited, and refused where they do not fit."""
 
 import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -70,6 +71,22 @@ def test_ranges_in_place_of_observers_give_the_same_network(tmp_path, symmetric)
     assert scales == [layer.scale for layer in first.report.layers if layer.range_of == "mse"]
     assert len(scales) == 5
     assert "range = [" in other.settings_text().split('[layers."conv1"]')[1].split("\n")[2]
+
+
+def test_a_network_trained_again_keeps_fixed_ranges():
+    """The quantization of every result is the same, on the same samples; weights are others."""
+    first = quantized()
+    settings = tomllib.loads(first.report.settings_text(fix_ranges=True))
+    assert not any("observer" in layer for layer in settings["layers"].values())
+    again = float_network(seed=5)
+    own, fixed = (
+        rlx.quantize(again, CALIB, settings=given, **ANY).report for given in (None, settings)
+    )
+    assert parameters(fixed) == parameters(first.report) != parameters(own)
+
+
+def parameters(report):
+    return [(layer.scale, layer.zero_point) for layer in report.layers]
 
 
 def test_the_order_is_that_of_the_network():
@@ -190,6 +207,12 @@ def test_the_command_writes_and_reads_settings(tmp_path, capsys, monkeypatch):
     assert main([*arguments, "-o", "a.q.rlx", "--write-settings", "a.toml"]) == 0
     assert "wrote a.toml" in capsys.readouterr().out
     assert main([*arguments, "-o", "b.q.rlx", "--settings", "a.toml"]) == 0
+    fixed = [*arguments, "-o", "f.q.rlx", "--fix-ranges"]
+    assert main([*fixed, "--write-settings", "f.toml"]) == 0
+    assert "observer" not in Path("f.toml").read_text().split("[layers.", 1)[1]
+    capsys.readouterr()
+    assert main(fixed) == 2
+    assert "--fix-ranges: has no effect without --write-settings" in capsys.readouterr().err
     assert (tmp_path / "a.q.rlx").read_bytes() == (tmp_path / "b.q.rlx").read_bytes()
     again = [*arguments, "-o", "c.q.rlx", "--settings", "a.toml", "--write-settings", "a.toml"]
     assert main(again) == 2
