@@ -20,7 +20,7 @@ from rlx.cli.number import Width
 from rlx.cli.plugin_options import PluginOptions, check_distinct
 from rlx.cli.samples import say
 from rlx.frontends.open_shapes import DimensionSizes
-from rlx.support.errors import FrontendError, RlxError, UsageError
+from rlx.support.errors import FormatError, FrontendError, RlxError, UsageError
 from rlx.support.limits import DEFAULT_LIMITS, parse_limits
 
 if TYPE_CHECKING:
@@ -118,7 +118,10 @@ class ModelCommand(Command):
         try:
             return super().invoke(ctx)
         except RlxError as error:
-            error.hint = with_name(error.hint, ctx.params["model"])
+            model = ctx.params["model"]
+            # Advice about data in the place of the model names another file as MODEL.
+            if not (isinstance(error, FormatError) and error.where == model.name):
+                error.hint = with_name(error.hint, model)
             raise
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
