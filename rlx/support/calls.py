@@ -81,9 +81,9 @@ def _refusal(
     if len(args) > len(plain):
         named_only = ", ".join(name for name in named if name not in plain)
         self_count = "." in where.removeprefix("rlx.")  # a method: its object is not an argument
-        most, given = len(plain) - self_count, len(args) - self_count
+        expected, count = len(plain) - self_count, len(args) - self_count
         return UsageError(
-            f"expected at most {most} arguments without a name, got {given}",
+            f"expected at most {expected} arguments without a name, got {count}",
             where=where,
             hint=f"give the others by name: {named_only}" if named_only else f"see help({where})",
         )
