@@ -344,7 +344,10 @@ class Build:
 
     def _no_figure(self, name: str) -> UsageError:
         known = ", ".join(sorted(self.figures))
-        return UsageError(f"no figure {name!r}", where=repr(self), hint=f"figures: {known}")
+        missing = "".join(f"; not measured: {one}" for one in self._verification.not_run)
+        return UsageError(
+            f"no figure {name!r}{missing}", where=repr(self), hint=f"figures: {known}"
+        )
 
     @property
     def figures(self) -> Mapping[str, float]:

@@ -38,6 +38,8 @@ def test_a_test_does_not_pass_for_a_missing_simulator(tmp_path, plain):
     allowed = build(tmp_path / "allow", "allow")
     assert allowed.passed
     assert [one.name for one in allowed.verification.not_run] == ["qemu"]
+    with pytest.raises(UsageError, match=r"no figure 'text_bytes'; not measured: .*qemu"):
+        allowed.require(text_bytes=1)
     assert build(tmp_path / "host", tools=("host",)).passed
     with pytest.raises(ToolMissingError, match="zig is not installed"):
         _ = build(tmp_path / "named", "allow", tools=("unicorn",)).passed
