@@ -344,7 +344,8 @@ class Build:
 
     def _no_figure(self, name: str) -> UsageError:
         known = ", ".join(sorted(self.figures))
-        missing = "".join(f"; not measured: {one}" for one in self._verification.not_run)
+        not_run = getattr(self._verification, "not_run", ())
+        missing = "".join(f"; not measured: {one}" for one in not_run)
         return UsageError(
             f"no figure {name!r}{missing}", where=repr(self), hint=f"figures: {known}"
         )
