@@ -64,11 +64,14 @@ class Settings:
 
     def __post_init__(self) -> None:
         known = ("8", "4", "2", "auto")
+        is_number = str(self.weights).isdecimal()
         if self.weights not in known:
             raise UsageError(
-                f"weights of {self.weights!r} bits are not known",
+                f"expected weights of 8, 4 or 2 bits, or 'auto', got"
+                f" {self.weights if is_number else repr(self.weights)}",
+                where="weights",
                 hint=did_you_mean(str(self.weights), known, what="bits")
-                if not str(self.weights).isdecimal()
+                if not is_number
                 else WIDTHS,
             )
         if self.weights != "auto" and (self.bits is not None or self.flash is not None):
@@ -76,6 +79,12 @@ class Settings:
                 "mean bits and flash choose widths, but every weight is to have"
                 f" {self.weights} bits",
                 hint="use the weights 'auto'",
+            )
+        if self.max_drop == 1:
+            raise UsageError(
+                "a drop of 100 % allows every loss",
+                where="--max-drop",
+                hint="write 0.01 or 1% for one point in a hundred, or leave the limit out",
             )
 
 

@@ -217,7 +217,7 @@ def i8(*shape: int | Dim, quant: QuantParams | None = None) -> TensorType:
         >>> print(rlx.i8(1, 8, 8, 1))
         i8[1, 8, 8, 1]
     """
-    return TensorType(shape, DType.I8, quant)
+    return TensorType(_nonnegative(shape), DType.I8, quant)
 
 
 def i32(*shape: int | Dim, quant: QuantParams | None = None) -> TensorType:
@@ -227,7 +227,7 @@ def i32(*shape: int | Dim, quant: QuantParams | None = None) -> TensorType:
         >>> print(rlx.i32(3))
         i32[3]
     """
-    return TensorType(shape, DType.I32, quant)
+    return TensorType(_nonnegative(shape), DType.I32, quant)
 
 
 def f32(*shape: int | Dim) -> TensorType:
@@ -237,4 +237,19 @@ def f32(*shape: int | Dim) -> TensorType:
         >>> print(rlx.f32(rlx.Dim("n"), 4))
         f32[n, 4]
     """
-    return TensorType(shape, DType.F32)
+    return TensorType(_nonnegative(shape), DType.F32)
+
+
+def _nonnegative(shape: Shape) -> Shape:
+    """Return a shape that a user wrote.
+
+    Raises:
+        ValueError: A dimension is negative.
+    """
+    for size in shape:
+        if isinstance(size, int) and size < 0:
+            raise ValueError(
+                f"a dimension must not be negative, got {size}; write Dim('n') for one that is"
+                " bound later"
+            )
+    return shape

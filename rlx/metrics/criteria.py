@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from rlx.support.calls import checked_init
 from rlx.support.errors import UsageError
 from rlx.support.text.suggest import did_you_mean
 from rlx.support.text.tables import text_of
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from rlx.metrics.figures import Closeness
 
 
+@checked_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Criteria:
     """Criteria for the outputs of two networks, which must keep all that are set.

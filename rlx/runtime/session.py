@@ -12,6 +12,7 @@ from rlx.runtime.backend import find_backend, fit_to_backend
 from rlx.runtime.compiled import CompiledGraph
 from rlx.runtime.device import Device
 from rlx.runtime.options import CompileOptions
+from rlx.support.calls import checked_call
 from rlx.tracing import Graph as Builder
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class Session:
         options: Default options of compilation.
     """
 
+    @checked_call
     def __init__(
         self, device: Device | str = Device.CPU, options: CompileOptions | None = None
     ) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
 
 def checked_call(function: Callable[P, R]) -> Callable[P, R]:
@@ -39,6 +40,12 @@ def checked_call(function: Callable[P, R]) -> Callable[P, R]:
     return call
 
 
+def checked_init(cls: type[T]) -> type[T]:
+    """Let a public dataclass refuse arguments that do not fit it, as :func:`checked_call` does."""
+    cls.__init__ = checked_call(cls.__init__)  # type: ignore[method-assign]
+    return cls
+
+
 def _check(function: Callable[..., object], parameter: inspect.Parameter, value: Any) -> None:  # noqa: ANN401 - any argument
     """Refuse an argument that does not fit its annotation."""
     if parameter.kind is parameter.VAR_KEYWORD:
@@ -49,7 +56,7 @@ def _check(function: Callable[..., object], parameter: inspect.Parameter, value:
             raise UsageError(
                 f"{parameter.name}: {problem}",
                 where=_name(function),
-                hint=f"{parameter.name}: {_about(function, parameter.name)}",
+                hint=_about(function, parameter.name),
             )
 
 
@@ -63,7 +70,8 @@ def _refusal(
     where = _name(function)
     parameters = signature.parameters.values()
     plain = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
-    named = [p.name for p in parameters if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
+    several = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    named = [p.name for p in parameters if p.kind not in several and p.name != "self"]
     bound_names = {*plain[: len(args)], *kwargs}
     missing_names = [
         p.name for p in parameters
@@ -72,15 +80,17 @@ def _refusal(
     unknown_names = [name for name in kwargs if name not in named]
     if unknown_names and not any(p.kind is p.VAR_KEYWORD for p in parameters):
         hint = did_you_mean(unknown_names[0], named, what="its arguments")
+        if "CompileOptions" in str(signature.parameters.get("options")):
+            hint += '; settings of compilation are options=rlx.CompileOptions(backend="numpy")'
         return UsageError(f"has no argument {unknown_names[0]!r}", where=where, hint=hint)
     if missing_names:
-        hint = "; ".join(f"{name}: {_about(function, name)}" for name in missing_names)
+        hint = "; ".join(_about(function, name) for name in missing_names)
         return UsageError(
             f"expected {' and '.join(missing_names)}, got none", where=where, hint=hint
         )
     if len(args) > len(plain):
         named_only = ", ".join(name for name in named if name not in plain)
-        self_count = "." in where.removeprefix("rlx.")  # a method: its object is not an argument
+        self_count = int("self" in plain)
         expected, count = len(plain) - self_count, len(args) - self_count
         return UsageError(
             f"expected at most {expected} arguments without a name, got {count}",
@@ -94,15 +104,17 @@ def _refusal(
 def _name(function: Callable[..., object]) -> str:
     """Return the name of a public function, or of a method with its class."""
     *_, name = function.__qualname__.split("<locals>.")
-    return f"rlx.{name}"
+    return f"rlx.{name.removesuffix('.__init__')}"
 
 
 def _about(function: Callable[..., object], name: str) -> str:
-    """Return the first sentence about an argument in the function's docstring."""
+    """Return an argument's name and the first sentence about it in the function's docstring."""
     lines = inspect.getdoc(function) or ""
     entry = re.search(rf"^ +{name}: ((?:.|\n +(?! *\w+: ))*)", lines, re.MULTILINE)
-    text = " ".join(entry[1].split()) if entry else f"see help({_name(function)})"
+    if entry is None:
+        return f"see help({_name(function)})"
+    text = " ".join(entry[1].split())
     plain = re.sub(r":\w+:`~?([\w.]+)`", r"\1", text.rstrip("."))
     plain = re.sub(r'``("[^"]*")``', r"\1", plain).replace("``", "'")
     sentence, *_ = re.split(r"[.;] ", plain)
-    return sentence[:1].lower() + sentence[1:]
+    return f"{name}: {sentence[:1].lower()}{sentence[1:]}"

@@ -220,6 +220,14 @@ BAD_CALLS = {
     "too much for top": lambda: rlx.run(DIGITS, SAMPLES).top(3, None, 5),
     "bytes": lambda: rlx.memory_estimate(DIGITS).fits("64K"),
     "required bytes": lambda: rlx.memory_estimate(DIGITS).require(0.5),
+    "session's backend": lambda: rlx.Session(rlx.Device.CPU, backend="numpy"),
+    "too much for a session": lambda: rlx.Session("cpu", None, 3),
+    "session's options": lambda: rlx.Session("cpu", "numpy"),
+    "criterion": lambda: rlx.Criteria(max_drop=0.1),
+    "criterion in a text": lambda: rlx.Criteria(sqnr="30"),
+    "criterion without a name": lambda: rlx.Criteria(0.1),
+    "drop of everything": lambda: quantized(max_drop=1),
+    "odd weights": lambda: quantized(weights=3),
     "runs": lambda: rlx.Session().compile(rlx.load(DIGITS)).profile(runs="3"),
     "compile options": lambda: rlx.bench(DIGITS, options={"device": "cpu"}),
     "progress": lambda: rlx.run(DIGITS, SAMPLES, progress=True),
@@ -342,3 +350,10 @@ def test_an_unknown_option_is_named(tmp_path):
 def test_help_shows_plain_defaults():
     for name in ("bench", "emit"):
         assert "<function" not in str(inspect.signature(getattr(rlx, name)))
+
+
+@pytest.mark.parametrize("kind", [rlx.f32, rlx.i8, rlx.i32])
+def test_types_have_no_negative_dimensions(kind):
+    assert kind(0, 8).shape == (0, 8)
+    with raises(ValueError):
+        kind(-1, 8)
