@@ -90,8 +90,8 @@ def too_large(
         for name in BUDGETS
         if getattr(minimum, name) > getattr(options.budget, name)
     }
-    least = {name: math.ceil(count) for name, count in short.items()}
-    raised = [*islice(_raised_budgets(options, least, cells_of), 1)]
+    minimums = {name: math.ceil(count) for name, count in short.items()}
+    raised = [*islice(_raised_budgets(options, minimums, cells_of), 1)]
     if raised:
         needs = {name: getattr(raised[0].options, name) for name in BUDGETS}
         short = {name: n for name, n in needs.items() if n != getattr(options, name)}
@@ -105,7 +105,7 @@ def too_large(
 
 
 def _too_small(short: Mapping[str, float], options: FpgaOptions, design: str) -> str:
-    """Return which budgets are too small, and what a design needs.
+    """Return the message for budgets that are too small.
 
     Args:
         short: Amount that the design needs of each resource of which it needs too much.

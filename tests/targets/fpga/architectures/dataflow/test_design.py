@@ -75,7 +75,8 @@ def test_design_keeps_every_budget():
 def test_refusal_names_what_is_short_and_what_to_try():
     with pytest.raises(
         DoesNotFitError,
-        match=r"^ecp5-85k: the smallest design found needs \d+ DSP slices?, the budget is 0 \(--dsp\)\n"
+        match=r"^ecp5-85k: the smallest design found needs \d+ DSP slices?,"
+        r" the budget is 0 \(--dsp\)\n"
         r"  hint: --dsp \d+$",
     ):
         estimate(dsp=0)
@@ -153,7 +154,8 @@ def test_the_amounts_of_a_refusal_are_budgets_that_are_enough(device, budgets):
 def test_luts_that_are_short_are_reported():
     with pytest.raises(
         DoesNotFitError,
-        match=r"^ecp5-25k: the smallest design found needs [\d,]+ LUTs, the budget is 500 \(--lut\)\n"
+        match=r"^ecp5-25k: the smallest design found needs [\d,]+ LUTs,"
+        r" the budget is 500 \(--lut\)\n"
         r"  hint: --lut \d+$",
     ):
         estimate(device="ecp5-25k", lut=500)
