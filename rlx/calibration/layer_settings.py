@@ -43,6 +43,9 @@ LAYER_KEYS: Final = ("bits", "observer", "range")
 EQUALIZE: Final = ("none", "before-depthwise", "all")
 """Channels that are balanced: none, those before depthwise layers, those of all pairs of layers."""
 
+UNNAMED: Final = "settings"
+"""Name in messages of settings that are a mapping, not a file."""
+
 _MAX_BYTES: Final = 16 << 20
 _MAX_LISTED: Final = 5
 
@@ -86,7 +89,7 @@ class SettingsFile:
         layers: Settings of layers by name.
     """
 
-    where: str = "settings"
+    where: str = UNNAMED
     network: str = ""
     values: Mapping[str, Any] = field(default_factory=dict)
     layers: Mapping[str, LayerSettings] = field(default_factory=dict)
@@ -122,8 +125,12 @@ class SettingsFile:
         )
 
 
-def settings_text(report: QuantizationReport) -> str:
+def settings_text(report: QuantizationReport, *, fix_ranges: bool = False) -> str:
     """Return the settings with which a network was quantized, in the order of its layers.
+
+    Args:
+        report: Report of the quantization.
+        fix_ranges: Whether layers have the range of their results in place of the observer.
 
     Raises:
         UsageError: It was quantized with its own scales.
@@ -148,22 +155,22 @@ def settings_text(report: QuantizationReport) -> str:
         lines += [
             "",
             f"[layers.{_quoted(layer.name)}]",
-            *_layer_lines(layer, symmetric=settings.symmetric),
+            *_layer_lines(layer, symmetric=settings.symmetric, fix_range=fix_ranges),
         ]
     return "\n".join(lines) + "\n"
 
 
-def _layer_lines(layer: LayerReport, *, symmetric: bool) -> list[str]:
+def _layer_lines(layer: LayerReport, *, symmetric: bool, fix_range: bool) -> list[str]:
     lines = [f"bits = {layer.bits}"] if layer.weight_values is not None else []
     low, high = layer.results.low, layer.results.high
     if symmetric and layer.zero_point == 0:
         low = -high
     limits = f"[{low!r}, {high!r}]"
-    if layer.range_of == "settings":
-        return [*lines, f"range = {limits}"]
     if layer.range_of in ("known", "operand"):
         why = "follows from the op" if layer.range_of == "known" else "is that of its operand"
         return [*lines, f"# its range {limits} {why}"]
+    if fix_range or layer.range_of == "settings":
+        return [*lines, f"range = {limits}"]
     return [*lines, f"observer = {_quoted(layer.range_of)}", f"# range = {limits}"]
 
 
@@ -181,7 +188,7 @@ def read_settings(source: str | Path | Mapping[str, Any]) -> SettingsFile:
     if isinstance(source, str | Path):
         path = Path(source)
         return _checked(_tables(path), str(path))
-    return _checked(source, "settings")
+    return _checked(source, UNNAMED)
 
 
 def _tables(path: Path) -> Mapping[str, Any]:

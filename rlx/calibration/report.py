@@ -140,13 +140,17 @@ class QuantizationReport:
         rows = [layer.figures() for layer in self.layers]
         return report_html(f"{self.graph}: quantized", self.figures(), rows)
 
-    def settings_text(self) -> str:
+    def settings_text(self, *, fix_ranges: bool = False) -> str:
         """Return the settings of each layer as TOML, for ``settings`` of ``rlx.quantize``.
+
+        Args:
+            fix_ranges: Whether layers have the range of their results in place of the observer, so
+                that a network that was trained again is quantized with the same ranges.
 
         Raises:
             UsageError: The network held its own scales.
         """
-        return settings_text(self)
+        return settings_text(self, fix_ranges=fix_ranges)
 
     def figures(self) -> dict[str, str]:
         """Return the figures of the whole as text, by name."""

@@ -96,9 +96,12 @@ class Checks:
         rows = tuple(map(_cells, self.rows))
         print()
         show_table(Table(f"{self.budget}: {_suite(self.folder)}", _COLUMNS, rows))
-        passed = [row.name for row in self.rows if not row.kept]
-        verdict = f"over budget: {', '.join(passed)}" if passed else "met"
-        prose(f"budget: {verdict}", fg="red" if passed else "green", bold=True)
+        broken = [row for row in self.rows if not row.kept]
+        over = [row.name for row in broken if row.value is not None]
+        unknown = [row.name for row in broken if row.value is None]
+        listed = (("over budget", over), ("not measured", unknown))
+        verdict = "; ".join(f"{what}: {', '.join(names)}" for what, names in listed if names)
+        prose(f"budget: {verdict or 'met'}", fg="red" if broken else "green", bold=True)
 
     def _seconds(self) -> float:
         return time.monotonic() - self._started

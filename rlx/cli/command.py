@@ -49,10 +49,22 @@ class Command(click.Command):
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the description, and the examples."""
         super().format_help_text(ctx, formatter)
-        if not self.examples:
+        examples = self._usable_examples()
+        if not examples:
             return
         with formatter.section("Examples"):
-            formatter.write("".join(f"{'':{formatter.current_indent}}{e}\n" for e in self.examples))
+            formatter.write("".join(f"{'':{formatter.current_indent}}{e}\n" for e in examples))
+
+    def _usable_examples(self) -> list[str]:
+        """Return the examples without those for a target whose packages are not installed."""
+        from rlx import targets
+        from rlx.targets.absent import absent_targets
+
+        named = {word for example in self.examples for word in example.split()}
+        if named.isdisjoint(targets.names()):
+            return list(self.examples)
+        absent = {target.name for target in absent_targets()}
+        return [example for example in self.examples if absent.isdisjoint(example.split())]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options in groups."""

@@ -20,7 +20,7 @@ from rlx.cli.number import Width
 from rlx.cli.plugin_options import PluginOptions, check_distinct
 from rlx.cli.samples import say
 from rlx.frontends.open_shapes import DimensionSizes
-from rlx.support.errors import FrontendError, RlxError, UsageError
+from rlx.support.errors import FormatError, FrontendError, RlxError, UsageError
 from rlx.support.limits import DEFAULT_LIMITS, parse_limits
 
 if TYPE_CHECKING:
@@ -110,6 +110,7 @@ class ModelCommand(Command):
             _refuse_option_of_another_format(error.option_name, texts)
             if self._has_target:
                 _refuse_option_of_another_target(error.option_name, texts.get("target"))
+                self._refuse_option_of_absent_target(error.option_name, texts.get("target"))
             raise
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - as click declares it
@@ -117,7 +118,10 @@ class ModelCommand(Command):
         try:
             return super().invoke(ctx)
         except RlxError as error:
-            error.hint = with_name(error.hint, ctx.params["model"])
+            model = ctx.params["model"]
+            # Advice about data in the place of the model names another file as MODEL.
+            if not (isinstance(error, FormatError) and error.where == model.name):
+                error.hint = with_name(error.hint, model)
             raise
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
@@ -143,6 +147,26 @@ class ModelCommand(Command):
         titled += [(f"Options for models of the format {f.plugin.name}", [*f.params()])
                    for f in formats]  # fmt: skip
         return titled
+
+    def _fields_of(self, option: str) -> list[str]:
+        """Return the names of the fields that an option may set, as ``device`` of ``--device``."""
+        name = option.removeprefix("--")
+        return [name.replace("-", "_"), name.removeprefix("no-").replace("-", "_")]
+
+    def _refuse_option_of_absent_target(self, option: str, target: str | None) -> None:
+        """Raise if an unknown option belongs to a target whose packages are not installed."""
+        from rlx.targets.absent import absent_targets
+
+        for owner in absent_targets():
+            if not any(owner.has_option(name) for name in self._fields_of(option)):
+                continue
+            if target is None:
+                raise UsageError(f"{option} needs target {owner.name}", hint=owner.command)
+            raise UsageError(
+                f"{option} is an option of the target {owner.name}, which is not installed, but the"
+                f" target is {target}",
+                hint=f"leave {option} out, or {owner.command} and give --target {owner.name}",
+            )
 
     def _peek(
         self, ctx: click.Context, args: list[str], more: Iterable[PluginOptions] = ()

@@ -58,6 +58,11 @@ class SweepCommand(ModelCommand):
                 args += ["--target", swept.target]
         return super().parse_args(ctx, args)
 
+    def _fields_of(self, option: str) -> list[str]:
+        """Return the names of the fields, also of a plural as ``--devices``."""
+        fields = super()._fields_of(option)
+        return [*fields, *(name.removesuffix("s") for name in fields)]
+
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options by which targets are compared."""
         rows = [

@@ -5,6 +5,7 @@ Tests: tests/unit/testing/test_golden.py
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -55,19 +56,22 @@ def _values(frame: Array, some: slice) -> str:
 
 
 def _exchanged(before: Array, after: Array) -> str:
-    """Return which elements changed places, if that is all that happened; else nothing."""
-    columns: dict[bytes, list[int]] = {}
-    for index, column in enumerate(after.T):
-        columns.setdefault(column.tobytes(), []).append(index)
+    """Return which elements changed places, if that explains all differences; else nothing.
+
+    Each element that differs must have a new index, and only one: an equal column of another
+    element, as where both are constant, leaves it open which of them moved.
+    """
+    expected = [column.tobytes() for column in before.T]
+    actual = [column.tobytes() for column in after.T]
+    counts, actual_counts = Counter(expected), Counter(actual)
+    index_of = {column: new for new, column in enumerate(actual)}
     new_index = {}
-    for index, column in enumerate(before.T):
-        matches = columns.get(column.tobytes(), [])
-        if not matches:
+    for old, column in enumerate(expected):
+        if column == actual[old]:
+            continue
+        if counts[column] != 1 or actual_counts[column] != 1:
             return ""
-        if index not in matches:
-            new_index[index] = matches[0]
-    if not new_index:
-        return ""
+        new_index[old] = index_of[column]
     if len(new_index) == 2:
         first, second = new_index
         return f"elements {first} and {second} are exchanged in every frame: another order of them?"

@@ -9,8 +9,8 @@ Level 3. Public modules: ``checks``, ``control``, ``cost``, ``expression``, ``fu
 ``numerics.halves``, ``numerics.philox``, ``numerics.products``, ``numerics.scales``,
 ``numerics.special``, ``q``, ``q.prepared.linear``, ``quantized_values``, ``real``,
 ``real.binary``, ``real.cast``, ``real.common``, ``real.index``, ``real.quantize``,
-``real.random``, ``real.reduce``, ``real.window``, ``rescale``, ``shapes``, ``tabulate``,
-``work``.
+``real.random``, ``real.reduce``, ``real.window``, ``reductions``, ``rescale``, ``shapes``,
+``tabulate``, ``work``.
 """
 
 from rlx.ops import checks, cost, views

@@ -14,6 +14,7 @@ from rlx.ops import real
 from rlx.ops.indexing import Index, indexing_ops, known_shape
 from rlx.ops.real import Comparison
 from rlx.ops.real.cast import integer_range
+from rlx.ops.reductions import keeps_dimensions, reduced_axes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from rlx.ir import Array, Dim, DType, Graph, Op, Shape, TensorType, Value
+    from rlx.ops.reductions import AxisLike
 
 Operand: TypeAlias = "Expression | bool | int | float | npt.NDArray[Any]"
 """Operand of an operator. Arrays only where the graph is a user's (``rlx.tracing``)."""
@@ -227,28 +229,70 @@ class Expression:
         """Return the value repeated to ``shape``."""
         return self if shape == self.shape else self.apply(real.RealBroadcastTo(shape=shape))
 
-    def sum(self, *axes: int, keep_dims: bool = False) -> Self:
-        """Return the sum over ``axes``; over all without arguments."""
-        return self.apply(real.RealReduceSum(axes=self._axes(axes), keep_dims=keep_dims))
+    def sum(
+        self,
+        *axes: AxisLike,
+        axis: AxisLike = None,
+        keep_dims: bool | None = None,
+        keepdims: bool | None = None,
+    ) -> Self:
+        """Return the sum over ``axes``, or NumPy's ``axis``; over all without either."""
+        places, keeps = self._reduction(axes, axis, keep_dims, keepdims)
+        return self.apply(real.RealReduceSum(axes=places, keep_dims=keeps))
 
-    def mean(self, *axes: int, keep_dims: bool = False) -> Self:
-        """Return the mean over ``axes``; over all without arguments."""
-        return self.apply(real.RealReduceMean(axes=self._axes(axes), keep_dims=keep_dims))
+    def mean(
+        self,
+        *axes: AxisLike,
+        axis: AxisLike = None,
+        keep_dims: bool | None = None,
+        keepdims: bool | None = None,
+    ) -> Self:
+        """Return the mean over ``axes``, or NumPy's ``axis``; over all without either."""
+        places, keeps = self._reduction(axes, axis, keep_dims, keepdims)
+        return self.apply(real.RealReduceMean(axes=places, keep_dims=keeps))
 
-    def max(self, *axes: int, keep_dims: bool = False) -> Self:
-        """Return the maximum over ``axes``; over all without arguments."""
-        return self.apply(real.RealReduceMax(axes=self._axes(axes), keep_dims=keep_dims))
+    def max(
+        self,
+        *axes: AxisLike,
+        axis: AxisLike = None,
+        keep_dims: bool | None = None,
+        keepdims: bool | None = None,
+    ) -> Self:
+        """Return the maximum over ``axes``, or NumPy's ``axis``; over all without either."""
+        places, keeps = self._reduction(axes, axis, keep_dims, keepdims)
+        return self.apply(real.RealReduceMax(axes=places, keep_dims=keeps))
 
-    def min(self, *axes: int, keep_dims: bool = False) -> Self:
-        """Return the minimum over ``axes``; over all without arguments."""
-        return self.apply(real.RealReduceMin(axes=self._axes(axes), keep_dims=keep_dims))
+    def min(
+        self,
+        *axes: AxisLike,
+        axis: AxisLike = None,
+        keep_dims: bool | None = None,
+        keepdims: bool | None = None,
+    ) -> Self:
+        """Return the minimum over ``axes``, or NumPy's ``axis``; over all without either."""
+        places, keeps = self._reduction(axes, axis, keep_dims, keepdims)
+        return self.apply(real.RealReduceMin(axes=places, keep_dims=keeps))
 
-    def prod(self, *axes: int, keep_dims: bool = False) -> Self:
-        """Return the product over ``axes``; over all without arguments."""
-        return self.apply(real.RealReduceProd(axes=self._axes(axes), keep_dims=keep_dims))
+    def prod(
+        self,
+        *axes: AxisLike,
+        axis: AxisLike = None,
+        keep_dims: bool | None = None,
+        keepdims: bool | None = None,
+    ) -> Self:
+        """Return the product over ``axes``, or NumPy's ``axis``; over all without either."""
+        places, keeps = self._reduction(axes, axis, keep_dims, keepdims)
+        return self.apply(real.RealReduceProd(axes=places, keep_dims=keeps))
 
-    def _axes(self, axes: Sequence[int]) -> tuple[int, ...]:
-        return tuple(axes) or tuple(range(self.ndim))
+    def _reduction(
+        self,
+        axes: Sequence[AxisLike],
+        axis: AxisLike,
+        keep_dims: bool | None,
+        keepdims: bool | None,
+    ) -> tuple[tuple[int, ...], bool]:
+        """Return the axes to reduce, and whether they stay as dimensions of 1."""
+        return reduced_axes(axes, axis, self.ndim), keeps_dimensions(keep_dims, keepdims)
 
     def gather(self, indices: Expression, axis: int = 0) -> Self:
         """Return slices by their index along ``axis``."""

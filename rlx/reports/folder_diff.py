@@ -33,8 +33,12 @@ _FIGURES: Final = {
 }  # fmt: skip
 """Name and unit of figures whose names are not just their keys, as in reports."""
 _WEIGHTS: Final = "weights"
+_CONSTANTS: Final = "constants"
 _SHOWN_OTHERWISE: Final = frozenset({"shape", "zero_point"})
 """Attributes of a layer that its type repeats."""
+
+LAYOUT: Final = "layout of the weights"
+"""Name of the change of the layout of weights whose address is set at run time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,7 @@ class Change:
     def __str__(self) -> str:
         before, after = self.values
         if before == after or max(len(before), len(after)) > _MAX_LINE_CHARS:
-            return f"{self.name} {'differ' if self.name == _WEIGHTS else 'differs'}"
+            return f"{self.name} {'differ' if self.name in (_WEIGHTS, _CONSTANTS) else 'differs'}"
         return f"{self.name} {before} -> {after}" + (f" {self.unit}" if self.unit else "")
 
 
@@ -203,7 +207,7 @@ def _caller(before: Emitted, after: Emitted) -> Iterator[Change]:
     old, new = before.manifest.producer, after.manifest.producer
     yield from _change("target", old.target, new.target)
     yield from _change("prefix of all names", old.facts.get("prefix"), new.facts.get("prefix"))
-    yield from _change("layout of the weights", _layout(before), _layout(after))
+    yield from _change(LAYOUT, _layout(before), _layout(after))
     for kind in ("input", "output"):
         yield from _ports(kind, before.network[f"{kind}s"], after.network[f"{kind}s"])
     yield from _changes("option ", old.options, new.options)
@@ -265,7 +269,7 @@ def _layer_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Itera
     if _numbers(before) != _numbers(after):
         yield Change(_WEIGHTS, _weights(before), _weights(after))
     elif "constants" in before and "constants" in after:  # not in folders of an older rlx
-        yield from _change(_WEIGHTS, before["constants"], after["constants"])
+        yield from _change(_CONSTANTS, before["constants"], after["constants"])
     yield from _exchanged(before.get("rows"), after.get("rows"))
     yield from _figures(before["figures"], after["figures"])
 

@@ -2,7 +2,7 @@
 
 Installed targets are found by entry points; plug-ins implement these classes.
 
-Level 5. Public modules: ``builder``, ``estimation``, ``milliseconds``, ``operands``,
+Level 5. Public modules: ``absent``, ``builder``, ``estimation``, ``milliseconds``, ``operands``,
 ``verifier``.
 """
 

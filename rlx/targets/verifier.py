@@ -159,6 +159,7 @@ class CountBounds:
             self.unit: self.total,
             "is_exact": self.is_exact,
             "reason": self.reason,
+            "tools": dict(self.tools),
             "layers": [{"layer": name, self.unit: count} for name, count in rows],
         }
 

@@ -12,6 +12,7 @@ from rlx.ops import nn
 from rlx.ops.expression import Expression
 from rlx.ops.nn import Layout
 from rlx.ops.real import RealArgmax, RealArgmin, RealCumprod, RealCumsum, RealTopK
+from rlx.ops.reductions import keeps_dimensions
 from rlx.tracing.windows import window_of
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from rlx.ir import Dim
     from rlx.ops.expression import Operand
+    from rlx.ops.reductions import AxisLike
     from rlx.tracing.windows import Pads, Steps
 
 
@@ -95,18 +97,42 @@ class Layers(Expression):
         """Return the logarithm of the sum of ``e^x`` along ``axis``."""
         return self.apply(nn.NnLogSumExp(axis=axis))
 
-    def variance(self, *axes: int, keep_dims: bool = False) -> Self:
-        """Return the variance over ``axes``, or over all axes."""
-        op = nn.NnVariance(axes=axes or tuple(range(self.ndim)), keep_dims=keep_dims)
-        return self.apply(op)
+    def variance(
+        self,
+        *axes: AxisLike,
+        axis: AxisLike = None,
+        keep_dims: bool | None = None,
+        keepdims: bool | None = None,
+    ) -> Self:
+        """Return the variance over ``axes``, or NumPy's ``axis``; over all without either."""
+        places, keeps = self._reduction(axes, axis, keep_dims, keepdims)
+        return self.apply(nn.NnVariance(axes=places, keep_dims=keeps))
 
-    def argmax(self, axis: int = -1, *, last: bool = False) -> Self:
+    def argmax(
+        self,
+        axis: int = -1,
+        *,
+        last: bool = False,
+        keep_dims: bool | None = None,
+        keepdims: bool | None = None,
+    ) -> Self:
         """Return the index of the maximum along ``axis``, the first or the last one."""
-        return self.apply(RealArgmax(axis=axis, last=last))
+        index = self.apply(RealArgmax(axis=axis, last=last))
+        keeps = keeps_dimensions(keep_dims, keepdims)
+        return index.expand_dims(axis % self.ndim) if keeps else index
 
-    def argmin(self, axis: int = -1, *, last: bool = False) -> Self:
+    def argmin(
+        self,
+        axis: int = -1,
+        *,
+        last: bool = False,
+        keep_dims: bool | None = None,
+        keepdims: bool | None = None,
+    ) -> Self:
         """Return the index of the minimum along ``axis``, the first or the last one."""
-        return self.apply(RealArgmin(axis=axis, last=last))
+        index = self.apply(RealArgmin(axis=axis, last=last))
+        keeps = keeps_dimensions(keep_dims, keepdims)
+        return index.expand_dims(axis % self.ndim) if keeps else index
 
     def cumsum(self, axis: int, *, exclusive: bool = False) -> Self:
         """Return the running sum along ``axis``."""

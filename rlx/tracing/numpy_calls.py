@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from rlx.ops.reductions import AxisLike
     from rlx.tracing.tensor import Tensor
 
 _METHODS: Final = {
@@ -106,11 +107,8 @@ def _stacked(parts: Sequence[Any], axis: int = 0) -> Tensor:
 def _reduced(method: str) -> Callable[..., Tensor]:
     """Return a reduction with NumPy's arguments."""
 
-    def reduce(
-        x: Tensor, axis: int | Sequence[int] | None = None, *, keepdims: bool = False
-    ) -> Tensor:
-        axes = () if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
-        result: Tensor = getattr(x, method)(*axes, keep_dims=keepdims)
+    def reduce(x: Tensor, axis: AxisLike = None, *, keepdims: bool = False) -> Tensor:
+        result: Tensor = getattr(x, method)(axis=axis, keepdims=keepdims)
         return result
 
     return reduce

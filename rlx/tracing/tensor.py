@@ -89,8 +89,18 @@ class Tensor(Layers):
             raise TypeError(f"{self!r} has no length")
         return size
 
-    # Otherwise Python would count upwards through __getitem__.
-    __iter__ = None
+    def __iter__(self) -> Never:
+        raise TypeError(
+            f"cannot iterate over {self!r}, which has no value while the graph is built;"
+            " write x[0], x[1] or x.split(), or rlx.scan() for steps"
+        )
+
+    def _number(self) -> Never:
+        raise TypeError(
+            f"{self!r} has no value while the graph is built; rlx.run(graph, data) computes it"
+        )
+
+    __float__ = __int__ = __index__ = __complex__ = _number
 
     def __eq__(self, other: object) -> Self:  # type: ignore[override]
         return self.equal(other)  # type: ignore[arg-type]
@@ -123,9 +133,7 @@ class Tensor(Layers):
         return call_function(function, args, kwargs)
 
     def __array__(self, *_: Any, **__: Any) -> Never:  # noqa: ANN401 - as NumPy calls it
-        raise TypeError(
-            f"{self!r} has no value while the graph is built; rlx.run(graph, data) computes it"
-        )
+        self._number()
 
     def __getitem__(self, index: Index | Expression | Indices) -> Self:
         if isinstance(index, Expression):
@@ -299,3 +307,14 @@ class Tensor(Layers):
     def sign(self) -> Self:
         """Return -1, 0 or 1."""
         return self.apply(real.RealSign())
+
+
+def _name_methods(owner: type, *bases: type) -> None:
+    """Let Python's messages about a call name the class that users know."""
+    for base in bases:
+        for name, function in vars(base).items():
+            if callable(function) and not name.startswith("_"):
+                function.__qualname__ = f"{owner.__name__}.{name}"
+
+
+_name_methods(Tensor, Expression, Layers)

@@ -62,6 +62,10 @@ def test_a_limit_that_was_not_measured_is_status_3(verify):
     assert status == 3
     sources = {row["source"] for row in json.loads(printed.out)["budget"]}
     assert sources == {"not measured: no firmware was run"}
+    status, printed = verify(TIGHT, "--with", "host")
+    assert status == 3
+    assert "budget: not measured: flash, ram, instructions" in printed.out
+    assert "over budget" not in printed.out
 
 
 def test_mistakes_are_found_before_anything_runs(verify, folder, tmp_path, capsys, monkeypatch):

@@ -238,6 +238,15 @@ def test_advice_names_a_file_with_blanks_and_one_in_another_folder(run):
     assert "-o 'a b.q.rlx'" in said
 
 
+@pytest.mark.parametrize("command", ["inspect", "quantize -o q.rlx", "emit --target cortexm -o o"])
+def test_advice_about_data_in_the_place_of_the_model_asks_for_the_model(run, command):
+    np.savez("data.npz", x=np.zeros((1, 4)))
+    name, *options = command.split()
+    status, said = run([name, str(Path("data.npz").resolve()), *options])
+    assert status
+    assert "rlx run MODEL --input data.npz, rlx quantize MODEL --calib data.npz" in said
+
+
 COMMANDS = [
     "emit NET --target cortexm -o out",
     "estimate NET --target cortexm",

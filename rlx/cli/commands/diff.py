@@ -155,11 +155,23 @@ def _show(difference: FolderDiff) -> None:
     _show_changes("Predicted", difference.figures, _SHARES)
     _show_layers(difference.layers)
     prose(f"layers unchanged: {difference.unchanged}")
+    _show_layout(difference)
+    _show_files("only in one of them", difference.files)
+    _show_files("other contents", difference.contents)
+
+
+def _show_layout(difference: FolderDiff) -> None:
+    """Say whether the code of each folder accepts the weights of the other."""
+    from rlx.reports.folder_diff import LAYOUT
+
     if difference.weights_layout:
         prose(f"layout of the weights unchanged, {difference.weights_layout}: the code of either"
               " accepts the weights of both")  # fmt: skip
-    _show_files("only in one of them", difference.files)
-    _show_files("other contents", difference.contents)
+    for change in difference.caller:
+        if change.name == LAYOUT and change.before and change.after:
+            prose("layout of the weights differs: the code of neither accepts the weights of the"
+                  " other. Activation ranges are part of it: quantize both networks with the same,"
+                  " see --fix-ranges of rlx quantize")  # fmt: skip
 
 
 def _show_changes(title: str, changes: Sequence[Change], more: tuple[Column, ...]) -> None:

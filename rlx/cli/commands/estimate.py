@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     cls=SweepCommand,
     examples=(
         "rlx estimate digits.tflite --target cortexm",
-        "rlx estimate digits.tflite --devices all",
+        "rlx estimate digits.tflite --parts all",
     ),
 )
 @target_option
@@ -59,8 +59,8 @@ def command(
     A float network is taken as if it were quantized, which needs no samples: weights of
     --weight-bits, int8 activations.
 
-    With several values of one option, as --devices all, --cpu all or --part all, a table compares
-    them, the best first.
+    With several values of one option, as --parts all or --cpus all, a table compares them, the best
+    first.
     """
     from rlx.driver import driver
     from rlx.driver.assumption import assume
@@ -74,7 +74,7 @@ def command(
         raise UsageError(
             "a single estimate has no parts",
             where="--executor",
-            hint="leave it out, or compare several values: --devices all",
+            hint="leave it out, or compare several values: --parts all",
         )
     assumed = assume(
         load_bound(model), target, options=options, policies=policies, weight_bits=weight_bits

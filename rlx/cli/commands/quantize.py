@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 _ERROR = "relative squared error of the outputs if only this layer is quantized"
 SQNR = Column("SQNR", "dB", meaning="signal to quantization noise; higher is closer")
+_FEW_SAMPLES = 10
+"""Samples below which losses on the calibration data are called uncertain."""
 OBSERVERS = ("min-max", "moving-average", "percentile", "mse", "kl")
 
 
@@ -130,6 +132,12 @@ OBSERVERS = ("min-max", "moving-average", "percentile", "mse", "kl")
     type=click.Path(path_type=Path),
     help="Settings file to write: those that were used for each layer.",
 )
+@click.option(
+    "--fix-ranges",
+    is_flag=True,
+    help="With --write-settings: write ranges in place of observers, for a network that is trained"
+    " again.",
+)
 @scaling_options
 @click.option("--plot", type=click.Path(path_type=Path), help="Picture to write, .png or .svg.")
 @executor_option
@@ -141,6 +149,7 @@ def command(
     out: Path,
     plot: Path | None,
     write_settings: Path | None,
+    fix_ranges: bool,
     max_drop: str | None,
     as_json: bool,
     calib: Path | None,
@@ -163,6 +172,7 @@ def command(
 
     for path in (out, plot, path_beside(out), write_settings):
         keep_inputs(path, model, calib, settings["test"], settings["settings"])
+    _check_write_settings(write_settings, fix_ranges=fix_ranges)
     check_suffix(out)
     check_path(path_beside(out))
     share = None if max_drop is None else share_of(max_drop, "--max-drop")
@@ -185,7 +195,8 @@ def command(
         )
     _save(quantized.module, quantized.report, out)
     if write_settings is not None:
-        write_file(write_settings, quantized.report.settings_text().encode())
+        text = quantized.report.settings_text(fix_ranges=fix_ranges)
+        write_file(write_settings, text.encode())
     if plot is not None:
         from rlx.calibration.plots import plot_report
 
@@ -196,6 +207,16 @@ def command(
     _print(quantized.report, out)
     if write_settings is not None:
         print(f"wrote {write_settings}; to use it: --settings {typed(write_settings)}")
+
+
+def _check_write_settings(path: Path | None, *, fix_ranges: bool) -> None:
+    """Refuse ``--fix-ranges`` without a settings file to write."""
+    if fix_ranges and path is None:
+        raise UsageError(
+            "has no effect without --write-settings",
+            where="--fix-ranges",
+            hint="add --write-settings FILE.toml, or leave it out",
+        )
 
 
 _WITHOUT_SAMPLES = (
@@ -285,6 +306,11 @@ def _print(report: QuantizationReport, out: Path) -> None:
     where = "test data" if report.tested else "the calibration data (give --test for others)"
     for line in summary(report.comparison):
         prose(f"{line}, on {where}")
+    if not report.tested and report.comparison.samples < _FEW_SAMPLES:
+        prose(
+            f"note: {counted(report.comparison.samples, 'sample')}, from which the ranges were"
+            " taken too, say little about the loss on others"
+        )
     prose("most sensitive layers: " + ", ".join(layer.name for layer in report.worst))
     prose(
         f"weights: {report.mean_bits:.2f} bits on average, {report.weight_bytes:,} bytes packed;"

@@ -38,19 +38,20 @@ def check_budget(
     problems, suggestions = [], []
     if ram is not None and arena > ram:
         peak = report["peak"]
+        needed, limit = _sizes(arena, ram)
         problems.append(
-            f"RAM: the arena needs {_size(arena)}, --ram is {_size(ram)};"
+            f"RAM: the arena needs {needed}, --ram is {limit};"
             f" the peak is in {peak['name']} ({peak['op']})"
         )
         suggestions.append(f"--ram {arena}")
     if flash is not None and constants + code > flash:
-        needed = (
-            f"code and constants need about {_size(constants + code)}, of which"
-            f" {_size(constants)} for constants"
+        needed, limit = _sizes(constants + code, flash)
+        needs_flash = (
+            f"code and constants need about {needed}, of which {_size(constants)} for constants"
             if constants
-            else f"the code needs about {_size(code)}"
+            else f"the code needs about {needed}"
         )
-        problems.append(f"flash: {needed}, --flash is {_size(flash)}")
+        problems.append(f"flash: {needs_flash}, --flash is {limit}")
         suggestions.append(f"--flash {constants + code}")
     if problems:
         raise DoesNotFitError(
@@ -111,6 +112,12 @@ def part_figures(report: Mapping[str, Any], chip: CortexPart) -> dict[str, Any]:
 
 def _percent(nbytes: int, whole: int | None) -> float | None:
     return None if whole is None else round(100 * nbytes / whole, 1)
+
+
+def _sizes(needed: int, limit: int) -> tuple[str, str]:
+    """Return two different numbers of bytes with units, which do not hide the difference."""
+    sizes = _size(needed), _size(limit)
+    return sizes if sizes[0] != sizes[1] else (f"{needed:,} bytes", f"{limit:,} bytes")
 
 
 def _size(nbytes: int) -> str:

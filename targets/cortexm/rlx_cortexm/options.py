@@ -133,7 +133,9 @@ class CortexMOptions:
         default=LINK_TIME,
         metadata={"help": "Time at which the address of the weights is set. link-time: they are C"
                   " arrays; run-time: they are the file PREFIX_weights.bin, which firmware finds at"
-                  " the address that it gives PREFIX_set_weights(), and --flash is for the code.",
+                  " the address that it gives PREFIX_set_weights(), and --flash is for the code. A"
+                  " network that is trained again must be quantized with the ranges of the first:"
+                  " rlx quantize --fix-ranges.",
                   "choices": ADDRESS_TIMES},
     )  # fmt: skip
     self_check: bool = field(

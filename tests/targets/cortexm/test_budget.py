@@ -76,3 +76,14 @@ def test_command_line_refuses_with_status_3(tmp_path, capsys):
     assert "arena 456 bytes" in (out / "report" / "memory.txt").read_text()
     assert (out / "report" / "memory.svg").read_text().startswith("<svg ")
     assert main(["estimate", str(DIGITS), "--target", "cortexm", "--ram", "400"]) == 3
+
+
+def test_sizes_that_round_to_the_same_are_shown_in_bytes():
+    report = {**REPORT, "arena_bytes": 1030, "constant_bytes": 60_000, "code_bytes": 1_000}
+    with pytest.raises(DoesNotFitError) as caught:
+        check_budget("net", report, ram=1024, flash=60_990)
+    assert "the arena needs 1,030 bytes, ram is 1,024 bytes;" in caught.value.message
+    assert (
+        "about 61,000 bytes, of which 58.6 KiB for constants, flash is 60,990 bytes"
+        in caught.value.message
+    )

@@ -1,17 +1,20 @@
 """Settings of layers: written, read back, edited, and refused where they do not fit."""
 
 import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import rlx
 from rlx.calibration.layer_settings import read_settings
+from rlx.calibration.settings import settings_of
 from rlx.cli import main
 from rlx.ir.file import save, to_file_bytes
 from rlx.ir.module import GraphModule
 from rlx.ops.q import QConv2d, QDense
 from rlx.support.errors import UsageError
+from rlx.support.spelling import typed
 from support.messages import raises
 from support.networks.quantized_net import float_network, named, samples
 
@@ -70,6 +73,22 @@ def test_ranges_in_place_of_observers_give_the_same_network(tmp_path, symmetric)
     assert scales == [layer.scale for layer in first.report.layers if layer.range_of == "mse"]
     assert len(scales) == 5
     assert "range = [" in other.settings_text().split('[layers."conv1"]')[1].split("\n")[2]
+
+
+def test_a_network_trained_again_keeps_fixed_ranges():
+    """The quantization of every result is the same, on the same samples; weights are others."""
+    first = quantized()
+    settings = tomllib.loads(first.report.settings_text(fix_ranges=True))
+    assert not any("observer" in layer for layer in settings["layers"].values())
+    again = float_network(seed=5)
+    own, fixed = (
+        rlx.quantize(again, CALIB, settings=given, **ANY).report for given in (None, settings)
+    )
+    assert parameters(fixed) == parameters(first.report) != parameters(own)
+
+
+def parameters(report):
+    return [(layer.scale, layer.zero_point) for layer in report.layers]
 
 
 def test_the_order_is_that_of_the_network():
@@ -190,9 +209,52 @@ def test_the_command_writes_and_reads_settings(tmp_path, capsys, monkeypatch):
     assert main([*arguments, "-o", "a.q.rlx", "--write-settings", "a.toml"]) == 0
     assert "wrote a.toml" in capsys.readouterr().out
     assert main([*arguments, "-o", "b.q.rlx", "--settings", "a.toml"]) == 0
+    fixed = [*arguments, "-o", "f.q.rlx", "--fix-ranges"]
+    assert main([*fixed, "--write-settings", "f.toml"]) == 0
+    assert "observer" not in Path("f.toml").read_text().split("[layers.", 1)[1]
+    capsys.readouterr()
+    assert main(fixed) == 2
+    assert "--fix-ranges: has no effect without --write-settings" in capsys.readouterr().err
     assert (tmp_path / "a.q.rlx").read_bytes() == (tmp_path / "b.q.rlx").read_bytes()
     again = [*arguments, "-o", "c.q.rlx", "--settings", "a.toml", "--write-settings", "a.toml"]
     assert main(again) == 2
     assert "would be replaced" in capsys.readouterr().err
     assert main(["quantize", "net.rlx", "-o", "d.rlx", "--settings", "a.toml"]) == 2
     assert "nothing is calibrated without samples" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "line", "typed_text", "python_text"),
+    [
+        ({"weights": 4}, 'weights = "8"', "--weights is 4, and net.toml says 8",
+         "weights is 4, and net.toml says 8"),
+        ({"symmetric": True}, "symmetric = false", "--symmetric was given, and net.toml says false",
+         "symmetric=True was given, and net.toml says false"),
+        ({"equalize": False}, 'equalize = "all"', "--no-equalize was given, and net.toml says all",
+         "equalize=False was given, and net.toml says all"),
+    ],
+)  # fmt: skip
+def test_contradictions_name_option_and_file(
+    tmp_path, monkeypatch, options, line, typed_text, python_text
+):
+    monkeypatch.chdir(tmp_path)
+    Path("net.toml").write_text(line)
+    with pytest.raises(UsageError) as caught:
+        settings_of("net.toml", **options)
+    assert caught.value.message == python_text
+    with typed():
+        assert caught.value.message == typed_text
+
+
+def test_few_samples_are_called_few(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    save(GraphModule.hir(GRAPH), tmp_path / "net.rlx")
+    np.savez("calib.npz", x=CALIB[:9])
+    np.savez("more.npz", x=CALIB[:10])
+    options = ["--min-sqnr", "-inf", "--min-agreement", "0", "-o", "q.rlx"]
+    note = "note: 9 samples, from which the ranges were taken too, say little about the loss"
+    assert main(["quantize", "net.rlx", "--calib", "calib.npz", *options]) == 0
+    assert note in capsys.readouterr().out
+    for given in (["more.npz"], ["calib.npz", "--test", "more.npz"]):
+        assert main(["quantize", "net.rlx", "--calib", *given, *options]) == 0
+        assert "note: " not in capsys.readouterr().out

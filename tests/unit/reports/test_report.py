@@ -164,12 +164,15 @@ def test_a_stack_above_what_was_measured_is_the_compiler_s_bound(folder):
 
 
 def test_a_bound_is_a_figure_of_its_own(folder):
-    verified = {**VERIFIED, "bound": {"instructions": 65801, "is_exact": False, "layers": []}}
+    verified = {
+        **VERIFIED,
+        "bound": {"instructions": 65801, "tools": {"gcc": "12.2.1"}, "layers": []},
+    }
     report = collect(folder, FolderMeasurements(verification=verified))
     counted, bound = report.figures[:2]
     assert (counted.name, counted.measured) == ("instructions", 65725)
     assert (bound.name, bound.best, bound.measured) == ("instructions, at most", 65801, None)
-    assert origin_text(bound) == "bound for every input"
+    assert origin_text(bound) == "bound for every input, built by gcc 12.2.1"
     assert '<p class="big">65,801' in report.to_html()
     none = {**VERIFIED, "bound": {"instructions": None, "reason": "a loop", "layers": []}}
     names = figures_of(collect(folder, FolderMeasurements(verification=none)))

@@ -34,7 +34,7 @@ def test_a_model_may_declare_its_parameters():
     scaled.compiled().set_param("w", [2, 3])
     assert scaled(np.ones(2))[0].tolist() == [2.0, 3.0]
     with raises(TargetNotFoundError):
-        scaled.compiled("tpu")
+        scaled.compiled("metal")
 
 
 def test_a_model_without_parentheses():

@@ -145,3 +145,27 @@ def test_differences_as_text():
         " 0, 4 is at 5, 5 is at 6, 6 is at 7, 7 is at 4, 8 is at 9, 9 is at 10, 10 is at 11, 11 is"
         " at 8"
     )
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual"),
+    [
+        # One column of two equal constants changes in one frame.
+        ([[0.0, 0.0, 0.5]] * 3, [[0.0, 0.0, 0.5], [0.0, 0.25, 0.5], [0.0, 0.0, 0.5]]),
+        # A column takes the values of another, which stays.
+        ([[1, 2, 3], [4, 5, 6]], [[1, 1, 3], [4, 4, 6]]),
+        # Either of two equal columns may be the one that moved.
+        ([[1, 1, 3], [4, 4, 6]], [[3, 1, 1], [6, 4, 4]]),
+        # The order changes in one frame only.
+        ([[1, 2], [3, 4]], [[2, 1], [3, 4]]),
+    ],
+)
+def test_other_values_are_not_called_another_order(expected, actual):
+    text = difference_of(np.array(expected), np.array(actual))
+    assert len(text.split("\n")) == 3
+
+
+def test_equal_columns_that_stay_do_not_hide_exchanged_ones():
+    expected = np.array([[0, 1, 2, 0], [0, 3, 4, 0]])
+    text = difference_of(expected, expected[:, [0, 2, 1, 3]])
+    assert text.endswith("\nelements 1 and 2 are exchanged in every frame: another order of them?")

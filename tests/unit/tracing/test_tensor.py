@@ -182,6 +182,51 @@ def test_reductions():
     assert traced(lambda x: x.variance(), X) == pytest.approx(X.astype(float).var(), rel=1e-6)
 
 
+@pytest.mark.parametrize("name", ["sum", "mean", "max", "min", "prod", "var"])
+def test_reductions_take_the_arguments_of_numpy(name):
+    def reduced(x, **arguments):
+        known = {"var": "variance"}.get(name, name) if isinstance(x, rlx.Tensor) else name
+        return getattr(x, known)(**arguments)
+
+    x = np.arange(8, dtype=np.float32).reshape(2, 2, 2)  # every mean and variance is exact
+    for axis in (None, 1, -1, np.int64(0), (0, 2), [1]):
+        for keepdims in (False, True):
+            arguments = {"axis": tuple(axis) if isinstance(axis, list) else axis}
+            expected = reduced(x, keepdims=keepdims, **arguments)
+            found = traced(lambda y, a=axis, k=keepdims: reduced(y, axis=a, keepdims=k), x)
+            np.testing.assert_array_equal(found, expected)
+
+
+def test_reductions_take_axes_in_either_way():
+    same(lambda x: x.sum((0, 1)), X)
+    same(lambda x: x.sum(None), X)
+    same(lambda x: x.sum(1, keepdims=True), X)
+    found = traced(lambda x: x.max(axis=1, keep_dims=True), X)
+    np.testing.assert_array_equal(found, X.max(1)[:, None])
+    for name in ("argmax", "argmin"):
+        for axis in (0, -1):
+            arguments = {"axis": axis, "keepdims": True}
+            found = traced(lambda x, n=name, a=arguments: getattr(x, n)(**a), X)
+            np.testing.assert_array_equal(found, getattr(X, name)(**arguments))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.sum(0, axis=1), lambda x: x.variance(0, 1, axis=(0, 1)),
+        lambda x: x.mean(axis=0, keepdims=True, keep_dims=True), lambda x: x.max(axis=()),
+        lambda x: x.argmax(0, keepdims=False, keep_dims=True),
+        lambda x: x.min(axis=1.5), lambda x: x.prod("ab"), lambda x: x.sum(axis=True),
+        lambda x: x.sum(dim=1), lambda x: x.softmax(dim=1), lambda x: x.exp(2),
+        list, float, int, lambda x: X[x], lambda x: [*x],
+    ],
+)  # fmt: skip
+def test_calls_that_do_not_fit_name_the_tensor(function):
+    x = rlx.Graph("g").input("x", (2, 3))
+    with raises(TypeError):
+        function(x)
+
+
 def test_shapes():
     same(lambda x: x.reshape(3, 2), X)
     same(lambda x: x.reshape(-1), X)
@@ -342,7 +387,7 @@ def test_a_tensor_has_no_value():
     x = Graph("g").input("x", (2, 3))
     with raises(TypeError):
         bool(x)
-    with pytest.raises(TypeError, match="not iterable"):
+    with pytest.raises(TypeError, match="cannot iterate over"):
         list(x)
     assert len(x) == 2
     with raises(TypeError):
