@@ -157,7 +157,7 @@ class FpgaOptions:
     )  # fmt: skip
     fps: float | None = field(
         default=None,
-        metadata={"help": "Frames per second to reach, at minimum cost; fail if impossible."
+        metadata={"help": "Frames per second to reach, at minimum cost; fail if impossible.",
                   "metavar": "RATE", "parse": parse_rate},
     )  # fmt: skip
     optimize: str | None = field(
