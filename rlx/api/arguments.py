@@ -36,17 +36,3 @@ def policies_of(policies: PoliciesLike | None) -> Policies | None:
         where="policies",
         hint='write policies="common", or for kinds of op policies={"nn.softmax": "common"}',
     )
-
-
-def check_frames(frames: int | None) -> None:
-    """Refuse a number of frames that is not above 0.
-
-    Raises:
-        UsageError: It is not.
-    """
-    if frames is not None and frames < 1:
-        raise UsageError(
-            f"expected an integer above 0, got {frames!r}",
-            where="frames",
-            hint="write for example frames=4, or leave it out",
-        )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rlx import targets
-from rlx.api.arguments import check_frames, policies_of
+from rlx.api.arguments import policies_of
 from rlx.driver import driver, exporters
 from rlx.driver.verification.repeat import Request, verify_once
 from rlx.driver.verification.requirement import required
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from rlx.metrics.inference import Inputs
     from rlx.passes import Observer
     from rlx.reports.report import Report
+    from rlx.support.annotations import Count, Seconds
     from rlx.support.parallel import ExecutorLike
     from rlx.targets import Emission
     from rlx.targets.verifier import Verification
@@ -43,10 +44,10 @@ def emit(
     folder: str | Path,
     *,
     vectors: Inputs | None = None,
-    frames: int | None = None,
+    frames: Count | None = None,
     policies: PoliciesLike | None = None,
     force: bool = False,
-    observe: Observer = unobserved,
+    observe: Observer | None = None,
     **options: Any,  # noqa: ANN401 - each target's own
 ) -> Emission:
     """Compile a model for a target into an output folder, as ``rlx emit`` does.
@@ -78,7 +79,6 @@ def emit(
         >>> rlx.emit(digits, "cortexm", "out", vectors=samples, frames=4, cpu="cortex-m4")
         <Emission: 30 files, 6 layers>
     """
-    check_frames(frames)
     module, source_sha256 = bound_module(model, vectors)
     plugin = targets.load(target)
     chosen_options = targets.options_of(
@@ -97,7 +97,7 @@ def emit(
         frames=frames,
         source_sha256=source_sha256,
         force=force,
-        observe=observe,
+        observe=observe or unobserved,
     )
 
 
@@ -132,10 +132,10 @@ def export(model: Model, path: str | Path, *, opset: int | None = None) -> Expor
 def verify(
     folder: str | Path,
     *,
-    frames: int | None = None,
+    frames: Count | None = None,
     tools: str | Sequence[str] | None = None,
     require: str | Sequence[str] = (),
-    timeout_s: float = verifier.DEFAULT_TIMEOUT_S,
+    timeout_s: Seconds = verifier.DEFAULT_TIMEOUT_S,
     waves: str | Path | None = None,
     cache: bool = True,
     executor: ExecutorLike = None,
@@ -172,7 +172,6 @@ def verify(
         >>> rlx.verify("verified", tools="host").passed
         True
     """
-    check_frames(frames)
     folder = Path(folder)
     plugin = verifier.load(read_manifest(folder).producer.target)
     choice = required(plugin, folder, None if tools is None else _names(tools), _names(require))
@@ -208,7 +207,7 @@ def report(
     model: Model | None = None,
     old: str | Path | None = None,
     quantization: str | Path | None = None,
-    timeout_s: float = verifier.DEFAULT_TIMEOUT_S,
+    timeout_s: Seconds = verifier.DEFAULT_TIMEOUT_S,
     progress: Callable[[str], None] | None = None,
 ) -> Report:
     """Return the report of an output folder, predictions beside measurements.

@@ -26,19 +26,20 @@ if TYPE_CHECKING:
     from rlx.runtime.observation.machine import Machine
     from rlx.runtime.observation.memory import MemoryEstimate
     from rlx.runtime.observation.roofline import Roofline
+    from rlx.support.annotations import Count, Seconds
 
 
 @checked_call
 def bench(
     model: Model,
     *,
-    batch: int = 1,
-    seconds: float = 2.0,
+    batch: Count = 1,
+    seconds: Seconds = 2.0,
     against: str | None = None,
     device: DeviceLike = "cpu",
     backend: str | None = None,
     options: CompileOptions | None = None,
-    clock: Clock = time.perf_counter_ns,
+    clock: Clock | None = None,
 ) -> Benchmark:
     """Return the times of a network's calls on this machine, as ``rlx bench`` shows them.
 
@@ -56,11 +57,11 @@ def bench(
         device: Device that rlx uses; another backend too, if it can.
         backend: Backend of rlx; None for that of ``options``.
         options: Options of compilation.
-        clock: Returns nanoseconds.
+        clock: Returns nanoseconds; None for ``time.perf_counter_ns``.
 
     Raises:
         UsageError: The size of a dimension is unknown, a parameter has no value, the engine is
-            unknown, it cannot run the model, or the time is not a number from 0.
+            unknown, or it cannot run the model.
         ToolMissingError: The other engine is not installed.
         TargetNotFoundError: A backend is not installed, or cannot use the device.
 
@@ -77,7 +78,7 @@ def bench(
     return latency.bench(
         bound_module(model)[0].graph, batch=batch, seconds=seconds, against=against, file=file,
         device=device, options=settings if backend is None else replace(settings, backend=backend),
-        clock=clock,
+        clock=clock or time.perf_counter_ns,
     )  # fmt: skip
 
 

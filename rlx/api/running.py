@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rlx.ir import Array
     from rlx.metrics.compare import Comparison
     from rlx.metrics.inference import Inputs, Layers, Result
+    from rlx.support.annotations import Count
 
 
 Compared: TypeAlias = "TracedModel | comparison.Comparable"
@@ -32,7 +33,7 @@ def run(
     *,
     device: DeviceLike = "cpu",
     backend: str | None = None,
-    batch: int | None = None,
+    batch: Count | None = None,
     progress: Progress | None = None,
 ) -> Result:
     """Return the results of a network for a sample or a batch of them, computed on this machine.

@@ -43,6 +43,9 @@ LAYER_KEYS: Final = ("bits", "observer", "range")
 EQUALIZE: Final = ("none", "before-depthwise", "all")
 """Channels that are balanced: none, those before depthwise layers, those of all pairs of layers."""
 
+UNNAMED: Final = "settings"
+"""Name in messages of settings that are a mapping, not a file."""
+
 _MAX_BYTES: Final = 16 << 20
 _MAX_LISTED: Final = 5
 
@@ -86,7 +89,7 @@ class SettingsFile:
         layers: Settings of layers by name.
     """
 
-    where: str = "settings"
+    where: str = UNNAMED
     network: str = ""
     values: Mapping[str, Any] = field(default_factory=dict)
     layers: Mapping[str, LayerSettings] = field(default_factory=dict)
@@ -185,7 +188,7 @@ def read_settings(source: str | Path | Mapping[str, Any]) -> SettingsFile:
     if isinstance(source, str | Path):
         path = Path(source)
         return _checked(_tables(path), str(path))
-    return _checked(source, "settings")
+    return _checked(source, UNNAMED)
 
 
 def _tables(path: Path) -> Mapping[str, Any]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from rlx.calibration.layer_settings import EQUALIZE, read_settings
+from rlx.calibration.layer_settings import EQUALIZE, UNNAMED, read_settings
 from rlx.calibration.observers import Method
 from rlx.passes.quantize.scheme import WIDTHS
 from rlx.support.errors import UsageError
@@ -186,10 +186,25 @@ def _with_file(values: dict[str, Any], file: SettingsFile) -> dict[str, Any]:
         typed = values.get(key, defaults[key])
         typed = {True: "all", False: "none"}.get(typed, typed) if key == "equalize" else typed
         if typed not in (defaults[key], stated):
+            says = "the settings say" if file.where == UNNAMED else f"{file.where} says"
             raise UsageError(
-                f"{key} is {typed}, and the settings say {stated}",
-                where=file.where,
+                f"{_as_typed(key, typed)}, and {says} {_toml(stated)}",
                 hint="change it there, or leave the option out",
             )
         merged["balance" if key == "equalize" else key] = stated
     return merged
+
+
+def _as_typed(key: str, value: object) -> str:
+    """Return an argument as text: ``--weights is 4``, or ``--symmetric was given``."""
+    name = key.replace("_", "-")
+    if value is True or value == "all":
+        return f"--{name} was given"
+    if value is False or value == "none":
+        return f"--no-{name} was given"
+    return f"--{name} is {value}"
+
+
+def _toml(value: object) -> str:
+    """Return a value as a settings file has it, without quotes."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

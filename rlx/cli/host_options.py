@@ -10,11 +10,23 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rlx.cli.completions import backend_names, engine_names
+from rlx.support import plugins
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rlx.runtime import CompileOptions
+
+
+class BackendOption(click.Option):
+    """An option for a backend, whose help lists those that are installed."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return the option and its text."""
+        record = super().get_help_record(ctx)
+        if record is None:
+            return None
+        return record[0], f"{record[1]}  Installed: {', '.join(plugins.names('rlx.backends'))}."
 
 
 def host_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -29,7 +41,8 @@ def host_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--backend",
             metavar="NAME",
-            help="Backend that runs the model there.  [default: the best one of the device]",
+            cls=BackendOption,
+            help="Backend that runs the model there; 'rlx devices' marks the default.",
             shell_complete=backend_names,
         ),
     )

@@ -24,10 +24,10 @@ def reduced_axes(axes: Sequence[AxisLike], axis: AxisLike, rank: int) -> tuple[i
     """
     if axes and axis is not None:
         raise TypeError(f"expected axes once, got {_written(axes)} and axis={axis!r}")
-    chosen = axes or (axis,)
-    if len(chosen) == 1 and chosen[0] is None:
+    arguments = axes or (axis,)
+    if len(arguments) == 1 and arguments[0] is None:
         return tuple(range(rank))
-    numbers = tuple(number for one in chosen for number in _integers(one))
+    numbers = tuple(number for one in arguments for number in _integers(one))
     if not numbers:
         raise TypeError("expected an axis, got none; leave it out to reduce all of them")
     return numbers

@@ -33,6 +33,7 @@ _FIGURES: Final = {
 }  # fmt: skip
 """Name and unit of figures whose names are not just their keys, as in reports."""
 _WEIGHTS: Final = "weights"
+_CONSTANTS: Final = "constants"
 _SHOWN_OTHERWISE: Final = frozenset({"shape", "zero_point"})
 """Attributes of a layer that its type repeats."""
 
@@ -64,7 +65,7 @@ class Change:
     def __str__(self) -> str:
         before, after = self.values
         if before == after or max(len(before), len(after)) > _MAX_LINE_CHARS:
-            return f"{self.name} {'differ' if self.name == _WEIGHTS else 'differs'}"
+            return f"{self.name} {'differ' if self.name in (_WEIGHTS, _CONSTANTS) else 'differs'}"
         return f"{self.name} {before} -> {after}" + (f" {self.unit}" if self.unit else "")
 
 
@@ -268,7 +269,7 @@ def _layer_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Itera
     if _numbers(before) != _numbers(after):
         yield Change(_WEIGHTS, _weights(before), _weights(after))
     elif "constants" in before and "constants" in after:  # not in folders of an older rlx
-        yield from _change(_WEIGHTS, before["constants"], after["constants"])
+        yield from _change(_CONSTANTS, before["constants"], after["constants"])
     yield from _exchanged(before.get("rows"), after.get("rows"))
     yield from _figures(before["figures"], after["figures"])
 

@@ -25,6 +25,7 @@ from rlx.runtime.observation.memory import estimate_memory
 from rlx.runtime.observation.profile import profile_of
 from rlx.runtime.observation.roofline import roofline
 from rlx.runtime.submission import Submissions
+from rlx.support.calls import checked_call
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -441,6 +442,7 @@ class CompiledGraph(Execution):
         arguments.check_count(inputs)
         return self.run(dict(zip(arguments.types, inputs, strict=True)))
 
+    @checked_call
     def profile(
         self,
         inputs: Mapping[str, npt.ArrayLike] | None = None,

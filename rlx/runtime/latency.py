@@ -181,12 +181,10 @@ def bench(
 
     Raises:
         UsageError: A dimension is a symbol, a parameter has no value, the engine is unknown, it
-            cannot run the model, or the time is negative or not a number.
+            cannot run the model, or it takes no batch.
         ToolMissingError: The other engine is not installed.
         TargetNotFoundError: A backend cannot use the device.
     """
-    if not (isfinite(seconds) and seconds >= 0):
-        raise UsageError(f"cannot measure for {seconds} s", hint="give a number of seconds from 0")
     settings, device = options or CompileOptions(), Device(device)
     if against not in (None, ONNXRUNTIME):
         device_for(str(against), device)  # refuses an unknown name first

@@ -2,7 +2,7 @@
 
 Nothing is unpickled, and sizes are checked before anything is unpacked.
 
-Level 5. Public modules: ``batches``, ``given``, ``layout``.
+Level 5. Public modules: ``batches``, ``given``, ``layout``, ``shapes``.
 """
 
 from rlx.samples.classes import read_classes, read_names

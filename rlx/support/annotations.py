@@ -1,17 +1,20 @@
 """Checks of arguments by the text of their annotation: numbers, texts, paths, mappings, functions.
 
+``Count`` and ``Seconds`` are numbers with a bound.
+
 Annotations of public functions are texts that are never evaluated. An alternative that is not known
 here, such as the name of an alias, turns the check off: the function checks the argument itself.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from numbers import Integral, Real
 from os import PathLike
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
@@ -20,6 +23,12 @@ if TYPE_CHECKING:
 
     Check = Callable[[object], bool]
 
+Count: TypeAlias = int
+"""An integer of at least 1."""
+
+Seconds: TypeAlias = float
+"""A finite number from 0."""
+
 
 def _is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
@@ -27,6 +36,14 @@ def _is_number(value: object) -> bool:
 
 def _is_integer(value: object) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, Integral) and _is_integer(value) and int(value) >= 1
+
+
+def _is_seconds(value: object) -> bool:
+    return isinstance(value, Real) and _is_number(value) and 0 <= float(value) < math.inf
 
 
 def _is_path(value: object) -> bool:
@@ -43,6 +60,8 @@ _FUNCTION: Final = ("a function", callable)
 _KINDS: Final[dict[str, tuple[str, Check]]] = {
     "int": ("an integer", _is_integer),
     "float": ("a number", _is_number),
+    "Count": ("an integer of at least 1", _is_count),
+    "Seconds": ("a number of seconds from 0", _is_seconds),
     "bool": ("True or False", lambda value: isinstance(value, bool | np.bool_)),
     "str": ("a text", lambda value: isinstance(value, str)),
     "Path": _PATH,

@@ -48,7 +48,7 @@ def _check(function: Callable[..., object], parameter: inspect.Parameter, value:
         if problem := mismatch(parameter.annotation, argument):
             raise UsageError(
                 f"{parameter.name}: {problem}",
-                where=f"rlx.{function.__name__}",
+                where=_name(function),
                 hint=f"{parameter.name}: {_about(function, parameter.name)}",
             )
 
@@ -60,7 +60,7 @@ def _refusal(
     kwargs: dict[str, object],
 ) -> UsageError:
     """Return the error for a call that does not fit a signature."""
-    where = f"rlx.{function.__name__}"
+    where = _name(function)
     parameters = signature.parameters.values()
     plain = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
     named = [p.name for p in parameters if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
@@ -79,20 +79,29 @@ def _refusal(
             f"expected {' and '.join(missing_names)}, got none", where=where, hint=hint
         )
     if len(args) > len(plain):
+        named_only = ", ".join(name for name in named if name not in plain)
+        self_count = "." in where.removeprefix("rlx.")  # a method: its object is not an argument
+        expected, count = len(plain) - self_count, len(args) - self_count
         return UsageError(
-            f"expected at most {len(plain)} arguments without a name, got {len(args)}",
+            f"expected at most {expected} arguments without a name, got {count}",
             where=where,
-            hint=f"give the others by name: {', '.join(n for n in named if n not in plain)}",
+            hint=f"give the others by name: {named_only}" if named_only else f"see help({where})",
         )
     twice = next(name for name in plain[: len(args)] if name in kwargs)
     return UsageError(f"got {twice} twice", where=where, hint=f"give {twice} once")
+
+
+def _name(function: Callable[..., object]) -> str:
+    """Return the name of a public function, or of a method with its class."""
+    *_, name = function.__qualname__.split("<locals>.")
+    return f"rlx.{name}"
 
 
 def _about(function: Callable[..., object], name: str) -> str:
     """Return the first sentence about an argument in the function's docstring."""
     lines = inspect.getdoc(function) or ""
     entry = re.search(rf"^ +{name}: ((?:.|\n +(?! *\w+: ))*)", lines, re.MULTILINE)
-    text = " ".join(entry[1].split()) if entry else f"see help(rlx.{function.__name__})"
+    text = " ".join(entry[1].split()) if entry else f"see help({_name(function)})"
     plain = re.sub(r":\w+:`~?([\w.]+)`", r"\1", text.rstrip("."))
     plain = re.sub(r'``("[^"]*")``', r"\1", plain).replace("``", "'")
     sentence, *_ = re.split(r"[.;] ", plain)

@@ -34,10 +34,11 @@ KEYWORDS: Final = {
 """Keyword arguments that are not called like the option."""
 
 SHELL_ONLY: Final = frozenset(
-    {"batch-size", "budget", "build-dir", "by-layer", "compress", "csv", "debug", "diff",
-     "dump-dir", "expect", "help", "html", "json", "junit", "manifest", "max-abs", "max-rel", "md",
-     "mean", "memory", "netlist", "no-cache", "no-run", "only-outputs", "plot", "quiet", "rename",
-     "scale", "std", "svg", "text", "verify-each", "version", "wide", "write-settings"}
+    {"batch-size", "bound", "budget", "build-dir", "by-layer", "compress", "csv", "debug", "diff",
+     "dump-dir", "expect", "fix-ranges", "help", "html", "json", "junit", "manifest", "max-abs",
+     "max-rel", "md", "mean", "memory", "netlist", "no-cache", "no-run", "only-outputs", "plot",
+     "quiet", "rename", "scale", "std", "svg", "text", "verify-each", "version", "wide",
+     "write-settings"}
 )  # fmt: skip
 """Options that no function of rlx takes."""
 

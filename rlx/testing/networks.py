@@ -12,17 +12,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rlx import api, frontends, targets
+from rlx.driver.reference import reference_outputs
 from rlx.driver.verification.mismatches import mismatch_lines
 from rlx.driver.verification.requirement import ALL
-from rlx.ir.evaluate import evaluate
+from rlx.samples.batches import read_samples
+from rlx.samples.shapes import sample_shape
 from rlx.support.errors import DifferenceError, RlxError, ToolMissingError, UsageError
 from rlx.testing.golden import Golden
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rlx.ir import Array
     from rlx.ir.module import GraphModule
+    from rlx.samples.given import Inputs
     from rlx.targets import Emission
     from rlx.targets.verifier import Verification
 
@@ -77,6 +80,7 @@ class Networks:
         Raises:
             KeyError: The configuration names no such model.
         """
+        __tracebackhide__ = True
         if name not in self._models:
             raise KeyError(
                 f"no model is called {name!r}; rlx_models names: {', '.join(self._models) or '-'}"
@@ -113,16 +117,61 @@ class Network:
     def __repr__(self) -> str:
         return f"Network({str(self.path)!r})"
 
-    @cached_property
+    @property
     def module(self) -> GraphModule:
         """The imported model."""
+        __tracebackhide__ = True
+        with _WithoutFrames():
+            return self._module
+
+    @cached_property
+    def _module(self) -> GraphModule:
         return frontends.load(self.path)
 
-    def run(self, *inputs: Array) -> tuple[Array, ...]:
-        """Return the results of the reference for one frame: an array for each output."""
+    def run(self, *data: Inputs) -> tuple[Array, ...]:
+        """Return the results of the reference: an array ``[samples, *shape]`` for each output.
+
+        Args:
+            data: Samples, as ``rlx.run`` takes them: a sample or a batch, arrays by name, or a
+                file; or an argument for each input, in order. The samples of a network with
+                states are the steps of one sequence.
+
+        Raises:
+            UsageError: The data do not fit the inputs.
+        """
+        __tracebackhide__ = True
+        with _WithoutFrames():
+            return self._run(data)
+
+    def _run(self, data: Sequence[Inputs]) -> tuple[Array, ...]:
         graph = self.module.graph
-        named = {v.name: np.asarray(a) for v, a in zip(graph.inputs, inputs, strict=True)}
-        return tuple(evaluate(graph, named))
+        names = [value.name for value in graph.run_inputs]
+        if len(data) not in (1, len(names)):
+            raise UsageError(
+                f"expected data for the inputs {', '.join(names)}, got {len(data)} arguments",
+                where=repr(self),
+                hint="give an argument for each input, or one mapping of arrays by name",
+            )
+        by_name: Any = dict(zip(names, data, strict=True)) if len(data) > 1 else data[0]
+        samples = read_samples(graph, by_name, what="data", steps=True)
+        if len(samples.inputs) > len(names):
+            raise UsageError(
+                "expected data without values of states", where=repr(self),
+                hint="rlx.run(network.path, data) accepts them",
+            )  # fmt: skip
+        (arrays,) = samples.batches(samples.count)
+        golden = reference_outputs(
+            graph,
+            tuple(
+                arrays[value.name].reshape(samples.count, *value.type.static_shape)
+                for value in graph.run_inputs
+            ),
+        )
+        types = (value.type for _, value in graph.run_outputs)
+        return tuple(
+            array.reshape(samples.count, *sample_shape(type_))
+            for array, type_ in zip(golden.outputs, types, strict=True)
+        )
 
     def require_golden(self, path: str | Path, vectors: Mapping[str, Array] | None = None) -> None:
         """Fail unless the results of the network are those of a golden file, to the last bit.
@@ -295,7 +344,11 @@ class Build:
 
     def _no_figure(self, name: str) -> UsageError:
         known = ", ".join(sorted(self.figures))
-        return UsageError(f"no figure {name!r}", where=repr(self), hint=f"figures: {known}")
+        not_run = getattr(self._verification, "not_run", ())
+        missing = "".join(f"; not measured: {one}" for one in not_run)
+        return UsageError(
+            f"no figure {name!r}{missing}", where=repr(self), hint=f"figures: {known}"
+        )
 
     @property
     def figures(self) -> Mapping[str, float]:

@@ -13,6 +13,7 @@ from rlx import targets
 from rlx.cli import COMMANDS, main, root
 from rlx.cli.command import Command
 from rlx.cli.number import Number
+from rlx.support import plugins
 from support import ROOT
 from support.messages import raises
 
@@ -165,3 +166,10 @@ def test_a_number_outside_its_limits_is_refused(number, text):
 def test_a_number_within_its_limits_is_taken():
     assert Number(int, 0, 100).convert("100", None, None) == 100
     assert Number(float, 1).convert("1.5", None, None) == 1.5
+
+
+@pytest.mark.parametrize("command", ["check", "run", "bench"])
+def test_help_lists_the_installed_backends(capsys, command):
+    assert main([command, "--help"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert f"Installed: {', '.join(plugins.names('rlx.backends'))}." in text

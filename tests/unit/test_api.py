@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from pathlib import Path
 from typing import get_args
@@ -206,6 +207,20 @@ BAD_CALLS = {
     "flag": lambda: quantized(symmetric="no"),
     "seconds": lambda: rlx.bench(DIGITS, seconds="1"),
     "batch": lambda: rlx.bench(DIGITS, batch=1.5),
+    "batch of none": lambda: rlx.bench(DIGITS, batch=0),
+    "negative batch": lambda: rlx.run(DIGITS, SAMPLES, batch=-3),
+    "negative seconds": lambda: rlx.bench(DIGITS, seconds=-1),
+    "endless seconds": lambda: rlx.verify("out", timeout_s=float("inf")),
+    "no seconds": lambda: rlx.report("out", timeout_s=float("nan")),
+    "no class": lambda: rlx.run(DIGITS, SAMPLES).top(0),
+    "classes in a text": lambda: rlx.run(DIGITS, SAMPLES).output.top("3"),
+    "half a class": lambda: rlx.run(DIGITS, SAMPLES).top(1.5),
+    "negative classes": lambda: rlx.run(DIGITS, SAMPLES).top(k=-1),
+    "names of classes": lambda: rlx.run(DIGITS, SAMPLES).top(3, 5),
+    "too much for top": lambda: rlx.run(DIGITS, SAMPLES).top(3, None, 5),
+    "bytes": lambda: rlx.memory_estimate(DIGITS).fits("64K"),
+    "required bytes": lambda: rlx.memory_estimate(DIGITS).require(0.5),
+    "runs": lambda: rlx.Session().compile(rlx.load(DIGITS)).profile(runs="3"),
     "compile options": lambda: rlx.bench(DIGITS, options={"device": "cpu"}),
     "progress": lambda: rlx.run(DIGITS, SAMPLES, progress=True),
     "target": lambda: rlx.emit(DIGITS, 5, "out"),
@@ -322,3 +337,8 @@ def test_an_unknown_option_is_named(tmp_path):
     with raises(UsageError):
         rlx.emit(DIGITS, "cortexm", tmp_path / "out", core="cortex-m4")
     assert not (tmp_path / "out").exists()
+
+
+def test_help_shows_plain_defaults():
+    for name in ("bench", "emit"):
+        assert "<function" not in str(inspect.signature(getattr(rlx, name)))

@@ -12,6 +12,7 @@ import click
 from rlx.cli import failures
 from rlx.cli.common import json_option, policy_option, print_json
 from rlx.cli.completions import backend_names
+from rlx.cli.host_options import BackendOption
 from rlx.cli.model_command import (
     load_bound,
     model_command,
@@ -40,8 +41,9 @@ if TYPE_CHECKING:
 @click.option("--target", metavar="NAME", help="Target; see 'rlx targets'.")
 @click.option(
     "--backend",
+    cls=BackendOption,
     metavar="NAME",
-    help="Backend that runs graphs on the host; see 'rlx devices'.",
+    help="Backend that runs graphs on the host.",
     shell_complete=backend_names,
 )
 @weight_bits_option

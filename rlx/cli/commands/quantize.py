@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 _ERROR = "relative squared error of the outputs if only this layer is quantized"
 SQNR = Column("SQNR", "dB", meaning="signal to quantization noise; higher is closer")
+_FEW_SAMPLES = 10
+"""Samples below which losses on the calibration data are called uncertain."""
 OBSERVERS = ("min-max", "moving-average", "percentile", "mse", "kl")
 
 
@@ -304,6 +306,11 @@ def _print(report: QuantizationReport, out: Path) -> None:
     where = "test data" if report.tested else "the calibration data (give --test for others)"
     for line in summary(report.comparison):
         prose(f"{line}, on {where}")
+    if not report.tested and report.comparison.samples < _FEW_SAMPLES:
+        prose(
+            f"note: {counted(report.comparison.samples, 'sample')}, from which the ranges were"
+            " taken too, say little about the loss on others"
+        )
     prose("most sensitive layers: " + ", ".join(layer.name for layer in report.worst))
     prose(
         f"weights: {report.mean_bits:.2f} bits on average, {report.weight_bytes:,} bytes packed;"

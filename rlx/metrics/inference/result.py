@@ -14,6 +14,7 @@ from rlx.ir.inspect import printable
 from rlx.metrics.inference.accuracy import Accuracy
 from rlx.ops.numbers import sample_reals
 from rlx.samples.batches import checked_labels
+from rlx.support.calls import checked_call
 from rlx.support.errors import UsageError
 from rlx.support.text.notebook import table_html
 from rlx.support.text.tables import Column, Table
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from rlx.ir import TensorType
+    from rlx.support.annotations import Count
 
 _MAX_SHOWN_SAMPLES: Final = 8
 """Samples of which a notebook and a line show the classes."""
@@ -102,7 +104,8 @@ class Output:
             )
         return self.values.reshape(len(self.array), -1)
 
-    def top(self, k: int = 3, labels: Sequence[str] | None = None) -> list[list[Ranked]]:
+    @checked_call
+    def top(self, k: Count = 3, labels: Sequence[str] | None = None) -> list[list[Ranked]]:
         """Return the ``k`` best classes of each sample, best first; of equal ones the first.
 
         Args:
@@ -202,8 +205,14 @@ class Result:
         """The floats of the only output, ``[samples, *shape]``."""
         return self.output.values
 
-    def top(self, k: int = 3, labels: Sequence[str] | None = None) -> list[list[Ranked]]:
-        """Return the ``k`` best classes of each sample; as :meth:`Output.top`."""
+    @checked_call
+    def top(self, k: Count = 3, labels: Sequence[str] | None = None) -> list[list[Ranked]]:
+        """Return the ``k`` best classes of each sample; as :meth:`Output.top`.
+
+        Args:
+            k: Number of classes; all if there are fewer.
+            labels: Name of each class.
+        """
         return self.output.top(k, labels)
 
     def accuracy(self, expected: npt.ArrayLike | None = None) -> Accuracy:

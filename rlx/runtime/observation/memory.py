@@ -11,6 +11,7 @@ from rlx.ir.module import Region
 from rlx.ir.payload import to_buffer
 from rlx.ir.regions import all_nodes
 from rlx.ops.work import host_bytes
+from rlx.support.calls import checked_call
 from rlx.support.errors import DoesNotFitError
 from rlx.support.text.notebook import report_html
 from rlx.support.text.tables import Figures, ReportFigure, figure_lines
@@ -60,12 +61,21 @@ class MemoryEstimate:
         """Return the bytes of each part that is known, by name."""
         return {k: v for k, v in asdict(self).items() if isinstance(v, int)}
 
+    @checked_call
     def fits(self, limit_bytes: int) -> bool:
-        """Whether all parts together fit in ``limit_bytes``."""
+        """Whether all parts together fit in a limit.
+
+        Args:
+            limit_bytes: Bytes of memory.
+        """
         return self.total <= limit_bytes
 
+    @checked_call
     def require(self, limit_bytes: int) -> MemoryEstimate:
         """Return the estimate if it fits.
+
+        Args:
+            limit_bytes: Bytes of memory.
 
         Raises:
             DoesNotFitError: It does not.

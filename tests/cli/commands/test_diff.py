@@ -96,9 +96,9 @@ def exchange(module, op, operands, places):
     ("change", "shown"),
     [
         # Two classes with their biases, their weights alone, two biases.
-        (("q.dense", (1, 2), [3, 7]), "weights differ; order of outputs 3, 7 -> 7, 3"),
-        (("q.dense", (1,), [3, 7]), "weights differ"),
-        (("q.conv2d", (2,), [0, 1]), "weights differ"),
+        (("q.dense", (1, 2), [3, 7]), "constants differ; order of outputs 3, 7 -> 7, 3"),
+        (("q.dense", (1,), [3, 7]), "constants differ"),
+        (("q.conv2d", (2,), [0, 1]), "constants differ"),
     ],
 )
 def test_exchanged_weights_are_seen(change, shown, target, folders, tmp_path, digits_model, capsys):

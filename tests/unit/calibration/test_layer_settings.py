@@ -8,11 +8,13 @@ import pytest
 
 import rlx
 from rlx.calibration.layer_settings import read_settings
+from rlx.calibration.settings import settings_of
 from rlx.cli import main
 from rlx.ir.file import save, to_file_bytes
 from rlx.ir.module import GraphModule
 from rlx.ops.q import QConv2d, QDense
 from rlx.support.errors import UsageError
+from rlx.support.spelling import typed
 from support.messages import raises
 from support.networks.quantized_net import float_network, named, samples
 
@@ -219,3 +221,40 @@ def test_the_command_writes_and_reads_settings(tmp_path, capsys, monkeypatch):
     assert "would be replaced" in capsys.readouterr().err
     assert main(["quantize", "net.rlx", "-o", "d.rlx", "--settings", "a.toml"]) == 2
     assert "nothing is calibrated without samples" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "line", "typed_text", "python_text"),
+    [
+        ({"weights": 4}, 'weights = "8"', "--weights is 4, and net.toml says 8",
+         "weights is 4, and net.toml says 8"),
+        ({"symmetric": True}, "symmetric = false", "--symmetric was given, and net.toml says false",
+         "symmetric=True was given, and net.toml says false"),
+        ({"equalize": False}, 'equalize = "all"', "--no-equalize was given, and net.toml says all",
+         "equalize=False was given, and net.toml says all"),
+    ],
+)  # fmt: skip
+def test_contradictions_name_option_and_file(
+    tmp_path, monkeypatch, options, line, typed_text, python_text
+):
+    monkeypatch.chdir(tmp_path)
+    Path("net.toml").write_text(line)
+    with pytest.raises(UsageError) as caught:
+        settings_of("net.toml", **options)
+    assert caught.value.message == python_text
+    with typed():
+        assert caught.value.message == typed_text
+
+
+def test_few_samples_are_called_few(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    save(GraphModule.hir(GRAPH), tmp_path / "net.rlx")
+    np.savez("calib.npz", x=CALIB[:9])
+    np.savez("more.npz", x=CALIB[:10])
+    options = ["--min-sqnr", "-inf", "--min-agreement", "0", "-o", "q.rlx"]
+    note = "note: 9 samples, from which the ranges were taken too, say little about the loss"
+    assert main(["quantize", "net.rlx", "--calib", "calib.npz", *options]) == 0
+    assert note in capsys.readouterr().out
+    for given in (["more.npz"], ["calib.npz", "--test", "more.npz"]):
+        assert main(["quantize", "net.rlx", "--calib", *given, *options]) == 0
+        assert "note: " not in capsys.readouterr().out

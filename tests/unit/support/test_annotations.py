@@ -17,7 +17,7 @@ CHECKED_BY_THE_FUNCTION = {
     "Array | None",
     "CriteriaLike | None",
     "DeviceLike",
-    "Engine | None",
+    "ExecutorLike",
     "Given",
     "GraphModule | Graph | HasModule",
     "Inputs",
@@ -73,3 +73,15 @@ def test_every_argument_of_the_functions_is_checked_by_its_annotation_or_by_the_
     annotations = {p.annotation for f in checked for p in inspect.signature(f).parameters.values()}
     unchecked = {one for one in annotations if mismatch(one, object()) is None}
     assert unchecked == CHECKED_BY_THE_FUNCTION
+
+
+@pytest.mark.parametrize(
+    ("annotation", "allowed", "refused"),
+    [
+        ("Count", (1, np.int8(3)), (0, -1, True, 1.0, "1", None)),
+        ("Seconds", (0, 0.5, np.float32(2)), (-0.1, float("inf"), float("nan"), False, "1", None)),
+    ],
+)
+def test_numbers_with_a_bound(annotation, allowed, refused):
+    assert [mismatch(annotation, value) for value in allowed] == [None] * len(allowed)
+    assert all(mismatch(annotation, value) for value in refused)

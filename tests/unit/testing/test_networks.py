@@ -1,12 +1,15 @@
 """Networks under test: missing simulators, limits, wrong outputs."""
 
+import numpy as np
 import pytest
 
+import rlx
 import rlx_sim.toolchain
 import rlx_sim.verify
 from rlx.support.errors import DifferenceError, ToolMissingError, UsageError
 from rlx.testing import Networks
 from support import ROOT
+from support.messages import raises
 
 MODEL = ROOT / "examples/digits/digits.tflite"
 ARM = ("arm-none-eabi-gcc", "zig", "qemu-system-arm", "unicorn")
@@ -35,6 +38,8 @@ def test_a_test_does_not_pass_for_a_missing_simulator(tmp_path, plain):
     allowed = build(tmp_path / "allow", "allow")
     assert allowed.passed
     assert [one.name for one in allowed.verification.not_run] == ["qemu"]
+    with pytest.raises(UsageError, match=r"no figure 'text_bytes'; not measured: .*qemu"):
+        allowed.require(text_bytes=1)
     assert build(tmp_path / "host", tools=("host",)).passed
     with pytest.raises(ToolMissingError, match="zig is not installed"):
         _ = build(tmp_path / "named", "allow", tools=("unicorn",)).passed
@@ -74,3 +79,31 @@ def test_wrong_outputs_are_listed_and_figures_refused(tmp_path, monkeypatch):
             " expected 5, got 7"
         )
         assert caught.value.hint == f'rlx.verify("{net.folder}")'
+
+
+def test_run_takes_samples_as_rlx_run_does(tmp_path):
+    network = Networks({}, tmp_path).load(MODEL)
+    images = np.load(ROOT / "examples/digits/samples.npz")["image"][:5]
+    expected = rlx.run(MODEL, images).codes
+    image = network.module.graph.inputs[0]
+    for data in (images, {image.name: images}, images.reshape(5, *image.type.static_shape)):
+        (outputs,) = network.run(data)
+        np.testing.assert_array_equal(outputs, expected)
+    np.testing.assert_array_equal(network.run(images[0])[0], expected[:1])
+
+
+def test_run_takes_an_argument_for_each_input_and_steps_of_a_state(tmp_path):
+    graph = rlx.Graph("counter")
+    x, y = graph.input("x", 2, "i32"), graph.input("y", 2, "i32")
+    total = graph.state("total", 2, "i32")
+    graph.set_state(total, total + x * y)
+    graph.output(sum=total + x * y)
+    rlx.save(graph.module, tmp_path / "counter.rlx")
+    network = Networks({}, tmp_path / "work").load(tmp_path / "counter.rlx")
+    numbers = np.arange(6, dtype=np.int32).reshape(3, 2)
+    (outputs,) = network.run(numbers, numbers)
+    np.testing.assert_array_equal(outputs, np.cumsum(numbers**2, axis=0))
+    with raises(UsageError):
+        network.run(numbers, numbers, numbers)
+    with raises(UsageError):
+        network.run({"x": numbers, "y": numbers, "total": numbers})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -112,3 +113,18 @@ def test_a_wrong_configuration_is_refused(project, models, message):
 def test_a_project_without_networks_imports_nothing(project):
     lines = project("", "import sys\ndef test_it():\n    assert 'rlx.api' not in sys.modules\n")
     assert lines[-1].startswith("1 passed")
+
+
+def test_an_error_of_a_run_shows_the_test_alone(project):
+    lines = project(
+        f"    digits = {DIGITS}\n",
+        "import numpy as np\n"
+        "def test_run(rlx):\n"
+        "    assert rlx['digits'].run(np.zeros((96, 8, 8, 1)))[0].shape == (96, 10)\n"
+        "    rlx['digits'].run(np.zeros((96, 3)))\n",
+    )
+    text = "\n".join(lines)
+    assert "rlx.support.errors.UsageError: data, input 'image':" in text
+    assert "hint: " in text
+    places = [line for line in lines if re.match(r"\S+\.py:\d+", line)]
+    assert [place.split(": ")[0] for place in places] == ["test_it.py:4"], text
