@@ -75,10 +75,10 @@ runtime before programs had a memory plan: each op ran by itself, into new memor
 
 _NETWORKS: Final = """
 The numbers of these networks are float32. The encoder has 6 layers of width 384 with 12 heads and
-1,536 hidden units, for 128 tokens. The MLP is 784-128-10. ResNet-8 is that of MLPerf Tiny. The decode step has 4
-layers of width 256 with 8 heads, 688 hidden units (SwiGLU) and 4,096 tokens, with 128 tokens before
-it: rlx writes into a cache of 256 that it keeps as state, the ONNX model takes the past keys and
-values and returns them with one more, as exports do.
+1,536 hidden units, for 128 tokens. The MLP is 784-128-10. ResNet-8 is that of MLPerf Tiny. The
+decode step has 4 layers of width 256 with 8 heads, 688 hidden units (SwiGLU) and 4,096 tokens,
+with 128 tokens before it: rlx writes into a cache of 256 that it keeps as state, the ONNX model
+takes the past keys and values and returns them with one more, as exports do.
 
 Keyword spotting of MLPerf Tiny in int8, its outputs equal to the definition of each op bit for bit,
 in milliseconds of the processor for one input of a batch of 64:
