@@ -1,4 +1,4 @@
-"""Measure one network in this process: ``python -m benchmarks.host.worker NAME``."""
+"""Measure one network in this process: ``python -m benchmarks.host.worker NAME RUNTIME``."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchmarks.host import pair, ratios
+from benchmarks.host.machine import BACKENDS
 from benchmarks.host.networks.decoder import decoder
 from benchmarks.host.networks.encoder import encoder
 from benchmarks.host.networks.mlp import mlp
+from benchmarks.host.networks.quantized import quantized
 from benchmarks.host.networks.resnet import resnet
 from rlx import frontends
 from rlx.ir.evaluate import evaluate
@@ -27,6 +29,8 @@ BATCH = 64
 
 def case(name: str) -> Case:
     """Return the network of this name in its full size."""
+    if name in ratios.QUANTIZED:
+        return quantized(*ratios.QUANTIZED[name])
     makers = {
         "MLP, batch 1": mlp,
         "ResNet-8, batch 1": resnet,
@@ -61,13 +65,15 @@ def keywords() -> dict[str, Any]:
     return {"milliseconds": round(min(times) * 1e3 / BATCH, 4)}
 
 
-def main(name: str) -> None:
+def main(name: str, runtime: str) -> None:
     """Print the figures of a network as JSON."""
     pair.one_core()
-    known = name in ratios.ITERATIONS
-    row = pair.compare(case(name), ratios.ITERATIONS[name]) if known else keywords()
+    if name == ratios.KWS:
+        row = keywords()
+    else:
+        row = pair.compare(case(name), ratios.ITERATIONS[name], BACKENDS[runtime])
     print(json.dumps(row))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -18,7 +18,7 @@ from rlx.support.parallel import workers
 from rlx.targets.estimation import Estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from rlx.api.types import PoliciesLike, WeightBits
     from rlx.support.parallel import ExecutorLike
@@ -83,7 +83,7 @@ def estimate(
 def estimate_all(
     model: Model,
     target: str,
-    values: str = "all",
+    values: str | Sequence[str] = "all",
     *,
     over: str | None = None,
     weight_bits: WeightBits | None = None,
@@ -100,8 +100,8 @@ def estimate_all(
     Args:
         model: As for :func:`rlx.run`.
         target: Name of an installed target that can be compared, such as ``"fpga"``.
-        values: Devices or processors with commas between, or ``"all"``; for an FPGA also
-            ``"boards"``.
+        values: Devices or processors, as a list or with commas between, or ``"all"``; for an FPGA
+            also ``"boards"``.
         over: Option that has these values, such as ``"part"``; the target's first one by default.
         weight_bits: As for :func:`estimate`.
         policies: As for :func:`emit`.
@@ -130,7 +130,7 @@ def estimate_all(
         return estimate_values(
             module,
             plugin,
-            values,
+            values if isinstance(values, str) else ",".join(map(str, values)),
             targets.options_of(plugin, options, other_names=names),
             option=over,
             user_options=frozenset(options),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rlx import targets
@@ -67,6 +68,11 @@ def estimate_values(
     """
     sweep = _sweep(target, option)
     names = _names(sweep, values)
+    if sweep.option in user_options:
+        raise UsageError(
+            f"--{sweep.option} has one value here and several in the comparison",
+            hint=f"leave --{sweep.option} out, or name it among the values to compare",
+        )
     assumed = assume(module, target, options=options, policies=policies, weight_bits=weight_bits)
     comparison = _Comparison(
         target.name, sweep.option, options, user_options, policies, to_file_bytes(assumed.module)
@@ -217,13 +223,16 @@ def _row(
     user_options: frozenset[str],
     lower: Lower,
 ) -> tuple[Row, list[RlxError]]:
-    """Return the row of the first way that fits, else the reason against the first one.
+    """Return the row of the first way that fits, else of the best one within the budgets.
+
+    Without either, the last estimate is returned, or the reason against the first way.
 
     ``fits`` is None where there is no estimate for another reason than space, and the errors of
     all ways are returned too.
     """
     best: Row = {}
     failed: list[RlxError] = []
+    slow: list[Row] = []
     try:
         attempts = sweep.attempts(_with_value(sweep, options, name), user_options)
     except UsageError:
@@ -244,8 +253,10 @@ def _row(
         row = {sweep.option: name, "fits": fits, "reason": reason, **figures}
         if fits:
             return row, []
+        if report.get("within_budget"):
+            slow.append(row)
         best = row
-    return best, failed
+    return min(slow, key=partial(_rank, sweep), default=best), failed
 
 
 def _with_value(sweep: Sweep, options: Any, name: str) -> Any:  # noqa: ANN401 - the target's own class

@@ -102,7 +102,8 @@ class Sweep:
             options for which this is equal.
         attempts: Called with options and the names of those that the user chose; returns options
             to try in order, until one fits.
-        estimate: As ``Target.estimate``, but without looking for other options that would fit.
+        estimate: As ``Target.estimate``, but without looking for other options that would fit. With
+            ``within_budget``, a report that does not fit only misses a goal, such as a rate.
         row: Called with such an estimate and its options; returns figures by key.
         caveat: Called with the figures of a row that fits; returns why it might not after all, or
             an empty text.

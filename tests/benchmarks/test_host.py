@@ -33,12 +33,17 @@ def test_page_is_current():
     assert table.PAGE.read_text(encoding="utf-8") == table.page(), advice
 
 
+def test_every_network_of_the_native_backend_is_stored():
+    stored_names = {what for what, runtime in ROWS if runtime == machine.NATIVE}
+    assert stored_names == set(table.NATIVE_RATIOS) == set(ratios.ITERATIONS)
+
+
 @pytest.mark.parametrize("runtime", [machine.EARLIER, machine.RUNTIME])
 def test_every_network_and_cost_is_stored(runtime):
     assert {what for what, r in ROWS if r == runtime} == {*table.RATIOS, ratios.KWS}
     wanted = {*costs.TIMES, *costs.IMPORTS, *(f"memory, {n}" for n in costs.MEMORY)}
     assert {what for what, r in OTHERS if r == runtime} == wanted
-    assert set(table.RATIOS) == set(ratios.ITERATIONS)
+    assert set(table.RATIOS) == set(ratios.FLOATS)
 
 
 @pytest.mark.parametrize("case", small_cases(), ids=lambda c: c.name)

@@ -90,7 +90,7 @@ def test_what_does_not_fit_a_device_has_a_status_of_its_own(capsys, digits_model
     )  # fmt: skip
     assert (status, out) == (3, "")
     lines = err.splitlines()
-    assert lines[0].startswith("error[RLX-E112]: ecp5-25k: the layers need ")
+    assert lines[0].startswith("error[RLX-E112]: ecp5-25k: the smallest design found needs ")
     assert "the budget is 300 (--lut)" in lines[0]
     assert lines[1].startswith("  try: ")
 

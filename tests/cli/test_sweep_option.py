@@ -161,11 +161,14 @@ def test_refusals(digits_model, capsys, monkeypatch):
         (["--devices", "ulx3s-85"], "no device is called 'ulx3s-85'"),
         (["--devices", ","], "no device is given"),
         (["--devices"], "no device is given"),
+        (["--devices", "boards", "--device", "ecp5-25k"], "--device has one value here"),
         (["--devices", "all", "--cpu", "all"], "--devices and --cpu both list several values"),
     ):
         status, _, err = run(capsys, digits_model, *arguments)
         assert status == 2
         assert text in err
+    with pytest.raises(UsageError, match=r"^device has one value here"):
+        rlx.estimate_all(digits_model, "fpga", device="ecp5-25k")
     monkeypatch.delattr("rlx_fpga.target.Fpga.sweep")
     with raises(UsageError):
         rlx.estimate_all(digits_model, "fpga")

@@ -72,6 +72,7 @@ def test_an_estimate_is_printed_as_the_command_shows_it(capsys):
     assert len(printed) > 10
     assert printed == [line for line in shown if line in printed]
     table = str(rlx.estimate_all(DIGITS, "cortexm", "cortex-m4,cortex-m7", over="cpu"))
+    assert str(rlx.estimate_all(DIGITS, "cortexm", ["cortex-m4", "cortex-m7"], over="cpu")) == table
     assert table.splitlines()[0] == "cortexm: 2 of 2 fit, predicted"
 
 

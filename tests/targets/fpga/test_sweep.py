@@ -5,8 +5,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+import rlx
+from rlx.support.errors import DoesNotFitError
 from rlx_fpga import TARGET, FpgaOptions
 from rlx_fpga.devices import boards, devices
 from rlx_fpga.sweep import SWEEP
@@ -52,7 +56,7 @@ def test_networks_are_lowered_anew_only_for_another_architecture_or_other_ports(
 
 
 def test_a_rate_that_is_missed_by_a_cycle_is_no_fit():
-    # The engine has one size, whatever rate is asked for.
+    # A rate of one cycle more than the fastest engine has needs the same lanes.
     options = {"architecture": "engine", "device": "ecp5-25k", "clock": 1e6}
     interval = SWEEP.estimate(dense(), FpgaOptions(**options))["interval"]
     for cycles, fits in ((interval, True), (interval - 1, False)):
@@ -61,6 +65,17 @@ def test_a_rate_that_is_missed_by_a_cycle_is_no_fit():
         assert found["fits"] is fits
         rate = f"{int(found['fps']):,} of {int(chosen.fps):,} frames/s"
         assert found["short"] == ("" if fits else rate)
+
+
+def test_a_rate_out_of_reach_is_compared_with_the_best_of_each_device():
+    rows = rlx.estimate_all(dense(), "fpga", ["ecp5-25k", "ice40-up5k"], fps=1e9)
+    assert len(rows) == 2
+    for row in rows:
+        with pytest.raises(DoesNotFitError) as refusal:
+            TARGET.estimate(dense(), FpgaOptions(device=row["device"], fps=1e9))
+        maximum = re.search(r"the maximum within the budget is ([\d,]+)", str(refusal.value))
+        assert row["reason"] == f"{maximum[1]} of 1,000,000,000 frames/s"
+        assert (row["fits"], row["architecture"]) == (False, "dataflow")
 
 
 def test_a_row_has_the_figures_and_says_how_weights_come():

@@ -144,7 +144,11 @@ def test_more_multipliers_are_never_slower():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"dsp": 0}, DoesNotFitError, r"^ecp5-85k: the layers need at least \d+ DSP slices?"),
+        (
+            {"dsp": 0},
+            DoesNotFitError,
+            r"^ecp5-85k: the smallest design found needs \d+ DSP slices?",
+        ),
         ({"fold": (("n9_dense", 1, 1),)}, UsageError, r"^no layer is called 'n9_dense'"),
         ({"fold": (("dense", 3, 1),)}, UsageError, r"^layer 'dense' cannot have pe 3"),
     ],

@@ -96,7 +96,7 @@ def require_fit(module: GraphModule, core: Core, options: FpgaOptions) -> None:
         DoesNotFitError: It does not; the hint lists options to try.
     """
     if not shortage(core.report, options):
-        _require_rate(core.report, options)
+        _require_rate(module, core.report, options)
         return
     _, *smaller = _variants(options)
     raise too_large(
@@ -108,8 +108,8 @@ def require_fit(module: GraphModule, core: Core, options: FpgaOptions) -> None:
     )
 
 
-def _require_rate(report: Mapping[str, Any], options: FpgaOptions) -> None:
-    """Check that a core reaches the rate: only a dataflow core is folded for it.
+def _require_rate(module: GraphModule, report: Mapping[str, Any], options: FpgaOptions) -> None:
+    """Check that a core reaches the rate: an architecture may return its fastest one.
 
     Raises:
         DesignTooLargeError: It does not.
@@ -123,7 +123,9 @@ def _require_rate(report: Mapping[str, Any], options: FpgaOptions) -> None:
         f" initiation interval is {counted(interval, 'cycle')},"
         f" {rate_text(options.clock_hz / interval)} frames per second",
         where=options.chosen_device.name,
-        advice=Advice(tuple(reachable_rate(options, interval))),
+        advice=Advice(tuple(reachable_rate(options, interval))).extended(
+            islice(_fitting_architectures(module, options), 1)
+        ),
     )
 
 

@@ -67,7 +67,7 @@ def design_of(graph: Graph, options: FpgaOptions) -> StreamDesign:
         DoesNotFitError: The budget is too small, or too small for the rate.
     """
     program = staged_graph(graph)
-    whole = replace(options, lut=options.chosen_device.lut)
+    whole = _with_all_luts(options)
     cells_of = partial(_cells, program)
     for budget_options in (options, whole) if options.lut is None else (options,):
         design, smallest = _within_budget(program, budget_options)
@@ -87,9 +87,19 @@ def design_of(graph: Graph, options: FpgaOptions) -> StreamDesign:
 
 
 def _cells(program: StagedGraph, options: FpgaOptions) -> Resources | None:
-    """Return the cells of a design within the budget; None if there is none."""
+    """Return the cells of the design that ``design_of`` finds; None if there is none.
+
+    With a rate and no LUT budget, only designs within the default budget are tried: each takes
+    two searches more.
+    """
     design, _ = _within_budget(program, options)
+    if design is None and options.lut is None and options.fps is None:
+        design, _ = _within_budget(program, _with_all_luts(options))
     return None if design is None else design.total
+
+
+def _with_all_luts(options: FpgaOptions) -> FpgaOptions:
+    return replace(options, lut=options.chosen_device.lut)
 
 
 def _within_budget(

@@ -90,19 +90,39 @@ def too_large(
         for name in BUDGETS
         if getattr(minimum, name) > getattr(options.budget, name)
     }
-    suggestions = [
-        *islice(_raised_budgets(options, {n: math.ceil(c) for n, c in short.items()}, cells_of), 1)
-    ] or _other_device(program, options, cells_of)
+    minimums = {name: math.ceil(count) for name, count in short.items()}
+    raised = [*islice(_raised_budgets(options, minimums, cells_of), 1)]
+    if raised:
+        needs = {name: getattr(raised[0].options, name) for name in BUDGETS}
+        short = {name: n for name, n in needs.items() if n != getattr(options, name)}
+    return DesignTooLargeError(
+        _too_small(short, options, "the smallest design found" if raised else "a small design"),
+        where=device.name,
+        advice=Advice(
+            tuple(raised or _other_device(program, options, cells_of)), otherwise=SMALLER_MODEL
+        ),
+    )
+
+
+def _too_small(short: Mapping[str, float], options: FpgaOptions, design: str) -> str:
+    """Return the message for budgets that are too small.
+
+    Args:
+        short: Amount that the design needs of each resource of which it needs too much.
+        options: The user's options.
+        design: The design, in words.
+    """
+    device = options.chosen_device
     needs = "; ".join(
-        f"at least {amount_text(count, BUDGETS[name])}, the budget is"
-        f" {_units(getattr(options.budget, name), name, device):,.12g} (--{name})"
+        f"{amount_text(count, BUDGETS[name])}, "
+        + (
+            f"the device has {getattr(device, name):,}"
+            if getattr(options, name) is None
+            else f"the budget is {getattr(options, name):,} (--{name})"
+        )
         for name, count in short.items()
     )
-    return DesignTooLargeError(
-        f"the layers need {needs}" if needs else "no folding fits all budgets together",
-        where=device.name,
-        advice=Advice(tuple(suggestions), otherwise=SMALLER_MODEL),
-    )
+    return f"{design} needs {needs}" if needs else "no folding fits all budgets together"
 
 
 def _raised_budgets(
@@ -121,8 +141,8 @@ def _raised_budgets(
         return
     for names in ([], *([name] for name in limited), limited):
         budgets = {name: count for name, count in short.items() if name in limited}
+        free = {name: getattr(device, name) for name in names}
         if names:
-            free = {name: getattr(device, name) for name in names}
             cells = cells_of(replace(options, optimize="size", **{**budgets, **free}))
             if cells is None:
                 continue
@@ -131,9 +151,12 @@ def _raised_budgets(
                 for name in names
                 if (count := math.ceil(getattr(cells, name))) > getattr(options, name)
             }
-        suggestion = with_budgets(options, budgets)
-        if budgets and _is_within(device, budgets) and cells_of(suggestion.options) is not None:
-            yield _with_smallest(options, short, budgets, cells_of)
+        # Logic cells are reserved unless the budget is all of them.
+        for tried in (budgets, budgets | free) if names else (budgets,):
+            suggestion = with_budgets(options, tried)
+            if tried and _is_within(device, tried) and cells_of(suggestion.options) is not None:
+                yield _with_smallest(options, short, tried, cells_of)
+                break
 
 
 def _with_smallest(

@@ -81,7 +81,9 @@ def assemble(
     two_ports: int | None = None,
     options: FpgaOptions | None = None,
 ) -> EngineProgram:
-    """Return the fastest program for an array within a budget of multipliers.
+    """Return the program for an array within a budget of multipliers.
+
+    It is the fastest one; with a rate, the one with the fewest lanes that reaches it.
 
     Args:
         graph: The graph.
@@ -89,7 +91,7 @@ def assemble(
         feed: Way in which weights are loaded.
         two_ports: Maximum bytes of activations for which a two-port memory is used; None for no
             limit.
-        options: Options of the user, for suggestions; None for the defaults.
+        options: Options of the user, for the rate and suggestions; None for the defaults.
 
     Raises:
         UnsupportedOpError: An op lacks an instruction.
@@ -123,6 +125,11 @@ def assemble(
             f"expected a graph with weights to stream, got {graph.name!r} without weights",
             hint="use --weights mem",
         )
+    limit = None if options is None else options.max_cycles
+    # Programs are in the order of their lanes.
+    for program in programs:
+        if limit is not None and program.interval <= limit:
+            return program
     return min(programs, key=lambda program: (program.interval, program.lanes))
 
 

@@ -75,7 +75,8 @@ def test_design_keeps_every_budget():
 def test_refusal_names_what_is_short_and_what_to_try():
     with pytest.raises(
         DoesNotFitError,
-        match=r"^ecp5-85k: the layers need at least \d+ DSP slices?, the budget is 0 \(--dsp\)\n"
+        match=r"^ecp5-85k: the smallest design found needs \d+ DSP slices?,"
+        r" the budget is 0 \(--dsp\)\n"
         r"  hint: --dsp \d+$",
     ):
         estimate(dsp=0)
@@ -133,10 +134,28 @@ def test_more_lookup_tables_never_make_a_slower_design_of_a_larger_network(name)
     assert all(report["lut"] <= lut for report, lut in zip(found, budgets, strict=True))
 
 
+@pytest.mark.parametrize(
+    ("device", "budgets"),
+    [("ice40-up5k", {"bram": 0}), ("ice40-up5k", {"bram": 4}), ("ice40-up5k", {"lut": 1000}),
+     ("ice40-up5k", {"bram": 5, "lut": 3000}), ("ecp5-25k", {"lut": 300}),
+     ("ecp5-25k", {"lut": 2000}), ("ecp5-25k", {"dsp": 0})],
+)  # fmt: skip
+def test_the_amounts_of_a_refusal_are_budgets_that_are_enough(device, budgets):
+    with pytest.raises(DoesNotFitError) as refusal:
+        estimate(device=device, **budgets)
+    sentence, _, hint = str(refusal.value).partition("\n  hint: ")
+    raised = {name: int(count) for name, count in re.findall(r"--(\w+) (\d+)", hint)}
+    needs = re.findall(r"([\d,]+) [A-Za-z ]+, the budget is [\d,]+ \(--(\w+)\)", sentence)
+    assert raised
+    assert raised == {name: int(count.replace(",", "")) for count, name in needs}
+    assert estimate(device=device, **{**budgets, **raised})["fits"]
+
+
 def test_luts_that_are_short_are_reported():
     with pytest.raises(
         DoesNotFitError,
-        match=r"^ecp5-25k: the layers need at least [\d,]+ LUTs, the budget is 500 \(--lut\)\n"
+        match=r"^ecp5-25k: the smallest design found needs [\d,]+ LUTs,"
+        r" the budget is 500 \(--lut\)\n"
         r"  hint: --lut \d+$",
     ):
         estimate(device="ecp5-25k", lut=500)

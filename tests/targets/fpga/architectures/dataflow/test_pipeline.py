@@ -44,10 +44,8 @@ def simulate(pipeline, inputs, frames=FRAMES, **options):
     ]
     expected = [evaluate(graph, run) for run in runs]
     beats = {
-        port: np.concatenate([to_beats(run[value.name], lanes) for run in runs])
-        for port, value, lanes in zip(
-            pipeline.input_names, graph.inputs, pipeline.input_lanes, strict=True
-        )
+        port: np.concatenate([to_beats(run[value.name], pipeline.lanes(value)) for run in runs])
+        for port, value in zip(pipeline.input_names, graph.run_inputs, strict=True)
     }
     counts = {
         port: frames * value.type.size // pipeline.lanes(value)

@@ -76,7 +76,7 @@ def test_budgets_that_were_given_are_named_with_what_is_needed():
     options = FpgaOptions(device="artix7-35t", bram=2, dsp=90)
     error = str(too_large(PROGRAM, options, Resources(lut=900, ff=900, dsp=4, bram=2.5), fits))
     assert error == (
-        "artix7-35t: the layers need at least 2.5 block RAMs, the budget is 2 (--bram)\n"
+        "artix7-35t: the smallest design found needs 3 block RAMs, the budget is 2 (--bram)\n"
         "  hint: --bram 3"
     )
 
@@ -85,8 +85,8 @@ def test_all_that_is_short_is_named_and_a_larger_device_where_budgets_do_not_hel
     options = FpgaOptions(device="ecp5-25k", lut=700)
     error = str(too_large(PROGRAM, options, Resources(lut=900, ff=900, dsp=29), fits))
     assert error == (
-        "ecp5-25k: the layers need at least 29 DSP slices, the budget is 28 (--dsp);"
-        " at least 900 LUTs, the budget is 700 (--lut)\n  hint: --device artix7-35t"
+        "ecp5-25k: a small design needs 29 DSP slices, the device has 28;"
+        " 900 LUTs, the budget is 700 (--lut)\n  hint: --device artix7-35t"
     )
     error = str(too_large(PROGRAM, options, Resources(lut=900, ff=900, dsp=28), fits))
     assert error.endswith("the budget is 700 (--lut)\n  hint: --lut 900")

@@ -76,3 +76,16 @@ def test_multipliers_are_those_of_the_budget_or_of_the_device(given, lanes):
     assert (engine.code.lanes, engine.multipliers) == (lanes, 4 + lanes)
     with raises(DoesNotFitError):
         engine_of(dense(40), options(device=UP5K, dsp=4))
+
+
+def test_a_rate_takes_the_fewest_lanes_that_reach_it():
+    graph, clock = dense(40), {"device": UP5K, "clock": 1e6}
+    engines = [engine_of(graph, options(dsp=4 + lanes, **clock)) for lanes in (1, 2, 4)]
+    intervals = [engine.code.interval for engine in engines]
+    assert sorted(set(intervals), reverse=True) == intervals
+    for lanes, interval in zip((1, 2, 4), intervals, strict=True):
+        for cycles in (interval, interval + 1):
+            found = engine_of(graph, options(fps=1e6 / (cycles + 0.5), **clock))
+            assert found.code.lanes == lanes
+    # Nothing reaches the rate: the fastest one is the answer.
+    assert engine_of(graph, options(fps=1e5, **clock)).code.lanes == 4
