@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Final
 
 from rlx.passes.boundaries import PortKind, Ports
-from rlx.support.errors import UsageError
+from rlx.support.errors import DoesNotFitError, UsageError
 from rlx.support.text.names import check_prefix, mangle
 from rlx.support.text.suggest import did_you_mean
 from rlx.support.text.units import check_clock, parse_clock
@@ -267,11 +267,22 @@ class FpgaOptions:
                 f"optimize cannot be {self.optimize!r}",
                 hint=did_you_mean(self.optimize, AIMS, what="optimize"),
             )
-        check_clock(self.clock)
+        self._check_clock()
         if self.fps is not None and not 0 < self.fps < float("inf"):
             raise UsageError(
                 f"fps must be a number above 0, not {self.fps}",
                 hint="leave --fps out, or write for example --fps 1000",
+            )
+
+    def _check_clock(self) -> None:
+        check_clock(self.clock)
+        limit = self.chosen_device.max_mhz
+        if self.clock is not None and self.clock > limit * 1e6:
+            raise DoesNotFitError(
+                f"expected a clock of at most {limit:g} MHz, the maximum of the clock network,"
+                f" got {self.clock / 1e6:g} MHz",
+                where=self.device,
+                hint=f"--clock {self.chosen_device.clock_mhz:g}MHz, the default",
             )
 
     @property

@@ -1,6 +1,6 @@
 import pytest
 
-from rlx.support.errors import UsageError
+from rlx.support.errors import DoesNotFitError, UsageError
 from rlx_fpga import FpgaOptions
 from rlx_fpga.devices import devices
 from rlx_fpga.explore.solver import Amount
@@ -111,3 +111,16 @@ def test_a_prefix_that_is_cut_ends_in_a_letter():
 def test_a_third_of_the_luts_stays_free_on_every_device():
     for found in devices().values():
         assert FpgaOptions(device=found.name).default_lut == found.lut * 2 // 3
+
+
+@pytest.mark.parametrize(
+    ("device", "limit"),
+    [("ice40-up5k", 185), ("ice40-hx8k", 275), ("ecp5-85k", 257), ("artix7-35t", 464),
+     ("zu3eg", 667), ("zu7ev", 775)],
+)  # fmt: skip
+def test_a_clock_above_the_clock_network_is_refused(device, limit):
+    assert FpgaOptions(device=device, clock=limit * 1e6).clock_hz == limit * 1e6
+    with pytest.raises(
+        DoesNotFitError, match=rf"^{device}: expected a clock of at most {limit} MHz"
+    ):
+        FpgaOptions(device=device, clock=limit * 1e6 + 1)

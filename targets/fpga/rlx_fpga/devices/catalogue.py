@@ -54,6 +54,7 @@ class FpgaDevice:
         synth: Yosys command that maps a design to it, without ``-top`` and outputs.
         pnr: Program and arguments of nextpnr, without inputs and outputs; empty if unsupported.
         clock_mhz: Default clock of predictions.
+        max_mhz: Maximum of the global clock network.
         grid: Columns and rows of nextpnr's grid of tiles; zeros if unsupported.
         clock_pin: Pin of the board's clock; empty if the clock does not come from a pin.
         platform: Class of ``board`` in amaranth-boards; empty for a device without a board.
@@ -79,6 +80,7 @@ class FpgaDevice:
     synth: str
     pnr: tuple[str, ...]
     clock_mhz: float
+    max_mhz: float
     grid: tuple[int, int] = (0, 0)
     joint_cells: bool = False
     spram: int = 0

@@ -163,5 +163,6 @@ def _on_other_devices(options: FpgaOptions, words: str) -> Iterator[Suggestion]:
     """Yield the options with each other device that has as much as the budgets allow."""
     for name in devices():
         if name != options.device:
-            with suppress(UsageError):  # a budget is larger than the device
+            # A budget or the clock is larger than that of the device.
+            with suppress(UsageError, DoesNotFitError):
                 yield Suggestion(f"--device {name}{words}", replace(options, device=name))
