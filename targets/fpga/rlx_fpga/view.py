@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 from rlx.support.text.tables import Column, Figures, ReportFigure, Table, text_of
 from rlx_fpga.architectures import architecture
 from rlx_fpga.cost.costs import PORTS
+from rlx_fpga.devices import boards, devices
+from rlx_fpga.explore.advice import MAX_CLOCK_RATIO
 from rlx_fpga.report import doubt
 
 if TYPE_CHECKING:
@@ -59,10 +61,20 @@ def _rate(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:
         "rate", report["fps"], "frames/s",
         f"one frame in {text_of(interval)} cycles (the interval) at {clock:g} MHz; {cause}",
     )  # fmt: skip
+    routed = _reachable_mhz(report["device"])
+    figures = [rate]
+    if clock > routed:
+        note = f"above the {routed:g} MHz that routed designs reach: timing may fail"
+        figures.append(ReportFigure("clock", clock, "MHz", note))
     if "latency" not in report:
-        return (rate,)
+        return tuple(figures)
     time = f"{report['latency'] / clock:,.4g} µs from the first input to the last output"
-    return (rate, ReportFigure("latency", report["latency"], "cycles", time))
+    return (*figures, ReportFigure("latency", report["latency"], "cycles", time))
+
+
+def _reachable_mhz(name: str) -> float:
+    """Return the clock up to which designs are expected to meet timing on a device or board."""
+    return MAX_CLOCK_RATIO * (devices().get(name) or boards()[name]).clock_mhz
 
 
 def _own_figures(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:

@@ -27,6 +27,17 @@ def figures(**changes):
     return {one.label: (one.value, one.unit, one.note) for one in found.figures}
 
 
+@pytest.mark.parametrize(
+    ("device", "mhz", "limit"),
+    [("ice40-up5k", 36, None), ("ice40-up5k", 100, 36), ("icebreaker", 37, 36),
+     ("ecp5-25k", 112.5, None), ("ecp5-25k", 113, 112.5)],
+)  # fmt: skip
+def test_a_clock_above_what_routed_designs_reach_is_in_doubt(device, mhz, limit):
+    shown = figures(device=device, clock_mhz=mhz).get("clock")
+    note = f"above the {limit:g} MHz that routed designs reach: timing may fail" if limit else ""
+    assert shown == ((mhz, "MHz", note) if limit else None)
+
+
 def test_rate_and_cells_are_always_shown():
     found = figures()
     assert list(found) == ["rate", "LUT", "FF", "DSP", "BRAM"]
