@@ -63,6 +63,7 @@ class Folding:
             of the search for the fastest choice depends on them.
         margin: Factor by which a layer may be faster than its slowest permitted folding; None for
             any.
+        labels: Names of layers for messages, where they differ.
 
     Raises:
         UsageError: A layer in ``fixed`` does not exist or cannot be folded like that.
@@ -73,11 +74,12 @@ class Folding:
     price: Price = multipliers_only
     guess: Guess = nothing
     margin: int | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         allowed = {name: list(folds) for name, folds in self.choices.items()}
         for name, (pe, simd) in self.fixed.items():
-            allowed[name] = [_fixed_fold(self.choices, name, pe, simd)]
+            allowed[name] = [_fixed_fold(self.choices, name, (pe, simd), self.labels)]
         self.allowed = allowed
         for folds in allowed.values():
             # From small to large: of choices with equal values the first one is used.
@@ -279,11 +281,18 @@ def _bracket(holds: Callable[[int], bool], low: int, end: int, guess: int) -> tu
     return low, end
 
 
-def _fixed_fold(choices: Mapping[str, Sequence[Fold]], name: str, pe: int, simd: int) -> Fold:
+def _fixed_fold(
+    choices: Mapping[str, Sequence[Fold]],
+    name: str,
+    pe_simd: tuple[int, int],
+    labels: Mapping[str, str],
+) -> Fold:
+    pe, simd = pe_simd
     if name not in choices:
+        known = [labels.get(one, one) for one in choices]
         raise UsageError(
             f"no layer is called {name!r}",
-            hint=did_you_mean(name, choices, what="layers")
+            hint=did_you_mean(name, known, what="layers")
             if choices
             else "leave it out: no layer of this network can be folded",
         )
@@ -293,6 +302,6 @@ def _fixed_fold(choices: Mapping[str, Sequence[Fold]], name: str, pe: int, simd:
     pes = sorted({fold.pe for fold in choices[name]})
     simds = sorted({fold.simd for fold in choices[name]})
     raise UsageError(
-        f"layer {name!r} cannot have pe {pe} and simd {simd}",
+        f"layer {labels.get(name, name)!r} cannot have pe {pe} and simd {simd}",
         hint=f"pe: {', '.join(map(str, pes))}; simd: {', '.join(map(str, simds))}",
     )

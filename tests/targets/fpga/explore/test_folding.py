@@ -240,3 +240,11 @@ def test_nothing_to_fold_takes_no_time():
     assert Folding({}).min_cycles(Amount()) == 0
     with raises(UsageError):
         Folding({}, {"a": (1, 1)})
+
+
+def test_refusals_name_layers_by_their_labels():
+    labels = {"a": "net.a", "b": "net.b"}
+    with pytest.raises(UsageError, match=r"net\.a, net\.b$"):
+        Folding(CHOICES, fixed={"quite_other": (1, 1)}, labels=labels)
+    with pytest.raises(UsageError, match=r"^layer 'net\.a' cannot have pe 3"):
+        Folding(CHOICES, fixed={"a": (3, 1)}, labels=labels)

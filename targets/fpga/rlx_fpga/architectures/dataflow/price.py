@@ -73,7 +73,8 @@ def folding_for(
     margin = None if options.aim == "latency" else MAX_LAYER_SPEEDUP
     instances = {stage.layer_name: stage.name for stage in program.stages}
     fixed_folds = {instances.get(name, name): (pe, simd) for name, pe, simd in options.fold}
-    return Folding(choices, fixed_folds, price, guess, margin)
+    labels = {stage.name: stage.layer_name for stage in program.stages}
+    return Folding(choices, fixed_folds, price, guess, margin, labels)
 
 
 def amount_of(cells: Resources, device: FpgaDevice) -> Amount:
