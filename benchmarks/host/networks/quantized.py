@@ -1,6 +1,6 @@
 """Integer networks of MLPerf Tiny, and their ONNX form with activations of uint8.
 
-The ONNX form is what ``rlx.export`` writes, with 128 added to the codes and zero points of all
+The ONNX form is what ``rlx.export`` writes, with 128 added to the values and zero points of all
 activations: ONNX Runtime has faster kernels for uint8 than for int8.
 """
 
@@ -49,7 +49,7 @@ def quantized(name: str, batch: int) -> Case:
     (value,) = graph.inputs
     samples = np.random.default_rng(0).integers(-_SHIFT, _SHIFT, value.type.static_shape)
     model = unsigned(_exported(name), batch)
-    codes: Array = (samples + _SHIFT).astype(np.uint8)
+    unsigned_samples: Array = (samples + _SHIFT).astype(np.uint8)
     shape = [d.dim_value for d in model.graph.input[0].type.tensor_type.shape.dim]
     traced = Graph(name)
     traced.graph = graph
@@ -58,7 +58,7 @@ def quantized(name: str, batch: int) -> Case:
         graph=traced,
         model=model,
         inputs={value.name: samples.astype(np.int8)},
-        feeds={model.graph.input[0].name: codes.reshape(shape)},
+        feeds={model.graph.input[0].name: unsigned_samples.reshape(shape)},
     )
 
 
@@ -104,8 +104,8 @@ def _shifted(name: str, graph: onnx.GraphProto, weights: dict[str, onnx.TensorPr
         return name
     unsigned_name = f"{name}_u8"
     if unsigned_name not in weights:
-        codes = (array.astype(np.int16) + _SHIFT).astype(np.uint8)
-        graph.initializer.append(numpy_helper.from_array(codes, unsigned_name))
+        shifted = (array.astype(np.int16) + _SHIFT).astype(np.uint8)
+        graph.initializer.append(numpy_helper.from_array(shifted, unsigned_name))
         weights[unsigned_name] = graph.initializer[-1]
     return unsigned_name
 
