@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rlx.ir import Node
     from rlx.ops.q import QSoftmax
 
-ROW: Final = 130
+ROW: Final = 105
 CLASS: Final = 40
 """Instructions for each row and each class of it; fewer if many of them are unlikely."""
 
