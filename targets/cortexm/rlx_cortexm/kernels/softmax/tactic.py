@@ -30,7 +30,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     exponentials = softmax_table(op.multiplier, op.left_shift, op.diff_min)[256 - entries :]
     rows = node.operands[0].type.size // classes
     constants = {"rows": rows, "classes": classes, "entries": entries}
-    kernel = Kernel.of("softmax", "softmax/kernel", constants, ("softmax",), CodeSize(1.15))
+    kernel = Kernel.of("softmax", "softmax/kernel", constants, ("softmax",), CodeSize(0.96))
     note = f"exp of the scaled differences -{entries - 1} .. 0, Q0.31"
     table = ConstantTable("exponentials", "int32_t", exponentials, note)
     instructions = rows * (ROW + CLASS * classes)
