@@ -26,7 +26,7 @@ def test_a_plain_machine_runs_what_it_can_and_says_what_it_did_not(folder, plain
     assert main(["verify", str(folder)]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert f"not run: {MISSING}; {ZIG}, or on Debian: apt-get install gcc-arm-none-eabi" in text
-    assert text.index("not run: ") < text.index("all equal: 2 of 2 inputs")
+    assert text.index("not run: ") < text.index("all equal: 2 of 2 frames")
     assert "--require" not in text
     assert main(["verify", str(folder), "--json"]) == 0
     result = json.loads(capsys.readouterr().out)

@@ -27,6 +27,8 @@ MASK: Final = 0xFFFFFFFF
 class UnboundedError(RlxError):
     """Reason that no bound can be given, at an address of the program."""
 
+    default_hint = "use the counts of your own inputs, or another core: --cpu cortex-m4"
+
     def __init__(self, message: str, address: int) -> None:
         super().__init__(message)
         self.address = address

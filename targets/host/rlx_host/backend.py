@@ -5,9 +5,11 @@ Tests: tests/targets/host/test_program.py
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
+from rlx.runtime.device import Device
 from rlx.runtime.numpy_backend import NumpyBackend
 from rlx_host.compiler import MISSING, find_compiler, version
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rlx.ir import GraphModule
-    from rlx.runtime import CompileOptions, Device
+    from rlx.runtime import CompileOptions
     from rlx_host.program import NativeProgram
 
 
@@ -23,6 +25,7 @@ class NativeBackend(NumpyBackend):
     """C compiled on this machine; nodes without a kernel run by NumPy."""
 
     name = "native"
+    devices = () if sys.platform == "win32" else (Device.CPU,)
     rank = 1
 
     def unavailable(self, device: Device) -> str | None:
