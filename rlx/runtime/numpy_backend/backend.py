@@ -27,7 +27,7 @@ class NumpyBackend:
     """NumPy on the processor."""
 
     name = "numpy"
-    devices = (Device.CPU,)
+    devices: tuple[Device, ...] = (Device.CPU,)
     rank = 0
 
     def unavailable(self, device: Device) -> str | None:

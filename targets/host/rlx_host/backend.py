@@ -5,7 +5,7 @@ Tests: tests/targets/host/test_program.py
 
 from __future__ import annotations
 
-import sys
+import os
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,8 @@ class NativeBackend(NumpyBackend):
     """C compiled on this machine; nodes without a kernel run by NumPy."""
 
     name = "native"
-    devices = () if sys.platform == "win32" else (Device.CPU,)
+    # The flags are those of compilers on POSIX systems; Windows runs NumPy.
+    devices = (Device.CPU,) if hasattr(os, "fork") else ()
     rank = 1
 
     def unavailable(self, device: Device) -> str | None:
