@@ -9,7 +9,7 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING
 
-from rlx.runtime.device import Device
+from rlx.runtime import Device
 from rlx.runtime.numpy_backend import NumpyBackend
 from rlx_host.compiler import MISSING, find_compiler, version
 
