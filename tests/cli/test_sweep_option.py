@@ -131,7 +131,7 @@ def test_what_does_not_fit_says_why_and_sets_the_status(digits_model, capsys):
 def test_a_device_too_small_for_every_architecture_is_a_row_without_figures(digits_model, capsys):
     (row,) = rows(capsys, digits_model, "--devices", "ice40-hx8k", status=3)
     assert row["fits"] is False
-    assert "1 DSP slice, the budget is 0" in row["reason"]
+    assert "needs 1 DSP slice, the device has 0" in row["reason"]
     status, out, _ = run(capsys, digits_model, "--devices", "ice40-hx8k")
     assert (status, out.splitlines()[0]) == (3, "fpga: 0 of 1 fit, predicted")
     assert out.splitlines()[-1] == f"ice40-hx8k: {row['reason']}"
