@@ -18,7 +18,10 @@ from rlx.support import errors
 from rlx.support.errors import RlxError
 from support import ROOT
 
-MODULES = ("rlx.cli.streams", "rlx.ops.rescale", "rlx.frontends.refusal", "rlx_fpga.explore.advice")
+MODULES = (
+    "rlx.cli.streams", "rlx.ops.rescale", "rlx.frontends.refusal", "rlx_fpga.explore.advice",
+    "rlx_sim.bound.instruction",
+)  # fmt: skip
 FOLDERS = ("rlx", "targets", "sim")
 FEW_WORDS = 2
 
