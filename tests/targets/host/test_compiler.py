@@ -11,6 +11,7 @@ from rlx.support.errors import SimulationError, ToolMissingError
 from rlx_host import BACKEND, compiler
 from rlx_host.compiler import build, find_compiler, identity, version
 from rlx_host.library import open_library
+from support import require_program
 
 RETURNS_3 = """
 __attribute__((visibility("default"))) int three(void);
@@ -37,8 +38,7 @@ def test_no_compiler_is_none(monkeypatch):
 
 @pytest.mark.parametrize("command", ["gcc", "clang"])
 def test_a_library_is_loaded_and_its_files_removed(command, tmp_path, monkeypatch):
-    if shutil.which(command) is None:
-        pytest.skip(f"{command} is not installed")
+    require_program(command)
     monkeypatch.setattr("rlx.support.files.scratch._parent_folder", lambda: tmp_path)
     assert open_library(build(RETURNS_3, [command], ())).three() == 3
     assert list(tmp_path.glob("rlx-native-*")) == []

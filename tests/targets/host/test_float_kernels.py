@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
 import subprocess
 
 import numpy as np
@@ -21,6 +20,7 @@ from rlx.ops import real
 from rlx.runtime import CompileOptions, Session
 from rlx_host.instruction_set import available, find
 from strategies import float_graphs
+from support import require_program
 from support.references.closeness import assert_close
 
 DRAWN = (Phase.explicit, Phase.reuse, Phase.generate)
@@ -181,8 +181,7 @@ def test_networks_are_close_to_numpy(name, instructions):
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize("name", NETWORKS)
 def test_text_compiles_without_warnings(name, compiler, instructions, tmp_path):
-    if shutil.which(compiler) is None:
-        pytest.skip(f"{compiler} is not installed")
+    require_program(compiler)
     source = tmp_path / "program.c"
     source.write_text(program(NETWORKS[name]().graph.graph, instructions).source.text)
     argv = [compiler, *STRICT, *find(instructions).flags, source]

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 
 import pytest
 
 from rlx_host.instruction_set import available
-from support import ROOT
+from support import ROOT, require_program
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("instructions", available(), ids=lambda one: one.name)
 def test_sanitizers_find_nothing(instructions):
-    if shutil.which("gcc") is None:
-        pytest.skip("gcc is not installed")
+    require_program("gcc")
     library = subprocess.run(
         ["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True
     ).stdout.strip()

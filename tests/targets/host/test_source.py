@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 
 import pytest
@@ -13,6 +12,7 @@ from rlx.runtime.lowering import lower
 from rlx_host import BACKEND
 from rlx_host.instruction_set import available
 from rlx_host.program import compile_module
+from support import require_program
 
 STRICT = [
     "-Wall",
@@ -54,8 +54,7 @@ def test_text_is_reproducible():
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize("instructions", available(), ids=lambda one: one.name)
 def test_text_compiles_without_warnings(compiler, instructions, tmp_path):
-    if shutil.which(compiler) is None:
-        pytest.skip(f"{compiler} is not installed")
+    require_program(compiler)
     source = tmp_path / "program.c"
     source.write_text(program(dense_stack(), instructions.name).source.text)
     done = subprocess.run(
