@@ -17,7 +17,7 @@ from rlx.ops.real.cast import integer_range
 from rlx.ops.reductions import keeps_dimensions, reduced_axes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy.typing as npt
 
@@ -237,8 +237,7 @@ class Expression:
         keepdims: bool | None = None,
     ) -> Self:
         """Return the sum over ``axes``, or NumPy's ``axis``; over all without either."""
-        places, keeps = self._reduction(axes, axis, keep_dims, keepdims)
-        return self.apply(real.RealReduceSum(axes=places, keep_dims=keeps))
+        return self._reduced(real.RealReduceSum, axes, axis, keep_dims, keepdims)
 
     def mean(
         self,
@@ -248,8 +247,7 @@ class Expression:
         keepdims: bool | None = None,
     ) -> Self:
         """Return the mean over ``axes``, or NumPy's ``axis``; over all without either."""
-        places, keeps = self._reduction(axes, axis, keep_dims, keepdims)
-        return self.apply(real.RealReduceMean(axes=places, keep_dims=keeps))
+        return self._reduced(real.RealReduceMean, axes, axis, keep_dims, keepdims)
 
     def max(
         self,
@@ -259,8 +257,7 @@ class Expression:
         keepdims: bool | None = None,
     ) -> Self:
         """Return the maximum over ``axes``, or NumPy's ``axis``; over all without either."""
-        places, keeps = self._reduction(axes, axis, keep_dims, keepdims)
-        return self.apply(real.RealReduceMax(axes=places, keep_dims=keeps))
+        return self._reduced(real.RealReduceMax, axes, axis, keep_dims, keepdims)
 
     def min(
         self,
@@ -270,8 +267,7 @@ class Expression:
         keepdims: bool | None = None,
     ) -> Self:
         """Return the minimum over ``axes``, or NumPy's ``axis``; over all without either."""
-        places, keeps = self._reduction(axes, axis, keep_dims, keepdims)
-        return self.apply(real.RealReduceMin(axes=places, keep_dims=keeps))
+        return self._reduced(real.RealReduceMin, axes, axis, keep_dims, keepdims)
 
     def prod(
         self,
@@ -281,18 +277,19 @@ class Expression:
         keepdims: bool | None = None,
     ) -> Self:
         """Return the product over ``axes``, or NumPy's ``axis``; over all without either."""
-        places, keeps = self._reduction(axes, axis, keep_dims, keepdims)
-        return self.apply(real.RealReduceProd(axes=places, keep_dims=keeps))
+        return self._reduced(real.RealReduceProd, axes, axis, keep_dims, keepdims)
 
-    def _reduction(
+    def _reduced(
         self,
+        reduction: Callable[..., Op],
         axes: Sequence[AxisLike],
         axis: AxisLike,
         keep_dims: bool | None,
         keepdims: bool | None,
-    ) -> tuple[tuple[int, ...], bool]:
-        """Return the axes to reduce, and whether they stay as dimensions of 1."""
-        return reduced_axes(axes, axis, self.ndim), keeps_dimensions(keep_dims, keepdims)
+    ) -> Self:
+        """Return the value reduced by an op that has the attributes ``axes`` and ``keep_dims``."""
+        places = reduced_axes(axes, axis, self.ndim)
+        return self.apply(reduction(axes=places, keep_dims=keeps_dimensions(keep_dims, keepdims)))
 
     def gather(self, indices: Expression, axis: int = 0) -> Self:
         """Return slices by their index along ``axis``."""

@@ -46,8 +46,8 @@ def keeps_dimensions(keep_dims: bool | None, keepdims: bool | None) -> bool:
 
 def _integers(axis: object) -> Iterator[int]:
     """Yield the axes of one argument."""
-    is_several = isinstance(axis, Sequence) and not isinstance(axis, str | bytes)
-    for number in axis if is_several else (axis,):  # type: ignore[attr-defined]
+    numbers = (axis,) if not isinstance(axis, Sequence) or isinstance(axis, str | bytes) else axis
+    for number in numbers:
         if isinstance(number, bool) or not hasattr(number, "__index__"):
             raise TypeError(f"an axis must be an integer, got {number!r}")
         yield operator.index(number)

@@ -105,8 +105,7 @@ class Layers(Expression):
         keepdims: bool | None = None,
     ) -> Self:
         """Return the variance over ``axes``, or NumPy's ``axis``; over all without either."""
-        places, keeps = self._reduction(axes, axis, keep_dims, keepdims)
-        return self.apply(nn.NnVariance(axes=places, keep_dims=keeps))
+        return self._reduced(nn.NnVariance, axes, axis, keep_dims, keepdims)
 
     def argmax(
         self,
@@ -117,9 +116,7 @@ class Layers(Expression):
         keepdims: bool | None = None,
     ) -> Self:
         """Return the index of the maximum along ``axis``, the first or the last one."""
-        index = self.apply(RealArgmax(axis=axis, last=last))
-        keeps = keeps_dimensions(keep_dims, keepdims)
-        return index.expand_dims(axis % self.ndim) if keeps else index
+        return self._index_of(RealArgmax(axis=axis, last=last), keep_dims, keepdims)
 
     def argmin(
         self,
@@ -130,9 +127,15 @@ class Layers(Expression):
         keepdims: bool | None = None,
     ) -> Self:
         """Return the index of the minimum along ``axis``, the first or the last one."""
-        index = self.apply(RealArgmin(axis=axis, last=last))
+        return self._index_of(RealArgmin(axis=axis, last=last), keep_dims, keepdims)
+
+    def _index_of(
+        self, extreme: RealArgmax | RealArgmin, keep_dims: bool | None, keepdims: bool | None
+    ) -> Self:
+        """Return the indices along an axis, which may stay as a dimension of 1."""
+        index = self.apply(extreme)
         keeps = keeps_dimensions(keep_dims, keepdims)
-        return index.expand_dims(axis % self.ndim) if keeps else index
+        return index.expand_dims(extreme.axis % self.ndim) if keeps else index
 
     def cumsum(self, axis: int, *, exclusive: bool = False) -> Self:
         """Return the running sum along ``axis``."""
