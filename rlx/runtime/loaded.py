@@ -99,7 +99,7 @@ class LoadedProgram:
         takes its place, with a warning.
 
         Raises:
-            DifferenceError: It differs, and there is no other backend for the device.
+            DifferenceError: It differs, and no other backend can use the device.
         """
         if not self._stale:
             return

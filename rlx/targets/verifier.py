@@ -136,7 +136,7 @@ class CountBounds:
         unit: Unit of the counts: ``instructions``.
         total: Bound of a frame; None if there is none.
         layers: Bound of each layer, in the order of the target's report.
-        reason: Reason that there is no bound, else empty.
+        reason: Reason that no bound can be stated, else empty.
         is_exact: Whether every input needs exactly ``total``.
         tools: Name and version of each tool used.
     """

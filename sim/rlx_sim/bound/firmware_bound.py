@@ -40,7 +40,7 @@ class InstructionBound:
     Attributes:
         instructions: The bound of a frame; None if there is none.
         layers: Bound of each layer, if the firmware has the hooks of the profile.
-        reason: Reason that there is no bound, else empty.
+        reason: Reason that no bound can be stated, else empty.
         is_exact: Whether every input needs exactly as many.
     """
 

@@ -142,7 +142,7 @@ class Machine:
         """Run a function to its end.
 
         Raises:
-            UnboundedError: There is no bound.
+            UnboundedError: The count of the code depends on values that are not known.
         """
         self.registers[SP], self.registers[14] = stack, RETURN | 1
         self.code.entries.add(function)

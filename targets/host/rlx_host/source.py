@@ -82,7 +82,7 @@ class ProgramSource:
     @property
     def text(self) -> str:
         """The C file."""
-        # The template engine is imported only where there is no compiled code yet.
+        # The template engine is imported only to compile code that is not on disk.
         from rlx_host.render import render
 
         support = sorted({name for kernel, _ in self.functions for name in kernel.support})

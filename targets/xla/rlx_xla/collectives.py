@@ -36,7 +36,7 @@ def all_reduce(x: Any, axis: str, how: str = "sum") -> Any:  # noqa: ANN401 - ar
         how: ``sum``, ``mean``, ``max`` or ``min``.
 
     Raises:
-        UsageError: There is no such reduction.
+        UsageError: The reduction is unknown.
     """
     if how not in _REDUCTIONS:
         raise UsageError(
