@@ -8,19 +8,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final, cast
 
+from rlx_c import copies
 from rlx_c.candidate import Candidate
 from rlx_c.layer import Kernel, LoweredLayer
-from rlx_c.nest import StridedLoop, nest, row_major, split_run
 from rlx_cortexm.tactic import Tactic
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rlx.ir import Node
-    from rlx.ops.q import QConcat, QPad, QSlice, QTranspose
-
-Part = tuple[int, tuple[StridedLoop, ...], int, int, int]
-"""Operand, loops, elements of a run, first element read, first element written."""
+    from rlx.ops.q import QPad
+    from rlx_c.copies import Copy
 
 SINGLE: Final = 4.6
 """Instructions to copy one value."""
@@ -37,56 +33,22 @@ def nothing(node: Node) -> tuple[Candidate, ...]:
 
 def transpose(node: Node) -> tuple[Candidate, ...]:
     """Copy element by element, or run by run where the last axes stay in place."""
-    op = cast("QTranspose", node.op)
-    shape = node.types[0].static_shape
-    strides = row_major(node.operands[0].type.static_shape)
-    part = _part(shape, [strides[a] for a in op.axes], row_major(shape))
-    return _copies(node, "transpose", (part,))
+    return _copies(node, "transpose", (copies.transposition(node),))
 
 
 def slice_(node: Node) -> tuple[Candidate, ...]:
     """Copy the part."""
-    op = cast("QSlice", node.op)
-    shape = node.types[0].static_shape
-    strides = row_major(node.operands[0].type.static_shape)
-    steps = [stride * step for stride, step in zip(strides, op.step, strict=True)]
-    first = sum(stride * start for stride, start in zip(strides, op.start, strict=True))
-    return _copies(node, "slice", (_part(shape, steps, row_major(shape), read=first),))
+    return _copies(node, "slice", (copies.part(node),))
 
 
 def pad(node: Node) -> tuple[Candidate, ...]:
     """Fill the result with the padding value, then copy the operand into it."""
-    op = cast("QPad", node.op)
-    shape = node.operands[0].type.static_shape
-    strides = row_major(node.types[0].static_shape)
-    first = sum(stride * before for stride, before in zip(strides, op.before, strict=True))
-    part = _part(shape, row_major(shape), strides, write=first)
-    return _copies(node, "pad", (part,), fill=op.value)
+    return _copies(node, "pad", (copies.padding(node),), fill=cast("QPad", node.op).value)
 
 
 def concat(node: Node) -> tuple[Candidate, ...]:
     """Copy each operand to its place."""
-    op = cast("QConcat", node.op)
-    strides = row_major(node.types[0].static_shape)
-    parts, first = [], 0
-    for number, operand in enumerate(node.operands):
-        shape = operand.type.static_shape
-        parts.append(_part(shape, row_major(shape), strides, operand=number, write=first))
-        first += shape[op.axis] * strides[op.axis]
-    return _copies(node, "concat", tuple(parts))
-
-
-def _part(
-    shape: Sequence[int],
-    x_strides: Sequence[int],
-    y_strides: Sequence[int],
-    *,
-    operand: int = 0,
-    read: int = 0,
-    write: int = 0,
-) -> Part:
-    loops, run = split_run(nest(shape, x_strides, y_strides))
-    return operand, loops, run, read, write
+    return _copies(node, "concat", copies.concatenation(node))
 
 
 def _parameters(count: int) -> tuple[str, ...]:
@@ -95,7 +57,7 @@ def _parameters(count: int) -> tuple[str, ...]:
 
 
 def _copies(
-    node: Node, kind: str, parts: tuple[Part, ...], fill: int | None = None
+    node: Node, kind: str, parts: tuple[Copy, ...], fill: int | None = None
 ) -> tuple[Candidate, ...]:
     constants = {
         "operands": _parameters(len(node.operands)),
