@@ -1,7 +1,5 @@
 """Damaged ONNX files: only errors of rlx come out, soon, and in little memory."""
 
-import contextlib
-import resource
 import time
 
 import numpy as np
@@ -11,11 +9,11 @@ from malformed import CASES
 from malformed.onnx_models import sound_file
 from onnx import helper
 
-from rlx import frontends
 from rlx.frontends.onnx.frontend import load
 from rlx.ir.evaluate import evaluate
 from rlx.ir.verify import verify
 from rlx.support.errors import FrontendError, UnsupportedOpError
+from support.files.loading import cost_of_loading
 from support.files.mutation import mutate
 from support.files.onnx_builder import model, node
 
@@ -120,23 +118,14 @@ def test_scrambled_graphs_are_refused_or_read(make):
 
 
 def test_files_made_by_hand_take_little_time_and_memory(tmp_path):
-    path = tmp_path / "m.onnx"
-    # Tests that ran before in this process may have needed more.
-    limit = max(2 * MEMORY, _peak_bytes())
-    for name, (suffix, case) in CASES.items():
-        if suffix != ".onnx":
-            continue
+    cases = {name: case for name, (suffix, case) in CASES.items() if suffix == ".onnx"}
+    paths = [tmp_path / f"{number}.onnx" for number in range(len(cases))]
+    for path, case in zip(paths, cases.values(), strict=True):
         path.write_bytes(case.make())
-        start = time.process_time()
-        with contextlib.suppress(FrontendError, UnsupportedOpError):
-            frontends.load(path)
-        assert time.process_time() - start < SECONDS, name
-    assert _peak_bytes() <= limit
-
-
-def _peak_bytes():
-    """Return the peak of memory of this process so far."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    seconds, peak_bytes = cost_of_loading(paths)
+    costs = zip(cases, seconds.values(), strict=True)
+    assert [name for name, cost in costs if cost >= SECONDS] == []
+    assert peak_bytes < 2 * MEMORY
 
 
 def drawn_node(random):
