@@ -1,7 +1,4 @@
-"""Moves of values as strided copies: transpositions, parts, padding and concatenations.
-
-Tests: tests/targets/c/test_copies.py
-"""
+"""Moves of values as strided copies: transpositions, parts, padding and concatenations."""
 
 from __future__ import annotations
 
