@@ -20,7 +20,6 @@ from rlx.ir.graph import (
     Graph,
     Input,
     Node,
-    Origin,
     Param,
     State,
     Value,
@@ -37,6 +36,7 @@ from rlx.ir.module import (
     StateCopy,
 )
 from rlx.ir.op import Op
+from rlx.ir.origin import Origin
 from rlx.ir.rewriter import Rewriter, rebuild
 from rlx.ir.rules import Refusal, RuleTable, target_hint
 from rlx.ir.traits import UNSTATED, Along, Traits

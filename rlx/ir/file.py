@@ -23,7 +23,7 @@ from safetensors.numpy import save as save_tensors
 from rlx.ir.file_errors import HINT, RefusedError, at, check_suffix, where
 from rlx.ir.file_limits import check_node, check_sizes, over
 from rlx.ir.file_tensors import read_constant, seal, stored, tensor_name
-from rlx.ir.graph import Constant, Graph, Node, Origin, Source, Value
+from rlx.ir.graph import Constant, Graph, Node, Source, Value
 from rlx.ir.lookup import op_class
 from rlx.ir.module import (
     GraphModule,
@@ -35,6 +35,7 @@ from rlx.ir.module import (
     StateCopy,
     as_module,
 )
+from rlx.ir.origin import Origin  # noqa: TC001 - its fields are read from the annotation
 from rlx.ir.plain import (
     PlainError,
     PlainRecord,

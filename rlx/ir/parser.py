@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
 from rlx.ir.dims import Dim
-from rlx.ir.graph import Constant, Graph, Origin, Source, Value
+from rlx.ir.graph import Constant, Graph, Source, Value
 from rlx.ir.lookup import op_class
+from rlx.ir.origin import Origin
 from rlx.ir.payload import MAX_SEEDED, from_bytes, from_numbers, seeded
 from rlx.ir.plain import Plain, PlainError, PlainRecord, decode_record, decode_source
 from rlx.ir.regions import MAX_DEPTH as MAX_REGIONS

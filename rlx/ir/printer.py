@@ -41,8 +41,9 @@ from rlx.support.text.names import shorten
 from rlx.support.text.units import counted
 
 if TYPE_CHECKING:
-    from rlx.ir.graph import Node, Origin, Value
+    from rlx.ir.graph import Node, Value
     from rlx.ir.op import Op
+    from rlx.ir.origin import Origin
     from rlx.ir.types import Array, QuantParams, TensorType
 
 MAX_NUMBERS = 16

@@ -11,7 +11,8 @@ from rlx.support.text.units import counted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from rlx.ir.graph import Node, Origin, Value
+    from rlx.ir.graph import Node, Value
+    from rlx.ir.origin import Origin
 
 
 class Rewriter:
