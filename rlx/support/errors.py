@@ -221,6 +221,13 @@ class WorkerError(RlxError):
     exit_status = 1
 
 
+class DeviceError(RlxError):
+    """A device, such as a GPU, failed while it compiled or ran a network, or was lost."""
+
+    code = "RLX-E083"
+    exit_status = 1
+
+
 class DifferenceError(RlxError):
     """Two networks are further apart than allowed, or results are not the expected ones."""
 

@@ -21,8 +21,11 @@ from rlx.support import errors
 from rlx.support.errors import RlxError
 from support import ROOT
 
-ELSEWHERE = {"E900", "E901"}
-"""Produced by ``tests/cli/test_json_errors.py``: they need a fault, and a signal."""
+ELSEWHERE = {"E083", "E900", "E901"}
+"""Produced by ``tests/targets/wgpu/test_program.py`` and ``tests/cli/test_json_errors.py``.
+
+They need a device that is lost, a fault, and a signal.
+"""
 
 CODES = {
     one.code.removeprefix("RLX-"): one

@@ -28,7 +28,7 @@ from support.networks.quantized_net import float_network, samples
 ELSEWHERE = {
     "E010", "E011", "E012",  # Graphs that a program makes: no command raises them.
     "E071",  # A device that is full.
-    "E080", "E081", "E082",  # Tools and workers that fail or hang.
+    "E080", "E081", "E082", "E083",  # Tools, workers and devices that fail or hang.
     "E090",  # Criteria of a comparison in Python.
     "E900", "E901",  # A fault of rlx, and a signal.
 }  # fmt: skip
