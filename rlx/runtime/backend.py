@@ -70,8 +70,9 @@ class Backend(Protocol):
     It may have an attribute ``api``, the version of this interface that it is written for
     (:data:`rlx.support.plugins.API`). A backend for several devices may have a method
     ``on(device)``, which returns the backend for one of them alone; ``find_backend`` calls it. A
-    backend with a method ``compiler()``, which returns name and version of the compiler that it
-    uses, has its programs compared with NumPy (:mod:`rlx.runtime.checking`).
+    method ``hardware(device)`` returns the name of the hardware that a device is, for ``rlx
+    devices``. A backend with a method ``compiler()``, which returns name and version of the
+    compiler that it uses, has its programs compared with NumPy (:mod:`rlx.runtime.checking`).
 
     Attributes:
         name: Name in options and reports.

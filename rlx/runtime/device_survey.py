@@ -6,10 +6,24 @@ Tests: tests/cli/commands/test_devices.py
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from rlx.runtime.backend import GROUP, backends
 from rlx.runtime.device import Device
 from rlx.support import plugins
+from rlx.support.errors import TargetNotFoundError
+
+if TYPE_CHECKING:
+    from rlx.runtime.backend import Backend
+
+
+@runtime_checkable
+class _NamesHardware(Protocol):
+    """Backend that can name the hardware of a device."""
+
+    def hardware(self, device: Device) -> str:
+        """Return the name; raise TargetNotFoundError if there is no such hardware."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,11 +34,13 @@ class BackendStatus:
         name: Name of the backend.
         usable: Whether it can use the device on this machine.
         reason: Reason that it cannot, with the command that installs what is missing; else empty.
+        hardware: Name of what it runs on, if it can run and names it; else empty.
     """
 
     name: str
     usable: bool
     reason: str = ""
+    hardware: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,10 +88,19 @@ def unloaded_backends() -> tuple[UnloadedBackend, ...]:
 
 
 def _status(device: Device) -> DeviceStatus:
-    reasons = {b.name: b.unavailable(device) for b in backends() if device in b.devices}
-    found = [
-        BackendStatus(name=name, usable=reason is None, reason=reason or "")
-        for name, reason in reasons.items()
-    ]
+    found = [_backend_status(b, device) for b in backends() if device in b.devices]
     used = next((one.name for one in found if one.usable), None)
     return DeviceStatus(device=device.value, backend=used, backends=tuple(found))
+
+
+def _backend_status(backend: Backend, device: Device) -> BackendStatus:
+    """Return the status of a backend; one that names its hardware has to find it."""
+    reason, hardware = backend.unavailable(device), ""
+    if reason is None and isinstance(backend, _NamesHardware):
+        try:
+            hardware = backend.hardware(device)
+        except TargetNotFoundError as error:
+            reason = f"{error.message} ({error.hint})"
+    return BackendStatus(
+        name=backend.name, usable=reason is None, reason=reason or "", hardware=hardware
+    )

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 def command(as_json: bool) -> None:
     """List the devices of this machine and their backends.
 
-    A backend that cannot be used is listed with the reason, and the command that installs what is
-    missing.
+    Some backends name the hardware. One that cannot be used is listed with the reason, and the
+    command that installs what is missing.
     """
     from rlx.runtime.device_survey import survey_devices, unloaded_backends
 
@@ -40,11 +40,16 @@ def command(as_json: bool) -> None:
 
 def _print(devices: Sequence[DeviceStatus], unloaded: Sequence[UnloadedBackend]) -> None:
     rows = [
-        [one.device, backend.name, _state(one, backend.name, usable=backend.usable), backend.reason]
+        [
+            one.device,
+            backend.name,
+            _state(one, backend.name, usable=backend.usable),
+            backend.reason or backend.hardware,
+        ]
         for one in devices
         for backend in one.backends
     ]
-    print_table("Devices", ["device", "backend", "state", sentences("reason")], rows)
+    print_table("Devices", ["device", "backend", "state", sentences("hardware or reason")], rows)
     for problem in unloaded:
         prose(f"backend {problem.name} cannot be loaded: {problem.reason}; {problem.hint}")
     if without := [one.device for one in devices if not one.backends]:
