@@ -29,7 +29,6 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
 from campaign import networks as random_networks  # noqa: E402
-from targets.xla.joined import join, results  # noqa: E402
 
 from rlx import frontends  # noqa: E402
 from rlx.ir import DType, Graph, TensorType  # noqa: E402
@@ -39,6 +38,7 @@ from rlx.ops.real import RealMatmul  # noqa: E402
 from rlx.runtime import CompileOptions, Session, find_backend  # noqa: E402
 from rlx.runtime.device import Device  # noqa: E402
 from strategies.case import Case  # noqa: E402
+from support.joined import join, results  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

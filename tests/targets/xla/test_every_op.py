@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from targets.xla.joined import join, results
 
 from rlx import frontends
 from rlx.ir.graph import Source
@@ -21,6 +20,7 @@ from rlx_xla.platforms import PLATFORMS
 from rlx_xla.rules import PREPARED
 from strategies import STRATEGIES, float_graphs, random_graphs
 from strategies.fusible import Fusible
+from support.joined import join, results
 from support.references.closeness import assert_close
 from support.references.ulps import check_results
 

@@ -1,4 +1,4 @@
-"""Several cases as one graph, which XLA compiles once."""
+"""Several cases as one graph, which a backend compiles once."""
 
 from __future__ import annotations
 
