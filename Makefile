@@ -30,7 +30,7 @@ test-fast: setup
 	$(PYTEST) -m "$(FAST)"
 
 # Counting through sys.monitoring (Python 3.12 and later) costs little; before, it doubles the time.
-PACKAGES := rlx rlx_c rlx_cortexm rlx_fpga rlx_host rlx_xla rlx_sim
+PACKAGES := rlx rlx_c rlx_cortexm rlx_fpga rlx_host rlx_wgpu rlx_xla rlx_sim
 coverage: setup
 	COVERAGE_CORE=sysmon $(PYTEST) -m "$(FAST)" $(PACKAGES:%=--cov=%) --cov-report=term:skip-covered
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Install the system tools that tests use: GCC for ARM, QEMU, Clang, CMake, Icarus Verilog, Arduino's
-# builder, Chromium, GCC for three other machines. As root by apt; otherwise say what to install. Never fails: tests that lack a
-# tool say so.
+# builder, Chromium, GCC for three other machines, a GPU in software. As root by apt; otherwise say
+# what to install. Never fails: tests that lack a tool say so.
 set -u
 log=/tmp/rlx-system-tools.log
 packages="gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm qemu-user clang gcc g++ make cmake
@@ -21,8 +21,12 @@ for pair in zlib.h:zlib1g-dev lz4.h:liblz4-dev; do
   [ -e "/usr/include/${pair%%:*}" ] || missing="$missing ${pair#*:}"
 done
 python3 -c "import tkinter" >/dev/null 2>&1 || missing="$missing python3-tk"
+# A driver for Vulkan that needs no GPU, for the backend wgpu.
+vulkan="mesa-vulkan-drivers libvulkan1"
 absent=""
 for tool in $optional; do command -v "$tool" >/dev/null 2>&1 || absent="$absent $tool"; done
+drivers=$(ls /usr/share/vulkan/icd.d/*.json /etc/vulkan/icd.d/*.json 2>/dev/null)
+[ -n "$drivers" ] || absent="$absent $vulkan"
 if [ -z "$missing$absent" ]; then exit 0; fi
 install() { apt-get install -y -qq --no-install-recommends "$@"; }
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then

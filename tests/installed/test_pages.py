@@ -113,6 +113,7 @@ def test_the_wheel_holds_the_packages_templates_and_examples(machine):
         "targets/cortexm/rlx_cortexm": "rlx_cortexm",
         "targets/host/rlx_host": "rlx_host",
         "targets/xla/rlx_xla": "rlx_xla",
+        "targets/wgpu/rlx_wgpu": "rlx_wgpu",
         "sim/rlx_sim": "rlx_sim",
         "templates": "rlx/templates",
         "examples": "rlx/examples",

@@ -19,6 +19,7 @@ PLACES = {
     "targets/fpga/rlx_fpga": "tests/targets/fpga",
     "targets/host/rlx_host": "tests/targets/host",
     "targets/xla/rlx_xla": "tests/targets/xla",
+    "targets/wgpu/rlx_wgpu": "tests/targets/wgpu",
     "sim/rlx_sim": "tests/sim",
 }
 """Folders of modules, each with that of its tests; the first one that holds a module counts."""
@@ -36,6 +37,7 @@ ROOTS = {
     "targets/fpga": "rlx_fpga",
     "targets/host": "rlx_host",
     "targets/xla": "rlx_xla",
+    "targets/wgpu": "rlx_wgpu",
     "sim": "rlx_sim",
     "tests": "*",
 }

