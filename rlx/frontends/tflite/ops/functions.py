@@ -66,7 +66,7 @@ def import_rsqrt(call: Call) -> None:
 
 @importer("NEG", "SQUARE")
 def import_nearest(call: Call) -> None:
-    """``NEG`` and ``SQUARE``: the nearest values; LiteRT negates codes, and squares only floats."""
+    """``NEG`` and ``SQUARE``: the nearest values; LiteRT ignores the zero point or refuses int8."""
     _tabulate(call, _REAL[call.operator.name])
 
 
