@@ -66,13 +66,13 @@ def select(append: Append, x: Value, axis: int, indices: Indices) -> Value:
     return join(append, parts, axis)
 
 
-def cut(append: Append, x: Value, axis: int, kept: range) -> Value:
+def cut(append: Append, x: Value, axis: int, indices: range) -> Value:
     """Return the elements of an axis in a range of positive step."""
     shape = x.type.static_shape
-    if len(kept) == shape[axis]:
+    if len(indices) == shape[axis]:
         return x
     start, stop, step = [0] * len(shape), list(shape), [1] * len(shape)
-    start[axis], stop[axis], step[axis] = kept.start, kept[-1] + 1, kept.step
+    start[axis], stop[axis], step[axis] = indices.start, indices[-1] + 1, indices.step
     return append(QSlice(start=tuple(start), stop=tuple(stop), step=tuple(step)), x)
 
 
@@ -155,16 +155,16 @@ def _runs(indices: Indices) -> list[tuple[int, int, int]]:
 
 def _join_singles(runs: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
     """Join runs of one index each to runs of three or more that fall, or are equal."""
-    joined: list[tuple[int, int, int]] = []
+    result: list[tuple[int, int, int]] = []
     singles: list[int] = []
     for start, count, step in [*runs, (0, 0, 1)]:
         if count == 1 and (len(singles) < 2 or start - singles[-1] == singles[1] - singles[0]):
             singles.append(start)
             continue
         if len(singles) > 2:
-            joined.append((singles[0], len(singles), singles[1] - singles[0]))
+            result.append((singles[0], len(singles), singles[1] - singles[0]))
         else:
-            joined += [(index, 1, 1) for index in singles]
+            result += [(index, 1, 1) for index in singles]
         singles = [start] if count == 1 else []
-        joined += [(start, count, step)] if count > 1 else []
-    return joined
+        result += [(start, count, step)] if count > 1 else []
+    return result

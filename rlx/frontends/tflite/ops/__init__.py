@@ -17,6 +17,7 @@ from rlx.frontends.tflite.ops import (  # noqa: F401 - importing a family fills 
     shape,
     slices,
     softmax,
+    strided,
     table,
 )
 from rlx.frontends.tflite.ops.call import Call

@@ -21,7 +21,7 @@ PARAMS = QuantParams.per_tensor(0.5, -7)
 
 
 def result(build: Callable[[Graph, Value], Value], x: np.ndarray) -> tuple[np.ndarray, Graph]:
-    """Return what a selection computes, and its graph; the quantization must stay."""
+    """Return the result of a selection, and its graph; the quantization must stay."""
     graph = Graph("selection")
     value = build(graph, graph.input("x", i8(*x.shape, quant=PARAMS)))
     assert value.type.quant == PARAMS
