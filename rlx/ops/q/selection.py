@@ -2,8 +2,6 @@
 
 Values are appended by a function ``append(op, *operands)``, so that importers and conversions of
 float graphs share these forms.
-
-Tests: tests/unit/ops/q/test_selection.py
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 It ignores ``ellipsis_mask``, ``new_axis_mask`` and ``offset``, and refuses a model whose output
 then has another shape. Such a model is imported as the options say, as LiteRT runs it; one whose
 output has the shape is imported as TensorFlow Lite Micro runs it, with a warning.
-
-Tests: tests/unit/frontends/tflite/ops/test_strided.py
 """
 
 from __future__ import annotations
@@ -64,20 +62,16 @@ def import_strided_slice(call: Call) -> None:
 
 
 def _reading(call: Call) -> _Reading:
-    """Return what TensorFlow Lite Micro selects, or LiteRT where the former refuses the model."""
-    entries, shape = _entries(call), call.input(0).shape
+    """Return the selection of TensorFlow Lite Micro, or LiteRT's where only LiteRT runs it."""
+    entries = _entries(call)
     ignored = [name for name in _IGNORED if call.options[name]]
     if not ignored:
         return _resolve(call, entries, [None] * len(entries))
-    plain = None
-    if not call.scope.model.leaves_open:
-        given = entries[: len(shape)]
-        plain = _resolve(call, given, [None] * len(given))
     offset = call.options["offset"]
-    kinds = [_kind(call, entry) for entry in entries]
-    moved = [_Entry(e.begin, e.begin + e.end, e.step, e.bit) if offset else e for e in entries]
-    whole = _resolve(call, moved, kinds)
-    if plain is None or plain.shape != call.output.shape or plain == whole:
+    bounds = [replace(e, end=e.begin + e.end) if offset else e for e in entries]
+    whole = _resolve(call, bounds, [_kind(call, entry) for entry in entries])
+    plain = _plain(call, entries)
+    if plain is None or plain == whole:
         return whole
     warnings.warn(
         f"{call.scope.model.source}: {call.operator.label}: has {' and '.join(ignored)}, which "
@@ -86,6 +80,18 @@ def _reading(call: Call) -> _Reading:
         stacklevel=2,
     )
     return plain
+
+
+def _plain(call: Call, entries: Sequence[_Entry]) -> _Reading | None:
+    """Return the selection without the ignored options; None if the output has another shape."""
+    if call.scope.model.leaves_open:
+        return None
+    bounds = entries[: len(call.input(0).shape)]
+    try:
+        plain = _resolve(call, bounds, [None] * len(bounds))
+    except MalformedError:
+        return None
+    return plain if plain.shape == call.output.shape else None
 
 
 def _entries(call: Call) -> list[_Entry]:
@@ -106,7 +112,7 @@ def _entries(call: Call) -> list[_Entry]:
 
 
 def _kind(call: Call, entry: _Entry) -> str | None:
-    """Return which mask makes an entry something else than the bounds of an axis."""
+    """Return the mask that makes an entry something else than the bounds of an axis."""
     names = ("ellipsis_mask", "new_axis_mask")
     return next((name for name in names if call.options[name] & entry.bit), None)
 
