@@ -7,6 +7,7 @@ from rlx.frontends.tflite.ops import (  # noqa: F401 - importing a family fills 
     compare,
     conv,
     create,
+    functions,
     known,
     linear,
     norm,

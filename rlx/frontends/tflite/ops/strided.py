@@ -8,7 +8,7 @@ output has the shape is imported as TensorFlow Lite Micro runs it, with a warnin
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
