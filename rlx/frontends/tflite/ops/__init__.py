@@ -18,6 +18,7 @@ from rlx.frontends.tflite.ops import (  # noqa: F401 - importing a family fills 
     shape,
     slices,
     softmax,
+    strided,
     table,
     transposed,
 )

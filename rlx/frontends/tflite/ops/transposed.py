@@ -172,12 +172,12 @@ def _phase_weights(
     padded = np.pad(array, ((0, 0), *more, (0, 0)))
     row_taps, column_taps = rows.tap_indices(), columns.tap_indices()
     # [O, stride, taps, stride, taps, C] becomes [stride, stride, O, taps, taps, C].
-    chosen = padded[:, row_taps][:, :, :, column_taps].transpose(1, 3, 0, 2, 4, 5)
+    phase_weights = padded[:, row_taps][:, :, :, column_taps].transpose(1, 3, 0, 2, 4, 5)
     scales = tuple(s or 1.0 for s in weight_scales(tensor))
     if len(scales) > 1:
         scales *= rows.stride * columns.stride
     quant = QuantParams(scales, (0,) * len(scales), None if len(scales) == 1 else 0)
-    flat = np.ascontiguousarray(chosen).reshape(-1, *shape[3:])
+    flat = np.ascontiguousarray(phase_weights).reshape(-1, *shape[3:])
     return call.scope.constant(tensor, flat, quant)
 
 
@@ -192,12 +192,12 @@ def _interleave(
     if rows.stride * columns.stride > 1:
         parts = (batch, rows.places, columns.places, rows.stride, columns.stride, outputs)
         split = call.emit(QReshape(shape=parts), phases)
-        moved = call.emit(QTranspose(axes=(0, 1, 3, 2, 4, 5)), split)
+        transposed = call.emit(QTranspose(axes=(0, 1, 3, 2, 4, 5)), split)
         whole = QReshape(shape=(batch, height, width, outputs))
         if not any(axis.is_cut for axis in axes):
-            call.finish(whole, moved)
+            call.finish(whole, transposed)
             return
-        image = call.emit(whole, moved)
+        image = call.emit(whole, transposed)
     start = (0, rows.start, columns.start, 0)
     stop = (batch, rows.start + rows.result, columns.start + columns.result, outputs)
     call.finish(QSlice(start=start, stop=stop, step=(1, 1, 1, 1)), image)
