@@ -45,13 +45,13 @@ def operand_hashes(node: Node) -> dict[str, list[str]]:
     of a constant with more than :data:`MAX_ROWS` there is one for the whole.
     """
     hashes: dict[str, list[str]] = {}
-    for place, value in enumerate(node.operands):
+    for index, value in enumerate(node.operands):
         array = value.constant
         if array is None or not array.size:
             continue
-        name = constant_name(node.op, place)
+        name = constant_name(node.op, index)
         if name in hashes:
-            name = f"{name} of operand {place}"
+            name = f"{name} of operand {index}"
         whole = array.ndim == 0 or len(array) > MAX_ROWS
         hashes[name] = row_hashes(array[np.newaxis] if whole else array)
     return hashes

@@ -130,9 +130,9 @@ def _node(
         yield from _type(o_type, n_type, with_quant=not new.op.traits.moves_only)
 
 
-def constant_name(op: Op, place: int) -> str:
-    """Return the name of a constant operand at a place: ``weights``, ``bias`` or ``constant``."""
-    return _OPERANDS.get(place, "constant") if type(op) in MACS else "constant"
+def constant_name(op: Op, index: int) -> str:
+    """Return the name of a constant operand at an index: ``weights``, ``bias`` or ``constant``."""
+    return _OPERANDS.get(index, "constant") if type(op) in MACS else "constant"
 
 
 def _constant(title: str, old: Value, new: Value) -> Iterator[str]:

@@ -255,3 +255,7 @@ class BackendWarning(UserWarning):
 
 class CacheWarning(UserWarning):
     """A cache of compiled code, or one of its entries, cannot be used; work continues without."""
+
+
+class GoldenWarning(UserWarning):
+    """Golden results are too alike to test a network."""
