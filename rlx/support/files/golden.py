@@ -89,7 +89,7 @@ def check_frames(requested: int | None, available: int, *, where: str, hint: str
 
     Args:
         requested: Number of frames; None for all.
-        available: Number of frames of available frames.
+        available: Number of available frames.
         where: Source of the frames.
         hint: Advice for more frames.
 
