@@ -13,6 +13,7 @@ from rlx.driver.description import NETWORK
 from rlx.metrics.layer_match import matched_runs
 from rlx.support.errors import OutputError
 from rlx.support.files.outputs import read_manifest
+from rlx.support.text.tables import float_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -346,4 +347,6 @@ def _text(value: object) -> str:
         return elements if len(value) <= _MAX_LISTED_ELEMENTS else f"{elements}, ..."
     if isinstance(value, bool | str):
         return str(value)
-    return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
+    if isinstance(value, float):
+        return float_text(value, 6)
+    return f"{value:,}"
