@@ -259,3 +259,7 @@ class CacheWarning(UserWarning):
 
 class GoldenWarning(UserWarning):
     """Golden results are too alike to test a network."""
+
+
+class ModelWarning(UserWarning):
+    """The interpreter of a model ignores something that the file states, and so does rlx."""
