@@ -8,14 +8,16 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from rlx import frontends
+from rlx.ir import DType, Graph, TensorType
 from rlx.ir.graph import Source
 from rlx.ops import ALL_OPS, q, real
+from rlx.ops.numerics.exponential import softmax_scaling
 from rlx.runtime import CompileOptions, Device, Session
 from rlx.support import config
 from rlx_wgpu import program
 from rlx_wgpu.adapters import open_gpu
 from rlx_wgpu.lowerings import RULES, refusal_of
-from strategies import STRATEGIES, random_graphs
+from strategies import STRATEGIES, Case, random_graphs
 from support.joined import join, results
 
 WGPU = CompileOptions(backend="wgpu", simplify=False)
@@ -75,6 +77,20 @@ def test_integer_ops(op, data):
 def test_ops_that_move_elements(op, data):
     strategy = STRATEGIES[op]().filter(runs)
     check([data.draw(strategy) for _ in range(CASES)])
+
+
+@pytest.mark.usefixtures("integers")
+@pytest.mark.parametrize("columns", [1, 255, 511, 512, 2000, 4095])
+def test_softmax_of_many_elements(columns):
+    multiplier, left_shift, diff_min = softmax_scaling(0.02)
+    graph = Graph("softmax")
+    x = graph.input("x", TensorType((2, columns), DType.I8))
+    op = q.QSoftmax(multiplier=multiplier, left_shift=left_shift, diff_min=diff_min)
+    graph.output(graph.apply(op, x))
+    random = np.random.default_rng(columns)
+    values = random.integers(-128, 128, (2, columns)).astype(np.int8)
+    values[0] = 5
+    check([Case(graph, {"x": values})])
 
 
 @pytest.mark.usefixtures("integers")

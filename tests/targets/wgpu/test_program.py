@@ -14,8 +14,9 @@ from rlx.ops import q
 from rlx.ops.numerics.fixed_point import Rescale
 from rlx.runtime import CompileOptions, Device, Session
 from rlx.support.errors import DeviceError, DoesNotFitError
-from rlx_wgpu import adapters
+from rlx_wgpu import adapters, program
 from rlx_wgpu.adapters import open_gpu
+from rlx_wgpu.kernel import GROUP
 from support.messages import raises
 
 pytestmark = pytest.mark.usefixtures("adapter")
@@ -63,21 +64,21 @@ def test_weights_may_be_inputs():
 
 
 def test_parameters_may_be_set_again():
-    program = compiled(dense(of_params=True))
+    net = compiled(dense(of_params=True))
     results = []
     for seed in (1, 2):
         given = values(seed)
-        program.set_params({name: given[name] for name in ("w", "bias")})
-        (found,) = program.run_typed({"x": given["x"]})
+        net.set_params({name: given[name] for name in ("w", "bias")})
+        (found,) = net.run_typed({"x": given["x"]})
         np.testing.assert_array_equal(found, evaluate(dense(of_params=False), given)[0])
         results.append(found.tolist())
     assert results[0] != results[1]
 
 
 def test_its_programs_are_compared_with_numpy():
-    program = compiled(doubling())
-    program.run_typed({"x": np.ones(5, np.int8)})
-    assert program._program(()).comparison.outputs == 1
+    net = compiled(doubling())
+    net.run_typed({"x": np.ones(5, np.int8)})
+    assert net._program(()).comparison.outputs == 1
 
 
 def exchange():
@@ -89,27 +90,37 @@ def exchange():
 
 
 def test_states_may_change_places():
-    program = compiled(exchange())
+    net = compiled(exchange())
     for name, value in (("a", 1), ("b", 2)):
-        program.bind_state(name, np.full(5, value, np.int8))
-    copy = program.clone()
-    assert [program.run({})[0][0] for _ in range(3)] == [1, 2, 1]
-    assert program.read_state("a").tolist() == [2] * 5
+        net.bind_state(name, np.full(5, value, np.int8))
+    copy = net.clone()
+    assert [net.run({})[0][0] for _ in range(3)] == [1, 2, 1]
+    assert net.read_state("a").tolist() == [2] * 5
     assert copy.read_state("a").tolist() == [1] * 5
 
 
 def test_batches_are_compiled_as_they_come():
     graph = Graph("clamp")
     graph.output(graph.apply(q.QClamp(low=0), graph.input("x", TensorType((1, 3), I8))))
-    program = compiled(graph)
+    net = compiled(graph)
     for size in (1, 5):
-        assert program.run({"x": np.full((size, 3), -1)})[0].tolist() == [[0] * 3] * size
+        assert net.run({"x": np.full((size, 3), -1)})[0].tolist() == [[0] * 3] * size
 
 
 def test_a_value_without_elements():
     graph = Graph("none")
     graph.output(graph.apply(q.QClamp(low=0), graph.input("x", TensorType((0, 3), I8))))
     assert compiled(graph).run_typed({"x": np.zeros((0, 3), np.int8)})[0].shape == (0, 3)
+
+
+def test_workgroups_fill_rows(monkeypatch):
+    monkeypatch.setattr(program, "_ROW", 2)
+    graph = Graph("rows")
+    count = 4 * GROUP * 5 + 3  # a word of each of six groups in three rows
+    graph.output(graph.apply(q.QClamp(low=0), graph.input("x", TensorType((count,), I8))))
+    x = np.random.default_rng(1).integers(-128, 128, count).astype(np.int8)
+    (found,) = compiled(graph).run_typed({"x": x})
+    np.testing.assert_array_equal(found, np.maximum(x, 0))
 
 
 def test_threads_take_turns():
@@ -138,10 +149,10 @@ def test_values_that_exceed_a_buffer_are_refused(monkeypatch):
 def test_a_lost_device_is_an_error_and_the_next_compilation_opens_it_anew(monkeypatch):
     monkeypatch.setattr(adapters, "_OPEN", {})
     with rlx.config.override(compilations=0):
-        program = compiled(doubling())
+        net = compiled(doubling())
         lost = open_gpu(Device.VULKAN)
         lost.device.destroy()
         with pytest.raises(DeviceError, match=r"^backend wgpu: .* failed: Parent device is lost"):
-            program.run_typed({"x": np.ones(5, np.int8)})
+            net.run_typed({"x": np.ones(5, np.int8)})
         assert compiled(doubling()).run({"x": np.ones(5, np.int8)})[0].tolist() == [2] * 5
     assert open_gpu(Device.VULKAN) is not lost
