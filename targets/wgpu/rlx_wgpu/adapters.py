@@ -62,7 +62,7 @@ def absence(device: Device, root: Path = Path("/")) -> str | None:
 
 
 def _has_loader() -> bool:
-    """Whether the library is here through which all drivers for Vulkan are found."""
+    """Whether the library is here through which all drivers for Vulkan are usable."""
     try:
         ctypes.CDLL(LOADER)
     except OSError:
@@ -129,7 +129,7 @@ def open_gpu(device: Device) -> Gpu:
 
 
 def _forget(gpu: Gpu) -> None:
-    """Let the next program open an adapter anew: the device of one that failed may be lost."""
+    """Let the next program open an adapter again: the device of one that failed may be lost."""
     with _OPENING:
         for device in [d for d, known in _OPEN.items() if known is gpu]:
             del _OPEN[device]
@@ -150,14 +150,14 @@ def _adapter(device: Device) -> Any:  # noqa: ANN401 - a class of wgpu
     import wgpu
 
     adapters = wgpu.gpu.enumerate_adapters_sync()
-    found = [a for a in adapters if device is not Device.VULKAN or _uses(a, "Vulkan")]
-    if not found:
+    usable = [a for a in adapters if device is not Device.VULKAN or _uses(a, "Vulkan")]
+    if not usable:
         raise TargetNotFoundError(
             f"wgpu {wgpu.__version__} finds no adapter for {device}",
             where="backend wgpu",
             hint=f"install a driver: {INSTALL_DRIVER}",
         )
-    return min(found, key=lambda a: (_rank(a), _uses(a, "OpenGL")))
+    return min(usable, key=lambda a: (_rank(a), _uses(a, "OpenGL")))
 
 
 def _uses(adapter: Any, interface: str) -> bool:  # noqa: ANN401 - a class of wgpu

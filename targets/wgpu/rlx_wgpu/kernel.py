@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from rlx.support.files.paths import template_root
 from rlx.support.text.templates import environment
-from rlx_wgpu.layout import WORD, Place
+from rlx_wgpu.layout import WORD, Slot
 
 if TYPE_CHECKING:
     from rlx.ir import Array, Node, Value
@@ -42,7 +42,7 @@ class Writer:
     """Writer of the kernels of one graph.
 
     Attributes:
-        layout: Places of the values.
+        layout: Slots of the values.
         dispatches: Kernels written so far.
         wide: Whether 64-bit integers are used; otherwise pairs of 32-bit ones.
     """
@@ -56,27 +56,27 @@ class Writer:
         """Return an empty kernel."""
         return Kernel(self)
 
-    def write(self, kernel: Kernel, place: Place, element: str) -> None:
-        """Add a kernel that computes the array at ``place``.
+    def write(self, kernel: Kernel, slot: Slot, element: str) -> None:
+        """Add a kernel that computes the array at ``slot``.
 
         Args:
             kernel: Kernel with the functions that ``element`` calls.
-            place: Place of the result.
+            slot: Slot of the result.
             element: Statements that return element ``i`` as i32.
         """
-        if not place.words:
+        if not slot.words:
             return
         text = ENV.get_template("kernel.wgsl.j2").render(
             functions=kernel.functions,
             element=element,
-            place=place,
-            bits=8 * place.dtype.itemsize,
-            per_word=WORD // place.dtype.itemsize,
+            slot=slot,
+            bits=8 * slot.dtype.itemsize,
+            per_word=WORD // slot.dtype.itemsize,
             scales=kernel.scales,
             wide=self.wide,
             group=GROUP,
         )
-        self.dispatches.append(Dispatch(text, place.words))
+        self.dispatches.append(Dispatch(text, slot.words))
 
     def write_result(self, kernel: Kernel, node: Node, element: str) -> None:
         """Add a kernel that computes the only result of a node."""
@@ -102,22 +102,22 @@ class Kernel:
 
     def operand_words(self, name: str, value: Value) -> None:
         """Define ``name(w)``, word ``w`` of a value as u32."""
-        place = self._writer.layout.of(value)
-        self.define(f"fn {name}(w: u32) -> u32 {{ return {place.buffer}[{place.offset}u + w]; }}")
+        slot = self._writer.layout.of(value)
+        self.define(f"fn {name}(w: u32) -> u32 {{ return {slot.buffer}[{slot.offset}u + w]; }}")
 
     def table(self, name: str, array: Array) -> None:
         """Define ``name(i)``, element ``i`` of a constant array as i32."""
         self.read(name, self._writer.layout.constants.add(array))
 
-    def read(self, name: str, place: Place) -> None:
+    def read(self, name: str, slot: Slot) -> None:
         """Define ``name(i)``, element ``i`` of an array as i32."""
-        per_word = WORD // place.dtype.itemsize
-        bits = 8 * place.dtype.itemsize
+        per_word = WORD // slot.dtype.itemsize
+        bits = 8 * slot.dtype.itemsize
         if per_word == 1:
-            element = f"bitcast<i32>({place.buffer}[{place.offset}u + i])"
+            element = f"bitcast<i32>({slot.buffer}[{slot.offset}u + i])"
         else:
-            word = f"{place.buffer}[{place.offset}u + i / {per_word}u]"
-            word = f"bitcast<i32>({word})" if place.dtype.kind == "i" else word
+            word = f"{slot.buffer}[{slot.offset}u + i / {per_word}u]"
+            word = f"bitcast<i32>({word})" if slot.dtype.kind == "i" else word
             element = f"i32(extractBits({word}, {bits}u * (i % {per_word}u), {bits}u))"
         self.define(f"fn {name}(i: u32) -> i32 {{ return {element}; }}")
 

@@ -1,4 +1,4 @@
-"""Places of values in the buffers on the device, in words of 32 bits.
+"""Slots of values in the buffers on the device, in words of 32 bits.
 
 An invocation of a kernel writes a whole word, so that every value begins with a word of its own.
 """
@@ -27,8 +27,8 @@ _RESHAPES: Final = (QReshape, RealReshape)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Place of an array.
+class Slot:
+    """Slot of an array.
 
     Attributes:
         buffer: Name of the buffer: ``memory``, ``params`` or ``constants``.
@@ -62,20 +62,20 @@ class Arrays:
     _parts: list[bytes] = field(default_factory=list)
     _known: dict[bytes, int] = field(default_factory=dict)
 
-    def reserve(self, size: int, dtype: np.dtype[np.generic]) -> Place:
-        """Return a place for an array that is written later."""
-        place = Place(self.buffer, self.words, dtype, size)
-        self.words += place.words
-        return place
+    def reserve(self, size: int, dtype: np.dtype[np.generic]) -> Slot:
+        """Return a slot for an array that is written later."""
+        slot = Slot(self.buffer, self.words, dtype, size)
+        self.words += slot.words
+        return slot
 
-    def add(self, array: Array) -> Place:
-        """Return the place of an array; equal bytes are stored once."""
+    def add(self, array: Array) -> Slot:
+        """Return the slot of an array; equal bytes are stored once."""
         data = padded_bytes(array)
         if data not in self._known:
             self._known[data] = self.words
             self._parts.append(data)
             self.words += len(data) // WORD
-        return Place(self.buffer, self._known[data], array.dtype, array.size)
+        return Slot(self.buffer, self._known[data], array.dtype, array.size)
 
     def content(self) -> bytes:
         """Return the bytes of all arrays that were added."""
@@ -89,11 +89,11 @@ def padded_bytes(array: Array) -> bytes:
 
 
 class Layout:
-    """Places of all values of a graph.
+    """Slots of all values of a graph.
 
     Attributes:
         constants: Arrays that never change.
-        params: Place of each parameter of the graph.
+        params: Slot of each parameter of the graph.
         params_words: Words of all parameters.
         memory_words: Words of the buffer of everything else, scratch included.
     """
@@ -105,36 +105,36 @@ class Layout:
         params = Arrays("params")
         self.params = {v: params.reserve(_size(v), held_type(v.type.dtype)) for v in graph.params}
         self.params_words = params.words
-        self._places: dict[Value, Place] = dict(self.params)
-        self._values_end = self._place_values(module)
+        self._slots: dict[Value, Slot] = dict(self.params)
+        self._values_end = self._allocate(module)
         self.memory_words = self._values_end
 
-    def of(self, value: Value) -> Place:
-        """Return the place of a value; a constant is stored when it is asked for."""
+    def of(self, value: Value) -> Slot:
+        """Return the slot of a value; a constant is stored when it is asked for."""
         root = root_of(value)
-        if root not in self._places:
+        if root not in self._slots:
             assert root.constant is not None
-            self._places[root] = self.constants.add(held(root.constant))
-        return self._places[root]
+            self._slots[root] = self.constants.add(held(root.constant))
+        return self._slots[root]
 
-    def scratch(self, words: int) -> Place:
+    def scratch(self, words: int) -> Slot:
         """Return memory for one node while it is computed; the next node has the same."""
         self.memory_words = max(self.memory_words, self._values_end + words)
-        return Place("memory", self._values_end, np.dtype(np.int32), words)
+        return Slot("memory", self._values_end, np.dtype(np.int32), words)
 
-    def _place_values(self, module: GraphModule) -> int:
-        """Place inputs and computed values; return the number of words."""
+    def _allocate(self, module: GraphModule) -> int:
+        """Give slots to inputs and computed values; return the number of words."""
         values = Lifetimes(module)
-        live: list[tuple[Place, int]] = []
+        live: list[tuple[Slot, int]] = []
         end = 0
         for value, (first, last) in values.spans.items():
-            live = [(place, until) for place, until in live if until >= first]
+            live = [(slot, until) for slot, until in live if until >= first]
             size, dtype = _size(value), held_type(value.type.dtype)
-            words = Place("memory", 0, dtype, size).words
-            place = Place("memory", _gap([p for p, _ in live], words), dtype, size)
-            self._places[value] = place
-            live.append((place, last))
-            end = max(end, place.offset + words)
+            words = Slot("memory", 0, dtype, size).words
+            slot = Slot("memory", _gap([p for p, _ in live], words), dtype, size)
+            self._slots[value] = slot
+            live.append((slot, last))
+            end = max(end, slot.offset + words)
         return end
 
 
@@ -178,11 +178,11 @@ def _size(value: Value) -> int:
     return int(np.prod(value.type.static_shape, dtype=np.int64))
 
 
-def _gap(places: Sequence[Place], words: int) -> int:
+def _gap(slots: Sequence[Slot], words: int) -> int:
     """Return the first offset at which ``words`` are free."""
     offset = 0
-    for place in sorted(places, key=lambda p: p.offset):
-        if place.offset - offset >= words:
+    for slot in sorted(slots, key=lambda s: s.offset):
+        if slot.offset - offset >= words:
             break
-        offset = max(offset, place.offset + place.words)
+        offset = max(offset, slot.offset + slot.words)
     return offset

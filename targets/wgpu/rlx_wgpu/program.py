@@ -11,7 +11,7 @@ import wgpu
 from rlx.ir import State
 from rlx.support.errors import DoesNotFitError
 from rlx_wgpu.kernel import GROUP, Writer
-from rlx_wgpu.layout import WORD, Layout, Place, padded_bytes
+from rlx_wgpu.layout import WORD, Layout, Slot, padded_bytes
 from rlx_wgpu.lowerings import RULES
 from rlx_wgpu.rules import held
 
@@ -39,7 +39,7 @@ class WgpuCode:
     Attributes:
         module: The graph.
         gpu: Device that it is compiled for.
-        layout: Places of its values.
+        layout: Slots of its values.
         steps: Pipeline and workgroups of each kernel, in order.
         moves: The same of the kernels that move the next values of states to the states.
         constants: Buffer of the constants.
@@ -101,19 +101,19 @@ class WgpuCode:
 def _moves(module: GraphModule, layout: Layout, writer: Writer) -> list[Dispatch]:
     """Return kernels that move next values to states, after all values were computed.
 
-    States may change places: next values that are states wait in other words first.
+    States may be exchanged: next values that are states wait in other words first.
     """
     begin = len(writer.dispatches)
     pairs = [(layout.of(following), layout.of(state)) for state, following in module.graph.states]
     pairs = [(source, target) for source, target in pairs if source != target]
     waiting = layout.scratch(sum(source.words for source, _ in pairs))
     offset = waiting.offset
-    last: list[tuple[Place, Place]] = []
+    last: list[tuple[Slot, Slot]] = []
     for source, target in pairs:
-        place = Place("memory", offset, source.dtype, source.size)
+        slot = Slot("memory", offset, source.dtype, source.size)
         offset += source.words
-        _write_copy(writer, source, place)
-        last.append((place, target))
+        _write_copy(writer, source, slot)
+        last.append((slot, target))
     for source, target in last:
         _write_copy(writer, source, target)
     dispatches = writer.dispatches[begin:]
@@ -121,7 +121,7 @@ def _moves(module: GraphModule, layout: Layout, writer: Writer) -> list[Dispatch
     return dispatches
 
 
-def _write_copy(writer: Writer, source: Place, target: Place) -> None:
+def _write_copy(writer: Writer, source: Slot, target: Slot) -> None:
     kernel = writer.kernel()
     kernel.read("x", source)
     writer.write(kernel, target, "  return x(i);")
@@ -151,7 +151,7 @@ class WgpuProgram:
             self._params = _buffer(device, layout.params_words)
             self._staging = _buffer(
                 device,
-                sum(place.words for place in self._outputs),
+                sum(slot.words for slot in self._outputs),
                 wgpu.BufferUsage.MAP_READ | wgpu.BufferUsage.COPY_DST,
             )
             self._buffers = {
@@ -171,8 +171,8 @@ class WgpuProgram:
     def set_params(self, values: Mapping[str, Array]) -> None:
         """Set all parameters of the module; they are copied to the device."""
         with self._code.gpu.turn() as device:
-            for value, place in self._code.layout.params.items():
-                self._write(device, place, np.asarray(values[value.name]))
+            for value, slot in self._code.layout.params.items():
+                self._write(device, slot, np.asarray(values[value.name]))
 
     def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
         """Return the outputs in order, read-only.
@@ -187,9 +187,9 @@ class WgpuProgram:
             encoder = device.create_command_encoder()
             self._encode(encoder, code.steps)
             end = 0
-            for place in self._outputs:
-                self._copy(encoder, place, self._staging, end)
-                end += place.words
+            for slot in self._outputs:
+                self._copy(encoder, slot, self._staging, end)
+                end += slot.words
             self._encode(encoder, code.moves)
             device.queue.submit([encoder.finish()])
             data = _mapped(self._staging)
@@ -206,36 +206,36 @@ class WgpuProgram:
             compute.dispatch_workgroups(*groups)
         compute.end()
 
-    def _copy(self, encoder: Any, place: Place, target: Any, offset: int) -> None:  # noqa: ANN401
+    def _copy(self, encoder: Any, slot: Slot, target: Any, offset: int) -> None:  # noqa: ANN401
         """Add the copy of an array to word ``offset`` of another buffer."""
-        if place.words:
+        if slot.words:
             encoder.copy_buffer_to_buffer(
-                self._buffers[place.buffer], WORD * place.offset, target, WORD * offset,
-                WORD * place.words,
+                self._buffers[slot.buffer], WORD * slot.offset, target, WORD * offset,
+                WORD * slot.words,
             )  # fmt: skip
 
-    def _write(self, device: Any, place: Place, array: Array) -> None:  # noqa: ANN401
+    def _write(self, device: Any, slot: Slot, array: Array) -> None:  # noqa: ANN401
         """Copy an array to the device."""
-        if place.words:
+        if slot.words:
             data = padded_bytes(held(array))
-            device.queue.write_buffer(self._buffers[place.buffer], WORD * place.offset, data)
+            device.queue.write_buffer(self._buffers[slot.buffer], WORD * slot.offset, data)
 
     def _split(self, data: bytes) -> list[Array]:
         """Return the outputs in the bytes that were read back."""
         arrays, begin = [], 0
-        for value, place in zip(self.module.graph.outputs, self._outputs, strict=True):
-            arrays.append(_array(data[WORD * begin :], place, value))
-            begin += place.words
+        for value, slot in zip(self.module.graph.outputs, self._outputs, strict=True):
+            arrays.append(_array(data[WORD * begin :], slot, value))
+            begin += slot.words
         return arrays
 
     def read_state(self, name: str) -> Array:
         """Return a copy of the value of a state."""
         value = self._states[name]
-        place = self._code.layout.of(value)
+        slot = self._code.layout.of(value)
         with self._code.gpu.turn() as device:
-            offset, size = WORD * place.offset, WORD * place.words
+            offset, size = WORD * slot.offset, WORD * slot.words
             data = bytes(device.queue.read_buffer(self._memory, offset, size)) if size else b""
-        return _array(data, place, value).copy()
+        return _array(data, slot, value).copy()
 
     def write_state(self, name: str, value: Array) -> None:
         """Set the value of a state, of its exact type."""
@@ -261,9 +261,9 @@ def _mapped(buffer: Any) -> bytes:  # noqa: ANN401 - a class of wgpu
         buffer.unmap()
 
 
-def _array(data: bytes, place: Place, value: Value) -> Array:
+def _array(data: bytes, slot: Slot, value: Value) -> Array:
     """Return the array at the start of ``data``, in the element type of ``value``."""
-    array = np.frombuffer(data, place.dtype, place.size).reshape(value.type.static_shape)
+    array = np.frombuffer(data, slot.dtype, slot.size).reshape(value.type.static_shape)
     narrow: Array = array.astype(value.type.dtype.numpy, copy=False)
     narrow.flags.writeable = False
     return narrow

@@ -28,7 +28,7 @@ def compiled(graph):
 
 
 def doubling():
-    """The codes of an input, doubled."""
+    """Return a graph that doubles int8 values."""
     graph = Graph("double")
     op = q.QRequantize(x_zero_point=0, rescale=Rescale.of(2.0), zero_point=0)
     graph.output(graph.apply(op, graph.input("x", TensorType((5,), I8))))

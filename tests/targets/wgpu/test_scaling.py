@@ -26,8 +26,8 @@ EDGES = [
 def samples(rounding):
     """Return accumulators with a multiplier and a shift each.
 
-    Half of the results are codes, many of them halves before they were rounded; the others are of
-    any size.
+    Half of the results are int8 values, many of them halves before they were rounded; the others
+    are of any size.
     """
     random = np.random.default_rng(sum(map(ord, rounding.value)))
     bits = random.integers(1, 32, COUNT)

@@ -21,12 +21,12 @@ def coordinates(shape: Sequence[int], index: str = "i") -> list[str]:
     ]
 
 
-def offset(places: Sequence[str], strides: Sequence[int]) -> str:
+def offset(coords: Sequence[str], strides: Sequence[int]) -> str:
     """Return the expression of an index, by coordinates and the stride of each."""
     terms = [
-        f"{place} * {stride}u"
-        for place, stride in zip(places, strides, strict=True)
-        if stride and place != "0u"
+        f"{coord} * {stride}u"
+        for coord, stride in zip(coords, strides, strict=True)
+        if stride and coord != "0u"
     ]
     return " + ".join(terms) or "0u"
 

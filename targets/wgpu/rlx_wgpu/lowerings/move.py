@@ -29,8 +29,8 @@ def transpose(node: Node, writer: Writer) -> None:
     """Write the elements in another order of axes."""
     assert isinstance(node.op, q.QTranspose | real.RealTranspose)
     strides = row_major(node.operands[0].type.static_shape)
-    places = coordinates(node.result.type.static_shape)
-    _write_moved(node, writer, offset(places, [strides[axis] for axis in node.op.axes]))
+    coords = coordinates(node.result.type.static_shape)
+    _write_moved(node, writer, offset(coords, [strides[axis] for axis in node.op.axes]))
 
 
 @RULES.rule(real.RealBroadcastTo)
@@ -46,11 +46,11 @@ def take_slice(node: Node, writer: Writer) -> None:
     op = node.op
     assert isinstance(op, q.QSlice | real.RealSlice)
     strides = row_major(node.operands[0].type.static_shape)
-    places = coordinates(node.result.type.static_shape)
+    coords = coordinates(node.result.type.static_shape)
     starts = [start for start in op.start if isinstance(start, int)]  # all sizes are known
     start = sum(first * stride for first, stride in zip(starts, strides, strict=True))
     steps = [step * stride for step, stride in zip(op.step, strides, strict=True)]
-    _write_moved(node, writer, f"{start}u + {offset(places, steps)}")
+    _write_moved(node, writer, f"{start}u + {offset(coords, steps)}")
 
 
 def _write_moved(node: Node, writer: Writer, index: str) -> None:
@@ -66,13 +66,13 @@ def pad(node: Node, writer: Writer) -> None:
     op = node.op
     assert isinstance(op, q.QPad)
     shape = node.operands[0].type.static_shape
-    inside = []
+    conditions = []
     lines = []
-    for axis, place in enumerate(coordinates(node.result.type.static_shape)):
-        lines.append(f"  let a{axis} = i32({place}) - {op.before[axis]};")
-        inside.append(f"a{axis} >= 0 && a{axis} < {shape[axis]}")
+    for axis, coord in enumerate(coordinates(node.result.type.static_shape)):
+        lines.append(f"  let a{axis} = i32({coord}) - {op.before[axis]};")
+        conditions.append(f"a{axis} >= 0 && a{axis} < {shape[axis]}")
     index = offset([f"u32(a{axis})" for axis in range(len(shape))], row_major(shape))
-    lines.append(f"  if (!({' && '.join(inside) or 'true'})) {{ return {op.value}; }}")
+    lines.append(f"  if (!({' && '.join(conditions) or 'true'})) {{ return {op.value}; }}")
     kernel = writer.kernel()
     kernel.operand("x", node.operands[0])
     writer.write_result(kernel, node, "\n".join([*lines, f"  return x({index});"]))
@@ -84,18 +84,18 @@ def concat(node: Node, writer: Writer) -> None:
     assert isinstance(node.op, q.QConcat | real.RealConcat)
     shape = node.result.type.static_shape
     axis = node.op.axis % len(shape)
-    places = coordinates(shape)
-    kernel, lines, begin = writer.kernel(), [f"  let along = {places[axis]};"], 0
+    coords = coordinates(shape)
+    kernel, lines, begin = writer.kernel(), [f"  let along = {coords[axis]};"], 0
     for number, value in enumerate(node.operands):
         part = value.type.static_shape
         kernel.operand(f"x{number}", value)
-        index = _index_in_part(places, axis, begin, part)
+        index = _index_in_part(coords, axis, begin, part)
         begin += part[axis]
         lines.append(f"  if (along < {begin}u) {{ return x{number}({index}); }}")
     writer.write_result(kernel, node, "\n".join([*lines, "  return 0;"]))
 
 
-def _index_in_part(places: Sequence[str], axis: int, begin: int, part: Sequence[int]) -> str:
+def _index_in_part(coords: Sequence[str], axis: int, begin: int, part: Sequence[int]) -> str:
     """Return the index in an operand that begins at ``begin`` along ``axis`` of the result."""
-    inner = [*places[:axis], f"(along - {begin}u)", *places[axis + 1 :]]
+    inner = [*coords[:axis], f"(along - {begin}u)", *coords[axis + 1 :]]
     return offset(inner, row_major(part))

@@ -65,7 +65,7 @@ def argmax(node: Node, writer: Writer) -> None:
 
 
 def _kept_offset(shape: Sequence[int], axes: Sequence[int]) -> str:
-    """Return where the elements of result ``i`` begin; ``axes`` are reduced."""
+    """Return the index of the first element of result ``i``; ``axes`` are reduced."""
     kept = [axis for axis in range(len(shape)) if axis not in axes]
     strides = row_major(shape)
     return offset(coordinates([shape[a] for a in kept]), [strides[a] for a in kept])
@@ -96,5 +96,5 @@ def softmax(node: Node, writer: Writer) -> None:
         if template == "softmax_rows":
             kernel.define(kernel.render("reciprocal.wgsl.j2"))
         element = kernel.render(f"{template}.wgsl.j2", columns=columns, rows=rows)
-        place = numbers if template == "softmax_rows" else writer.layout.of(node.result)
-        writer.write(kernel, place, element)
+        slot = numbers if template == "softmax_rows" else writer.layout.of(node.result)
+        writer.write(kernel, slot, element)
