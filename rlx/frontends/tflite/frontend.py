@@ -18,7 +18,7 @@ from rlx.frontends.tflite.gathers import joined
 from rlx.frontends.tflite.open import bound
 from rlx.frontends.tflite.ops import IMPORTERS, REAL_IMPORTERS, Call, known
 from rlx.frontends.tflite.ops.call import Scope
-from rlx.frontends.tflite.ops.tensors import DTYPES, input_type, quant_of, type_hint
+from rlx.frontends.tflite.ops.tensors import DTYPES, input_type, quant_of, stated, type_hint
 from rlx.frontends.tflite.options import TfliteOptions
 from rlx.frontends.tflite.schema import TensorType
 from rlx.frontends.tflite.signed import BETWEEN_TYPES, EXACT_ON_UINT8, UINT8_OFFSET, signed
@@ -282,7 +282,7 @@ def _add_placeholders(call: Call) -> None:
     for tensor in call.outputs:
         quant = None
         if tensor.type is TensorType.INT8 and tensor.quantization is not None:
-            quant = quant_of(tensor).params if tensor.quantization.per_tensor else None
+            quant = stated(tensor, tensor.quantization)
         type_ = Type(tensor.shape, DTYPES.get(tensor.type, DType.I8), quant)
         call.scope.values[tensor.index] = call.scope.graph.input("", type_)
 
