@@ -134,15 +134,16 @@ def weight_scales(tensor: Tensor) -> tuple[float, ...]:
     return tuple(float(s) for s in tensor.quantization.scale)
 
 
-def layer_rescale(call: Call, tensor: Tensor) -> Rescale:
+def layer_rescale(call: Call, tensor: Tensor, image: int = 0) -> Rescale:
     """Return the scaling of accumulators to the result: one factor for each scale of the weights.
 
     Args:
         call: The operator.
         tensor: Its weights.
+        image: Index of the input that they multiply.
     """
     return quantization.linear_rescale(
-        call.quant(0).real,
+        call.quant(image).real,
         weight_scales(tensor),
         call.result_quant.real,
         precision=call.precision,
