@@ -113,8 +113,8 @@ def _batch_places(shape: tuple[int, ...], batch: int, indices: Indices) -> Indic
     """
     lists = indices.reshape(*shape[:batch], *(1,) * (len(shape) - 1 - batch), -1)
     lists = np.broadcast_to(lists, (*shape[:-1], lists.shape[-1]))
-    places = np.arange(math.prod(shape)).reshape(shape)
-    return np.take_along_axis(places, lists, -1)
+    positions = np.arange(math.prod(shape)).reshape(shape)
+    return np.take_along_axis(positions, lists, -1)
 
 
 @both_importer("GATHER_ND")
@@ -129,8 +129,8 @@ def import_gather_nd(call: Call) -> None:
     front = shape[:count]
     if indices.size and (indices.min() < 0 or (indices >= front).any()):
         raise MalformedError(f"{call.input(1).label} has indices outside of {list(front)}")
-    places = np.ravel_multi_index(tuple(np.moveaxis(indices, -1, 0)), front).reshape(-1)
-    value = _select(call, _rows(call, call.value(0), count), 0, places)
+    flat_indices = np.ravel_multi_index(tuple(np.moveaxis(indices, -1, 0)), front).reshape(-1)
+    value = _select(call, _rows(call, call.value(0), count), 0, flat_indices)
     call.bind(call.emit(moves.reshape(call, (*indices.shape[:-1], *shape[count:])), value))
 
 

@@ -18,9 +18,7 @@ from support.references.tflite_compare import compare
 CODES = {"scale": 0.5, "zero_point": -7}
 
 
-def model_of(
-    code: str, shape: Any, out: Any, *constants: Any, **options: Any
-) -> bytes:
+def model_of(code: str, shape: Any, out: Any, *constants: Any, **options: Any) -> bytes:
     """Return a model of an operator with one input, constants behind it and one output."""
     model = TfliteBuilder()
     x, y = model.tensor(shape, name="x", **CODES), model.tensor(out, name="y", **CODES)
