@@ -154,6 +154,7 @@ SAMPLES: Final[dict[str, Callable[[], bytes]]] = {
     "SQUEEZE": lambda: one("SQUEEZE", (1, 1, 8), _ROW, squeezeDims=[1]),
     "STRIDED_SLICE": lambda: one("STRIDED_SLICE", _ROW, (1, 4), [0, 0], [1, 8], [1, 2]),
     "SUB": lambda: two("SUB", _IMAGE, _IMAGE, _IMAGE),
+    "SUM": lambda: one("SUM", _IMAGE, (1, 4), [1, 2], keepDims=False),
     "TANH": lambda: one("TANH", _ROW, _ROW, y=_SIGNED),
     "TILE": lambda: one("TILE", _IMAGE, (1, 8, 4, 4), [1, 2, 1, 1]),
     "TRANSPOSE": lambda: one("TRANSPOSE", (1, 2, 3, 4), (1, 3, 2, 4), [0, 2, 1, 3]),
