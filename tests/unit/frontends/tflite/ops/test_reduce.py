@@ -6,14 +6,10 @@ import numpy as np
 import pytest
 
 from rlx.frontends.tflite import frontend as tflite
-<<<<<<< HEAD
-from rlx.support.errors import UnsupportedOpError
-from support.files.tflite_builder import TfliteBuilder
-from support.messages import raises
-=======
 from rlx.ir.evaluate import evaluate
+from rlx.support.errors import UnsupportedOpError
 from support.files.tflite_builder import TfliteBuilder, run_tflm
->>>>>>> main
+from support.messages import raises
 from support.references.tflite_compare import compare, random_scale, random_zero_point
 
 AXES = ([1, 2], [2, 1], [1], [2], [3], [-1], [0, 1], [1, 3], [-2, -3], [1, 1])
