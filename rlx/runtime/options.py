@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from types import NoneType
 from typing import TYPE_CHECKING, Final
@@ -11,7 +11,7 @@ from rlx.passes import Policies, Policy
 from rlx.passes.fusion import FusionOptions
 from rlx.passes.precision import PrecisionPolicy
 from rlx.runtime.buckets import Buckets
-from rlx.support.config import MAX_THREADS, current
+from rlx.support.config import MAX_THREADS, current, is_thread_count
 from rlx.support.errors import UsageError
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class CompileOptions:
             its own.
 
     Raises:
-        UsageError: A value is of another type, or no precision policy has the name.
+        UsageError: A value is of another type or out of range, or no precision policy has the name.
     """
 
     backend: str | None = field(default_factory=lambda: current().backend)
@@ -64,16 +64,15 @@ class CompileOptions:
             object.__setattr__(self, "precision", PrecisionPolicy.named(self.precision))
         for name, (types, hint) in _OPTION_TYPES.items():
             value = getattr(self, name)
-            if not isinstance(value, types):
+            if not isinstance(value, types) or (name == "threads" and not is_thread_count(value)):
                 raise UsageError(
                     f"{name} cannot be {value!r}", where="options of compilation", hint=hint
                 )
-        if isinstance(self.threads, bool) or not 1 <= self.threads <= MAX_THREADS:
-            raise UsageError(
-                f"threads cannot be {self.threads!r}",
-                where="options of compilation",
-                hint=_OPTION_TYPES["threads"][1],
-            )
+
+    def changed(self, *, backend: str | None = None, threads: int | None = None) -> CompileOptions:
+        """Return these options with another backend or number of threads, where one is given."""
+        options = self if backend is None else replace(self, backend=backend)
+        return options if threads is None else replace(options, threads=threads)
 
 
 _OPTION_TYPES: Final[dict[str, tuple[tuple[type, ...], str]]] = {

@@ -118,12 +118,13 @@ def _is_count(value: object) -> bool:
 
 
 def _threads(text: str) -> int:
-    if not _is_threads(_number(text)):
+    if not is_thread_count(_number(text)):
         raise ValueError(text)
     return int(text)
 
 
-def _is_threads(value: object) -> bool:
+def is_thread_count(value: object) -> bool:
+    """Whether a value is an integer from 1 to ``MAX_THREADS``."""
     return _is_count(value) and cast("int", value) <= MAX_THREADS
 
 
@@ -147,7 +148,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
     ),
     "programs": _COUNT,
     "quiet": _FLAG,
-    "threads": _Kind(f"an integer from 1 to {MAX_THREADS}", "2", _threads, _is_threads),
+    "threads": _Kind(f"an integer from 1 to {MAX_THREADS}", "2", _threads, is_thread_count),
     "verify_each": _FLAG,
 }
 """Kind of values of each setting; a test compares it with the fields of ``Config``."""

@@ -47,6 +47,7 @@ def command(
     *,
     device: str,
     backend: str | None,
+    threads: int | None,
     batch: int,
     seconds: float,
     against: str | None,
@@ -69,7 +70,7 @@ def command(
             against=against,
             file=model,
             device=device,
-            options=compile_options(backend),
+            options=compile_options(backend, threads),
         )
     if as_json:
         print_json(result.as_json())

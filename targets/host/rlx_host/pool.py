@@ -1,9 +1,7 @@
 """Threads that compute the steps of native programs together.
 
 Programs with the same number of threads share them. The last program that is deleted ends them. A
-child of ``os.fork`` has no threads but the one that forked: its pools begin anew there.
-
-Tests: tests/targets/host/test_threads.py
+child of ``os.fork`` has no threads but the one that forked: it starts others when it needs them.
 """
 
 from __future__ import annotations
@@ -95,8 +93,8 @@ def _functions(command: tuple[str, ...]) -> ctypes.CDLL:
 
 
 def _begin_after_fork() -> None:
-    """Let every pool begin anew; another thread may have held the lock."""
-    global _LOCK  # noqa: PLW0603 - the lock of the parent may never be released here
+    """Replace every pool, and the lock, which another thread may have held."""
+    global _LOCK
     _LOCK = threading.Lock()
     for pool in list(_POOLS.values()):
         pool.begin_after_fork()

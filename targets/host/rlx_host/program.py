@@ -105,6 +105,8 @@ class NativeProgram(NumpyProgram):
     def summary(self) -> str:
         """Instruction set, and the number of nodes in C and by NumPy, with the ops of these."""
         native = f"{self.code.instruction_set}, {counted(len(self.code.steps), 'node')} in C"
+        if self._threads > 1:
+            native += f" on {self._threads} threads"
         if not self.code.refusals:
             return native
         ops = sorted({node.op.name for node in self.code.refusals})
