@@ -12,7 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from targets.host.native_cases import node_of, with_constants
 
-from rlx.ir import Refusal
+from rlx.ir import DType, Graph, QuantParams, Refusal, TensorType
+from rlx.ops.numerics.fixed_point import Rescale
+from rlx.ops.q import QConv2d
+from rlx.ops.q.window import Window
+from rlx.ops.real import RealConv, RealMaxPool, RealQuantize
+from rlx.ops.real.window import SpatialWindow
 from rlx.runtime.numpy_backend import BoundStep, Workspace
 from rlx_host.kernels.rules import RULES, lower
 from rlx_host.library import load
@@ -21,6 +26,8 @@ from rlx_host.source import ProgramSource, number_steps
 from strategies import STRATEGIES
 
 FLAGS = ("-O1",)
+
+DTYPES = {np.dtype(np.float32): DType.F32, np.dtype(np.int8): DType.I8}
 
 MAX_NODES = 3
 """Nodes of an op and a template."""
@@ -73,9 +80,44 @@ def split_nodes(op, instructions):
 
 @cache
 def all_split_nodes(instructions):
-    """Nodes of every op whose layers can be split."""
-    ops = sorted((op for op in STRATEGIES if op in RULES), key=lambda op: op.name)
-    return [node for op in ops for node in split_nodes(op, instructions)]
+    """Nodes whose layers can be split, of two ops for each rule and of layers with windows."""
+    ops = {}
+    for op in sorted((op for op in STRATEGIES if op in RULES), key=lambda op: op.name):
+        ops.setdefault(RULES[op], []).append(op)
+    drawn = [n for some in ops.values() for op in some[:2] for n in split_nodes(op, instructions)]
+    return [*drawn, *windows()]
+
+
+def windows():
+    """Layers of several rows, with padding and strides, and a quantization."""
+    generator = np.random.default_rng(3)
+
+    def node(op, *operands, fixed=1):
+        graph = Graph("layer")
+        values = [graph.input("x", TensorType(a.shape, DTYPES[a.dtype])) for a in operands[:fixed]]
+        graph.apply(op, *values, *map(graph.constant, operands[fixed:]))
+        return next(iter(graph.op_nodes)), list(operands)
+
+    def floats(*shape):
+        return generator.normal(size=shape).astype(np.float32)
+
+    def bytes_of(*shape):
+        return generator.integers(-128, 128, shape).astype(np.int8)
+
+    pads = ((1, 1), (2, 1))
+    for stride, dilation in (((1, 1), (1, 1)), ((2, 1), (1, 2))):
+        window = SpatialWindow((3, 3), stride, dilation, pads)
+        yield node(RealConv(window=window), floats(2, 9, 8, 4), floats(5, 3, 3, 4))
+        yield node(RealConv(window=window), floats(1, 9, 8, 4), floats(20, 3, 3, 4))
+        yield node(RealConv(window=window, groups=4), floats(2, 9, 8, 4), floats(4, 3, 3, 1))
+        yield node(RealMaxPool(window=window), floats(1, 9, 8, 5))
+        yield node(RealMaxPool(window=window), floats(3, 9, 8, 5))
+        for groups, weights in ((1, (20, 3, 3, 4)), (4, (4, 3, 3, 1)), (2, (6, 3, 3, 2))):
+            op = QConv2d(window=Window((3, 3), stride, dilation, pads), groups=groups,
+                         x_zero_point=3, rescale=Rescale.of(0.002), zero_point=-5)  # fmt: skip
+            bias = np.arange(weights[0], dtype=np.int32)
+            yield node(op, bytes_of(2, 9, 8, 4), bytes_of(*weights), bias)
+    yield node(RealQuantize(quant=QuantParams((0.1,)), dtype=DType.I8), floats(3, 7))
 
 
 class Layers:
