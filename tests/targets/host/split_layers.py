@@ -16,7 +16,7 @@ from rlx.ir import DType, Graph, QuantParams, Refusal, TensorType
 from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QConv2d
 from rlx.ops.q.window import Window
-from rlx.ops.real import RealConv, RealMaxPool, RealQuantize
+from rlx.ops.real import RealConv, RealMatmul, RealMaxPool, RealQuantize
 from rlx.ops.real.window import SpatialWindow
 from rlx.runtime.numpy_backend import BoundStep, Workspace
 from rlx_host.kernels.rules import RULES, lower
@@ -80,21 +80,24 @@ def split_nodes(op, instructions):
 
 @cache
 def all_split_nodes(instructions):
-    """Nodes whose layers can be split, of two ops for each rule and of layers with windows."""
+    """Nodes whose layers can be split, of two ops for each rule and of plain layers."""
     ops = {}
     for op in sorted((op for op in STRATEGIES if op in RULES), key=lambda op: op.name):
         ops.setdefault(RULES[op], []).append(op)
     drawn = [n for some in ops.values() for op in some[:2] for n in split_nodes(op, instructions)]
-    return [*drawn, *windows()]
+    return [*drawn, *plain_nodes()]
 
 
-def windows():
-    """Layers of several rows, with padding and strides, and a quantization."""
+def plain_nodes():
+    """Layers of several rows, with padding and strides; products; a quantization."""
     generator = np.random.default_rng(3)
 
     def node(op, *operands, fixed=1):
         graph = Graph("layer")
-        values = [graph.input("x", TensorType(a.shape, DTYPES[a.dtype])) for a in operands[:fixed]]
+        values = [
+            graph.input(f"x{i}", TensorType(a.shape, DTYPES[a.dtype]))
+            for i, a in enumerate(operands[:fixed])
+        ]
         graph.apply(op, *values, *map(graph.constant, operands[fixed:]))
         return next(iter(graph.op_nodes)), list(operands)
 
@@ -117,6 +120,10 @@ def windows():
                          x_zero_point=3, rescale=Rescale.of(0.002), zero_point=-5)  # fmt: skip
             bias = np.arange(weights[0], dtype=np.int32)
             yield node(op, bytes_of(2, 9, 8, 4), bytes_of(*weights), bias)
+    for fixed in (1, 2):
+        yield node(RealMatmul(), floats(4, 7), floats(7, 75), fixed=fixed)
+        yield node(RealMatmul(), floats(80, 7), floats(7, 75), fixed=fixed)
+        yield node(RealMatmul(), floats(3, 4, 7), floats(3, 7, 75), fixed=fixed)
     yield node(RealQuantize(quant=QuantParams((0.1,)), dtype=DType.I8), floats(3, 7))
 
 
