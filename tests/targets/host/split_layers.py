@@ -16,7 +16,7 @@ from rlx.ir import DType, Graph, QuantParams, Refusal, TensorType
 from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QConv2d
 from rlx.ops.q.window import Window
-from rlx.ops.real import RealConv, RealMatmul, RealMaxPool, RealQuantize
+from rlx.ops.real import RealConv, RealMatmul, RealMaxPool, RealQuantize, RealReduceSum
 from rlx.ops.real.window import SpatialWindow
 from rlx.runtime.numpy_backend import BoundStep, Workspace
 from rlx_host.kernels.rules import RULES, lower
@@ -89,7 +89,7 @@ def all_split_nodes(instructions):
 
 
 def plain_nodes():
-    """Layers of several rows, with padding and strides; products; a quantization."""
+    """Layers of several rows, with padding and strides; products, sums and a quantization."""
     generator = np.random.default_rng(3)
 
     def node(op, *operands, fixed=1):
@@ -124,6 +124,8 @@ def plain_nodes():
         yield node(RealMatmul(), floats(4, 7), floats(7, 75), fixed=fixed)
         yield node(RealMatmul(), floats(80, 7), floats(7, 75), fixed=fixed)
         yield node(RealMatmul(), floats(3, 4, 7), floats(3, 7, 75), fixed=fixed)
+    for axis in (1, 2):
+        yield node(RealReduceSum(axes=(axis,)), floats(4, 5, 40))
     yield node(RealQuantize(quant=QuantParams((0.1,)), dtype=DType.I8), floats(3, 7))
 
 
