@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, settings
 from rlx.support import plugins
 from rlx.support.spelling import typed
 from rlx_host import NativeBackend
+from rlx_wgpu import backend as wgpu_backend
 from support import GoldenFolder, excused, ids, missing, shared_folder
 from support.messages import Recorder
 
@@ -141,6 +142,12 @@ def as_typed() -> Generator[None]:
     """Messages of the module name options as the command line does: ``--lut 100``."""
     with typed():
         yield
+
+
+@pytest.fixture
+def only_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the machine have no GPU, so that messages list the same devices everywhere."""
+    monkeypatch.setattr(wgpu_backend, "absence", lambda device: f"no {device} is here")
 
 
 @pytest.fixture(scope="session")

@@ -130,7 +130,7 @@ def test_check_prints_what_is_refused_and_exits_with_its_status(capsys, tmp_path
          "error[RLX-E001]: a target or a backend is needed, but not both\n"
          "  try: give --target NAME or --backend NAME\n"),
         (["--backend", "other"], 6,
-         "error[RLX-E060]: no backend is called 'other'\n  try: backends: numpy, native, xla\n"),
+         "error[RLX-E060]: no backend is called 'other'\n  try: backends: numpy, native, wgpu, xla\n"),
     ],
 )  # fmt: skip
 def test_check_wants_one_owner(capsys, digits_model, arguments, status, message):

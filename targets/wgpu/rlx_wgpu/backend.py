@@ -28,7 +28,7 @@ class WgpuBackend:
     """
 
     name: ClassVar[str] = "wgpu"
-    rank: ClassVar[int] = 0
+    rank: ClassVar[int] = -10
     devices: tuple[Device, ...] = (Device.GPU, Device.VULKAN)
 
     def on(self, device: Device) -> WgpuBackend:

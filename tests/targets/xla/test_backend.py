@@ -39,6 +39,7 @@ def test_it_runs_on_a_processor_only_if_it_is_named():
     assert find_backend(Device.CPU, "xla").devices == (Device.CPU,)
 
 
+@pytest.mark.usefixtures("only_cpu")
 def test_a_device_that_is_absent_is_refused_with_the_command_that_adds_it():
     assert BACKEND.unavailable(Device.CPU) is None
     with raises(TargetNotFoundError):

@@ -63,7 +63,7 @@ def toy(monkeypatch):
 
 
 def test_the_numpy_backend_comes_in_by_its_entry_point():
-    assert [b.name for b in backend.backends()] == ["numpy", "native", "xla"]
+    assert [b.name for b in backend.backends()] == ["numpy", "native", "wgpu", "xla"]
     assert backend.backends()[0] is BACKEND
 
 
@@ -124,11 +124,11 @@ def acme(installed):
     backend.backends.cache_clear()
 
 
-@pytest.mark.usefixtures("acme")
+@pytest.mark.usefixtures("acme", "only_cpu")
 def test_a_backend_without_its_library_is_named():
     reason = "backend 'acme' of third-party 1.0: needs the package 'no_jax', which is not installed"
     with pytest.warns(PluginWarning, match=f"^skipped {reason}$"):
-        assert [b.name for b in backend.backends()] == ["numpy", "native", "xla"]
+        assert [b.name for b in backend.backends()] == ["numpy", "native", "wgpu", "xla"]
     with raises(TargetNotFoundError):
         Session("ane")
     with raises(TargetNotFoundError):

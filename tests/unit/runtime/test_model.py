@@ -3,6 +3,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pytest
 
 import rlx
 from rlx.support.errors import TargetNotFoundError
@@ -26,6 +27,7 @@ def test_a_model_is_traced_and_compiled_once():
     assert (repr(total), total.__doc__) == ("<model 'total'>", "Add.")
 
 
+@pytest.mark.usefixtures("only_cpu")
 def test_a_model_may_declare_its_parameters():
     @rlx.model()
     def scaled(t):

@@ -251,6 +251,7 @@ def test_check_finite_names_the_node():
     assert Session().compile(graph).run({"x": [2, 1]})[0][1] == -np.inf
 
 
+@pytest.mark.usefixtures("only_cpu")
 def test_devices_that_are_not_there():
     assert rlx.devices() == (Device.CPU,)
     with raises(TargetNotFoundError):

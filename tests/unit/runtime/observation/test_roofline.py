@@ -158,6 +158,7 @@ def test_of_equal_devices_the_first_is_picked():
     assert rlx.pick_device(product(), [machine(name="a"), machine(name="b")]).machine.name == "a"
 
 
+@pytest.mark.usefixtures("only_cpu")
 def test_no_device_is_picked_where_none_can_run_it(monkeypatch):
     gpu = machine(name="gpu", device="cuda")
     with raises(TargetNotFoundError):
