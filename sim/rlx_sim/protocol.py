@@ -106,7 +106,7 @@ def compare(name: str, simulation: Simulation, vectors: Golden) -> list[Mismatch
         flat_actual = actual.reshape(len(actual), -1)
         flat_expected = expected.reshape(len(expected), -1)
         different = _different(flat_actual, flat_expected)
-        for frame in different.any(axis=1).nonzero()[0].tolist():
+        for frame in np.flatnonzero(different.any(axis=1)).tolist():
             element = int(different[frame].argmax())
             values = (flat_expected[frame, element].item(), flat_actual[frame, element].item())
             label = vectors.names[index] if vectors.names else ""
