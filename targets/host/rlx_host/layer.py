@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from rlx.ir import Constant, Param
+from rlx.targets import Lowering
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class NativeLayer:
+class NativeLayer(Lowering):
     """A node in C. The call is ``kernel(operands, tables, scratch, results)``, all pointers.
 
     The scratch pointer is passed only if the function needs scratch memory.

@@ -81,7 +81,18 @@ class ProgramSource:
 
     @property
     def text(self) -> str:
-        """The C file."""
+        """The C file of the backend."""
+        from rlx_host.render import render
+
+        calls = [
+            (name, [f"p[{first + i}]" for i in range(count)], may_fail)
+            for name, first, count, may_fail in self.calls
+        ]
+        return render("program.c", {"code": self.code, "calls": calls})
+
+    @property
+    def code(self) -> str:
+        """The functions, in C, and all that they call."""
         # The template engine is imported only to compile code that is not on disk.
         from rlx_host.render import render
 
@@ -89,7 +100,7 @@ class ProgramSource:
         shared = (name.split("_") for name in support)
         isa = self.instructions
         return render(
-            "program.c",
+            "code.c",
             {
                 "isa": isa,
                 "support": [
@@ -99,10 +110,6 @@ class ProgramSource:
                 "functions": [
                     render(f"{k.template}.c", {**k.context, "name": n, "isa": isa})
                     for k, n in self.functions
-                ],
-                "calls": [
-                    (name, [f"p[{first + i}]" for i in range(count)], may_fail)
-                    for name, first, count, may_fail in self.calls
                 ],
             },
         )
