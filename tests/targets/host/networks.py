@@ -48,5 +48,5 @@ def streaming():
     mixed_in = graph.apply(RealMatmul(), graph.apply(RealAdd(), x, memory), weights)
     after = graph.apply(RealTanh(), mixed_in)
     both = graph.apply(RealConcat(axis=1), last, code)
-    graph.output(after, both, code, after, names=["y", "both codes", "last", "memory"])
+    graph.output(after, both, code, after, names=["y", "both", "last", "memory"])
     return graph

@@ -7,7 +7,7 @@
  * input0: f32[1, 8]
  * input_code: i8[1, 2]
  * output0: f32[1, 8]
- * output_both_codes: i8[1, 4], both_codes in the model
+ * output_both: i8[1, 4]
  *
  * The network keeps states from run to run, in a stream_state_t of yours: see stream_reset.
  */
@@ -35,10 +35,10 @@
 #define STREAM_OUTPUT0_ELEMENTS 8
 #define STREAM_OUTPUT0_RANK 2
 #define STREAM_OUTPUT0_SHAPE {1, 8}
-#define STREAM_OUTPUT_BOTH_CODES_BYTES 4
-#define STREAM_OUTPUT_BOTH_CODES_ELEMENTS 4
-#define STREAM_OUTPUT_BOTH_CODES_RANK 2
-#define STREAM_OUTPUT_BOTH_CODES_SHAPE {1, 4}
+#define STREAM_OUTPUT_BOTH_BYTES 4
+#define STREAM_OUTPUT_BOTH_ELEMENTS 4
+#define STREAM_OUTPUT_BOTH_RANK 2
+#define STREAM_OUTPUT_BOTH_SHAPE {1, 4}
 
 /* States, which are kept from run to run. One network may have any number of them, one per stream. */
 typedef struct {
@@ -74,7 +74,7 @@ int32_t stream_reset(stream_state_t *state);
  * input0: [in] STREAM_INPUT0_BYTES bytes, aligned to 4
  * input_code: [in] STREAM_INPUT_CODE_BYTES bytes
  * output0: [out] STREAM_OUTPUT0_BYTES bytes, aligned to 4
- * output_both_codes: [out] STREAM_OUTPUT_BOTH_CODES_BYTES bytes
+ * output_both: [out] STREAM_OUTPUT_BOTH_BYTES bytes
  * state: [in, out] set by stream_reset or the run before
  * arena: [scratch] STREAM_ARENA_BYTES bytes, aligned to STREAM_ARENA_ALIGN
  *
@@ -82,7 +82,7 @@ int32_t stream_reset(stream_state_t *state);
  * or STREAM_ERROR_ALIGN if the arena is not aligned; then nothing was written.
  */
 int32_t stream_run(const float *input0, const int8_t *input_code, float *output0,
-    int8_t *output_both_codes, stream_state_t *state, void *arena);
+    int8_t *output_both, stream_state_t *state, void *arena);
 
 #ifdef __cplusplus
 }

@@ -11,11 +11,11 @@ int32_t stream_reset(stream_state_t *state)
 }
 
 int32_t stream_run(const float *input0, const int8_t *input_code, float *output0,
-    int8_t *output_both_codes, stream_state_t *state, void *arena)
+    int8_t *output_both, stream_state_t *state, void *arena)
 {
   uint8_t *const memory = (uint8_t *)arena;
 
-  if (input0 == NULL || input_code == NULL || output0 == NULL || output_both_codes == NULL ||
+  if (input0 == NULL || input_code == NULL || output0 == NULL || output_both == NULL ||
       state == NULL || arena == NULL) {
     return STREAM_ERROR_NULL;
   }
@@ -30,7 +30,7 @@ int32_t stream_run(const float *input0, const int8_t *input_code, float *output0
   product_1((void *)memory, (const void *)stream_weights, (void *)output0);
 
   /* 2: concat (real.concat), i8[1, 2], i8[1, 2] -> i8[1, 4] */
-  concat_2((void *)state->last, (const void *)input_code, (void *)output_both_codes);
+  concat_2((void *)state->last, (const void *)input_code, (void *)output_both);
 
   memcpy(state->memory, (void *)output0, 32);
   memcpy(state->last, (const void *)input_code, 2);

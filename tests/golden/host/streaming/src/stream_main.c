@@ -73,7 +73,7 @@ int main(int argc, char **argv)
     STREAM_INPUT0_BYTES,
     STREAM_INPUT_CODE_BYTES,
     STREAM_OUTPUT0_BYTES,
-    STREAM_OUTPUT_BOTH_CODES_BYTES,
+    STREAM_OUTPUT_BOTH_BYTES,
   };
   FILE *files[FILES];
   void *frames[FILES];
@@ -82,12 +82,12 @@ int main(int argc, char **argv)
 
   if (argc != 1 + FILES) {
     fprintf(stderr,
-            "usage: %s INPUT0.bin INPUT_CODE.bin OUTPUT0.bin OUTPUT_BOTH_CODES.bin\n"
+            "usage: %s INPUT0.bin INPUT_CODE.bin OUTPUT0.bin OUTPUT_BOTH.bin\n"
             "Each file holds frames one after another, little-endian:\n"
             "  input0: float [1, 8]\n"
             "  input_code: int8_t [1, 2]\n"
             "  output0: float [1, 8]\n"
-            "  output_both_codes: int8_t [1, 4]\n"
+            "  output_both: int8_t [1, 4]\n"
             , argv[0]);
     return 2;
   }
