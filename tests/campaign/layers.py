@@ -341,6 +341,20 @@ def _table(draft: Draft, x: Tensor) -> bool:
     return True
 
 
+@layer(weight=2.0)
+def _function(draft: Draft, x: Tensor) -> bool:
+    """Append ABS, ELU or RSQRT; the latter reads no negative value."""
+    kind = draft.pick(["ABS", "ELU", "RSQRT"])
+    if kind == "RSQRT":
+        x = quantized(draft, x, Codes(x.codes.scale, -128))
+        typical = draft.log_uniform(0.002, 0.2) / math.sqrt(x.codes.scale)
+        codes = Codes(float(np.float32(typical)), draft.zero_point())
+    else:
+        codes = draft.codes_for(x.codes.spread, x.codes.mean)
+    draft.apply(kind, [x], x.shape, codes)
+    return True
+
+
 @layer(ranks=ranks(1, 5))
 def _softmax(draft: Draft, x: Tensor) -> bool:
     """Append SOFTMAX."""

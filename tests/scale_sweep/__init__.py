@@ -11,10 +11,11 @@ from functools import partial
 from scale_sweep.arith import ARITHMETIC, binary
 from scale_sweep.case import BOUNDS, Case, check, sweep
 from scale_sweep.compare import COMPARE
+from scale_sweep.functions import FUNCTIONS
 from scale_sweep.layers import LAYERS, layer
 from scale_sweep.tables import TABLES, clamp
 
-SWEEPS = {**LAYERS, **ARITHMETIC, **COMPARE, **TABLES}
+SWEEPS = {**LAYERS, **ARITHMETIC, **COMPARE, **TABLES, **FUNCTIONS}
 """For each operator a function that draws a model from a random generator."""
 
 _FUSED = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -92,7 +93,10 @@ def _filled() -> bytes:
 _FLOAT: Final = {"dtype": "FLOAT32"}
 _PADS: Final = [[0, 0], [1, 1], [1, 1], [0, 0]]
 
+_FUNCTIONS: Final = ("ABS", "ELU", "EXP", "GELU", "LOG", "NEG", "RSQRT", "SQRT", "SQUARE")
+
 SAMPLES: Final[dict[str, Callable[[], bytes]]] = {
+    **{name: partial(one, name, _ROW, _ROW) for name in _FUNCTIONS},
     "ADD": lambda: two("ADD", _IMAGE, _IMAGE, _IMAGE),
     "ARG_MAX": lambda: one("ARG_MAX", _ROW, (1,), 1, y={"dtype": "INT32"}),
     "AVERAGE_POOL_2D": lambda: one("AVERAGE_POOL_2D", _IMAGE, (1, 2, 2, 4), **_POOL),

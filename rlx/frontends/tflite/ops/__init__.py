@@ -7,6 +7,7 @@ from rlx.frontends.tflite.ops import (  # noqa: F401 - importing a family fills 
     compare,
     conv,
     create,
+    functions,
     known,
     linear,
     norm,
@@ -17,6 +18,7 @@ from rlx.frontends.tflite.ops import (  # noqa: F401 - importing a family fills 
     shape,
     slices,
     softmax,
+    strided,
     table,
 )
 from rlx.frontends.tflite.ops.call import Call
