@@ -174,18 +174,18 @@ def _native(folder: Path, vectors: Golden, instruction_set: str) -> Golden:
     frames: list[list[Array]] = []
     for index in range(vectors.frames):
         outputs = program.run([array[index] for array in vectors.inputs])
-        kept = zip(outputs, is_output, strict=True)
-        frames.append([np.array(output) for output, is_one in kept if is_one])
+        pairs = zip(outputs, is_output, strict=True)
+        frames.append([np.array(output) for output, is_kept in pairs if is_kept])
     return replace(vectors, outputs=tuple(np.stack(a) for a in zip(*frames, strict=True)))
 
 
 def _largest_difference(actual: Golden, reference: Golden) -> float:
     """Return the largest difference between two sets of outputs; infinite where one is not."""
     largest = 0.0
-    for one, other in zip(actual.outputs, reference.outputs, strict=True):
+    for got, expected in zip(actual.outputs, reference.outputs, strict=True):
         with np.errstate(invalid="ignore"):
-            difference = np.abs(one.astype(np.float64) - other.astype(np.float64))
-        equal = (one == other) | (np.isnan(one) & np.isnan(other))
+            difference = np.abs(got.astype(np.float64) - expected.astype(np.float64))
+        equal = (got == expected) | (np.isnan(got) & np.isnan(expected))
         difference = np.where(equal, 0.0, np.where(np.isnan(difference), np.inf, difference))
         largest = max(largest, float(difference.max(initial=0.0)))
     return largest

@@ -26,7 +26,7 @@ def plan(module: GraphModule) -> GraphModule:
     """
     simplified = pipeline("host").run(module)
     fused, _ = fuse(simplified.graph, FusionOptions(), _has_kernel)
-    places = plan_memory(
+    memory_plan = plan_memory(
         fused,
         alignment=ALIGNMENT,
         in_place=host_in_place,
@@ -34,7 +34,7 @@ def plan(module: GraphModule) -> GraphModule:
         unpacked=True,
         states=True,
     )
-    return simplified.with_graph(fused).advance(Stage.LIR, places)
+    return simplified.with_graph(fused).advance(Stage.LIR, memory_plan)
 
 
 def _has_kernel(op: type[Op]) -> bool:
