@@ -1,8 +1,6 @@
 """Runs emitted host programs and compares every bit of their outputs (``rlx verify``).
 
 :data:`HOST` is found through the entry-point group ``rlx.verifiers``.
-
-Tests: tests/sim/test_verify_host.py
 """
 
 from __future__ import annotations
