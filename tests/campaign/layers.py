@@ -153,6 +153,26 @@ def _depthwise(draft: Draft, x: Tensor) -> bool:
     return True
 
 
+@layer(weight=2.0, ranks=IMAGE)
+def _transposed(draft: Draft, x: Tensor) -> bool:
+    """Append TRANSPOSE_CONV, whose result may be larger or smaller than its image reaches."""
+    kernel = draft.integer(1, 4), draft.integer(1, 4)
+    stride = draft.pick([(1, 1), (2, 2), (2, 3)])
+    whole = [n * s for n, s in zip(x.shape[1:3], stride, strict=True)]
+    size = [max(n + draft.pick([0, 0, 0, -1, 1]), 1) for n in whole]
+    channels, inner = draft.channels(), x.shape[3]
+    taps, shape = math.prod(kernel) * inner, (x.shape[0], *size, channels)
+    if not draft.fits(shape) or math.prod(shape) * taps > draft.knobs.products:
+        return False
+    operands, codes = _weights(draft, x, (channels, *kernel, inner), 0, taps, ())
+    options: dict[str, Any] = {"strideH": stride[0], "strideW": stride[1]}
+    options["padding"] = draft.pick(["SAME", "VALID"])
+    options["fusedActivationFunction"] = draft.activation(codes)
+    given = [draft.integers(shape), operands[0], x, *operands[1:]]
+    draft.apply("TRANSPOSE_CONV", given, shape, codes, **options)
+    return True
+
+
 @layer(weight=3.0, ranks=ranks(1, 5))
 def _dense(draft: Draft, x: Tensor) -> bool:
     """Append FULLY_CONNECTED on the last dimension, or on all but the first together."""
@@ -191,9 +211,9 @@ def _pool(draft: Draft, x: Tensor) -> bool:
     return True
 
 
-@layer(ranks=ranks(1, 5))
+@layer(weight=2.0, ranks=ranks(1, 5))
 def _mean(draft: Draft, x: Tensor) -> bool:
-    """Append MEAN over some axes, which may be counted from behind or given twice."""
+    """Append MEAN or SUM over some axes, which may be counted from behind or given twice."""
     if x.rank == 4 and draft.chance(0.5):
         axes = [1, 2]
     else:
@@ -202,7 +222,11 @@ def _mean(draft: Draft, x: Tensor) -> bool:
     shape = [1 if a in axes else n for a, n in enumerate(x.shape) if keep or a not in axes]
     given = [a - x.rank if draft.chance(0.2) else a for a in axes]
     codes = x.codes if draft.chance(0.5) else draft.codes_for(x.codes.spread, x.codes.mean)
-    draft.apply("MEAN", [x, draft.integers(given)], shape, codes, keepDims=keep)
+    kind = draft.pick(["MEAN", "SUM"])
+    if kind == "SUM":
+        count = math.prod(x.shape[a] for a in axes)
+        codes = draft.codes_for(x.codes.spread * math.sqrt(count), x.codes.mean * count)
+    draft.apply(kind, [x, draft.integers(given)], shape, codes, keepDims=keep)
     return True
 
 

@@ -19,7 +19,7 @@ SWEEPS = {**LAYERS, **ARITHMETIC, **COMPARE, **TABLES, **FUNCTIONS}
 """For each operator a function that draws a model from a random generator."""
 
 _FUSED = {
-    layer: ("FULLY_CONNECTED", "CONV_2D", "DEPTHWISE_CONV_2D"),
+    layer: ("FULLY_CONNECTED", "CONV_2D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV"),
     binary: ("ADD", "SUB", "MUL"),
     clamp: ("MAX_POOL_2D", "AVERAGE_POOL_2D"),
 }

@@ -20,6 +20,7 @@ from rlx.frontends.tflite.ops import (  # noqa: F401 - importing a family fills 
     softmax,
     strided,
     table,
+    transposed,
 )
 from rlx.frontends.tflite.ops.call import Call
 from rlx.frontends.tflite.ops.importers import IMPORTERS, REAL_IMPORTERS

@@ -36,14 +36,26 @@ if TYPE_CHECKING:
 @importer("MEAN")
 def import_mean(call: Call) -> None:
     """``MEAN`` over constant axes; an axis given twice counts once."""
+    _scaled_sum(call, mean=True)
+
+
+@importer("SUM")
+def import_sum(call: Call) -> None:
+    """``SUM`` over constant axes; an axis given twice counts once."""
+    _scaled_sum(call, mean=False)
+
+
+def _scaled_sum(call: Call, *, mean: bool) -> None:
+    """Append a sum whose factor divides by the number of elements if it is a mean."""
     call.arity(2)
     x, result = call.quant(0), call.result_quant
     shape, axes = call.input(0).shape, _axes(call)
+    rescale = rescale_of(x.real / result.real)
     op = QMean(
         axes=axes,
         keep_dims=call.options["keep_dims"],
         x_zero_point=x.zero_point,
-        rescale=rescale_of(x.real / result.real).divided(math.prod(shape[a] for a in axes)),
+        rescale=rescale.divided(math.prod(shape[a] for a in axes)) if mean else rescale,
         zero_point=result.zero_point,
     )
     call.finish(op, call.value(0))
