@@ -127,7 +127,7 @@ class Statements(Moves):
 
     def layers(self) -> list[tuple[str, str]]:
         """Return a comment and a statement for each call, in order."""
-        functions = [name for name, *_ in self._program.source.calls]
+        functions = [call.function for call in self._program.source.calls]
         return [
             (self._comment(step), self._statement(step, function))
             for step, function in zip(self._program.steps, functions, strict=True)
@@ -147,6 +147,7 @@ class Statements(Moves):
             *(self._constant(offset) for offset in self._program.tables[step.index]),
             *scratch,
             *(self._address(value) for value in node.results),
+            *(["0", str(layer.split.units)] if layer.split is not None else []),
         ]
         if not layer.may_fail:
             return breaks(arguments, f"{function}(", ", ", ");", indent=2)

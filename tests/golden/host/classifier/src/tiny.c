@@ -280,8 +280,14 @@ INLINE void conv2d_0_tile_6_2_4(const input_t *x, const weight_t *w, const int32
 /* Scratch memory: one image of inputs with its padding. */
 static void conv2d_0(const int8_t *x, const weight_t *w, const int32_t *c, input_t *image, int8_t *y)
 {
-  for (long b = 0; b < 1; ++b, x += 108, y += 288) {
-    for (long i = 0; i < 8; ++i) {
+  const long first = 0, last = 6;
+  for (long b = first / 6; b * 6 < last; ++b) {
+    const int8_t *pixels = x + b * 108;
+    int8_t *results = y + b * 288;
+    const long begin = first - b * 6 > 0 ? first - b * 6 : 0;
+    const long end = last - b * 6 < 6 ? last - b * 6 : 6;
+    const long left = 0, right = 6, top = begin, bottom = end;
+    for (long i = top * 1; i < (bottom - 1) * 1 + 3; ++i) {
       input_t *line = image + i * 24;
       const long from = i - 1;
       if (from < 0 || from >= 6) {
@@ -289,18 +295,18 @@ static void conv2d_0(const int8_t *x, const weight_t *w, const int32_t *c, input
         continue;
       }
       fill_inputs(line, 3, 0);
-      copy_inputs(line + 3, x + from * 18, 18, -4);
+      copy_inputs(line + 3, pixels + from * 18, 18, -4);
       fill_inputs(line + 21, 3, 0);
     }
     for (long g = 0; g < 1; ++g) {
       for (long v = 0; v < 2; v += 2)
-        for (long i = 0; i < 6; ++i) {
+        for (long i = top; i < bottom; ++i) {
           const input_t *from = image + i * 24 + g * 3;
           const weight_t *weights = w + (g * 2 + v) * 120;
           const int32_t *table = c + (g * 2 + v) * LANES;
-          int8_t *to = y + i * 48 + g * 8 + v * LANES;
-          long j = 0;
-          for (; j + 6 <= 6; j += 6)
+          int8_t *to = results + i * 48 + g * 8 + v * LANES;
+          long j = left;
+          for (; j + 6 <= right; j += 6)
             conv2d_0_tile_6_2_4(from + j * 3, weights, table, to + j * 8);
         }
     }
@@ -310,9 +316,14 @@ static void conv2d_0(const int8_t *x, const weight_t *w, const int32_t *c, input
 /* Scratch memory: an image of inputs with its padding, then the interleaved rows. */
 static void depthwise_1(const int8_t *x, const weight_t *w, const int32_t *c, input_t *image, int8_t *y)
 {
+  const long first = 0, last = 6;
   int32_t *mixed = (int32_t *)(void *)(image + 544);
-  for (long b = 0; b < 1; ++b, x += 288, y += 288) {
-    for (long i = 0; i < 8; ++i) {
+  for (long b = first / 6; b * 6 < last; ++b) {
+    const int8_t *pixels = x + b * 288;
+    int8_t *results = y + b * 288;
+    const long begin = first - b * 6 > 0 ? first - b * 6 : 0;
+    const long end = last - b * 6 < 6 ? last - b * 6 : 6;
+    for (long i = begin * 1; i < (end - 1) * 1 + 3; ++i) {
       input_t *line = image + i * 64;
       const long from = i - 1;
       if (from < 0 || from >= 6) {
@@ -320,12 +331,12 @@ static void depthwise_1(const int8_t *x, const weight_t *w, const int32_t *c, in
         continue;
       }
       fill_inputs(line, 8, 0);
-      copy_inputs(line + 8, x + from * 48, 48, -4);
+      copy_inputs(line + 8, pixels + from * 48, 48, -4);
       fill_inputs(line + 56, 8, 0);
     }
-    for (long i = 0; i < 6; ++i) {
+    for (long i = begin; i < end; ++i) {
       const input_t *from = image + i * 64;
-      int8_t *to = y + i * 48;
+      int8_t *to = results + i * 48;
       for (long k = 0; k < 64; k += LANES) {
         store_i32(mixed + 0 + k, (vi32)((vu32)widen_inputs(from + 0 + k) << 0) | (vi32)((vu32)widen_inputs(from + 64 + k) << 16));
         store_i32(mixed + 96 + k, (vi32)((vu32)widen_inputs(from + 128 + k) << 0));
@@ -404,20 +415,23 @@ INLINE void conv2d_2_tile_6_2_4(const input_t *x, const weight_t *w, const int32
 /* Scratch memory: one image of inputs with its padding. */
 static void conv2d_2(const int8_t *x, const weight_t *w, const int32_t *c, input_t *image, int8_t *y)
 {
-  for (long b = 0; b < 1; ++b, x += 288, y += 288) {
-    for (long i = 0; i < 1; ++i) {
-      input_t *line = image + i * 288;
-      copy_inputs(line, x + i * 288, 288, -4);
-    }
+  const long first = 0, last = 6;
+  for (long b = first / 6; b * 6 < last; ++b) {
+    const int8_t *pixels = x + b * 288;
+    int8_t *results = y + b * 288;
+    const long begin = first - b * 6 > 0 ? first - b * 6 : 0;
+    const long end = last - b * 6 < 6 ? last - b * 6 : 6;
+    const long left = begin * 6, right = end * 6 < 36 ? end * 6 : 36, top = 0, bottom = 1;
+    copy_inputs(image + left * 8, pixels + left * 8, (right - left) * 8, -4);
     for (long g = 0; g < 1; ++g) {
       for (long v = 0; v < 2; v += 2)
-        for (long i = 0; i < 1; ++i) {
+        for (long i = top; i < bottom; ++i) {
           const input_t *from = image + i * 288 + g * 8;
           const weight_t *weights = w + (g * 2 + v) * 32;
           const int32_t *table = c + (g * 2 + v) * LANES;
-          int8_t *to = y + i * 288 + g * 8 + v * LANES;
-          long j = 0;
-          for (; j + 6 <= 36; j += 6)
+          int8_t *to = results + i * 288 + g * 8 + v * LANES;
+          long j = left;
+          for (; j + 6 <= right; j += 6)
             conv2d_2_tile_6_2_4(from + j * 8, weights, table, to + j * 8);
         }
     }
@@ -439,8 +453,11 @@ static void add_3(const uint8_t *x, const uint8_t *y, const int32_t *a, const in
 
 static void avg_pool2d_4(const int8_t *x, int8_t *y)
 {
-  for (long b = 0; b < 1; ++b, x += 288)
-    for (long i = 0; i < 1; ++i)
+  const long first = 0, last = 1;
+  y += first * 8;
+  for (long u = first; u < last; ++u) {
+      const long i = u % 1;
+      const int8_t *image = x + u / 1 * 288;
       for (long j = 0; j < 1; ++j, y += 8)
         for (long c = 0; c < 8; c += LANES) {
           vi32 total = splat_i32(0);
@@ -453,7 +470,7 @@ static void avg_pool2d_4(const int8_t *x, int8_t *y)
               const long column = j * 1 + kx * 1 - 0;
               if (column < 0 || column >= 6)
                 continue;
-              const int8_t *at = x + (row * 6 + column) * 8 + c;
+              const int8_t *at = image + (row * 6 + column) * 8 + c;
               const vi32 tap = widen_i8(at);
               total += tap;
               ++count;
@@ -466,6 +483,7 @@ static void avg_pool2d_4(const int8_t *x, int8_t *y)
           total = (quotient ^ sign) - sign;
             store_i8(y + c, total);
         }
+  }
 }
 
 INLINE void dense_5_tile_1_1_3(const input_t *x, const weight_t *w, const int32_t *c, int8_t *y)
@@ -487,20 +505,23 @@ INLINE void dense_5_tile_1_1_3(const input_t *x, const weight_t *w, const int32_
 /* Scratch memory: one image of inputs with its padding. */
 static void dense_5(const int8_t *x, const weight_t *w, const int32_t *c, input_t *image, int8_t *y)
 {
-  for (long b = 0; b < 1; ++b, x += 8, y += 3) {
-    for (long i = 0; i < 1; ++i) {
-      input_t *line = image + i * 8;
-      copy_inputs(line, x + i * 8, 8, -4);
-    }
+  const long first = 0, last = 1;
+  for (long b = first / 1; b * 1 < last; ++b) {
+    const int8_t *pixels = x + b * 8;
+    int8_t *results = y + b * 3;
+    const long begin = first - b * 1 > 0 ? first - b * 1 : 0;
+    const long end = last - b * 1 < 1 ? last - b * 1 : 1;
+    const long left = begin * 1, right = end * 1 < 1 ? end * 1 : 1, top = 0, bottom = 1;
+    copy_inputs(image + left * 8, pixels + left * 8, (right - left) * 8, -4);
     for (long g = 0; g < 1; ++g) {
       for (long v = 0; v < 1; v += 1)
-        for (long i = 0; i < 1; ++i) {
+        for (long i = top; i < bottom; ++i) {
           const input_t *from = image + i * 8 + g * 8;
           const weight_t *weights = w + (g * 1 + v) * 32;
           const int32_t *table = c + (g * 1 + v) * LANES;
-          int8_t *to = y + i * 3 + g * 3 + v * LANES;
-          long j = 0;
-          for (; j + 1 <= 1; j += 1)
+          int8_t *to = results + i * 3 + g * 3 + v * LANES;
+          long j = left;
+          for (; j + 1 <= right; j += 1)
             dense_5_tile_1_1_3(from + j * 8, weights, table, to + j * 3);
         }
     }
@@ -531,7 +552,10 @@ INLINE int64_t softmax_6_reciprocal(int64_t a)
 
 static void softmax_6(const int8_t *x, const int32_t *exponentials, int8_t *y)
 {
-  for (long i = 0; i < 1; ++i, x += 3, y += 3) {
+  const long first = 0, last = 1;
+  x += first * 3;
+  y += first * 3;
+  for (long i = first; i < last; ++i, x += 3, y += 3) {
     int max = x[0];
     for (int k = 1; k < 3; ++k)
       max = x[k] > max ? x[k] : max;
