@@ -38,7 +38,7 @@ def test_inspect_counts_ops_and_macs(capsys, digits_model):
 
 
 def test_targets_lists_what_is_installed(capsys):
-    assert set(run_json(capsys, "targets")["targets"]) == {"cortexm", "fpga"}
+    assert set(run_json(capsys, "targets")["targets"]) == {"cortexm", "fpga", "host"}
 
 
 @pytest.mark.parametrize("target", ["cortexm", "fpga"])
@@ -130,7 +130,8 @@ def test_check_prints_what_is_refused_and_exits_with_its_status(capsys, tmp_path
          "error[RLX-E001]: a target or a backend is needed, but not both\n"
          "  try: give --target NAME or --backend NAME\n"),
         (["--backend", "other"], 6,
-         "error[RLX-E060]: no backend is called 'other'\n  try: backends: numpy, native, wgpu, xla\n"),
+         "error[RLX-E060]: no backend is called 'other'\n"
+         "  try: backends: numpy, native, wgpu, xla\n"),
     ],
 )  # fmt: skip
 def test_check_wants_one_owner(capsys, digits_model, arguments, status, message):
