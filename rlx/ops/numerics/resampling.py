@@ -6,6 +6,7 @@ Tests: tests/unit/ops/q/test_resize.py
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -69,6 +70,11 @@ class Resampling:
         return indices
 
     @property
+    def slope(self) -> Fraction:
+        """Old elements for each new one."""
+        return Fraction(*self._ratio)
+
+    @property
     def step(self) -> int:
         """Distance between the positions of two new elements, in 1/1024 of an old one."""
         numerator, denominator = self._ratio
@@ -77,9 +83,8 @@ class Resampling:
     @property
     def is_exact(self) -> bool:
         """Whether no position is rounded."""
-        numerator, denominator = self._ratio
         even = self.step % 2 == 0 or not self.half_pixel_centers
-        return even and self.step * denominator == numerator * _ONE
+        return even and self.step == self.slope * _ONE
 
     @property
     def first(self) -> int:
