@@ -16,7 +16,7 @@ from rlx.ir import Graph, Node, Refusal, Rewriter, RuleTable, Value
 from rlx.ir.regions import all_nodes, map_regions
 from rlx.ops.control import CONTROL_OPS
 from rlx.ops.nn import NnOp
-from rlx.ops.q import QClamp, QRequantize, QTable, QTranspose
+from rlx.ops.q import QClamp, QRequantize, QResizeNearest, QTable, QTranspose
 from rlx.ops.real import (
     RealBroadcastTo,
     RealConcat,
@@ -29,6 +29,7 @@ from rlx.ops.real import (
 from rlx.passes.decompose import decompose
 from rlx.passes.dispatch import DispatchReport, OpDispatch, Outcome, Policies, Policy
 from rlx.passes.exchange import as_slices, exchange_sizes
+from rlx.passes.repeats import as_repeats, axis_copies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -60,6 +61,7 @@ def as_table(new: Graph, node: Node, operands: tuple[Value, ...]) -> Value:
 
 
 REWRITES.rule(QTranspose)(as_slices)
+REWRITES.rule(QResizeNearest)(as_repeats)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +183,9 @@ def _refusal(node: Node, claim: Claim) -> Refusal | None:
 
 def _other_path(node: Node, rewrites: RuleTable[Rewrite]) -> Outcome | None:
     """Return the outcome for a node written in other ops, if it can be."""
-    fixed = isinstance(node.op, QTranspose) and exchange_sizes(node) is None
+    fixed = (isinstance(node.op, QTranspose) and exchange_sizes(node) is None) or (
+        isinstance(node.op, QResizeNearest) and axis_copies(node) is None
+    )
     # Ops that move values have another form for quantized ones alone.
     plain = isinstance(node.op, MOVES) and node.types[0].quant is None
     if type(node.op) in rewrites and not fixed and not plain:

@@ -20,6 +20,18 @@ INT8_INPUT: Final = (
 ONLY_INT8: Final = "values in the core are int8; only at its ports uint8 can be converted"
 """Reason why no architecture has conversions to other quantized values."""
 
+NEAREST: Final = (
+    "it takes slices and joins, if every pixel is repeated equally often, up to 8 times, or every "
+    "n-th one is kept; resize by such a factor"
+)
+"""Reason why streams and the array have other layers in its place, or none."""
+
+BILINEAR: Final = (
+    "it weights four pixels of two rows in 20 bits, and no cell does; resize with "
+    "RESIZE_NEAREST_NEIGHBOR by a whole factor, or run the layer on the processor"
+)
+"""Reason why no architecture interpolates."""
+
 
 def rounding_refusal(op: Op) -> str | None:
     """Return the reason why one multiplication does not round as ``op`` does, or None."""

@@ -39,11 +39,11 @@ def index_formula(axis: Resampling) -> IndexFormula | None:
     counters = np.arange(axis.new, dtype=np.int64)
     slope = axis.slope
     for shift in range(_INDEX_BITS - int(indices[-1] + 1).bit_length()):
-        one = 1 << shift
-        for factor in sorted({math.floor(slope * one), math.ceil(slope * one)}):
+        unit = 1 << shift
+        for factor in sorted({math.floor(slope * unit), math.ceil(slope * unit)}):
             # Offsets that keep every product at or above its index, and below the next one.
-            low = int((indices * one - counters * factor).max())
-            high = int(((indices + 1) * one - counters * factor).min()) - 1
+            low = int((indices * unit - counters * factor).max())
+            high = int(((indices + 1) * unit - counters * factor).min()) - 1
             if low <= high:
                 return IndexFormula(factor, min(max(0, low), high), shift, last)
     return None
