@@ -27,7 +27,7 @@ NEAREST: Final = (
 """Reason why streams and the array have other layers in its place, or none."""
 
 BILINEAR: Final = (
-    "it weights four pixels of two rows in 20 bits, and no cell does; resize with "
+    "no cell weights four pixels of two rows; resize with "
     "RESIZE_NEAREST_NEIGHBOR by a whole factor, or run the layer on the processor"
 )
 """Reason why no architecture interpolates."""
