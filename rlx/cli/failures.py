@@ -25,6 +25,7 @@ from rlx.support.errors import (
     CacheWarning,
     EndedError,
     InternalError,
+    ModelWarning,
     PluginWarning,
     RlxError,
     UsageError,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 EXPECTED: Final = (Exception, Ended, KeyboardInterrupt)
 """Exceptions that may end a command; anything else ends the program."""
 
-_OWN_WARNINGS: Final = (BackendWarning, CacheWarning, PluginWarning)
+_OWN_WARNINGS: Final = (BackendWarning, CacheWarning, ModelWarning, PluginWarning)
 
 
 def report(exception: BaseException, arguments: Sequence[str]) -> int:

@@ -255,3 +255,7 @@ class BackendWarning(UserWarning):
 
 class CacheWarning(UserWarning):
     """A cache of compiled code, or one of its entries, cannot be used; work continues without."""
+
+
+class ModelWarning(UserWarning):
+    """The interpreter of a model ignores something that the file states, and so does rlx."""

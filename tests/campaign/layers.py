@@ -153,6 +153,26 @@ def _depthwise(draft: Draft, x: Tensor) -> bool:
     return True
 
 
+@layer(weight=2.0, ranks=IMAGE)
+def _transposed(draft: Draft, x: Tensor) -> bool:
+    """Append TRANSPOSE_CONV, whose result may be larger or smaller than its image reaches."""
+    kernel = draft.integer(1, 4), draft.integer(1, 4)
+    stride = draft.pick([(1, 1), (2, 2), (2, 3)])
+    whole = [n * s for n, s in zip(x.shape[1:3], stride, strict=True)]
+    size = [max(n + draft.pick([0, 0, 0, -1, 1]), 1) for n in whole]
+    channels, inner = draft.channels(), x.shape[3]
+    taps, shape = math.prod(kernel) * inner, (x.shape[0], *size, channels)
+    if not draft.fits(shape) or math.prod(shape) * taps > draft.knobs.products:
+        return False
+    operands, codes = _weights(draft, x, (channels, *kernel, inner), 0, taps, ())
+    options: dict[str, Any] = {"strideH": stride[0], "strideW": stride[1]}
+    options["padding"] = draft.pick(["SAME", "VALID"])
+    options["fusedActivationFunction"] = draft.activation(codes)
+    given = [draft.integers(shape), operands[0], x, *operands[1:]]
+    draft.apply("TRANSPOSE_CONV", given, shape, codes, **options)
+    return True
+
+
 @layer(weight=3.0, ranks=ranks(1, 5))
 def _dense(draft: Draft, x: Tensor) -> bool:
     """Append FULLY_CONNECTED on the last dimension, or on all but the first together."""
@@ -338,6 +358,20 @@ def _table(draft: Draft, x: Tensor) -> bool:
         scale = x.codes.scale * draft.log_uniform(1 / 60, 90)
         codes = Codes(float(np.float32(scale)), draft.zero_point())
     draft.apply(kind, [x], x.shape, codes, **options)
+    return True
+
+
+@layer(weight=2.0)
+def _function(draft: Draft, x: Tensor) -> bool:
+    """Append ABS, ELU or RSQRT; the latter reads no negative value."""
+    kind = draft.pick(["ABS", "ELU", "RSQRT"])
+    if kind == "RSQRT":
+        x = quantized(draft, x, Codes(x.codes.scale, -128))
+        typical = draft.log_uniform(0.002, 0.2) / math.sqrt(x.codes.scale)
+        codes = Codes(float(np.float32(typical)), draft.zero_point())
+    else:
+        codes = draft.codes_for(x.codes.spread, x.codes.mean)
+    draft.apply(kind, [x], x.shape, codes)
     return True
 
 

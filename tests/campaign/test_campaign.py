@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,7 +15,11 @@ from campaign.sealed import sealed_document
 from rlx.ir.file import load, to_file_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from concurrent.futures import Executor
     from pathlib import Path
+
+    from campaign.measure import Record
 
 
 def test_page_shows_what_is_stored() -> None:
@@ -33,6 +39,17 @@ def test_files_sealed_again_are_what_they_were(tmp_path: Path) -> None:
         assert to_file_bytes(load(path)) == data
 
 
+@pytest.fixture(scope="module")
+def fresh() -> Iterator[Executor]:
+    """Run calls in a process without threads: a part forks, and the test runner may hold JAX."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as executor:
+        yield executor
+
+
+def _records(name: str, numbers: list[int]) -> list[Record]:
+    return list(workers.run(PARTS[name], numbers, jobs=1))
+
+
 @pytest.mark.parametrize(
     "name",
     [
@@ -41,10 +58,10 @@ def test_files_sealed_again_are_what_they_were(tmp_path: Path) -> None:
         if part.short
     ],
 )
-def test_part(name: str) -> None:
+def test_part(name: str, fresh: Executor) -> None:
     part = PARTS[name]
     numbers = part.spread(part.short)
-    records = list(workers.run(part, numbers, jobs=1))
+    records = fresh.submit(_records, name, numbers).result()
     assert sorted(r.number for r in records) == numbers
     findings = [f"{name} {r.number}: {r.finding}" for r in records if r.finding]
     assert not findings, "\n".join(findings)

@@ -255,28 +255,6 @@ CASES: dict[str, Case] = {
             "    why  has a fused activation, which the interpreter refuses too"
         ),
     ),
-    "strided slice backwards": Refused(
-        lambda: one("STRIDED_SLICE", (2, 3), (2, 3), [0, 2], [2, -4], [1, -1]),
-        UnsupportedOpError,
-        "operator 0 STRIDED_SLICE",
-        (
-            "1 of 1 operators cannot be imported\n"
-            "  operator 0 STRIDED_SLICE 'y' (int8[2, 3], int32[2], int32[2], int32[2] -> "
-            "int8[2, 3])\n"
-            "    why  has the strides [1, -1], expected numbers of at least 1"
-        ),
-    ),
-    "strided slice new axis": Refused(
-        lambda: one("STRIDED_SLICE", (2, 3), (1, 2, 3), [0, 0], [2, 3], [1, 1], newAxisMask=1),
-        UnsupportedOpError,
-        "operator 0 STRIDED_SLICE",
-        (
-            "1 of 1 operators cannot be imported\n"
-            "  operator 0 STRIDED_SLICE 'y' (int8[2, 3], int32[2], int32[2], int32[2] -> "
-            "int8[1, 2, 3])\n"
-            "    why  has new_axis_mask 1, expected 0"
-        ),
-    ),
     "argmax type": Refused(
         lambda: one("ARG_MAX", (1, 3), (1,), [1]),
         UnsupportedOpError,

@@ -11,14 +11,15 @@ from functools import partial
 from scale_sweep.arith import ARITHMETIC, binary
 from scale_sweep.case import BOUNDS, Case, check, sweep
 from scale_sweep.compare import COMPARE
+from scale_sweep.functions import FUNCTIONS
 from scale_sweep.layers import LAYERS, layer
 from scale_sweep.tables import TABLES, clamp
 
-SWEEPS = {**LAYERS, **ARITHMETIC, **COMPARE, **TABLES}
+SWEEPS = {**LAYERS, **ARITHMETIC, **COMPARE, **TABLES, **FUNCTIONS}
 """For each operator a function that draws a model from a random generator."""
 
 _FUSED = {
-    layer: ("FULLY_CONNECTED", "CONV_2D", "DEPTHWISE_CONV_2D"),
+    layer: ("FULLY_CONNECTED", "CONV_2D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV"),
     binary: ("ADD", "SUB", "MUL"),
     clamp: ("MAX_POOL_2D", "AVERAGE_POOL_2D"),
 }

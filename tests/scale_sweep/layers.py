@@ -26,7 +26,7 @@ from support.files.tflite_builder import TfliteBuilder
 if TYPE_CHECKING:
     from rlx.ir import Array
 
-_SHAPES = {"FULLY_CONNECTED": 2, "CONV_2D": 4, "DEPTHWISE_CONV_2D": 4}
+_SHAPES = {"FULLY_CONNECTED": 2, "CONV_2D": 4, "DEPTHWISE_CONV_2D": 4, "TRANSPOSE_CONV": 4}
 _CHANNELS = 64
 _ROWS = 4
 _OPTIONS = {"strideH": 1, "strideW": 1, "dilationHFactor": 1, "dilationWFactor": 1, "padding": 1}
@@ -119,9 +119,13 @@ def _build(
     w = model.constant(np.moveaxis(array, 0, axis), scale=scale, axis=axis)
     b = model.constant(bias, scale=np.float32(x * scale.astype(np.float64)))
     options: dict[str, Any] = {} if operator == "FULLY_CONNECTED" else dict(_OPTIONS)
+    operands = [given, w, b]
     if depthwise:
         options["depthMultiplier"] = len(bias)
-    model.operator(operator, [given, w, b], [made], fusedActivationFunction=activation, **options)
+    elif operator == "TRANSPOSE_CONV":
+        options = {name: _OPTIONS[name] for name in ("strideH", "strideW", "padding")}
+        operands = [model.constant(np.array([1, 1, 1, len(bias)], np.int32)), w, given, b]
+    model.operator(operator, operands, [made], fusedActivationFunction=activation, **options)
     return model.build([given], [made])
 
 

@@ -48,7 +48,7 @@ def leaky_relu(random: np.random.Generator) -> Case:
     def make(p: Precision, _: Precision) -> Op:
         identity, leak = rescale(p(x) / p(result)), rescale(p(x) * p(alpha) / p(result))
         scaled = np.where(centred >= 0, identity.apply(centred), leak.apply(centred))
-        return _table(scaled + to, "leaky_relu")
+        return table(scaled + to, "leaky_relu")
 
     ops, right = variants(make, "NONE")
     build = unary("LEAKY_RELU", (x, zero_point), (result, to), alpha=alpha)
@@ -68,7 +68,7 @@ def hard_swish(random: np.random.Generator) -> Case:
     def make(precision: Precision, _: Precision) -> Op:
         pairs = [multiplier(float(f)) for f in _swish_factors(precision, x, result)]
         output, relu = ((min((m + (1 << 15)) >> 16, 2**15 - 1), shift) for m, shift in pairs)
-        return _table(activations.hard_swish_table(output, relu, zero_point, to), "hard_swish")
+        return table(activations.hard_swish_table(output, relu, zero_point, to), "hard_swish")
 
     ops, right = variants(make, "NONE")
     build = unary("HARD_SWISH", (x, zero_point), (result, to))
@@ -89,11 +89,11 @@ def _short(factors: Array) -> Array:
 def sigmoid(random: np.random.Generator, operator: str) -> Case:
     """Return a logistic function or tanh: the factor is a power of two, every precision exact."""
     x, zero_point = draw_scale(random, 1e-5, 20), draw_zero_point(random)
-    table, result = {
+    function, result = {
         "LOGISTIC": (activations.logistic_table, (1 / 256, -128)),
         "TANH": (activations.tanh_table, (1 / 128, 0)),
     }[operator]
-    op = _table(table(x, zero_point), operator.lower())
+    op = table(function(x, zero_point), operator.lower())
     build = unary(operator, (x, zero_point), result)
     return Case(operator, (x,), {"double": op}, (CODES,), build)
 
@@ -167,7 +167,8 @@ def clamp(random: np.random.Generator, operator: str, *, activation: str) -> Cas
     return Case(operator, (scale,), ops, (operand,), build, right=right)
 
 
-def _table(values: Any, function: str) -> QTable:
+def table(values: Any, function: str) -> QTable:
+    """Return the op for the 256 results of a function."""
     return QTable(table=tuple(int(v) for v in np.clip(values, -128, 127)), function=function)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -89,10 +90,25 @@ def _filled() -> bytes:
     return model.build([given], [y])
 
 
+def _transposed() -> bytes:
+    """Return a model of a transposed convolution that doubles an image."""
+    model = TfliteBuilder()
+    given, made = (model.tensor(s, **_INT8) for s in (_IMAGE, (1, 8, 8, 2)))
+    shape = model.constant(np.array((1, 8, 8, 2), np.int32), name="shape")
+    weights = model.constant(np.ones((2, 3, 3, 4), np.int8), scale=0.25, name="w")
+    model.operator(
+        "TRANSPOSE_CONV", [shape, weights, given], [made], strideH=2, strideW=2, padding="SAME"
+    )
+    return model.build([given], [made])
+
+
 _FLOAT: Final = {"dtype": "FLOAT32"}
 _PADS: Final = [[0, 0], [1, 1], [1, 1], [0, 0]]
 
+_FUNCTIONS: Final = ("ABS", "ELU", "EXP", "GELU", "LOG", "NEG", "RSQRT", "SQRT", "SQUARE")
+
 SAMPLES: Final[dict[str, Callable[[], bytes]]] = {
+    **{name: partial(one, name, _ROW, _ROW) for name in _FUNCTIONS},
     "ADD": lambda: two("ADD", _IMAGE, _IMAGE, _IMAGE),
     "ARG_MAX": lambda: one("ARG_MAX", _ROW, (1,), 1, y={"dtype": "INT32"}),
     "AVERAGE_POOL_2D": lambda: one("AVERAGE_POOL_2D", _IMAGE, (1, 2, 2, 4), **_POOL),
@@ -143,6 +159,7 @@ SAMPLES: Final[dict[str, Callable[[], bytes]]] = {
     "TANH": lambda: one("TANH", _ROW, _ROW, y=_SIGNED),
     "TILE": lambda: one("TILE", _IMAGE, (1, 8, 4, 4), [1, 2, 1, 1]),
     "TRANSPOSE": lambda: one("TRANSPOSE", (1, 2, 3, 4), (1, 3, 2, 4), [0, 2, 1, 3]),
+    "TRANSPOSE_CONV": _transposed,
     "UNPACK": lambda: _split("UNPACK", [(1,)] * 4, first=False, axis=1, num=4),
 }
 """A model of each operator that has an importer for int8, by the operator's name."""

@@ -93,7 +93,7 @@ def _sigmoid_table(
     """Tabulate a function of Q4.27 whose result in Q0.31 is rounded to ``bits`` fraction bits."""
     real = scale * 2.0 ** (31 - _INTEGER_BITS)
     multiplier, shift = quantize_multiplier(real)
-    x = _int8_values() - zero_point
+    x = int8_values() - zero_point
     # From a scale of 8 on the radius is 0 and the (then saturated) multiplier has no effect.
     radius = input_radius(math.frexp(real)[1], _INTEGER_BITS)
     # Outside the radius the scaled value does not fit; its function value is saturated anyway.
@@ -101,7 +101,7 @@ def _sigmoid_table(
     fixed = multiply_by_quantized_multiplier(near, np.int64(multiplier), np.int64(shift))
     value = rounding_divide_by_power_of_two(function(fixed), 31 - bits) + result_zero_point
     saturated = np.where(x <= -radius, -128, np.where(x >= radius, 127, value))
-    return _table(saturated)
+    return to_table(saturated)
 
 
 def leaky_relu_table(
@@ -110,12 +110,12 @@ def leaky_relu_table(
     """Return ``x if x >= 0 else alpha * x`` of every int8 value; ``alpha`` is not negative."""
     identity = quantize_multiplier(scale / to_scale)
     leak = quantize_multiplier(scale * alpha / to_scale)
-    x = _int8_values() - zero_point
+    x = int8_values() - zero_point
     scaled = [
         multiply_by_quantized_multiplier(x, np.int64(multiplier), np.int64(shift))
         for multiplier, shift in (identity, leak)
     ]
-    return _table(np.where(x >= 0, *scaled) + to_zero_point)
+    return to_table(np.where(x >= 0, *scaled) + to_zero_point)
 
 
 def hard_swish_multipliers(
@@ -140,7 +140,7 @@ def hard_swish_table(
         zero_point: Zero point of the operand.
         to_zero_point: Zero point of the result.
     """
-    fine = (_int8_values() - zero_point) << 7
+    fine = (int8_values() - zero_point) << 7
     on_output_scale = _multiply_int16(fine, output[0])
     gate = fine if relu[1] <= 0 else _saturate_int16(fine << (relu[1] - 1))
     gate = _multiply_int16(gate, relu[0])
@@ -151,14 +151,16 @@ def hard_swish_table(
     # Truncated, not rounded: that cancels the bias of the rounded products above.
     product = gate * on_output_scale
     swished = np.sign(product) * (np.abs(product) >> 15)
-    return _table(rounding_divide_by_power_of_two(swished, -output[1]) + to_zero_point)
+    return to_table(rounding_divide_by_power_of_two(swished, -output[1]) + to_zero_point)
 
 
-def _int8_values() -> Int64:
+def int8_values() -> Int64:
+    """Return -128 to 127, the operands of a table's entries."""
     return np.arange(-128, 128, dtype=np.int64)
 
 
-def _table(values: Int64) -> Table:
+def to_table(values: Int64) -> Table:
+    """Return a table of values saturated to int8."""
     return tuple(int(v) for v in np.clip(values, -128, 127))
 
 

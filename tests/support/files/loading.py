@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import resource
+import re
 import time
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rlx import frontends
@@ -14,7 +15,6 @@ from rlx.support.errors import FrontendError, UnsupportedOpError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
 
 def cost_of_loading(paths: Sequence[Path]) -> tuple[dict[str, float], int]:
@@ -33,4 +33,10 @@ def _load(paths: Sequence[Path]) -> tuple[dict[str, float], int]:
         with contextlib.suppress(FrontendError, UnsupportedOpError):
             frontends.load(path)
         seconds[path.name] = time.process_time() - start
-    return seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return seconds, _peak_bytes()
+
+
+def _peak_bytes() -> int:
+    # Of this program alone: ru_maxrss keeps the peak of the process that started it (exec(2)).
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) * 1024

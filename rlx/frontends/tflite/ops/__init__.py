@@ -7,6 +7,7 @@ from rlx.frontends.tflite.ops import (  # noqa: F401 - importing a family fills 
     compare,
     conv,
     create,
+    functions,
     known,
     linear,
     norm,
@@ -17,7 +18,9 @@ from rlx.frontends.tflite.ops import (  # noqa: F401 - importing a family fills 
     shape,
     slices,
     softmax,
+    strided,
     table,
+    transposed,
 )
 from rlx.frontends.tflite.ops.call import Call
 from rlx.frontends.tflite.ops.importers import IMPORTERS, REAL_IMPORTERS

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from typing import TYPE_CHECKING
 
 from rlx.frontends.refusal import MalformedError
@@ -26,7 +25,7 @@ from rlx.frontends.tflite.ops.reals import (
 )
 from rlx.frontends.tflite.schema import Padding
 from rlx.frontends.work import check_sizes
-from rlx.ops.nn import NnConv, NnConvTranspose
+from rlx.ops.nn import NnConv
 from rlx.ops.q import QConv2d
 from rlx.ops.real import SpatialWindow
 
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from rlx.frontends.tflite.file import Tensor
     from rlx.frontends.tflite.ops.call import Call
     from rlx.frontends.tflite.ops.parts import Axes
-    from rlx.ir import Value
 
 
 @importer("CONV_2D")
@@ -129,87 +127,6 @@ def _convolve_reals(call: Call, tensor: Tensor, groups: int, axes: Axes = ()) ->
     op = NnConv(window=spatial_window(call, call.input(0), (rows, columns)), groups=groups)
     w, bias = finite(call, tensor, axes), biased(call, 2, outputs)
     finish_activated(call, op, call.value(0), w, *bias)
-
-
-@real_importer("TRANSPOSE_CONV")
-def import_transpose_conv(call: Call) -> None:
-    """``TRANSPOSE_CONV`` on float32: output shape, weights OHWI, input, perhaps a bias."""
-    call.arity(3, 4)
-    image, kernel = _transposed_sizes(call, 2)
-    shape = call.integers(0)
-    call.makes(shape)
-    stride = (call.options["stride_h"], call.options["stride_w"])
-    cuts = [
-        _cut(call.options["padding"], *sizes)
-        for sizes in zip(image.shape[1:3], shape[1:3], kernel, stride, strict=True)
-    ]
-    window = SpatialWindow(kernel, stride, padding=tuple((b, a) for b, a, _ in cuts))
-    more = tuple(more for _, _, more in cuts)
-    op, operands = _transposed(call, window, more, (2, 1, 3))
-    finish_activated(call, op, *operands)
-
-
-@real_importer("CUSTOM 'Convolution2DTransposeBias'")
-def import_media_pipe_transpose_conv(call: Call) -> None:
-    """``Convolution2DTransposeBias`` of MediaPipe on float32: input, weights OHWI, bias.
-
-    Source: MediaPipe ``transpose_conv_bias.cc``.
-    """
-    call.arity(3)
-    image, kernel = _transposed_sizes(call, 0)
-    if len(call.operator.custom_options) < _MEDIA_PIPE.size:
-        raise MalformedError(
-            f"has {len(call.operator.custom_options)} bytes of options, expected {_MEDIA_PIPE.size}"
-        )
-    padding, width, height = _MEDIA_PIPE.unpack_from(call.operator.custom_options)
-    if padding not in (_SAME, _VALID) or min(width, height) < 1:
-        raise MalformedError(f"has the padding {padding} and the strides {height} and {width}")
-    cuts = []
-    for size, taps, stride in zip(image.shape[1:3], kernel, (height, width), strict=True):
-        cut = max(taps - (size - 1) % stride - 1, 0) if padding == _SAME else 0
-        cuts.append((cut // 2, cut - cut // 2))
-    window = SpatialWindow(kernel, (height, width), padding=tuple(cuts))
-    op, operands = _transposed(call, window, (0, 0), (0, 1, 2))
-    call.finish(op, *operands)
-
-
-# Padding, width and height of the stride: ``TfLiteTransposeConvParams``, numbers of C.
-_MEDIA_PIPE = struct.Struct("<iii")
-_SAME, _VALID = 1, 2
-
-
-def _transposed_sizes(call: Call, index: int) -> tuple[Tensor, tuple[int, int]]:
-    """Return the image at ``index`` and the size of the kernel, whose weights are input 1."""
-    tensor, image = weight_tensor(call, 1, rank=4, image=index), call.input(index)
-    if len(image.shape) != 4 or image.shape[3] != tensor.shape[3]:
-        raise MalformedError(
-            f"{image.label} is {image.described}, which {tensor.label}, "
-            f"{tensor.described}, does not fit"
-        )
-    _, rows, columns, _ = tensor.shape
-    return image, (rows, columns)
-
-
-def _transposed(
-    call: Call, window: SpatialWindow, more: tuple[int, ...], indices: tuple[int, int, int]
-) -> tuple[NnConvTranspose, tuple[Value, ...]]:
-    """Return a transposed convolution and its operands, from places of input, weights, bias."""
-    check_sizes(window, call.scope.limits)
-    given, weights, bias = indices
-    tensor = call.input(weights)
-    operands = finite(call, tensor, (3, 1, 2, 0)), *biased(call, bias, tensor.shape[0])
-    return NnConvTranspose(window=window, output_padding=more), (call.value(given), *operands)
-
-
-def _cut(padding: int, size: int, result: int, kernel: int, stride: int) -> tuple[int, int, int]:
-    """Return the elements a transposed convolution cuts off before and after, and adds after.
-
-    The padding is that of the convolution from ``result`` to ``size``.
-    """
-    windows = -(-result // stride) if padding == Padding.SAME else (result - kernel) // stride + 1
-    before = max((windows - 1) * stride + kernel - result, 0) // 2
-    after = (size - 1) * stride + kernel - before - result
-    return before, max(after, 0), max(-after, 0)
 
 
 @real_importer("CONV_3D")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rlx.frontends.refusal import MalformedError, UnsupportedError
+from rlx.frontends.refusal import MalformedError
 from rlx.frontends.tflite.ops import moves
 from rlx.frontends.tflite.ops.importers import both_importer
 
@@ -36,60 +36,6 @@ def _each(call: Call, index: int, shape: Integers) -> Integers:
     if len(values) != len(shape):
         raise MalformedError(f"input {index} has {len(values)} numbers for {len(shape)} dimensions")
     return values
-
-
-@both_importer("STRIDED_SLICE")
-def import_strided_slice(call: Call) -> None:
-    """``STRIDED_SLICE`` with positive strides; an axis may be indexed away."""
-    call.arity(4)
-    call.check_moves()
-    for mask in ("ellipsis_mask", "new_axis_mask", "offset"):
-        if call.options[mask]:
-            raise UnsupportedError(f"has {mask} {int(call.options[mask])}, expected 0")
-    shape = call.input(0).shape
-    begin, end, step = _strides(call, shape)
-    if min(step, default=1) < 1:
-        raise UnsupportedError(f"has the strides {list(step)}, expected numbers of at least 1")
-    shrink = call.options["shrink_axis_mask"]
-    bounds = [_bounds(call, axis, begin[axis], end[axis], size) for axis, size in enumerate(shape)]
-    part = moves.part(call, tuple(b for b, _ in bounds), tuple(e for _, e in bounds), step)
-    if shrink:
-        sliced = call.emit(part, call.value(0))
-        left = (n for axis, n in enumerate(sliced.type.static_shape) if not shrink & 1 << axis)
-        call.finish(moves.reshape(call, call.shaped(tuple(left)).shape), sliced)
-    else:
-        call.finish(part, call.value(0))
-
-
-def _strides(call: Call, shape: Integers) -> tuple[Integers, Integers, Integers]:
-    """Return begin, end and stride of each axis; axes without entries are whole."""
-    begin, end, step = (call.integers(place) for place in (1, 2, 3))
-    counts = len(begin), len(end), len(step)
-    if max(counts) > min(len(shape), *counts):
-        raise MalformedError(
-            "inputs 1 to 3 have {}, {} and {} numbers ".format(*counts)
-            + f"for {len(shape)} dimensions"
-        )
-    rest = len(shape) - len(begin)
-    return (*begin, *(0,) * rest), (*end, *shape[len(end) :]), (*step, *(1,) * rest)
-
-
-def _bounds(call: Call, axis: int, begin: int, end: int, size: int) -> tuple[int, int]:
-    """Return first and end index along one axis, masks and negative numbers resolved."""
-    bit = 1 << axis
-    if call.options["shrink_axis_mask"] & bit:
-        first = begin + size if begin < 0 else begin
-        if not 0 <= first < size:
-            raise MalformedError(f"takes index {begin} of axis {axis}, which has {size}")
-        return first, first + 1
-    first = 0 if call.options["begin_mask"] & bit else _clamp(begin, size)
-    last = size if call.options["end_mask"] & bit else _clamp(end, size)
-    return first, last
-
-
-def _clamp(index: int, size: int) -> int:
-    """Return an index counted from the front and kept in [0, size]."""
-    return min(max(index + size if index < 0 else index, 0), size)
 
 
 @both_importer("SPLIT")

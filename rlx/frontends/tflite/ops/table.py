@@ -27,7 +27,7 @@ def import_logistic(call: Call) -> None:
     """``LOGISTIC``; the operator fixes the scale and zero point of the result."""
     call.arity(1)
     quant = _sigmoid_quant(call, 1 / 256, -128)
-    _finish(call, activations.logistic_table(quant.real, quant.zero_point), "logistic")
+    finish_table(call, activations.logistic_table(quant.real, quant.zero_point), "logistic")
 
 
 @real_importer("LOGISTIC", "TANH", "HARD_SWISH")
@@ -51,7 +51,7 @@ def import_tanh(call: Call) -> None:
     call.arity(1)
     # The 8-bit quantization specification of TensorFlow Lite fixes both.
     quant = _sigmoid_quant(call, 1 / 128, 0)
-    _finish(call, activations.tanh_table(quant.real, quant.zero_point), "tanh")
+    finish_table(call, activations.tanh_table(quant.real, quant.zero_point), "tanh")
 
 
 def _sigmoid_quant(call: Call, scale: float, zero_point: int) -> PerTensor:
@@ -65,7 +65,7 @@ def _sigmoid_quant(call: Call, scale: float, zero_point: int) -> PerTensor:
         )
     if not 2.0**-27 <= quant.real < 2.0**30:
         raise UnsupportedError(
-            f"has the input scale {quant.real!r}, outside of the fixed point", hint=_SCALES_HINT
+            f"has the input scale {quant.real!r}, outside of the fixed point", hint=SCALES_HINT
         )
     return quant
 
@@ -75,7 +75,7 @@ def import_leaky_relu(call: Call) -> None:
     """``LEAKY_RELU``."""
     alpha = _slope(call, negative=False)
     x, result = call.quant(0), call.result_quant
-    _check_ratio(x, result)
+    check_ratio(x, result)
     if alpha * x.real / result.real > 2.0**23:
         raise UnsupportedError(
             f"has the slope {alpha!r}, too steep for the fixed point",
@@ -84,7 +84,7 @@ def import_leaky_relu(call: Call) -> None:
     table = activations.leaky_relu_table(
         x.real, x.zero_point, alpha, result.real, result.zero_point
     )
-    _finish(call, table, "leaky_relu")
+    finish_table(call, table, "leaky_relu")
 
 
 @real_importer("LEAKY_RELU")
@@ -113,19 +113,20 @@ def import_hard_swish(call: Call) -> None:
     """``HARD_SWISH``."""
     call.arity(1)
     x, result = call.quant(0), call.result_quant
-    _check_ratio(x, result)
+    check_ratio(x, result)
     output, relu = activations.hard_swish_multipliers(x.real, result.real)
     # Shifts that ``hard_swish_table`` can compute with.
     if not (-15 <= output[1] <= 0 and -15 <= relu[1] <= 31):
         raise UnsupportedError(
             f"has the scales {x.real!r} and {result.real!r}, outside of the fixed point",
-            hint=_SCALES_HINT,
+            hint=SCALES_HINT,
         )
     table = activations.hard_swish_table(output, relu, x.zero_point, result.zero_point)
-    _finish(call, table, "hard_swish")
+    finish_table(call, table, "hard_swish")
 
 
-_SCALES_HINT = "quantize the model again with representative samples; no layer needs such scales"
+SCALES_HINT = "quantize the model again with representative samples; no layer needs such scales"
+"""Hint for scales that fixed point cannot hold."""
 
 
 @importer("GATHER")
@@ -145,14 +146,15 @@ def import_table(call: Call) -> None:
     call.finish(op, call.value(1))
 
 
-def _check_ratio(x: PerTensor, result: PerTensor) -> None:
+def check_ratio(x: PerTensor, result: PerTensor) -> None:
     """Refuse scales whose ratio overflows the type that tables are computed in."""
     if not 2.0**-31 <= x.real / result.real <= 2.0**23:
         raise UnsupportedError(
             f"has the scales {x.real!r} and {result.real!r}, outside of the fixed point",
-            hint=_SCALES_HINT,
+            hint=SCALES_HINT,
         )
 
 
-def _finish(call: Call, table: activations.Table, function: str) -> None:
+def finish_table(call: Call, table: activations.Table, function: str) -> None:
+    """Append a table that makes the output."""
     call.finish(QTable(table=table, function=function), call.value(0))

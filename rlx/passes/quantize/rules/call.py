@@ -230,6 +230,10 @@ class NodeConversion:
             op, *operands, name=self.node.name, quant=quant, origin=origin
         )
 
+    def append(self, op: Op, *operands: Value) -> Value:
+        """Append an op that keeps the quantization of its first operand."""
+        return self.emit(op, *operands, quant=operands[0].type.quant)
+
     def constant(self, array: Array, what: str, quant: QuantParams | None = None) -> Value:
         """Append a constant called after the node and ``what`` it is."""
         name = f"{self.node.name}.{what}" if self.node.name else ""

@@ -20,10 +20,7 @@ INT8_INPUT: Final = (
 ONLY_INT8: Final = "values in the core are int8; only at its ports uint8 can be converted"
 """Reason why no architecture has conversions to other quantized values."""
 
-NEAREST: Final = (
-    "it takes slices and joins, if every pixel is repeated equally often, up to 8 times, or every "
-    "n-th one is kept; resize by such a factor"
-)
+NEAREST: Final = "it takes slices and joins, at most 64 along an axis; resize by a whole factor"
 """Reason why streams and the array have other layers in its place, or none."""
 
 BILINEAR: Final = (

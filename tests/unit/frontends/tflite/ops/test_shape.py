@@ -90,11 +90,6 @@ def _known(code: str, *inputs: int | list[int], out: tuple[int, ...], **options:
     return model.build([x], [y])
 
 
-def test_other_whole_numbers_are_not_supported() -> None:
-    with raises(UnsupportedOpError):
-        tflite.load(_known("STRIDED_SLICE", -1, [2], [0], [-1], out=(2,)))
-
-
 @pytest.mark.parametrize(
     "data",
     [
@@ -181,23 +176,6 @@ def test_slice_equals_tflm(begin: tuple[int, ...], size: tuple[int, ...]) -> Non
     shape = (2, 3, 5)
     out = [n - b if s == -1 else s for b, s, n in zip(begin, size, shape, strict=True)]
     check("SLICE", shape, out, begin, size)
-
-
-@pytest.mark.parametrize(
-    ("begin", "end", "step", "masks", "out"),
-    [
-        ((0, 1, 0), (2, 3, 5), (1, 1, 2), {}, (2, 2, 3)),
-        ((0, 1, -4), (2, -1, 100), (1, 1, 3), {}, (2, 1, 2)),
-        ((1, 0, 2), (0, 0, 0), (1, 2, 1), {"endMask": 7}, (1, 2, 3)),
-        ((1, 1, 2), (2, 3, 4), (1, 1, 1), {"beginMask": 5}, (2, 2, 4)),
-        ((1, 0, 0), (2, 3, 5), (1, 1, 1), {"shrinkAxisMask": 1}, (3, 5)),
-        ((-1, 0, 3), (0, 3, 4), (1, 1, 1), {"shrinkAxisMask": 5}, (3,)),
-    ],
-)
-def test_strided_slice_equals_tflm(
-    begin: Any, end: Any, step: Any, masks: dict[str, int], out: Any
-) -> None:
-    check("STRIDED_SLICE", (2, 3, 5), out, begin, end, step, **masks)
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1])
