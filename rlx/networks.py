@@ -21,6 +21,7 @@ from rlx.ir.printer import summarize_graph
 from rlx.metrics import inference
 from rlx.passes.transforms.freeze import freeze
 from rlx.samples import array_shapes
+from rlx.support.annotations import described
 from rlx.support.calls import checked_call
 from rlx.support.errors import UsageError
 from rlx.support.limits import limits_of
@@ -161,7 +162,7 @@ def _module_of(model: Model, sizes: DimensionSizes | None) -> tuple[GraphModule,
         return _module_of(GraphModule(with_layer_names(model), Stage.HIR), sizes)
     if not isinstance(model, str | PathLike):
         raise UsageError(
-            f"expected a network, got a {type(model).__name__}",
+            f"expected a network, got {described(model)}",
             where="model",
             hint="give what rlx.load returned, a graph, or a path; @rlx.model makes a function one",
         )

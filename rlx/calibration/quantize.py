@@ -84,6 +84,9 @@ class Quantized(HasModule):
     def __repr__(self) -> str:
         return repr(self.report).replace("<Report on", "<Quantized", 1)
 
+    def __str__(self) -> str:
+        return str(self.report)
+
     def _repr_html_(self) -> str:
         """Return report and network as notebooks show them."""
         return self.report._repr_html_() + (self.module._repr_html_() or "")

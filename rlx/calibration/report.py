@@ -6,12 +6,13 @@ Tests: tests/unit/calibration/test_quantize.py
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from rlx.calibration.layer_settings import settings_text
 from rlx.metrics.compare import MAX_WORST_LAYERS
 from rlx.ops.q import QConv2d, QDense
 from rlx.support.text.notebook import report_html
+from rlx.support.text.tables import Column, Figures, ReportFigure, Table, view_text
 
 if TYPE_CHECKING:
     from rlx.calibration.settings import Settings
@@ -85,6 +86,18 @@ class LayerReport:
         return self.figures() | {"results": self.results.as_json(), "weight_values": weights}
 
 
+_COLUMNS: Final = (
+    Column("layer", shortest=16),
+    Column("op", priority=2),
+    Column("bits", priority=1),
+    Column(
+        "output error, this layer only",
+        meaning="relative squared error of the outputs if only this layer is quantized",
+    ),
+    Column("SQNR", "dB", meaning="signal to quantization noise; higher is closer"),
+)
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class QuantizationReport:
     """Outcome of the quantization of a network.
@@ -134,6 +147,24 @@ class QuantizationReport:
     def __repr__(self) -> str:
         figures = ", ".join(f"{name} {value}" for name, value in self.figures().items())
         return f"<Report on {self.graph!r}: {figures}>"
+
+    def __str__(self) -> str:
+        figures = tuple(ReportFigure(name, value) for name, value in self.figures().items())
+        return view_text([self.table(), Figures("", figures)])
+
+    def table(self) -> Table:
+        """Return a row for each layer."""
+        rows = tuple(
+            (
+                layer.name,
+                layer.op,
+                layer.bits,
+                layer.loss,
+                None if layer.closeness is None else layer.closeness.as_json()["sqnr_db"],
+            )
+            for layer in self.layers
+        )
+        return Table(f"Layers of {self.graph}, quantized", _COLUMNS, rows)
 
     def _repr_html_(self) -> str:
         """Return the figures and the table of layers that notebooks show."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rlx.cli.table import print_table, symbol
+from rlx.support.text.tables import float_text
 from rlx.support.text.units import counted
 
 if TYPE_CHECKING:
@@ -87,7 +88,8 @@ def print_result(
     for output in outputs:
         low, high = output.values.min(), output.values.max()
         kind = output.type.with_quant(None)
-        print(f"{output.name}: {kind}, {low:.6g} to {high:.6g} in {counted(len(result), 'sample')}")
+        print(f"{output.name}: {kind}, {float_text(low, 6)} to {float_text(high, 6)}"
+              f" in {counted(len(result), 'sample')}")  # fmt: skip
     if accuracy is not None:
         _print_accuracy(accuracy, names)
 
@@ -101,7 +103,7 @@ def _print_classes(
     best = output.top(3, names)
     columns = ["sample", "best", "second", "third"][: 1 + len(best[0])]
     rows: list[list[object]] = [
-        [sample_names[i], *(f"{one.label}  {one.score:.4g}" for one in row)]
+        [sample_names[i], *(f"{one.label}  {float_text(one.score)}" for one in row)]
         for i, row in enumerate(best)
     ]
     if expected is not None:
@@ -116,7 +118,7 @@ def _print_values(output: Output, sample_names: Sequence[str]) -> None:
     numbers = output.values.reshape(len(output.array), -1)
     more = "  " + symbol("…", "...") if numbers.shape[1] > _MAX_VALUES else ""
     rows = [
-        [sample_names[i], "  ".join(f"{v:.5g}" for v in row[:_MAX_VALUES]) + more]
+        [sample_names[i], "  ".join(float_text(v, 5) for v in row[:_MAX_VALUES]) + more]
         for i, row in enumerate(numbers)
     ]
     print_table(f"{output.name}: values", ["sample", "values"], rows)

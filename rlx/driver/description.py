@@ -6,13 +6,13 @@ and weights in numbers, the memory plan, and the target's predictions. Same netw
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from rlx.driver.operand_hashes import MAX_ROWS, operand_hashes, row_hashes
 from rlx.driver.weight_picture import weight_picture
 from rlx.ir.graph import Source
 from rlx.ir.inspect import node_macs
@@ -39,9 +39,6 @@ _KNOWN: Final = frozenset(("name", "op", "macs", "result", "index", "origins", "
 
 BINS: Final = 32
 """Bars of a histogram of weights."""
-
-MAX_ROWS: Final = 1024
-"""Outputs of a dense layer up to which each has a hash of its own."""
 
 _MAX_ATTRIBUTE_CHARS: Final = 160
 """Characters of an attribute's text."""
@@ -70,7 +67,8 @@ def describe(module: GraphModule, emission: Emission) -> dict[str, Any]:
     (scale and zero point, or None); ``inputs``: positions of layers, or -1 for the first input of
     the network, -2 for the second, states among them; ``weights`` (see :func:`weight_figures` and
     :func:`rlx.driver.weight_picture.weight_picture`); ``parameters``: elements of its constant
-    operands; ``constants``: hash of these, with types and shapes; ``rows``: hash of weights and
+    operands; ``operands``: hashes of each (see
+    :func:`rlx.driver.operand_hashes.operand_hashes`); ``rows``: hash of weights and
     bias of each output of a dense layer, else None; and ``figures``: the target's predictions.
     ``totals`` are the numbers and texts of its report.
     """
@@ -143,7 +141,7 @@ def _layer(
         "attributes": {name: _short(text) for name, text in attributes.items()},
         "weights": None if largest is None or largest.size < 2 else _weights(largest),
         "parameters": sum(array.size for array in constants),
-        "constants": _hash(constants),
+        "operands": operand_hashes(node),
         "rows": _rows(node, constants),
         "figures": {
             name: value for name, value in row.items() if name not in _KNOWN and _plain(value)
@@ -155,15 +153,6 @@ def _weights(array: Array) -> dict[str, Any]:
     return {**weight_figures(array), "picture": weight_picture(array)}
 
 
-def _hash(arrays: Sequence[Array]) -> str:
-    """Return the SHA-256 of arrays in row-major order, with their types and shapes."""
-    digest = hashlib.sha256()
-    for array in arrays:
-        little = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"))
-        digest.update(f"{array.dtype.name}{array.shape}".encode() + little.tobytes())
-    return digest.hexdigest()
-
-
 def _rows(node: Node, constants: Sequence[Array]) -> list[str] | None:
     """Return the start of a hash for each output of a dense layer: its weights and its bias."""
     if not node.op.name.endswith(".dense") or not constants or constants[0].ndim != 2:
@@ -172,7 +161,7 @@ def _rows(node: Node, constants: Sequence[Array]) -> list[str] | None:
     if outputs > MAX_ROWS:
         return None
     parts = [array for array in constants if array.shape[:1] == (outputs,)]
-    return [_hash([array[row] for array in parts])[:8] for row in range(outputs)]
+    return row_hashes(*parts)
 
 
 def _inputs(node: Node, positions: Mapping[int, int]) -> list[int]:

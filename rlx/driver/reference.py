@@ -19,7 +19,7 @@ from rlx.passes.boundaries import only_quantizer
 from rlx.passes.transforms.bind import check_bound
 from rlx.samples.layout import channels_last, fits_as_in_file, order_hint
 from rlx.support.errors import DifferenceError, QuantizationError, UsageError
-from rlx.support.files.golden import Golden
+from rlx.support.files.golden import Golden, check_frames
 from rlx.targets import quantize_hint
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def input_frames(
     """
     check_bound(graph)
     inputs = tuple(
-        _frames_of(v, vectors, alone=len(graph.run_inputs) == 1)[:count] for v in graph.run_inputs
+        _frames_of(v, vectors, alone=len(graph.run_inputs) == 1) for v in graph.run_inputs
     )
     counts = sorted({len(array) for array in inputs})
     if len(counts) > 1:
@@ -149,7 +149,9 @@ def input_frames(
             f"the vectors hold {' and '.join(map(str, counts))} frames for different inputs",
             hint="give the same number of frames for each input",
         )
-    return inputs
+    for value, array in zip(graph.run_inputs, inputs, strict=True):
+        check_frames(count, len(array), where=f"input {value.name!r}", hint="give more samples")
+    return tuple(array[:count] for array in inputs)
 
 
 def check_expected(graph: Graph, vectors: Mapping[str, Array], golden: Golden) -> None:

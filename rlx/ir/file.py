@@ -150,8 +150,7 @@ def save(module: GraphModule | Graph | HasModule, path: str | os.PathLike[str]) 
         path: File to write, such as ``"net.rlx"``.
 
     Raises:
-        TypeError: It is neither.
-        UsageError: The suffix is that of another model format.
+        UsageError: It is neither, or the suffix is that of another model format.
         VerifyError: The module breaks an invariant of its stage.
         OutputError: The file cannot be written.
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from rlx.ir.graph import Graph, Node, Value
+    from rlx.ir.op import Op
     from rlx.ir.types import QuantParams, TensorType
 
 _MAX_TEXT: Final = 40
@@ -35,8 +36,8 @@ class LayerChange:
         kind: ``added``, ``removed`` or ``changed``.
         name: Name of the layer, in the second graph if both have it.
         op: The op of its main node.
-        changes: Its differences, such as ``weights: 3 of 384 values``; empty for a layer of one
-            graph.
+        changes: Its differences, such as ``weights: 3 of 384 values, first at [0, 2]``; empty for
+            a layer of one graph.
     """
 
     kind: str
@@ -116,7 +117,7 @@ def _node(
 ) -> Iterator[str]:
     """Yield the differences between two nodes of one op."""
     for index, (o, n) in enumerate(zip(old.operands, new.operands, strict=False)):
-        title = _OPERANDS.get(index, "constant") if type(new.op) in MACS else "constant"
+        title = constant_name(new.op, index)
         if o.constant is not None and n.constant is not None:
             yield from _constant(title, o, n)
         elif origin.get(n.node) is not o.node and owners.get(o.node) != owners.get(n.node):
@@ -129,13 +130,19 @@ def _node(
         yield from _type(o_type, n_type, with_quant=not new.op.traits.moves_only)
 
 
+def constant_name(op: Op, index: int) -> str:
+    """Return the name of a constant operand at an index: ``weights``, ``bias`` or ``constant``."""
+    return _OPERANDS.get(index, "constant") if type(op) in MACS else "constant"
+
+
 def _constant(title: str, old: Value, new: Value) -> Iterator[str]:
     """Yield the differences between two constants."""
     yield from (f"{title} {text}" for text in _type(old.type, new.type, with_quant=False))
     if old.type.shape == new.type.shape and old.type.dtype == new.type.dtype:
-        count = int(np.count_nonzero(_bits(old) != _bits(new)))
-        if count:
-            yield f"{title}: {count:,} of {new.type.size:,} values"
+        changed = np.argwhere(_bits(old) != _bits(new))
+        if len(changed):
+            first = f", first at {changed[0].tolist()}" if changed.shape[1] else ""
+            yield f"{title}: {len(changed):,} of {new.type.size:,} values{first}"
     yield from (f"{title} {text}" for text in _quant(old.type.quant, new.type.quant))
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import enum
+import os
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from rlx.ir import supplied
 from rlx.ir.graph import Graph
+from rlx.support.annotations import described
+from rlx.support.errors import UsageError
 from rlx.support.text.units import counted
 
 if TYPE_CHECKING:
@@ -226,7 +229,7 @@ def graph_of(model: Graph | GraphModule | HasModule) -> Graph:
     """Return the graph of a graph, a module, or an object that holds a module.
 
     Raises:
-        TypeError: It is none of these.
+        UsageError: It is none of these.
     """
     if isinstance(model, Graph):
         return model
@@ -237,7 +240,7 @@ def as_module(model: Graph | GraphModule | HasModule) -> GraphModule:
     """Return the module of a module, an object that holds one, or a graph of HIR.
 
     Raises:
-        TypeError: It is none of these.
+        UsageError: It is none of these.
     """
     if isinstance(model, Graph):
         return GraphModule.hir(model)
@@ -245,8 +248,11 @@ def as_module(model: Graph | GraphModule | HasModule) -> GraphModule:
         return model
     if isinstance(model, HasModule):
         return model.module
-    kind = type(model).__name__
-    raise TypeError(f"expected a graph or a module, got {kind}; of a traced graph give .module")
+    if isinstance(model, str | os.PathLike):
+        hint = f"read it first: rlx.load({os.fspath(model)!r})"
+    else:
+        hint = "give what rlx.load returned, or a graph; of a traced graph its .module"
+    raise UsageError(f"expected a network, got {described(model)}", hint=hint)
 
 
 def with_graph(model: Given, graph: Graph) -> Given:

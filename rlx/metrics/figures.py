@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from rlx.support.text.tables import float_text
+
 if TYPE_CHECKING:
     import numpy.typing as npt
 
@@ -41,7 +43,9 @@ class ElementPosition:
         return {"index": list(self.index), "first": first, "second": second}
 
     def __str__(self) -> str:
-        return f"{self.reference:.6g} and {self.found:.6g} at {list(self.index)}"
+        return (
+            f"{float_text(self.reference, 6)} and {float_text(self.found, 6)} at {list(self.index)}"
+        )
 
 
 @dataclass(slots=True)

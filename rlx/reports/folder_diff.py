@@ -13,6 +13,7 @@ from rlx.driver.description import NETWORK
 from rlx.metrics.layer_match import matched_runs
 from rlx.support.errors import OutputError
 from rlx.support.files.outputs import read_manifest
+from rlx.support.text.tables import float_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +34,8 @@ _FIGURES: Final = {
 }  # fmt: skip
 """Name and unit of figures whose names are not just their keys, as in reports."""
 _WEIGHTS: Final = "weights"
-_CONSTANTS: Final = "constants"
+_ROW_UNITS: Final = {_WEIGHTS: "output channels", "bias": "values"}
+"""Unit of the rows of constant operands by name."""
 _SHOWN_OTHERWISE: Final = frozenset({"shape", "zero_point"})
 """Attributes of a layer that its type repeats."""
 
@@ -65,8 +67,24 @@ class Change:
     def __str__(self) -> str:
         before, after = self.values
         if before == after or max(len(before), len(after)) > _MAX_LINE_CHARS:
-            return f"{self.name} {'differ' if self.name in (_WEIGHTS, _CONSTANTS) else 'differs'}"
+            return f"{self.name} {'differ' if self.name == _WEIGHTS else 'differs'}"
         return f"{self.name} {before} -> {after}" + (f" {self.unit}" if self.unit else "")
+
+
+@dataclass(frozen=True, slots=True)
+class RowsChange(Change):
+    """A constant operand that differs; its values are a hash for each row, or None without it."""
+
+    def __str__(self) -> str:
+        if self.before is None or self.after is None:
+            return f"{self.name} {'removed' if self.after is None else 'added'}"
+        if len(self.before) != len(self.after) or len(self.after) == 1:
+            return f"{self.name} {'differ' if self.name == _WEIGHTS else 'differs'}"
+        pairs = enumerate(zip(self.before, self.after, strict=True))
+        rows = [row for row, (old, new) in pairs if old != new]
+        return (
+            f"{self.name}: {len(rows):,} of {len(self.after):,} {self.unit}, first at [{rows[0]}]"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +228,8 @@ def _caller(before: Emitted, after: Emitted) -> Iterator[Change]:
     yield from _change(LAYOUT, _layout(before), _layout(after))
     for kind in ("input", "output"):
         yield from _ports(kind, before.network[f"{kind}s"], after.network[f"{kind}s"])
+    if "signals" in old.facts and "signals" in new.facts:  # hardware
+        yield from _changes("port ", old.facts["signals"], new.facts["signals"])
     yield from _changes("option ", old.options, new.options)
     yield from _change("rlx", old.rlx_version, new.rlx_version)
 
@@ -266,12 +286,22 @@ def _layer_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Itera
         for layer in (before, after)
     ]
     yield from _changes("", *attributes)
-    if _numbers(before) != _numbers(after):
+    if "operands" in before and "operands" in after:  # not in folders of an older rlx
+        yield from _operands(before["operands"], after["operands"])
+    elif _numbers(before) != _numbers(after):
         yield Change(_WEIGHTS, _weights(before), _weights(after))
-    elif "constants" in before and "constants" in after:  # not in folders of an older rlx
-        yield from _change(_CONSTANTS, before["constants"], after["constants"])
     yield from _exchanged(before.get("rows"), after.get("rows"))
     yield from _figures(before["figures"], after["figures"])
+
+
+def _operands(
+    before: Mapping[str, Sequence[str]], after: Mapping[str, Sequence[str]]
+) -> Iterator[RowsChange]:
+    """Yield the constant operands that differ, weights first."""
+    for name in sorted({*before, *after}, key=lambda name: (name != _WEIGHTS, name)):
+        old, new = before.get(name), after.get(name)
+        if old != new:
+            yield RowsChange(name, old, new, _ROW_UNITS.get(name, "rows"))
 
 
 def _exchanged(before: Sequence[str] | None, after: Sequence[str] | None) -> Iterator[Change]:
@@ -317,4 +347,6 @@ def _text(value: object) -> str:
         return elements if len(value) <= _MAX_LISTED_ELEMENTS else f"{elements}, ..."
     if isinstance(value, bool | str):
         return str(value)
-    return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
+    if isinstance(value, float):
+        return float_text(value, 6)
+    return f"{value:,}"

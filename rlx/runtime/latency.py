@@ -25,6 +25,8 @@ from rlx.runtime.engines import (
 from rlx.runtime.observation.processor import machine_name
 from rlx.runtime.output_difference import OutputDifference, difference_of, summary
 from rlx.support.errors import UsageError
+from rlx.support.text.tables import Column, Table, float_text, view_text
+from rlx.support.text.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -61,6 +63,11 @@ class Latency:
     minimum: float
     median: float
     p90: float
+
+    def __str__(self) -> str:
+        minimum, median, p90 = (float_text(1e3 * s) for s in (self.minimum, self.median, self.p90))
+        calls = counted(self.calls, "call")
+        return f"median {median} ms, minimum {minimum} ms, 90 % within {p90} ms, {calls}"
 
     @classmethod
     def of(cls, nanoseconds: Sequence[int]) -> Latency:
@@ -128,6 +135,52 @@ class Benchmark:
     def outputs_text(self) -> str:
         """Differences between the outputs of both engines in a line."""
         return summary(self.outputs)
+
+    def __str__(self) -> str:
+        return "\n".join([view_text([self.table()]), *self.remarks(), *self.origins()])
+
+    def table(self) -> Table:
+        """Return a row of times for each engine."""
+        rows = tuple(
+            (name, *(s * 1e3 for s in (t.minimum, t.median, t.p90)), t.calls)
+            for name, t in self._engines().items()
+        )
+        columns = tuple(
+            Column(heading, priority=place, shortest=12)
+            for place, heading in enumerate(("engine", "minimum", "median", "p90", "calls"))
+        )
+        return Table(f"{self.name}, milliseconds", columns, rows)
+
+    def remarks(self) -> list[str]:
+        """Return sentences about the network and the comparison."""
+        macs = "unknown" if self.macs is None else f"{self.macs:,}"
+        lines = [
+            f"{counted(self.ops, 'op')}, {macs} MACs and {self.constant_bytes:,} bytes of constants"
+            f" in a call of {self.batch}"
+        ]
+        if self.ratio is not None and self.median_ratio is not None:
+            lines.append(
+                f"rlx takes {self.ratio:.2f} times as long as {self.engine}, by medians"
+                f" {self.median_ratio:.2f}"
+            )
+            lines += [self.outputs_text, *(f"note: {note}" for note in self.notes)]
+        if self.check_seconds is not None:
+            milliseconds = float_text(1e3 * self.check_seconds, 3)
+            lines.append(f"compiled code was compared with NumPy in {milliseconds} ms")
+        return lines
+
+    def origins(self) -> list[str]:
+        """Return the version and the settings of each engine, and the machine."""
+        pairs = zip(self._engines(), self.versions, strict=False)
+        lines = [f"{engine}: {version}" for engine, version in pairs]
+        if self.settings:
+            lines[-1] += f", {self.settings}"
+        return [*lines, f"on {self.device}: {self.machine}"]
+
+    def _engines(self) -> dict[str, Latency]:
+        """Return the times of each engine by its name."""
+        own = {f"rlx ({self.backend})": self.latency}
+        return own if self.other is None else {**own, self.engine: self.other}
 
     def as_json(self) -> dict[str, Any]:
         """Return the figures as ``rlx bench --json`` prints them."""

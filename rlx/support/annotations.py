@@ -92,7 +92,7 @@ def mismatch(annotation: object, value: object) -> str | None:
         descriptions.remove("a text")
     *first_kinds, last_kind = descriptions
     expected = f"{', '.join(first_kinds)} or {last_kind}" if first_kinds else last_kind
-    return f"expected {expected}, got {_described(value)}"
+    return f"expected {expected}, got {described(value)}"
 
 
 @cache
@@ -115,7 +115,7 @@ def _without_parameters(annotation: str) -> str:
     return shorter if shorter == annotation else _without_parameters(shorter)
 
 
-def _described(value: object) -> str:
+def described(value: object) -> str:
     """Return a short value as it is written, another by its type."""
     if value is None or isinstance(value, str | bool | Real):
         text = repr(value)

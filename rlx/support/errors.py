@@ -257,5 +257,9 @@ class CacheWarning(UserWarning):
     """A cache of compiled code, or one of its entries, cannot be used; work continues without."""
 
 
+class GoldenWarning(UserWarning):
+    """Golden results are too alike to test a network."""
+
+
 class ModelWarning(UserWarning):
     """The interpreter of a model ignores something that the file states, and so does rlx."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,8 +14,9 @@ from rlx.driver.differences import difference_of
 from rlx.driver.reference import input_frames, random_inputs
 from rlx.ir.evaluate import evaluate_all
 from rlx.ir.layer_names import layer_names
-from rlx.support.errors import DifferenceError, UsageError
+from rlx.support.errors import DifferenceError, GoldenWarning, UsageError
 from rlx.support.files.arrays import read_arrays
+from rlx.support.files.golden import repeats
 from rlx.support.files.outputs import new_file
 
 if TYPE_CHECKING:
@@ -87,6 +89,22 @@ class Golden:
         outputs = {n.removeprefix(_OUTPUT): a for n, a in arrays.items() if n.startswith(_OUTPUT)}
         inputs = {n: a for n, a in arrays.items() if not n.startswith(_OUTPUT)}
         return cls(inputs, outputs, tuple((name, digest) for name, digest in layers))
+
+    def check_variety(self, path: Path) -> None:
+        """Warn if all frames have the same outputs, or the same inputs.
+
+        Args:
+            path: File of these results, for the message.
+        """
+        if repeats(self.outputs.values()):
+            kind = "inputs" if repeats(self.inputs.values()) else "outputs"
+            frames = len(next(iter(self.outputs.values())))
+            warnings.warn(
+                f"{path}: all {frames:,} frames have the same {kind}, so a network that ignores"
+                " its input passes; give vectors with different results",
+                GoldenWarning,
+                stacklevel=3,
+            )
 
     def write(self, path: Path) -> None:
         """Write a NumPy archive."""

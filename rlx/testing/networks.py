@@ -177,7 +177,8 @@ class Network:
         """Fail unless the results of the network are those of a golden file, to the last bit.
 
         The file holds inputs, outputs and a hash of the results of each layer, so that the message
-        can name the first layer that differs. ``pytest --rlx-record`` writes it.
+        can name the first layer that differs. ``pytest --rlx-record`` writes it. A warning says
+        if all frames have the same outputs, which test little.
 
         Args:
             path: The file, a NumPy archive ``.npz``.
@@ -192,9 +193,12 @@ class Network:
         path = Path(path)
         with _WithoutFrames():
             if self._settings.record:
-                Golden.of(self.module.graph, vectors).write(path)
+                recorded = Golden.of(self.module.graph, vectors)
+                recorded.check_variety(path)
+                recorded.write(path)
                 return
             golden = Golden.read(path)
+            golden.check_variety(path)
             actual = Golden.of(self.module.graph, golden.inputs)
             golden.require(actual, model=self.path, path=path)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rlx.driver.description import output_names
 from rlx.support.errors import OutputError, ToolMissingError, UsageError
-from rlx.support.files.golden import read_golden
+from rlx.support.files.golden import check_frames, read_golden
 from rlx.support.files.outputs import read_manifest
 from rlx.support.parallel import IN_PROCESS
 from rlx.support.text.units import counted
@@ -328,8 +328,14 @@ def _manifest(folder: Path, target: str, *, check_files: bool = True) -> Manifes
 
 
 def _vectors(folder: Path, limit: int | None) -> Golden:
-    """Return the golden vectors of a folder with the names of the outputs."""
-    return replace(read_golden(folder).first(limit), names=output_names(folder))
+    """Return the golden vectors of a folder with the names of the outputs.
+
+    Raises:
+        UsageError: There are fewer than ``limit``.
+    """
+    golden = read_golden(folder)
+    check_frames(limit, golden.frames, where=str(folder), hint="emit it with more frames")
+    return replace(golden.first(limit), names=output_names(folder))
 
 
 def _netlist_device(manifest: Manifest, tools: Sequence[str] | None) -> FpgaDevice | None:

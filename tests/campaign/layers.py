@@ -211,9 +211,9 @@ def _pool(draft: Draft, x: Tensor) -> bool:
     return True
 
 
-@layer(ranks=ranks(1, 5))
+@layer(weight=2.0, ranks=ranks(1, 5))
 def _mean(draft: Draft, x: Tensor) -> bool:
-    """Append MEAN over some axes, which may be counted from behind or given twice."""
+    """Append MEAN or SUM over some axes, which may be counted from behind or given twice."""
     if x.rank == 4 and draft.chance(0.5):
         axes = [1, 2]
     else:
@@ -222,7 +222,11 @@ def _mean(draft: Draft, x: Tensor) -> bool:
     shape = [1 if a in axes else n for a, n in enumerate(x.shape) if keep or a not in axes]
     given = [a - x.rank if draft.chance(0.2) else a for a in axes]
     codes = x.codes if draft.chance(0.5) else draft.codes_for(x.codes.spread, x.codes.mean)
-    draft.apply("MEAN", [x, draft.integers(given)], shape, codes, keepDims=keep)
+    kind = draft.pick(["MEAN", "SUM"])
+    if kind == "SUM":
+        count = math.prod(x.shape[a] for a in axes)
+        codes = draft.codes_for(x.codes.spread * math.sqrt(count), x.codes.mean * count)
+    draft.apply(kind, [x, draft.integers(given)], shape, codes, keepDims=keep)
     return True
 
 

@@ -41,7 +41,7 @@ def test_the_closest_name_is_suggested(capsys, digits_model, arguments, meant):
 def test_choices_are_listed_once(capsys, digits_model):
     assert main([ESTIMATE[0], str(digits_model), "--target", "cortexm", "--cpu", "m99"]) == 2
     printed = capsys.readouterr().err
-    assert printed.startswith("error[RLX-E001]: invalid value for '--cpu': 'm99'\n")
+    assert printed.startswith("error[RLX-E001]: --cpu: no CPU is called 'm99'\n")
     assert printed.count("cortex-m55") == 1
 
 

@@ -139,21 +139,50 @@ def mean(random: np.random.Generator) -> Case:
     ops, right = variants(make, "NONE")
     halves = np.repeat(np.arange(-100, 100) + 0.5, 2) * _COUNT * result / x
     sums = apart(ops, halves[np.abs(halves) < 120 * _COUNT])[:_ROWS]
+    return _of_sums("MEAN", sums, (x, zero_point), result, (ops, right))
+
+
+def total(random: np.random.Generator) -> Case:
+    """Return sums over rows that are next to rounding halves."""
+    x, zero_point = draw_scale(random), int(random.integers(-4, 5))
+    result = float(np.float32(x * _COUNT * random.uniform(0.8, 1.5)))
+
+    def make(precision: Precision, _: Precision) -> QMean:
+        factor = rescale(precision(x) / precision(result))
+        return QMean(axes=(1,), x_zero_point=zero_point, rescale=factor, zero_point=3)
+
+    ops, right = variants(make, "NONE")
+    halves = np.repeat(np.arange(-100, 100) + 0.5, 2) * result / x
+    sums = apart(ops, halves[np.abs(halves) < 120 * _COUNT])[:_ROWS]
+    return _of_sums("SUM", sums, (x, zero_point), result, (ops, right))
+
+
+def _of_sums(
+    operator: str,
+    sums: Array,
+    x: tuple[float, int],
+    result: float,
+    variants: tuple[dict[str, Any], str],
+) -> Case:
+    """Return a reduction of rows that have given sums."""
+    scale, zero_point = x
     full, more = np.divmod(sums + zero_point * _COUNT, _COUNT)
     operand = (full[:, None] + (np.arange(_COUNT) < more[:, None])).astype(np.int8)
 
     def build() -> bytes:
         model = TfliteBuilder()
-        given = model.tensor(operand.shape, scale=x, zero_point=zero_point)
+        given = model.tensor(operand.shape, scale=scale, zero_point=zero_point)
         made = model.tensor((len(operand),), scale=result, zero_point=3)
-        model.operator("MEAN", [given, model.constant(np.array([1], np.int32))], [made])
+        model.operator(operator, [given, model.constant(np.array([1], np.int32))], [made])
         return model.build([given], [made])
 
-    return Case("MEAN", (x, result), ops, (operand,), build, right=right)
+    ops, right = variants
+    return Case(operator, (scale, result), ops, (operand,), build, right=right)
 
 
 ARITHMETIC: dict[str, Draw] = {
     **{name: partial(binary, operator=name) for name in ("ADD", "SUB", "MUL")},
     **{name: partial(requantize, operator=name) for name in ("QUANTIZE", "RELU")},
     "MEAN": mean,
+    "SUM": total,
 }

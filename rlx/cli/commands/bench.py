@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rlx.cli.common import json_option, print_json, print_table, progress
+from rlx.cli.common import json_option, print_json, progress
 from rlx.cli.host_options import against_option, compile_options, host_options
 from rlx.cli.model_command import load_bound, model_command
 from rlx.cli.number import Number
 from rlx.cli.progress import progress_option
-from rlx.cli.table import prose, wide_option
-from rlx.support.text.units import counted
+from rlx.cli.table import prose, show_table, wide_option
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,6 +46,7 @@ def command(
     *,
     device: str,
     backend: str | None,
+    threads: int | None,
     batch: int,
     seconds: float,
     against: str | None,
@@ -69,39 +69,17 @@ def command(
             against=against,
             file=model,
             device=device,
-            options=compile_options(backend),
+            options=compile_options(backend, threads),
         )
     if as_json:
         print_json(result.as_json())
         return
-    _print(model.name, result)
+    _print(result)
 
 
-def _print(name: str, result: Benchmark) -> None:
-    engines = {f"rlx ({result.backend})": result.latency}
-    if result.other is not None:
-        engines[result.engine] = result.other
-    rows = [
-        [engine, *(s * 1e3 for s in (t.minimum, t.median, t.p90)), t.calls]
-        for engine, t in engines.items()
-    ]
-    print_table(f"{name}, milliseconds", ["engine", "minimum", "median", "p90", "calls"], rows)
-    macs = "unknown" if result.macs is None else f"{result.macs:,}"
-    prose(
-        f"{counted(result.ops, 'op')}, {macs} MACs and {result.constant_bytes:,} bytes of constants"
-        f" in a call of {result.batch}"
-    )
-    if result.ratio is not None and result.median_ratio is not None:
-        prose(
-            f"rlx takes {result.ratio:.2f} times as long as {result.engine}, by medians"
-            f" {result.median_ratio:.2f}"
-        )
-        prose(result.outputs_text)
-        for note in result.notes:
-            prose(f"note: {note}")
-    if result.check_seconds is not None:
-        prose(f"compiled code was compared with NumPy in {1e3 * result.check_seconds:.3g} ms")
-    for number, (engine, version) in enumerate(zip(engines, result.versions, strict=True)):
-        settings = f", {result.settings}" if number and result.settings else ""
-        prose(f"{engine}: {version}{settings}", dim=True)
-    prose(f"on {result.device}: {result.machine}", dim=True)
+def _print(result: Benchmark) -> None:
+    show_table(result.table())
+    for line in result.remarks():
+        prose(line)
+    for line in result.origins():
+        prose(line, dim=True)

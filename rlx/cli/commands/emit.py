@@ -19,6 +19,7 @@ from rlx.cli.number import Number
 from rlx.cli.progress import progress_option
 from rlx.cli.samples import FILES, load, say, scaling_options
 from rlx.cli.stages import check_dump_dir, observer, prints, stage_options
+from rlx.cli.streams import complain
 from rlx.cli.table import prose, show, wide_option
 from rlx.support.config import current
 from rlx.support.errors import OutputError
@@ -99,6 +100,9 @@ def command(
         )
         digest = hashlib.sha256(model.read_bytes()).hexdigest()
         compiled.write(out, source_sha256=digest, force=force)
+    if compiled.golden.repeats_outputs:
+        complain(f"warning: all {compiled.golden.frames:,} vectors have the same outputs, so a"
+                 " program that ignores its input would pass; give more varied ones")  # fmt: skip
     emission = compiled.emission
     difference = _difference(old, out)
     if as_json:

@@ -11,6 +11,7 @@ from rlx.cli.common import json_option, print_json
 from rlx.cli.machine_option import METAVAR, machine_limits
 from rlx.cli.model_command import load_bound, model_command
 from rlx.cli.table import prose, show, show_figures, show_table, wide_option
+from rlx.support.text.tables import float_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -138,5 +139,6 @@ def _show_fusion(report: FusionReport) -> None:
 def _show_roofline(bounds: Roofline) -> None:
     show_table(bounds.table())
     prose(
-        f"at least {1e6 * bounds.seconds:,.4g} us: the most that arithmetic, memory and calls allow"
+        f"at least {float_text(1e6 * bounds.seconds)} us: the most that arithmetic, memory and"
+        " calls allow"
     )

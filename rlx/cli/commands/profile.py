@@ -14,6 +14,7 @@ from rlx.cli.model_command import load_bound, model_command
 from rlx.cli.number import Number
 from rlx.cli.progress import progress_option
 from rlx.cli.table import prose, show_table, wide_option
+from rlx.support.text.tables import float_text
 
 if TYPE_CHECKING:
     from rlx.runtime.observation.profile import Profile
@@ -46,6 +47,7 @@ def command(
     *,
     device: str,
     backend: str | None,
+    threads: int | None,
     batch: int,
     runs: int,
     by_layer: bool,
@@ -65,7 +67,7 @@ def command(
     with progress(enabled=not as_json) as show:
         show(f"running {model.name}")
         net, inputs = compiled_for(
-            graph, batch=batch, device=device, options=compile_options(backend)
+            graph, batch=batch, device=device, options=compile_options(backend, threads)
         )
         profile = net.profile(inputs, runs=runs, machine=limits)
     if trace is not None:
@@ -82,6 +84,6 @@ def _print(profile: Profile, *, by_layer: bool) -> None:
     """Print the table, and what is between the nodes."""
     show_table(profile.table(by_layer=by_layer))
     prose(
-        f"a call takes {1e6 * profile.seconds:,.4g} us;"
-        f" {1e6 * profile.between:,.3g} us of it are between the nodes"
+        f"a call takes {float_text(1e6 * profile.seconds)} us;"
+        f" {float_text(1e6 * profile.between, 3)} us of it are between the nodes"
     )

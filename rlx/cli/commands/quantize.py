@@ -21,10 +21,10 @@ from rlx.cli.model_command import load_bound, model_command
 from rlx.cli.number import Number, Width
 from rlx.cli.progress import progress_option
 from rlx.cli.samples import FILES, data_of, scaling_options
-from rlx.cli.table import print_table, prose, wide_option
+from rlx.cli.table import prose, show_table, wide_option
 from rlx.ir.inspect import printable
 from rlx.support.errors import UsageError
-from rlx.support.text.tables import Column, text_of
+from rlx.support.text.tables import text_of
 from rlx.support.text.units import counted
 
 if TYPE_CHECKING:
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from rlx.metrics.classes import Classes
     from rlx.metrics.compare import Comparison
 
-_ERROR = "relative squared error of the outputs if only this layer is quantized"
-SQNR = Column("SQNR", "dB", meaning="signal to quantization noise; higher is closer")
 _FEW_SAMPLES = 10
 """Samples below which losses on the calibration data are called uncertain."""
 OBSERVERS = ("min-max", "moving-average", "percentile", "mse", "kl")
@@ -285,24 +283,7 @@ def _save(module: GraphModule, report: QuantizationReport | None, out: Path) -> 
 def _print(report: QuantizationReport, out: Path) -> None:
     from rlx.metrics.quantization_file import path_beside
 
-    rows = [
-        [
-            layer.name,
-            layer.op,
-            layer.bits,
-            layer.loss,
-            None if layer.closeness is None else layer.closeness.as_json()["sqnr_db"],
-        ]
-        for layer in report.layers
-    ]
-    columns = [
-        Column("layer", shortest=16),
-        Column("op", priority=2),
-        Column("bits", priority=1),
-        Column("output error, this layer only", meaning=_ERROR),
-        SQNR,
-    ]
-    print_table(f"Layers of {report.graph}, quantized", columns, rows)
+    show_table(report.table())
     where = "test data" if report.tested else "the calibration data (give --test for others)"
     for line in summary(report.comparison):
         prose(f"{line}, on {where}")
@@ -362,4 +343,5 @@ def _agreement(classes: Classes, name: str, reference: str) -> str:
     from rlx.metrics.classes import ClassForm
 
     place = " on the largest value" if classes.form is ClassForm.LARGEST else ""
-    return f"{name}agreement with {reference}{place}: {classes.agreement:.2%} of {classes.total:,}"
+    shares = f"{classes.agreement:.2%} of {counted(classes.total, 'prediction')}"
+    return f"{name}agreement with {reference}{place}: {shares}"

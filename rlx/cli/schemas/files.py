@@ -67,7 +67,7 @@ class NetworkLayer(TypedDict):
     attributes: dict[str, str]
     weights: Weights | None
     parameters: int
-    constants: NotRequired[str]
+    operands: NotRequired[dict[str, list[str]]]
     rows: NotRequired[list[str] | None]
     figures: dict[str, Plain]
 

@@ -52,8 +52,7 @@ def load_weights(
         limits: Limits on the size of a file.
 
     Raises:
-        TypeError: It is not a graph.
-        UsageError: A file cannot be read.
+        UsageError: It is not a graph, or a file cannot be read.
         FormatError: A file is of another format.
         FrontendError: A file is malformed or over a limit, or names, shapes or element types do
             not fit; all that do not are in one message.

@@ -17,7 +17,7 @@ from rlx.samples.batches import checked_labels
 from rlx.support.calls import checked_call
 from rlx.support.errors import UsageError
 from rlx.support.text.notebook import table_html
-from rlx.support.text.tables import Column, Table
+from rlx.support.text.tables import Column, Table, float_text
 from rlx.support.text.units import counted
 
 if TYPE_CHECKING:
@@ -258,7 +258,8 @@ class Result:
             return table_html(Table(f"{counted(len(self), 'sample')}", ports, rows))
         best = self.output.top(3)[:_MAX_SHOWN_SAMPLES]
         ranked = tuple(
-            (i, *(f"{one.label} ({one.score:.4g})" for one in row)) for i, row in enumerate(best)
+            (i, *(f"{one.label} ({float_text(one.score)})" for one in row))
+            for i, row in enumerate(best)
         )
         heads = ("sample", "best", "second", "third")[: 1 + len(best[0])]
         columns = tuple(Column(head) for head in heads)

@@ -41,7 +41,7 @@ def bind(graph: Given, sizes: Mapping[str, int]) -> Given:
         sizes: A size for each symbol that is bound, by name; others stay symbols.
 
     Raises:
-        TypeError: It is something else.
+        UsageError: It is something else.
         ValueError: The graph has no such symbol, a size is not positive, or a dimension would
             be negative.
         ShapeError: An op does not accept operands of these sizes.
@@ -55,7 +55,8 @@ def bind(graph: Given, sizes: Mapping[str, int]) -> Given:
     known = list(symbols(inner))
     for name, size in sizes.items():
         if name not in known:
-            raise ValueError(f"graph {inner.name!r} has no symbol {name!r}; symbols: {known}")
+            listed = ", ".join(map(repr, known)) or "none"
+            raise ValueError(f"graph {inner.name!r} has no symbol {name!r}; symbols: {listed}")
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
             raise ValueError(f"symbol {name!r} must be bound to a positive number, got {size!r}")
     bound = bind_graph(inner, sizes)

@@ -28,7 +28,7 @@ def freeze(graph: Given, params: Mapping[str, Array], *, strict: bool = True) ->
         strict: Whether a name without a parameter is refused; else it is ignored.
 
     Raises:
-        TypeError: It is something else.
+        UsageError: It is something else.
         ValueError: The graph has no such parameter, or a value has another type.
 
     Example:
@@ -42,8 +42,9 @@ def freeze(graph: Given, params: Mapping[str, Array], *, strict: bool = True) ->
     values: dict[str, Array] = {}
     for name in params if strict else [n for n in known if n in params]:
         if name not in known:
+            listed = ", ".join(map(repr, known)) or "none"
             raise ValueError(
-                f"graph {inner.name!r} has no parameter {name!r}; parameters: {list(known)}"
+                f"graph {inner.name!r} has no parameter {name!r}; parameters: {listed}"
             )
         type_, array = known[name], np.asarray(params[name])
         values[name] = array

@@ -10,6 +10,7 @@ from rlx.ir import DType
 from rlx.ir.evaluate import evaluate_all
 from rlx.ir.graph import Source
 from rlx.ops.fused import Fused
+from rlx.support.text.tables import float_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -104,7 +105,7 @@ def _range(array: Array) -> str:
     if not array.size:
         return " without elements"
     numbers: npt.NDArray[Any] = array.astype(np.float64)
-    return f" from {numbers.min():.6g} to {numbers.max():.6g}"
+    return f" from {float_text(numbers.min(), 6)} to {float_text(numbers.max(), 6)}"
 
 
 def _step_inside(op: Fused, operands: Sequence[Array]) -> str:

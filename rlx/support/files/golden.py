@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rlx.support.errors import FrontendError, OutputError
+from rlx.support.errors import FrontendError, OutputError, UsageError
 from rlx.support.files.arrays import read_npy
+from rlx.support.text.units import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     import numpy.typing as npt
@@ -51,6 +53,11 @@ class Golden:
         """Number of frames."""
         return len(self.outputs[0])
 
+    @property
+    def repeats_outputs(self) -> bool:
+        """Whether all frames, of which there are several, have the same outputs."""
+        return repeats(self.outputs)
+
     def first(self, count: int | None) -> Golden:
         """Return the first ``count`` frames (None: all)."""
         return self.part(0, self.frames if count is None else count)
@@ -67,6 +74,34 @@ class Golden:
         arrays = {f"input_{i}": a for i, a in enumerate(self.inputs)}
         arrays |= {f"output_{i}": a for i, a in enumerate(self.outputs)}
         return {f"{FOLDER}/{name}.npy": _npy(array) for name, array in arrays.items()}
+
+
+def repeats(outputs: Iterable[Array]) -> bool:
+    """Return whether each output is the same in all frames, of which there are several.
+
+    Then a program that ignores its input passes a comparison with them.
+    """
+    return all(len(array) > 1 and bool((array == array[:1]).all()) for array in outputs)
+
+
+def check_frames(requested: int | None, available: int, *, where: str, hint: str) -> None:
+    """Refuse a number of frames larger than the available one.
+
+    Args:
+        requested: Number of frames; None for all.
+        available: Number of available frames.
+        where: Source of the frames.
+        hint: Advice for more frames.
+
+    Raises:
+        UsageError: Fewer are available.
+    """
+    if requested is not None and requested > available:
+        raise UsageError(
+            f"{counted(requested, 'frame')} requested, but it holds {available:,}",
+            where=where,
+            hint=f"request at most {available:,}, or {hint}",
+        )
 
 
 def read_golden(folder: Path) -> Golden:

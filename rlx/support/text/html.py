@@ -9,6 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING, TypeAlias
 
 from rlx.support.text.names import printable
+from rlx.support.text.tables import float_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,4 +77,4 @@ def _shown(cell: Cell) -> str:
         return "yes" if cell else "no"
     if isinstance(cell, int):
         return f"{cell:,}"
-    return f"{cell:,.4g}" if isinstance(cell, float) else text(cell)
+    return float_text(cell) if isinstance(cell, float) else text(cell)

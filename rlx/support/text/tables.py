@@ -175,14 +175,14 @@ def text_of(value: object) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):
-        return _float_text(value)
+        return f"{value:,.0f}" if 1000 <= abs(value) < math.inf else f"{value:.4g}"
     return printable(str(value))
 
 
-def _float_text(value: float) -> str:
-    if math.isfinite(value) and abs(value) >= 1000:
-        return f"{value:,.0f}"
-    return f"{value:.4g}"
+def float_text(value: float, digits: int = 4) -> str:
+    """Return a number with significant digits: ``digits``, or all before the point."""
+    large = 10**digits - 0.5 <= abs(value) < math.inf
+    return f"{value:,.0f}" if large else f"{value:,.{digits}g}"
 
 
 def share_text(part: float, whole: float) -> str:

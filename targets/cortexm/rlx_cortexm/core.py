@@ -5,9 +5,13 @@ Tests: tests/targets/cortexm/test_cores.py
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
+
+from rlx.support.errors import UsageError
+from rlx.support.text.suggest import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,5 +65,35 @@ ALIASES: Final = MappingProxyType({
 """Other cores by their names in GCC's option -mcpu, each with the one whose kernels and costs
 apply: of the instructions that these depend on, both have the same."""
 
+_OTHER_PROCESSORS: Final = re.compile(
+    r"cortex-[arx]|arm(926|1176|v[78]-[ar])|aarch64|neoverse|apple|x86|i[3-6]86|amd64|native|host"
+    r"|risc-?v|rv(32|64)|esp|xtensa|avr|atmega|msp430|mips"
+)
+"""Beginnings of names of processors that are not a Cortex-M."""
+
 DEFAULT_CORE: Final = CORES["cortex-m4"]
 """The core whose instructions the costs were fitted to."""
+
+
+def check_cpu(name: str) -> None:
+    """Refuse a name that is not of a core in :data:`CORES` or :data:`ALIASES`.
+
+    Raises:
+        UsageError: It is not. Of a processor that is not a Cortex-M the advice is how to run there.
+    """
+    known = (*CORES, *ALIASES)
+    if name in known:
+        return
+    word = name.lower().replace("_", "-")
+    if not _OTHER_PROCESSORS.match(word):
+        raise UsageError(
+            f"no CPU is called {name!r}",
+            where="--cpu",
+            hint=did_you_mean(name, known, what="CPUs"),
+        )
+    raise UsageError(
+        f"{name!r} is not a Cortex-M",
+        where="--cpu",
+        hint="leave --cpu out: the C compiles for other processors too, without assembly; where"
+        " Python runs, the backend native runs the model itself",
+    )

@@ -15,7 +15,7 @@ from rlx.support.text.names import check_prefix, network_prefix
 from rlx.support.text.suggest import did_you_mean
 from rlx.support.text.units import check_clock, parse_bytes, parse_clock
 from rlx_c.choice import DEFAULT_OBJECTIVE, OBJECTIVES
-from rlx_cortexm.core import ALIASES, CORES, DEFAULT_CORE, CortexCore
+from rlx_cortexm.core import ALIASES, CORES, DEFAULT_CORE, CortexCore, check_cpu
 from rlx_cortexm.labels import parse_labels
 from rlx_cortexm.packages import PACKAGES, check_packages, parse_packages
 from rlx_cortexm.parts import CortexPart, boards, parts
@@ -71,7 +71,8 @@ class CortexMOptions:
             "help": "Target core, as GCC calls it, for which kernels are chosen: "
             f"{', '.join(CPU_NAMES)}."
             f"  [default: that of --part, else {DEFAULT_CORE.name}]",
-            "choices": CPU_NAMES,
+            "metavar": "NAME",
+            "values": dict.fromkeys(CPU_NAMES, ""),
         },
     )
     part: str | None = field(
@@ -161,11 +162,7 @@ class CortexMOptions:
     def __post_init__(self) -> None:
         check_clock(self.clock)
         self._resolve_part()
-        if self.cpu not in CPU_NAMES:
-            raise UsageError(
-                f"no CPU is called {self.cpu!r}",
-                hint=did_you_mean(self.cpu, CPU_NAMES, what="CPUs"),
-            )
+        check_cpu(self.cpu)
         _check_word("optimize", self.optimize, tuple(OBJECTIVES))
         _check_word("weights at", self.weights_at, ADDRESS_TIMES)
         _check_io(self.io)

@@ -113,7 +113,7 @@ class Fpga(Target):
         return Emission(
             with_licence(files),
             report,
-            {"prefix": interface.prefix},
+            {"prefix": interface.prefix, "signals": {s.name: str(s) for s in interface.signals}},
             nodes=core.nodes,
             inputs=core.graph.inputs,
         )

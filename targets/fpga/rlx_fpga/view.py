@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from rlx.support.text.tables import Column, Figures, ReportFigure, Table, text_of
+from rlx.support.text.tables import Column, Figures, ReportFigure, Table, float_text, text_of
 from rlx_fpga.architectures import architecture
 from rlx_fpga.cost.costs import PORTS
 from rlx_fpga.devices import boards, devices
@@ -68,7 +68,7 @@ def _rate(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:
         figures.append(ReportFigure("clock", clock, "MHz", note))
     if "latency" not in report:
         return tuple(figures)
-    time = f"{report['latency'] / clock:,.4g} µs from the first input to the last output"
+    time = f"{float_text(report['latency'] / clock)} µs from the first input to the last output"
     return (*figures, ReportFigure("latency", report["latency"], "cycles", time))
 
 

@@ -96,9 +96,13 @@ def exchange(module, op, operands, places):
     ("change", "shown"),
     [
         # Two classes with their biases, their weights alone, two biases.
-        (("q.dense", (1, 2), [3, 7]), "constants differ; order of outputs 3, 7 -> 7, 3"),
-        (("q.dense", (1,), [3, 7]), "constants differ"),
-        (("q.conv2d", (2,), [0, 1]), "constants differ"),
+        (
+            ("q.dense", (1, 2), [3, 7]),
+            "weights: 2 of 10 output channels, first at [3]; bias: 2 of 10 values, first at [3];"
+            " order of outputs 3, 7 -> 7, 3",
+        ),
+        (("q.dense", (1,), [3, 7]), "weights: 2 of 10 output channels, first at [3]"),
+        (("q.conv2d", (2,), [0, 1]), "bias: 2 of 8 values, first at [0]"),
     ],
 )
 def test_exchanged_weights_are_seen(change, shown, target, folders, tmp_path, digits_model, capsys):
@@ -137,11 +141,24 @@ def test_layouts_of_weights_at_run_time_are_compared(tmp_path, capsys, digits_mo
 def test_folders_of_an_older_rlx_have_no_hashes_and_pictures(folders, tmp_path):
     old, new = (read_emitted(folders / "digits") for _ in range(2))
     for layer in old.network["layers"]:
-        del layer["constants"], layer["rows"]
+        del layer["operands"], layer["rows"]
         if layer["weights"] is not None:
             del layer["weights"]["picture"]
     assert not folder_diff(old, new).layers
     assert not folder_diff(new, old).layers
+
+
+def test_ports_of_hardware_that_differ_are_named(folders, tmp_path, digits_model, capsys):
+    rlx.emit(digits_model, "fpga", tmp_path / "wide", frames=1, stream_bits=32)
+    assert main(["diff", str(folders / "fpga"), str(tmp_path / "wide")]) == 0
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert sorted(line for line in lines if line.startswith("port ")) == [
+        "port frame_error_o none output, 1 bit",
+        "port m_axis_tdata output, 8 bits output, 32 bits",
+        "port m_axis_tkeep none output, 4 bits",
+        "port s_axis_tdata input, 8 bits input, 32 bits",
+        "port s_axis_tkeep none input, 4 bits",
+    ]
 
 
 def test_other_targets(diff):
@@ -180,8 +197,9 @@ def test_a_changed_weight_of_a_model_is_one_line_for_each_layer(tmp_path, capsys
     rows = [" ".join(line.split()) for line in text.splitlines() if line.startswith("~")]
     assert [row.split()[1] for row in rows] == ["node_Conv_31", "node_linear", "node_softmax"]
     assert rows[0] == (
-        "~ node_Conv_31 q.conv2d weights: 20 of 384 values; weights scale: 1 of 16 channels;"
-        " bias: 1 of 16 values; rescale: 1 of 16 channels"
+        "~ node_Conv_31 q.conv2d weights: 20 of 384 values, first at [3, 0, 0, 0];"
+        " weights scale: 1 of 16 channels;"
+        " bias: 1 of 16 values, first at [3]; rescale: 1 of 16 channels"
     )
     assert max(map(len, text.splitlines())) < 200
     assert main(["diff", old, new, "--json"]) == 0

@@ -118,6 +118,8 @@ def test_elementwise_ops_and_softmax_may_run_in_place():
     "options",
     [
         {"cpu": "cortex-a53"},
+        {"cpu": "riscv32"},
+        {"cpu": "cortex-m99"},
         {"prefix": "String"},
         {"prefix": "int"}
     ],

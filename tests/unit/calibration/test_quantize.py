@@ -54,6 +54,17 @@ def test_the_integer_network_is_close_to_the_float_one():
     assert len(edges) == 2
 
 
+def test_the_outcome_is_printed_as_a_table():
+    found = rlx.quantize(GRAPH, CALIB, test=TEST, **ANY)
+    table, _, figures = str(found).partition("\n\n")
+    title, headings, *rows = table.splitlines()
+    assert title == f"Layers of {GRAPH.name}, quantized"
+    assert headings.split()[:3] == ["layer", "op", "bits"]
+    assert [row.split()[0] for row in rows] == [layer.name for layer in found.report.layers]
+    assert figures.startswith("bits of a weight    8\n")
+    assert repr(found).startswith(f"<Quantized {GRAPH.name!r}: bits of a weight 8, ")
+
+
 @pytest.mark.parametrize("observer", ["min-max", "moving-average", "percentile", "mse", "kl"])
 @pytest.mark.parametrize("symmetric", [False, True])
 def test_every_observer_gives_a_network_that_works(observer, symmetric):

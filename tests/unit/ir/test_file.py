@@ -39,7 +39,7 @@ def test_a_graph_is_saved_as_its_module(tmp_path):
     save(network(), tmp_path / "graph.rlx")
     save(GraphModule.hir(network()), tmp_path / "module.rlx")
     assert (tmp_path / "graph.rlx").read_bytes() == (tmp_path / "module.rlx").read_bytes()
-    with raises(TypeError):
+    with raises(UsageError):
         save("graph", tmp_path / "other.rlx")
     assert not (tmp_path / "other.rlx").exists()
 

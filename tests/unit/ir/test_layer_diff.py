@@ -40,7 +40,11 @@ def test_equal_networks_have_no_layers_that_differ():
 
 def test_values_of_weights_and_bias_and_channels_of_the_rescale_are_counted():
     new = dense(OTHER, (0, 9), factors=(0.5, 0.125))
-    texts = "weights: 2 of 6 values", "bias: 1 of 2 values", "rescale: 1 of 2 channels"
+    texts = (
+        "weights: 2 of 6 values, first at [1, 1]",
+        "bias: 1 of 2 values, first at [1]",
+        "rescale: 1 of 2 channels",
+    )
     assert changes(dense(WEIGHTS), new) == ([("changed", "dense", texts)], 2)
 
 
@@ -71,7 +75,7 @@ def test_nan_is_equal_to_itself_and_a_shape_is_listed_once():
 
     assert changes(graph(1, (2, 1)), graph(1, (2, 1))) == ([], 3)
     assert changes(graph(1, (2, 1)), graph(2, (1, 2)))[0] == [
-        ("changed", "add", ("constant: 1 of 2 values",)),
+        ("changed", "add", ("constant: 1 of 2 values, first at [1]",)),
         ("changed", "view", ("shape 2x1 -> 1x2",)),
     ]
 

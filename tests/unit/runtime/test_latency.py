@@ -55,6 +55,21 @@ def ticks(step):
     return lambda: next(times)
 
 
+def test_results_are_printed_as_a_table(case):
+    result = rlx.bench(case.graph, seconds=0, options=rlx.CompileOptions(backend="numpy"))
+    lines = str(result).splitlines()
+    assert lines[0] == f"{case.graph.name}, milliseconds"
+    assert lines[1].split() == ["engine", "minimum", "median", "p90", "calls"]
+    assert lines[2].startswith("rlx (numpy)  ")
+    assert lines[-1] == f"on cpu: {result.machine}"
+
+
+def test_times_are_printed_in_milliseconds():
+    times = Latency(calls=1200, minimum=1e-3, median=0.00125, p90=2.0)
+    text = "median 1.25 ms, minimum 1 ms, 90 % within 2,000 ms, 1,200 calls"
+    assert str(times) == text
+
+
 def test_percentiles_are_those_of_the_calls():
     latency = Latency.of([5_000, 1_000, 3_000, 2_000, 4_000])
     assert (latency.calls, latency.minimum, latency.median) == (5, 1e-6, 3e-6)

@@ -5,7 +5,7 @@ import pytest
 
 from rlx import frontends
 from rlx.driver.differences import difference_of
-from rlx.support.errors import DifferenceError, UsageError
+from rlx.support.errors import DifferenceError, GoldenWarning, UsageError
 from rlx.testing import Networks
 from rlx.testing.golden import Golden, first_layer
 from support import ROOT
@@ -50,6 +50,27 @@ def refusal(tmp_path, model, golden):
 def test_the_network_gives_its_own_results(tmp_path, golden):
     Networks({}, tmp_path).load(MODEL).require_golden(golden)
     assert golden.stat().st_size < 4096
+
+
+@pytest.mark.parametrize(("inputs", "kind"), [([3, 3], "inputs"), ([3, 4], "outputs")])
+def test_results_that_are_the_same_in_all_frames_are_warned_of(tmp_path, inputs, kind):
+    alike = Golden({"x": np.array(inputs)}, {"y": np.zeros((2, 3), np.int8)}, ())
+    with pytest.warns(GoldenWarning, match=f"all 2 frames have the same {kind}, so a network"):
+        alike.check_variety(tmp_path / "net.npz")
+
+
+@pytest.mark.parametrize("outputs", [[[1, 2]], [[1, 2], [1, 3]]])
+def test_results_that_differ_and_single_frames_are_not_warned_of(tmp_path, outputs):
+    Golden({"x": np.zeros(len(outputs))}, {"y": np.array(outputs)}, ()).check_variety(tmp_path)
+
+
+def test_recording_the_same_frame_again_and_again_is_warned_of(tmp_path):
+    path, frames = tmp_path / "digits.npz", np.zeros((3, 1, 8, 8, 1), np.int8)
+    network = Networks({}, tmp_path, record=True).load(MODEL)
+    with pytest.warns(GoldenWarning, match=f"{path}: all 3 frames have the same inputs"):
+        network.require_golden(path, {"x": frames})
+    with pytest.warns(GoldenWarning, match=f"{path}: all 3 frames have the same inputs"):
+        Networks({}, tmp_path).load(MODEL).require_golden(path)
 
 
 def test_a_changed_weight_names_values_and_the_first_layer(tmp_path, golden):

@@ -1,7 +1,4 @@
-"""Images of another size.
-
-Tests: tests/unit/frontends/tflite/ops/test_resize.py
-"""
+"""Images of another size."""
 
 from __future__ import annotations
 

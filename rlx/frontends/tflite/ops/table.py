@@ -129,14 +129,12 @@ SCALES_HINT = "quantize the model again with representative samples; no layer ne
 """Hint for scales that fixed point cannot hold."""
 
 
-@importer("GATHER")
-def import_table(call: Call) -> None:
-    """``CAST``, ``ADD`` of 128 and ``GATHER`` from a constant table of 256 values."""
-    call.arity(2)
+def finish_joined_table(call: Call) -> None:
+    """Append the table of 256 values that ``CAST``, ``ADD`` of 128 and ``GATHER`` compute."""
     table = call.constant(0)
-    if table.shape != (TABLE_SIZE,) or call.input(1).type is not TensorType.INT8:
+    if table.shape != (TABLE_SIZE,):
         raise UnsupportedError(
-            "takes quantized values by computed indices",
+            f"{table.label} is {table.described}, expected {TABLE_SIZE} values",
             hint="gather by constant indices, or in float",
         )
     require_type(table, TensorType.INT8)

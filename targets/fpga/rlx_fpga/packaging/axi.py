@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from rlx.ir.port_names import port_word
 from rlx.support.text.names import mangle
+from rlx.support.text.units import counted
 from rlx_fpga.packaging.registers import ADDRESS_BITS
 from rlx_fpga.packaging.render import render
 from rlx_fpga.rtl.naming import port_name
@@ -54,6 +55,9 @@ class PortSignal:
     name: str
     bits: int
     direction: Direction
+
+    def __str__(self) -> str:
+        return f"{self.direction}put, {counted(self.bits, 'bit')}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import pytest
 
 import rlx
 from rlx.ir.evaluate import evaluate
 from rlx.passes.transforms.freeze import freeze
+from rlx.support.errors import UsageError
 from support.messages import raises
 
 W = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -46,5 +50,11 @@ def test_modules_stay_modules():
     frozen = freeze(module, {"w": W})
     assert (frozen.stage, frozen.graph) == (module.stage, freeze(graph(), {"w": W}))
     for call in (lambda g: freeze(g, {}), lambda g: rlx.bind(g, {}), lambda g: rlx.load_weights(g)):
-        with raises(TypeError):
+        with raises(UsageError):
             call(rlx.Graph("by hand"))
+
+
+@pytest.mark.parametrize("path", ["net.onnx", Path("folder") / "net.rlx"])
+def test_a_file_is_to_be_loaded_first(path):
+    with raises(UsageError):
+        rlx.bind(path, {})

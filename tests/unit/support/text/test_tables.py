@@ -8,6 +8,7 @@ from rlx.support.text.tables import (
     ReportFigure,
     Table,
     figure_lines,
+    float_text,
     lay_out,
     plain_view,
     share_text,
@@ -111,6 +112,18 @@ def test_rows_have_a_cell_for_each_column():
 )  # fmt: skip
 def test_values(value, shown):
     assert text_of(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "shown"),
+    [
+        (39_062.5, 4, "39,062"), (1234.56, 6, "1,234.56"), (1234.56, 4, "1,235"), (0.5, 4, "0.5"),
+        (-123_456.7, 5, "-123,457"), (9_999.7, 4, "10,000"), (float("-inf"), 4, "-inf"),
+        (float("nan"), 4, "nan"),
+    ],
+)  # fmt: skip
+def test_numbers_have_no_exponent_where_they_are_large(value, digits, shown):
+    assert float_text(value, digits) == shown
 
 
 def test_shares():

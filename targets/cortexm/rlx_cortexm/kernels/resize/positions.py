@@ -1,7 +1,4 @@
-"""Integer expressions for the indices of nearest elements.
-
-Tests: tests/targets/cortexm/kernels/resize/test_positions.py
-"""
+"""Integer expressions for the indices of nearest elements."""
 
 from __future__ import annotations
 
