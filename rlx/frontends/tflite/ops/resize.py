@@ -24,12 +24,6 @@ def import_resize_bilinear(call: Call) -> None:
     """``RESIZE_BILINEAR``, unless ``align_corners`` and ``half_pixel_centers`` are both set."""
     size = _int8_size(call)
     _coordinates(call)
-    if call.scope.from_uint8.intersection(call.operator.inputs):
-        raise UnsupportedError(
-            "interpolates uint8, which rounds in another way than int8",
-            hint="convert the model with int8, as converters do by default, or resize with "
-            "RESIZE_NEAREST_NEIGHBOR",
-        )
     op = QResizeBilinear(size=size, **_flags(call))
     for axis in op.axes(call.input(0).shape[1:3]):
         if axis.overrun is not None:
