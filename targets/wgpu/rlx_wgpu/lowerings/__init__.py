@@ -2,11 +2,11 @@
 
 from rlx.ir.graph import Source
 from rlx.ops import ALL_OPS, nn
-from rlx_wgpu.lowerings import elementwise, layers, move, reduce
+from rlx_wgpu.lowerings import elementwise, layers, move, reduce, resize
 from rlx_wgpu.rules import RULES, refusal_of
 
 RULES.refuse("its decomposition is run", *(op for op in ALL_OPS if issubclass(op, nn.NnOp)))
 _OTHERS = [op for op in ALL_OPS if op not in RULES and not issubclass(op, nn.NnOp | Source)]
 RULES.refuse("the backend computes integers of quantized networks only", *_OTHERS)
 
-__all__ = ["RULES", "elementwise", "layers", "move", "reduce", "refusal_of"]
+__all__ = ["RULES", "elementwise", "layers", "move", "reduce", "refusal_of", "resize"]
