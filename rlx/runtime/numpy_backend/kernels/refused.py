@@ -20,6 +20,7 @@ KERNELS.refuse(
     q.QPrelu,
     q.QRequantize,
     q.QSoftmax,
+    q.QSquaredDifference,
     q.QSub,
     q.QTable,
     real.RealRandomBits,

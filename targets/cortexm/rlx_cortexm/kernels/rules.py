@@ -33,6 +33,7 @@ from rlx.ops.q import (
     QReshape,
     QSlice,
     QSoftmax,
+    QSquaredDifference,
     QSub,
     QTable,
     QTranspose,
@@ -84,6 +85,7 @@ RULES: Final[RuleTable[tuple[Tactic, ...]]] = RuleTable(
     "cortexm",
     {
         QAdd: (ADD_MVE, ADD_TABLE, ADD),
+        QSquaredDifference: (ADD,),
         QSub: (ADD_MVE, ADD_TABLE, ADD),
         QMul: (MUL,),
         QClamp: (CLAMP,),

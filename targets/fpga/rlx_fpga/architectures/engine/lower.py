@@ -27,6 +27,7 @@ from rlx.ops.q import (
     QMul,
     QReshape,
     QSoftmax,
+    QSquaredDifference,
     QSub,
     Window,
 )
@@ -47,7 +48,7 @@ from rlx_fpga.architectures.engine.program import (
     Mode,
     Scale,
 )
-from rlx_fpga.architectures.refusals import INT8_INPUT, ONLY_INT8
+from rlx_fpga.architectures.refusals import INT8_INPUT, NO_SQUARES, ONLY_INT8
 from rlx_fpga.explore.advice import Advice, DesignTooLargeError, with_budgets
 from rlx_fpga.options import FpgaOptions
 
@@ -62,6 +63,7 @@ Rule: TypeAlias = "Callable[[Assembler, Node], None]"
 
 RULES: RuleTable[Rule] = RuleTable("fpga, engine", hint=target_hint("fpga"))
 RULES.refuse(ONLY_INT8, QConvert)
+RULES.refuse(NO_SQUARES, QSquaredDifference)
 RULES.refuse("the array does not multiply two tensors", QMul)
 
 LANES = (1, 2, 4, 8, 16, 32)

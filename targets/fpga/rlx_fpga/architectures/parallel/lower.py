@@ -21,6 +21,7 @@ from rlx.ops.q import (
     QReshape,
     QSlice,
     QSoftmax,
+    QSquaredDifference,
     QSub,
     QTranspose,
 )
@@ -31,7 +32,7 @@ from rlx_fpga.architectures.parallel.netlist import Netlist
 from rlx_fpga.architectures.parallel.program import signed_digits
 from rlx_fpga.architectures.parallel.rules import PADDING, RULES, requantizer, scaled
 from rlx_fpga.architectures.parallel.sums import shift_add
-from rlx_fpga.architectures.refusals import ONLY_INT8
+from rlx_fpga.architectures.refusals import NO_SQUARES, ONLY_INT8
 from rlx_fpga.devices import devices
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from rlx_fpga.cells.rom import Integers
 
 RULES.refuse(ONLY_INT8, QConvert)
+RULES.refuse(NO_SQUARES, QSquaredDifference)
 RULES.refuse("its division takes many cycles; output the logits or argmax", QSoftmax)
 
 MAX_DIGITS: Final = 40_000
