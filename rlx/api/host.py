@@ -6,7 +6,6 @@ Tests: tests/unit/test_api.py
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING
 
@@ -38,6 +37,7 @@ def bench(
     against: str | None = None,
     device: DeviceLike = "cpu",
     backend: str | None = None,
+    threads: Count | None = None,
     options: CompileOptions | None = None,
     clock: Clock | None = None,
 ) -> Benchmark:
@@ -56,6 +56,7 @@ def bench(
             an ONNX file.
         device: Device that rlx uses; another backend too, if it can.
         backend: Backend of rlx; None for that of ``options``.
+        threads: Threads of the backend ``native``, of both engines; None for those of ``options``.
         options: Options of compilation.
         clock: Returns nanoseconds; None for ``time.perf_counter_ns``.
 
@@ -74,11 +75,10 @@ def bench(
         True
     """
     file = model if isinstance(model, str | PathLike) else None
-    settings = options or CompileOptions()
+    settings = (options or CompileOptions()).changed(backend=backend, threads=threads)
     return latency.bench(
         bound_module(model)[0].graph, batch=batch, seconds=seconds, against=against, file=file,
-        device=device, options=settings if backend is None else replace(settings, backend=backend),
-        clock=clock or time.perf_counter_ns,
+        device=device, options=settings, clock=clock or time.perf_counter_ns,
     )  # fmt: skip
 
 

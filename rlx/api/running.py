@@ -33,6 +33,7 @@ def run(
     *,
     device: DeviceLike = "cpu",
     backend: str | None = None,
+    threads: Count | None = None,
     batch: Count | None = None,
     progress: Progress | None = None,
 ) -> Result:
@@ -49,6 +50,8 @@ def run(
             quantized input are quantized by its scale. Without an axis of samples it is one sample.
         device: Device to run on.
         backend: Backend that runs the model there; None for the best one of the device.
+        threads: Threads of the backend ``native``, at most 256; None for the setting. Results do
+            not depend on it.
         batch: Samples that run together at most; None for as many as memory suggests.
         progress: Called with a text, samples done and all samples.
 
@@ -71,8 +74,7 @@ def run(
         (4, 10)
     """
     graph = bound_module(model, data)[0].graph
-    options = CompileOptions() if backend is None else CompileOptions(backend=backend)
-    session = Session(device, options)
+    session = Session(device, CompileOptions().changed(backend=backend, threads=threads))
     return inference.run(graph, data, session=session, batch=batch, progress=progress)
 
 

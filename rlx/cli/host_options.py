@@ -1,4 +1,4 @@
-"""Options of commands that run a network on this machine: ``--device``, ``--backend``.
+"""Options of commands that run a network on this machine: its device, backend and threads.
 
 Tests: tests/cli/commands/test_bench.py
 """
@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rlx.cli.completions import backend_names, engine_names
+from rlx.cli.number import Number
 from rlx.support import plugins
+from rlx.support.config import MAX_THREADS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +32,7 @@ class BackendOption(click.Option):
 
 
 def host_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``--device`` and ``--backend`` to a command that gets ``device`` and ``backend``."""
+    """Add ``--device``, ``--backend`` and ``--threads`` to a command that gets these arguments."""
     options = (
         click.option(
             "--device",
@@ -44,6 +46,11 @@ def host_options(function: Callable[..., Any]) -> Callable[..., Any]:
             cls=BackendOption,
             help="Backend that runs the model there; 'rlx devices' marks the default.",
             shell_complete=backend_names,
+        ),
+        click.option(
+            "--threads",
+            type=Number(int, 1, MAX_THREADS),
+            help="Threads of the backend native; results do not depend on it.  [default: 1]",
         ),
     )
     for option in reversed(options):
@@ -63,8 +70,8 @@ def against_option(function: Callable[..., Any]) -> Callable[..., Any]:
     return option(function)
 
 
-def compile_options(backend: str | None) -> CompileOptions:
-    """Return the options of compilation of a command."""
+def compile_options(backend: str | None, threads: int | None) -> CompileOptions:
+    """Return the options of compilation of a command; None for the setting."""
     from rlx.runtime import CompileOptions
 
-    return CompileOptions() if backend is None else CompileOptions(backend=backend)
+    return CompileOptions().changed(backend=backend, threads=threads)

@@ -26,6 +26,7 @@ __all__ = [
     "linear_rescale",
     "quantized",
     "rescale_of",
+    "rounded_rescale",
     "softmax_scaling",
     "square_scaling",
     "sum_scaling",
@@ -56,6 +57,7 @@ def _of_a_file(function: Callable[ArgumentsP, ResultT]) -> Callable[ArgumentsP, 
 
 rescale_of = _of_a_file(rescale.rescale_of)
 linear_rescale = _of_a_file(rescale.linear_rescale)
+rounded_rescale = _of_a_file(rescale.rounded_rescale)
 sum_scaling = _of_a_file(rescale.sum_scaling)
 square_scaling = _of_a_file(rescale.square_scaling)
 softmax_scaling = _of_a_file(rescale.softmax_scaling)

@@ -38,11 +38,15 @@ if TYPE_CHECKING:
     from rlx.ops.numerics.fixed_point import Int64
 
 Bounds = tuple[int, int]
+Precision = type[np.float32] | type[np.float64]
+"""Type that scales are multiplied and divided in."""
 
 _MAX_FACTOR = 2.0**30 - 1
 """Largest factor: from 2^30 on the reference shifts an int32 out of itself."""
 _SUM_LEFT_SHIFT = 20
 """Bits by which the operands of a sum are shifted first (tflite-micro ``CalculateOpDataAdd``)."""
+_MULTIPLIER_STEPS = (0, 1, -1, 2, -2, 3, -3)
+"""Distances from the nearest multiplier, in the order in which they are tried."""
 
 _SQUARE_LEFT_SHIFT = 7
 """Bits by which the operands of a squared difference are shifted first."""
@@ -82,10 +86,11 @@ def linear_rescale(
     weight_scales: Iterable[float],
     scale: float,
     rounding: Rounding = Rounding.DOUBLE,
+    precision: Precision = np.float64,
 ) -> Rescale:
     """Return the scaling of a convolution's or dense layer's accumulators to its result.
 
-    In double and in this order: ``x_scale * weight_scale / scale``. Another order rounds
+    In this order: ``x_scale * weight_scale``, then ``/ scale`` in double. Another order rounds
     differently, which in rare cases results in another multiplier.
 
     Source: tflite-micro ``PopulateConvolutionQuantizationParams`` and
@@ -96,8 +101,48 @@ def linear_rescale(
         weight_scales: Scale of the weights, or one for each output channel.
         scale: Scale of the result.
         rounding: Rounding of products with the factors.
+        precision: That of the product of two scales.
     """
-    return rescale_of(*(x_scale * w / scale for w in weight_scales), rounding=rounding)
+    products = [float(precision(x_scale) * precision(w)) for w in weight_scales]
+    return rescale_of(*(p / scale for p in products), rounding=rounding)
+
+
+def rounded_rescale(factor: float, bound: int, low: int, high: int) -> Rescale:
+    """Return the scaling by ``round(x * factor)`` of C in double, halves away from zero.
+
+    A multiplier of 31 bits may differ from it next to halves. Of those that are close to
+    ``factor``, the first one without a difference is returned: it is compared on both sides of each
+    half.
+
+    Args:
+        factor: Product and quotient of scales in double.
+        bound: Largest magnitude of ``x``.
+        low: Minimum of the result, which is clamped.
+        high: Maximum of the result.
+
+    Raises:
+        ScaleError: Every multiplier differs.
+    """
+    nearest = rescale_of(factor, rounding=Rounding.SINGLE)
+    (multiplier,), (shift,) = nearest.multiplier, nearest.shift
+    if not multiplier:
+        return nearest
+    halves = np.rint((np.arange(low, high + 1) - 0.5) / factor)
+    points = np.unique(np.clip(halves[:, np.newaxis] + np.arange(-2, 3), -bound, bound))
+    magnitude = np.abs(points * factor)
+    rounded = np.trunc(magnitude) + (magnitude - np.trunc(magnitude) >= 0.5)
+    expected = np.clip(np.copysign(rounded, points), low, high)
+    for candidate in (multiplier + d for d in _MULTIPLIER_STEPS):
+        if 1 << 30 <= candidate <= INT32_MAX:
+            rescale = Rescale((candidate,), (shift,), Rounding.SINGLE)
+            results = np.clip(rescale.apply(points.astype(np.int64)), low, high)
+            if np.array_equal(results, expected):
+                return rescale
+    raise ScaleError(
+        f"accumulators up to {bound} times {factor!r}, rounded in double, equal no product with a "
+        "multiplier of 31 bits",
+        hint="quantize the layer again; its bias or its weights are out of proportion",
+    )
 
 
 def float32_rescale(

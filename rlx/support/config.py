@@ -43,6 +43,9 @@ FOREIGN: Final = frozenset(
 )
 """Variables that are not settings: other modules read them."""
 
+MAX_THREADS: Final = 256
+"""Maximum of the setting ``threads``."""
+
 Dispatch: TypeAlias = Literal["prefer-native", "common", "native"]
 """The names of ``rlx.passes.Policy``, which is of a higher layer."""
 
@@ -114,6 +117,17 @@ def _is_count(value: object) -> bool:
     return _is_number(value) and value != 0
 
 
+def _threads(text: str) -> int:
+    if not is_thread_count(_number(text)):
+        raise ValueError(text)
+    return int(text)
+
+
+def is_thread_count(value: object) -> bool:
+    """Whether a value is an integer from 1 to ``MAX_THREADS``."""
+    return _is_count(value) and cast("int", value) <= MAX_THREADS
+
+
 _FLAG = _Kind("on or off", "on", _flag, _is_flag)
 _FOLDER = _Kind("a folder, on or off", "off", _folder, lambda v: isinstance(v, Path | bool))
 _COUNT = _Kind("an integer of at least 1", "8", _count, _is_count)
@@ -134,6 +148,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
     ),
     "programs": _COUNT,
     "quiet": _FLAG,
+    "threads": _Kind(f"an integer from 1 to {MAX_THREADS}", "2", _threads, is_thread_count),
     "verify_each": _FLAG,
 }
 """Kind of values of each setting; a test compares it with the fields of ``Config``."""
@@ -165,6 +180,7 @@ class Config:
         instruction_set: ``instruction_set`` of ``CompileOptions``; None for the fastest one here.
         programs: For how many sizes of symbols a compiled graph keeps its programs.
         quiet: Whether the command line reports no steps and times, as ``--quiet`` says.
+        threads: ``threads`` of ``CompileOptions``.
         verify_each: Whether graphs are verified after each application of each pass.
     """
 
@@ -182,6 +198,7 @@ class Config:
     instruction_set: str | None = None
     programs: int = 8
     quiet: bool = False
+    threads: int = 1
     verify_each: bool = False
 
     def __post_init__(self) -> None:
@@ -211,6 +228,7 @@ class SettingChanges(TypedDict, total=False):
     instruction_set: str | None
     programs: int
     quiet: bool
+    threads: int
     verify_each: bool
 
 

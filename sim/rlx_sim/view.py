@@ -33,7 +33,7 @@ def firmware_view(network: str, report: Mapping[str, Any]) -> View:
     columns = (
         Column("ran on", shortest=12),
         Column("compiler", priority=2),
-        Column("equal"),
+        Column("equal frames"),
         Column("instr.", meaning="for the slowest frame"),
         Column("code", "B", priority=3),
         Column("stack", "B", priority=1),
@@ -134,7 +134,7 @@ def hardware_view(network: str, report: Mapping[str, Any]) -> View:
     """Return the simulations of a design and its measured cycles; arguments as above."""
     columns = (
         Column("simulation", shortest=12),
-        Column("equal"),
+        Column("equal frames"),
         Column("latency", "cycles", priority=1),
         Column("interval", "cycles"),
     )

@@ -158,7 +158,7 @@ CASES: dict[str, Case] = {
             "1 of 5 operators cannot be imported\n"
             "  operator 0 CONV_2D 'conv' (int8[1, 4, 4, 2], int8[3, 3, 3, 2], int32[3] "
             "-> int8[1, 4, 4, 3])\n"
-            "    why  tensor 1 'w' has a zero point other than 0"
+            "    why  tensor 1 'w' is int8 with a zero point other than 0"
         ),
     ),
     "weights along another axis": Refused(

@@ -65,20 +65,6 @@ def _pad_to(value: int) -> bytes:
     return model.build([given], [made])
 
 
-def _tabulated() -> bytes:
-    """Return a model with a table of 256 values, which CAST, ADD and GATHER compute."""
-    model = TfliteBuilder()
-    x = model.tensor((1, 4), scale=0.05, zero_point=3)
-    integers, places = (model.tensor((1, 4), "int32") for _ in range(2))
-    y = model.tensor((1, 4), scale=0.1, zero_point=-2)
-    offset = model.constant(np.array([128], np.int32))
-    table = model.constant(np.arange(-128, 128, dtype=np.int8), scale=0.1, zero_point=-2)
-    model.operator("CAST", [x], [integers])
-    model.operator("ADD", [integers, offset], [places])
-    model.operator("GATHER", [table, places], [y])
-    return model.build([x], [y])
-
-
 def _filled() -> bytes:
     """Return a model that adds what ``FILL`` makes."""
     model = TfliteBuilder()
@@ -111,12 +97,14 @@ SAMPLES: Final[dict[str, Callable[[], bytes]]] = {
     **{name: partial(one, name, _ROW, _ROW) for name in _FUNCTIONS},
     "ADD": lambda: two("ADD", _IMAGE, _IMAGE, _IMAGE),
     "ARG_MAX": lambda: one("ARG_MAX", _ROW, (1,), 1, y={"dtype": "INT32"}),
+    "ARG_MIN": lambda: one("ARG_MIN", _ROW, (1,), 1, y={"dtype": "INT32"}),
     "AVERAGE_POOL_2D": lambda: one("AVERAGE_POOL_2D", _IMAGE, (1, 2, 2, 4), **_POOL),
     "CAST": lambda: _typed("CAST", _NUMBERS, {"dtype": "INT32"}),
     "CONCATENATION": lambda: two("CONCATENATION", _IMAGE, _IMAGE, (1, 4, 4, 8), axis=3),
     "CONV_2D": lambda: _weighted(
         "CONV_2D", _IMAGE, (4, 1, 1, 4), _IMAGE, padding="SAME", strideH=1, strideW=1
     ),
+    "BROADCAST_TO": lambda: one("BROADCAST_TO", (1, 1, 1, 4), _IMAGE, _IMAGE),
     "BATCH_TO_SPACE_ND": lambda: one(
         "BATCH_TO_SPACE_ND", (4, 2, 2, 4), (1, 4, 4, 4), [2, 2], [[0, 0], [0, 0]]
     ),
@@ -125,7 +113,8 @@ SAMPLES: Final[dict[str, Callable[[], bytes]]] = {
     "DEQUANTIZE": lambda: _typed("DEQUANTIZE", _INT8, _FLOAT),
     "EXPAND_DIMS": lambda: one("EXPAND_DIMS", _ROW, (1, 1, 8), 1),
     "FILL": _filled,
-    "GATHER": _tabulated,
+    "GATHER": lambda: one("GATHER", _IMAGE, (1, 4, 2, 4), [2, 0], axis=2),
+    "GATHER_ND": lambda: one("GATHER_ND", _IMAGE, (2, 4), [[0, 3, 1], [0, 0, 2]]),
     "FULLY_CONNECTED": lambda: _weighted("FULLY_CONNECTED", _ROW, (4, 8), (1, 4)),
     "HARD_SWISH": lambda: one("HARD_SWISH", _ROW, _ROW),
     "LEAKY_RELU": lambda: one("LEAKY_RELU", _ROW, _ROW, alpha=0.1),
@@ -134,15 +123,19 @@ SAMPLES: Final[dict[str, Callable[[], bytes]]] = {
     "MAX_POOL_2D": lambda: one("MAX_POOL_2D", _IMAGE, (1, 2, 2, 4), **_POOL),
     "MEAN": lambda: one("MEAN", _IMAGE, (1, 4), [1, 2], keepDims=False),
     "MINIMUM": lambda: two("MINIMUM", _IMAGE, _IMAGE, _IMAGE),
+    "MIRROR_PAD": lambda: one("MIRROR_PAD", _IMAGE, (1, 6, 6, 4), _PADS, mode=0),
     "MUL": lambda: two("MUL", _IMAGE, _IMAGE, _IMAGE),
     "PACK": lambda: two("PACK", _ROW, _ROW, (2, 1, 8), axis=0, valuesCount=2),
     "PAD": lambda: one("PAD", _IMAGE, (1, 6, 6, 4), _PADS),
     "PADV2": lambda: _pad_to(5),
     "PRELU": lambda: prelu((1, 1, 3)),
     "QUANTIZE": lambda: _typed("QUANTIZE", _INT8, _SIGNED),
+    "REDUCE_MAX": lambda: one("REDUCE_MAX", _IMAGE, (1, 4), [1, 2], keepDims=False),
+    "REDUCE_MIN": lambda: one("REDUCE_MIN", _IMAGE, (1, 4), [1, 2], keepDims=False),
     "RELU": lambda: one("RELU", _ROW, _ROW),
     "RELU6": lambda: one("RELU6", _ROW, _ROW),
     "RESHAPE": lambda: one("RESHAPE", _IMAGE, (1, 64), [1, 64]),
+    "REVERSE_V2": lambda: one("REVERSE_V2", _IMAGE, _IMAGE, [1]),
     "SLICE": lambda: one("SLICE", _ROW, (1, 4), [0, 2], [1, 4]),
     "SOFTMAX": lambda: one("SOFTMAX", _ROW, _ROW, y=_PROBABILITY, beta=1.0),
     "SPACE_TO_BATCH_ND": lambda: one(

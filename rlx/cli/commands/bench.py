@@ -46,6 +46,7 @@ def command(
     *,
     device: str,
     backend: str | None,
+    threads: int | None,
     batch: int,
     seconds: float,
     against: str | None,
@@ -68,7 +69,7 @@ def command(
             against=against,
             file=model,
             device=device,
-            options=compile_options(backend),
+            options=compile_options(backend, threads),
         )
     if as_json:
         print_json(result.as_json())

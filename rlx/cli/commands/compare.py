@@ -110,17 +110,23 @@ def command(
     if as_json:
         print_json(comparison.as_json())
     else:
-        _print(comparison, f"{other.name} against {model.name}")
+        _print(comparison, model.name, other.name)
     return 1 if comparison.passed is False else 0
 
 
-def _print(comparison: Comparison, title: str) -> None:
-    """Print outputs and layers, what is known of the whole, and the verdict."""
+def _print(comparison: Comparison, model: str, other: str) -> None:
+    """Print outputs and layers, what is known of the whole, and the verdict.
+
+    Args:
+        comparison: The differences.
+        model: Name of the first model's file.
+        other: Name of the second model's file.
+    """
     for number, table in enumerate(comparison.tables()):
         if number:
             print()
-        show_table(replace(table, title=f"{title}: {table.title}"))
-    for line in summary(comparison, "the first model"):
+        show_table(replace(table, title=f"{other} against {model}: {table.title}"))
+    for line in summary(comparison, model):
         prose(line)
     if worst := comparison.worst:
         prose(f"lowest SQNR: {', '.join(layer.name for layer in worst)}")

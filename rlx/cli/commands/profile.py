@@ -47,6 +47,7 @@ def command(
     *,
     device: str,
     backend: str | None,
+    threads: int | None,
     batch: int,
     runs: int,
     by_layer: bool,
@@ -66,7 +67,7 @@ def command(
     with progress(enabled=not as_json) as show:
         show(f"running {model.name}")
         net, inputs = compiled_for(
-            graph, batch=batch, device=device, options=compile_options(backend)
+            graph, batch=batch, device=device, options=compile_options(backend, threads)
         )
         profile = net.profile(inputs, runs=runs, machine=limits)
     if trace is not None:

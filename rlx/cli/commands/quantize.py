@@ -343,4 +343,5 @@ def _agreement(classes: Classes, name: str, reference: str) -> str:
     from rlx.metrics.classes import ClassForm
 
     place = " on the largest value" if classes.form is ClassForm.LARGEST else ""
-    return f"{name}agreement with {reference}{place}: {classes.agreement:.2%} of {classes.total:,}"
+    shares = f"{classes.agreement:.2%} of {counted(classes.total, 'prediction')}"
+    return f"{name}agreement with {reference}{place}: {shares}"

@@ -82,6 +82,7 @@ def command(
     weights: tuple[Path, ...],
     device: str,
     backend: str | None,
+    threads: int | None,
     batch: int | None,
     out: Path | None,
     as_json: bool,
@@ -95,7 +96,7 @@ def command(
     from rlx.samples import read_classes, read_names
 
     graph = _with_weights(load_bound(model, paths).graph, weights)
-    session = Session(device, compile_options(backend))
+    session = Session(device, compile_options(backend, threads))
     keep_inputs(out, model, *paths, labels, expect, *weights)
     names = None if labels is None else read_names(labels)
     samples = _read_samples(graph, paths, frames)

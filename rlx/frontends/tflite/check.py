@@ -14,6 +14,7 @@ import numpy as np
 
 from rlx.frontends.refusal import FileRefusedError, MalformedError, OverLimitError, UnsupportedError
 from rlx.frontends.tflite.schema import ELEMENT_BITS, VALUE_RANGE, TensorType
+from rlx.frontends.tflite.unknown import RECURRENT
 from rlx.support.limits import raise_hint
 
 if TYPE_CHECKING:
@@ -40,11 +41,13 @@ def check(model: Model, limits: Limits) -> None:
 
 
 def _check_tensors(model: Model, limits: Limits) -> None:
+    read = {i for o in model.operators if o.name not in RECURRENT for i in (*o.inputs, *o.outputs)}
+    read.update(model.inputs, model.outputs)
     for tensor in _used(model):
         try:
             _check_shape(tensor, limits)
             _check_data(tensor)
-            _check_quantization(tensor)
+            _check_quantization(tensor, is_read=tensor.index in read)
         except FileRefusedError as error:
             raise error.inside(tensor.label) from None
 
@@ -108,13 +111,16 @@ def _check_data(tensor: Tensor) -> None:
         )
 
 
-def _check_quantization(tensor: Tensor) -> None:
-    """Check scales and zero points of activations; of other tensors nothing reads them."""
+def _check_quantization(tensor: Tensor, *, is_read: bool) -> None:
+    """Check scales and zero points of activations; of other tensors nothing reads them.
+
+    A channel of weights that are all 0 may have the scale 0, and a tensor that only recurrent
+    layers name: their importers check those that they read (``quant_of``).
+    """
     quantization = tensor.quantization
     if quantization is None or tensor.type not in _ACTIVATION_TYPES:
         return
-    # A channel of weights that are all 0 may have the scale 0.
-    above = quantization.scale > 0 if tensor.data is None else quantization.scale >= 0
+    above = quantization.scale > 0 if tensor.data is None and is_read else quantization.scale >= 0
     bad = ~(np.isfinite(quantization.scale) & above)
     if bad.any():
         channel = int(bad.argmax())

@@ -18,10 +18,10 @@ from rlx.frontends.tflite.gathers import joined
 from rlx.frontends.tflite.open import bound
 from rlx.frontends.tflite.ops import IMPORTERS, REAL_IMPORTERS, Call, known
 from rlx.frontends.tflite.ops.call import Scope
-from rlx.frontends.tflite.ops.tensors import DTYPES, input_type, quant_of, type_hint
+from rlx.frontends.tflite.ops.tensors import DTYPES, input_type, quant_of, stated, type_hint
 from rlx.frontends.tflite.options import TfliteOptions
 from rlx.frontends.tflite.schema import TensorType
-from rlx.frontends.tflite.signed import BETWEEN_TYPES, UINT8_OFFSET, signed
+from rlx.frontends.tflite.signed import BETWEEN_TYPES, EXACT_ON_UINT8, UINT8_OFFSET, signed
 from rlx.frontends.tflite.states import add_states, next_values
 from rlx.frontends.tflite.unknown import unknown
 from rlx.frontends.tflite.variables import with_states
@@ -54,6 +54,12 @@ are quotients in float32. Other versions differ: some multiply in float32 in ``F
 accumulator is at a rounding half.
 """
 
+UINT8_REFERENCE: Final = Reference("ai-edge-litert", "2.3.0")
+"""The LiteRT whose reference kernels importers of uint8 operators reproduce.
+
+TensorFlow Lite Micro refuses those operators.
+"""
+
 _MAX_LISTED_OPERATORS = 40
 """Operators that one message explains."""
 _IMPORTABLE = sorted({*IMPORTERS, *REAL_IMPORTERS})
@@ -71,10 +77,10 @@ def load(
 ) -> GraphModule:
     """Import a model.
 
-    A graph of integers computes the results of ``REFERENCE`` bit for bit, and names it; one that
-    computes in float32 names no reference. Inputs and outputs keep the model's order, shapes, types
-    and quantization. Weights of int8 with float32 activations (dynamic range) become float32: scale
-    times code.
+    A graph of integers computes the results of ``REFERENCE`` bit for bit, one of uint8 those of
+    ``UINT8_REFERENCE``, and names it; one that computes in float32 names no reference. Inputs and
+    outputs keep the model's order, shapes, types and quantization. Weights of int8 with float32
+    activations (dynamic range) become float32: scale times code.
 
     Args:
         source: A file, or the bytes of one.
@@ -92,7 +98,8 @@ def load(
         data = source
     else:
         data, name = read_bytes(Path(source), limits), Path(source).name
-    graph = build(parse(data, name, limits), limits, options)
+    model = parse(data, name, limits)
+    graph = build(model, limits, options)
     layers = any(isinstance(node.op, NnOp) for node in graph.op_nodes)
     if any(isinstance(node.op, RealTranspose | QTranspose) for node in graph.op_nodes):
         # Exporters of channels-first networks write transposes around layers, and before a dense
@@ -100,7 +107,17 @@ def load(
         graph = DeadCode().apply(ChannelsLast().apply(DeadCode().apply(graph)))
     exact = all(_is_exact(node.op) for node in graph.op_nodes)
     stage = Stage.HIR if layers else Stage.MIR
-    return GraphModule(graph, stage, reference=REFERENCE if exact else None)
+    return GraphModule(graph, stage, reference=_reference(model) if exact else None)
+
+
+def _reference(model: Model) -> Reference | None:
+    """Return the interpreter of a model's quantized type; None if it computes in several."""
+    inner = [o for o in model.operators if o.name not in BETWEEN_TYPES]
+    tensors = (model.tensors[i] for o in inner for i in (*o.inputs, *o.outputs) if i != -1)
+    types = {t.type for t in tensors if t.data is None and t.quantization is not None}
+    if TensorType.UINT8 not in types:
+        return REFERENCE
+    return None if TensorType.INT8 in types else UINT8_REFERENCE
 
 
 def _is_exact(op: Op) -> bool:
@@ -238,6 +255,11 @@ def _import(call: Call) -> None:
         )
         raise UnsupportedError(reason, hint=hint)
     _refuse_tensors(call)
+    if call.reads_uint8 and name not in EXACT_ON_UINT8:
+        raise UnsupportedError(
+            "is imported on int8 and float32, but not on uint8",
+            hint="convert the model with int8, as converters do by default",
+        )
     try:
         if not known.fold(call) and importer is not None:
             importer(call)
@@ -260,7 +282,7 @@ def _add_placeholders(call: Call) -> None:
     for tensor in call.outputs:
         quant = None
         if tensor.type is TensorType.INT8 and tensor.quantization is not None:
-            quant = quant_of(tensor).params if tensor.quantization.per_tensor else None
+            quant = stated(tensor, tensor.quantization)
         type_ = Type(tensor.shape, DTYPES.get(tensor.type, DType.I8), quant)
         call.scope.values[tensor.index] = call.scope.graph.input("", type_)
 

@@ -34,13 +34,23 @@ _PRODUCT = (
     "host",
 )
 
+RECURRENT = (
+    "LSTM",
+    "UNIDIRECTIONAL_SEQUENCE_LSTM",
+    "BIDIRECTIONAL_SEQUENCE_LSTM",
+    "RNN",
+    "UNIDIRECTIONAL_SEQUENCE_RNN",
+    "BIDIRECTIONAL_SEQUENCE_RNN",
+    "SVDF",
+)
+"""Operators with a state of their own. Some of their tensors hold no numbers that they read."""
+
 _KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("keeps its state between runs, which rlx does not support yet", _STATE, ("SVDF",)),
     (
         "is a recurrent layer with its own state, which rlx does not support yet",
         _UNROLL,
-        ("LSTM", "UNIDIRECTIONAL_SEQUENCE_LSTM", "BIDIRECTIONAL_SEQUENCE_LSTM", "RNN",
-         "UNIDIRECTIONAL_SEQUENCE_RNN", "BIDIRECTIONAL_SEQUENCE_RNN"),
+        RECURRENT,
     ),
     (
         "is control flow, which rlx does not import",

@@ -105,11 +105,20 @@ def _sigmoid_table(
 
 
 def leaky_relu_table(
-    scale: float, zero_point: int, alpha: float, to_scale: float, to_zero_point: int
+    scale: float,
+    zero_point: int,
+    alpha: float,
+    to_scale: float,
+    to_zero_point: int,
+    precision: type[np.float32] | type[np.float64] = np.float64,
 ) -> Table:
-    """Return ``x if x >= 0 else alpha * x`` of every int8 value; ``alpha`` is not negative."""
-    identity = quantize_multiplier(scale / to_scale)
-    leak = quantize_multiplier(scale * alpha / to_scale)
+    """Return ``x if x >= 0 else alpha * x`` of every int8 value; ``alpha`` is not negative.
+
+    Scales are multiplied and divided in ``precision``.
+    """
+    x_scale, y_scale = precision(scale), precision(to_scale)
+    identity = quantize_multiplier(float(x_scale / y_scale))
+    leak = quantize_multiplier(float(x_scale * precision(alpha) / y_scale))
     x = int8_values() - zero_point
     scaled = [
         multiply_by_quantized_multiplier(x, np.int64(multiplier), np.int64(shift))
@@ -119,12 +128,15 @@ def leaky_relu_table(
 
 
 def hard_swish_multipliers(
-    scale: float, to_scale: float
+    scale: float, to_scale: float, precision: type[np.float32] | type[np.float64] = np.float64
 ) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return the 16-bit multipliers and shifts towards the result and towards relu6's range."""
-    fine = scale / 128
+    """Return the 16-bit multipliers and shifts towards the result and towards relu6's range.
+
+    Scales are divided in ``precision``.
+    """
+    fine = precision(scale) / precision(128)
     (out, out_shift), (relu, relu_shift) = (
-        quantize_multiplier(fine / other) for other in (to_scale, 3 / 32768)
+        quantize_multiplier(float(fine / precision(other))) for other in (to_scale, 3 / 32768)
     )
     return (_to_int16(out), out_shift), (_to_int16(relu), relu_shift)
 

@@ -6,7 +6,7 @@ Tests: tests/targets/host/test_kernels.py
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from rlx.ir import Constant, Param
 
@@ -21,11 +21,42 @@ if TYPE_CHECKING:
     Rule: TypeAlias = Callable[[Node, InstructionSet], "NativeLayer | Refusal"]
 
 
+MIN_PART_COST: Final = 1 << 14
+"""Vector instructions that are worth a part of a layer on another thread: 5 to 10 us."""
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Units of a layer's result, such as rows, that threads compute in any order.
+
+    The bits of a unit do not depend on the units that are computed with it.
+
+    Attributes:
+        units: Number of units.
+        cost: Estimate of the vector instructions of all units.
+    """
+
+    units: int
+    cost: int
+
+    @staticmethod
+    def of(units: int, cost: int) -> Split | None:
+        """Return the split of a layer, or None if it is not worth two threads."""
+        return Split(units, cost) if units > 1 and cost >= 2 * MIN_PART_COST else None
+
+    @property
+    def min_units(self) -> int:
+        """Number of units of the smallest part that is worth a thread."""
+        return max(1, -(-MIN_PART_COST * self.units // max(1, self.cost)))
+
+
 @dataclass(frozen=True, slots=True)
 class NativeLayer:
     """A node in C. The call is ``kernel(operands, tables, scratch, results)``, all pointers.
 
-    The scratch pointer is passed only if the function needs scratch memory.
+    The scratch pointer is passed only if the function needs scratch memory. The function of a
+    layer with a split gets two integers more: the first unit to compute, and the one after the
+    last.
 
     Attributes:
         kernel: The function.
@@ -34,6 +65,7 @@ class NativeLayer:
             operands, of which only constants and parameters may be read.
         scratch_bytes: Bytes of memory, aligned to 64, that the function uses while it runs.
         may_fail: Whether the function returns 0 where an operand is not allowed.
+        split: Units that several threads may compute; None if one thread computes all.
     """
 
     kernel: Kernel
@@ -41,6 +73,12 @@ class NativeLayer:
     tables: tuple[Pack, ...] = ()
     scratch_bytes: int = 0
     may_fail: bool = False
+    split: Split | None = None
+
+    @property
+    def thread_scratch_bytes(self) -> int:
+        """Bytes from the scratch memory of a thread to that of the next one."""
+        return -(-self.scratch_bytes // 64) * 64
 
 
 def is_fixed(value: Value) -> bool:

@@ -43,7 +43,8 @@ class Library:
 
     Attributes:
         key: A SHA-256 over all that its code depends on.
-        run: The function ``rlx_run(pointers, first, last)``; it raises StepError if a step fails.
+        run: The function ``rlx_run(pointers, first, last, pool)``; it raises StepError if a step
+            fails.
     """
 
     key: str
@@ -61,10 +62,19 @@ def load(source: ProgramSource, extra_flags: tuple[str, ...] = ()) -> Library:
         ToolMissingError: There is no C compiler.
         SimulationError: The text does not compile.
     """
+    return _library(source, compiler(), (*source.instructions.flags, *extra_flags))
+
+
+def compiler() -> tuple[str, ...]:
+    """Return the command of the C compiler.
+
+    Raises:
+        ToolMissingError: There is none.
+    """
     command = find_compiler()
     if command is None:
         raise ToolMissingError(MISSING, hint="set RLX_BACKEND=numpy to run without one")
-    return _library(source, command, (*source.instructions.flags, *extra_flags))
+    return command
 
 
 def _check(status: int) -> None:
@@ -75,8 +85,25 @@ def _check(status: int) -> None:
 
 @lru_cache(_MAX_LIBRARIES)
 def _library(source: ProgramSource, command: tuple[str, ...], flags: tuple[str, ...]) -> Library:
+    key, loaded = load_text(source.identity, lambda: source.text, command, flags)
+    function = loaded.rlx_run
+    function.restype = _check
+    return Library(key, function)
+
+
+def load_text(
+    source: str, text: Callable[[], str], command: tuple[str, ...], flags: tuple[str, ...]
+) -> tuple[str, ctypes.CDLL]:
+    """Return the cache key and the library of a C file, from the disk if it is there.
+
+    Args:
+        source: Text that determines the file, given the files of this package.
+        text: Returns the file.
+        command: The compiler.
+        flags: Flags in addition to those of all compilations.
+    """
     parts = {
-        "source": source.identity,
+        "source": source,
         "generator": generator_digest(),
         "compiler": identity(command),
         "flags": " ".join((*FLAGS, *flags)),
@@ -84,11 +111,9 @@ def _library(source: ProgramSource, command: tuple[str, ...], flags: tuple[str, 
     key, cache = entry_key("native", parts), disk_cache()
     content = cache.get(key)
     if content is None:
-        content = build(source.text, command, flags)
+        content = build(text(), command, flags)
         cache.put(key, content)
-    function = open_library(content).rlx_run
-    function.restype = _check
-    return Library(key, function)
+    return key, open_library(content)
 
 
 def open_library(content: bytes) -> ctypes.CDLL:

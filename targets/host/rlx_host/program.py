@@ -17,6 +17,7 @@ from rlx.support.text.units import counted
 from rlx_host.instruction_set import find, processor
 from rlx_host.kernels.rules import lower
 from rlx_host.library import StepError, load
+from rlx_host.pool import pool_of
 from rlx_host.source import ProgramSource, number_steps
 
 if TYPE_CHECKING:
@@ -85,6 +86,8 @@ class NativeProgram(NumpyProgram):
 
     def __init__(self, module: GraphModule, options: CompileOptions, code: NativeCode) -> None:
         self.code = code
+        self._threads = options.threads
+        self._pool = pool_of(options.threads) if code.steps else None
         count = sum(step.pointer_count for step in code.steps.values())
         self._pointers = (ctypes.c_void_p * count)()
         self._kept: dict[Node, list[Array]] = {}
@@ -102,6 +105,8 @@ class NativeProgram(NumpyProgram):
     def summary(self) -> str:
         """Instruction set, and the number of nodes in C and by NumPy, with the ops of these."""
         native = f"{self.code.instruction_set}, {counted(len(self.code.steps), 'node')} in C"
+        if self._threads > 1:
+            native += f" on {self._threads} threads"
         if not self.code.refusals:
             return native
         ops = sorted({node.op.name for node in self.code.refusals})
@@ -138,7 +143,7 @@ class NativeProgram(NumpyProgram):
         native = self.code.steps.get(step.node)
         if native is None:
             return super().bind_step(step)
-        arrays = bound_arrays(native.layer, step)
+        arrays = bound_arrays(native.layer, step, self._threads)
         self._kept[step.node] = arrays
         if native.layer.may_fail:
             self._fallible[native.index] = step
@@ -156,7 +161,7 @@ class NativeProgram(NumpyProgram):
                 calls.append(run)
                 first = last = -1
                 continue
-            begin, end = (argument.value for argument in run.args[1:])
+            begin, end = (argument.value for argument in run.args[1:3])
             if begin == last and calls and first >= 0:
                 calls[-1] = self._call(first, end)
             else:
@@ -177,16 +182,22 @@ class NativeProgram(NumpyProgram):
         """Return the call of native steps ``first`` to ``last``, the latter not included."""
         assert self.code.library is not None
         pointers = ctypes.c_void_p(ctypes.addressof(self._pointers))
-        return partial(self.code.library.run, pointers, ctypes.c_int(first), ctypes.c_int(last))
+        pool = None if self._pool is None else self._pool.handle
+        steps = ctypes.c_int(first), ctypes.c_int(last)
+        return partial(self.code.library.run, pointers, *steps, pool)
 
 
-def bound_arrays(layer: NativeLayer, step: BoundStep) -> list[Array]:
-    """Return the arrays that a call of a layer passes, each in one run of bytes."""
+def bound_arrays(layer: NativeLayer, step: BoundStep, threads: int = 1) -> list[Array]:
+    """Return the arrays that a call of a layer passes, each in one run of bytes.
+
+    Scratch memory is one array with a part for each thread that may compute units of the layer.
+    """
     values = step.inputs
     arrays = [np.ascontiguousarray(values[index]) for index in layer.operands]
     arrays += [_aligned(pack(values)) for pack in layer.tables]
     if layer.scratch_bytes:
-        arrays.append(step.workspace.take((layer.scratch_bytes,), np.uint8))
+        copies = 1 if layer.split is None else threads
+        arrays.append(step.workspace.take((copies, layer.thread_scratch_bytes), np.uint8))
     return [*arrays, *step.outputs]
 
 

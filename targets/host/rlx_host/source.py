@@ -51,17 +51,51 @@ def number_steps(layers: Sequence[tuple[Node, NativeLayer]]) -> tuple[NativeStep
 
 
 @dataclass(frozen=True, slots=True)
+class Call:
+    """A call in the text of a program.
+
+    Attributes:
+        function: Name of the function.
+        arguments: C expressions of its arguments. ``first`` and ``last`` are the units to compute,
+            ``thread`` is the number of the thread.
+        may_fail: Whether it returns 0 where an operand is not allowed.
+        units: Number of units that threads may share.
+        min_units: Number of units of the smallest part.
+    """
+
+    function: str
+    arguments: tuple[str, ...]
+    may_fail: bool
+    units: int
+    min_units: int
+
+    @staticmethod
+    def of(function: str, step: NativeStep) -> Call:
+        """Return the call of a step."""
+        layer, split = step.layer, step.layer.split
+        arguments = [f"p[{step.first + i}]" for i in range(step.pointer_count)]
+        if split is None:
+            return Call(function, tuple(arguments), layer.may_fail, 1, 1)
+        if layer.scratch_bytes:
+            scratch = len(layer.operands) + len(layer.tables)
+            offset = f"thread * {layer.thread_scratch_bytes}"
+            arguments[scratch] = f"(void *)((char *){arguments[scratch]} + {offset})"
+        arguments += ["first", "last"]
+        return Call(function, tuple(arguments), layer.may_fail, split.units, split.min_units)
+
+
+@dataclass(frozen=True, slots=True)
 class ProgramSource:
     """The C file of a program, rendered only where it is compiled or shown.
 
     Attributes:
         functions: Each kernel, and the name of its function; equal layers share one.
-        calls: Function of each call, index and number of its pointers, and whether it may fail.
+        calls: The calls, in order.
         instructions: Instruction set it is written for.
     """
 
     functions: tuple[tuple[Kernel, str], ...]
-    calls: tuple[tuple[str, int, int, bool], ...]
+    calls: tuple[Call, ...]
     instructions: InstructionSet
 
     @staticmethod
@@ -71,8 +105,8 @@ class ProgramSource:
         for step in steps:
             kernel = step.layer.kernel
             names.setdefault(kernel, f"{kernel.kind}_{len(names)}")
-        calls = ((names[s.layer.kernel], s.first, s.pointer_count, s.layer.may_fail) for s in steps)
-        return ProgramSource(tuple(names.items()), tuple(calls), instructions)
+        calls = tuple(Call.of(names[step.layer.kernel], step) for step in steps)
+        return ProgramSource(tuple(names.items()), calls, instructions)
 
     @property
     def identity(self) -> str:
@@ -100,10 +134,7 @@ class ProgramSource:
                     render(f"{k.template}.c", {**k.context, "name": n, "isa": isa})
                     for k, n in self.functions
                 ],
-                "calls": [
-                    (name, [f"p[{first + i}]" for i in range(count)], may_fail)
-                    for name, first, count, may_fail in self.calls
-                ],
+                "calls": self.calls,
             },
         )
 

@@ -75,3 +75,19 @@ def test_json_and_batch(capsys, digits_model):
 def test_unknown_engine(capsys, file):
     assert main(["bench", file, "--against", "tvm"]) == 2
     assert "engines: onnxruntime, " in capsys.readouterr().err
+
+
+def test_threads(capsys, digits_model):
+    command = ["bench", str(digits_model), "--seconds", "0", "--backend", "native", "--threads"]
+    assert main([*command, "2", "--against", "numpy"]) == 0
+    assert "outputs are equal" in capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "1000000", "two"])
+@pytest.mark.parametrize("command", ["run", "bench", "profile"])
+def test_numbers_of_threads_that_are_refused(capsys, digits_model, command, number):
+    assert main([command, str(digits_model), "--threads", number]) == 2
+    assert capsys.readouterr().err.splitlines()[0] == (
+        "error[RLX-E001]: invalid value for '--threads': expected an integer from 1 to 256, got"
+        f" {number if number.lstrip('-').isdecimal() else repr(number)}"
+    )

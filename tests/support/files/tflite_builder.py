@@ -197,6 +197,21 @@ def unpack(data: bytes) -> Any:
     return schema.ModelT.InitFromPackedBuf(bytearray(data), 0)
 
 
+def other_sign(data: bytes) -> bytes:
+    """Return the int8 model of a uint8 model, or the reverse: stored values 128 apart."""
+    model, kinds = unpack(data), schema.TensorType
+    for tensor in model.subgraphs[0].tensors:
+        if tensor.type not in (kinds.INT8, kinds.UINT8):
+            continue
+        offset = 128 if tensor.type == kinds.INT8 else -128
+        tensor.type = kinds.INT8 + kinds.UINT8 - tensor.type
+        tensor.quantization.zeroPoint = np.asarray(tensor.quantization.zeroPoint) + offset
+        buffer = model.buffers[tensor.buffer]
+        if buffer.data is not None:
+            buffer.data = np.asarray(buffer.data, np.uint8) ^ 0x80
+    return pack(model)
+
+
 def run_tflm(data: bytes, *inputs: np.ndarray) -> list[np.ndarray]:
     """Run a model with TensorFlow Lite Micro on one set of inputs and return its outputs."""
     interpreter = tflm(data)

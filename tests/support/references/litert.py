@@ -1,4 +1,4 @@
-"""Run ``.tflite`` files with LiteRT, the desktop interpreter: the oracle for float32."""
+"""Run ``.tflite`` files with LiteRT, the desktop interpreter: the oracle for float32 and uint8."""
 
 from __future__ import annotations
 
@@ -42,6 +42,22 @@ def run_litert(
         for output, place in zip(found, results, strict=True):
             output.append(interpreter.get_tensor(place))
     return [np.stack(arrays) for arrays in found]
+
+
+def run_reference(data: bytes, *arrays: np.ndarray) -> list[np.ndarray]:
+    """Return the outputs of LiteRT's reference kernels for one array for each input."""
+    from ai_edge_litert.interpreter import Interpreter, OpResolverType
+
+    interpreter = Interpreter(
+        model_content=data,
+        num_threads=1,
+        experimental_op_resolver_type=OpResolverType.BUILTIN_REF,
+    )
+    interpreter.allocate_tensors()
+    for detail, array in zip(interpreter.get_input_details(), arrays, strict=True):
+        interpreter.set_tensor(detail["index"], array)
+    interpreter.invoke()
+    return [interpreter.get_tensor(d["index"]) for d in interpreter.get_output_details()]
 
 
 def dequantized(data: bytes) -> bytes:

@@ -66,5 +66,5 @@ def _run(step, arrays, function):
     for index, array in enumerate(passed):
         pointers[step.first + index] = array.ctypes.data
     for _ in range(2):
-        function(pointers, step.index, step.index + 1)
+        function(pointers, step.index, step.index + 1, None)
     return outputs

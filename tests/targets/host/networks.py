@@ -6,7 +6,8 @@ import numpy as np
 
 from rlx.ir import DType, Graph, TensorType
 from rlx.ops.numerics.fixed_point import Rescale
-from rlx.ops.q import QDense
+from rlx.ops.q import QConv2d, QDense
+from rlx.ops.q.window import Window
 from rlx.ops.real import RealAdd, RealCumsum
 
 
@@ -33,4 +34,20 @@ def mixed():
     c = graph.apply(RealAdd(), b, a)
     d = graph.apply(RealCumsum(axis=1), c)
     graph.output(d, names=["y"])
+    return graph
+
+
+def convolutions():
+    """Two convolutions of an image, the first one with padding."""
+    generator = np.random.default_rng(0)
+    graph = Graph("convolutions")
+    value = graph.input("x", TensorType((1, 32, 32, 16), DType.I8))
+    for kernel, pad in ((3, 1), (1, 0)):
+        window = Window((kernel, kernel), padding=((pad, pad), (pad, pad)))
+        op = QConv2d(window=window, x_zero_point=3, rescale=Rescale.of(0.002), zero_point=-5)
+        shape = (16, kernel, kernel, 16)
+        weights = graph.constant(generator.integers(-128, 128, shape).astype(np.int8))
+        bias = graph.constant(generator.integers(-999, 999, 16).astype(np.int32))
+        value = graph.apply(op, value, weights, bias)
+    graph.output(value, names=["y"])
     return graph

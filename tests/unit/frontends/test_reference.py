@@ -40,6 +40,11 @@ def test_the_installed_wheel_is_the_reference() -> None:
     assert version(tflite.REFERENCE.name) == tflite.REFERENCE.version, RENEWED
 
 
+def test_the_installed_litert_is_the_reference_for_uint8() -> None:
+    # Another version: run the tests of uint8 with it, then set UINT8_REFERENCE.
+    assert version(tflite.UINT8_REFERENCE.name) == tflite.UINT8_REFERENCE.version
+
+
 def test_the_lock_file_names_the_reference() -> None:
     lock = (ROOT / "requirements" / "dev.lock").read_text()
     (pinned,) = re.findall(rf"^{tflite.REFERENCE.name}==(\S+)", lock, re.MULTILINE)

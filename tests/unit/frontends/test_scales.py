@@ -13,7 +13,13 @@ from scale_sweep.arith import requantize_of
 from scale_sweep.case import rescale
 from scale_sweep.layers import LAYERS, layer_of
 
+from rlx.frontends.tflite import frontend as tflite
 from rlx.frontends.tflite.ops import IMPORTERS
+from rlx.frontends.tflite.signed import EXACT_ON_UINT8
+from rlx.ir.evaluate import evaluate
+from rlx.support.errors import UnsupportedOpError
+from support.files.tflite_builder import other_sign
+from support.references.litert import run_reference
 
 MODELS = 200
 
@@ -25,10 +31,18 @@ WITHOUT_SCALES = {
     "TILE", "TRANSPOSE", "UNPACK",
 }  # fmt: skip
 
+REFUSED_ON_UINT8 = {"FULLY_CONNECTED": 10, "LOGISTIC": 6, "TANH": 6}
+
 # The reference has no kernel on int8.
 OUTSIDE = {"EXP", "GELU", "LOG", "NEG", "SQRT", "SQUARE"}
 
 IN_ONE_WAY = {"ELU", "LOGISTIC", "TANH"}
+
+ON_UINT8 = [
+    name
+    for name in SWEEPS
+    if name.split()[0] in {*EXACT_ON_UINT8, "QUANTIZE"} and "by channel" not in name
+]
 
 pytestmark = pytest.mark.campaign
 
@@ -37,6 +51,25 @@ pytestmark = pytest.mark.campaign
 def test_scales_are_combined_as_the_reference_does(name: str) -> None:
     for case in sweep(SWEEPS[name], MODELS):
         check(case)
+
+
+@pytest.mark.parametrize("name", ON_UINT8)
+def test_scales_of_uint8_are_combined_as_litert_does(name: str) -> None:
+    refusals = []
+    for case in sweep(SWEEPS[name], MODELS // 5):
+        data = other_sign(case.build())
+        inputs = [a.astype(np.int8).view(np.uint8) ^ 0x80 for a in case.operands[: case.inputs]]
+        try:
+            graph = tflite.load(data).graph
+        except UnsupportedOpError as error:
+            refusals.append(str(error))
+            continue
+        values = dict(zip((v.name for v in graph.inputs), inputs, strict=True))
+        (expected,) = run_reference(data, *inputs)
+        np.testing.assert_array_equal(evaluate(graph, values)[0], expected, str(case.scales))
+    # Sums of nearly 32 bits, and functions of inputs with large scales.
+    assert len(refusals) == REFUSED_ON_UINT8.get(name, 0)
+    assert all("equal no product" in text or "input scale" in text for text in refusals)
 
 
 @pytest.mark.parametrize("name", [n for n in SWEEPS if n not in IN_ONE_WAY])

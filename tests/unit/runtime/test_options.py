@@ -75,8 +75,14 @@ def test_names_of_policies_are_known():
         ("fusion", False),
         ("precision", rlx.DType.F16),
         ("dump", True),
+        ("threads", 0),
+        ("threads", -1),
+        ("threads", 1_000_000),
+        ("threads", "2"),
+        ("threads", 2.0),
+        ("threads", True),
     ],
 )
-def test_values_of_another_type(option, value):
+def test_values_that_an_option_does_not_take(option, value):
     with raises(UsageError):
         CompileOptions(**{option: value})

@@ -43,6 +43,7 @@ def test_values_of_the_environment():
             "RLX_DUMP": "out",
             "RLX_PROGRAMS": "3",
             "RLX_QUIET": "1",
+            "RLX_THREADS": "256",
             "RLX_VERIFY_EACH": "on",
             "PATH": "/bin",
         }
@@ -50,7 +51,7 @@ def test_values_of_the_environment():
     assert found == Config(
         backend="numpy", cache=Path("some/folder"), check_compiled=False, check_finite=True,
         compilations=0, compile_cache=False, compile_cache_mib=64, debug="kernels",
-        dispatch="common", dump=Path("out"), programs=3, quiet=True, verify_each=True,
+        dispatch="common", dump=Path("out"), programs=3, quiet=True, threads=256, verify_each=True,
     )  # fmt: skip
 
 
@@ -76,6 +77,9 @@ def test_the_cache_is_a_folder_or_a_flag(text, value):
         ("RLX_PROGRAMS", "1e3"),
         ("RLX_DISPATCH", "nativ"),
         ("RLX_DEBUG", "kernel"),
+        ("RLX_THREADS", "0"),
+        ("RLX_THREADS", "257"),
+        ("RLX_THREADS", "two"),
         ("RLX_CHEK_FINITE", "on"),
     ],
 )
@@ -92,6 +96,8 @@ def test_unknown_and_malformed_variables_are_errors(key, text):
         {"programs": True},
         {"dispatch": "fast"},
         {"cache": "folder"},
+        {"threads": 1_000_000},
+        {"threads": "2"},
     ],
 )
 def test_unknown_and_malformed_overrides_are_errors(changes):
@@ -266,7 +272,7 @@ def test_the_page_lists_every_setting():
             "cc": "none",
             "dump": "none",
             "instruction_set": "none",
-            True: "on",
-            False: "off",
+            "True": "on",
+            "False": "off",
         }
-        assert default == texts.get(name if value is None else value, str(value))
+        assert default == texts.get(name if value is None else str(value), str(value))

@@ -86,7 +86,7 @@ def import_mul(call: Call) -> None:
     op = QMul(
         x_zero_point=x.zero_point,
         y_zero_point=y.zero_point,
-        rescale=rescale_of(x.real * y.real / result.real),
+        rescale=rescale_of(call.factor(x, y, over=result)),
         zero_point=result.zero_point,
         low=low,
         high=high,
@@ -115,7 +115,7 @@ def import_relu(call: Call) -> None:
         return
     op = QRequantize(
         x_zero_point=x.zero_point,
-        rescale=rescale_of(x.real / result.real),
+        rescale=rescale_of(call.factor(x, over=result)),
         zero_point=result.zero_point,
         low=low,
     )

@@ -5,6 +5,7 @@ Tests: tests/unit/frontends/tflite/ops/test_reals.py
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ from rlx.frontends.tflite.ops.tensors import (
     stated,
 )
 from rlx.frontends.tflite.schema import TensorType
+from rlx.frontends.tflite.signed import BETWEEN_TYPES
 from rlx.ir import DType, Origin
 from rlx.ir import TensorType as Type
 from rlx.ops.numerics.fixed_point import Rescale
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 
     from rlx.frontends.tflite.file import Model, Operator, Tensor
     from rlx.ir import Graph, Op, QuantParams, Value
+    from rlx.ops.rescale import Precision
 
 
 def fits(pattern: tuple[int, ...], shape: tuple[int, ...]) -> bool:
@@ -215,6 +218,31 @@ class Call:
         tensor = self.input(index)
         require_type(tensor, TensorType.INT8)
         return quant_of(tensor)
+
+    @property
+    def is_uint8(self) -> bool:
+        """Whether the operator makes uint8 in the file."""
+        return not self.scope.from_uint8.isdisjoint(self.operator.outputs)
+
+    @property
+    def reads_uint8(self) -> bool:
+        """Whether the operator computes with uint8 of the file, apart from constants."""
+        computed = {t.index for t in (*self.inputs, *self.outputs) if t.data is None}
+        between = self.operator.name in BETWEEN_TYPES
+        return not between and not self.scope.from_uint8.isdisjoint(computed)
+
+    @property
+    def precision(self) -> Precision:
+        """Type that the reference multiplies and divides scales in, for most operators.
+
+        ``REFERENCE`` widens each scale to double first, ``UINT8_REFERENCE`` does not.
+        """
+        return np.float32 if self.is_uint8 else np.float64
+
+    def factor(self, *quants: PerTensor, over: PerTensor) -> float:
+        """Return the product of scales divided by another one, in the reference's precision."""
+        first, *others = (self.precision(quant.scale) for quant in quants)
+        return float(math.prod(others, start=first) / self.precision(over.scale))
 
     @property
     def result_quant(self) -> PerTensor:

@@ -62,7 +62,7 @@ def import_real_extreme(call: Call) -> None:
 def import_prelu(call: Call) -> None:
     """``PRELU`` with one slope for each channel, or one for all.
 
-    Source: tflite-micro ``CalculatePreluParams``, which widens each scale to double first.
+    Source: tflite-micro ``CalculatePreluParams``.
     """
     call.arity(2)
     x, result = call.quant(0), call.result_quant
@@ -72,8 +72,8 @@ def import_prelu(call: Call) -> None:
     op = QPrelu(
         x_zero_point=x.zero_point,
         y_zero_point=slopes.zero_point,
-        rescale=rescale_of(x.real / result.real),
-        slope_rescale=rescale_of(x.real * slopes.real / result.real),
+        rescale=rescale_of(call.factor(x, over=result)),
+        slope_rescale=rescale_of(call.factor(x, slopes, over=result)),
         zero_point=result.zero_point,
     )
     array = _slope_of_each_channel(tensor, call.input(0))

@@ -23,7 +23,8 @@ from rlx.frontends.tflite.ops.reals import (
     spatial_window,
     weight_tensor,
 )
-from rlx.frontends.tflite.schema import Padding
+from rlx.frontends.tflite.ops.wide import finish_wide
+from rlx.frontends.tflite.schema import Padding, TensorType
 from rlx.frontends.work import check_sizes
 from rlx.ops.nn import NnConv
 from rlx.ops.q import QConv2d
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 def import_conv(call: Call) -> None:
     """``CONV_2D`` with weights OHWI; fewer input channels in the weights mean groups."""
     call.arity(2, 3)
-    tensor, _ = weights(call, 1, rank=4, axis=0)
+    tensor = weights(call, 1, rank=4, axis=0)
     _convolve(call, tensor, groups=_groups(call, tensor))
 
 
@@ -65,7 +66,7 @@ def _groups(call: Call, tensor: Tensor) -> int:
 def import_depthwise(call: Call) -> None:
     """``DEPTHWISE_CONV_2D`` with weights 1HWO, the multiplier's channels of an input adjacent."""
     call.arity(2, 3)
-    tensor, _ = weights(call, 1, rank=4, axis=3)
+    tensor = weights(call, 1, rank=4, axis=3)
     _convolve(call, tensor, groups=_depth(call, tensor), axes=_DEPTHWISE_AXES)
 
 
@@ -107,7 +108,7 @@ def _convolve(call: Call, tensor: Tensor, groups: int, axes: Axes = ()) -> None:
     outputs, rows, columns, _ = (tensor.shape[a] for a in axes or range(4))
     bias = bias_array(call, 2, outputs)
     low, high = activation_bounds(call, result)
-    rescale = layer_rescale(tensor, quant, result)
+    rescale = layer_rescale(call, tensor)
     bias = checked_bias(call, tensor, bias, quant.zero_point, rescale, axes)
     op = QConv2d(
         window=window(call, call.input(0), (rows, columns)),
@@ -118,6 +119,10 @@ def _convolve(call: Call, tensor: Tensor, groups: int, axes: Axes = ()) -> None:
         low=low,
         high=high,
     )
+    if tensor.type is TensorType.INT16:
+        array = tensor.array()
+        finish_wide(call, op, x, array.transpose(axes) if axes else array, bias)
+        return
     call.finish(op, x, weight_constant(call, tensor, axes), bias_constant(call, 2, bias))
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rlx.frontends.quantization import rounded_rescale
 from rlx.frontends.refusal import MalformedError, UnsupportedError
 from rlx.frontends.tflite.ops.importers import importer, real_importer
 from rlx.frontends.tflite.ops.parts import (
@@ -19,6 +20,7 @@ from rlx.frontends.tflite.ops.parts import (
     checked_bias,
     layer_rescale,
     weight_constant,
+    weight_scales,
     weights,
 )
 from rlx.frontends.tflite.ops.reals import (
@@ -28,11 +30,17 @@ from rlx.frontends.tflite.ops.reals import (
     require_float,
     weight_tensor,
 )
+from rlx.frontends.tflite.ops.wide import wide_constants, widened
+from rlx.frontends.tflite.schema import TensorType
+from rlx.ops.checks import accumulator_bound
 from rlx.ops.nn import NnLinear
 from rlx.ops.q import QDense, QReshape
 from rlx.ops.real import RealMatmul, RealReshape, RealTranspose
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from rlx.frontends.tflite.file import Tensor
     from rlx.frontends.tflite.ops.call import Call
 
 
@@ -40,12 +48,39 @@ if TYPE_CHECKING:
 def import_fully_connected(call: Call) -> None:
     """``FULLY_CONNECTED``: the input is read as rows of the weights' length."""
     _check_form(call)
-    tensor, array = weights(call, 1, rank=2, axis=0)
-    x, quant, result = call.value(0), call.quant(0), call.result_quant
-    bias = bias_array(call, 2, array.shape[0])
+    tensor = weights(call, 1, rank=2, axis=0)
+    outputs, length = tensor.shape
+    x, result = call.value(0), call.result_quant
+    op, bias = _dense(call, tensor)
+    shape = _row_shape(call, length)
+    if shape is not None:
+        x = call.emit(QReshape(shape=shape), x)
+    if tensor.type is TensorType.INT16:
+        x, array = widened(call, x, tensor.array())
+        operands = wide_constants(call, array, bias)
+    else:
+        operands = weight_constant(call, tensor), bias_constant(call, 2, bias)
+    result_shape = _result_shape(call, outputs)
+    if result_shape == (*x.type.static_shape[:-1], outputs):
+        call.finish(op, x, *operands)
+        return
+    flat = call.emit(op, x, *operands, quant=result)
+    call.finish(QReshape(shape=result_shape), flat)
+
+
+def _dense(call: Call, tensor: Tensor) -> tuple[QDense, npt.NDArray[np.int32]]:
+    """Return the op of a dense layer with these weights, and its bias."""
+    quant, result = call.quant(0), call.result_quant
+    bias = bias_array(call, 2, tensor.shape[0])
     low, high = activation_bounds(call, result)
-    rescale = layer_rescale(tensor, quant, result)
+    rescale = layer_rescale(call, tensor)
     bias = checked_bias(call, tensor, bias, quant.zero_point, rescale)
+    if call.is_uint8:
+        # LiteRT rounds the product with a factor in double here, and only here.
+        (scale,) = weight_scales(tensor)
+        bound = accumulator_bound(call.scope.magnitudes[tensor.index, ()], bias, quant.zero_point)
+        ends = low - result.zero_point, high - result.zero_point
+        rescale = rounded_rescale(quant.real * scale / result.real, int(bound.max()), *ends)
     op = QDense(
         x_zero_point=quant.zero_point,
         rescale=rescale,
@@ -53,16 +88,7 @@ def import_fully_connected(call: Call) -> None:
         low=low,
         high=high,
     )
-    operands = weight_constant(call, tensor), bias_constant(call, 2, bias)
-    shape = _row_shape(call, array.shape[1])
-    if shape is not None:
-        x = call.emit(QReshape(shape=shape), x)
-    result_shape = _result_shape(call, array.shape[0])
-    if result_shape == (*x.type.static_shape[:-1], array.shape[0]):
-        call.finish(op, x, *operands)
-        return
-    flat = call.emit(op, x, *operands, quant=result)
-    call.finish(QReshape(shape=result_shape), flat)
+    return op, bias
 
 
 @real_importer("FULLY_CONNECTED")

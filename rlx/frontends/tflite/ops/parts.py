@@ -5,6 +5,7 @@ Tests: tests/unit/frontends/tflite/ops/test_conv.py
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -65,8 +66,12 @@ def window(call: Call, image: Tensor, kernel: tuple[int, int]) -> Window:
     return explicit
 
 
-def weights(call: Call, index: int, rank: int, axis: int) -> tuple[Tensor, npt.NDArray[np.int8]]:
-    """Return constant int8 weights; scales, if several, must run along ``axis``."""
+def weights(call: Call, index: int, rank: int, axis: int) -> Tensor:
+    """Return constant weights whose zero point is 0; scales, if several, must run along ``axis``.
+
+    They are int8, or int16 where they are too far from the zero point that they have in the file
+    (see ``rlx.frontends.tflite.ops.wide``).
+    """
     tensor = call.constant(index)
     require_type(tensor, TensorType.INT8)
     if len(tensor.shape) != rank:
@@ -76,12 +81,35 @@ def weights(call: Call, index: int, rank: int, axis: int) -> tuple[Tensor, npt.N
         raise MalformedError(f"{tensor.label} is {tensor.described} without scales")
     if not quantization.per_tensor:
         _check_axis(tensor, quantization, axis)
-    if quantization.zero_point.any():
+    if tensor.index in call.scope.from_uint8 and not quantization.per_tensor:
         raise UnsupportedError(
-            f"{tensor.label} has a zero point other than 0",
+            f"{tensor.label} is uint8 with {len(quantization.scale)} scales, expected one",
+            hint="store weights that have a scale for each channel as int8",
+        )
+    return _centred(call, tensor, quantization) if quantization.zero_point.any() else tensor
+
+
+def _centred(call: Call, tensor: Tensor, quantization: Quantization) -> Tensor:
+    """Return weights as distances from their zero point.
+
+    TensorFlow Lite Micro ignores the zero point of int8 weights, except in dense layers.
+    """
+    dense = call.operator.name == "FULLY_CONNECTED" and quantization.per_tensor
+    if not dense and tensor.index not in call.scope.from_uint8:
+        raise UnsupportedError(
+            f"{tensor.label} is int8 with a zero point other than 0",
             hint="quantize the weights symmetrically",
         )
-    return tensor, nonzero(tensor)
+    distances = tensor.array().astype(np.int16) - quantization.zero_point.astype(np.int16)
+    narrow = distances.astype(np.int8)
+    fits = np.array_equal(narrow, distances)
+    array = narrow if fits else distances
+    return replace(
+        tensor,
+        type=TensorType.INT8 if fits else TensorType.INT16,
+        data=array.reshape(-1).view(np.uint8),
+        quantization=replace(quantization, zero_point=np.zeros_like(quantization.zero_point)),
+    )
 
 
 def _check_axis(tensor: Tensor, quantization: Quantization, axis: int) -> None:
@@ -106,15 +134,20 @@ def weight_scales(tensor: Tensor) -> tuple[float, ...]:
     return tuple(float(s) for s in tensor.quantization.scale)
 
 
-def layer_rescale(tensor: Tensor, quant: PerTensor, result: PerTensor) -> Rescale:
-    """Return the scaling of a layer's accumulators to ``result``: one factor for each scale.
+def layer_rescale(call: Call, tensor: Tensor, image: int = 0) -> Rescale:
+    """Return the scaling of accumulators to the result: one factor for each scale of the weights.
 
     Args:
-        tensor: The weights.
-        quant: Scale and zero point of the layer's input.
-        result: Scale and zero point of its result.
+        call: The operator.
+        tensor: Its weights.
+        image: Index of the input that they multiply.
     """
-    return quantization.linear_rescale(quant.real, weight_scales(tensor), result.real)
+    return quantization.linear_rescale(
+        call.quant(image).real,
+        weight_scales(tensor),
+        call.result_quant.real,
+        precision=call.precision,
+    )
 
 
 def weight_constant(call: Call, tensor: Tensor, axes: Axes = ()) -> Value:

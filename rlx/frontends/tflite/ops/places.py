@@ -1,4 +1,4 @@
-"""Operators that move elements: repeated, mirrored, gathered.
+"""Operators on unquantized values that move elements: repeated, mirrored, gathered.
 
 Tests: tests/unit/frontends/tflite/ops/test_shape.py
 """
@@ -7,51 +7,40 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from rlx.frontends.refusal import MalformedError, UnsupportedError
-from rlx.frontends.tflite.ops.importers import importer, real_importer
+from rlx.frontends.tflite.ops.importers import real_importer
 from rlx.frontends.tflite.ops.tensors import require_type
 from rlx.frontends.tflite.schema import TensorType
 from rlx.ops.nn import Border, NnEmbedding, NnPad, NnTile
-from rlx.ops.q import QConcat
-from rlx.ops.real import RealBroadcastTo, RealGather, RealReverse
+from rlx.ops.real import RealBroadcastTo, RealGather
 
 if TYPE_CHECKING:
-    from rlx.frontends.tflite.ops.call import Call
+    import numpy.typing as npt
 
-_MAX_COPIES = 64
-"""Copies along an axis: each is an operand of a concatenation."""
+    from rlx.frontends.tflite.ops.call import Call
 
 
 @real_importer("BROADCAST_TO")
 def import_broadcast_to(call: Call) -> None:
     """``BROADCAST_TO`` a constant shape."""
+    call.finish(RealBroadcastTo(shape=broadcast_shape(call)), call.value(0))
+
+
+def broadcast_shape(call: Call) -> tuple[int, ...]:
+    """Return the shape that input 1 asks for."""
     call.arity(2)
-    call.finish(RealBroadcastTo(shape=call.makes(call.integers(1))), call.value(0))
+    return call.makes(call.integers(1))
 
 
 @real_importer("TILE")
 def import_tile(call: Call) -> None:
     """``TILE`` with constant repeats."""
-    call.finish(NnTile(repeats=_repeats(call)), call.value(0))
+    call.finish(NnTile(repeats=repeats_of(call)), call.value(0))
 
 
-@importer("TILE")
-def import_copies(call: Call) -> None:
-    """``TILE`` with constant repeats, at most 64 along an axis."""
-    call.check_moves()
-    value = call.value(0)
-    for axis, count in enumerate(_repeats(call)):
-        if count > _MAX_COPIES:
-            raise UnsupportedError(
-                f"repeats axis {axis} {count} times; on int8 rlx takes at most {_MAX_COPIES}",
-                hint="repeat in two steps, or compute with the shorter tensor (shapes broadcast)",
-            )
-        if count > 1:
-            value = call.emit(QConcat(axis=axis), *(value,) * count)
-    call.bind(value)
-
-
-def _repeats(call: Call) -> tuple[int, ...]:
+def repeats_of(call: Call) -> tuple[int, ...]:
     """Return the number of repeats of each axis."""
     call.arity(2)
     shape, repeats = call.input(0).shape, call.integers(1)
@@ -66,6 +55,12 @@ def _repeats(call: Call) -> tuple[int, ...]:
 @real_importer("MIRROR_PAD")
 def import_mirror_pad(call: Call) -> None:
     """``MIRROR_PAD`` with constant widths: the elements at an end again, or those after it."""
+    before, after, border = mirrored(call)
+    call.finish(NnPad(before=before, after=after, border=border), call.value(0))
+
+
+def mirrored(call: Call) -> tuple[tuple[int, ...], tuple[int, ...], Border]:
+    """Return the widths before and after each axis, and the element that a mirror begins with."""
     call.arity(2)
     shape, widths = call.input(0).shape, call.integers(1)
     if len(widths) != 2 * len(shape):
@@ -74,19 +69,10 @@ def import_mirror_pad(call: Call) -> None:
     for b, n, a in zip(before, shape, after, strict=True):
         if not 0 <= min(b, a) <= max(b, a) <= n - (border is Border.REFLECT):
             raise MalformedError(f"mirrors {b} and {a} elements of {n}")
-    call.finish(NnPad(before=before, after=after, border=border), call.value(0))
+    return before, after, border
 
 
 _BORDERS = (Border.REFLECT, Border.SYMMETRIC)
-
-
-@real_importer("REVERSE_V2")
-def import_reverse(call: Call) -> None:
-    """``REVERSE_V2`` along constant axes."""
-    call.arity(2)
-    rank = len(call.input(0).shape)
-    axes = tuple(sorted({call.axis(a, rank) for a in call.integers(1)}))
-    call.finish(RealReverse(axes=axes), call.value(0))
 
 
 @real_importer("GATHER")
@@ -95,10 +81,27 @@ def import_gather(call: Call) -> None:
     call.arity(2)
     if call.options["batch_dims"]:
         raise UnsupportedError(f"has batch_dims {call.options['batch_dims']}, expected 0")
-    shape = call.input(0).shape
-    axis = call.axis(call.options["axis"], len(shape))
-    _check_indices(call, 1, shape[axis])
+    axis = gather_axis(call)
+    _check_indices(call, 1, call.input(0).shape[axis])
     call.finish(RealGather(axis=axis), call.value(0), call.value(1))
+
+
+def gather_axis(call: Call) -> int:
+    """Return the axis that a ``GATHER`` indexes."""
+    return call.axis(call.options["axis"], len(call.input(0).shape))
+
+
+def checked_indices(call: Call, size: int) -> npt.NDArray[np.int64]:
+    """Return the constant indices of a ``GATHER`` of int8 along an axis of ``size``."""
+    indices, batch = call.numbers(1), call.options["batch_dims"]
+    shape, axis = call.input(0).shape, gather_axis(call)
+    if not 0 <= batch <= min(axis, indices.ndim) or shape[:batch] != indices.shape[:batch]:
+        raise MalformedError(
+            f"has batch_dims {batch} for axis {axis} of {call.input(0).described} and indices of "
+            f"shape {list(indices.shape)}"
+        )
+    _check_indices(call, 1, size)
+    return indices.astype(np.int64)
 
 
 @real_importer("EMBEDDING_LOOKUP")

@@ -13,7 +13,7 @@ from rlx.frontends.tflite.ops.reals import require_float
 from rlx.frontends.tflite.ops.tensors import require_type
 from rlx.frontends.tflite.schema import TensorType
 from rlx.ir import DType
-from rlx.ops.q import QArgmax, QMean
+from rlx.ops.q import QArgmax, QMean, extremes
 from rlx.ops.real import (
     RealArgmax,
     RealArgmin,
@@ -61,6 +61,16 @@ def _scaled_sum(call: Call, *, mean: bool) -> None:
     call.finish(op, call.value(0))
 
 
+@importer("REDUCE_MAX", "REDUCE_MIN")
+def import_extreme(call: Call) -> None:
+    """``REDUCE_MAX`` and ``REDUCE_MIN`` over constant axes; an axis given twice counts once."""
+    call.arity(2)
+    call.same_quant()
+    make = extremes.largest if call.operator.name == "REDUCE_MAX" else extremes.smallest
+    value = call.value(0)
+    call.bind(make(call.emit, value, _axes(call), keep_dims=call.options["keep_dims"]))
+
+
 @real_importer("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_PROD")
 def import_reduction(call: Call) -> None:
     """Reductions of unquantized values over constant axes; the mean of float32 only."""
@@ -96,15 +106,17 @@ def _axes(call: Call) -> tuple[int, ...]:
     return tuple(sorted({call.axis(a, rank) for a in call.integers(1)}))
 
 
-@importer("ARG_MAX")
-def import_arg_max(call: Call) -> None:
-    """``ARG_MAX`` along a constant axis, to int32."""
+@importer("ARG_MAX", "ARG_MIN")
+def import_arg(call: Call) -> None:
+    """``ARG_MAX`` and ``ARG_MIN`` along a constant axis, to int32; of equal values the first."""
     call.arity(2)
     require_type(call.output, TensorType.INT32)
-    axis = _axis(call)
+    axis, value = _axis(call), call.value(0)
     call.quant(0)
     _drop_ones(call, axis)
-    call.finish(QArgmax(axis=axis), call.value(0))
+    if call.operator.name == "ARG_MIN":
+        value = extremes.negate(call.emit, value)
+    call.finish(QArgmax(axis=axis), value)
 
 
 @real_importer("ARG_MAX", "ARG_MIN")

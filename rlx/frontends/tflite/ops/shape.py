@@ -5,17 +5,21 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from rlx.frontends.refusal import MalformedError, UnsupportedError
 from rlx.frontends.tflite.ops import moves
 from rlx.frontends.tflite.ops.call import fits
 from rlx.frontends.tflite.ops.importers import both_importer, importer, real_importer
 from rlx.frontends.tflite.ops.tensors import is_near, quant_of, real_array, require_type
 from rlx.frontends.tflite.schema import TensorType
-from rlx.ops.q import QConcat, QPad
+from rlx.frontends.tflite.signed import UINT8_OFFSET
+from rlx.ops.q import QConcat, QPad, QTable
 from rlx.ops.real import RealConcat, RealPad
 
 if TYPE_CHECKING:
     from rlx.frontends.tflite.ops.call import Call
+    from rlx.ir import Value
 
 
 @both_importer("RESHAPE")
@@ -89,16 +93,35 @@ def import_transpose(call: Call) -> None:
 
 @both_importer("CONCATENATION")
 def import_concatenation(call: Call) -> None:
-    """``CONCATENATION``; quantized values share scale and zero point."""
+    """``CONCATENATION``; quantized values share scale and zero point, except in uint8 models."""
     count = len(call.operator.inputs)
     call.arity(max(count, 1))
     if call.options["activation"]:
         raise UnsupportedError("has a fused activation, which the interpreter refuses too")
+    axis = call.axis(call.options["axis"], len(call.input(0).shape))
+    if call.is_uint8:
+        call.finish(QConcat(axis=axis), *(_rescaled(call, p) for p in range(count)))
+        return
     for index in range(count):
         call.check_moves(index)
-    axis = call.axis(call.options["axis"], len(call.input(0).shape))
     make = RealConcat if call.is_real else QConcat
     call.finish(make(axis=axis), *(call.shared(p) for p in range(count)))
+
+
+def _rescaled(call: Call, index: int) -> Value:
+    """Return an input in the scale of the output, all in float32.
+
+    Source: LiteRT ``reference_ops::ConcatenationWithScaling``.
+    """
+    value, x, result = call.value(index), call.quant(index), call.result_quant
+    if is_near(x.params, result.params):
+        return call.restated(value, result.params)
+    scale = x.scale * (np.float32(1) / result.scale)
+    every = np.arange(256, dtype=np.float32)
+    steps = every * scale + np.float32(-(x.zero_point + UINT8_OFFSET)) * scale
+    rounded = np.trunc(steps) + np.copysign(np.abs(steps - np.trunc(steps)) >= 0.5, steps)
+    table = np.clip(rounded + result.zero_point, -128, 127).astype(np.int64)
+    return call.emit(QTable(table=tuple(table.tolist()), function="table"), value, quant=result)
 
 
 @both_importer("PACK")

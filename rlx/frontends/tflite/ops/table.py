@@ -63,11 +63,15 @@ def _sigmoid_quant(call: Call, scale: float, zero_point: int) -> PerTensor:
             f"expected {scale!r} and {zero_point}",
             hint="convert the model again: the operator's output has this scale by definition",
         )
-    if not 2.0**-27 <= quant.real < 2.0**30:
+    if not 2.0**-27 <= quant.real < (_MAX_UINT8_SCALE if call.is_uint8 else 2.0**30):
         raise UnsupportedError(
             f"has the input scale {quant.real!r}, outside of the fixed point", hint=SCALES_HINT
         )
     return quant
+
+
+_MAX_UINT8_SCALE = 2.0
+"""Scale of ``LOGISTIC`` and ``TANH`` up to which LiteRT's kernels for uint8 compute as for int8."""
 
 
 @importer("LEAKY_RELU")
@@ -82,7 +86,7 @@ def import_leaky_relu(call: Call) -> None:
             hint="check the slope; it is multiplied by the input's scale over the result's",
         )
     table = activations.leaky_relu_table(
-        x.real, x.zero_point, alpha, result.real, result.zero_point
+        x.real, x.zero_point, alpha, result.real, result.zero_point, call.precision
     )
     finish_table(call, table, "leaky_relu")
 
@@ -114,7 +118,7 @@ def import_hard_swish(call: Call) -> None:
     call.arity(1)
     x, result = call.quant(0), call.result_quant
     check_ratio(x, result)
-    output, relu = activations.hard_swish_multipliers(x.real, result.real)
+    output, relu = activations.hard_swish_multipliers(x.real, result.real, call.precision)
     # Shifts that ``hard_swish_table`` can compute with.
     if not (-15 <= output[1] <= 0 and -15 <= relu[1] <= 31):
         raise UnsupportedError(
@@ -129,14 +133,12 @@ SCALES_HINT = "quantize the model again with representative samples; no layer ne
 """Hint for scales that fixed point cannot hold."""
 
 
-@importer("GATHER")
-def import_table(call: Call) -> None:
-    """``CAST``, ``ADD`` of 128 and ``GATHER`` from a constant table of 256 values."""
-    call.arity(2)
+def finish_joined_table(call: Call) -> None:
+    """Append the table of 256 values that ``CAST``, ``ADD`` of 128 and ``GATHER`` compute."""
     table = call.constant(0)
-    if table.shape != (TABLE_SIZE,) or call.input(1).type is not TensorType.INT8:
+    if table.shape != (TABLE_SIZE,):
         raise UnsupportedError(
-            "takes quantized values by computed indices",
+            f"{table.label} is {table.described}, expected {TABLE_SIZE} values",
             hint="gather by constant indices, or in float",
         )
     require_type(table, TensorType.INT8)

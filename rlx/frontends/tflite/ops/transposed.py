@@ -25,6 +25,7 @@ from rlx.frontends.tflite.ops.parts import (
     weights,
 )
 from rlx.frontends.tflite.ops.reals import biased, finish_activated, finite, weight_tensor
+from rlx.frontends.tflite.ops.tensors import nonzero
 from rlx.frontends.tflite.schema import Padding
 from rlx.frontends.work import check_sizes
 from rlx.ir import QuantParams
@@ -46,13 +47,13 @@ if TYPE_CHECKING:
 def import_transpose_conv(call: Call) -> None:
     """``TRANSPOSE_CONV``: output shape, weights OHWI, input, perhaps a bias."""
     call.arity(3, 4)
-    tensor, array = weights(call, 1, rank=4, axis=0)
+    tensor = weights(call, 1, rank=4, axis=0)
     _check_image(call.input(2), tensor)
     outputs = tensor.shape[0]
     axes = _phase_axes(call, tensor.shape[1:3])
     strides = axes[0].stride, axes[1].stride
     quant, result = call.quant(2), call.result_quant
-    rescale = layer_rescale(tensor, quant, result)
+    rescale = layer_rescale(call, tensor, image=2)
     bias = checked_bias(call, tensor, bias_array(call, 3, outputs), quant.zero_point, rescale)
     low, high = activation_bounds(call, result)
     op = QConv2d(
@@ -64,7 +65,7 @@ def import_transpose_conv(call: Call) -> None:
         high=high,
     )
     check_sizes(op.window, call.scope.limits)
-    w = _phase_weights(call, tensor, array, axes)
+    w = _phase_weights(call, tensor, nonzero(tensor), axes)
     biases = np.tile(bias, math.prod(strides))
     operands = w, call.scope.graph.constant(biases, origin=call.origin)
     if strides == (1, 1) and not any(axis.is_cut for axis in axes):

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, cast
 
-from rlx.ir import QuantParams, Refusal
-from rlx.ops.q import QArgmax, QMaxPool2d, QMean, QTable, Window
+from rlx.ir import Refusal
+from rlx.ops.q import QArgmax, QMean, extremes
 from rlx.ops.real import (
     RealArgmax,
     RealArgmin,
@@ -65,45 +65,23 @@ def _check_reduced(node: Node) -> Refusal | None:
 
 @rule(RealReduceMax, check=_check_reduced, shares=True)
 def maximum(call: NodeConversion) -> Sequence[Value]:
-    """``reduce_max(x)`` -> q.max_pool2d of an image whose height has the reduced elements."""
-    return [_largest(call, call.quantized(0, call.quant))]
+    """``reduce_max(x)`` -> q.max_pool2d of an image whose windows have the reduced elements."""
+    op, x = cast("RealReduceMax", call.node.op), call.quantized(0, call.quant)
+    return [extremes.largest(call.emit, x, op.axes, keep_dims=op.keep_dims)]
 
 
 @rule(RealReduceMin, check=_check_reduced, shares=True)
 def minimum(call: NodeConversion) -> Sequence[Value]:
     """``reduce_min(x)`` -> the maximum of -1 - x, which turns the order of int8 values around."""
-    x = call.quantized(0, call.quant)
-    return [_negate(call, _largest(call, _negate(call, x)))]
-
-
-def _largest(call: NodeConversion, x: Value) -> Value:
-    op, shape = cast("RealReduceMax | RealReduceMin", call.node.op), x.type.static_shape
-    axes = tuple(sorted(a % len(shape) for a in op.axes))
-    outer_axes = tuple(a for a in range(len(shape)) if a not in axes)
-    # Kept axes before the reduced ones are the batch of the pool, the rest its channels.
-    front = tuple(a for a in outer_axes if a < axes[0])
-    back = outer_axes[len(front) :]
-    transposed = call.transpose(x, (*front, *axes, *back))
-    batch, rows, channels = (math.prod(shape[a] for a in some) for some in (front, axes, back))
-    image = call.reshape(transposed, (batch, rows, 1, channels))
-    pool = QMaxPool2d(window=Window(kernel=(rows, 1)))
-    pooled = call.emit(pool, image, quant=quant_of(x))
-    return call.reshape(pooled, call.node.types[0].static_shape)
-
-
-def _negate(call: NodeConversion, x: Value) -> Value:
-    """Return -1 - x, int8 values that represent the negated values."""
-    quant = quant_of(x)
-    negative = QuantParams(quant.scale, (-1 - quant.zero_point[0],))
-    table = QTable(table=tuple(range(127, -129, -1)), function="neg")
-    return call.emit(table, x, quant=negative)
+    op, x = cast("RealReduceMin", call.node.op), call.quantized(0, call.quant)
+    return [extremes.smallest(call.emit, x, op.axes, keep_dims=op.keep_dims)]
 
 
 @rule(RealArgmin)
 def argmin(call: NodeConversion) -> Sequence[Value]:
     """``argmin(x)`` -> q.argmax of -1 - x."""
     op = cast("RealArgmin", call.node.op)
-    return [call.emit(QArgmax(axis=op.axis), _negate(call, call.quantized(0)))]
+    return [call.emit(QArgmax(axis=op.axis), extremes.negate(call.emit, call.quantized(0)))]
 
 
 @rule(RealArgmax)

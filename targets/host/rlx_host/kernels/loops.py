@@ -5,12 +5,15 @@ Tests: tests/targets/host/test_kernels.py
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rlx_c.nest import StridedLoop, broadcast_strides, nest, row_major
 
 if TYPE_CHECKING:
     from rlx.ir import Node
+
+BLOCK: Final = 1024
+"""Elements of a unit of a loop over neighbouring ones: whole vectors of every instruction set."""
 
 
 def broadcast_loops(node: Node) -> tuple[StridedLoop, ...]:

@@ -124,6 +124,32 @@ def test_narrow_weights_of_int8_layers_equal_tflm(code: str) -> None:
     assert layer.operands[1].type.dtype is DType.I4
 
 
+@pytest.mark.parametrize("code", ["CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED"])
+def test_weights_of_2_bits_of_int8_layers_are_those_of_int8(code: str) -> None:
+    # TensorFlow Lite Micro refuses them.
+    shapes = {
+        "CONV_2D": ((1, 3, 3, 2), (3, 2, 2, 2), (1, 2, 2, 3), 0),
+        "DEPTHWISE_CONV_2D": ((1, 3, 3, 3), (1, 2, 2, 3), (1, 2, 2, 3), 3),
+        "FULLY_CONNECTED": ((1, 7), (3, 7), (1, 3), 0),
+    }
+    given, shape, made, axis = shapes[code]
+    codes = narrow("int2", *shape)
+
+    def build(stored: str) -> bytes:
+        model = TfliteBuilder()
+        x, y = (model.tensor(s, scale=0.05, zero_point=-3) for s in (given, made))
+        w = model.tensor(shape, stored, data=codes, scale=[0.1, 0.2, 0.3], axis=axis)
+        b = model.constant(np.array([50, -60, 7], np.int32))
+        window = {"padding": "VALID", "strideH": 1, "strideW": 1}
+        model.operator(code, [x, w, b], [y], **({} if code == "FULLY_CONNECTED" else window))
+        return model.build([x], [y])
+
+    x = RANDOM.integers(-128, 128, given).astype(np.int8)
+    np.testing.assert_array_equal(run(build("int2"), x), run(build("int8"), x))
+    (layer,) = tflite.load(build("int2")).graph.op_nodes
+    assert layer.operands[1].type.dtype is DType.I2
+
+
 def in_blocks(codes: np.ndarray, scales: np.ndarray, size: int, kind: str = "int4") -> bytes:
     data = dense(codes, kind)
     model = unpack(data)

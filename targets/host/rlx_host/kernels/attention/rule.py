@@ -20,13 +20,14 @@ from rlx_c.layer import Kernel
 from rlx_c.nest import broadcast_strides, nest
 from rlx_host.kernels.expressions import float_literal
 from rlx_host.kernels.tiling import max_rows, panels, row_sections, tiles
-from rlx_host.layer import NativeLayer
+from rlx_host.layer import NativeLayer, Split
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rlx.ir import Node
     from rlx.ops.fused.attention import AttentionForm
+    from rlx_c.nest import StridedLoop
     from rlx_host.instruction_set import InstructionSet
 
 
@@ -51,12 +52,16 @@ def attention(node: Node, instructions: InstructionSet) -> NativeLayer | Refusal
     mask_shapes = [node.operands[i].type.static_shape for i in masks]
     if any(len(m) > len(batch) + 2 for m in mask_shapes):
         return Refusal("a mask has more axes than the scores")
+    loops = _loops(batch, (q, k, v, *mask_shapes))
+    cost = math.prod(batch) * queries * keys * (depth + width + 16) // lanes
+    split = Split.of(loops[0].extent, cost) if loops else None
     constants: dict[str, Any] = {
+        "split": split is not None,
         "queries": queries,
         "depth": depth,
         "keys": keys,
         "width": width,
-        "loops": _loops(batch, (q, k, v, *mask_shapes)),
+        "loops": loops,
         "masks": tuple(_mask(m, scores[-2:]) for m in mask_shapes),
         "scale": float_literal(form.scale),
         "steps": _steps(form),
@@ -72,7 +77,7 @@ def attention(node: Node, instructions: InstructionSet) -> NativeLayer | Refusal
     padded_keys = -(-keys // (2 * lanes)) * 2 * lanes
     scratch = sections[0][2] * padded_keys + (0 if single else depth * padded_keys)
     scratch += keys * 2 * lanes if width % (2 * lanes) else 0
-    return NativeLayer(kernel, (form.q, form.k, form.v, *masks), (), 4 * scratch)
+    return NativeLayer(kernel, (form.q, form.k, form.v, *masks), (), 4 * scratch, split=split)
 
 
 def _added(form: AttentionForm) -> tuple[int, ...]:
@@ -81,7 +86,7 @@ def _added(form: AttentionForm) -> tuple[int, ...]:
     return tuple(i for i in adds if i is not None)
 
 
-def _loops(batch: tuple[int, ...], shapes: Sequence[tuple[int, ...]]) -> object:
+def _loops(batch: tuple[int, ...], shapes: Sequence[tuple[int, ...]]) -> tuple[StridedLoop, ...]:
     """Return the loops over leading axes, with strides of each operand."""
     strides = []
     for shape in shapes:

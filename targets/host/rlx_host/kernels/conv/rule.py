@@ -24,7 +24,7 @@ from rlx_c.nest import row_major
 from rlx_host.kernels.epilogue import activation_lines
 from rlx_host.kernels.product.rule import pointwise
 from rlx_host.kernels.tiling import max_rows, pack, pad_to_vectors, panels, row_sections, tiles
-from rlx_host.layer import NativeLayer, is_fixed
+from rlx_host.layer import NativeLayer, Split, is_fixed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,6 +91,8 @@ def _layer(
     if op.groups > 1 and op.groups == image[-1] == weights[0]:
         return _depthwise(constants, passed, (w, bias), scratch, instructions)
     cut = panels(weights[0] // op.groups, instructions.lanes)
+    rows = constants["out"][0] if op.window.rank > 1 else 1
+    split = split_of(constants, rows, cut[-1][1], instructions.lanes)
     limit = 12 if cut[0][2] == 1 else max_rows(instructions)
     sections = row_sections(constants["out"][-1], limit)
     constants |= {"panels": cut, "sections": sections}
@@ -99,7 +101,28 @@ def _layer(
         tables.append(partial(_pack_bias, bias, op.groups, instructions.lanes))
     support = ("floats", *tiles(sections, cut))
     kernel = Kernel.of("convolution", "conv/kernel", constants, support)
-    return NativeLayer(kernel, passed, tuple(tables), scratch)
+    return NativeLayer(kernel, passed, tuple(tables), scratch, split=split)
+
+
+def split_of(constants: dict[str, Any], rows: int, width: int, lanes: int) -> Split | None:
+    """Return the split of a layer with a window, and add its units to the constants.
+
+    Args:
+        constants: Constants, as ``geometry`` returns them.
+        rows: Units of an image: steps along its first axis, or 1.
+        width: Results of a group at each position.
+        lanes: Lanes of a vector.
+    """
+    taps = len(constants["starts"]) * constants["depth"]
+    positions = constants["images"] * math.prod(constants["out"])
+    vectors = constants["groups"] * -(-width // lanes)
+    split = Split.of(constants["images"] * rows, positions * vectors * taps)
+    constants |= {
+        "split": split is not None,
+        "units": constants["images"] * rows,
+        "unit_rows": rows,
+    }
+    return split
 
 
 def geometry(
@@ -141,6 +164,7 @@ def geometry(
         "outputs": outputs,
         "groups": groups,
         "starts": starts,
+        "span": (window.kernel[0] - 1) * window.dilation[0] + 1,
         "depth": (window.kernel[-1] if is_whole_row else 1) * channels // groups,
     }
 
@@ -171,8 +195,10 @@ def _depthwise(
         for index in fixed
         if index is not None
     ]
+    constants |= {"groups": 1, "depth": 1}
+    split = split_of(constants, constants["out"][0], channels, instructions.lanes)
     kernel = Kernel.of("depthwise", "conv/depthwise", constants, ("floats",))
-    return NativeLayer(kernel, passed, tuple(tables), scratch)
+    return NativeLayer(kernel, passed, tuple(tables), scratch, split=split)
 
 
 def _pack_taps(index: int, channels: int, lanes: int, values: Sequence[Array]) -> Array:

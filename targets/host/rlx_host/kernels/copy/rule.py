@@ -12,7 +12,7 @@ from rlx_c import copies
 from rlx_c.copies import strided_copy
 from rlx_c.layer import Kernel
 from rlx_c.nest import broadcast_strides, row_major
-from rlx_host.layer import NativeLayer
+from rlx_host.layer import NativeLayer, Split
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,7 +88,10 @@ def concat(node: Node, instructions: InstructionSet) -> NativeLayer:
 
 
 def _copies(node: Node, kind: str, parts: tuple[Copy, ...], fill: int | None = None) -> NativeLayer:
+    loops = parts[0][1] if len(parts) == 1 and fill is None else ()
+    split = Split.of(loops[0].extent, node.types[0].size // parts[0][2]) if loops else None
     constants = {
+        "split": split is not None,
         "element": ELEMENTS.get(node.types[0].dtype, "int8_t"),
         "operands": tuple(f"x{number}" for number in range(len(node.operands))),
         "parts": parts,
@@ -96,4 +99,4 @@ def _copies(node: Node, kind: str, parts: tuple[Copy, ...], fill: int | None = N
         "length": node.types[0].size,
     }
     kernel = Kernel.of(kind, "copy/kernel", constants)
-    return NativeLayer(kernel, tuple(range(len(node.operands))))
+    return NativeLayer(kernel, tuple(range(len(node.operands))), split=split)

@@ -13,7 +13,7 @@ import numpy as np
 from rlx.ops.q import Linear
 from rlx_c.layer import Kernel
 from rlx_host.kernels.channels import channel_rows, rounding_of
-from rlx_host.layer import NativeLayer
+from rlx_host.layer import NativeLayer, Split
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -105,12 +105,16 @@ def depthwise(node: Node, instructions: InstructionSet) -> NativeLayer:
         return filled
 
     constants = _constants(node, layout, instructions.lanes)
+    images, rows, columns, _ = node.types[0].static_shape
+    products = layout.vectors * op.window.kernel[1] * len(layout.quads)
+    split = Split.of(images * rows, images * rows * columns * products // layout.merged)
+    constants |= {"split": split is not None, "units": images * rows}
     kernel = Kernel.of("depthwise", "depthwise/kernel", constants)
-    return NativeLayer(kernel, (0,), (weights, table), layout.scratch_bytes)
+    return NativeLayer(kernel, (0,), (weights, table), layout.scratch_bytes, split=split)
 
 
 def _constants(node: Node, layout: _Layout, lanes: int) -> dict[str, Hashable]:
-    """Return the constants of the template."""
+    """Return the constants of the template, apart from its units."""
     op = cast("QConv2d", node.op)
     batch, height, width, channels = node.operands[0].type.static_shape
     _, rows, columns, _ = node.types[0].static_shape
@@ -129,6 +133,7 @@ def _constants(node: Node, layout: _Layout, lanes: int) -> dict[str, Hashable]:
         "flip": layout.offset,
         "kernel": window.kernel,
         "row_stride": window.stride[0],
+        "span": (window.kernel[0] - 1) * window.dilation[0] + 1,
         "dilation": window.dilation,
         "rows": rows,
         "columns": columns,

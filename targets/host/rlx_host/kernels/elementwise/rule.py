@@ -12,7 +12,8 @@ from rlx.ops.fused import FusedElementwise
 from rlx_c.layer import Kernel
 from rlx_c.nest import broadcast_strides, nest, row_major
 from rlx_host.kernels.expressions import ELEMENTS, SUFFIXES, VECTORS, literal, statements
-from rlx_host.layer import NativeLayer
+from rlx_host.kernels.loops import BLOCK
+from rlx_host.layer import NativeLayer, Split
 
 if TYPE_CHECKING:
     from rlx.ir import Node, Value
@@ -21,18 +22,21 @@ if TYPE_CHECKING:
 
 def elementwise(node: Node, instructions: InstructionSet) -> NativeLayer | Refusal:
     """Return the layer of an elementwise op."""
-    del instructions
-    return _layer(node, (node,), node.operands)
+    return _layer(node, (node,), node.operands, instructions)
 
 
 def fused_elementwise(node: Node, instructions: InstructionSet) -> NativeLayer | Refusal:
     """Return the layer of several elementwise ops."""
-    del instructions
     assert isinstance(node.op, FusedElementwise)
-    return _layer(node, node.op.form.steps, node.op.body.inputs)
+    return _layer(node, node.op.form.steps, node.op.body.inputs, instructions)
 
 
-def _layer(node: Node, steps: tuple[Node, ...], inputs: tuple[Value, ...]) -> NativeLayer | Refusal:
+def _layer(
+    node: Node,
+    steps: tuple[Node, ...],
+    inputs: tuple[Value, ...],
+    instructions: InstructionSet,
+) -> NativeLayer | Refusal:
     """Return the layer of steps that compute the result from ``inputs``, the node's operands."""
     passed = {v: i for i, v in enumerate(inputs) if literal(v) is None}
     result = steps[-1].results[0]
@@ -46,9 +50,15 @@ def _layer(node: Node, steps: tuple[Node, ...], inputs: tuple[Value, ...]) -> Na
     shape = result.type.static_shape
     strides = [broadcast_strides(v.type.static_shape, shape) for v in passed]
     loops = nest(shape, row_major(shape), *strides)
+    run = loops[-1].extent if loops else 1
+    units = loops[0].extent if loops[1:] else -(-run // BLOCK)
+    split = Split.of(units, (1 + len(lines)) * result.type.size // instructions.lanes)
     constants = {
+        "split": split is not None,
+        "units": units,
+        "block": BLOCK,
         "loops": loops[:-1],
-        "run": loops[-1].extent if loops else 1,
+        "run": run,
         "strides": loops[-1].strides[1:] if loops else (0,) * len(passed),
         "operands": tuple(_types(v) for v in passed),
         "result": _types(result),
@@ -56,7 +66,7 @@ def _layer(node: Node, steps: tuple[Node, ...], inputs: tuple[Value, ...]) -> Na
         "value": names[result],
     }
     kernel = Kernel.of("elementwise", "elementwise/kernel", constants, ("floats",))
-    return NativeLayer(kernel, tuple(passed.values()))
+    return NativeLayer(kernel, tuple(passed.values()), split=split)
 
 
 def _types(value: Value) -> tuple[str, str, str]:

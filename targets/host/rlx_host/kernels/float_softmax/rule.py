@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rlx.ir import DType, Refusal
 from rlx.ops.fused import FusedSoftmax
 from rlx_c.layer import Kernel
-from rlx_host.layer import NativeLayer
+from rlx_host.layer import NativeLayer, Split
 
 if TYPE_CHECKING:
     from rlx.ir import Node
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 def softmax(node: Node, instructions: InstructionSet) -> NativeLayer | Refusal:
     """Return the layer of a softmax."""
-    del instructions
     assert isinstance(node.op, FusedSoftmax)
     x = node.operands[0].type
     if x.dtype is not DType.F32:
@@ -27,7 +26,8 @@ def softmax(node: Node, instructions: InstructionSet) -> NativeLayer | Refusal:
     if node.op.form.axis != x.rank - 1:
         return Refusal("it is along another axis than the last one")
     width = x.static_shape[-1]
-    constants = {"rows": x.size // width, "width": width}
-    return NativeLayer(
-        Kernel.of("float_softmax", "float_softmax/kernel", constants, ("floats", "softmax")), (0,)
-    )
+    rows = x.size // width
+    split = Split.of(rows, 16 * x.size // instructions.lanes)
+    constants = {"split": split is not None, "rows": rows, "width": width}
+    kernel = Kernel.of("float_softmax", "float_softmax/kernel", constants, ("floats", "softmax"))
+    return NativeLayer(kernel, (0,), split=split)

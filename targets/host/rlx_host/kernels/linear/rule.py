@@ -16,7 +16,7 @@ from rlx.ops.q import Linear
 from rlx_c.layer import Kernel
 from rlx_host.kernels.channels import channel_rows, rounding_of
 from rlx_host.kernels.depthwise.rule import depthwise, is_depthwise
-from rlx_host.layer import NativeLayer, is_fixed
+from rlx_host.layer import NativeLayer, Split, is_fixed
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -89,6 +89,12 @@ class Geometry:
         return self.height + top + bottom, self.width + left + right
 
     @property
+    def is_row(self) -> bool:
+        """Whether each window is one pixel of the only row."""
+        pixels = self.padded == (self.height, self.width) == (1, self.columns)
+        return pixels and self.kernel == self.stride == (1, 1)
+
+    @property
     def runs(self) -> tuple[int, int]:
         """Number of runs of neighbouring values in a row of taps, and their length."""
         inner = self.channels // self.groups
@@ -143,7 +149,19 @@ def _layer(node: Node, geometry: Geometry, instructions: InstructionSet) -> Nati
     vectors = -(-group_outputs // lanes)
     pixels, blocks = _tiles(geometry.columns, group_outputs, instructions)
     step, row = geometry.channels, geometry.padded[1] * geometry.channels
+    unit_rows = -(-geometry.columns // pixels[0]) if geometry.is_row else geometry.rows
+    products = geometry.kernel[0] * run_count * groups_of_run * vectors
+    split = Split.of(
+        geometry.batch * unit_rows,
+        geometry.batch * geometry.rows * geometry.columns * geometry.groups * products,
+    )
     constants: dict[str, Hashable] = {
+        "split": split is not None,
+        "units": geometry.batch * unit_rows,
+        "unit_rows": unit_rows,
+        "by_tiles": geometry.is_row,
+        "row_stride": geometry.stride[0],
+        "span": (geometry.kernel[0] - 1) * geometry.dilation[0] + 1,
         "batch": geometry.batch,
         "height": geometry.height,
         "width": geometry.width,
@@ -188,7 +206,7 @@ def _layer(node: Node, geometry: Geometry, instructions: InstructionSet) -> Nati
         return _channels(Linear.of(op, values[1], values[2]), geometry, vectors * lanes, offset)
 
     kernel = Kernel.of(kind, "linear/kernel", constants)
-    return NativeLayer(kernel, (0,), (weights, channels), scratch)
+    return NativeLayer(kernel, (0,), (weights, channels), scratch, split=split)
 
 
 def _tiles(

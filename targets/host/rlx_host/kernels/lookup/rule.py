@@ -11,7 +11,7 @@ import numpy as np
 
 from rlx.ir import DType, Refusal
 from rlx_c.layer import Kernel
-from rlx_host.layer import NativeLayer, is_fixed
+from rlx_host.layer import NativeLayer, Split, is_fixed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -61,9 +61,16 @@ def _layer(node: Node, channels: int, values: Array | None) -> NativeLayer | Ref
         columns = np.broadcast_to(values[:, np.newaxis], (256, channels))
         return np.ascontiguousarray(node.op.evaluate(columns, operands[1])[0].T)
 
-    constants = {"element": ELEMENTS[result.dtype], "channels": channels, "count": result.size}
+    units = result.size // channels
+    split = Split.of(units, result.size)
+    constants = {
+        "split": split is not None,
+        "units": units,
+        "element": ELEMENTS[result.dtype],
+        "channels": channels,
+    }
     kind = node.op.name.partition(".")[2]
-    return NativeLayer(Kernel.of(kind, "lookup/kernel", constants), (0,), (table,))
+    return NativeLayer(Kernel.of(kind, "lookup/kernel", constants), (0,), (table,), split=split)
 
 
 def _all_values(dtype: DType) -> Array | None:

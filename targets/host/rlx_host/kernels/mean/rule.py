@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, cast
 from rlx.ir import Refusal
 from rlx_c.layer import Kernel
 from rlx_c.nest import nest, row_major
-from rlx_host.layer import NativeLayer
+from rlx_host.layer import NativeLayer, Split
 
 if TYPE_CHECKING:
     from rlx.ir import Node
@@ -34,8 +34,11 @@ def mean(node: Node, instructions: InstructionSet) -> NativeLayer | Refusal:
     strides = row_major(shape)
     outer_axes = [axis for axis in range(len(shape)) if axis not in axes]
     outer_shape = [shape[axis] for axis in outer_axes]
+    outer = nest(outer_shape, [strides[axis] for axis in outer_axes], row_major(outer_shape))
+    split = Split.of(outer[0].extent, node.operands[0].type.size) if outer else None
     constants = {
-        "outer": nest(outer_shape, [strides[axis] for axis in outer_axes], row_major(outer_shape)),
+        "split": split is not None,
+        "outer": outer,
         "inner": nest([shape[a] for a in sorted(axes)], [strides[a] for a in sorted(axes)]),
         "offset": -count * op.x_zero_point,
         "rounding": op.rescale.rounding.value,
@@ -45,4 +48,4 @@ def mean(node: Node, instructions: InstructionSet) -> NativeLayer | Refusal:
         "low": op.low,
         "high": op.high,
     }
-    return NativeLayer(Kernel.of("mean", "mean/kernel", constants), (0,))
+    return NativeLayer(Kernel.of("mean", "mean/kernel", constants), (0,), split=split)

@@ -12,7 +12,7 @@ from rlx.ir import DType, Refusal
 from rlx.ops.fused import FusedNorm, FusedResidualNorm
 from rlx_c.layer import Kernel
 from rlx_host.kernels.expressions import float_literal
-from rlx_host.layer import NativeLayer
+from rlx_host.layer import NativeLayer, Split
 
 if TYPE_CHECKING:
     from rlx.ir import Node
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 def norm(node: Node, instructions: InstructionSet) -> NativeLayer | Refusal:
     """Return the layer of a normalization."""
-    del instructions
     assert isinstance(node.op, FusedNorm | FusedResidualNorm)
     form: NormForm = node.op.form
     if any(v.type.dtype is not DType.F32 for v in (*node.operands, *node.results)):
@@ -32,7 +31,9 @@ def norm(node: Node, instructions: InstructionSet) -> NativeLayer | Refusal:
         return Refusal("its addends differ in shape")
     width = math.prod(x.static_shape[x.rank - form.axes :])
     positions = (form.x, form.addend, form.gamma, form.beta)
+    split = Split.of(x.size // width, 6 * x.size // instructions.lanes)
     constants = {
+        "split": split is not None,
         "rows": x.size // width,
         "width": width,
         "addend": form.addend is not None,
@@ -43,4 +44,4 @@ def norm(node: Node, instructions: InstructionSet) -> NativeLayer | Refusal:
         "keeps_sum": form.sum_result is not None,
     }
     kernel = Kernel.of("norm", "norm/kernel", constants, ("floats",))
-    return NativeLayer(kernel, tuple(i for i in positions if i is not None))
+    return NativeLayer(kernel, tuple(i for i in positions if i is not None), split=split)

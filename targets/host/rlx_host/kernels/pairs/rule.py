@@ -11,7 +11,7 @@ import numpy as np
 
 from rlx_c.layer import Kernel
 from rlx_host.kernels.loops import broadcast_loops
-from rlx_host.layer import NativeLayer
+from rlx_host.layer import NativeLayer, Split
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,5 +30,7 @@ def pairs(node: Node, instructions: InstructionSet) -> NativeLayer:
         return np.asarray(node.op.evaluate(values[:, np.newaxis], values)[0])
 
     kind = node.op.name.removeprefix("q.")
-    kernel = Kernel.of(kind, "pairs/kernel", {"loops": broadcast_loops(node)})
-    return NativeLayer(kernel, (0, 1), (table,))
+    loops = broadcast_loops(node)
+    split = Split.of(loops[0].extent, 4 * node.types[0].size)
+    kernel = Kernel.of(kind, "pairs/kernel", {"loops": loops, "split": split is not None})
+    return NativeLayer(kernel, (0, 1), (table,), split=split)

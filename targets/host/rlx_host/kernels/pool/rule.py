@@ -14,7 +14,7 @@ import numpy as np
 from rlx.ir import DType, Refusal
 from rlx.ops.real import RealAveragePool, RealMaxPool
 from rlx_c.layer import Kernel
-from rlx_host.kernels.conv.rule import geometry
+from rlx_host.kernels.conv.rule import geometry, split_of
 from rlx_host.layer import NativeLayer
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 def pool(node: Node, instructions: InstructionSet) -> NativeLayer | Refusal:
     """Return the layer of a pooling; the numbers that means divide by are a table."""
-    del instructions
     op = node.op
     assert isinstance(op, RealMaxPool | RealAveragePool)
     x = node.operands[0].type
@@ -38,6 +37,7 @@ def pool(node: Node, instructions: InstructionSet) -> NativeLayer | Refusal:
         return Refusal("it has no spatial axis")
     image = x.static_shape
     constants = geometry(op.window, image, image[-1]) | {
+        "depth": 1,
         "is_max": isinstance(op, RealMaxPool),
         "fill": "-INFINITY" if isinstance(op, RealMaxPool) else "0.0F",
     }
@@ -45,8 +45,9 @@ def pool(node: Node, instructions: InstructionSet) -> NativeLayer | Refusal:
     tables: tuple[Pack, ...] = ()
     if isinstance(op, RealAveragePool):
         tables = (partial(_counts, op.window, image[1:-1], op.count_padding),)
+    split = split_of(constants, constants["out"][0], image[-1], instructions.lanes)
     kernel = Kernel.of("pool", "pool/kernel", constants, ("floats",))
-    return NativeLayer(kernel, (0,), tables, scratch)
+    return NativeLayer(kernel, (0,), tables, scratch, split=split)
 
 
 def _counts(

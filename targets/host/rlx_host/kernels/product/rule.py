@@ -28,7 +28,7 @@ from rlx_host.kernels.tiling import (
     row_sections,
     tiles,
 )
-from rlx_host.layer import NativeLayer, is_fixed
+from rlx_host.layer import NativeLayer, Split, is_fixed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -186,9 +186,33 @@ def _finish(
         passed.append(product.addend)
     if product.bias is not None:
         tables.append(_bias_table(product.bias, lanes))
+    split = _split(constants, lanes)
     names = tiles(constants["sections"], constants["panels"])
     kernel = Kernel.of("product", "product/kernel", constants, ("floats", *names))
-    return NativeLayer(kernel, tuple(passed), tuple(tables), scratch)
+    return NativeLayer(kernel, tuple(passed), tuple(tables), scratch, split=split)
+
+
+def _split(constants: dict[str, Any], lanes: int) -> Split | None:
+    """Return the split of a product, and add its units to the constants."""
+    sections, loops = constants["sections"], constants["loops"]
+    counts = [(bottom - top) // height for top, bottom, height in sections]
+    panel_count = -(-constants["columns"] // (2 * lanes))
+    if loops:
+        unit, units = "stack", loops[0].extent
+    elif constants["form"] == "packed" and sum(counts) > panel_count:
+        unit, units = "tile", sum(counts)
+    else:
+        unit, units = "panel", panel_count
+    stack = math.prod(loop.extent for loop in loops)
+    products = stack * constants["rows"] * constants["columns"] * constants["depth"]
+    split = Split.of(units, products // lanes)
+    constants |= {
+        "unit": unit,
+        "units": units,
+        "tops": tuple(sum(counts[:i]) for i in range(len(counts))),
+        "split": split is not None,
+    }
+    return split
 
 
 def _pack_weights(
@@ -219,6 +243,8 @@ def gated(node: Node, instructions: InstructionSet) -> NativeLayer | Refusal:
         return written
     rows = math.prod(x[:-1])
     sections = row_sections(rows, max_rows(instructions))
+    units = -(-form.width // lanes)
+    split = Split.of(units, 2 * rows * form.width * x[-1] // lanes)
     constants = {
         "rows": rows,
         "depth": x[-1],
@@ -228,13 +254,15 @@ def gated(node: Node, instructions: InstructionSet) -> NativeLayer | Refusal:
         "gate": 0 if form.gate_first else 1,
         "lines": written[0],
         "value": written[1],
+        "split": split is not None,
+        "units": units,
     }
     support = ("floats", *(f"tile_{height}_2" for *_, height in sections))
     tables: list[Pack] = [partial(_pack_gated, form.w, x[-1], form.transpose_w, lanes)]
     if form.bias is not None:
         tables.append(partial(_pack_gated, form.bias, 1, False, lanes))
     kernel = Kernel.of("gated", "product/gated", constants, support)
-    return NativeLayer(kernel, (form.x,), tuple(tables))
+    return NativeLayer(kernel, (form.x,), tuple(tables), split=split)
 
 
 def _pack_gated(

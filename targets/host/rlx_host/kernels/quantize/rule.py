@@ -13,7 +13,7 @@ from rlx.ir import DType, Refusal
 from rlx.ops.real import Ties
 from rlx.ops.real.cast import integer_range
 from rlx_c.layer import Kernel
-from rlx_host.layer import NativeLayer
+from rlx_host.layer import NativeLayer, Split
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,13 +50,16 @@ def quantize(node: Node, instructions: InstructionSet) -> NativeLayer | Refusal:
     if scale == 0:
         return Refusal("its scale is 0 in float32")
     low, high = integer_range(op.dtype)
+    count = node.types[0].size
+    split = Split.of(count, 2 * count)
     constants = {
+        "split": split is not None,
         "element": _ELEMENTS[op.dtype],
         "scale": float(scale).hex(),
         "function": _FUNCTIONS[op.ties],
         "zero_point": op.quant.zero_point[0],
         "low": low,
         "high": high,
-        "count": node.types[0].size,
+        "count": count,
     }
-    return NativeLayer(Kernel.of("quantize", "quantize/kernel", constants), (0,))
+    return NativeLayer(Kernel.of("quantize", "quantize/kernel", constants), (0,), split=split)

@@ -13,7 +13,7 @@ from rlx.ops.real import RealReduceMax, RealReduceMean, RealReduceMin, RealReduc
 from rlx.ops.real.reduce import RealReduce
 from rlx_c.layer import Kernel
 from rlx_c.nest import nest, row_major
-from rlx_host.layer import NativeLayer
+from rlx_host.layer import NativeLayer, Split
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,7 +33,6 @@ _FORMS: Final[Mapping[type[Op], tuple[str, str, str]]] = {
 
 def reduce(node: Node, instructions: InstructionSet) -> NativeLayer | Refusal:
     """Return the layer of a reduction."""
-    del instructions
     op = node.op
     assert isinstance(op, RealReduce)
     x = node.operands[0].type
@@ -50,18 +49,22 @@ def reduce(node: Node, instructions: InstructionSet) -> NativeLayer | Refusal:
     inner = nest([n for n, _ in reduced_axes], [s for _, s in reduced_axes])
     along = bool(inner) and inner[-1].strides == (1,)
     count = math.prod(n for n, _ in reduced_axes)
-    first, combine, lanes = _FORMS[type(op)]
+    initial, combine, lanes = _FORMS[type(op)]
     loops = inner[:-1] if along else inner
     if not along and not outer:
         return Refusal("it copies its operand")
+    outer_loops = outer if along else outer[:-1]
+    split = Split.of(outer_loops[0].extent, x.size // instructions.lanes) if outer_loops else None
     constants = {
+        "split": split is not None,
         "along": along,
-        "outer": outer if along else outer[:-1],
+        "outer": outer_loops,
         "inner": loops,
         "run": inner[-1].extent if along else outer[-1].extent,
-        "first": first,
+        "initial": initial,
         "combine": combine,
         "lanes": lanes,
         "divisor": count if isinstance(op, RealReduceMean) else 0,
     }
-    return NativeLayer(Kernel.of("reduce", "reduce/kernel", constants, ("floats",)), (0,))
+    kernel = Kernel.of("reduce", "reduce/kernel", constants, ("floats",))
+    return NativeLayer(kernel, (0,), split=split)

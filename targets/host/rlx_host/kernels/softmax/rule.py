@@ -11,7 +11,7 @@ import numpy as np
 
 from rlx.ops.numerics.exponential import softmax_table
 from rlx_c.layer import Kernel
-from rlx_host.layer import NativeLayer
+from rlx_host.layer import NativeLayer, Split
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,5 +32,8 @@ def softmax(node: Node, instructions: InstructionSet) -> NativeLayer:
         del operands
         return softmax_table(op.multiplier, op.left_shift, op.diff_min).astype(np.int32)
 
-    constants = {"rows": x.size // classes, "classes": classes}
-    return NativeLayer(Kernel.of("softmax", "softmax/kernel", constants), (0,), (exponentials,))
+    rows = x.size // classes
+    split = Split.of(rows, 16 * x.size)
+    constants = {"split": split is not None, "rows": rows, "classes": classes}
+    kernel = Kernel.of("softmax", "softmax/kernel", constants)
+    return NativeLayer(kernel, (0,), (exponentials,), split=split)

@@ -15,8 +15,8 @@ from rlx.ops.numerics.fixed_point import Rounding
 from rlx.ops.q import QSub
 from rlx_c.layer import Kernel
 from rlx_host.kernels.channels import channel_rows, rounding_of
-from rlx_host.kernels.loops import broadcast_loops
-from rlx_host.layer import NativeLayer
+from rlx_host.kernels.loops import BLOCK, broadcast_loops
+from rlx_host.layer import NativeLayer, Split
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -54,8 +54,14 @@ def add(node: Node, instructions: InstructionSet) -> NativeLayer:
     """Return the layer of a sum or difference."""
     op = cast("QAdd", node.op)
     proven = float_sum(op) if instructions.group == 4 else None
+    loops = broadcast_loops(node)
+    units = loops[0].extent if loops[1:] else -(-loops[0].extent // BLOCK)
+    split = Split.of(units, 8 * node.types[0].size // instructions.lanes)
     constants: dict[str, Hashable] = {
-        "loops": broadcast_loops(node),
+        "split": split is not None,
+        "units": units,
+        "block": BLOCK,
+        "loops": loops,
         "zero_point": op.zero_point,
         "low": op.low,
         "high": op.high,
@@ -64,14 +70,14 @@ def add(node: Node, instructions: InstructionSet) -> NativeLayer:
     if proven is None:
         constants |= {"stride": instructions.lanes, "rounding": rounding_of(op.rescale)}
         kernel = Kernel.of(kind, "sum/kernel", constants)
-        return NativeLayer(kernel, (0, 1), _tables(op, instructions.lanes))
+        return NativeLayer(kernel, (0, 1), _tables(op, instructions.lanes), split=split)
     constants |= {
         "function": proven.function,
         "factors": tuple(factor.hex() for factor in proven.factors),
         "constant": proven.constant.hex(),
         "half": proven.half.hex(),
     }
-    return NativeLayer(Kernel.of(kind, "sum/float64", constants), (0, 1))
+    return NativeLayer(Kernel.of(kind, "sum/float64", constants), (0, 1), split=split)
 
 
 def _tables(op: QAdd, lanes: int) -> tuple[Pack, ...]:

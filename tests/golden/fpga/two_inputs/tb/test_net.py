@@ -215,9 +215,9 @@ async def start(dut, *args, **options):
     return bench
 
 
-def note(dut, **figures):
-    """Log figures, and add them to the result file if there is one."""
-    dut._log.info(", ".join(f"{name} {value}" for name, value in figures.items()))
+def note(dut, text, **figures):
+    """Log a text, and add figures to the result file if there is one."""
+    dut._log.info(text)
     path = os.environ.get("RLX_RESULT")
     if path:
         known = json.loads(Path(path).read_text()) if Path(path).exists() else {}
@@ -233,7 +233,11 @@ async def back_to_back(dut):
     equal, ends = bench.check(), bench.ends()
     begin = min(source.taken[0] for source in bench.sources)
     interval = ends[-1] - ends[-2] if FRAMES > 1 else None
-    note(dut, inputs=FRAMES, equal=equal, latency=ends[0] - begin, interval=interval)
+    latency = ends[0] - begin
+    text = f"equal frames: {equal} of {FRAMES}; latency {latency} cycles"
+    if interval is not None:
+        text += f", one frame in {interval} cycles"
+    note(dut, text, inputs=FRAMES, equal=equal, latency=latency, interval=interval)
     assert equal == FRAMES, f"{FRAMES - equal} of {FRAMES} frames differ from the golden vectors"
 
 
@@ -244,7 +248,8 @@ async def back_pressure(dut):
     await bench.run()
     await bench.settle()
     equal = bench.check()
-    note(dut, stalled_inputs=2, stalled_equal=equal)
+    text = f"equal frames with pauses: {equal} of 2"
+    note(dut, text, stalled_inputs=2, stalled_equal=equal)
     assert equal == 2, f"{2 - equal} of 2 frames differ under back-pressure"
 
 
@@ -257,5 +262,6 @@ async def reset_in_the_middle(dut):
     await bench.reset()
     await bench.run()
     equal = bench.check()
-    note(dut, reset_inputs=1, reset_equal=equal)
+    text = f"equal frames after a reset: {equal} of 1"
+    note(dut, text, reset_inputs=1, reset_equal=equal)
     assert equal == 1, "the frame after a reset differs"

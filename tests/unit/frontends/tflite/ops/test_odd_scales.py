@@ -10,7 +10,7 @@ import pytest
 from rlx.frontends.tflite import frontend as tflite
 from rlx.ir.evaluate import evaluate
 from rlx.ir.verify import verify
-from rlx.support.errors import UnsupportedOpError
+from rlx.support.errors import FrontendError, UnsupportedOpError
 from support.files.tflite_builder import TfliteBuilder
 from support.messages import raises
 from support.references.litert import run_litert
@@ -42,6 +42,27 @@ def copying(code: str, given: float, made: float, points: tuple[int, int] = (3, 
     model.operator(code, [x, *lists], [y], **options)
     model.operator("ADD", [y, y], [z])
     return model.build([x], [z])
+
+
+def recurrent(*, scale: float, behind: str | None = None) -> bytes:
+    """Return a recurrent layer with a state of this scale, and an operator that reads the state."""
+    model = TfliteBuilder()
+    x, y = (model.tensor((1, 4), scale=0.1) for _ in range(2))
+    state = model.tensor((1, 4), scale=scale)
+    model.graph.tensors[state].isVariable = True
+    model.operator("UNIDIRECTIONAL_SEQUENCE_LSTM", [x, state], [y])
+    if behind is not None:
+        model.operator(behind, [state], [model.tensor((1, 4), scale=0.1)])
+    return model.build([x], [y])
+
+
+def test_a_scale_of_0_that_only_a_recurrent_layer_names_is_no_contradiction() -> None:
+    with raises(UnsupportedOpError):
+        tflite.load(recurrent(scale=0.0))
+    with raises(FrontendError):
+        tflite.load(recurrent(scale=-1.0))
+    with raises(FrontendError):
+        tflite.load(recurrent(scale=0.0, behind="RELU"))
 
 
 @pytest.mark.parametrize("code", COPIES)

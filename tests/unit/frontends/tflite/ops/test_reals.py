@@ -223,6 +223,7 @@ CASES: dict[str, list[Case]] = {
         Case([X, ints(2, 0, 1, 1)], (2, 4, 4), options={"axis": 1}),
         Case([X, Given((2, 2), "int32", 0, 3)], (2, 2, 2, 4), options={"axis": 1}),
     ],
+    "GATHER_ND": [Case([X, Fixed(np.array([[0, 2], [1, 0]], np.int32))], (2, 4))],
     "GELU": [unary(approximate=0), unary(approximate=1)],
     "GREATER": [relation()],
     "GREATER_EQUAL": [relation("int32")],

@@ -7,7 +7,9 @@ import pytest
 
 from rlx.frontends.tflite import frontend as tflite
 from rlx.ir.evaluate import evaluate
+from rlx.support.errors import UnsupportedOpError
 from support.files.tflite_builder import TfliteBuilder, run_tflm
+from support.messages import raises
 from support.references.tflite_compare import compare, random_scale, random_zero_point
 
 AXES = ([1, 2], [2, 1], [1], [2], [3], [-1], [0, 1], [1, 3], [-2, -3], [1, 1])
@@ -41,16 +43,41 @@ def test_mean_of_a_scalar_axis_equals_tflm() -> None:
     compare(model.build([x], [y]))
 
 
+@pytest.mark.parametrize("code", ["REDUCE_MAX", "REDUCE_MIN"])
+@pytest.mark.parametrize("axes", [*AXES, [0, 2], [0, 1, 2, 3], [1, 2, 3]], ids=str)
+def test_extremes_equal_tflm(axes: list[int], code: str) -> None:
+    random = np.random.default_rng(len(axes))
+    for seed in range(6):
+        shape = tuple(int(n) for n in random.integers(1, 10, 4))
+        codes = {"scale": random_scale(random), "zero_point": random_zero_point(random)}
+        keep = bool(seed % 2) or len({a % 4 for a in axes}) == 4
+        model = TfliteBuilder()
+        x = model.tensor(shape, **codes)
+        out = np.zeros(shape).max(axis=tuple({a % 4 for a in axes}), keepdims=keep).shape
+        y = model.tensor(out, **codes)
+        model.operator(code, [x, model.constant(np.array(axes, np.int32))], [y], keepDims=keep)
+        compare(model.build([x], [y]), seed)
+
+
+@pytest.mark.parametrize("code", ["REDUCE_MAX", "REDUCE_MIN"])
+def test_extremes_of_other_scales_are_refused(code: str) -> None:
+    model = TfliteBuilder()
+    x = model.tensor((2, 3), scale=0.5, zero_point=3)
+    y = model.tensor((2,), scale=0.25, zero_point=3)
+    model.operator(code, [x, model.constant(np.array([1], np.int32))], [y])
+    with raises(UnsupportedOpError):
+        tflite.load(model.build([x], [y]))
+
+
+@pytest.mark.parametrize("code", ["ARG_MAX", "ARG_MIN"])
 @pytest.mark.parametrize("axis", [0, 1, 2, -1, -3])
-def test_arg_max_equals_tflm(axis: int) -> None:
+def test_arg_max_and_arg_min_equal_tflm(axis: int, code: str) -> None:
     for seed, shape in enumerate([(4, 5, 6), (1, 12, 1), (2, 1, 300)]):
         model = TfliteBuilder()
         x = model.tensor(shape, scale=0.5, zero_point=3)
         out = tuple(n for a, n in enumerate(shape) if a != axis % 3)
         y = model.tensor(out, "int32")
-        model.operator(
-            "ARG_MAX", [x, model.constant(np.array([axis], np.int32))], [y], outputType=2
-        )
+        model.operator(code, [x, model.constant(np.array([axis], np.int32))], [y], outputType=2)
         compare(model.build([x], [y]), seed)
 
 
