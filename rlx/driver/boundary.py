@@ -22,11 +22,13 @@ class Boundary:
         inner: The graph that the target's passes start from. Its ports are those of the program,
             but int8 where the target converts them itself.
         emitted: The graph that computes as the emitted program does.
+        has_floats: Whether inputs of the program may be floats that are not quantized at once.
     """
 
     model: Graph
     inner: Ported
     emitted: Ported
+    has_floats: bool = False
 
     @classmethod
     def of(cls, graph: Graph, ports: Ports) -> Boundary:
@@ -38,7 +40,7 @@ class Boundary:
         """
         emitted = with_ports(graph, ports.kind, channels_last=ports.channels_last)
         if not ports.inverts:
-            return cls(graph, emitted, emitted)
+            return cls(graph, emitted, emitted, ports.kind is PortKind.MODEL)
         inner = with_ports(graph, PortKind.INT8, channels_last=ports.channels_last)
         return cls(graph, inner, emitted)
 

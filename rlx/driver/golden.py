@@ -42,7 +42,8 @@ def golden_vectors(
     check_bound(boundary.model)
     model, emitted = boundary.model, boundary.emitted
     if vectors is None:
-        return reference_outputs(emitted.graph, random_inputs(emitted.graph, frames))
+        inputs = random_inputs(emitted.graph, frames, has_floats=boundary.has_floats)
+        return reference_outputs(emitted.graph, inputs)
     vectors, _ = vectors_for(model, vectors)
     if not fits(model, vectors) and fits(emitted.graph, vectors):
         turned = _to_channels_last(vectors, model, emitted.graph)

@@ -39,6 +39,13 @@ _PARTS_PER_STEP = 4
 """Parts of a step between two quantized values, for random floats: some are halfway."""
 
 
+_FLOAT_LIMIT = 4.0
+"""Largest magnitude of random values of a float input without a scale."""
+
+_FLOAT_STEPS = 1 << 20
+"""Different random values of such an input between 0 and the limit."""
+
+
 def reference_outputs(graph: Graph, inputs: tuple[Array, ...]) -> Golden:
     """Return the inputs of runs (each [frames, *shape]) with the reference's results for them.
 
@@ -60,7 +67,9 @@ def random_frames(graph: Graph) -> int:
     return max(1, min(MAX_RANDOM_FRAMES, MAX_RANDOM_ELEMENTS // max(elements, 1)))
 
 
-def random_inputs(graph: Graph, frames: int | None = None, seed: int = 0) -> tuple[Array, ...]:
+def random_inputs(
+    graph: Graph, frames: int | None = None, seed: int = 0, *, has_floats: bool = False
+) -> tuple[Array, ...]:
     """Return uniformly random values for each input of a run, [frames, *shape]; the same each time.
 
     A float input that is quantized at once gets numbers of that range, a little beyond
@@ -70,6 +79,7 @@ def random_inputs(graph: Graph, frames: int | None = None, seed: int = 0) -> tup
         graph: Whose inputs.
         frames: Number of frames; None for ``random_frames``.
         seed: Seed of the random values.
+        has_floats: Other float inputs get numbers from -4 to 4, in place of an error.
 
     Raises:
         UsageError: A dimension is a symbol, or a parameter has no value.
@@ -78,15 +88,21 @@ def random_inputs(graph: Graph, frames: int | None = None, seed: int = 0) -> tup
     check_bound(graph)
     count = random_frames(graph) if frames is None else frames
     random = np.random.default_rng(seed)
-    return tuple(_random(random, graph, v, count) for v in graph.run_inputs)
+    return tuple(_random(random, graph, v, count, has_floats=has_floats) for v in graph.run_inputs)
 
 
-def _random(random: np.random.Generator, graph: Graph, value: Value, frames: int) -> Array:
+def _random(
+    random: np.random.Generator, graph: Graph, value: Value, frames: int, *, has_floats: bool
+) -> Array:
     type_ = value.type
     shape = (frames, *type_.static_shape)
     if type_.dtype.is_integer:
         return _random_integers(random, *integer_range(type_.dtype), shape, type_.dtype)
     quantizer = only_quantizer(graph, value)
+    if quantizer is None and has_floats:
+        steps = _random_integers(random, -_FLOAT_STEPS, _FLOAT_STEPS, shape, DType.F64)
+        numbers = steps.astype(np.float64) * (_FLOAT_LIMIT / _FLOAT_STEPS)
+        return np.asarray(numbers, type_.dtype.numpy)
     if quantizer is None or len(quantizer.quant.scale) != 1:
         raise QuantizationError(
             f"{type_} is not quantized",

@@ -31,6 +31,8 @@ _KEEP_AXIS = (
 _DROP_AXIS = (real.RealArgmax, real.RealArgmin, nn.NnLogSumExp, q.QArgmax)
 _KEEP_AXES = (nn.NnL2Norm, real.RealReverse)
 _DROP_AXES = (RealReduce, nn.NnVariance, q.QMean)
+_POOLS = (q.QAveragePool2d, q.QMaxPool2d)
+_SWAPPED_IMAGE = (0, 2, 1, 3)
 # Attributes with an entry for each axis.
 _LISTS: tuple[tuple[type[Op], tuple[str, ...]], ...] = (
     (real.RealPad, ("before", "after", "interior")),
@@ -102,10 +104,19 @@ def reorder(op: Op, order: Order) -> tuple[Op, Order] | None:
         keep = isinstance(op, _KEEP_AXES) or op.keep_dims
         reduction = op.with_attributes(axes=tuple(sorted(order[a] for a in axes)))
         return reduction, order if keep else without(order, axes)
+    if isinstance(op, _POOLS) and order == _SWAPPED_IMAGE:
+        return _swapped_pool(op), order
     for kind, names in _LISTS:
         if isinstance(op, kind):
             return _lists(op, names, order)
     return None
+
+
+def _swapped_pool(op: q.QAveragePool2d | q.QMaxPool2d) -> Op:
+    """Return the pool of an image whose height is its width."""
+    names = ("kernel", "stride", "dilation", "padding")
+    swapped = {name: getattr(op.window, name)[::-1] for name in names}
+    return op.with_attributes(window=replace(op.window, **swapped))
 
 
 def without(order: Order, axes: Sequence[int]) -> Order:

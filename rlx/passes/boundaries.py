@@ -35,11 +35,12 @@ UINT8_OFFSET: Final = 128
 class PortKind(enum.Enum):
     """Kind of values exchanged with an emitted program.
 
-    ``INT8``: quantized values; conversions from and to floats are removed, and uint8 becomes int8.
-    ``UINT8``: the same, but int8 becomes uint8. ``FLOAT``: floats. int16 and int32 are unchanged,
-    but int16 becomes floats with ``FLOAT``.
+    ``MODEL``: those of the model. ``INT8``: quantized values; conversions from and to floats are
+    removed, and uint8 becomes int8. ``UINT8``: the same, but int8 becomes uint8. ``FLOAT``: floats.
+    int16 and int32 are unchanged, but int16 becomes floats with ``FLOAT``.
     """
 
+    MODEL = "model"
     INT8 = "int8"
     UINT8 = "uint8"
     FLOAT = "float"
@@ -169,6 +170,8 @@ def with_ports(graph: Graph, kind: PortKind, *, channels_last: bool = False) -> 
     ported = graph
     inputs = graph.run_inputs
     conversions: tuple[tuple[Op, ...], ...] = ((),) * len(inputs)
+    if kind is PortKind.MODEL:
+        return Ported(graph, (), conversions)
     turned = [[False] * len(inputs), [False] * len(graph.outputs)]
     if any(value.type.dtype is DType.I64 for value in graph.outputs):
         ported, _ = _Indices().apply(graph)

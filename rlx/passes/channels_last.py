@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -26,7 +27,7 @@ from rlx.passes.base import Pass
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from rlx.ir import Array, Op
+    from rlx.ir import Array, Dim, Op
     from rlx.ir.types import Shape
 
 _WEIGHTED = (nn.NnConv, nn.NnConvTranspose, nn.NnQuantizedConv)
@@ -184,9 +185,14 @@ class _Reordering:
         value, order = operand.value, operand.order
         if only_moves_ones(value.type, order):
             op = self._to_shape(value, node.result.type.shape)
-            (found,) = self._append(node, op, value, order=identity(node.result.type.rank))
-            return found
-        return self._with_ones(node, operand) or self._flat(node, operand) or self._copy(node)[0]
+            (reshaped,) = self._append(node, op, value, order=identity(node.result.type.rank))
+            return reshaped
+        return (
+            self._with_ones(node, operand)
+            or self._flat(node, operand)
+            or self._merged(node, operand)
+            or self._copy(node)[0]
+        )
 
     def _with_ones(self, node: Node, operand: _Replacement) -> _Replacement | None:
         """Return a reshape that adds or drops axes of 1 and keeps the order; None for others."""
@@ -219,6 +225,20 @@ class _Reordering:
         ]  # fmt: skip
         columns = np.arange(int(np.prod(sizes))).reshape(sizes).transpose(tail_order).reshape(-1)
         return replace(flat, columns=columns)
+
+    def _merged(self, node: Node, operand: _Replacement) -> _Replacement | None:
+        """Return a reshape that merges axes which are neighbours in memory too; None for others."""
+        groups = _merged_axes(node.operands[0].type.shape, node.result.type.shape)
+        if groups is None:
+            return None
+        axes = [[operand.order[axis] for axis in group] for group in groups]
+        if any(group != list(range(group[0], group[0] + len(group))) for group in axes):
+            return None
+        order = inverse(tuple(sorted(range(len(axes)), key=lambda i: axes[i])))
+        op = self._to_shape(
+            operand.value, tuple(node.result.type.shape[axis] for axis in inverse(order))
+        )
+        return self._append(node, op, operand.value, order=order)[0]
 
     def _only_weighted(self, value: Value) -> bool:
         """Return whether only linear layers of constant weights read a value, perhaps re-coded."""
@@ -402,6 +422,33 @@ class _Reordering:
         if self._is_int8(value):
             return q.QReshape(shape=value.type.with_shape(shape).static_shape)
         return real.RealReshape(shape=shape)
+
+
+def _merged_axes(shape: Shape, target_shape: Shape) -> list[list[int]] | None:
+    """Return the axes that become each axis of a shape with fewer axes; None for other reshapes."""
+    groups: list[list[int]] = []
+    axis = 0
+    for size in target_shape:
+        group = [axis]
+        if axis == len(shape):
+            return None
+        if shape[axis] == size:
+            groups.append(group)
+            axis += 1
+            continue
+        while math.prod(_known(shape[a]) for a in group) < _known(size) and axis + 1 < len(shape):
+            axis += 1
+            group.append(axis)
+        if math.prod(_known(shape[a]) for a in group) != _known(size):
+            return None
+        groups.append(group)
+        axis += 1
+    return groups if axis == len(shape) and len(groups) < len(shape) else None
+
+
+def _known(size: int | Dim) -> float:
+    """Return a dimension; NaN, which equals nothing, for one that is open."""
+    return size if isinstance(size, int) else math.nan
 
 
 def _is_constant(value: Value) -> bool:

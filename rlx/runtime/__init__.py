@@ -2,8 +2,8 @@
 
 ``numpy_backend`` is the reference backend; ``observation`` measures memory and time.
 
-Level 5. Public modules: ``backend``, ``device_survey``, ``disk_cache``, ``dump``, ``fusing``,
-``latency``, ``lowering``, ``needs``, ``numpy_backend``, ``observation.finite``,
+Level 5. Public modules: ``backend``, ``checking``, ``device_survey``, ``disk_cache``, ``dump``,
+``fusing``, ``latency``, ``lowering``, ``needs``, ``numpy_backend``, ``observation.finite``,
 ``observation.machine``, ``observation.memory``, ``observation.profile``, ``observation.roofline``,
 ``session``.
 """

@@ -11,9 +11,14 @@ from rlx.support.errors import UsageError
 from rlx.support.text.suggest import did_you_mean
 
 CORTEXM_TOOLS: Final = ("host", "sanitize", "qemu", "unicorn")
+HOST_TOOLS: Final = ("host", "sanitize")
 FPGA_TOOLS: Final = ("verilator", "cocotb", "testbench", "testbench:icarus", "netlist")
 
-_NAMES: Final = {"cortexm": (*CORTEXM_TOOLS, "qemu:zig", "unicorn:gcc"), "fpga": FPGA_TOOLS}
+_NAMES: Final = {
+    "cortexm": (*CORTEXM_TOOLS, "qemu:zig", "unicorn:gcc"),
+    "fpga": FPGA_TOOLS,
+    "host": HOST_TOOLS,
+}
 
 
 def unknown_tool(name: str, target: str) -> UsageError:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -86,27 +88,39 @@ class Mismatch:
     frame: int
     output: int
     element: int
-    expected: int
-    actual: int
+    expected: int | float
+    actual: int | float
     name: str = ""
     elements: int = 1
 
 
 def compare(name: str, simulation: Simulation, vectors: Golden) -> list[Mismatch]:
-    """Return the first mismatch of each frame whose outputs differ from ``vectors``."""
+    """Return the first mismatch of each frame whose outputs differ from ``vectors``.
+
+    Floats are equal where all bits are, or where both are NaN.
+    """
     mismatches: dict[int, Mismatch] = {}
     for index, (actual, expected) in enumerate(
         zip(simulation.outputs, vectors.outputs, strict=True)
     ):
         flat_actual = actual.reshape(len(actual), -1)
         flat_expected = expected.reshape(len(expected), -1)
-        different = flat_actual != flat_expected
-        for frame in different.any(axis=1).nonzero()[0].tolist():
+        different = _different(flat_actual, flat_expected)
+        for frame in np.flatnonzero(different.any(axis=1)).tolist():
             element = int(different[frame].argmax())
-            values = (int(flat_expected[frame, element]), int(flat_actual[frame, element]))
+            values = (flat_expected[frame, element].item(), flat_actual[frame, element].item())
             label = vectors.names[index] if vectors.names else ""
             count = int(different[frame].sum())
             first = Mismatch(name, frame, index, element, *values, label, elements=0)
             first = mismatches.get(frame, first)
             mismatches[frame] = replace(first, elements=first.elements + count)
     return [mismatches[frame] for frame in sorted(mismatches)]
+
+
+def _different(actual: Array, expected: Array) -> Array:
+    """Return a mask of the elements that differ, of two arrays of one type."""
+    if expected.dtype.kind != "f":
+        return np.asarray(actual != expected)
+    bits = f"u{expected.dtype.itemsize}"
+    same_bits = np.ascontiguousarray(actual).view(bits) == np.ascontiguousarray(expected).view(bits)
+    return np.asarray(~(same_bits | (np.isnan(actual) & np.isnan(expected))))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rlx.support.text.notebook import report_html
 from rlx.targets.verifier import NotRun
-from rlx_sim.view import firmware_view, hardware_view
+from rlx_sim.view import firmware_view, hardware_view, host_view
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -92,5 +92,5 @@ class VerificationReport:
 
     def view(self) -> View:
         """Return the view of the results; see ``rlx.targets.verifier.view_of``."""
-        shown = firmware_view if self.target == "cortexm" else hardware_view
+        shown = {"cortexm": firmware_view, "host": host_view}.get(self.target, hardware_view)
         return shown(self.network, self.as_json())

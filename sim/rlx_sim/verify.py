@@ -107,8 +107,8 @@ class CortexmVerifier:
         """
         if waves is not None:
             raise UsageError("C programs have no waveforms", hint="leave --waves out")
-        manifest = _manifest(folder, self.target)
-        vectors = _vectors(folder, inputs_limit)
+        manifest = manifest_of(folder, self.target)
+        vectors = golden_of(folder, inputs_limit)
         cpu = _cpu(manifest)
         plan = self.plan(folder, tools)
         if not plan.tools:
@@ -130,11 +130,11 @@ class CortexmVerifier:
         """Return the simulations of :meth:`verify`; see ``rlx.targets.verifier.Verifier``."""
         if tools is not None:
             return Plan(tuple(tools), names=kinds(tools))
-        return plan_of(_cpu(_manifest(folder, self.target, check_files=False)))
+        return plan_of(_cpu(manifest_of(folder, self.target, check_files=False)))
 
     def tools_used(self, folder: Path, tools: Sequence[str] | None) -> Mapping[str, str]:
         """Return the tools of a verification; see ``rlx.driver.verification.repeat.Repeatable``."""
-        cpu = _cpu(_manifest(folder, self.target, check_files=False))
+        cpu = _cpu(manifest_of(folder, self.target, check_files=False))
         names = self.plan(folder, tools).tools
         return {k: v for name in names for k, v in simulator_of(name, cpu).tools().items()}
 
@@ -142,7 +142,7 @@ class CortexmVerifier:
         self, folder: Path, report: Mapping[str, Any], verified_at: str
     ) -> VerificationReport:
         """Return a kept verification; see ``rlx.driver.verification.repeat.Repeatable``."""
-        return _restore_report(folder, report, verified_at)
+        return restore_report(folder, report, verified_at)
 
     @property
     def quantities(self) -> Mapping[str, Quantity]:
@@ -169,7 +169,7 @@ class CortexmVerifier:
             SimulationError: The C does not build or crashed.
             TimeLimitError: It took too long.
         """
-        manifest = _manifest(folder, self.target)
+        manifest = manifest_of(folder, self.target)
         cpu, prefix = _cpu(manifest), str(manifest.producer.facts["prefix"])
         if not is_emulated(cpu):
             return None
@@ -187,7 +187,7 @@ class CortexmVerifier:
 
     def count_bounds(self, folder: Path, *, progress: Progress | None = None) -> CountBounds:
         """Return the bounds on the instructions (``rlx.targets.verifier.CountBounds``)."""
-        manifest = _manifest(folder, self.target)
+        manifest = manifest_of(folder, self.target)
         prefix = str(manifest.producer.facts["prefix"])
         return folder_bounds(folder, _cpu(manifest), prefix, progress=progress)
 
@@ -242,8 +242,8 @@ class FpgaVerifier:
         """
         from rlx_sim.hardware.fpga import verify_fpga
 
-        manifest = _manifest(folder, self.target)
-        vectors = _vectors(folder, inputs_limit)
+        manifest = manifest_of(folder, self.target)
+        vectors = golden_of(folder, inputs_limit)
         for name in tools or ():
             if name not in FPGA_TOOLS:
                 raise unknown_tool(name, self.target)
@@ -295,7 +295,7 @@ class FpgaVerifier:
         self, folder: Path, report: Mapping[str, Any], verified_at: str
     ) -> VerificationReport:
         """Return a kept verification; see ``rlx.driver.verification.repeat.Repeatable``."""
-        return _restore_report(folder, report, verified_at)
+        return restore_report(folder, report, verified_at)
 
     @property
     def quantities(self) -> Mapping[str, Quantity]:
@@ -316,7 +316,12 @@ FPGA: Final = FpgaVerifier()
 """Verifier of ``fpga`` folders."""
 
 
-def _manifest(folder: Path, target: str, *, check_files: bool = True) -> Manifest:
+def manifest_of(folder: Path, target: str, *, check_files: bool = True) -> Manifest:
+    """Return the manifest of a folder that was emitted for a target.
+
+    Raises:
+        OutputError: It was emitted for another one, or is not complete.
+    """
     manifest = read_manifest(folder, check_files=check_files)
     if manifest.producer.target != target:
         raise OutputError(
@@ -327,7 +332,7 @@ def _manifest(folder: Path, target: str, *, check_files: bool = True) -> Manifes
     return manifest
 
 
-def _vectors(folder: Path, limit: int | None) -> Golden:
+def golden_of(folder: Path, limit: int | None) -> Golden:
     """Return the golden vectors of a folder with the names of the outputs.
 
     Raises:
@@ -359,9 +364,7 @@ def _netlist_device(manifest: Manifest, tools: Sequence[str] | None) -> FpgaDevi
     return device
 
 
-def _restore_report(
-    folder: Path, report: Mapping[str, Any], verified_at: str
-) -> VerificationReport:
+def restore_report(folder: Path, report: Mapping[str, Any], verified_at: str) -> VerificationReport:
     """Return the stored report of a verification of ``folder``."""
     network = _network(read_manifest(folder, check_files=False))
     return replace(VerificationReport.from_json(report, cached=verified_at), network=network)

@@ -57,6 +57,31 @@ def firmware_view(network: str, report: Mapping[str, Any]) -> View:
     return [*view, *_time(report)]
 
 
+def host_view(network: str, report: Mapping[str, Any]) -> View:
+    """Return the runs of a host program; arguments as above."""
+    columns = (Column("ran on", shortest=12), Column("compiler", priority=2), Column("equal"))
+    rows = tuple(
+        (
+            _SIMULATORS[run["simulator"]], run["compiler"],
+            f"{run['equal']} of {report['inputs']}",
+        )
+        for run in report["runs"]
+    )  # fmt: skip
+    is_native = report["compared_with"] == "native"
+    reference = "the native backend on this machine" if is_native else "NumPy"
+    figures = [
+        ReportFigure("compared with", reference, "", "bit for bit"),
+        ReportFigure("instruction set", report["instruction_set"]),
+    ]
+    if is_native:
+        difference = f"{report['largest_difference']:.3g}"
+        note = "largest, of an output; sums of floats are in another order"
+        figures.append(ReportFigure("difference from NumPy", difference, "", note))
+    title = f"Comparison of {network}"
+    return [Table(f"Runs of {network}", columns, rows), Figures(title, tuple(figures)),
+            *_time(report)]  # fmt: skip
+
+
 def _milliseconds(report: Mapping[str, Any]) -> Figures:
     """Return the time that the measured instructions take at a clock."""
     time = Milliseconds(**report["milliseconds"])

@@ -38,7 +38,7 @@ def test_inspect_counts_ops_and_macs(capsys, digits_model):
 
 
 def test_targets_lists_what_is_installed(capsys):
-    assert set(run_json(capsys, "targets")["targets"]) == {"cortexm", "fpga"}
+    assert set(run_json(capsys, "targets")["targets"]) == {"cortexm", "fpga", "host"}
 
 
 @pytest.mark.parametrize("target", ["cortexm", "fpga"])

@@ -42,7 +42,8 @@ def test_unknown_target(capsys, tmp_path):
     status, out, err = run_cli(capsys, "emit", "m.tflite", "--target", "asic", "-o", tmp_path / "o")
     assert (status, out) == (6, "")
     assert err == (
-        "error[RLX-E060]: no target is called 'asic'\n  try: installed targets: cortexm, fpga\n"
+        "error[RLX-E060]: no target is called 'asic'\n"
+        "  try: installed targets: cortexm, fpga, host\n"
     )
 
 

@@ -71,8 +71,13 @@ class Runner:
         return f"{self.variant}-{self.simulator.name}"
 
 
-MARKS = {"host-c": (), "qemu": (pytest.mark.qemu,), "unicorn": (pytest.mark.qemu,)}
-CASES = {"host-c": 4, "verilator": 3}
+MARKS = {
+    "host-c": (),
+    "host-program": (),
+    "qemu": (pytest.mark.qemu,),
+    "unicorn": (pytest.mark.qemu,),
+}
+CASES = {"host-c": 4, "host-program": 4, "verilator": 3}
 BATCHES = {"fpga": 1}
 VARIANTS: dict[str, dict[str, tuple[dict[str, Any], int]]] = {
     "fpga": {

@@ -15,6 +15,7 @@ from rlx_sim import toolchain, verify
 from rlx_sim.firmware import simulators
 from rlx_sim.hardware.plan import hardware_plan
 from rlx_sim.verify import CORTEXM, FPGA, VerificationReport
+from rlx_sim.verify_host import HOST as HOST_PROGRAM
 from support.messages import raises
 from support.networks.tiny_model import golden, tiny_files, write_tiny
 
@@ -309,7 +310,7 @@ def test_tool_that_was_asked_for_must_be_there(tmp_path, monkeypatch):
 
 def test_verifiers_come_in_by_their_entry_points():
     found = {entry.name: entry.load() for entry in entry_points(group="rlx.verifiers")}
-    assert found == {"cortexm": verify.CORTEXM, "fpga": verify.FPGA}
+    assert found == {"cortexm": verify.CORTEXM, "fpga": verify.FPGA, "host": HOST_PROGRAM}
 
 
 def test_programs_have_no_waveforms(tmp_path):

@@ -23,6 +23,7 @@ DIGITS = ROOT / "examples" / "digits" / "digits.rlx"
         ("fpga", {"control": "axi-lite"}),
         ("fpga", {"device": "artix7-35t"}),
         ("fpga", {"device": "ice40-up5k", "architecture": "engine"}),
+        ("host", {}),
     ],
 )
 def test_every_text_file_has_the_line_once(tmp_path, name, options):

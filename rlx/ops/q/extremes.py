@@ -37,6 +37,11 @@ def largest(emit: Emit, x: Value, axes: Sequence[int], *, keep_dims: bool) -> Va
     """
     shape, quant = x.type.static_shape, x.type.quant
     reduced = sorted({axis % len(shape) for axis in axes})
+    source = _before_transpose(x, reduced)
+    if source is not None:
+        pooled = largest(emit, *source, keep_dims=False)
+        kept_shape = tuple(1 if a in reduced else n for a, n in enumerate(shape))
+        return reshape(emit, pooled, kept_shape) if keep_dims else pooled
     result = [
         1 if a in reduced else n for a, n in enumerate(shape) if keep_dims or a not in reduced
     ]
@@ -56,7 +61,26 @@ def largest(emit: Emit, x: Value, axes: Sequence[int], *, keep_dims: bool) -> Va
 
 def smallest(emit: Emit, x: Value, axes: Sequence[int], *, keep_dims: bool) -> Value:
     """Return ``x.min(axes)``: the maximum of the negated values, negated."""
-    return negate(emit, largest(emit, negate(emit, x), axes, keep_dims=keep_dims))
+    reduced = [axis % x.type.rank for axis in axes]
+    source, source_axes = _before_transpose(x, reduced) or (x, reduced)
+    shape = tuple(1 if a in reduced else n for a, n in enumerate(x.type.static_shape))
+    pooled = largest(emit, negate(emit, source), source_axes, keep_dims=False)
+    smallest_elements = negate(emit, pooled)
+    return reshape(emit, smallest_elements, shape) if keep_dims else smallest_elements
+
+
+def _before_transpose(x: Value, axes: Sequence[int]) -> tuple[Value, Sequence[int]] | None:
+    """Return a value that ``x`` is the transpose of, and its axes that are ``axes`` of ``x``.
+
+    None where there is none, or the other axes are in another order there.
+    """
+    op = x.node.op
+    if not isinstance(op, QTranspose):
+        return None
+    others = [axis for place, axis in enumerate(op.axes) if place not in axes]
+    if others != sorted(others):
+        return None
+    return x.node.operands[0], [op.axes[axis] for axis in axes]
 
 
 def negate(emit: Emit, x: Value) -> Value:

@@ -23,13 +23,15 @@ COMMENTS: Final[Mapping[str, str]] = {
     **dict.fromkeys((".S", ".c", ".h", ".ld"), _BLOCK),
     **dict.fromkeys((".cpp", ".ino", ".sv", ".v", ".vlt"), _SLASHES),
     **dict.fromkeys((".core", ".lpf", ".pcf", ".py", ".sby", ".sdc", ".tcl", ".xdc"), _HASH),
-    **dict.fromkeys((".sucl", ".yml", ".ys"), _HASH),
+    **dict.fromkeys((".in", ".sucl", ".yml", ".ys"), _HASH),
     ".gtkw": _SAVE_FILE,
     **dict.fromkeys(("CMakeLists.txt", "Kconfig", "Makefile", "meson.build"), _HASH),
 }
 """The line as a comment, by the name of a file or the end of it."""
 
-DATA: Final = frozenset({".json", ".mem", ".npy", ".pdsc", ".properties", ".svg", ".txt"})
+DATA: Final = frozenset(
+    {".bin", ".json", ".mem", ".npy", ".pdsc", ".properties", ".rlx", ".svg", ".txt"}
+)
 """Ends of names of files that hold data, or a tool's form, and not the line."""
 
 # Tools look for these at the very beginning of a file.

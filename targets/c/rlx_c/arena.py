@@ -18,7 +18,7 @@ MIN_ALIGNMENT: Final = 4
 """Alignment of the arena in bytes, the minimum."""
 
 
-def find_scratch(alive: Sequence[Placement], nbytes: int) -> int:
+def find_scratch(alive: Sequence[Placement], nbytes: int, alignment: int = MIN_ALIGNMENT) -> int:
     """Return the lowest aligned offset where ``nbytes`` do not overlap values alive at a step.
 
     The offset may be beyond the plan's arena, which then grows.
@@ -26,14 +26,14 @@ def find_scratch(alive: Sequence[Placement], nbytes: int) -> int:
     Args:
         alive: Values in the arena then, by offset (see ``alive_by_step``).
         nbytes: Size of the scratch memory.
+        alignment: Bytes that the offset is a multiple of.
     """
     offset = 0
     for placement in alive:
         if offset + nbytes <= placement.offset:
             break
-        offset = max(
-            offset, -(-(placement.offset + placement.nbytes) // MIN_ALIGNMENT) * MIN_ALIGNMENT
-        )
+        end = placement.offset + placement.nbytes
+        offset = max(offset, -(-end // alignment) * alignment)
     return offset
 
 

@@ -5,6 +5,7 @@ Tests: tests/targets/cortexm/test_interface.py
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from rlx_c.render import breaks
 
 if TYPE_CHECKING:
     from rlx.ir import Value
-    from rlx_c.entry_point import EntryPoint
+    from rlx_c.entry_point import EntryPoint, Planned
     from rlx_c.layer import LoweredLayer
     from rlx_c.program import LayerStep, LoweredProgram
     from rlx_c.symbols import Symbols
@@ -38,23 +39,18 @@ class LayerCall:
     statement: str
 
 
-class Calls:
-    """Makes the statements of one program's entry point."""
+class Moves(ABC):
+    """Makes the statements that fill outputs and states which no layer writes."""
 
-    def __init__(self, program: LoweredProgram, entry_point: EntryPoint, symbols: Symbols) -> None:
-        self._program = program
+    def __init__(self, planned: Planned, entry_point: EntryPoint) -> None:
+        self._planned = planned
         self._entry_point = entry_point
-        self._symbols = symbols
-        self._places = entry_point.places(program)
-
-    def layers(self) -> list[LayerCall]:
-        """Return every layer, in order of execution."""
-        return [self._call(step) for step in self._program.steps]
+        self._places = entry_point.places(planned)
 
     def copies(self) -> list[str]:
         """Return statements for outputs and states that no layer writes, such as inputs."""
         statements = [] if self._entry_point.in_arena else self._output_copies()
-        copies = self._program.plan.copies
+        copies = self._planned.plan.copies
         waiting = {
             copy.state: ValueLocation("memory", copy.through)
             for copy in copies
@@ -72,11 +68,34 @@ class Calls:
 
     def _output_copies(self) -> list[str]:
         """Return statements for outputs that no layer writes: inputs, constants, repeated ones."""
-        outputs = zip(self._program.graph.run_outputs, self._entry_point.outputs, strict=True)
+        outputs = zip(self._planned.graph.run_outputs, self._entry_point.outputs, strict=True)
         return [
             self._copy(ValueLocation(port.parameter, 0), value, port.bytes)
             for (_, value), port in outputs
         ]
+
+    def _copy(self, to: ValueLocation, value: Value, nbytes: int) -> str:
+        """Return the statement that copies a value, empty if it is already in place."""
+        if value.constant is None and self._places.of(value) == to:
+            return ""
+        return _memcpy(to, self._address(value), nbytes)
+
+    @abstractmethod
+    def _address(self, value: Value) -> str:
+        """Return a value's address in C."""
+
+
+class Calls(Moves):
+    """Makes the statements of one program's entry point."""
+
+    def __init__(self, program: LoweredProgram, entry_point: EntryPoint, symbols: Symbols) -> None:
+        super().__init__(program, entry_point)
+        self._program = program
+        self._symbols = symbols
+
+    def layers(self) -> list[LayerCall]:
+        """Return every layer, in order of execution."""
+        return [self._call(step) for step in self._program.steps]
 
     def _call(self, step: LayerStep) -> LayerCall:
         result = step.node.results[0]
@@ -126,12 +145,6 @@ class Calls:
         base = location.base if in_arena else f"(int8_t *)(void *){location.base}"
         expression = ValueLocation(base, location.offset).expression
         return f"({C_TYPES[value.type.dtype]} *)(void *)({expression})"
-
-    def _copy(self, to: ValueLocation, value: Value, nbytes: int) -> str:
-        """Return the statement that copies a value, empty if it is already in place."""
-        if value.constant is None and self._places.of(value) == to:
-            return ""
-        return _memcpy(to, self._address(value), nbytes)
 
 
 def _memcpy(to: ValueLocation, source: str, nbytes: int) -> str:

@@ -6,16 +6,29 @@ Tests: tests/targets/cortexm/test_inside.py
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from rlx.support.errors import EmitError
-from rlx_c.ports import EntryPort, ValueLocations, inside, members, ports
+from rlx_c.ports import C_TYPES, EntryPort, ValueLocations, inside, members, ports
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from rlx.ir import Value
-    from rlx_c.program import LoweredProgram
+    from rlx.ir import DType, Graph, MemoryPlan, Value
+
+
+class Planned(Protocol):
+    """A program whose values have places."""
+
+    @property
+    def graph(self) -> Graph:
+        """The graph."""
+        ...
+
+    @property
+    def plan(self) -> MemoryPlan:
+        """Order of execution and places."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +50,20 @@ class EntryPoint:
     state_type: str = ""
 
     @staticmethod
-    def of(program: LoweredProgram, *, in_arena: bool, prefix: str = "") -> EntryPoint:
+    def of(
+        program: Planned,
+        *,
+        in_arena: bool,
+        prefix: str = "",
+        types: Mapping[DType, str] = C_TYPES,
+    ) -> EntryPoint:
         """Return the entry point of a program.
 
         Args:
             program: The program.
             in_arena: Inputs and outputs are in the arena.
             prefix: First part of its C names.
+            types: C type of each element type that its inputs, outputs and states may have.
 
         Raises:
             EmitError: An input or output has an element type that C code does not support, or no
@@ -52,14 +72,15 @@ class EntryPoint:
         graph = program.graph
         values, named = graph.run_inputs, graph.run_outputs
         results = [value for _, value in named]
-        inputs = ports("input", values, [value.name for value in values], prefix)
-        outputs = ports("output", results, [name for name, _ in named], prefix)
+        inputs = ports("input", values, [value.name for value in values], prefix, types)
+        outputs = ports("output", results, [name for name, _ in named], prefix, types)
         if in_arena:
             inputs = inside(inputs, values, program.plan)
             outputs = inside(outputs, results, program.plan)
         states = [state for state, _ in graph.states]
         _check_not_outputs(states, results)
-        return EntryPoint(inputs, outputs, in_arena, members(states), f"{prefix}_state_t")
+        state_members = members(states, types)
+        return EntryPoint(inputs, outputs, in_arena, state_members, f"{prefix}_state_t")
 
     @property
     def parameters(self) -> list[str]:
@@ -77,7 +98,7 @@ class EntryPoint:
         state = ["state"] if self.states else []
         return [*(port.parameter for port in own), *state, "arena"]
 
-    def places(self, program: LoweredProgram) -> ValueLocations:
+    def places(self, program: Planned) -> ValueLocations:
         """Return the place of each value."""
         return ValueLocations(program.graph, program.plan, self.inputs, self.outputs, self.states)
 

@@ -16,16 +16,16 @@ from rlx.support.errors import EmitError
 from rlx.support.text.names import IDENTIFIER_LENGTH, comment_text, mangle
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rlx.ir import Graph, MemoryPlan, Placement, Value
 
 C_TYPES: Final = {
-    DType.F32: "float",
     DType.I8: "int8_t",
+    DType.U8: "uint8_t",
     DType.I16: "int16_t",
     DType.I32: "int32_t",
-    DType.U8: "uint8_t",
+    DType.F32: "float",
 }
 """C types of the elements that code of these targets reads and writes."""
 
@@ -104,7 +104,11 @@ class EntryPort:
 
 
 def ports(
-    kind: str, values: Sequence[Value], names: Sequence[str], prefix: str = ""
+    kind: str,
+    values: Sequence[Value],
+    names: Sequence[str],
+    prefix: str = "",
+    types: Mapping[DType, str] = C_TYPES,
 ) -> tuple[EntryPort, ...]:
     """Return the ports of the graph's inputs or outputs.
 
@@ -116,21 +120,22 @@ def ports(
         values: The inputs or outputs.
         names: The model's name of each.
         prefix: First part of the network's C names: long ones leave less for names of ports.
+        types: C type of each element type that a port may have.
 
     Raises:
         EmitError: One has an element type that C code of this target does not support.
     """
     parameters = [kind] if len(values) == 1 else _parameters(kind, names, prefix)
     return tuple(
-        replace(_port(kind, index, parameter, value), name=name)
+        replace(_port(kind, index, parameter, value, types), name=name)
         for index, (parameter, value, name) in enumerate(
             zip(parameters, values, names, strict=True)
         )
     )
 
 
-def members(states: Sequence[Value]) -> tuple[EntryPort, ...]:
-    """Return the members of the struct that holds states.
+def members(states: Sequence[Value], types: Mapping[DType, str] = C_TYPES) -> tuple[EntryPort, ...]:
+    """Return the members of the struct that holds states; arguments as ``ports``.
 
     Raises:
         EmitError: One has an element type that C code of this target does not support.
@@ -141,7 +146,7 @@ def members(states: Sequence[Value]) -> tuple[EntryPort, ...]:
         assert isinstance(state.node.op, State)
         word = port_word(state.name, max_chars=IDENTIFIER_LENGTH - _MAX_AFFIX_CHARS)
         names.append(mangle(word, reserved=names) if word else f"state{index}")
-        port = _port("state", index, names[-1], state)
+        port = _port("state", index, names[-1], state, types)
         state_ports.append(replace(port, name=state.name, initial=state.node.op.initial))
     return tuple(state_ports)
 
@@ -182,11 +187,14 @@ def _offset(port: EntryPort, value: Value, plan: MemoryPlan) -> int:
     return plan.of(value).offset
 
 
-def _port(kind: str, index: int, parameter: str, value: Value) -> EntryPort:
+def _port(
+    kind: str, index: int, parameter: str, value: Value, types: Mapping[DType, str]
+) -> EntryPort:
     type_ = value.type
-    if type_.dtype not in C_TYPES:
+    if type_.dtype not in types:
+        *known, last = (dtype.value for dtype in types)
         raise EmitError(
-            f"expected i8, u8, i16, i32 or f32 for {kind} {index}, got {type_}",
+            f"expected {', '.join(known)} or {last} for {kind} {index}, got {type_}",
             hint="quantize the inputs and outputs of the model too",
         )
     if type_.dtype is DType.F32 and value.constant is not None:
@@ -201,7 +209,7 @@ def _port(kind: str, index: int, parameter: str, value: Value) -> EntryPort:
     return EntryPort(
         parameter=parameter,
         macro=parameter.upper(),
-        type=C_TYPES[type_.dtype],
+        type=types[type_.dtype],
         shape=shape,
         bytes=type_.nbytes,
         quant=quant,

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 from rlx.passes.boundaries import PortKind, Ports
 from rlx.support.errors import UsageError
-from rlx.support.text.names import check_prefix, network_prefix
 from rlx.support.text.suggest import did_you_mean
 from rlx.support.text.units import check_clock, parse_bytes, parse_clock
 from rlx_c.choice import DEFAULT_OBJECTIVE, OBJECTIVES
+from rlx_c.reserved import check_header_prefix, prefix_of
 from rlx_cortexm.core import ALIASES, CORES, DEFAULT_CORE, CortexCore, check_cpu
 from rlx_cortexm.labels import parse_labels
 from rlx_cortexm.packages import PACKAGES, check_packages, parse_packages
@@ -33,13 +33,6 @@ CPUS: Final = tuple(CORES)
 CPU_NAMES: Final = (*CPUS, *ALIASES)
 """Names that ``--cpu`` accepts."""
 
-_C99_HEADERS = """
-assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdarg
-stdbool stddef stdint stdio stdlib string tgmath time wchar wctype
-"""
-STANDARD_HEADERS: Final = frozenset(_C99_HEADERS.split())
-"""Headers of C99: a model's header of that name would hide them."""
-
 PLACES: Final = ("caller", "arena")
 """Places of inputs and outputs."""
 
@@ -48,7 +41,7 @@ RUN_TIME: Final = "run-time"
 ADDRESS_TIMES: Final = (LINK_TIME, RUN_TIME)
 """Times at which the address of the constants may be set: by the linker, or by the firmware."""
 
-KINDS: Final = tuple(kind.value for kind in PortKind)
+KINDS: Final = tuple(kind.value for kind in PortKind if kind is not PortKind.MODEL)
 """Kinds of inputs and outputs."""
 
 _URL = re.compile(r"https?://[A-Za-z0-9][A-Za-z0-9.:-]*(/[A-Za-z0-9._~:/?#@!&()*+,;=%-]*)?")
@@ -166,11 +159,8 @@ class CortexMOptions:
         _check_word("optimize", self.optimize, tuple(OBJECTIVES))
         _check_word("weights at", self.weights_at, ADDRESS_TIMES)
         _check_io(self.io)
-        if self.prefix is not None and check_prefix(self.prefix).lower() in STANDARD_HEADERS:
-            raise UsageError(
-                f"prefix {self.prefix!r} would hide the C library's header {self.prefix}.h",
-                hint=f"use another one, for example {self.prefix}_net",
-            )
+        if self.prefix is not None:
+            check_header_prefix(self.prefix)
         if self.self_test < 0:
             raise UsageError(
                 f"expected a number of frames for --self-test, got {self.self_test}",
@@ -258,9 +248,7 @@ class CortexMOptions:
 
     def prefix_for(self, name: str) -> str:
         """Return the prefix of the options, or one made from a model's name."""
-        if self.prefix is not None:
-            return self.prefix
-        return network_prefix(name, STANDARD_HEADERS)
+        return prefix_of(self.prefix, name)
 
 
 def _check_word(option: str, word: str, known: Sequence[str]) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rlx.support.errors import UsageError
 from rlx.support.text.suggest import did_you_mean
+from rlx_c.reserved import cmake_target
 from rlx_cortexm.render import render
 
 if TYPE_CHECKING:
@@ -14,13 +15,6 @@ if TYPE_CHECKING:
 
 VENDOR: Final = "rlx"
 """Vendor of the CMSIS-Pack; first part of the name of its description."""
-
-# Source: CMake manual, policy CMP0037, and the targets that its generators make.
-_CMAKE_NAMES = """
-all all_build clean depend edit_cache help install list_install_components package package_source
-preinstall rebuild_cache run_tests test test_memcheck zero_check
-"""
-_CMAKE_RESERVED: Final = frozenset(_CMAKE_NAMES.split())
 
 # Source: Meson's list of forbidden target names, and words of its language.
 _MESON_NAMES = """
@@ -74,7 +68,7 @@ def package_files(
         "package_version": package_version,
         "package_url": package_url,
         "packages": frozenset(names),
-        "target": _target(common["prefix"]),
+        "target": cmake_target(common["prefix"]),
         "option": _option(common["prefix"]),
         "vendor": VENDOR,
         # PACK.xsd requires at least two characters.
@@ -88,7 +82,7 @@ def package_files(
 
 def usage(names: Sequence[str], prefix: str) -> list[tuple[str, str]]:
     """Return for each package its build system and a line on the use of the folder there."""
-    target, option = _target(prefix), _option(prefix)
+    target, option = cmake_target(prefix), _option(prefix)
     texts = {
         "cmake": f"CMake: `add_subdirectory` this folder, link `{target}::{target}`; or"
         f" install it, `find_package({target})`.",
@@ -108,11 +102,6 @@ def usage(names: Sequence[str], prefix: str) -> list[tuple[str, str]]:
 def _option(prefix: str) -> str:
     """Return the name of the Kconfig option."""
     return f"RLX_{prefix.upper()}"
-
-
-def _target(prefix: str) -> str:
-    """Return a name for the library that CMake does not reserve."""
-    return f"rlx_{prefix}" if prefix.lower() in _CMAKE_RESERVED else prefix
 
 
 def _meson_target(prefix: str) -> str:

@@ -11,9 +11,9 @@ from rlx_c.render import environment
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-ENV = environment(template_root() / "cortexm", Path(__file__).parent)
+ENV = environment(template_root() / "cortexm", template_root() / "c", Path(__file__).parent)
 """Templates by path: those of one kernel are in its folder ``kernels/<name>``, the others in
-``templates/cortexm``."""
+``templates/cortexm``, and those that all targets in C share in ``templates/c``."""
 
 
 def render(template: str, common: Mapping[str, Any], **parameters: Any) -> str:  # noqa: ANN401

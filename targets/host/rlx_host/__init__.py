@@ -1,6 +1,9 @@
-"""Backend ``native``: graphs as C, compiled on this machine for its vector instructions.
+"""Graphs as C for the vector instructions of computers.
 
-Level 11.
+The backend ``native`` compiles them on this machine and runs them in the process; the target
+``host`` (``rlx_host.emission``) writes them as a library.
+
+Level 11. Public modules: ``compiler``, ``emission``, ``instruction_set``.
 """
 
 from rlx_host.backend import BACKEND, NativeBackend

@@ -26,7 +26,7 @@ class NativeBackend(NumpyBackend):
 
     name = "native"
     # The flags are those of compilers on POSIX systems; Windows runs NumPy.
-    devices = (Device.CPU,) if hasattr(os, "fork") else ()
+    devices: tuple[Device, ...] = (Device.CPU,) if hasattr(os, "fork") else ()
     rank = 1
 
     def unavailable(self, device: Device) -> str | None:

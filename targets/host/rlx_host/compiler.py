@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 NAMES: Final = ("cc", "gcc", "clang")
 """Programs that are looked for, in this order; ``python -m ziglang cc`` comes last."""
 
-FLAGS: Final = ("-O3", "-std=gnu11", "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno",
-                "-fno-trapping-math", "-fvisibility=hidden")  # fmt: skip
-"""Flags of all compilations. Products and sums are never contracted: kernels that want a fused one
-call it by name, so that results do not depend on the compiler's choice."""
+CODE_FLAGS: Final = ("-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
+"""Flags of the generated code. Products and sums are never contracted: kernels that want a fused
+one call it by name, so that results do not depend on the compiler's choice."""
+
+FLAGS: Final = ("-O3", "-std=gnu11", "-fPIC", "-shared", *CODE_FLAGS, "-fvisibility=hidden")
+"""Flags of all compilations."""
 
 MISSING: Final = "there is no C compiler (cc, gcc, clang); install one, or: pip install 'rlx[zig]'"
 """The reason that nothing can be compiled here."""

@@ -22,6 +22,7 @@ class InstructionSet:
         flags: Flags of GCC and Clang that allow its instructions.
         features: Features of the processor in ``/proc/cpuinfo`` that it needs.
         machines: Names of ``platform.machine()`` that may have it; empty for any.
+        macros: Macros of GCC and Clang that are defined where its instructions are allowed.
     """
 
     name: str
@@ -30,6 +31,7 @@ class InstructionSet:
     flags: tuple[str, ...] = ()
     features: frozenset[str] = frozenset()
     machines: tuple[str, ...] = ()
+    macros: tuple[str, ...] = ()
 
     @property
     def vector_bytes(self) -> int:
@@ -47,10 +49,20 @@ INSTRUCTION_SETS: Final = (
         ("-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mavx512vnni", "-mfma"),
         frozenset({"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512_vnni", "fma"}),
         _X86,
+        (
+            "__AVX512F__",
+            "__AVX512BW__",
+            "__AVX512DQ__",
+            "__AVX512VL__",
+            "__AVX512VNNI__",
+            "__FMA__",
+        ),
     ),
-    InstructionSet("avx2", 8, 2, ("-mavx2", "-mfma"), frozenset({"avx2", "fma"}), _X86),
-    InstructionSet("sse2", 4, 2, ("-msse2",), frozenset(), _X86),
-    InstructionSet("neon", 4, 2, (), frozenset(), ("aarch64", "arm64")),
+    InstructionSet(
+        "avx2", 8, 2, ("-mavx2", "-mfma"), frozenset({"avx2", "fma"}), _X86, ("__AVX2__", "__FMA__")
+    ),
+    InstructionSet("sse2", 4, 2, ("-msse2",), frozenset(), _X86, ("__SSE2__",)),
+    InstructionSet("neon", 4, 2, (), frozenset(), ("aarch64", "arm64"), ("__ARM_NEON",)),
     InstructionSet("scalar", 4, 2),
 )
 """All of them, the fastest first; the last one runs everywhere."""
@@ -82,6 +94,11 @@ def find(name: str | None) -> InstructionSet:
         where="options of compilation",
         hint=f"instruction sets here: {names}",
     )
+
+
+def baseline() -> InstructionSet:
+    """Return the fastest instruction set that every processor like this machine's has."""
+    return next(one for one in available() if not one.features)
 
 
 def processor() -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from rlx.ir import Constant, Param
+from rlx.targets import Lowering
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -51,7 +52,7 @@ class Split:
 
 
 @dataclass(frozen=True, slots=True)
-class NativeLayer:
+class NativeLayer(Lowering):
     """A node in C. The call is ``kernel(operands, tables, scratch, results)``, all pointers.
 
     The scratch pointer is passed only if the function needs scratch memory. The function of a

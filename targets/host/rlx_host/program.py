@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rlx.ir import Refusal
 from rlx.ir.evaluate import explain
-from rlx.memory import moves_nothing
 from rlx.runtime.numpy_backend import NumpyProgram
 from rlx.support.text.units import counted
 from rlx_host.instruction_set import find, processor
-from rlx_host.kernels.rules import lower
+from rlx_host.kernels.rules import lower_schedule
 from rlx_host.library import StepError, load
 from rlx_host.pool import pool_of
 from rlx_host.source import ProgramSource, number_steps
@@ -23,7 +21,7 @@ from rlx_host.source import ProgramSource, number_steps
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from rlx.ir import Array, GraphModule, Node
+    from rlx.ir import Array, GraphModule, Node, Refusal
     from rlx.runtime import CompileOptions
     from rlx.runtime.numpy_backend import BoundStep
     from rlx_host.layer import NativeLayer
@@ -59,16 +57,7 @@ def compile_module(module: GraphModule, options: CompileOptions) -> NativeCode:
     """
     assert module.plan is not None
     instructions = find(options.instruction_set)
-    refusals: dict[Node, Refusal] = {}
-    layers: list[tuple[Node, NativeLayer]] = []
-    for node in module.plan.schedule:
-        if moves_nothing(module.plan, node):
-            continue
-        layer = lower(node, instructions)
-        if isinstance(layer, Refusal):
-            refusals[node] = layer
-        else:
-            layers.append((node, layer))
+    layers, refusals = lower_schedule(module.plan, instructions)
     steps = number_steps(layers)
     source = ProgramSource.of(steps, instructions) if steps else None
     library = None if source is None else load(source)

@@ -15,8 +15,11 @@ from rlx_c.render import environment
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-ENV = environment(template_root() / "host", Path(__file__).parent / "kernels")
-"""Templates by path: those of one kernel are in its folder, the others in ``templates/host``."""
+ENV = environment(
+    template_root() / "host", template_root() / "c", Path(__file__).parent / "kernels"
+)
+"""Templates by path: those of one kernel are in its folder, the others in ``templates/host``, and
+those that all targets in C share in ``templates/c``."""
 
 ENV.filters["prod"] = math.prod
 

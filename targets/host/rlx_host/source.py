@@ -115,7 +115,14 @@ class ProgramSource:
 
     @property
     def text(self) -> str:
-        """The C file."""
+        """The C file of the backend."""
+        from rlx_host.render import render
+
+        return render("program.c", {"code": self.code, "calls": self.calls})
+
+    @property
+    def code(self) -> str:
+        """The functions, in C, and all that they call."""
         # The template engine is imported only to compile code that is not on disk.
         from rlx_host.render import render
 
@@ -123,7 +130,7 @@ class ProgramSource:
         shared = (name.split("_") for name in support)
         isa = self.instructions
         return render(
-            "program.c",
+            "code.c",
             {
                 "isa": isa,
                 "support": [
@@ -134,7 +141,6 @@ class ProgramSource:
                     render(f"{k.template}.c", {**k.context, "name": n, "isa": isa})
                     for k, n in self.functions
                 ],
-                "calls": self.calls,
             },
         )
 

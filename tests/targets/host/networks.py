@@ -8,7 +8,7 @@ from rlx.ir import DType, Graph, TensorType
 from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QConv2d, QDense
 from rlx.ops.q.window import Window
-from rlx.ops.real import RealAdd, RealCumsum
+from rlx.ops.real import RealAdd, RealConcat, RealCumsum, RealMatmul, RealTanh
 
 
 def dense_stack(layers=2, size=24, seed=0):
@@ -34,6 +34,22 @@ def mixed():
     c = graph.apply(RealAdd(), b, a)
     d = graph.apply(RealCumsum(axis=1), c)
     graph.output(d, names=["y"])
+    return graph
+
+
+def streaming():
+    """A float network with a state, which a product reads, and one of int8."""
+    generator = np.random.default_rng(4)
+    graph = Graph("streaming")
+    x = graph.input("x", TensorType((1, 8), DType.F32))
+    memory = graph.state("memory", TensorType((1, 8), DType.F32))
+    last = graph.state("last", TensorType((1, 2), DType.I8), initial=5)
+    code = graph.input("code", TensorType((1, 2), DType.I8))
+    weights = graph.constant(generator.standard_normal((8, 8)).astype(np.float32))
+    mixed_in = graph.apply(RealMatmul(), graph.apply(RealAdd(), x, memory), weights)
+    after = graph.apply(RealTanh(), mixed_in)
+    both = graph.apply(RealConcat(axis=1), last, code)
+    graph.output(after, both, code, after, names=["y", "both", "last", "memory"])
     return graph
 
 

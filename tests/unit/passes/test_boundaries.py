@@ -13,7 +13,7 @@ from rlx.passes.boundaries import PortKind, only_quantizer, with_ports
 from rlx.support.errors import QuantizationError, UnsupportedOpError
 from support.messages import raises
 
-KINDS = list(PortKind)
+KINDS = [kind for kind in PortKind if kind is not PortKind.MODEL]
 INNER = QuantParams.per_tensor(0.5, 3)
 OUTER = QuantParams.per_tensor(0.25, -7)
 
@@ -76,6 +76,14 @@ GRAPHS = {
     "int16": lambda: integer_graph(DType.I16),
 }
 TYPES = {PortKind.INT8: DType.I8, PortKind.UINT8: DType.U8, PortKind.FLOAT: DType.F32}
+
+
+def test_the_ends_of_the_model_are_left_alone():
+    for make in GRAPHS.values():
+        graph = make()
+        ported = with_ports(graph, PortKind.MODEL)
+        assert ported.graph is graph
+        assert (ported.changes, ported.conversions) == ((), ((),))
 
 
 @pytest.mark.parametrize("name", GRAPHS)

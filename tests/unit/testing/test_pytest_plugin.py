@@ -73,7 +73,7 @@ def test_names_that_are_not_there_are_listed(project):
         )
     )
     assert "no model is called 'digit'; rlx_models names: digits" in lines
-    assert "no attribute or target 'cortexa'; targets: cortexm, fpga" in lines
+    assert "no attribute or target 'cortexa'; targets: cortexm, fpga, host" in lines
     assert "has no figure 'cycles'; figures: " in lines
 
 
