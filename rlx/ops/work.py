@@ -13,7 +13,15 @@ from rlx.ir.macs import MACS
 from rlx.ops.control import Scan
 from rlx.ops.fused import Fused
 from rlx.ops.nn import NnOp
-from rlx.ops.q import QAveragePool2d, QMaxPool2d, QMean, QSlice, QSoftmax
+from rlx.ops.q import (
+    QAveragePool2d,
+    QMaxPool2d,
+    QMean,
+    QResizeBilinear,
+    QResizeNearest,
+    QSlice,
+    QSoftmax,
+)
 from rlx.ops.real import (
     RealAveragePool,
     RealCumprod,
@@ -28,7 +36,7 @@ from rlx.ops.real import (
 if TYPE_CHECKING:
     from rlx.ir import Node, TensorType
 
-_PICKS = RealGather, RealSlice, RealTakeAlong, QSlice
+_PICKS = RealGather, RealSlice, RealTakeAlong, QResizeNearest, QSlice
 """Ops that read an element of their first operand for each one that they return."""
 
 _POOLS = RealAveragePool, RealMaxPool, QAveragePool2d, QMaxPool2d
@@ -134,6 +142,9 @@ def _operations(node: Node) -> int:
     if isinstance(op, _POOLS):
         # Every tap of every window, as if windows had no padding.
         return node.types[0].size * math.prod(op.window.kernel)
+    if isinstance(op, QResizeBilinear):
+        # Two weighted sums along rows and one along columns, then the rounding.
+        return 10 * node.types[0].size
     if traits.moves_only or isinstance(op, (*_PICKS, RealScatter)):
         return 0
     if traits.elementwise:

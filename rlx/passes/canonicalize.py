@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rlx.ir import rebuild
-from rlx.ops.q import QClamp, QPad, QReshape, QSlice, QTranspose
+from rlx.ops.q import QClamp, QPad, QReshape, QResizeBilinear, QResizeNearest, QSlice, QTranspose
 from rlx.passes.base import Pass
 
 if TYPE_CHECKING:
@@ -61,9 +61,12 @@ def is_identity(node: Node) -> bool:
     if len(node.operands) != 1 or node.types != (node.operands[0].type,):
         return False
     match node.op:
-        case QReshape() | QSlice() | QPad():
-            # Same shape: nothing reshaped, cut off or added.
+        case QReshape() | QSlice() | QPad() | QResizeBilinear():
+            # Same shape: nothing reshaped, cut off, added or interpolated.
             return True
+        case QResizeNearest(align_corners=align_corners, half_pixel_centers=half_pixel_centers):
+            # With both, positions are halves, which round up.
+            return not (align_corners and half_pixel_centers)
         case QClamp(low=-128, high=127):
             return True
         case QTranspose(axes=axes):

@@ -8,7 +8,7 @@ why.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 import numpy as np
 
@@ -16,7 +16,8 @@ from rlx.ir import Graph, Node, Refusal, Rewriter, RuleTable, Value
 from rlx.ir.regions import all_nodes, map_regions
 from rlx.ops.control import CONTROL_OPS
 from rlx.ops.nn import NnOp
-from rlx.ops.q import QClamp, QRequantize, QTable, QTranspose
+from rlx.ops.q import QClamp, QRequantize, QResizeNearest, QTable, QTranspose
+from rlx.ops.q.selection import check_runs, select
 from rlx.ops.real import (
     RealBroadcastTo,
     RealConcat,
@@ -32,6 +33,8 @@ from rlx.passes.exchange import as_slices, exchange_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    import numpy.typing as npt
 
 Claim: TypeAlias = "Callable[[Node], Refusal | None]"
 """A target's or backend's decision for a node: None if it supports it, else a refusal."""
@@ -60,6 +63,22 @@ def as_table(new: Graph, node: Node, operands: tuple[Value, ...]) -> Value:
 
 
 REWRITES.rule(QTranspose)(as_slices)
+
+
+@REWRITES.rule(QResizeNearest)
+def as_selections(new: Graph, node: Node, operands: tuple[Value, ...]) -> Value:
+    """q.resize_nearest(x) -> slices of rows and of columns, joined again."""
+    (x,) = operands
+    # Rows first: fewer elements wait for their second turn.
+    for axis, indices in enumerate(_nearest_indices(node), start=1):
+        x = select(new.apply, x, axis, indices)
+    return x
+
+
+def _nearest_indices(node: Node) -> Sequence[npt.NDArray[np.int64]]:
+    """Return the index of each row and column of a resized image."""
+    axes = cast("QResizeNearest", node.op).axes(node.operands[0].type.static_shape[1:3])
+    return [axis.nearest.astype(np.int64) for axis in axes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,14 +200,24 @@ def _refusal(node: Node, claim: Claim) -> Refusal | None:
 
 def _other_path(node: Node, rewrites: RuleTable[Rewrite]) -> Outcome | None:
     """Return the outcome for a node written in other ops, if it can be."""
-    fixed = isinstance(node.op, QTranspose) and exchange_sizes(node) is None
     # Ops that move values have another form for quantized ones alone.
     plain = isinstance(node.op, MOVES) and node.types[0].quant is None
-    if type(node.op) in rewrites and not fixed and not plain:
+    if type(node.op) in rewrites and _has_form(node) and not plain:
         return Outcome.REWRITTEN
     inner_nodes = (n for _, region in node.op.regions() for n in all_nodes(region))
     decomposes = isinstance(node.op, NnOp) or any(isinstance(n.op, NnOp) for n in inner_nodes)
     return Outcome.DECOMPOSED if decomposes else None
+
+
+def _has_form(node: Node) -> bool:
+    """Return whether an op that moves integers takes few enough slices and joins."""
+    if isinstance(node.op, QTranspose):
+        return exchange_sizes(node) is not None
+    if isinstance(node.op, QResizeNearest):
+        sizes = node.operands[0].type.static_shape[1:3]
+        pairs = zip(_nearest_indices(node), sizes, strict=True)
+        return all(check_runs(indices, size) is None for indices, size in pairs)
+    return True
 
 
 def _rewrite(graph: Graph, changed: set[Node], rewrites: RuleTable[Rewrite]) -> Rewriter:

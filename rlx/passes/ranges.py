@@ -24,6 +24,8 @@ from rlx.ops.q import (
     QMaxPool2d,
     QPad,
     QReshape,
+    QResizeBilinear,
+    QResizeNearest,
     QSlice,
     QTranspose,
 )
@@ -239,6 +241,13 @@ def pool_range(node: Node, ranges: tuple[Range, ...]) -> Range:
     assert isinstance(op, QAveragePool2d | QMaxPool2d)
     (x,) = ranges
     return Range(np.clip(x.low, op.low, op.high), np.clip(x.high, op.low, op.high))
+
+
+@RANGES.rule(QResizeBilinear, QResizeNearest)
+def resize_range(node: Node, ranges: tuple[Range, ...]) -> Range:
+    """Keep the operand's range: no element is outside those around it."""
+    del node
+    return ranges[0]
 
 
 @RANGES.rule(QReshape)

@@ -20,7 +20,8 @@ _OPS: Final = {
     ),
     "movement": (
         "bitcast broadcast_to concat depth_to_space embedding flatten gather pad reshape resize "
-        "reverse scatter slice space_to_depth split take_along tile transpose"
+        "resize_bilinear resize_nearest reverse scatter slice space_to_depth split take_along tile "
+        "transpose"
     ),
     "arithmetic": (
         "abs acos add asin atan batch_norm bit_and bit_or bit_xor cast ceil clamp compare convert "

@@ -23,6 +23,7 @@ from strategies import (
     quantized,
     real,
     reduce,
+    resize,
     shape,
 )
 from strategies.case import Case, Knobs
@@ -46,5 +47,6 @@ __all__ = [
     "random_graphs",
     "real",
     "reduce",
+    "resize",
     "shape",
 ]

@@ -135,6 +135,8 @@ SAMPLES: Final[dict[str, Callable[[], bytes]]] = {
     "RELU": lambda: one("RELU", _ROW, _ROW),
     "RELU6": lambda: one("RELU6", _ROW, _ROW),
     "RESHAPE": lambda: one("RESHAPE", _IMAGE, (1, 64), [1, 64]),
+    "RESIZE_BILINEAR": lambda: one("RESIZE_BILINEAR", _IMAGE, (1, 8, 8, 4), [8, 8]),
+    "RESIZE_NEAREST_NEIGHBOR": lambda: one("RESIZE_NEAREST_NEIGHBOR", _IMAGE, (1, 8, 8, 4), [8, 8]),
     "REVERSE_V2": lambda: one("REVERSE_V2", _IMAGE, _IMAGE, [1]),
     "SLICE": lambda: one("SLICE", _ROW, (1, 4), [0, 2], [1, 4]),
     "SOFTMAX": lambda: one("SOFTMAX", _ROW, _ROW, y=_PROBABILITY, beta=1.0),

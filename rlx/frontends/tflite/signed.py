@@ -29,9 +29,9 @@ EXACT_ON_UINT8: Final = frozenset(
         "DEPTHWISE_CONV_2D", "DEPTH_TO_SPACE", "EXPAND_DIMS", "FULLY_CONNECTED", "GATHER_ND",
         "HARD_SWISH", "LEAKY_RELU", "LOGISTIC", "MAXIMUM", "MAX_POOL_2D", "MEAN", "MINIMUM",
         "MIRROR_PAD", "MUL", "PACK", "PAD", "PADV2", "PRELU", "REDUCE_MAX", "REDUCE_MIN", "RELU",
-        "RELU6", "RESHAPE", "REVERSE_V2", "SLICE", "SOFTMAX", "SPACE_TO_BATCH_ND", "SPACE_TO_DEPTH",
-        "SPLIT", "SPLIT_V", "SQUEEZE", "STRIDED_SLICE", "SUB", "TANH", "TILE", "TRANSPOSE",
-        "UNPACK",
+        "RELU6", "RESHAPE", "RESIZE_NEAREST_NEIGHBOR", "REVERSE_V2", "SLICE", "SOFTMAX",
+        "SPACE_TO_BATCH_ND", "SPACE_TO_DEPTH", "SPLIT", "SPLIT_V", "SQUEEZE", "STRIDED_SLICE",
+        "SUB", "TANH", "TILE", "TRANSPOSE", "UNPACK",
     )
 )  # fmt: skip
 """Operators whose results on uint8 are those of LiteRT; others may compute int8 by other rules."""

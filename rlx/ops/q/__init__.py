@@ -8,6 +8,7 @@ from rlx.ops.q.linear import QDense
 from rlx.ops.q.linear_view import Linear
 from rlx.ops.q.pool import QAveragePool2d, QMaxPool2d
 from rlx.ops.q.reduce import QArgmax, QMean
+from rlx.ops.q.resize import QResizeBilinear, QResizeNearest
 from rlx.ops.q.shape import QConcat, QPad, QReshape, QSlice, QTranspose
 from rlx.ops.q.softmax import QSoftmax
 from rlx.ops.q.table import QTable
@@ -15,8 +16,8 @@ from rlx.ops.q.window import Window
 
 Q_OPS = (
     QAdd, QArgmax, QAveragePool2d, QClamp, QConcat, QConv2d, QConvert, QDense, QMaxPool2d, QMaximum,
-    QMean, QMinimum, QMul, QPad, QPrelu, QRequantize, QReshape, QSlice, QSoftmax,
-    QSquaredDifference, QSub, QTable, QTranspose,
+    QMean, QMinimum, QMul, QPad, QPrelu, QRequantize, QReshape, QResizeBilinear, QResizeNearest,
+    QSlice, QSoftmax, QSquaredDifference, QSub, QTable, QTranspose,
 )  # fmt: skip
 """Every integer op, in alphabetical order."""
 
@@ -41,6 +42,8 @@ __all__ = [
     "QPrelu",
     "QRequantize",
     "QReshape",
+    "QResizeBilinear",
+    "QResizeNearest",
     "QSlice",
     "QSoftmax",
     "QSquaredDifference",

@@ -24,6 +24,8 @@ from rlx.ops.q import (
     QPrelu,
     QRequantize,
     QReshape,
+    QResizeBilinear,
+    QResizeNearest,
     QSlice,
     QSoftmax,
     QSquaredDifference,
@@ -195,6 +197,17 @@ GRAPHS = {
     "requantize": requantize,
     "requantize-clamped": lambda: requantize(low=12),
     "reshape": lambda: single(QReshape(shape=(5, 24)), IMAGE),
+    "resize-bilinear": lambda: single(QResizeBilinear(size=(3, 10)), IMAGE),
+    "resize-bilinear-aligned": lambda: single(
+        QResizeBilinear(size=(21, 9), align_corners=True), IMAGE
+    ),
+    "resize-bilinear-centers": lambda: single(
+        QResizeBilinear(size=(12, 20), half_pixel_centers=True), IMAGE
+    ),
+    "resize-nearest": lambda: single(QResizeNearest(size=(12, 7)), IMAGE),
+    "resize-nearest-both": lambda: single(
+        QResizeNearest(size=(3, 11), align_corners=True, half_pixel_centers=True), IMAGE
+    ),
     "slice": lambda: single(
         QSlice(start=(0, 1, 0, 1), stop=(1, 6, 5, 3), step=(1, 2, 1, 1)), IMAGE
     ),

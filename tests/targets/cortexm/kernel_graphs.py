@@ -32,6 +32,8 @@ from rlx.ops.q import (
     QPrelu,
     QRequantize,
     QReshape,
+    QResizeBilinear,
+    QResizeNearest,
     QSlice,
     QSoftmax,
     QSquaredDifference,
@@ -322,6 +324,35 @@ def moves() -> Graph:
     return builder.graph
 
 
+def resized() -> Graph:
+    """Return a graph with every way through the rules of resized images."""
+    builder = GraphBuilder("resized")
+    both = {"align_corners": True, "half_pixel_centers": True}
+    for shape, size, flags in (
+        ((2, 3, 5, 4), (6, 10), {"half_pixel_centers": True}),
+        ((1, 3, 5, 1), (9, 5), {}),
+        ((1, 7, 8, 3), (5, 4), {"align_corners": True}),
+        ((1, 2, 1, 3), (1, 4), {}),
+        ((2, 4, 4, 2), (4, 3), both),
+        # Indices without a formula, along one axis and along both.
+        ((1, 28, 2, 1), (92, 2), {}),
+        ((1, 28, 43, 2), (92, 19), {}),
+        ((1, 28, 43, 2), (92, 19), both),
+        ((1, 1, 300, 1), (1, 400), {}),
+    ):
+        builder.node(QResizeNearest(size=size, **flags), builder.input(*shape))
+    for shape, size, flags in (
+        ((2, 3, 5, 4), (6, 10), {"half_pixel_centers": True}),
+        ((1, 3, 5, 1), (9, 5), {}),
+        ((1, 7, 8, 3), (5, 4), {"align_corners": True}),
+        ((1, 7, 8, 5), (13, 15), {"align_corners": True}),
+        ((1, 1, 1, 3), (1, 4), {"half_pixel_centers": True}),
+        ((1, 6, 9, 3), (1, 2), {"half_pixel_centers": True}),
+    ):
+        builder.node(QResizeBilinear(size=size, **flags), builder.input(*shape))
+    return builder.graph
+
+
 def classifier(seed: int = 7, scale: float = 0.05) -> Graph:
     """Return a small network with a shortcut, as real ones are, all types quantized.
 
@@ -429,6 +460,7 @@ def casts() -> Graph:
 
 
 KERNEL_GRAPHS = (
-    convolutions, depthwise, arithmetic, reductions, moves, classifier, bridges, conversions, casts,
+    convolutions, depthwise, arithmetic, reductions, moves, resized, classifier, bridges,
+    conversions, casts,
 )  # fmt: skip
 """Functions that return the graphs."""

@@ -17,6 +17,8 @@ from rlx.ops.q import (
     QMean,
     QMul,
     QPad,
+    QResizeBilinear,
+    QResizeNearest,
     QSoftmax,
     QTable,
     QTranspose,
@@ -91,9 +93,31 @@ def reductions_and_moves():
     return builder.graph
 
 
+def resized():
+    """Return images of another size, of few channels and many."""
+    builder = GraphBuilder("resized")
+    corners, centers = {"align_corners": True}, {"half_pixel_centers": True}
+    for shape, size, flags in (
+        ((1, 8, 8, 22), (16, 16), {}), ((1, 8, 8, 1), (16, 16), {}),
+        ((1, 8, 8, 3), (24, 24), {}), ((1, 8, 8, 64), (16, 16), centers),
+        ((1, 16, 16, 8), (13, 11), corners), ((1, 8, 8, 8), (16, 8), {}),
+        ((1, 1, 1, 32), (12, 12), {}), ((1, 28, 43, 4), (92, 19), {}),
+        ((1, 20, 20, 40), (40, 40), {}),
+    ):  # fmt: skip
+        builder.node(QResizeNearest(size=size, **flags), builder.input(*shape))
+    for shape, size, flags in (
+        ((1, 8, 8, 22), (16, 16), centers), ((1, 8, 8, 1), (16, 16), {}),
+        ((1, 8, 8, 3), (24, 24), {}), ((1, 8, 8, 64), (16, 16), corners),
+        ((1, 16, 16, 16), (8, 8), centers), ((1, 9, 9, 4), (17, 17), corners),
+        ((1, 1, 1, 32), (12, 12), centers), ((1, 12, 12, 2), (24, 24), centers),
+    ):  # fmt: skip
+        builder.node(QResizeBilinear(size=size, **flags), builder.input(*shape))
+    return builder.graph
+
+
 @pytest.mark.qemu
 @pytest.mark.parametrize(
-    "layers", [pools, elementwise, dense, reductions_and_moves], ids=lambda f: f.__name__
+    "layers", [pools, elementwise, dense, reductions_and_moves, resized], ids=lambda f: f.__name__
 )
 def test_every_estimate_is_near_the_count(layers, tmp_path):
     graph = layers()

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from targets.host.native_cases import native_results, node_of, with_constants
 
-from rlx.ir import Refusal
+from rlx.ir import Graph, Refusal, i8
 from rlx.ops import ALL_OPS
+from rlx.ops.q import QResizeNearest
 from rlx_host.instruction_set import available
 from rlx_host.kernels.floats import FLOAT_RULES
 from rlx_host.kernels.integers import INTEGER_RULES
@@ -77,3 +78,12 @@ def test_floats_are_close(op, instructions):
 
     run()
     assert sum(native)
+
+
+def test_long_axes_are_left_to_numpy():
+    for size, refused in ((1 << 14, False), ((1 << 14) + 1, True)):
+        graph = Graph("net")
+        graph.output(graph.apply(QResizeNearest(size=(1, size)), graph.input("x", i8(1, 1, 2, 1))))
+        (node,) = graph.op_nodes
+        found = INTEGER_RULES[QResizeNearest](node, available()[0])
+        assert isinstance(found, Refusal) == refused

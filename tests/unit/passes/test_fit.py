@@ -8,10 +8,11 @@ import pytest
 
 import rlx
 from rlx.driver.driver import fit_to_target, lower
-from rlx.ir import Graph, GraphModule, Refusal, f32, i8
+from rlx.ir import Graph, GraphModule, QuantParams, Refusal, f32, i8
 from rlx.ir.evaluate import evaluate
+from rlx.ir.verify import verify
 from rlx.ops.numerics.fixed_point import Rescale
-from rlx.ops.q import QClamp, QRequantize, QReshape, QTable, QTranspose
+from rlx.ops.q import QClamp, QRequantize, QReshape, QResizeNearest, QTable, QTranspose
 from rlx.passes import Policies, Policy, fit
 from rlx.support.errors import UnsupportedOpError, UsageError
 from rlx.targets import QUANTIZE, Emission, Lowering, Target
@@ -49,6 +50,45 @@ def test_a_graph_that_fits_is_left_as_it_is():
     assert paths(found.report) == [
         ("q.clamp", 1, "native", ""), ("q.requantize", 1, "native", ""),
     ]  # fmt: skip
+
+
+def resized(shape, size, **flags):
+    graph = Graph("net")
+    x = graph.input("x", i8(*shape, quant=QuantParams.per_tensor(0.5, 3)))
+    graph.output(graph.apply(QResizeNearest(size=size, **flags), x))
+    return graph
+
+
+TWICE = ["q.reshape", "q.concat", "q.reshape"]
+
+
+@pytest.mark.parametrize(
+    ("shape", "size", "flags", "expected"),
+    [
+        ((1, 3, 4, 2), (6, 8), {}, TWICE * 2),
+        ((2, 3, 4, 2), (3, 12), {"half_pixel_centers": True}, TWICE),
+        ((1, 6, 9, 2), (2, 3), {"half_pixel_centers": True}, ["q.slice"] * 2),
+        ((1, 6, 4, 2), (3, 8), {"align_corners": True}, None),
+        ((1, 5, 7, 2), (3, 11), {}, None),
+        ((1, 2, 100, 1), (2, 130), {}, None),
+    ],
+)
+def test_nearest_pixels_become_slices_and_joins(shape, size, flags, expected):
+    graph = resized(shape, size, **flags)
+    other = fit(graph, "tiny", lacks("q.resize_nearest")).graph
+    verify(GraphModule.mir(other))
+    assert {"q.resize_nearest"}.isdisjoint(names(other))
+    assert expected is None or names(other) == expected
+    assert other.outputs[0].type == graph.outputs[0].type
+    x = np.random.default_rng(1).integers(-128, 128, shape).astype(np.int8)
+    np.testing.assert_array_equal(evaluate(other, {"x": x})[0], evaluate(graph, {"x": x})[0])
+
+
+def test_nearest_pixels_of_too_many_parts_are_refused():
+    graph = resized((1, 1, 200, 1), (1, 300))
+    found = fit(graph, "tiny", lacks("q.resize_nearest"))
+    assert found.graph is graph
+    assert paths(found.report) == [("q.resize_nearest", 1, "refused", "not here")]
 
 
 def test_a_clamp_that_is_refused_becomes_a_table():

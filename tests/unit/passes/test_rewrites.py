@@ -5,7 +5,18 @@ import pytest
 
 from rlx.ir import Dim, Graph, QuantParams, f32, i8
 from rlx.ops.numerics.fixed_point import Rescale
-from rlx.ops.q import QAdd, QClamp, QConv2d, QPad, QRequantize, QReshape, QTranspose, Window
+from rlx.ops.q import (
+    QAdd,
+    QClamp,
+    QConv2d,
+    QPad,
+    QRequantize,
+    QReshape,
+    QResizeBilinear,
+    QResizeNearest,
+    QTranspose,
+    Window,
+)
 from rlx.ops.real import RealBroadcastTo, RealSlice
 from rlx.passes.canonicalize import Canonicalize
 from rlx.passes.common_subexpressions import CommonSubexpressions
@@ -99,6 +110,25 @@ def test_canonicalize_drops_identities():
         QPad(before=(0,) * 4, after=(0,) * 4, value=0),
     )
     assert names(Canonicalize().apply(graph)) == []
+
+
+@pytest.mark.parametrize(
+    ("op", "identity"),
+    [
+        (QResizeBilinear(size=(2, 3)), True),
+        (QResizeBilinear(size=(2, 3), half_pixel_centers=True), True),
+        (QResizeBilinear(size=(2, 4)), False),
+        (QResizeNearest(size=(2, 3), align_corners=True), True),
+        (QResizeNearest(size=(2, 3), half_pixel_centers=True), True),
+        # Halves round up: each row but the last is replaced by the next one.
+        (QResizeNearest(size=(2, 3), align_corners=True, half_pixel_centers=True), False),
+    ],
+    ids=str,
+)
+def test_canonicalize_drops_resizes_to_the_same_size(op, identity):
+    x = np.arange(6, dtype=np.int8).reshape(1, 2, 3, 1)
+    assert np.array_equal(op.evaluate(x)[0], x) == identity
+    assert (names(Canonicalize().apply(chain(op))) == []) == identity
 
 
 def test_canonicalize_merges_reshapes_and_transposes():

@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from rlx.driver.exporters.nodes import export_nodes
-from rlx.driver.exporters.onnx import arith, layers, moves  # noqa: F401 - each registers its rules
+from rlx.driver.exporters.onnx import (  # noqa: F401 - each registers its rules
+    arith,
+    layers,
+    moves,
+    resize,
+)
 from rlx.driver.exporters.onnx.call import AxisOrder, ExportedNode, ExportState
 from rlx.driver.exporters.onnx.file import MAX_OPSET, MIN_OPSET, OnnxFile
 from rlx.driver.exporters.onnx.rules import RULES

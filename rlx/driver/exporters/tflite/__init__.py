@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rlx.driver.exporters.nodes import export_nodes
-from rlx.driver.exporters.tflite import arith, layers, moves  # noqa: F401 - each registers its rules
+from rlx.driver.exporters.tflite import (  # noqa: F401 - each registers its rules
+    arith,
+    layers,
+    moves,
+    resize,
+)
 from rlx.driver.exporters.tflite.call import ExportedNode, ExportState
 from rlx.driver.exporters.tflite.file import TYPES, TfliteFile
 from rlx.driver.exporters.tflite.rules import RULES

@@ -1,7 +1,4 @@
-"""Images of another size.
-
-Tests: tests/unit/frontends/tflite/ops/test_reals.py
-"""
+"""Images of another size."""
 
 from __future__ import annotations
 
@@ -10,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rlx.frontends.refusal import MalformedError, UnsupportedError
-from rlx.frontends.tflite.ops.importers import real_importer
+from rlx.frontends.tflite.ops.importers import importer, real_importer
 from rlx.frontends.tflite.ops.reals import require_float
 from rlx.ops.nn import Coordinates, Interpolation, NnResize
+from rlx.ops.q import QResizeBilinear, QResizeNearest
 from rlx.ops.real import RealGather
 
 if TYPE_CHECKING:
@@ -21,22 +19,42 @@ if TYPE_CHECKING:
     from rlx.frontends.tflite.ops.call import Call
 
 
-@real_importer("RESIZE_BILINEAR")
+@importer("RESIZE_BILINEAR")
 def import_resize_bilinear(call: Call) -> None:
+    """``RESIZE_BILINEAR``, unless ``align_corners`` and ``half_pixel_centers`` are both set."""
+    size = _int8_size(call)
+    _coordinates(call)
+    op = QResizeBilinear(size=size, **_flags(call))
+    for axis in op.axes(call.input(0).shape[1:3]):
+        if axis.overrun is not None:
+            raise UnsupportedError(axis.overrun, hint="resize in two layers")
+    call.finish(op, call.value(0))
+
+
+@importer("RESIZE_NEAREST_NEIGHBOR")
+def import_resize_nearest(call: Call) -> None:
+    """``RESIZE_NEAREST_NEIGHBOR``: the interpreter's indices, which it computes in float32."""
+    size = _int8_size(call)
+    call.finish(QResizeNearest(size=size, **_flags(call)), call.value(0))
+
+
+@real_importer("RESIZE_BILINEAR")
+def import_real_resize_bilinear(call: Call) -> None:
     """``RESIZE_BILINEAR`` on float32."""
-    size = _size(call)
+    size = _float_size(call)
     op = NnResize(size=size, interpolation=Interpolation.LINEAR, coordinates=_coordinates(call))
     call.finish(op, call.value(0))
 
 
 @real_importer("RESIZE_NEAREST_NEIGHBOR")
-def import_resize_nearest(call: Call) -> None:
+def import_real_resize_nearest(call: Call) -> None:
     """``RESIZE_NEAREST_NEIGHBOR``: the interpreter's indices, which it computes in float32.
 
     Where ``nn.resize`` has the same ones it replaces the operator, else two gathers do.
     """
-    size, shape = _size(call), call.input(0).shape[1:3]
-    indices_by_axis = [_nearest(call, *pair) for pair in zip(shape, size, strict=True)]
+    size, shape = _float_size(call), call.input(0).shape[1:3]
+    axes = QResizeNearest(size=size, **_flags(call)).axes(shape)
+    indices_by_axis = [axis.nearest for axis in axes]
     for coordinates in Coordinates:
         for floor in (True, False):
             op = NnResize(size=size, coordinates=coordinates, floor=floor)
@@ -50,17 +68,35 @@ def import_resize_nearest(call: Call) -> None:
     call.bind(value)
 
 
+def _float_size(call: Call) -> tuple[int, int]:
+    """Return the height and width of a float result."""
+    call.arity(2)
+    require_float(call.input(0), call.output)
+    return _size(call)
+
+
+def _int8_size(call: Call) -> tuple[int, int]:
+    """Return the height and width of an int8 result with the quantization of the input."""
+    call.arity(2)
+    call.same_quant()
+    return _size(call)
+
+
 def _size(call: Call) -> tuple[int, int]:
     """Return the height and width of the result."""
-    call.arity(2)
     image, size = call.input(0), call.integers(1)
-    require_float(image, call.output)
     if len(image.shape) != 4 or len(size) != 2:
         raise MalformedError(
             f"resizes {image.described} to {list(size)}, expected an image and 2 sizes"
         )
     call.makes((image.shape[0], *size, image.shape[3]))
     return size[0], size[1]
+
+
+def _flags(call: Call) -> dict[str, bool]:
+    """Return the options that determine positions."""
+    names = ("align_corners", "half_pixel_centers")
+    return {name: bool(call.options[name]) for name in names}
 
 
 def _coordinates(call: Call) -> Coordinates:
@@ -71,25 +107,6 @@ def _coordinates(call: Call) -> Coordinates:
     if corners:
         return Coordinates.ALIGN_CORNERS
     return Coordinates.HALF_PIXEL if centers else Coordinates.ASYMMETRIC
-
-
-def _nearest(call: Call, old: int, new: int) -> npt.NDArray[np.int32]:
-    """Return the index of the input that each index of the result reads along one axis.
-
-    Source: tflite ``reference_ops::GetNearestNeighbor``.
-    """
-    corners = call.options["align_corners"] and new > 1
-    scale = (
-        np.float32(old - 1) / np.float32(new - 1) if corners else np.float32(old) / np.float32(new)
-    )
-    offset = np.float32(0.5 if call.options["half_pixel_centers"] else 0.0)
-    coordinates = (np.arange(new, dtype=np.float32) + offset) * scale
-    whole = np.floor(coordinates)
-    if call.options["align_corners"]:
-        # Halves round up; the difference to the floor is exact.
-        whole = whole + (coordinates - whole >= np.float32(0.5))
-    indices: npt.NDArray[np.int32] = np.clip(whole, 0, old - 1).astype(np.int32)
-    return indices
 
 
 def _has_indices(op: NnResize, old: int, indices: npt.NDArray[np.int32]) -> bool:

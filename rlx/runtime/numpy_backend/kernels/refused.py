@@ -19,6 +19,8 @@ KERNELS.refuse(
     q.QMul,
     q.QPrelu,
     q.QRequantize,
+    q.QResizeBilinear,
+    q.QResizeNearest,
     q.QSoftmax,
     q.QSquaredDifference,
     q.QSub,

@@ -31,6 +31,8 @@ from rlx.ops.q import (
     QPrelu,
     QRequantize,
     QReshape,
+    QResizeBilinear,
+    QResizeNearest,
     QSlice,
     QSoftmax,
     QSquaredDifference,
@@ -71,6 +73,7 @@ from rlx_cortexm.kernels.pool2d.tactic import AVERAGE_POOL, LANES_POOL, MAX_POOL
 from rlx_cortexm.kernels.pool2d_mve.tactic import POOL_MVE
 from rlx_cortexm.kernels.prelu.tactic import PRELU
 from rlx_cortexm.kernels.quantize.tactic import QUANTIZE
+from rlx_cortexm.kernels.resize.tactic import BILINEAR, NEAREST
 from rlx_cortexm.kernels.softmax.tactic import SOFTMAX
 from rlx_cortexm.kernels.table.tactic import TABLE
 
@@ -116,6 +119,8 @@ RULES: Final[RuleTable[tuple[Tactic, ...]]] = RuleTable(
         QConcat: (CONCAT,),
         QPad: (PAD,),
         QReshape: (NOTHING,),
+        QResizeBilinear: (BILINEAR,),
+        QResizeNearest: (NEAREST,),
         QSlice: (SLICE,),
         QTranspose: (TRANSPOSE,),
         QConvert: (CONVERT,),

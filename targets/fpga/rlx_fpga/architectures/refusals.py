@@ -24,6 +24,15 @@ NO_SQUARES: Final = (
 ONLY_INT8: Final = "values in the core are int8; only at its ports uint8 can be converted"
 """Reason why no architecture has conversions to other quantized values."""
 
+NEAREST: Final = "it takes slices and joins, at most 64 along an axis; resize by a whole factor"
+"""Reason why streams and the array have other layers in its place, or none."""
+
+BILINEAR: Final = (
+    "no cell weights four pixels of two rows; resize with "
+    "RESIZE_NEAREST_NEIGHBOR by a whole factor, or run the layer on the processor"
+)
+"""Reason why no architecture interpolates."""
+
 
 def rounding_refusal(op: Op) -> str | None:
     """Return the reason why one multiplication does not round as ``op`` does, or None."""

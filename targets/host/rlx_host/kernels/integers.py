@@ -25,6 +25,8 @@ from rlx.ops.q import (
     QPrelu,
     QRequantize,
     QReshape,
+    QResizeBilinear,
+    QResizeNearest,
     QSlice,
     QSoftmax,
     QSquaredDifference,
@@ -41,6 +43,7 @@ from rlx_host.kernels.mean.rule import mean
 from rlx_host.kernels.pairs.rule import pairs
 from rlx_host.kernels.pool2d.rule import pool2d
 from rlx_host.kernels.quantize.rule import quantize
+from rlx_host.kernels.resize.rule import resize_bilinear, resize_nearest
 from rlx_host.kernels.softmax.rule import softmax
 from rlx_host.kernels.sum.rule import add
 
@@ -68,6 +71,8 @@ INTEGER_RULES: Final[Mapping[type[Op], Rule]] = {
     QPrelu: lookup_by_channel,
     QRequantize: lookup,
     QReshape: reshape,
+    QResizeBilinear: resize_bilinear,
+    QResizeNearest: resize_nearest,
     QSlice: slice_,
     QSoftmax: softmax,
     QSquaredDifference: pairs,

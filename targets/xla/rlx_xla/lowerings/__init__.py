@@ -10,6 +10,7 @@ from rlx_xla.lowerings import (
     move,
     random,
     reduce,
+    resize,
     window,
 )
 from rlx_xla.rules import RULES
@@ -25,5 +26,6 @@ __all__ = [
     "move",
     "random",
     "reduce",
+    "resize",
     "window",
 ]

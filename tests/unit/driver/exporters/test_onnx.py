@@ -21,7 +21,8 @@ from support.networks.quantized_networks import quantized_networks
 
 EXACT = {
     "argmax", "clamp", "clamp-none", "clamp-relu", "concat", "convert", "max-pool-padded",
-    "maximum", "minimum", "pad", "pad-code", "reshape", "slice", "table", "table-absolute",
+    "maximum", "minimum", "pad", "pad-code", "reshape", "resize-nearest",
+    "resize-nearest-both", "slice", "table", "table-absolute",
     "table-leaky", "table-logistic", "transpose",
 }  # fmt: skip
 """Graphs whose ops move, compare or look up codes."""

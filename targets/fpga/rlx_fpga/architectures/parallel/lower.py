@@ -19,6 +19,8 @@ from rlx.ops.q import (
     QMul,
     QPad,
     QReshape,
+    QResizeBilinear,
+    QResizeNearest,
     QSlice,
     QSoftmax,
     QSquaredDifference,
@@ -32,7 +34,7 @@ from rlx_fpga.architectures.parallel.netlist import Netlist
 from rlx_fpga.architectures.parallel.program import signed_digits
 from rlx_fpga.architectures.parallel.rules import PADDING, RULES, requantizer, scaled
 from rlx_fpga.architectures.parallel.sums import shift_add
-from rlx_fpga.architectures.refusals import NO_SQUARES, ONLY_INT8
+from rlx_fpga.architectures.refusals import BILINEAR, NO_SQUARES, ONLY_INT8
 from rlx_fpga.devices import devices
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
 
 RULES.refuse(ONLY_INT8, QConvert)
 RULES.refuse(NO_SQUARES, QSquaredDifference)
+RULES.refuse(BILINEAR, QResizeBilinear)
 RULES.refuse("its division takes many cycles; output the logits or argmax", QSoftmax)
 
 MAX_DIGITS: Final = 40_000
@@ -266,6 +269,15 @@ def unroll_slice(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires:
     op = cast("QSlice", node.op)
     parts = zip(op.start, op.stop, op.step, strict=True)
     return operands[0][tuple(slice(*part) for part in parts)]
+
+
+@RULES.rule(QResizeNearest)
+def unroll_resize(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires:
+    """Take the nearest wires."""
+    del netlist
+    op, (x,) = cast("QResizeNearest", node.op), operands
+    rows, columns = (axis.nearest for axis in op.axes(x.shape[1:3]))
+    return x[:, rows[:, np.newaxis], columns]
 
 
 @RULES.rule(QPad)
