@@ -26,7 +26,6 @@ from malformed.tflite_models import (
     set_options,
     set_quantization,
     set_tensor,
-    two,
 )
 from rlx.support.errors import UnsupportedOpError
 
@@ -276,17 +275,6 @@ CASES: dict[str, Case] = {
             "  operator 0 LOGISTIC 'y' (int8[1, 3] -> int8[1, 3])\n"
             "    why  has the input scale 1.0000000031710769e-30, outside of the fixed "
             "point"
-        ),
-    ),
-    "maximum changes the scale": Refused(
-        lambda: two("MAXIMUM", (1, 3), (1, 3), (1, 3), y={"scale": 0.25, "zero_point": 3}),
-        UnsupportedOpError,
-        "operator 0 MAXIMUM",
-        (
-            "1 of 1 operators cannot be imported\n"
-            "  operator 0 MAXIMUM 'y' (int8[1, 3], int8[1, 3] -> int8[1, 3])\n"
-            "    why  input and output must share scale and zero point, but (0.5, 3) and "
-            "(0.25, 3) differ"
         ),
     ),
     "slope for each pixel": Refused(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,10 +11,10 @@ from rlx.frontends.quantization import rescale_of
 from rlx.frontends.refusal import UnsupportedError
 from rlx.frontends.tflite.ops.importers import importer, real_importer
 from rlx.frontends.tflite.ops.reals import require_float
-from rlx.frontends.tflite.ops.tensors import quant_of, require_type
+from rlx.frontends.tflite.ops.tensors import is_near, quant_of, require_type
 from rlx.frontends.tflite.schema import TensorType
 from rlx.ops.nn import NnPrelu
-from rlx.ops.q import QMaximum, QMinimum, QPrelu
+from rlx.ops.q import QMaximum, QMinimum, QPrelu, QTable
 from rlx.ops.real import (
     Comparison,
     RealCompare,
@@ -22,6 +23,7 @@ from rlx.ops.real import (
     RealReshape,
     RealWhere,
 )
+from rlx.support.errors import ModelWarning
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -32,22 +34,34 @@ if TYPE_CHECKING:
 
 @importer("MAXIMUM")
 def import_maximum(call: Call) -> None:
-    """``MAXIMUM`` of values that share scale and zero point."""
+    """``MAXIMUM``; values of other scales are compared as they are, with a warning."""
     _extreme(call, QMaximum())
 
 
 @importer("MINIMUM")
 def import_minimum(call: Call) -> None:
-    """``MINIMUM`` of values that share scale and zero point."""
+    """``MINIMUM``; values of other scales are compared as they are, with a warning."""
     _extreme(call, QMinimum())
 
 
 def _extreme(call: Call, op: QMaximum | QMinimum) -> None:
-    """Append a comparison; the interpreter ignores the quantization of int8 values."""
+    """Append a comparison; the interpreters ignore the quantization of int8 values."""
     call.arity(2)
-    call.same_quant(0)
-    call.same_quant(1)
-    call.finish(op, call.shared(0), call.shared(1))
+    result = call.result_quant.params
+    if all(is_near(call.quant(place).params, result) for place in (0, 1)):
+        call.finish(op, call.shared(0), call.shared(1))
+        return
+    warnings.warn(
+        f"{call.scope.model.source}: {call.operator.label}: its inputs and its output differ in "
+        "scale or zero point, which TensorFlow Lite Micro and LiteRT ignore; imported the same way",
+        ModelWarning,
+        stacklevel=2,
+    )
+    call.finish(op, *(call.emit(_SAME_INTEGERS, call.value(n), quant=result) for n in (0, 1)))
+
+
+_SAME_INTEGERS = QTable(table=tuple(range(-128, 128)), function="integers")
+"""Table that returns the integers as they are, with another quantization."""
 
 
 @real_importer("MAXIMUM", "MINIMUM")

@@ -9,9 +9,9 @@ import pytest
 
 from rlx.frontends.tflite import frontend as tflite
 from rlx.ops.q import QPrelu
-from rlx.support.errors import UnsupportedOpError
+from rlx.support.errors import ModelWarning, UnsupportedOpError
 from support.files.tflite_builder import TfliteBuilder
-from support.messages import raises
+from support.messages import raises, warns
 from support.references.tflite_compare import compare, random_codes, random_scale, random_zero_point
 
 SHAPES = (
@@ -59,6 +59,20 @@ def test_extreme_with_constant_equals_tflm(code: str) -> None:
     result = model.tensor((1, 4, 4, 3), **codes)
     model.operator(code, [y, x], [result])
     compare(model.build([x], [result]))
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("code", ["MAXIMUM", "MINIMUM"])
+def test_extreme_of_other_scales_equals_tflm_with_a_warning(code: str, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    model = TfliteBuilder()
+    x, y, z = (
+        model.tensor((2, 5), scale=random_scale(random), zero_point=random_zero_point(random))
+        for _ in range(3)
+    )
+    model.operator(code, [x, y], [z])
+    with warns(ModelWarning):
+        compare(model.build([x, y], [z]))
 
 
 def prelu(
