@@ -28,6 +28,7 @@ __all__ = [
     "rescale_of",
     "rounded_rescale",
     "softmax_scaling",
+    "square_scaling",
     "sum_scaling",
 ]
 
@@ -58,6 +59,7 @@ rescale_of = _of_a_file(rescale.rescale_of)
 linear_rescale = _of_a_file(rescale.linear_rescale)
 rounded_rescale = _of_a_file(rescale.rounded_rescale)
 sum_scaling = _of_a_file(rescale.sum_scaling)
+square_scaling = _of_a_file(rescale.square_scaling)
 softmax_scaling = _of_a_file(rescale.softmax_scaling)
 quantized = _of_a_file(rescale.quantized)
 activation_bounds = _of_a_file(rescale.activation_bounds)

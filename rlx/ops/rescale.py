@@ -48,6 +48,9 @@ _SUM_LEFT_SHIFT = 20
 _MULTIPLIER_STEPS = (0, 1, -1, 2, -2, 3, -3)
 """Distances from the nearest multiplier, in the order in which they are tried."""
 
+_SQUARE_LEFT_SHIFT = 7
+"""Bits by which the operands of a squared difference are shifted first."""
+
 
 class ScaleError(QuantizationError):
     """Scales are so far apart, or so small, that the integers of an op cannot hold them."""
@@ -196,6 +199,28 @@ def sum_scaling(
         rescale_of(y_scale / twice, rounding=rounding),
         _SUM_LEFT_SHIFT,
         rescale_of(twice / ((1 << _SUM_LEFT_SHIFT) * scale), rounding=rounding),
+    )
+
+
+def square_scaling(
+    x_scale: float, y_scale: float, scale: float, rounding: Rounding = Rounding.DOUBLE
+) -> SumScaling:
+    """Return the scalings of a squared difference, both operands as in a sum, all in double.
+
+    Source: tflite-micro ``SquaredDifferencePrepare``.
+
+    Args:
+        x_scale: Scale of the first operand.
+        y_scale: Scale of the second operand.
+        scale: Scale of the result.
+        rounding: Rounding of products with the factors.
+    """
+    twice = 2 * max(x_scale, y_scale)
+    return SumScaling(
+        rescale_of(x_scale / twice, rounding=rounding),
+        rescale_of(y_scale / twice, rounding=rounding),
+        _SQUARE_LEFT_SHIFT,
+        rescale_of(twice * twice / ((1 << 2 * _SQUARE_LEFT_SHIFT) * scale), rounding=rounding),
     )
 
 

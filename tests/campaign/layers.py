@@ -271,10 +271,10 @@ def _broadcast(draft: Draft, x: Tensor, y: Tensor) -> Shape | None:
     return shape if len(shape) <= 4 and draft.fits(shape) else None
 
 
-@layer(weight=5.0, ranks=ranks(0, 4))
+@layer(weight=6.5, ranks=ranks(0, 4))
 def _binary(draft: Draft, x: Tensor) -> bool:
-    """Append ADD, SUB or MUL."""
-    kind = draft.pick(["ADD", "SUB", "MUL"])
+    """Append ADD, SUB, MUL or SQUARED_DIFFERENCE."""
+    kind = draft.pick(["ADD", "SUB", "MUL", "SQUARED_DIFFERENCE"])
     y = _other_operand(draft, x)
     operands = [x, y] if draft.chance(0.6) else [y, x]
     shape = _broadcast(draft, x, y)
@@ -287,8 +287,14 @@ def _binary(draft: Draft, x: Tensor) -> bool:
     else:
         means = [t.codes.mean for t in operands]
         mean = means[0] + means[1] if kind == "ADD" else means[0] - means[1]
-        codes = draft.codes_for(math.hypot(x.codes.spread, y.codes.spread), mean)
-    draft.apply(kind, operands, shape, codes, fusedActivationFunction=draft.activation(codes))
+        spread = math.hypot(x.codes.spread, y.codes.spread)
+        if kind == "SQUARED_DIFFERENCE":
+            spread = mean = mean**2 + spread**2
+        codes = draft.codes_for(spread, mean)
+    options: dict[str, Any] = {}
+    if kind != "SQUARED_DIFFERENCE":
+        options["fusedActivationFunction"] = draft.activation(codes)
+    draft.apply(kind, operands, shape, codes, **options)
     return True
 
 

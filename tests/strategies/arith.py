@@ -8,7 +8,17 @@ import numpy as np
 
 from rlx.ir import DType
 from rlx.ops.numerics.fixed_point import Rescale
-from rlx.ops.q import CODE_RANGE, QAdd, QClamp, QConvert, QMul, QRequantize, QSub, QTable
+from rlx.ops.q import (
+    CODE_RANGE,
+    QAdd,
+    QClamp,
+    QConvert,
+    QMul,
+    QRequantize,
+    QSquaredDifference,
+    QSub,
+    QTable,
+)
 from strategies.table import strategy
 
 if TYPE_CHECKING:
@@ -65,6 +75,24 @@ def sub(make: Maker) -> Case:
     """Differences."""
     points, operands = _operands(make)
     return make.finish(QSub(**points, **_add_attributes(make)), *operands)
+
+
+@strategy(QSquaredDifference)
+def squared_difference(make: Maker) -> Case:
+    """Squares of differences, which fit int32."""
+    points, operands = _operands(make)
+    factors = {name: Rescale.of(make.pick(0.5, 0.4999, 0.37, 2.0**-9), rounding=make.rounding)
+               for name in ("x_rescale", "y_rescale")}  # fmt: skip
+    left_shift = make.pick(7, 7, make.integer(0, 7))
+    op = QSquaredDifference(
+        **points,
+        **factors,
+        left_shift=left_shift,
+        rescale=make.rescale((255 << left_shift) ** 2, typical=(50 << left_shift) ** 2),
+        zero_point=make.zero_point(),
+        **make.clamp(),
+    )
+    return make.finish(op, *operands)
 
 
 @strategy(QMul)

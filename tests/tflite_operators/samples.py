@@ -147,6 +147,7 @@ SAMPLES: Final[dict[str, Callable[[], bytes]]] = {
     "SPLIT": lambda: _split("SPLIT", [(1, 2), (1, 2)], 1, first=True, numSplits=2),
     "SPLIT_V": lambda: _split("SPLIT_V", [(1, 1), (1, 3)], [1, 3], 1, first=False, numSplits=2),
     "SQUEEZE": lambda: one("SQUEEZE", (1, 1, 8), _ROW, squeezeDims=[1]),
+    "SQUARED_DIFFERENCE": lambda: two("SQUARED_DIFFERENCE", _IMAGE, _IMAGE, _IMAGE),
     "STRIDED_SLICE": lambda: one("STRIDED_SLICE", _ROW, (1, 4), [0, 0], [1, 8], [1, 2]),
     "SUB": lambda: two("SUB", _IMAGE, _IMAGE, _IMAGE),
     "SUM": lambda: one("SUM", _IMAGE, (1, 4), [1, 2], keepDims=False),

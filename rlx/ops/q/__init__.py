@@ -1,6 +1,6 @@
 """MIR on integers: exact int8 ops, the ones that emitters see."""
 
-from rlx.ops.q.arith import QAdd, QClamp, QMul, QRequantize, QSub
+from rlx.ops.q.arith import QAdd, QClamp, QMul, QRequantize, QSquaredDifference, QSub
 from rlx.ops.q.compare import QMaximum, QMinimum, QPrelu
 from rlx.ops.q.conv import QConv2d
 from rlx.ops.q.convert import CODE_RANGE, QConvert
@@ -17,7 +17,7 @@ from rlx.ops.q.window import Window
 Q_OPS = (
     QAdd, QArgmax, QAveragePool2d, QClamp, QConcat, QConv2d, QConvert, QDense, QMaxPool2d, QMaximum,
     QMean, QMinimum, QMul, QPad, QPrelu, QRequantize, QReshape, QResizeBilinear, QResizeNearest,
-    QSlice, QSoftmax, QSub, QTable, QTranspose,
+    QSlice, QSoftmax, QSquaredDifference, QSub, QTable, QTranspose,
 )  # fmt: skip
 """Every integer op, in alphabetical order."""
 
@@ -46,6 +46,7 @@ __all__ = [
     "QResizeNearest",
     "QSlice",
     "QSoftmax",
+    "QSquaredDifference",
     "QSub",
     "QTable",
     "QTranspose",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
 from rlx.ir import DType, Op, TensorType, Traits
-from rlx.ops.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import INT32_MAX, Rescale
 from rlx.ops.q.common import (
     check_clamp,
     check_int8,
@@ -62,29 +62,9 @@ class _QBinary(Op):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QAdd(_QBinary):
-    """Sum of quantized values of different scales.
+class _QScaledBinary(_QBinary):
+    """Base of ops that scale both operands to a common scale."""
 
-    ``y = clamp(rescale(x_rescale((x - x_zero_point) << left_shift)
-    + y_rescale((y - y_zero_point) << left_shift)) + zero_point)``
-
-    Operands: ``x`` int8, ``y`` int8, shapes broadcast. Result: int8.
-
-    Attributes:
-        x_zero_point: Zero point of the first operand.
-        y_zero_point: Zero point of the second operand.
-        x_rescale: One factor, at most 1: from the first scale to the common one.
-        y_rescale: One factor, at most 1: from the second scale to the common one.
-        left_shift: Bits of headroom given to both before scaling.
-        rescale: One factor: from the common scale to the result's.
-        zero_point: Zero point of the result.
-        low: Minimum of the result.
-        high: Maximum of the result.
-
-    Source: tflite-micro ``reference_integer_ops::Add``.
-    """
-
-    name: ClassVar[str] = "q.add"
     x_rescale: Rescale
     y_rescale: Rescale
     left_shift: int = 20
@@ -110,6 +90,32 @@ class QAdd(_QBinary):
             self.y_rescale.apply(y << self.left_shift),
         )
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QAdd(_QScaledBinary):
+    """Sum of quantized values of different scales.
+
+    ``y = clamp(rescale(x_rescale((x - x_zero_point) << left_shift)
+    + y_rescale((y - y_zero_point) << left_shift)) + zero_point)``
+
+    Operands: ``x`` int8, ``y`` int8, shapes broadcast. Result: int8.
+
+    Attributes:
+        x_zero_point: Zero point of the first operand.
+        y_zero_point: Zero point of the second operand.
+        x_rescale: One factor, at most 1: from the first scale to the common one.
+        y_rescale: One factor, at most 1: from the second scale to the common one.
+        left_shift: Bits of headroom given to both before scaling.
+        rescale: One factor: from the common scale to the result's.
+        zero_point: Zero point of the result.
+        low: Minimum of the result.
+        high: Maximum of the result.
+
+    Source: tflite-micro ``reference_integer_ops::Add``.
+    """
+
+    name: ClassVar[str] = "q.add"
+
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
         """Return the quantized sums."""
         x, y = self.scaled_operands(operands)
@@ -131,6 +137,50 @@ class QSub(QAdd):
         """Return the quantized differences."""
         x, y = self.scaled_operands(operands)
         return (to_int8(self.rescale.apply(x - y), self.zero_point, self.low, self.high),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QSquaredDifference(_QScaledBinary):
+    """Square of the difference of quantized values of different scales.
+
+    ``d = x_rescale((x - x_zero_point) << left_shift) - y_rescale((y - y_zero_point)
+    << left_shift)``, ``y = clamp(rescale(d * d) + zero_point)``
+
+    Operands and result: as ``q.add``.
+
+    Attributes:
+        x_zero_point: Zero point of the first operand.
+        y_zero_point: Zero point of the second operand.
+        x_rescale: One factor, at most 1: from the first scale to the common one.
+        y_rescale: One factor, at most 1: from the second scale to the common one.
+        left_shift: Bits of headroom given to both before scaling, such that squares fit int32.
+        rescale: One factor: from the square of the common scale to the result's scale.
+        zero_point: Zero point of the result.
+        low: Minimum of the result.
+        high: Maximum of the result.
+
+    Source: tflite-micro ``SquaredDifference``.
+    """
+
+    name: ClassVar[str] = "q.squared_difference"
+    traits: ClassVar[Traits] = Traits(elementwise=True, clamps=True)
+
+    def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
+        """Return int8 of the broadcast shape."""
+        result = _QScaledBinary.infer(self, *operands)
+        largest = sum(int(np.abs(values).max()) for values in self.scaled_operands((_INT8, _INT8)))
+        if largest**2 > INT32_MAX:
+            raise self.refuse(f"differences up to {largest} have squares that do not fit int32")
+        return result
+
+    def evaluate(self, *operands: Array) -> tuple[Array, ...]:
+        """Return the quantized squares."""
+        x, y = self.scaled_operands(operands)
+        squares = np.square(x - y)
+        return (to_int8(self.rescale.apply(squares), self.zero_point, self.low, self.high),)
+
+
+_INT8: Final = np.arange(-128, 128).astype(np.int8)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

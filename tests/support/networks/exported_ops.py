@@ -28,12 +28,13 @@ from rlx.ops.q import (
     QResizeNearest,
     QSlice,
     QSoftmax,
+    QSquaredDifference,
     QSub,
     QTable,
     QTranspose,
     Window,
 )
-from rlx.ops.rescale import linear_rescale, rescale_of, softmax_scaling, sum_scaling
+from rlx.ops.rescale import linear_rescale, rescale_of, softmax_scaling, square_scaling, sum_scaling
 
 X = QuantParams.per_tensor(0.0471, -7)
 Y = QuantParams.per_tensor(0.0313, 12)
@@ -87,7 +88,8 @@ def dense(shape, weights, dtype=np.int8, **bounds):
 
 
 def total(make, **bounds):
-    scaling = sum_scaling(X.scale[0], X.scale[0], Y.scale[0])
+    scale_operands = square_scaling if make is QSquaredDifference else sum_scaling
+    scaling = scale_operands(X.scale[0], X.scale[0], Y.scale[0])
     op = make(
         x_zero_point=-7, y_zero_point=-7, x_rescale=scaling.x_rescale, y_rescale=scaling.y_rescale,
         left_shift=scaling.left_shift, rescale=scaling.rescale, zero_point=12, **bounds,
@@ -163,6 +165,7 @@ GRAPHS = {
     "add": lambda: total(QAdd),
     "add-clamped": lambda: total(QAdd, low=-3, high=99),
     "sub": lambda: total(QSub),
+    "squared-difference": lambda: total(QSquaredDifference),
     "mul": product,
     "argmax": lambda: single(QArgmax(axis=1), IMAGE, result=None),
     "average-pool": lambda: single(QAveragePool2d(window=Window((2, 2), (2, 2))), IMAGE),

@@ -36,6 +36,7 @@ from rlx.ops.q import (
     QResizeNearest,
     QSlice,
     QSoftmax,
+    QSquaredDifference,
     QSub,
     QTable,
     QTranspose,
@@ -259,6 +260,9 @@ def arithmetic() -> Graph:
     large = builder.input(1, 8, 8, 8)
     builder.binary(QAdd, large, builder.input(1, 8, 8, 8))
     builder.binary(QSub, large, builder.input(8))
+    square = Rescale.of(0.02 / (1 << 14))
+    builder.binary(QSquaredDifference, x, y, left_shift=7, rescale=square)
+    builder.binary(QSquaredDifference, x, y, left_shift=7, rescale=square, x_rescale=single)
     zero_points = {"x_zero_point": 0, "y_zero_point": -5, "zero_point": 1}
     builder.node(QMul(rescale=Rescale.of(0.01), **zero_points), x, y)
     builder.node(QMul(rescale=Rescale.of(3.0), low=-5, **zero_points), x, x)

@@ -25,6 +25,7 @@ from rlx.ops.q import (
     QPrelu,
     QRequantize,
     QSoftmax,
+    QSquaredDifference,
     QSub,
     QTable,
 )
@@ -61,6 +62,19 @@ def _require_binary(call: ExportedNode, op: QAdd | QMul) -> None:
     common = op.rescale.real[0] * 2.0**op.left_shift
     call.require_factor([common * op.x_rescale.real[0]], [x / scale])
     call.require_factor([common * op.y_rescale.real[0]], [y / scale])
+
+
+@RULES.rule(QSquaredDifference)
+def export_squared_difference(call: ExportedNode) -> None:
+    """``Sub``, then ``Mul`` of the difference with itself."""
+    op = cast("QSquaredDifference", call.op)
+    scale, common = call.params(call.result).scale[0], op.rescale.real[0] * 4.0**op.left_shift
+    for value, rescale in zip(call.node.operands, (op.x_rescale, op.y_rescale), strict=True):
+        own_scale = call.params(value).scale[0]
+        call.require_factor([common * rescale.real[0] ** 2], [own_scale**2 / scale])
+    layout = _common_layout(call)
+    difference = call.emit("Sub", *(call.real(v, layout) for v in call.node.operands))
+    call.finish(call.emit("Mul", difference, difference), layout, (op.low, op.high))
 
 
 @RULES.rule(QMaximum, QMinimum)

@@ -26,23 +26,51 @@ from rlx.ops.q import (
     QPrelu,
     QRequantize,
     QSoftmax,
+    QSquaredDifference,
     QSub,
     QTable,
 )
-from rlx.ops.rescale import ScaleError, activation_bounds, rescale_of, softmax_scaling, sum_scaling
+from rlx.ops.rescale import (
+    ScaleError,
+    activation_bounds,
+    rescale_of,
+    softmax_scaling,
+    square_scaling,
+    sum_scaling,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rlx.driver.exporters.tflite.call import ExportedNode
     from rlx.ir import Value
     from rlx.ops.numerics.fixed_point import Rescale
+    from rlx.ops.rescale import SumScaling
 
 
 @RULES.rule(QAdd, QSub)
 def export_sum(call: ExportedNode) -> None:
     """``ADD`` and ``SUB``."""
     op = cast("QAdd", call.op)
+    operands = _scaled_operands(call, op, sum_scaling)
+    name = "SUB" if isinstance(op, QSub) else "ADD"
+    call.finish_clamped(name, *operands, version=2, clamp=(op.low, op.high))
+
+
+@RULES.rule(QSquaredDifference)
+def export_squared_difference(call: ExportedNode) -> None:
+    """``SQUARED_DIFFERENCE``."""
+    op = cast("QSquaredDifference", call.op)
+    operands = _scaled_operands(call, op, square_scaling)
+    call.finish_plain("SQUARED_DIFFERENCE", *operands, version=2, clamp=(op.low, op.high))
+
+
+def _scaled_operands(
+    call: ExportedNode, op: QAdd | QSquaredDifference, scale_operands: Callable[..., SumScaling]
+) -> tuple[int, int]:
+    """Return both operands, after a check that their scales give the op's factors."""
     x, y = call.node.operands
-    scaling = sum_scaling(
+    scaling = scale_operands(
         call.scale(x, op.x_zero_point),
         call.scale(y, op.y_zero_point),
         call.scale(call.result, op.zero_point),
@@ -55,9 +83,7 @@ def export_sum(call: ExportedNode) -> None:
             f"shifts its operands by {op.left_shift} bits, and TFLite by {scaling.left_shift}",
             "export a network that rlx quantized or read",
         )
-    name = "SUB" if isinstance(op, QSub) else "ADD"
-    operands = call.tensor(x), call.tensor(y)
-    call.finish_clamped(name, *operands, version=2, clamp=(op.low, op.high))
+    return call.tensor(x), call.tensor(y)
 
 
 @RULES.rule(QMul)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rlx.frontends import quantization
-from rlx.frontends.quantization import rescale_of, sum_scaling
+from rlx.frontends.quantization import rescale_of, square_scaling, sum_scaling
 from rlx.frontends.tflite.ops.importers import importer, real_importer
 from rlx.frontends.tflite.ops.parts import activation_bounds
 from rlx.frontends.tflite.ops.reals import finish_activated, require_float
 from rlx.ir import DType
 from rlx.ops.nn import NnClamp, NnElu, NnGelu, NnRelu
-from rlx.ops.q import QAdd, QClamp, QMul, QRequantize, QSub
+from rlx.ops.q import QAdd, QClamp, QMul, QRequantize, QSquaredDifference, QSub
 from rlx.ops.real import (
     RealAbs,
     RealAdd,
@@ -41,21 +41,28 @@ if TYPE_CHECKING:
 @importer("ADD")
 def import_add(call: Call) -> None:
     """``ADD`` of two tensors, or of a tensor and a constant; shapes broadcast."""
-    _sum(call, QAdd)
+    _sum(call, QAdd, activation_bounds(call, call.result_quant))
 
 
 @importer("SUB")
 def import_sub(call: Call) -> None:
     """``SUB`` of two tensors, or of a tensor and a constant; shapes broadcast."""
-    _sum(call, QSub)
+    _sum(call, QSub, activation_bounds(call, call.result_quant))
 
 
-def _sum(call: Call, make: type[QAdd]) -> None:
-    """Append a sum or a difference."""
+@importer("SQUARED_DIFFERENCE")
+def import_squared_difference(call: Call) -> None:
+    """``SQUARED_DIFFERENCE`` of two tensors, or of a tensor and a constant; shapes broadcast."""
+    _sum(call, QSquaredDifference, (-128, 127))
+
+
+def _sum(call: Call, make: type[QAdd | QSquaredDifference], bounds: tuple[int, int]) -> None:
+    """Append a sum, a difference or its square."""
     call.arity(2)
     x, y, result = call.quant(0), call.quant(1), call.result_quant
-    low, high = activation_bounds(call, result)
-    scaling = sum_scaling(x.real, y.real, result.real)
+    low, high = bounds
+    scale_operands = square_scaling if make is QSquaredDifference else sum_scaling
+    scaling = scale_operands(x.real, y.real, result.real)
     op = make(
         x_zero_point=x.zero_point,
         y_zero_point=y.zero_point,
@@ -174,7 +181,7 @@ def import_floor_div(call: Call) -> None:
 
 
 @real_importer("SQUARED_DIFFERENCE")
-def import_squared_difference(call: Call) -> None:
+def import_real_squared_difference(call: Call) -> None:
     """``SQUARED_DIFFERENCE``: ``(x - y)^2``."""
     call.arity(2)
     difference = call.emit(RealSub(), call.value(0), call.value(1))

@@ -22,6 +22,7 @@ KERNELS.refuse(
     q.QResizeBilinear,
     q.QResizeNearest,
     q.QSoftmax,
+    q.QSquaredDifference,
     q.QSub,
     q.QTable,
     real.RealRandomBits,

@@ -35,6 +35,7 @@ from rlx.ops.q import (
     QResizeNearest,
     QSlice,
     QSoftmax,
+    QSquaredDifference,
     QSub,
     QTable,
     QTranspose,
@@ -87,6 +88,7 @@ RULES: Final[RuleTable[tuple[Tactic, ...]]] = RuleTable(
     "cortexm",
     {
         QAdd: (ADD_MVE, ADD_TABLE, ADD),
+        QSquaredDifference: (ADD,),
         QSub: (ADD_MVE, ADD_TABLE, ADD),
         QMul: (MUL,),
         QClamp: (CLAMP,),

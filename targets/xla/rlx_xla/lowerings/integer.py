@@ -71,15 +71,17 @@ def to_int8(x: Traced, zero_point: int, low: int, high: int) -> Traced:
     return jnp.clip(x + zero_point, low, high).astype(jnp.int8)
 
 
-@RULES.rule(q.QAdd, q.QSub)
+@RULES.rule(q.QAdd, q.QSub, q.QSquaredDifference)
 def add(node: Node, trace: Trace, x: Traced, y: Traced) -> Traced:
-    """Lower the sum or difference of quantized values."""
+    """Lower the sum or difference of quantized values, or its square."""
     del trace
     op = node.op
-    assert isinstance(op, q.QAdd)
+    assert isinstance(op, (q.QAdd, q.QSquaredDifference))
     a = rescaled(op.x_rescale, (x.astype(jnp.int64) - op.x_zero_point) << op.left_shift)
     b = rescaled(op.y_rescale, (y.astype(jnp.int64) - op.y_zero_point) << op.left_shift)
-    total = a - b if isinstance(op, q.QSub) else a + b
+    total = a + b if type(op) is q.QAdd else a - b
+    if isinstance(op, q.QSquaredDifference):
+        total = total * total
     return to_int8(rescaled(op.rescale, total), op.zero_point, op.low, op.high)
 
 

@@ -29,6 +29,7 @@ from rlx.ops.q import (
     QResizeBilinear,
     QResizeNearest,
     QSoftmax,
+    QSquaredDifference,
     QSub,
     Window,
 )
@@ -49,7 +50,7 @@ from rlx_fpga.architectures.engine.program import (
     Mode,
     Scale,
 )
-from rlx_fpga.architectures.refusals import BILINEAR, INT8_INPUT, NEAREST, ONLY_INT8
+from rlx_fpga.architectures.refusals import BILINEAR, INT8_INPUT, NEAREST, NO_SQUARES, ONLY_INT8
 from rlx_fpga.explore.advice import Advice, DesignTooLargeError, with_budgets
 from rlx_fpga.options import FpgaOptions
 
@@ -64,6 +65,7 @@ Rule: TypeAlias = "Callable[[Assembler, Node], None]"
 
 RULES: RuleTable[Rule] = RuleTable("fpga, engine", hint=target_hint("fpga"))
 RULES.refuse(ONLY_INT8, QConvert)
+RULES.refuse(NO_SQUARES, QSquaredDifference)
 RULES.refuse(NEAREST, QResizeNearest)
 RULES.refuse(BILINEAR, QResizeBilinear)
 RULES.refuse("the array does not multiply two tensors", QMul)

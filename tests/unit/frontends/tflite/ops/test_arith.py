@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 
 from rlx.frontends.tflite import frontend as tflite
+from rlx.ir.evaluate import evaluate
 from rlx.ops.q import QClamp, QRequantize
-from support.files.tflite_builder import TfliteBuilder
+from support.files.tflite_builder import TfliteBuilder, run_tflm
 from support.references.tflite_compare import compare, random_codes, random_scale, random_zero_point
 
+FUSED = ("ADD", "SUB", "MUL")
+BINARY = (*FUSED, "SQUARED_DIFFERENCE")
 ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
 SHAPES = (
     ((2, 3, 4, 5), (2, 3, 4, 5)),
@@ -22,7 +25,7 @@ SHAPES = (
 
 
 @pytest.mark.parametrize("seed", range(24))
-@pytest.mark.parametrize("code", ["ADD", "SUB", "MUL"])
+@pytest.mark.parametrize("code", BINARY)
 def test_binary_equals_tflm(code: str, seed: int) -> None:
     random = np.random.default_rng(seed)
     first, second = SHAPES[seed % len(SHAPES)]
@@ -34,11 +37,12 @@ def test_binary_equals_tflm(code: str, seed: int) -> None:
         scale=random_scale(random, 1e-2, 1),
         zero_point=random_zero_point(random),
     )
-    model.operator(code, [x, y], [result], fusedActivationFunction=ACTIVATIONS[seed % 4])
+    options = {"fusedActivationFunction": ACTIVATIONS[seed % 4]} if code in FUSED else {}
+    model.operator(code, [x, y], [result], **options)
     compare(model.build([x, y], [result]), seed)
 
 
-@pytest.mark.parametrize("code", ["ADD", "SUB", "MUL"])
+@pytest.mark.parametrize("code", BINARY)
 def test_binary_with_constant_equals_tflm(code: str) -> None:
     random = np.random.default_rng(7)
     model = TfliteBuilder()
@@ -49,7 +53,7 @@ def test_binary_with_constant_equals_tflm(code: str) -> None:
     compare(model.build([x], [result]))
 
 
-@pytest.mark.parametrize("code", ["ADD", "SUB", "MUL"])
+@pytest.mark.parametrize("code", BINARY)
 def test_binary_of_one_tensor_equals_tflm(code: str) -> None:
     model = TfliteBuilder()
     x = model.tensor((1, 17), scale=0.05, zero_point=-3)
@@ -96,3 +100,25 @@ def _check_unary(random: np.random.Generator, code: str, seed: int, *, same: boo
     y = model.tensor((1, 300), scale=scale, zero_point=zero_point)
     model.operator(code, [x], [y])
     compare(model.build([x], [y]), seed)
+
+
+@pytest.mark.parametrize("ratio", [1.0, 0.4, 3.0, 30.0, 1 / 300])
+@pytest.mark.parametrize("zero_points", [(0, 0, 0), (-128, 127, -128), (3, -70, 15)])
+def test_every_squared_difference_equals_tflm(
+    ratio: float, zero_points: tuple[int, int, int]
+) -> None:
+    codes = np.arange(-128, 128, dtype=np.int8)
+    x_scale, y_scale = 0.05, float(np.float32(0.05 * ratio))
+    for steps in (60.0, 1.0):
+        model = TfliteBuilder()
+        x = model.tensor((256, 1), scale=x_scale, zero_point=zero_points[0])
+        y = model.tensor((1, 256), scale=y_scale, zero_point=zero_points[1])
+        scale = float(np.float32(max(x_scale, y_scale) ** 2 * steps))
+        result = model.tensor((256, 256), scale=scale, zero_point=zero_points[2])
+        model.operator("SQUARED_DIFFERENCE", [x, y], [result])
+        data = model.build([x, y], [result])
+        graph = tflite.load(data).graph
+        names = (value.name for value in graph.inputs)
+        inputs = codes.reshape(256, 1), codes.reshape(1, 256)
+        (squares,) = evaluate(graph, dict(zip(names, inputs, strict=True)))
+        np.testing.assert_array_equal(squares, run_tflm(data, *inputs)[0])

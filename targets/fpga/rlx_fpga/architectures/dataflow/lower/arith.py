@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from rlx.ops.q import QAdd, QClamp, QConvert, QMul, QResizeBilinear, QResizeNearest, QSub
+from rlx.ops.q import (
+    QAdd,
+    QClamp,
+    QConvert,
+    QMul,
+    QResizeBilinear,
+    QResizeNearest,
+    QSquaredDifference,
+    QSub,
+)
 from rlx.targets.operands import unsupported
 from rlx_fpga.architectures.dataflow.lower.elementwise import Elementwise
 from rlx_fpga.architectures.dataflow.lower.rules import (
@@ -21,7 +30,7 @@ from rlx_fpga.architectures.dataflow.lower.rules import (
     pipeline_hold,
 )
 from rlx_fpga.architectures.dataflow.lower.weighted import requantizer
-from rlx_fpga.architectures.refusals import BILINEAR, NEAREST, ONLY_INT8
+from rlx_fpga.architectures.refusals import BILINEAR, NEAREST, NO_SQUARES, ONLY_INT8
 from rlx_fpga.cells.arith import Product, ScaledSum
 from rlx_fpga.cells.chain import Chain
 from rlx_fpga.cells.repeat import Constant, Repeat
@@ -38,6 +47,7 @@ if TYPE_CHECKING:
 INT8 = np.arange(-128, 128, dtype=np.int64)
 
 RULES.refuse(ONLY_INT8, QConvert)
+RULES.refuse(NO_SQUARES, QSquaredDifference)
 RULES.refuse(NEAREST, QResizeNearest)
 RULES.refuse(BILINEAR, QResizeBilinear)
 
