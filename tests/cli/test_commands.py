@@ -51,7 +51,9 @@ def test_targets_shows_why_an_op_is_refused(capsys, target):
 def test_targets_lists_what_options_take(capsys):
     devices = run_json(capsys, "targets", "fpga")["options"]["--device"]
     assert "83640 LUT4" in devices["ecp5-85k"]
-    assert list(run_json(capsys, "targets", "cortexm")["options"]) == ["--part"]
+    options = run_json(capsys, "targets", "cortexm")["options"]
+    assert list(options) == ["--cpu", "--part"]
+    assert options["--cpu"]["cortex-m35p"] == "kernels of cortex-m33"
     assert main(["targets", "fpga"]) == 0
     assert "ecp5-85k" in capsys.readouterr().out
 

@@ -31,6 +31,15 @@ class CortexCore:
     mainline: bool = True
     vectors: bool = False
 
+    @property
+    def features(self) -> str:
+        """The instructions that kernels are chosen by, for people."""
+        if self.vectors:
+            return "vectors (MVE)"
+        if self.pairs:
+            return "products of pairs (DSP extension)"
+        return "64-bit products" if self.mainline else "32-bit products"
+
 
 CORES: Final = {
     core.name: core
@@ -64,6 +73,12 @@ ALIASES: Final = MappingProxyType({
 })  # fmt: skip
 """Other cores by their names in GCC's option -mcpu, each with the one whose kernels and costs
 apply: of the instructions that these depend on, both have the same."""
+
+CPU_MEANINGS: Final = MappingProxyType(
+    {name: core.features for name, core in CORES.items()}
+    | {name: f"kernels of {other}" for name, other in ALIASES.items()}
+)
+"""What each name of a core selects, for people."""
 
 _OTHER_PROCESSORS: Final = re.compile(
     r"cortex-[arx]|arm(926|1176|v[78]-[ar])|aarch64|neoverse|apple|x86|i[3-6]86|amd64|native|host"

@@ -15,7 +15,7 @@ from rlx.support.text.suggest import did_you_mean
 from rlx.support.text.units import check_clock, parse_bytes, parse_clock
 from rlx_c.choice import DEFAULT_OBJECTIVE, OBJECTIVES
 from rlx_c.reserved import check_header_prefix, prefix_of
-from rlx_cortexm.core import ALIASES, CORES, DEFAULT_CORE, CortexCore, check_cpu
+from rlx_cortexm.core import ALIASES, CORES, CPU_MEANINGS, DEFAULT_CORE, CortexCore, check_cpu
 from rlx_cortexm.labels import parse_labels
 from rlx_cortexm.packages import PACKAGES, check_packages, parse_packages
 from rlx_cortexm.parts import CortexPart, boards, parts
@@ -65,7 +65,7 @@ class CortexMOptions:
             f"{', '.join(CPU_NAMES)}."
             f"  [default: that of --part, else {DEFAULT_CORE.name}]",
             "metavar": "NAME",
-            "values": dict.fromkeys(CPU_NAMES, ""),
+            "values": CPU_MEANINGS,
         },
     )
     part: str | None = field(
