@@ -63,7 +63,7 @@ class QResizeNearest(_QResize):
     ``half_pixel_centers``, else 0. Both are computed in float32: first the quotient, then the
     product.
 
-    Operand: ``x`` int8[N, H, W, C]. Result: int8[N, *size, C].
+    Operand: ``x`` int8[N, H, W, C]. Result: int8[N, size[0], size[1], C].
 
     Attributes:
         size: Height and width of the result.
@@ -95,7 +95,7 @@ class QResizeBilinear(_QResize):
     ``f``, the distance to the lower one. The sum over both axes is exact and rounded half away from
     code 0.
 
-    Operand: ``x`` int8[N, H, W, C]. Result: int8[N, *size, C].
+    Operand: ``x`` int8[N, H, W, C]. Result: int8[N, size[0], size[1], C].
 
     Attributes:
         size: Height and width of the result.
