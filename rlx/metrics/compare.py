@@ -125,6 +125,7 @@ class Comparison:
         layers: Layers with the same name in both, and other nodes that were matched, in order.
         criteria: Criteria that the outputs must keep; None if nothing was asked for.
         main: Place of the output that labels, if any, are compared with.
+        equalized: Layers that are not compared: one network has their channels scaled on purpose.
     """
 
     samples: int
@@ -136,6 +137,7 @@ class Comparison:
     layers: tuple[LayerFigures, ...]
     criteria: Criteria | None = None
     main: int = 0
+    equalized: tuple[str, ...] = ()
 
     @property
     def output(self) -> Closeness:
@@ -245,11 +247,13 @@ class Comparison:
         verdict = {} if self.passed is None else {"passed": "yes" if self.passed else "no"}
         bad = sum(any(o.closeness.nonfinite) for o in self.outputs)
         broken = {"outputs with NaN or infinity": str(bad)} if bad else {}
+        scaled = {"equalized layers, not compared": ", ".join(self.equalized)}
         return {
             "samples": f"{self.samples:,}",
             **known,
             "SQNR of the output": ratio,
             **broken,
+            **(scaled if self.equalized else {}),
             **verdict,
         }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rlx.ir import Graph
@@ -10,7 +11,7 @@ from rlx.metrics.compare import Comparison, compare_sides
 from rlx.metrics.criteria import EXACT, HALF, PRESETS, STRICT, Criteria
 from rlx.metrics.inference import Result
 from rlx.metrics.inference.data import samples_of
-from rlx.metrics.node_match import matched_nodes
+from rlx.metrics.node_match import equalized_layers, matched_nodes
 from rlx.metrics.sides import ArraySide, CompiledSide, GraphSide, ports_of
 from rlx.runtime import CompiledGraph
 from rlx.support.errors import UsageError
@@ -63,7 +64,7 @@ def compare(
         UsageError: The data do not fit, or outputs cannot be compared.
     """
     samples = tuple(_samples(one, data, labels) for one in (a, b))
-    matched = _matched(a, b) if nodes else []
+    matched, equalized = _matched(a, b) if nodes else ([], ())
     first = _side(a, b, samples[0], [layer.values[0] for layer in matched])
     second = _side(b, a, samples[1], [layer.values[1] for layer in matched])
     stated = next((s.labels for s in samples if s is not None), None)
@@ -71,6 +72,7 @@ def compare(
     comparison = compare_sides(
         first, second, matched, labels=stated, partial=partial, progress=progress
     )
+    comparison = replace(comparison, equalized=equalized)
     return comparison if criteria is None else comparison.judged(criteria)
 
 
@@ -99,9 +101,11 @@ def _samples(network: Comparable, data: Inputs | None, labels: Labels | None) ->
     return samples_of(graph, data, labels=labels)
 
 
-def _matched(a: Comparable, b: Comparable) -> list[LayerMatch]:
-    """Return the nodes that belong together, if both are graphs."""
-    return matched_nodes(a, b) if isinstance(a, Graph) and isinstance(b, Graph) else []
+def _matched(a: Comparable, b: Comparable) -> tuple[list[LayerMatch], tuple[str, ...]]:
+    """Return the nodes that belong together and the equalized layers, if both are graphs."""
+    if isinstance(a, Graph) and isinstance(b, Graph):
+        return matched_nodes(a, b), equalized_layers(a, b)
+    return [], ()
 
 
 def _side(

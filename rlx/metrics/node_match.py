@@ -13,6 +13,7 @@ from rlx.ir.graph import Source
 from rlx.ir.layer_names import layer_names, main_node, origins_of
 from rlx.metrics.layer_match import matched_runs
 from rlx.ops.nn import NnClamp, NnRelu
+from rlx.passes.quantize.equalize import Equalize, scaled_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +35,7 @@ class LayerMatch:
         row: Result of its main node in the second network, by which tables of values name it.
         clamps: Activations that one of the networks may have made part of the layer.
         moves_only: Whether it moves values and computes none.
+        equalized: Whether one of the networks has its channels scaled, the other not.
     """
 
     name: str
@@ -45,18 +47,33 @@ class LayerMatch:
     row: Value
     clamps: tuple[Node, ...]
     moves_only: bool
+    equalized: bool = False
 
 
 def matched_layers(first: Graph, second: Graph) -> list[LayerMatch]:
     """Return the layers that both graphs have, in the order of the first.
 
     They have the same name and come from the same place; or the same name, where it is one
-    layer's only.
+    layer's only. Layers that :func:`equalized_layers` names are left out.
     """
+    return [layer for layer in _layers(first, second) if not layer.equalized]
+
+
+def equalized_layers(first: Graph, second: Graph) -> tuple[str, ...]:
+    """Return the names of layers whose channels only one of both graphs has scaled on purpose.
+
+    Cross-layer equalization scales a layer's results and divides the next layer's weights by the
+    same factors: the values differ, the networks do not.
+    """
+    return tuple(layer.name for layer in _layers(first, second) if layer.equalized)
+
+
+def _layers(first: Graph, second: Graph) -> list[LayerMatch]:
+    """Return the layers that both graphs have, also those that cannot be compared."""
     mine, theirs = _by_place(first), _by_place(second)
     named = {name: value for (name, _), value in theirs.items()}
     users, mains, other_mains = first.users(), _mains(first), _mains(second)
-    names = layer_names(first)
+    names, scaled = layer_names(first), _scaled(first, second)
     counts = Counter(name for name, _ in mine)
     layers = []
     for (name, origin), value in mine.items():
@@ -64,8 +81,9 @@ def matched_layers(first: Graph, second: Graph) -> list[LayerMatch]:
         if other is None or other.type.size != value.type.size:
             continue
         main = mains[name, origin]
-        match = _match(main, names[main], (value, other), users)
         other_main = other_mains[_place(other.node)]
+        match = _match(main, names[main], (value, other), users)
+        match = replace(match, equalized=bool({value.node, other.node} & scaled))
         layers.append(
             replace(match, row=other_main.result) if len(other_main.types) == 1 else match
         )
@@ -91,6 +109,17 @@ def _mains(graph: Graph) -> dict[tuple[str, str], Node]:
     for node in graph.op_nodes:
         groups.setdefault(_place(node), []).append(node)
     return {key: main_node(nodes) for key, nodes in groups.items()}
+
+
+def _scaled(first: Graph, second: Graph) -> frozenset[Node]:
+    """Return the nodes of the graph that is not equalized where the other one is."""
+    equalized = [
+        any(Equalize.name in node.origin.passes for node in graph.op_nodes)
+        for graph in (first, second)
+    ]
+    if equalized[0] == equalized[1]:
+        return frozenset()
+    return scaled_nodes(second if equalized[0] else first)
 
 
 def _place(node: Node) -> tuple[str, str]:
@@ -135,7 +164,7 @@ def matched_nodes(first: Graph, second: Graph) -> list[LayerMatch]:
     The latter are matched as the layers of two versions are, by the order of their ops
     (:func:`rlx.metrics.layer_match.matched_runs`). They are in the order of the first graph.
     """
-    layers = matched_layers(first, second)
+    layers = _layers(first, second)
     matched_keys = {layer.key for layer in layers}
     matched_values = {layer.values[1] for layer in layers}
     users, names = first.users(), layer_names(first)
@@ -147,6 +176,7 @@ def matched_nodes(first: Graph, second: Graph) -> list[LayerMatch]:
             is_part = _place(mine_node) in matched_keys or b in matched_values
             if not is_part and a.type.shape == b.type.shape:
                 layers.append(_match(mine_node, names[mine_node], (a, b), users))
+    layers = [layer for layer in layers if not layer.equalized]
     return sorted(layers, key=lambda layer: layer.values[0].node.index)
 
 

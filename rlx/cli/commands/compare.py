@@ -128,6 +128,11 @@ def _print(comparison: Comparison, model: str, other: str) -> None:
         show_table(replace(table, title=f"{other} against {model}: {table.title}"))
     for line in summary(comparison, model):
         prose(line)
+    if equalized := comparison.equalized:
+        prose(
+            f"not compared: {', '.join(equalized)}: one network has scaled their channels on"
+            " purpose (cross-layer equalization); 'rlx report --quantization' shows their SQNR"
+        )
     if worst := comparison.worst:
         prose(f"lowest SQNR: {', '.join(layer.name for layer in worst)}")
     _print_verdict(comparison)

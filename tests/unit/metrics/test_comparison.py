@@ -384,3 +384,22 @@ def test_tables_relate_differences_to_the_largest_value():
     assert closeness.relative_to_largest == 0.5
     zeros = rlx.compare({"y": a * 0}, {"y": b}).outputs[0].closeness
     assert zeros.relative_to_largest is None
+
+
+def test_layers_with_scaled_channels_are_named_and_not_compared():
+    equalized, plain = (
+        rlx.quantize(NET, samples(48, 1), equalize=on, min_sqnr=-np.inf, min_agreement=0.0)
+        for on in (True, False)
+    )
+    comparison = rlx.compare(NET, equalized, DATA)
+    compared = {layer.name for layer in comparison.layers}
+    every = {layer.name for layer in rlx.compare(NET, plain, DATA).layers}
+    assert comparison.equalized
+    assert compared
+    assert compared | set(comparison.equalized) == every
+    assert not compared & set(comparison.equalized)
+    assert min(layer.closeness.sqnr_db for layer in comparison.layers) > 20
+    assert "equalized layers, not compared" in comparison.figures()
+    # Both have the same scaled channels.
+    assert rlx.compare(equalized, equalized, DATA).equalized == ()
+    assert {layer.name for layer in rlx.compare(equalized, equalized, DATA).layers} >= every
