@@ -5,7 +5,7 @@
 set -u
 log=/tmp/rlx-system-tools.log
 packages="gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm qemu-user clang gcc g++ make cmake
-  perl zlib1g-dev liblz4-dev iverilog python3-tk gcc-arm-linux-gnueabihf libc6-dev-armhf-cross
+  pkg-config perl zlib1g-dev liblz4-dev iverilog python3-tk gcc-arm-linux-gnueabihf libc6-dev-armhf-cross
   gcc-mips-linux-gnu libc6-dev-mips-cross gcc-s390x-linux-gnu libc6-dev-s390x-cross"
 # Not in every distribution, so by themselves: their absence must not cost the others. ccache only
 # saves time: half of what is compiled for each simulator is Verilator's own library.
@@ -14,7 +14,7 @@ missing=""
 for pair in arm-none-eabi-gcc:gcc-arm-none-eabi qemu-system-arm:qemu-system-arm \
             qemu-armeb:qemu-user arm-linux-gnueabihf-gcc:gcc-arm-linux-gnueabihf \
             mips-linux-gnu-gcc:gcc-mips-linux-gnu s390x-linux-gnu-gcc:gcc-s390x-linux-gnu clang:clang \
-            gcc:gcc g++:g++ make:make cmake:cmake perl:perl iverilog:iverilog; do
+            gcc:gcc g++:g++ make:make cmake:cmake pkg-config:pkg-config perl:perl iverilog:iverilog; do
   command -v "${pair%%:*}" >/dev/null 2>&1 || missing="$missing ${pair#*:}"
 done
 for pair in zlib.h:zlib1g-dev lz4.h:liblz4-dev; do

@@ -89,12 +89,11 @@ def test_the_folders_are_part_of_a_project(project, shared):
 
 
 def install(cmake, folder, build, prefix):
-    """Build a folder and install it."""
-    setting = f"-DCMAKE_INSTALL_PREFIX={prefix}"
+    """Build a folder and install it, as its README says."""
     for arguments in (
-        ["-S", folder, "-B", build, setting],
+        ["-S", folder, "-B", build],
         ["--build", build],
-        ["--install", build],
+        ["--install", build, "--prefix", prefix],
     ):
         run([cmake, *arguments], timeout_s=TIMEOUT_S)
 
