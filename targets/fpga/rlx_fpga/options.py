@@ -224,6 +224,12 @@ class FpgaOptions:
         self._check_budgets()
 
     def _check_streams(self) -> None:
+        if self.fold and self.architecture != "dataflow":
+            raise UsageError(
+                f"--fold needs --architecture dataflow: architecture {self.architecture} has no"
+                " foldings of layers",
+                hint="leave --fold out, or use --architecture dataflow",
+            )
         if self.weights in STREAMED and self.architecture != "engine":
             raise UsageError(
                 f"--weights {self.weights} needs --architecture engine: in architecture"

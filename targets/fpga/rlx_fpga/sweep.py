@@ -35,7 +35,7 @@ def _attempts(options: FpgaOptions, option_names: frozenset[str]) -> Sequence[Fp
     """Return the options unchanged, then with the engine, its weights built in or streamed."""
     if option_names & _FREE:
         return (options,)
-    engine = replace(options, architecture="engine")
+    engine = replace(options, architecture="engine", fold=())
     return options, engine, replace(engine, weights="stream")
 
 

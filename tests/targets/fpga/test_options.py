@@ -22,6 +22,7 @@ from support.messages import raises
         {"stream_bits": 24},
         {"weights": "load"},
         {"weights": "stream", "architecture": "parallel"},
+        {"fold": (("conv", 1, 1),), "architecture": "engine"},
         {"device": "asic"},
     ],
 )
