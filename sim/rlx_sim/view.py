@@ -234,11 +234,17 @@ def _cells(title: str, resources: Sequence[Mapping[str, Any]]) -> Table:
         (
             row["resource"].upper().replace("_", " "), row["estimate"], row["synthesis"],
             row["placed"], row["available"],
-            None if not row["available"] else share_text(row["synthesis"], row["available"]),
+            _share(row),
         )
         for row in resources
     )  # fmt: skip
     return Table(title, columns, rows)
+
+
+def _share(row: Mapping[str, Any]) -> str | None:
+    """Return the share of the device's cells that the design takes, placed if that was done."""
+    taken = row["synthesis"] if row["placed"] is None else row["placed"]
+    return share_text(taken, row["available"]) if row["available"] else None
 
 
 _KINDS: Final = (("LUT", "lut", 1), ("FF", "ff", 2), ("DSP", "dsp", 3), ("BRAM", "bram", 3))

@@ -34,6 +34,7 @@ from rlx_sim.synthesis import nextpnr
 from rlx_sim.synthesis.build import FPGA, _expected
 from rlx_sim.synthesis.nextpnr import find_nextpnr, place_and_route, placed, read_routed
 from rlx_sim.synthesis.seeds import route_seeds
+from rlx_sim.view import build_view
 from support.design_report import TOTALS
 from support.messages import raises
 
@@ -368,3 +369,15 @@ def test_the_length_of_a_build_comes_from_its_cells():
     assert 60 < one < 180 < three < 3 * one
     assert advice == (f"longer if the machine has other work; --seeds 1 takes {length_text(one)}")
     assert _expected(device("artix7-35t"), 4000, 3) == (0.0, "")
+
+
+@pytest.mark.parametrize(("placed", "share"), [(2968, "56"), (None, "42")])
+def test_share_of_the_device_is_that_of_placed_cells(placed, share):
+    row = {"resource": "lut", "estimate": 2222, "synthesis": 2218, "placed": placed,
+           "available": 5280}  # fmt: skip
+    report = {
+        "top": "t_top", "device": "ice40-up5k", "part": "up5k", "resources": [row], "layers": [],
+        "seeds": [], "fmax_mhz": None, "frames_per_second": None, "netlist": None,
+    }  # fmt: skip
+    cells, *_ = build_view(report)
+    assert cells.rows[0][-1] == share
