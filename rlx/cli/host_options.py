@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 class BackendOption(click.Option):
-    """An option for a backend, whose help lists those that are installed."""
+    """An option for a backend, whose help lists the names."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Return the option and its text."""
         record = super().get_help_record(ctx)
         if record is None:
             return None
-        return record[0], f"{record[1]}  Installed: {', '.join(plugins.names('rlx.backends'))}."
+        return record[0], f"{record[1]}  Names: {', '.join(plugins.names('rlx.backends'))}."
 
 
 def host_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -44,7 +44,7 @@ def host_options(function: Callable[..., Any]) -> Callable[..., Any]:
             "--backend",
             metavar="NAME",
             cls=BackendOption,
-            help="Backend that runs the model there; 'rlx devices' marks the default.",
+            help="Backend that runs the model there; 'rlx devices' shows which can be used.",
             shell_complete=backend_names,
         ),
         click.option(

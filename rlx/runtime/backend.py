@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Protocol
 from rlx.passes import fit
 from rlx.runtime.device import Device
 from rlx.support import plugins
+from rlx.support.config import variable_of
 from rlx.support.errors import BackendWarning, TargetNotFoundError
+from rlx.support.text.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -155,15 +157,35 @@ def find_backend(device: Device, name: str | None = None) -> Backend:
             f"backend {able[0].name} cannot use {device}: {able[0].unavailable(device)}",
             hint=f"devices here: {_list_items(devices())}",
         )
+    raise _not_found(device, name)
+
+
+def _not_found(device: Device, name: str | None) -> TargetNotFoundError:
+    """Return the error about a device for which there is no backend, or none of the name."""
+    where = None if name is None else variable_of("backend", name)
+    named = next((b for b in backends() if b.name == name), None)
+    if named is not None:
+        usable = [d for d in named.devices if _can_use(named, d)]
+        able = [b.name for b in backends() if _can_use(b, device)]
+        other = f", or another backend: {_list_items(able)}" if able else ""
+        return TargetNotFoundError(
+            f"backend {name} runs on {_list_items(named.devices)}, not on {device}",
+            where=where,
+            hint=f"give --device {(*usable, *named.devices)[0]}{other}",
+        )
     if name is not None and (problem := plugins.problem_of(GROUP, name)):
-        raise TargetNotFoundError(str(problem), hint=problem.hint)
-    requirement = "backend" if name is None else f"backend called {name!r}"
+        return TargetNotFoundError(str(problem), where=where, hint=problem.hint)
     broken = [str(one.problem) for one in plugins.survey(GROUP) if one.problem]
     absent = f"; not loaded: {_list_items(broken)}" if broken else ""
-    raise TargetNotFoundError(
-        f"no installed {requirement} runs on {device}",
-        hint=f"backends: {_list_items([b.name for b in backends()])}{absent};"
-        f" devices: {_list_items(devices())}",
+    names = [b.name for b in backends()]
+    if name is not None:
+        known = did_you_mean(name, names, what="backends")
+        return TargetNotFoundError(
+            f"no backend is called {name!r}", where=where, hint=f"{known}{absent}"
+        )
+    return TargetNotFoundError(
+        f"no installed backend runs on {device}",
+        hint=f"backends: {_list_items(names)}{absent}; devices: {_list_items(devices())}",
     )
 
 

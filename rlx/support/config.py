@@ -237,6 +237,11 @@ def variable(name: str) -> str:
     return PREFIX + name.upper()
 
 
+def variable_of(name: str, value: str) -> str | None:
+    """Return the environment variable that sets the setting ``name`` to ``value``, or None."""
+    return variable(name) if os.environ.get(variable(name)) == value else None
+
+
 def from_environment(environment: Mapping[str, str]) -> Config:
     """Return the settings that environment variables hold; defaults for the others.
 

@@ -234,14 +234,14 @@ def _cells(title: str, resources: Sequence[Mapping[str, Any]]) -> Table:
         (
             row["resource"].upper().replace("_", " "), row["estimate"], row["synthesis"],
             row["placed"], row["available"],
-            _share(row),
+            _cell_share(row),
         )
         for row in resources
     )  # fmt: skip
     return Table(title, columns, rows)
 
 
-def _share(row: Mapping[str, Any]) -> str | None:
+def _cell_share(row: Mapping[str, Any]) -> str | None:
     """Return the share of the device's cells that the design takes, placed if that was done."""
     taken = row["synthesis"] if row["placed"] is None else row["placed"]
     return share_text(taken, row["available"]) if row["available"] else None

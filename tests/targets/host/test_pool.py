@@ -181,7 +181,10 @@ if child == 0:
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 
+# Programs that a shell starts in the background ignore the signal, and their children with them.
 FOREVER = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
 print("runs", flush=True)
 while True:
     net.run_slots(*inputs)
@@ -208,7 +211,10 @@ def test_an_interrupt_ends_the_process():
     assert process.stdout.readline() == "runs\n"
     time.sleep(0.1)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    try:
+        _, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert err.endswith("KeyboardInterrupt\n")
 
 

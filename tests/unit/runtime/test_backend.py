@@ -88,6 +88,26 @@ def test_a_backend_without_its_device_is_passed_over_but_not_silently(toy):
         Session("gpu")
 
 
+def test_a_backend_on_the_wrong_device_names_its_own(toy):
+    with raises(TargetNotFoundError):
+        backend.find_backend(Device.GPU, "numpy")
+    toy.devices = (Device.GPU, Device.VULKAN)
+    with raises(TargetNotFoundError):
+        backend.find_backend(Device.CPU, "toy")
+    with raises(TargetNotFoundError):
+        backend.find_backend(Device.TPU, "toy")
+
+
+def test_an_unknown_backend_gets_a_suggestion(toy, monkeypatch):
+    with raises(TargetNotFoundError):
+        backend.find_backend(Device.CPU, "toyy")
+    monkeypatch.setenv("RLX_BACKEND", "numpyy")
+    with raises(TargetNotFoundError):
+        backend.find_backend(Device.CPU, "numpyy")
+    with raises(TargetNotFoundError):
+        backend.find_backend(Device.CPU, "toyy")
+
+
 def test_model_level_ops_are_handed_over_or_decomposed(toy):
     graph = rlx.trace("g", lambda x: x.relu().clamp(-1.0, 1.0) + 1.0, f32(2))
     report = Session("gpu").check(graph)

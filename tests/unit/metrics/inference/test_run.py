@@ -217,5 +217,5 @@ def test_samples_that_are_mixed_do_not_run_together():
 def test_backends_are_chosen_by_name():
     graph = rlx.trace("double", lambda x: x * 2.0, rlx.f32(1, 2))
     assert rlx.run(graph, np.ones((1, 2)), backend="numpy").values.tolist() == [[2, 2]]
-    with pytest.raises(TargetNotFoundError, match=r"^no installed backend called 'none'"):
+    with pytest.raises(TargetNotFoundError, match=r"^no backend is called 'none'"):
         rlx.run(graph, np.ones((1, 2)), backend="none", device="tpu")
